@@ -1,0 +1,148 @@
+//! Prints how long the ledger of a million spans takes, from memory and from a recording.
+//! `cargo run --release -p timesink-analysis --example speed [SPANS] [THREADS]`
+
+use std::time::Instant;
+
+use timesink_analysis::facts::{Facts, Gathering, Listed};
+use timesink_recording::notation::{draft, Draft};
+use timesink_recording::tables::{Occupant, Span, Thread, Wait};
+use timesink_recording::words::{Detail, State};
+use timesink_recording::{Nanos, ObjectId, Recording, ThreadId};
+
+fn main() {
+    let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u32>());
+    let mut next = |usual: u32| match numbers.next() {
+        Some(Ok(number)) => number.max(1),
+        _ => usual,
+    };
+    let (spans, threads) = (next(1_000_000), next(500));
+    let drawn = rows(spans, threads);
+
+    let start = Instant::now();
+    let mut gathering = Gathering::new(Listed {
+        threads: drawn.threads.clone(),
+        processes: drawn.processes.clone(),
+        ..Listed::default()
+    });
+    drawn
+        .spans
+        .chunks(4096)
+        .for_each(|rows| gathering.spans(rows));
+    let facts = gathering.finish();
+    let (waits, occupants) = (drawn.waits.len(), drawn.occupants.len());
+    let spans = facts.ledger.tiling.spans;
+    println!("{spans} spans, {waits} waits, {occupants} occupants, {threads} threads");
+    println!(
+        "ledger from memory     {:>10.1} ms",
+        start.elapsed().as_secs_f64() * 1e3
+    );
+
+    let folder = std::env::temp_dir().join(format!("timesink-speed-{}", std::process::id()));
+    if let Err(error) = drawn.write(&folder) {
+        println!("cannot write {}: {error}", folder.display());
+        return;
+    }
+    let start = Instant::now();
+    match Recording::open(&folder).and_then(|recording| Facts::of(&recording)) {
+        Ok(_) => println!(
+            "facts from a recording {:>10.1} ms",
+            start.elapsed().as_secs_f64() * 1e3
+        ),
+        Err(error) => println!("cannot read it back: {error}"),
+    }
+    if std::env::var_os("KEEP").is_some() {
+        println!("kept in {}", folder.display());
+    } else if let Err(error) = std::fs::remove_dir_all(&folder) {
+        println!("cannot remove {}: {error}", folder.display());
+    }
+}
+
+/// A number that looks random, so that the recording does not compress better than a real one.
+fn hash(at: i64, number: u32) -> u64 {
+    let mixed = (at as u64 ^ u64::from(number) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
+}
+
+/// Threads that run, wait for one of 50 files or a peer, and stand in line.
+fn rows(spans: u32, threads: u32) -> Draft {
+    let mut drawn = draft(
+        "process 1 server executable /usr/bin/server
+         thread 1.1 server
+         1.1: cpu 0..1us | wait ..2us flush f call fsync function submit_bio_wait",
+    );
+    let (span, thread) = (drawn.spans[0].clone(), drawn.threads[0].clone());
+    let wait = drawn.waits[0].clone();
+    let each = i64::from(spans / threads);
+    let kinds = [
+        (State::Cpu, Detail::Running, 3_000),
+        (State::Wait, Detail::Flush, 60_000),
+        (State::Ready, Detail::Woken, 2_000),
+        (State::Cpu, Detail::Running, 5_000),
+        (State::Wait, Detail::NetworkReceive, 40_000),
+        (State::Ready, Detail::Preempted, 9_000),
+    ];
+    drawn.spans.clear();
+    drawn.waits.clear();
+    drawn.threads.clear();
+    for number in 1..=threads {
+        let mut now = 0;
+        for at in 0..each {
+            let (state, detail, length) = kinds[at as usize % kinds.len()];
+            let length = length + (hash(at, number) % 20_000) as i64;
+            let row = Span {
+                thread: ThreadId(number),
+                t0: Nanos(now),
+                t1: Nanos(now + length),
+                state,
+                detail,
+                object: (state == State::Wait).then_some(ObjectId((at % 50) as u32)),
+                tracer_ns: 250 + hash(at, number) % 100,
+                ..span.clone()
+            };
+            add_details(&mut drawn, &row, &wait, threads);
+            drawn.spans.push(row);
+            now += length;
+        }
+        let life = now as u64;
+        drawn.threads.push(Thread {
+            thread: ThreadId(number),
+            tid: 1000 + number,
+            name: format!("worker-{}", number % 7),
+            end: Nanos(now),
+            kernel_life_ns: life,
+            ..thread.clone()
+        });
+    }
+    drawn
+}
+
+/// The rows of other tables that come with a span.
+fn add_details(drawn: &mut Draft, span: &Span, wait: &Wait, threads: u32) {
+    let Span {
+        thread,
+        t0,
+        t1,
+        detail,
+        object,
+        ..
+    } = *span;
+    if span.state == State::Wait && t1.since(t0) >= 50_000 {
+        drawn.waits.push(Wait {
+            thread,
+            t0,
+            t1,
+            detail,
+            object,
+            ..wait.clone()
+        });
+    }
+    if detail == Detail::Preempted {
+        drawn.occupants.push(Occupant {
+            thread,
+            t0,
+            occupant: Some(ThreadId(thread.0 % threads + 1)),
+            occupant_outsider: None,
+            ns: t1.since(t0).saturating_sub(1000),
+        });
+    }
+}

@@ -1,0 +1,169 @@
+//! All facts of one recording, gathered table by table.
+//!
+//! The rows come in batches from whoever has them (a file, a test); what is kept grows with
+//! threads, causes, objects and paths, not with spans.
+
+use timesink_recording::ids::ObjectId;
+use timesink_recording::tables::{
+    Call, CallError, CallWindow, Image, Lookup, Loss, Object, Occupant, Outsider, Probe, Process,
+    Span, Thread, Wait,
+};
+use timesink_recording::Recording;
+
+use crate::calls::{CallSum, CallTally};
+use crate::files::{files, FileUse, Missing, MissingTally};
+use crate::ledger::{Ledger, Tally};
+use crate::starts::{starts, Start};
+
+/// The facts of one recording.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    pub ledger: Ledger,
+    /// Sorted by number; see [`Facts::object`].
+    pub objects: Vec<Object>,
+    /// Sorted by the kernel's thread id; see [`Facts::outsider`].
+    pub outsiders: Vec<Outsider>,
+    /// Longest first.
+    pub calls: Vec<CallSum>,
+    /// Most opened first.
+    pub files: Vec<FileUse>,
+    /// Most looked for first.
+    pub missing: Vec<Missing>,
+    /// In the order of processes.
+    pub starts: Vec<Start>,
+    pub losses: Vec<Loss>,
+    pub probes: Vec<Probe>,
+    /// For how long system calls were timed in all.
+    pub calls_timed_ns: u64,
+}
+
+impl Facts {
+    /// The facts of an open recording.
+    pub fn of(recording: &Recording) -> timesink_recording::Result<Facts> {
+        let mut gathering = Gathering::new(Listed {
+            threads: recording.rows()?,
+            processes: recording.rows()?,
+            objects: recording.rows()?,
+            outsiders: recording.rows()?,
+            images: recording.rows()?,
+            losses: recording.rows()?,
+            probes: recording.rows()?,
+            call_windows: recording.rows()?,
+        });
+        recording.scan(|rows| gathering.waits(rows))?;
+        recording.scan(|rows| gathering.occupants(rows))?;
+        recording.scan(|rows| gathering.spans(rows))?;
+        recording.scan(|rows| gathering.calls(rows))?;
+        recording.scan(|rows| gathering.call_errors(rows))?;
+        recording.scan(|rows| gathering.lookups(rows))?;
+        Ok(gathering.finish())
+    }
+
+    /// The object with this number.
+    pub fn object(&self, id: ObjectId) -> Option<&Object> {
+        let at = self
+            .objects
+            .binary_search_by_key(&id, |object| object.object);
+        self.objects.get(at.ok()?)
+    }
+
+    /// The name of a thread outside of the recording; empty where it was not had.
+    pub fn outsider(&self, tid: u32) -> &str {
+        let at = self
+            .outsiders
+            .binary_search_by_key(&tid, |outsider| outsider.tid);
+        at.ok()
+            .and_then(|at| self.outsiders.get(at))
+            .map_or("", |outsider| &outsider.name)
+    }
+}
+
+/// Small tables that are kept whole.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    pub threads: Vec<Thread>,
+    pub processes: Vec<Process>,
+    pub objects: Vec<Object>,
+    pub outsiders: Vec<Outsider>,
+    pub images: Vec<Image>,
+    pub losses: Vec<Loss>,
+    pub probes: Vec<Probe>,
+    pub call_windows: Vec<CallWindow>,
+}
+
+/// Facts under way. Feed `waits` and `occupants` before `spans`.
+pub struct Gathering {
+    tally: Tally,
+    calls: CallTally,
+    missing: MissingTally,
+    listed: Listed,
+}
+
+impl Gathering {
+    /// The small tables; the large ones follow in batches.
+    pub fn new(mut listed: Listed) -> Gathering {
+        listed.objects.sort_by_key(|object| object.object);
+        listed.outsiders.sort_by_key(|outsider| outsider.tid);
+        let threads = std::mem::take(&mut listed.threads);
+        let calls = CallTally::new(&threads);
+        let tally = Tally::new(threads, std::mem::take(&mut listed.processes));
+        Gathering {
+            tally,
+            calls,
+            missing: MissingTally::default(),
+            listed,
+        }
+    }
+
+    pub fn waits(&mut self, rows: &[Wait]) {
+        self.tally.waits(rows);
+    }
+
+    pub fn occupants(&mut self, rows: &[Occupant]) {
+        self.tally.occupants(rows);
+    }
+
+    pub fn spans(&mut self, rows: &[Span]) {
+        self.tally.spans(rows);
+    }
+
+    pub fn calls(&mut self, rows: &[Call]) {
+        self.calls.calls(rows);
+    }
+
+    pub fn call_errors(&mut self, rows: &[CallError]) {
+        self.calls.errors(rows);
+    }
+
+    pub fn lookups(&mut self, rows: &[Lookup]) {
+        self.missing.lookups(rows);
+    }
+
+    /// The facts of all that was fed.
+    pub fn finish(self) -> Facts {
+        let Listed {
+            objects,
+            outsiders,
+            images,
+            losses,
+            probes,
+            call_windows,
+            ..
+        } = self.listed;
+        let ledger = self.tally.finish();
+        let calls = self.calls.finish();
+        let windows = call_windows.iter().map(|window| window.t1.since(window.t0));
+        Facts {
+            files: files(&calls, &objects),
+            missing: self.missing.finish(),
+            starts: starts(ledger.processes.iter().map(|process| &process.row), &images),
+            calls_timed_ns: windows.fold(0, u64::saturating_add),
+            ledger,
+            objects,
+            outsiders,
+            calls,
+            losses,
+            probes,
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! A recording in, facts out. Nothing here opens a file or knows of a terminal: rows come in by
+//! batches, values go out, so that all of it is tested with rows drawn in the test.
+//!
+//! It deliberately does not judge. What a fact means, and what to do about it, is for findings.
+
+pub mod calls;
+pub mod facts;
+pub mod files;
+pub mod ledger;
+pub mod measure;
+pub mod starts;

@@ -1,0 +1,201 @@
+//! What must hold for any recording, tried on many made at random from fixed seeds.
+
+use timesink_analysis::facts::{Facts, Gathering, Listed};
+use timesink_analysis::ledger::Account;
+use timesink_recording::notation::{draft, Draft};
+use timesink_recording::tables::{Occupant, Span};
+use timesink_recording::words::{Detail, State};
+use timesink_recording::{Nanos, ObjectId};
+
+/// A small generator of numbers, the same for the same seed everywhere (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.throw(last as u64 + 1) as usize);
+        }
+    }
+}
+
+/// Eight threads in three processes whose spans tile, with sums that may exceed them.
+fn random(seed: u64) -> Draft {
+    let dice = &mut Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut text = String::from("process 1 a\nprocess 2 b parent 1\nprocess 3 c parent 1\n");
+    for thread in 1..=8 {
+        text += &format!("thread {}.{thread} t{}\n", thread % 3 + 1, dice.throw(3));
+    }
+    for thread in 1..=8 {
+        text += &format!("{}.{thread}: cpu 0..1us\n", thread % 3 + 1);
+    }
+    let mut drawn = draft(&text);
+    let template = drawn.spans[0].clone();
+    drawn.spans.clear();
+    drawn.occupants.clear();
+    let ids: Vec<_> = drawn.threads.iter().map(|row| row.thread).collect();
+    for (at, &thread) in ids.iter().enumerate() {
+        let mut now = 0;
+        for _ in 0..dice.throw(60) + 1 {
+            let span = random_span(dice, &template, now);
+            now = span.t1.0;
+            let span = Span { thread, ..span };
+            if span.state == State::Ready && dice.throw(2) == 0 {
+                drawn.occupants.push(Occupant {
+                    thread,
+                    t0: span.t0,
+                    occupant: None,
+                    occupant_outsider: Some(dice.throw(4) as u32),
+                    ns: span.t1.since(span.t0) / 2,
+                });
+            }
+            drawn.spans.push(span);
+        }
+        let row = &mut drawn.threads[at];
+        row.end = Nanos(now);
+        row.cpu_ns = dice.throw(100_000);
+        row.wait_ns = dice.throw(100_000);
+        row.tracer_ns = dice.throw(1_000);
+        row.kernel_life_ns = now as u64;
+        row.samples_user = dice.throw(30);
+        row.samples_kernel = dice.throw(30);
+    }
+    drawn
+}
+
+fn random_span(dice: &mut Dice, template: &Span, from: i64) -> Span {
+    let choices = [
+        (State::Cpu, Detail::Running),
+        (State::Cpu, Detail::Exit),
+        (State::Ready, Detail::Woken),
+        (State::Ready, Detail::Preempted),
+        (State::Ready, Detail::Throttled),
+        (State::Wait, Detail::Flush),
+        (State::Wait, Detail::Other),
+        (State::Wait, Detail::Child),
+        (State::Lost, Detail::Unknown),
+    ];
+    let (state, detail) = choices[dice.throw(choices.len() as u64) as usize];
+    let length = dice.throw(10_000);
+    Span {
+        t0: Nanos(from),
+        t1: Nanos(from + length as i64),
+        state,
+        detail,
+        object: (dice.throw(2) == 0).then(|| ObjectId(dice.throw(3) as u32)),
+        tracer_ns: dice.throw(50),
+        ..template.clone()
+    }
+}
+
+/// The facts of rows shown in batches of this size.
+fn facts(drawn: &Draft, batch: usize) -> Facts {
+    let mut gathering = Gathering::new(Listed {
+        threads: drawn.threads.clone(),
+        processes: drawn.processes.clone(),
+        ..Listed::default()
+    });
+    drawn
+        .occupants
+        .chunks(batch)
+        .for_each(|rows| gathering.occupants(rows));
+    drawn
+        .spans
+        .chunks(batch)
+        .for_each(|rows| gathering.spans(rows));
+    gathering.finish()
+}
+
+/// The causes of every thread, of every process and of all add up to the states.
+#[test]
+fn causes_add_up_to_states() {
+    for seed in 1..200 {
+        let ledger = facts(&random(seed), 7).ledger;
+        for (at, thread) in ledger.threads.iter().enumerate() {
+            for account in [
+                Account::Cpu,
+                Account::Ready,
+                Account::Wait,
+                Account::Tracer,
+                Account::Lost,
+            ] {
+                let of = |cause: &&timesink_analysis::ledger::Cause| cause.key.account == account;
+                let sum: u64 = thread.causes.iter().filter(of).map(|cause| cause.ns).sum();
+                assert_eq!(sum, thread.sums.of(account), "seed {seed}, {account:?}");
+            }
+            assert_eq!(ledger.causes_of(&[at]), thread.causes, "seed {seed}");
+        }
+        let processes: u64 = ledger.processes.iter().map(|p| p.sums.accounted_ns()).sum();
+        assert_eq!(processes, ledger.whole.accounted_ns(), "seed {seed}");
+    }
+}
+
+/// A sum never falls below what spans or the kernel's keeping say.
+#[test]
+fn sums_never_lose_time() {
+    for seed in 1..200 {
+        let drawn = random(seed);
+        let ledger = facts(&drawn, 1000).ledger;
+        for thread in &ledger.threads {
+            let life = thread.row.end.since(thread.row.start);
+            let sums = &thread.sums;
+            assert!(sums.accounted_ns() + sums.lost_ns >= life, "seed {seed}");
+            assert!(sums.cpu_ns >= thread.row.cpu_ns && sums.wait_ns >= thread.row.wait_ns);
+        }
+    }
+}
+
+/// Who stood before a thread adds up to the time it stood in a queue.
+#[test]
+fn occupants_add_up_to_the_queue() {
+    for seed in 1..200 {
+        let ledger = facts(&random(seed), 1000).ledger;
+        for thread in &ledger.threads {
+            let queued = thread.causes.iter().filter(|cause| {
+                cause.key.account == Account::Ready
+                    && cause.key.kind != timesink_analysis::ledger::Kind::As(Detail::Throttled)
+            });
+            let queued: u64 = queued.map(|cause| cause.ns).sum();
+            let behind: u64 = thread.behind.iter().map(|behind| behind.ns).sum();
+            // Our own time is taken out of a span, not out of its occupants.
+            assert!(behind >= queued, "seed {seed}: {behind} < {queued}");
+        }
+    }
+}
+
+/// Neither the size of batches nor the order of threads, processes and occupants shows, nor how
+/// the spans of different threads are mixed.
+#[test]
+fn order_does_not_matter_where_it_should_not() {
+    for seed in 1..100 {
+        let mut drawn = random(seed);
+        let before = format!("{:?}", facts(&drawn, 1000).ledger);
+        let dice = &mut Dice(seed + 77);
+        dice.shuffle(&mut drawn.threads);
+        dice.shuffle(&mut drawn.processes);
+        let mut keys: Vec<u64> = (0..drawn.threads.len() + 1)
+            .map(|_| dice.throw(99))
+            .collect();
+        keys.dedup();
+        drawn
+            .spans
+            .sort_by_key(|span| (keys[span.thread.index() % keys.len()], span.thread));
+        drawn
+            .occupants
+            .sort_by_key(|row| (keys[row.thread.index() % keys.len()], row.thread));
+        let shuffled = format!("{:?}", facts(&drawn, 5).ledger);
+        assert_eq!(before, shuffled, "seed {seed}, threads in another order");
+        drawn.spans.sort_by_key(|span| span.t0);
+        let mixed = format!("{:?}", facts(&drawn, 5).ledger);
+        assert_eq!(
+            before, mixed,
+            "seed {seed}, spans of all threads mixed by time"
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! What kind of wait it was: from the call, what it was about, and for longer waits the kernel
+//! functions the thread slept in. Pure: facts in, a word out.
+
+use timesink_recording::words::Detail;
+
+use crate::probes::events as e;
+
+/// What is known of a wait.
+#[derive(Debug, Default, Clone)]
+pub struct Facts<'a> {
+    /// The call's name; empty outside of one.
+    pub call: &'a str,
+    /// `TS_O_...`
+    pub object_kind: u8,
+    /// The object is a terminal.
+    pub terminal: bool,
+    /// The socket's family; 0 if unknown or none.
+    pub family: u16,
+    /// `TS_STOPPED` and its like.
+    pub how: u8,
+    pub futex_operation: u8,
+    /// The value waited on is that of a mutex with waiters.
+    pub futex_contended: bool,
+    /// The value waited on is the number of a thread of the same process.
+    pub futex_is_thread: bool,
+    /// Nothing but a time-out is waited for (select without descriptors).
+    pub only_time: bool,
+    /// Kernel functions, innermost first; empty for waits below the threshold.
+    pub functions: &'a [&'a str],
+}
+
+const AF_UNIX: u16 = 1;
+/// FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
+const LOCK_PI: [u8; 2] = [6, 13];
+
+/// Reclaim, then what a file system does on its way: these say more than the call does.
+const RECLAIM: &[&str] = &["try_to_free_pages", "shrink_node", "shrink_lruvec", "mem_cgroup_handle_over_high", "try_to_free_mem_cgroup_pages", "throttle_direct_reclaim"];
+const FLUSHING: &[&str] = &["vfs_fsync_range", "do_fsync", "ext4_sync_file", "ext4_sync_fs", "xfs_file_fsync", "btrfs_sync_file", "generic_write_sync", "file_write_and_wait_range", "blkdev_issue_flush", "jbd2_log_wait_commit", "jbd2_complete_transaction"];
+const WRITING: &[&str] = &["balance_dirty_pages", "balance_dirty_pages_ratelimited_flags", "start_this_handle", "jbd2_journal_get_write_access", "do_get_write_access", "wait_on_page_writeback", "folio_wait_writeback", "add_transaction_credits"];
+const LOCKING: &[&str] = &["__mutex_lock", "mutex_lock", "rwsem_down_read_slowpath", "rwsem_down_write_slowpath", "down_read", "down_write", "__down", "down", "percpu_rwsem_wait"];
+const FAULTING: &[&str] = &["filemap_fault", "do_swap_page", "handle_mm_fault", "exc_page_fault", "__do_fault"];
+
+impl Facts<'_> {
+    fn slept_in(&self, names: &[&str]) -> bool {
+        self.functions.iter().any(|f| names.contains(&strip(f)) || names.iter().any(|n| f.starts_with(&format!("{n}."))))
+    }
+
+    fn io(&self) -> bool {
+        self.how & e::TS_IOWAIT as u8 != 0
+    }
+}
+
+/// A function's name without what the compiler added (`.isra.0`, `.constprop.0`).
+fn strip(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// The kind of wait.
+pub fn classify(f: &Facts) -> Detail {
+    if f.how & e::TS_STOPPED as u8 != 0 {
+        return Detail::Stopped;
+    }
+    if f.how & e::TS_EXITING as u8 != 0 {
+        return Detail::Exit;
+    }
+    if f.slept_in(RECLAIM) {
+        return Detail::Reclaim;
+    }
+    if f.call.is_empty() {
+        return outside_of_calls(f);
+    }
+    let call = f.call.strip_suffix(" (32-bit)").unwrap_or(f.call);
+    by_call(call, f)
+}
+
+fn outside_of_calls(f: &Facts) -> Detail {
+    if f.io() || f.slept_in(&["filemap_fault", "do_swap_page", "folio_wait_bit_common"]) {
+        Detail::PageFault
+    } else if f.slept_in(LOCKING) && f.slept_in(FAULTING) || f.slept_in(LOCKING) {
+        Detail::KernelLock
+    } else {
+        Detail::Other
+    }
+}
+
+fn by_call(call: &str, f: &Facts) -> Detail {
+    match call {
+        "read" | "pread64" | "readv" | "preadv" | "preadv2" | "recvfrom" | "recvmsg" | "recvmmsg"
+        | "recv" => reading(f),
+        "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" | "sendto" | "sendmsg"
+        | "sendmmsg" | "send" | "sendfile" | "splice" | "tee" | "copy_file_range" | "fallocate"
+        | "ftruncate" | "truncate" => writing(f),
+        "fsync" | "fdatasync" | "sync" | "syncfs" | "sync_file_range" | "msync" => Detail::Flush,
+        "connect" if f.family == AF_UNIX => Detail::UnixConnect,
+        "connect" => Detail::NetworkConnect,
+        "accept" | "accept4" if f.family == AF_UNIX => Detail::UnixConnect,
+        "accept" | "accept4" => Detail::NetworkAccept,
+        "futex" | "futex_wait" | "futex_waitv" => futex(f),
+        "nanosleep" | "clock_nanosleep" => Detail::Sleep,
+        "poll" | "ppoll" | "select" | "pselect6" if f.only_time => Detail::Sleep,
+        "poll" | "ppoll" | "select" | "pselect6" | "_newselect" | "epoll_wait" | "epoll_pwait"
+        | "epoll_pwait2" => Detail::Poll,
+        "wait4" | "waitid" | "waitpid" => Detail::Child,
+        "vfork" => Detail::Vfork,
+        "clone" | "clone3" | "fork" => cloning(f),
+        "flock" => Detail::FileLock,
+        "fcntl" | "fcntl64" if !f.io() => Detail::FileLock,
+        "pause" | "rt_sigsuspend" | "rt_sigtimedwait" | "sigsuspend" => Detail::Signal,
+        "io_uring_enter" => Detail::IoUring,
+        "io_getevents" | "io_pgetevents" => Detail::Aio,
+        "msgrcv" | "msgsnd" | "semop" | "semtimedop" | "mq_timedreceive" | "mq_timedsend" => {
+            Detail::Ipc
+        }
+        "execve" | "execveat" => in_file_system(f, Detail::Exec),
+        "ioctl" if f.terminal => Detail::Terminal,
+        _ => in_file_system(f, Detail::Other),
+    }
+}
+
+/// Calls on files and directories that may need the disk on their way.
+fn in_file_system(f: &Facts, otherwise: Detail) -> Detail {
+    if f.slept_in(FLUSHING) {
+        Detail::Flush
+    } else if f.slept_in(WRITING) {
+        Detail::DiskWrite
+    } else if f.slept_in(LOCKING) {
+        Detail::KernelLock
+    } else if f.io() {
+        Detail::DiskRead
+    } else {
+        otherwise
+    }
+}
+
+fn cloning(f: &Facts) -> Detail {
+    // A long clone without its stack known can only be waiting for a vfork child.
+    if f.functions.is_empty() || f.slept_in(&["kernel_clone", "wait_for_vfork_done"]) && !f.slept_in(LOCKING) {
+        Detail::Vfork
+    } else {
+        in_file_system(f, Detail::Other)
+    }
+}
+
+fn reading(f: &Facts) -> Detail {
+    match u32::from(f.object_kind) {
+        _ if f.terminal => Detail::Terminal,
+        e::TS_O_PIPE => Detail::PipeRead,
+        e::TS_O_SOCKET if f.family == AF_UNIX => Detail::UnixReceive,
+        e::TS_O_SOCKET => Detail::NetworkReceive,
+        e::TS_O_ANON => Detail::Event,
+        e::TS_O_FILE | e::TS_O_DIR | e::TS_O_BLOCK => in_file_system(f, Detail::DiskRead),
+        _ => in_file_system(f, Detail::Other),
+    }
+}
+
+fn writing(f: &Facts) -> Detail {
+    match u32::from(f.object_kind) {
+        _ if f.terminal => Detail::Terminal,
+        e::TS_O_PIPE => Detail::PipeWrite,
+        e::TS_O_SOCKET if f.family == AF_UNIX => Detail::UnixSend,
+        e::TS_O_SOCKET => Detail::NetworkSend,
+        e::TS_O_ANON => Detail::Event,
+        e::TS_O_FILE | e::TS_O_DIR | e::TS_O_BLOCK => {
+            if f.slept_in(FLUSHING) {
+                Detail::Flush
+            } else if f.slept_in(LOCKING) && !f.slept_in(WRITING) {
+                Detail::KernelLock
+            } else {
+                Detail::DiskWrite
+            }
+        }
+        _ => in_file_system(f, Detail::Other),
+    }
+}
+
+fn futex(f: &Facts) -> Detail {
+    if f.futex_is_thread {
+        Detail::Join
+    } else if f.futex_contended || LOCK_PI.contains(&f.futex_operation) {
+        Detail::Lock
+    } else {
+        Detail::Condition
+    }
+}
+
+/// The function a thread slept in: the innermost that is not the scheduler's own.
+pub fn sleeping_function<'a>(functions: &[&'a str]) -> &'a str {
+    functions
+        .iter()
+        .map(|f| strip(f))
+        .find(|f| !f.is_empty() && !f.starts_with("bpf_") && !SCHEDULER.iter().any(|s| f.trim_start_matches('_').starts_with(s)))
+        .unwrap_or("")
+}
+
+const SCHEDULER: &[&str] = &["schedule", "io_schedule", "preempt_schedule", "traceiter", "perf_trace", "switch_to"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(call: &'static str, kind: u32) -> Facts<'static> {
+        Facts { call, object_kind: kind as u8, ..Facts::default() }
+    }
+
+    /// The same call waits for different things, depending on what it is about.
+    #[test]
+    fn the_object_decides() {
+        assert_eq!(classify(&on("read", e::TS_O_FILE)), Detail::DiskRead);
+        assert_eq!(classify(&on("read", e::TS_O_PIPE)), Detail::PipeRead);
+        assert_eq!(classify(&on("write", e::TS_O_PIPE)), Detail::PipeWrite);
+        assert_eq!(classify(&on("read", e::TS_O_ANON)), Detail::Event);
+        assert_eq!(classify(&Facts { family: 2, ..on("read", e::TS_O_SOCKET) }), Detail::NetworkReceive);
+        assert_eq!(classify(&Facts { family: 1, ..on("sendmsg", e::TS_O_SOCKET) }), Detail::UnixSend);
+        assert_eq!(classify(&Facts { terminal: true, ..on("read", e::TS_O_CHAR) }), Detail::Terminal);
+    }
+
+    /// A write that must be durable waits for a flush, an ordinary one for room.
+    #[test]
+    fn durable_writes_are_flushes() {
+        let sync = Facts { functions: &["schedule", "jbd2_log_wait_commit", "ext4_sync_file"], ..on("write", e::TS_O_FILE) };
+        assert_eq!(classify(&sync), Detail::Flush);
+        let dirty = Facts { functions: &["schedule", "balance_dirty_pages"], ..on("write", e::TS_O_FILE) };
+        assert_eq!(classify(&dirty), Detail::DiskWrite);
+        assert_eq!(classify(&on("fdatasync", e::TS_O_FILE)), Detail::Flush);
+    }
+
+    /// Mutexes, condition variables and joins all wait in futex, and are told apart by the value.
+    #[test]
+    fn futexes_are_told_apart() {
+        assert_eq!(classify(&Facts { futex_contended: true, ..on("futex", 0) }), Detail::Lock);
+        assert_eq!(classify(&Facts { futex_operation: 6, ..on("futex", 0) }), Detail::Lock);
+        assert_eq!(classify(&on("futex", 0)), Detail::Condition);
+        assert_eq!(classify(&Facts { futex_is_thread: true, ..on("futex", 0) }), Detail::Join);
+    }
+
+    /// Memory reclaim is named wherever it strikes, and a page fault has no call.
+    #[test]
+    fn reclaim_and_faults() {
+        let reclaim = Facts { functions: &["schedule", "shrink_node"], ..on("read", e::TS_O_FILE) };
+        assert_eq!(classify(&reclaim), Detail::Reclaim);
+        assert_eq!(classify(&Facts { how: e::TS_IOWAIT as u8, ..on("", 0) }), Detail::PageFault);
+        assert_eq!(classify(&on("", 0)), Detail::Other);
+    }
+
+    /// select without descriptors is a sleep, with some it is a poll.
+    #[test]
+    fn select_can_be_a_sleep() {
+        assert_eq!(classify(&Facts { only_time: true, ..on("select", 0) }), Detail::Sleep);
+        assert_eq!(classify(&on("select", 0)), Detail::Poll);
+    }
+
+    /// The function that matters is below the scheduler's.
+    #[test]
+    fn scheduler_functions_are_skipped() {
+        let f = ["__schedule", "schedule", "schedule_timeout", "pipe_read.isra.0", "vfs_read"];
+        assert_eq!(sleeping_function(&f), "pipe_read");
+        assert_eq!(sleeping_function(&[]), "");
+    }
+}

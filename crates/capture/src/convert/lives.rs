@@ -1,0 +1,284 @@
+//! Threads, processes and images from their starts, execs, exits and ends.
+
+use std::collections::HashMap;
+
+use timesink_recording::tables::images::Image;
+use timesink_recording::tables::processes::Process;
+use timesink_recording::tables::threads::Thread;
+use timesink_recording::words::ImageEvent;
+use timesink_recording::{Nanos, ProcessId, ThreadId};
+
+use crate::probes::{events as e, text};
+use crate::spool::Costs;
+
+/// The probes number threads from 1; the recording's tables number them densely from 0, in the
+/// order of their starts.
+#[derive(Default)]
+pub struct Lives {
+    zero: u64,
+    costs: Costs,
+    by_number: HashMap<u32, ThreadId>,
+    by_tid: HashMap<u32, Vec<ThreadId>>,
+    by_pid: HashMap<u32, ProcessId>,
+    pub threads: Vec<Thread>,
+    pub processes: Vec<Process>,
+    pub images: Vec<Image>,
+    /// Seeded before the recording's time began: what they waited until then is not of it.
+    before_zero: HashMap<ThreadId, u64>,
+    resident_at_exit: HashMap<ThreadId, u64>,
+    ended: Vec<bool>,
+    pub switches: u64,
+    pub wakes: u64,
+}
+
+impl Lives {
+    pub fn new(zero: u64, costs: Costs) -> Lives {
+        Lives { zero, costs, ..Lives::default() }
+    }
+
+    /// A moment of the probes' clock in the recording's time.
+    pub fn at(&self, t: u64) -> Nanos {
+        Nanos(t.saturating_sub(self.zero).min(i64::MAX as u64) as i64)
+    }
+
+    pub fn thread(&self, number: u32) -> Option<ThreadId> {
+        self.by_number.get(&number).copied()
+    }
+
+    pub fn process_of(&self, thread: ThreadId) -> Option<ProcessId> {
+        self.threads.get(thread.index()).map(|t| t.process)
+    }
+
+    /// The recorded thread that had this kernel id at this time.
+    pub fn by_tid(&self, tid: u32, at: Nanos) -> Option<ThreadId> {
+        let had = self.by_tid.get(&tid)?;
+        let lived = |id: &&ThreadId| {
+            let t = &self.threads[id.index()];
+            t.start <= at && (at <= t.end || t.end == Nanos(0))
+        };
+        had.iter().rev().find(lived).or(had.last()).copied()
+    }
+
+    pub fn start(&mut self, s: &e::ts_start) {
+        let seeded = s.how == e::TS_START_SEED;
+        let at = self.at(s.head.t);
+        let parent = self.thread(s.parent);
+        let thread = ThreadId(self.threads.len() as u32);
+        let process = self.process_for(s, parent, at);
+        self.by_number.insert(s.head.thread, thread);
+        self.by_tid.entry(s.tid).or_default().push(thread);
+        if seeded && s.head.t < self.zero {
+            self.before_zero.insert(thread, self.zero - s.head.t);
+        }
+        self.ended.push(false);
+        self.threads.push(Thread {
+            thread,
+            process,
+            tid: s.tid,
+            name: text(&s.name),
+            start: at,
+            end: Nanos(0),
+            exit: None,
+            born_before: seeded,
+            alive_at_end: false,
+            end_lost: true,
+            parent,
+            cpu_ns: 0,
+            ready_ns: 0,
+            wait_ns: 0,
+            tracer_ns: 0,
+            tracer_estimated_ns: 0,
+            kernel_cpu_ns: 0,
+            kernel_ready_ns: 0,
+            // Until the end is known: the kernel's start.
+            kernel_life_ns: if seeded { 0 } else { s.start_time },
+            kernel_user_ns: 0,
+            kernel_system_ns: 0,
+            samples_user: 0,
+            samples_kernel: 0,
+            switches_voluntary: 0,
+            switches_involuntary: 0,
+            migrations: 0,
+            faults_minor: 0,
+            faults_major: 0,
+            calls_seen: 0,
+            exit_status: None,
+        });
+        if s.how == e::TS_START_FORK || s.how == e::TS_START_VFORK {
+            self.images.push(Image {
+                process,
+                thread: parent,
+                event: if s.how == e::TS_START_VFORK { ImageEvent::Vfork } else { ImageEvent::Fork },
+                t: at,
+                cost_ns: cost(s.call_since, s.head.t),
+                resident_bytes: s.resident,
+                executable: String::new(),
+                arguments: String::new(),
+            });
+        }
+    }
+
+    fn process_for(&mut self, s: &e::ts_start, parent: Option<ThreadId>, at: Nanos) -> ProcessId {
+        let of_parent = parent.and_then(|p| self.process_of(p));
+        if let (e::TS_START_THREAD, Some(process)) = (s.how, of_parent) {
+            return process;
+        }
+        if s.how == e::TS_START_SEED || s.how == e::TS_START_THREAD {
+            if let Some(process) = self.by_pid.get(&s.pid) {
+                return *process;
+            }
+        }
+        let process = ProcessId(self.processes.len() as u32);
+        self.by_pid.insert(s.pid, process);
+        // A child is the program it was copied from until it executes another.
+        let (executable, arguments) = of_parent
+            .and_then(|p| self.processes.get(p.index()))
+            .map(|p| (p.executable.clone(), p.arguments.clone()))
+            .unwrap_or_default();
+        self.processes.push(Process {
+            process,
+            pid: s.pid,
+            parent: of_parent,
+            parent_pid: s.parent_pid,
+            name: text(&s.name),
+            executable,
+            arguments,
+            start: at,
+            end: Nanos(0),
+            uid: s.uid,
+        });
+        process
+    }
+
+    pub fn exec(&mut self, x: &e::ts_exec) {
+        let Some(thread) = self.thread(x.head.thread) else { return };
+        let at = self.at(x.head.t);
+        // Another thread than the first may execute; it takes over the first one's id.
+        let row = &mut self.threads[thread.index()];
+        if row.tid != x.tid {
+            row.tid = x.tid;
+            self.by_tid.entry(x.tid).or_default().push(thread);
+        }
+        row.name = text(&x.name);
+        let length = (x.arguments_length as usize).min(x.arguments.len());
+        let arguments: Vec<u8> = x.arguments[..length].iter().map(|&c| c as u8).collect();
+        let arguments = String::from_utf8_lossy(&arguments).trim_end_matches('\0').to_string();
+        let executable = text(&x.executable);
+        let process = row.process;
+        if let Some(p) = self.processes.get_mut(process.index()) {
+            p.name = text(&x.name);
+            p.executable = executable.clone();
+            p.arguments = arguments.clone();
+            p.uid = x.uid;
+        }
+        self.images.push(Image {
+            process,
+            thread: Some(thread),
+            event: ImageEvent::Exec,
+            t: at,
+            cost_ns: cost(x.call_since, x.head.t),
+            resident_bytes: x.resident,
+            executable,
+            arguments,
+        });
+    }
+
+    pub fn exit(&mut self, x: &e::ts_exit) {
+        let Some(thread) = self.thread(x.head.thread) else { return };
+        self.threads[thread.index()].exit = Some(self.at(x.head.t));
+        self.resident_at_exit.insert(thread, x.resident);
+    }
+
+    pub fn end(&mut self, x: &e::ts_end) {
+        let Some(thread) = self.thread(x.head.thread) else { return };
+        let at = self.at(x.head.t);
+        let zero = self.zero;
+        let hidden = self.before_zero.get(&thread).copied().unwrap_or(0);
+        let row = &mut self.threads[thread.index()];
+        row.end = at;
+        row.end_lost = false;
+        row.alive_at_end = x.alive != 0;
+        row.tid = x.tid;
+        row.name = text(&x.name);
+        row.cpu_ns = x.cpu_ns;
+        row.ready_ns = x.ready_ns;
+        row.wait_ns = x.wait_ns.saturating_sub(hidden);
+        row.tracer_ns = x.tracer_ns;
+        let samples = x.samples_user + x.samples_kernel;
+        let estimated = x.calls as f64 * self.costs.call_ns
+            + x.wakes as f64 * self.costs.wake_ns
+            + samples as f64 * self.costs.sample_ns;
+        row.tracer_estimated_ns = (estimated as u64).min(row.cpu_ns);
+        row.kernel_cpu_ns = x.kernel_cpu_ns;
+        row.kernel_ready_ns = x.kernel_ready_ns;
+        row.kernel_life_ns = x.head.t.saturating_sub(row.kernel_life_ns.max(zero));
+        if row.born_before {
+            row.kernel_life_ns = at.since(row.start);
+        }
+        row.kernel_user_ns = x.user_ns;
+        row.kernel_system_ns = x.system_ns;
+        row.samples_user = x.samples_user;
+        row.samples_kernel = x.samples_kernel;
+        row.switches_voluntary = x.voluntary;
+        row.switches_involuntary = x.involuntary;
+        row.migrations = x.migrations;
+        row.faults_minor = x.faults_minor;
+        row.faults_major = x.faults_major;
+        row.calls_seen = x.calls;
+        self.switches += x.voluntary + x.involuntary;
+        self.wakes += x.wakes;
+        self.ended[thread.index()] = true;
+        let process = row.process;
+        let (exit, leader) = (row.exit, x.tid == x.pid);
+        if leader {
+            row.exit_status = (x.alive == 0).then_some(x.exit_code);
+        }
+        let name = row.name.clone();
+        if let Some(p) = self.processes.get_mut(process.index()) {
+            p.end = p.end.max(at);
+            if leader {
+                p.name = name;
+                p.uid = x.uid;
+            }
+        }
+        if let (true, Some(exit), 0) = (leader, exit, x.alive) {
+            let resident_bytes = self.resident_at_exit.remove(&thread).unwrap_or(0);
+            self.images.push(Image {
+                process,
+                thread: Some(thread),
+                event: ImageEvent::Exit,
+                t: exit,
+                cost_ns: Some(at.since(exit)),
+                resident_bytes,
+                executable: String::new(),
+                arguments: String::new(),
+            });
+        }
+    }
+
+    /// Threads whose end was never told end with the recording.
+    pub fn close(&mut self, wall: Nanos) {
+        for (row, ended) in self.threads.iter_mut().zip(&self.ended) {
+            if !ended {
+                row.end = wall.max(row.start);
+                row.kernel_life_ns = row.end.since(row.start);
+            }
+        }
+        for row in &mut self.processes {
+            if row.end == Nanos(0) {
+                row.end = wall.max(row.start);
+            }
+        }
+        let threads = &self.threads;
+        for row in threads.iter().filter(|t| t.end_lost) {
+            if let Some(p) = self.processes.get_mut(row.process.index()) {
+                p.end = p.end.max(row.end);
+            }
+        }
+    }
+}
+
+/// The time from the entry of a call, if that was seen.
+fn cost(since: u64, t: u64) -> Option<u64> {
+    (since != 0 && since <= t).then(|| t - since)
+}

@@ -1,0 +1,352 @@
+//! The spool becomes a recording. Three passes over the spool, in bounded memory: the notes; then
+//! what is summed or few (lives, objects, calls, requests), with the many set aside by thread; then
+//! these, thread by thread. The same serves to mend what a killed timesink left behind.
+
+mod calls;
+mod classify;
+mod lives;
+mod objects;
+mod sort;
+mod spans;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Instant;
+
+use timesink_recording::tables::call_windows::CallWindow;
+use timesink_recording::tables::losses::Loss;
+use timesink_recording::tables::outsiders::Outsider;
+use timesink_recording::tables::probes::Probe;
+use timesink_recording::tables::requests::Request;
+use timesink_recording::words::{LossKind, RequestKind};
+use timesink_recording::{About, Costs, Mode, Nanos, RecordingWriter};
+
+use crate::error::Error;
+use crate::launch::Identity;
+use crate::probes::{self, events as e, Event};
+use crate::spool::{self, Begin, End, Ending, Entry, Note, Reader};
+
+use calls::Calls;
+use lives::Lives;
+use objects::Objects;
+use sort::Sorter;
+use spans::Context;
+
+/// What the notes of a spool say.
+#[derive(Default)]
+struct Notes {
+    begin: Option<Begin>,
+    end: Option<End>,
+    probes: Vec<Probe>,
+    outsiders: HashMap<u32, String>,
+    symbols: HashMap<u64, String>,
+    windows: Vec<(u64, u64)>,
+    /// The last moment that any event tells of.
+    last: u64,
+    broken: Option<String>,
+}
+
+/// Turn the spool in a folder into the recording's tables, and remove it. With whose rights: the
+/// identity's, if there is one.
+pub fn convert(folder: &Path, identity: Option<&Identity>) -> Result<About, Error> {
+    match identity {
+        Some(identity) => identity.with_files(|| convert_here(folder))?,
+        None => convert_here(folder),
+    }
+}
+
+fn convert_here(folder: &Path) -> Result<About, Error> {
+    let started = Instant::now();
+    let notes = read_notes(folder)?;
+    let Some(begin) = notes.begin.clone() else {
+        let what = "the spool ends before it says what it is of: nothing can be mended".into();
+        return Err(Error::Damaged { path: folder.join(spool::NAME), what });
+    };
+    let end_at = notes.end.as_ref().map_or(notes.last.max(begin.zero), |end| end.at);
+    let wall = Nanos(end_at.saturating_sub(begin.zero) as i64);
+    let mut out = RecordingWriter::create(folder)?;
+    let mut first = FirstPass::new(folder, &begin);
+    let mut reader = Reader::open(folder)?;
+    reader.for_each(|entry| match entry {
+        Entry::Event(bytes) => first.take(bytes, &mut out),
+        Entry::Note(_) => Ok(()),
+    })?;
+    let FirstPass { mut lives, mut objects, calls, sorter, samples, .. } = first;
+    lives.close(wall);
+    let mut context = Context::new(&mut lives, &mut objects, &notes.symbols, &mut out);
+    sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
+    context.finish()?;
+    let gaps = context.gaps;
+    let windows = windows_of(&notes, &begin, wall);
+    let paths_left_out = calls.lookups_left_out;
+    let seen = calls.seen;
+    calls.write(&lives, &windows, &mut out)?;
+    write_notes(&notes, &windows, gaps, paths_left_out, &mut out)?;
+    let mut about = about(&begin, &notes, wall, &windows);
+    about.cost = cost(&begin, &lives, seen, samples, wall, started);
+    for row in objects.rows {
+        out.push(row)?;
+    }
+    write_lives(lives, &mut out)?;
+    let about = out.finish(about)?;
+    let path = folder.join(spool::NAME);
+    std::fs::remove_file(&path).map_err(Error::file(&path, "cannot be removed"))?;
+    Ok(about)
+}
+
+fn read_notes(folder: &Path) -> Result<Notes, Error> {
+    let mut notes = Notes::default();
+    let mut reader = Reader::open(folder)?;
+    let ending = reader.for_each(|entry| {
+        match entry {
+            Entry::Event(bytes) => {
+                if let Some(head) = probes::head(bytes) {
+                    notes.last = notes.last.max(head.t);
+                }
+            }
+            Entry::Note(note) => notes.take(note),
+        }
+        Ok(())
+    })?;
+    if let Ending::Broken(what) = ending {
+        notes.broken = Some(what);
+    }
+    Ok(notes)
+}
+
+impl Notes {
+    fn take(&mut self, note: Note) {
+        match note {
+            Note::Begin(begin) => self.begin = Some(*begin),
+            Note::End(end) => self.end = Some(*end),
+            Note::Probe { probe, attached, reason, without } => {
+                let without = if attached { String::new() } else { without };
+                self.probes.push(Probe { probe, attached, reason, without });
+            }
+            Note::Symbol { address, name } => {
+                self.symbols.insert(address, name);
+            }
+            Note::Outsider { tid, name } => {
+                self.outsiders.insert(tid, name);
+            }
+            Note::Window { t0, t1 } => self.windows.push((t0, t1)),
+        }
+    }
+}
+
+/// What is summed at once, and what is set aside.
+struct FirstPass {
+    lives: Lives,
+    objects: Objects,
+    calls: Calls,
+    sorter: Sorter,
+    samples: u64,
+}
+
+impl FirstPass {
+    fn new(folder: &Path, begin: &Begin) -> FirstPass {
+        FirstPass {
+            lives: Lives::new(begin.zero, begin.cost),
+            objects: Objects::default(),
+            calls: Calls::default(),
+            sorter: Sorter::new(folder),
+            samples: 0,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], out: &mut RecordingWriter) -> Result<(), Error> {
+        let Some(head) = probes::head(bytes) else { return Ok(()) };
+        // The many are not decoded here.
+        match u32::from(head.kind) {
+            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE => {
+                return self.sorter.push(head.thread, bytes);
+            }
+            e::TS_SAMPLE => {
+                self.samples += 1;
+                return self.sorter.push(head.thread, bytes);
+            }
+            e::TS_END => self.sorter.push(head.thread, bytes)?,
+            _ => {}
+        }
+        match probes::decode(bytes) {
+            Some(Event::Start(start)) => self.lives.start(&start),
+            Some(Event::Exec(exec)) => self.lives.exec(&exec),
+            Some(Event::Exit(exit)) => self.lives.exit(&exit),
+            Some(Event::End(end)) => self.lives.end(&end),
+            Some(Event::Object(object)) => self.objects.announce(&object),
+            Some(Event::Calls(batch)) => self.calls.batch(&batch, &self.lives, &mut self.objects),
+            Some(Event::Lookup(lookup)) => self.calls.lookup(&lookup, &self.lives),
+            Some(Event::Request(request)) => out.push(self.request(&request))?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn request(&self, r: &e::ts_request) -> Request {
+        // REQ_OP_...: read, write, flush, discard, secure erase, write zeroes.
+        let kind = match r.flags & 0xff {
+            0 => RequestKind::Read,
+            1 => RequestKind::Write,
+            2 => RequestKind::Flush,
+            3 | 5 => RequestKind::Discard,
+            _ => RequestKind::Other,
+        };
+        Request {
+            issued: self.lives.at(r.issued),
+            completed: self.lives.at(r.head.t),
+            device: u64::from(r.device),
+            sector: r.sector,
+            bytes: u64::from(r.bytes),
+            kind,
+            thread: self.lives.thread(r.head.thread),
+            tid: r.tid,
+        }
+    }
+}
+
+/// When calls were timed, in the recording's time. A spool that was cut short does not tell of the
+/// window that was open: without any other it is all of it.
+fn windows_of(notes: &Notes, begin: &Begin, wall: Nanos) -> Vec<(i64, i64)> {
+    let timed = notes.probes.iter().any(|p| p.probe == "calls" && p.attached);
+    if notes.windows.is_empty() && timed && notes.end.is_none() {
+        return vec![(0, wall.0)];
+    }
+    let at = |t: u64| t.saturating_sub(begin.zero).min(wall.0 as u64) as i64;
+    notes.windows.iter().map(|(a, b)| (at(*a), at(*b))).collect()
+}
+
+fn write_notes(
+    notes: &Notes,
+    windows: &[(i64, i64)],
+    gaps: u64,
+    paths_left_out: u64,
+    out: &mut RecordingWriter,
+) -> Result<(), Error> {
+    for row in &notes.probes {
+        out.push(row.clone())?;
+    }
+    let mut outsiders: Vec<_> = notes.outsiders.iter().collect();
+    outsiders.sort_unstable();
+    for (&tid, name) in outsiders {
+        out.push(Outsider { tid, name: name.clone() })?;
+    }
+    for &(t0, t1) in windows {
+        out.push(CallWindow { t0: Nanos(t0), t1: Nanos(t1) })?;
+    }
+    for row in losses(notes, gaps, paths_left_out) {
+        out.push(row)?;
+    }
+    Ok(())
+}
+
+fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
+    let mut all: Vec<Loss> = Vec::new();
+    let mut add = |kind: LossKind, count: u64, note: &str| {
+        if count > 0 {
+            match all.iter_mut().find(|l| l.kind == kind) {
+                Some(row) => row.count += count,
+                None => all.push(Loss { kind, count, note: note.into() }),
+            }
+        }
+    };
+    let lost = notes.end.as_ref().map(|end| end.lost.as_slice()).unwrap_or_default();
+    for (kind, count) in lost.iter().enumerate() {
+        let (word, note) = match kind as u32 {
+            e::TS_TURN | e::TS_QUEUE => (LossKind::Turns, "spans are missing and marked as lost; the sums of threads are whole"),
+            e::TS_WAIT | e::TS_RESULT => (LossKind::Waits, "the particulars of long waits are missing"),
+            e::TS_CALLS => (LossKind::Calls, "calls are missing from the counts"),
+            e::TS_OBJECT => (LossKind::Objects, "files or sockets have a number for a name"),
+            e::TS_LOOKUP => (LossKind::Lookups, "look-ups of paths are missing"),
+            e::TS_START | e::TS_EXEC | e::TS_EXIT | e::TS_END => {
+                (LossKind::Lives, "threads have no start, no end or no name")
+            }
+            e::TS_REQUEST => (LossKind::Requests, "requests to disks are missing"),
+            e::TS_SAMPLE => (LossKind::Samples, "samples are missing; their counts are whole"),
+            e::TS_NO_STORAGE => (LossKind::Threads, "threads could not be followed for want of memory"),
+            _ => continue,
+        };
+        add(word, *count, note);
+    }
+    // Gaps without a lost event to explain them would be a fault of ours, and are told too.
+    if lost.iter().sum::<u64>() == 0 {
+        add(LossKind::Turns, gaps, "spans are missing and marked as lost");
+    }
+    add(LossKind::Lookups, paths_left_out, "there were too many different paths to keep all");
+    if let Some(why) = notes.end.as_ref().and_then(|end| end.writing_failed.as_ref()) {
+        add(LossKind::Writing, 1, why);
+    }
+    if notes.end.is_none() {
+        add(LossKind::CutShort, 1, "timesink was killed: what came in its last moments is missing");
+    }
+    all
+}
+
+fn about(begin: &Begin, notes: &Notes, wall: Nanos, windows: &[(i64, i64)]) -> About {
+    let timed: i64 = windows.iter().map(|(a, b)| b - a).sum();
+    let share = if wall.0 > 0 { (timed as f64 / wall.0 as f64).min(1.0) } else { 0.0 };
+    About {
+        tool_version: begin.tool_version.clone(),
+        mode: if begin.mode == "attach" { Mode::Attach } else { Mode::Run },
+        command: begin.command.clone(),
+        directory: begin.directory.clone(),
+        started_unix_ns: begin.started_unix_ns,
+        wall_ns: wall.0 as u64,
+        exit_code: notes.end.as_ref().and_then(|end| end.exit_code),
+        exit_signal: notes.end.as_ref().and_then(|end| end.exit_signal),
+        threshold_ns: begin.threshold_ns,
+        budget_pct: begin.budget_pct,
+        exact: begin.exact,
+        kernel: begin.kernel.clone(),
+        architecture: begin.architecture.clone(),
+        processors: begin.processors,
+        hostname: begin.hostname.clone(),
+        host: begin.facts.clone(),
+        call_timing_share: share,
+        mended: mended(notes),
+        ..About::default()
+    }
+}
+
+/// What was wrong with the spool, in a sentence.
+fn mended(notes: &Notes) -> Option<String> {
+    match (&notes.end, &notes.broken) {
+        (None, None) => Some("the recording was cut short (timesink was killed) and was mended from what it had written".into()),
+        (None, Some(what)) => Some(format!("the recording was cut short and was mended from what it had written: {what}")),
+        (Some(_), Some(what)) => Some(format!("the end of what was recorded could not be read: {what}")),
+        (Some(_), None) => None,
+    }
+}
+
+fn cost(begin: &Begin, lives: &Lives, calls: u64, samples: u64, wall: Nanos, started: Instant) -> Costs {
+    let tracer: u64 = lives.threads.iter().map(|t| t.tracer_ns + t.tracer_estimated_ns).sum();
+    let switched: u64 = lives.threads.iter().map(|t| t.tracer_ns).sum();
+    // Threads that run side by side share the wall time: what one processor's worth costs.
+    let busy: u64 = lives.threads.iter().map(|t| t.cpu_ns + t.tracer_ns).sum();
+    let base = (wall.0 as f64).max(busy as f64).max(1.0);
+    Costs {
+        call_ns: begin.cost.call_ns,
+        wake_ns: begin.cost.wake_ns,
+        switch_ns: if lives.switches > 0 { switched as f64 / lives.switches as f64 } else { 0.0 },
+        sample_ns: begin.cost.sample_ns,
+        calls,
+        wakes: lives.wakes,
+        switches: lives.switches,
+        samples,
+        start_ns: begin.cost.start_ns,
+        finish_ns: started.elapsed().as_nanos() as u64,
+        pct_of_wall: tracer as f64 * 100.0 / base,
+    }
+}
+
+fn write_lives(lives: Lives, out: &mut RecordingWriter) -> Result<(), Error> {
+    for row in lives.threads {
+        out.push(row)?;
+    }
+    for row in lives.processes {
+        out.push(row)?;
+    }
+    for row in lives.images {
+        out.push(row)?;
+    }
+    Ok(())
+}

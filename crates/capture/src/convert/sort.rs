@@ -1,0 +1,152 @@
+//! Events by thread, in bounded memory. A thread's events come out of the ring in its own order, so
+//! sorting by thread is all there is to do: runs that fit into memory are sorted and spilled, and
+//! reading them side by side, thread by thread, is the merge.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// A run has at most this many bytes of events.
+const RUN_BYTES: usize = 24 << 20;
+
+pub struct Sorter {
+    folder: PathBuf,
+    run_bytes: usize,
+    arena: Vec<u8>,
+    index: Vec<(u32, u32, u32)>,
+    runs: Vec<File>,
+}
+
+/// Where the next event of a run is.
+struct Run {
+    file: BufReader<File>,
+    next: Option<(u32, Vec<u8>)>,
+}
+
+impl Sorter {
+    pub fn new(folder: &Path) -> Sorter {
+        Sorter::with_run_bytes(folder, RUN_BYTES)
+    }
+
+    fn with_run_bytes(folder: &Path, run_bytes: usize) -> Sorter {
+        Sorter { folder: folder.into(), run_bytes, arena: Vec::new(), index: Vec::new(), runs: Vec::new() }
+    }
+
+    pub fn push(&mut self, thread: u32, event: &[u8]) -> Result<(), Error> {
+        if self.arena.len() + event.len() > self.run_bytes && !self.index.is_empty() {
+            self.spill()?;
+        }
+        self.index.push((thread, self.arena.len() as u32, event.len() as u32));
+        self.arena.extend_from_slice(event);
+        Ok(())
+    }
+
+    /// The sort is stable: within a thread the order of arrival stays.
+    fn sort(&mut self) {
+        self.index.sort_by_key(|(thread, ..)| *thread);
+    }
+
+    fn spill(&mut self) -> Result<(), Error> {
+        self.sort();
+        let path = self.folder.join(format!("sort-{}.tmp", self.runs.len()));
+        let fault = |e| Error::File { path: path.clone(), doing: "cannot be written", source: e };
+        let file = File::options().read(true).write(true).create_new(true).open(&path).map_err(fault)?;
+        // Nobody else needs the name, and so nothing is left behind.
+        std::fs::remove_file(&path).map_err(fault)?;
+        let mut out = BufWriter::with_capacity(1 << 18, file);
+        for &(thread, at, length) in &self.index {
+            out.write_all(&thread.to_le_bytes()).map_err(fault)?;
+            out.write_all(&length.to_le_bytes()).map_err(fault)?;
+            out.write_all(&self.arena[at as usize..(at + length) as usize]).map_err(fault)?;
+        }
+        self.runs.push(out.into_inner().map_err(|e| fault(e.into_error()))?);
+        self.arena.clear();
+        self.index.clear();
+        Ok(())
+    }
+
+    /// Every event, thread by thread, each thread's in its order.
+    pub fn for_each(
+        mut self,
+        mut take: impl FnMut(u32, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.sort();
+        if self.runs.is_empty() {
+            for &(thread, at, length) in &self.index {
+                take(thread, &self.arena[at as usize..(at + length) as usize])?;
+            }
+            return Ok(());
+        }
+        self.spill()?;
+        self.arena = Vec::new();
+        self.index = Vec::new();
+        let fault = |e| Error::File { path: self.folder.clone(), doing: "cannot be sorted in", source: e };
+        let mut runs = Vec::new();
+        for mut file in std::mem::take(&mut self.runs) {
+            file.seek(SeekFrom::Start(0)).map_err(fault)?;
+            let mut run = Run { file: BufReader::with_capacity(1 << 17, file), next: None };
+            run.advance().map_err(fault)?;
+            runs.push(run);
+        }
+        while let Some(thread) = runs.iter().filter_map(|r| r.next.as_ref().map(|n| n.0)).min() {
+            // In the order of the runs, which is the order of time.
+            for run in &mut runs {
+                while let Some((_, event)) = run.next.as_ref().filter(|n| n.0 == thread) {
+                    take(thread, event)?;
+                    run.advance().map_err(fault)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Run {
+    fn advance(&mut self) -> std::io::Result<()> {
+        let mut head = [0; 8];
+        let mut buffer = self.next.take().map(|n| n.1).unwrap_or_default();
+        match self.file.read_exact(&mut head) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(e) => return Err(e),
+        }
+        let thread = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
+        let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+        buffer.resize(length as usize, 0);
+        self.file.read_exact(&mut buffer)?;
+        self.next = Some((thread, buffer));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(run_bytes: usize) -> Vec<(u32, Vec<u8>)> {
+        let folder = std::env::temp_dir().join(format!("timesink-sort-{}-{run_bytes}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+        let mut sorter = Sorter::with_run_bytes(&folder, run_bytes);
+        for i in 0..1000u32 {
+            let thread = (i * 7919) % 13;
+            sorter.push(thread, format!("{i:04}{}", "x".repeat((i % 5) as usize)).as_bytes()).unwrap();
+        }
+        let mut out = Vec::new();
+        sorter.for_each(|t, e| { out.push((t, e.to_vec())); Ok(()) }).unwrap();
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing is left behind");
+        std::fs::remove_dir(&folder).unwrap();
+        out
+    }
+
+    /// However small the memory, events come out by thread, each thread's in the order they went in.
+    #[test]
+    fn runs_of_any_size_give_the_same_order() {
+        let all = sorted(1 << 20);
+        assert_eq!(all.len(), 1000);
+        assert!(all.windows(2).all(|w| w[0] <= w[1]), "by thread, then by the number of arrival");
+        assert_eq!(sorted(100), all);
+        assert_eq!(sorted(3000), all);
+    }
+}

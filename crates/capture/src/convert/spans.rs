@@ -1,0 +1,394 @@
+//! From a thread's turns to the spans that tile its life, its long waits one by one, and who was on
+//! the processor while it was ready.
+
+use std::collections::HashMap;
+
+use timesink_recording::tables::occupants::Occupant;
+use timesink_recording::tables::samples::Sample;
+use timesink_recording::tables::spans::Span;
+use timesink_recording::tables::waits::Wait;
+use timesink_recording::words::{Detail, State, WakeSource};
+use timesink_recording::{Nanos, ObjectId, ProcessId, RecordingWriter, ThreadId};
+
+use crate::calls;
+use crate::convert::classify::{self, Facts};
+use crate::convert::lives::Lives;
+use crate::convert::objects::{Known, Objects};
+use crate::error::Error;
+use crate::probes::{self, events as e, Event};
+
+/// What all threads' spans need to look up.
+pub struct Context<'a> {
+    pub lives: &'a mut Lives,
+    pub objects: &'a mut Objects,
+    pub symbols: &'a HashMap<u64, String>,
+    pub out: &'a mut RecordingWriter,
+    /// Call names by number, filled as they come up.
+    names: HashMap<(i16, bool), String>,
+    /// Gaps that events lost left behind.
+    pub gaps: u64,
+    current: Option<Stream>,
+}
+
+/// One thread's stream of events.
+struct Stream {
+    thread: ThreadId,
+    process: ProcessId,
+    /// Up to here its life is tiled.
+    cursor: Nanos,
+    exit: Option<Nanos>,
+    /// The last long wait, until its call's result has come or cannot come any more.
+    pending: Option<Wait>,
+    pending_out: u64,
+    sums: [u64; 4],
+}
+
+/// A wait, looked at from all sides.
+struct Waited {
+    detail: Detail,
+    object: Option<ObjectId>,
+    call: String,
+    function: String,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(
+        lives: &'a mut Lives,
+        objects: &'a mut Objects,
+        symbols: &'a HashMap<u64, String>,
+        out: &'a mut RecordingWriter,
+    ) -> Context<'a> {
+        Context { lives, objects, symbols, out, names: HashMap::new(), gaps: 0, current: None }
+    }
+
+    /// The next event, by thread and time.
+    pub fn take(&mut self, number: u32, bytes: &[u8]) -> Result<(), Error> {
+        let Some(thread) = self.lives.thread(number) else { return Ok(()) };
+        if self.current.as_ref().is_none_or(|s| s.thread != thread) {
+            self.finish()?;
+            let row = &self.lives.threads[thread.index()];
+            self.current = Some(Stream {
+                thread,
+                process: row.process,
+                cursor: row.start,
+                exit: row.exit,
+                pending: None,
+                pending_out: 0,
+                sums: [0; 4],
+            });
+        }
+        let Some(mut stream) = self.current.take() else { return Ok(()) };
+        match probes::decode(bytes) {
+            Some(Event::Turn(turn)) => self.turn(&mut stream, &turn, None)?,
+            Some(Event::Wait(wait)) => self.turn(&mut stream, &wait.turn, Some(&wait))?,
+            Some(Event::Result(result)) => self.result(&mut stream, &result),
+            Some(Event::Queue(queue)) => self.queue(&stream, &queue)?,
+            Some(Event::End(end)) => {
+                let at = self.lives.at(end.head.t);
+                self.run_until(&mut stream, at, end.head.cpu, 0)?;
+            }
+            Some(Event::Sample(s)) => self.out.push(Sample {
+                thread,
+                t: self.lives.at(s.head.t),
+                processor: u32::from(s.head.cpu),
+                kernel: s.kernel != 0,
+                address: s.address,
+            })?,
+            _ => {}
+        }
+        self.current = Some(stream);
+        Ok(())
+    }
+
+    /// The present thread's stream is at its end.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let Some(mut stream) = self.current.take() else { return Ok(()) };
+        if let Some(wait) = stream.pending.take() {
+            self.out.push(wait)?;
+        }
+        let end = self.lives.threads[stream.thread.index()].end;
+        self.lost_until(&mut stream, end)?;
+        let row = &mut self.lives.threads[stream.thread.index()];
+        if row.end_lost {
+            // The kernel's sums never came: what the spans say has to serve.
+            [row.cpu_ns, row.ready_ns, row.wait_ns, row.tracer_ns] = stream.sums;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, stream: &mut Stream, mut span: Span) -> Result<(), Error> {
+        span.t0 = stream.cursor;
+        if span.t1 <= span.t0 {
+            return Ok(());
+        }
+        let ns = span.t1.since(span.t0);
+        span.tracer_ns = span.tracer_ns.min(ns);
+        match span.state {
+            State::Cpu => {
+                stream.sums[0] += ns - span.tracer_ns;
+                stream.sums[3] += span.tracer_ns;
+            }
+            State::Ready => stream.sums[1] += ns,
+            State::Wait => stream.sums[2] += ns,
+            State::Lost => {}
+        }
+        stream.cursor = span.t1;
+        Ok(self.out.push(span)?)
+    }
+
+    /// Up to here nothing is known: the events that would tell were lost.
+    fn lost_until(&mut self, stream: &mut Stream, t: Nanos) -> Result<(), Error> {
+        if t <= stream.cursor {
+            return Ok(());
+        }
+        self.gaps += 1;
+        let span = plain_span(stream.thread, t, State::Lost, Detail::Unknown, 0);
+        self.push(stream, span)
+    }
+
+    /// It was on a processor from the cursor to here; after its exit that is tear-down.
+    fn run_until(&mut self, stream: &mut Stream, t: Nanos, cpu: u16, tracer: u32) -> Result<(), Error> {
+        let mut tracer = u64::from(tracer);
+        if let Some(exit) = stream.exit.filter(|x| *x > stream.cursor && *x < t) {
+            let mut span = plain_span(stream.thread, exit, State::Cpu, Detail::Running, cpu);
+            span.tracer_ns = tracer;
+            tracer = tracer.saturating_sub(exit.since(stream.cursor));
+            self.push(stream, span)?;
+        }
+        let detail = match stream.exit {
+            Some(exit) if exit <= stream.cursor => Detail::Exit,
+            _ => Detail::Running,
+        };
+        let mut span = plain_span(stream.thread, t, State::Cpu, detail, cpu);
+        span.tracer_ns = tracer;
+        self.push(stream, span)
+    }
+
+    fn turn(&mut self, stream: &mut Stream, turn: &e::ts_turn, long: Option<&e::ts_wait>) -> Result<(), Error> {
+        let at = |t| self.lives.at(t);
+        let (run, out, back) = (at(turn.t_run), at(turn.t_out), at(turn.head.t));
+        let wake = at(turn.t_wake);
+        if let Some(wait) = stream.pending.take() {
+            self.out.push(wait)?;
+        }
+        self.lost_until(stream, run.min(out))?;
+        self.run_until(stream, out, turn.head.cpu, turn.tracer_ns)?;
+        let has = |flag: u32| turn.how & flag as u8 != 0;
+        let mut ready_detail = Detail::Woken;
+        if turn.t_wake != 0 {
+            self.waited(stream, turn, long, wake)?;
+        } else if has(e::TS_FIRST) {
+            ready_detail = Detail::Started;
+        } else if has(e::TS_THROTTLED) {
+            ready_detail = Detail::Throttled;
+        } else if has(e::TS_PREEMPTED) {
+            ready_detail = Detail::Preempted;
+        }
+        let ready = stream.cursor;
+        let span = plain_span(stream.thread, back, State::Ready, ready_detail, turn.head.cpu);
+        self.push(stream, span)?;
+        if turn.occupant != 0 && turn.occupant_ns > 0 && back > ready {
+            let ns = u64::from(turn.occupant_ns).min(back.since(ready));
+            self.occupant(stream.thread, ready, turn.occupant, ns, back)?;
+        }
+        Ok(())
+    }
+
+    fn waited(&mut self, stream: &mut Stream, turn: &e::ts_turn, long: Option<&e::ts_wait>, wake: Nanos) -> Result<(), Error> {
+        let before = stream.cursor;
+        let waited = self.look_at(stream, turn, long, wake);
+        let mut span = plain_span(stream.thread, wake, State::Wait, waited.detail, turn.head.cpu);
+        span.object = waited.object;
+        (span.waker, span.waker_outsider, span.wake_source) = self.waker(turn, wake);
+        if let Some(long) = long.filter(|_| wake > before) {
+            let expired = (long.asked_ns != u64::MAX)
+                .then(|| span.wake_source == Some(WakeSource::Timer));
+            stream.pending_out = turn.t_out;
+            stream.pending = Some(Wait {
+                thread: stream.thread,
+                t0: before,
+                t1: wake,
+                detail: waited.detail,
+                object: waited.object,
+                bytes: bytes_asked(&waited.call, &long.args),
+                flags: flags_of(&waited.call, &long.args),
+                call: waited.call,
+                function: waited.function,
+                asked_ns: (long.asked_ns != u64::MAX).then_some(long.asked_ns),
+                expired,
+                result: None,
+                woken_fd: None,
+                woken_object: None,
+                owner: self.owner(stream, long, wake),
+            });
+        }
+        self.push(stream, span)
+    }
+
+    /// The thread that held the lock, if what stood there is a thread of this process.
+    fn owner(&self, stream: &Stream, long: &e::ts_wait, at: Nanos) -> Option<ThreadId> {
+        let owner = self.lives.by_tid(long.owner, at).filter(|_| long.owner != 0)?;
+        (self.lives.process_of(owner) == Some(stream.process) && owner != stream.thread).then_some(owner)
+    }
+
+    fn waker(&self, turn: &e::ts_turn, at: Nanos) -> (Option<ThreadId>, Option<u32>, Option<WakeSource>) {
+        let source = match u32::from(turn.wake) {
+            e::TS_WAKE_TASK => WakeSource::Thread,
+            e::TS_WAKE_TIMER => WakeSource::Timer,
+            e::TS_WAKE_BLOCK => WakeSource::Block,
+            e::TS_WAKE_NET => WakeSource::Network,
+            e::TS_WAKE_IRQ => WakeSource::Interrupt,
+            _ => return (None, None, None),
+        };
+        // In an interrupt the running thread is not the waker, but for one that was itself sending.
+        let own_behalf = source == WakeSource::Thread
+            || source == WakeSource::Network && turn.waker_sends != 0;
+        if !own_behalf || turn.waker == 0 {
+            return (None, None, Some(source));
+        }
+        match self.lives.by_tid(turn.waker, at) {
+            Some(thread) => (Some(thread), None, Some(source)),
+            None => (None, Some(turn.waker), Some(source)),
+        }
+    }
+
+    fn look_at(&mut self, stream: &Stream, turn: &e::ts_turn, long: Option<&e::ts_wait>, wake: Nanos) -> Waited {
+        let compat = turn.how & e::TS_COMPAT_CALL as u8 != 0;
+        let call = match turn.call {
+            ..0 => String::new(),
+            n => self.names.entry((n, compat)).or_insert_with(|| calls::name(n, compat)).clone(),
+        };
+        let known: Option<Known> = self.objects.find(turn.device, turn.key, turn.object_kind);
+        let functions: Vec<&str> = long.map(|l| self.functions(l)).unwrap_or_default();
+        let facts = Facts {
+            call: &call,
+            object_kind: turn.object_kind,
+            terminal: known.is_some_and(|k| k.terminal),
+            family: known.map_or(0, |k| k.family),
+            how: turn.how,
+            futex_operation: turn.futex_operation,
+            futex_contended: turn.futex_contended != 0,
+            futex_is_thread: call == "futex" && long.is_some_and(|l| self.is_thread_of(stream, l.args[2] as u32, wake)),
+            only_time: long.is_some_and(|l| only_time(&call, &l.args)),
+            functions: &functions,
+        };
+        let detail = classify::classify(&facts);
+        let function = classify::sleeping_function(&functions).to_string();
+        let object = match detail {
+            Detail::Child | Detail::Vfork => self.child_waited_for(stream, turn, wake),
+            Detail::Lock | Detail::Condition | Detail::Join => {
+                (turn.key != 0).then(|| self.objects.futex(stream.process, turn.key))
+            }
+            _ => known.map(|k| k.id),
+        };
+        Waited { detail, object, call, function }
+    }
+
+    fn functions(&self, long: &e::ts_wait) -> Vec<&'a str> {
+        let count = (long.frames as usize).min(long.frame.len());
+        let symbols = self.symbols;
+        long.frame[..count].iter().filter_map(|a| symbols.get(a)).map(String::as_str).collect()
+    }
+
+    /// Whether a number is the id of another thread of the same process: then a futex with that
+    /// value is the one that the kernel clears when that thread ends.
+    fn is_thread_of(&self, stream: &Stream, tid: u32, at: Nanos) -> bool {
+        tid > 2
+            && self.lives.by_tid(tid, at).is_some_and(|t| {
+                t != stream.thread && self.lives.process_of(t) == Some(stream.process)
+            })
+    }
+
+    /// The child whose end, or exec, woke its parent.
+    fn child_waited_for(&mut self, stream: &Stream, turn: &e::ts_turn, wake: Nanos) -> Option<ObjectId> {
+        if u32::from(turn.wake) != e::TS_WAKE_TASK {
+            return None;
+        }
+        let child = self.lives.process_of(self.lives.by_tid(turn.waker, wake)?)?;
+        let row = &self.lives.processes[child.index()];
+        (row.parent == Some(stream.process)).then(|| self.objects.child(child, row.pid, &row.name))
+    }
+
+    fn result(&mut self, stream: &mut Stream, r: &e::ts_result) {
+        let Some(wait) = stream.pending.as_mut().filter(|_| stream.pending_out == r.t_out) else { return };
+        wait.result = Some(r.result);
+        if wait.asked_ns.is_some() {
+            wait.expired = Some(timed_out(&wait.call, r.result));
+        }
+        if r.fd >= 0 {
+            wait.woken_fd = Some(r.fd as u32);
+            let kind = if r.key == 0 { e::TS_O_NONE } else { e::TS_O_OTHER } as u8;
+            wait.woken_object = self.objects.find(r.device, r.key, kind).map(|o| o.id);
+        }
+    }
+
+    fn queue(&mut self, stream: &Stream, queue: &e::ts_queue) -> Result<(), Error> {
+        let ready = self.lives.at(queue.t_ready);
+        let back = self.lives.at(queue.head.t);
+        // The latest is told with the turn itself.
+        for who in queue.who.iter().skip(1).filter(|w| w.tid != 0 && w.ns > 0) {
+            self.occupant(stream.thread, ready, who.tid, u64::from(who.ns), back)?;
+        }
+        Ok(())
+    }
+
+    fn occupant(&mut self, thread: ThreadId, t0: Nanos, tid: u32, ns: u64, at: Nanos) -> Result<(), Error> {
+        let occupant = self.lives.by_tid(tid, at);
+        let occupant_outsider = occupant.is_none().then_some(tid);
+        Ok(self.out.push(Occupant { thread, t0, occupant, occupant_outsider, ns })?)
+    }
+}
+
+fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u16) -> Span {
+    Span {
+        thread,
+        t0: Nanos(0),
+        t1,
+        state,
+        detail,
+        object: None,
+        processor: u32::from(cpu),
+        waker: None,
+        waker_outsider: None,
+        wake_source: None,
+        tracer_ns: 0,
+    }
+}
+
+/// select and poll without descriptors wait for nothing but the time.
+fn only_time(call: &str, args: &[u64; 6]) -> bool {
+    match call {
+        "poll" | "ppoll" => args[1] == 0,
+        "select" | "pselect6" => args[0] == 0 || args[1] == 0 && args[2] == 0 && args[3] == 0,
+        _ => false,
+    }
+}
+
+/// Whether a result says that the asked time ran out.
+fn timed_out(call: &str, result: i64) -> bool {
+    const ETIMEDOUT: i64 = -110;
+    const EAGAIN: i64 = -11;
+    match call {
+        "futex" => result == ETIMEDOUT,
+        "rt_sigtimedwait" | "semtimedop" | "recvmmsg" => result == EAGAIN,
+        _ => result == 0,
+    }
+}
+
+fn bytes_asked(call: &str, args: &[u64; 6]) -> Option<u64> {
+    match call {
+        "read" | "write" | "pread64" | "pwrite64" | "recvfrom" | "sendto" => Some(args[2]),
+        "sendfile" => Some(args[3]),
+        "splice" | "copy_file_range" => Some(args[4]),
+        _ => None,
+    }
+}
+
+fn flags_of(call: &str, args: &[u64; 6]) -> Option<u64> {
+    match call {
+        "futex" | "open" | "flock" | "fcntl" => Some(args[1]),
+        "openat" | "wait4" | "recvmsg" | "sendmsg" => Some(args[2]),
+        "recvfrom" | "sendto" | "waitid" => Some(args[3]),
+        _ => None,
+    }
+}

@@ -1,0 +1,180 @@
+//! What may this machine and this user do: facts first, then what follows from them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::kernel::Settings;
+
+/// The oldest kernel that has all that recording stands on.
+const OLDEST: (u32, u32) = (5, 15);
+/// Since then `sched_switch` passes the state of the thread that is leaving.
+const SWITCH_HAS_STATE: (u32, u32) = (5, 18);
+
+/// Facts about this machine and user.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub release: String,
+    pub architecture: String,
+    pub hostname: String,
+    /// Those on line.
+    pub processors: Vec<u32>,
+    pub privileged: bool,
+    pub btf: bool,
+}
+
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+
+impl Facts {
+    /// What this machine says of itself. `TIMESINK_BTF` names another place to look for the
+    /// kernel's type information, for machines that keep it elsewhere.
+    pub fn gather() -> Facts {
+        let btf = std::env::var_os("TIMESINK_BTF").unwrap_or_else(|| BTF.into());
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_string();
+        Facts {
+            release: read("/proc/sys/kernel/osrelease"),
+            architecture: std::env::consts::ARCH.to_string(),
+            hostname: read("/proc/sys/kernel/hostname"),
+            processors: parse_list(&read("/sys/devices/system/cpu/online")),
+            privileged: may_use_bpf(&read("/proc/self/status")),
+            btf: Path::new(&btf).exists(),
+        }
+    }
+
+    pub fn version(&self) -> (u32, u32) {
+        let mut parts = self.release.split(|c: char| !c.is_ascii_digit());
+        let mut next = || parts.next().and_then(|p| p.parse().ok()).unwrap_or(0);
+        (next(), next())
+    }
+
+    /// Whether recording can work at all, with one clear sentence if it cannot.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.architecture != "x86_64" {
+            let what = format!("timesink records on x86-64 only so far, and this is {}", self.architecture);
+            return Err(Error::Kernel { what });
+        }
+        if self.version() < OLDEST {
+            let what = format!(
+                "this kernel is {}, and timesink needs {}.{} or newer: nothing was started",
+                self.release, OLDEST.0, OLDEST.1
+            );
+            return Err(Error::Kernel { what });
+        }
+        if !self.privileged {
+            let what = "recording needs root (or the capabilities CAP_BPF, CAP_PERFMON and \
+                        CAP_SYS_PTRACE): run it with sudo; nothing was started";
+            return Err(Error::NotPermitted { what: what.into() });
+        }
+        if !self.btf {
+            let what = "this kernel does not describe its types (there is no /sys/kernel/btf/vmlinux): \
+                        timesink needs one built with CONFIG_DEBUG_INFO_BTF, as distributions build \
+                        them; nothing was started";
+            return Err(Error::Kernel { what: what.into() });
+        }
+        Ok(())
+    }
+
+    pub fn settings(&self, threshold_ns: u64, rate_hz: u64) -> Settings {
+        Settings {
+            threshold_ns,
+            rate_hz,
+            switch_has_state: self.version() >= SWITCH_HAS_STATE,
+            processors: self.processors.clone(),
+        }
+    }
+
+    /// What the recording keeps of the machine beside its own columns.
+    pub fn to_map(&self) -> BTreeMap<String, String> {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_string();
+        let cpuinfo = read("/proc/cpuinfo");
+        let model = cpuinfo
+            .lines()
+            .find_map(|l| l.strip_prefix("model name"))
+            .map(|l| l.trim_start_matches([' ', '\t', ':']).to_string());
+        let mut facts = BTreeMap::new();
+        facts.insert("cpu model".to_string(), model.unwrap_or_default());
+        facts.insert("clock source".to_string(), read("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+        facts
+    }
+}
+
+/// `0-3,8` as a list.
+fn parse_list(text: &str) -> Vec<u32> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let mut ends = part.splitn(2, '-').filter_map(|n| n.trim().parse::<u32>().ok());
+        if let Some(first) = ends.next() {
+            all.extend(first..=ends.next().unwrap_or(first).min(first + 8191));
+        }
+    }
+    all
+}
+
+/// Whether the effective capabilities suffice: CAP_SYS_ADMIN (21), or CAP_BPF (39) with
+/// CAP_PERFMON (38) and CAP_SYS_PTRACE (19).
+fn may_use_bpf(status: &str) -> bool {
+    let effective = status
+        .lines()
+        .find_map(|l| l.strip_prefix("CapEff:"))
+        .and_then(|v| u64::from_str_radix(v.trim(), 16).ok())
+        .unwrap_or(0);
+    let has = |bit: u32| effective & (1 << bit) != 0;
+    has(21) || (has(39) && has(38) && has(19))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            release: "6.1.0-18-amd64".into(),
+            architecture: "x86_64".into(),
+            hostname: "h".into(),
+            processors: vec![0, 1],
+            privileged: true,
+            btf: true,
+        }
+    }
+
+    /// A machine that has everything may record.
+    #[test]
+    fn all_is_well() {
+        assert!(facts().check().is_ok());
+    }
+
+    /// An old kernel, a missing BTF and a plain user each get one sentence, and it says what to do.
+    #[test]
+    fn each_lack_is_said() {
+        let old = Facts { release: "5.10.0-28-amd64".into(), ..facts() };
+        assert!(old.check().unwrap_err().to_string().contains("5.15 or newer"));
+        let plain = Facts { privileged: false, ..facts() };
+        assert!(plain.check().unwrap_err().to_string().contains("sudo"));
+        let bare = Facts { btf: false, ..facts() };
+        assert!(bare.check().unwrap_err().to_string().contains("CONFIG_DEBUG_INFO_BTF"));
+    }
+
+    /// Kernel releases are spelt in many ways.
+    #[test]
+    fn versions() {
+        for (text, want) in [("5.15.0", (5, 15)), ("6.18.44-fc", (6, 18)), ("7", (7, 0)), ("x", (0, 0))] {
+            assert_eq!(Facts { release: text.into(), ..facts() }.version(), want, "{text}");
+        }
+    }
+
+    /// Lists of processors come as ranges and single numbers.
+    #[test]
+    fn lists() {
+        assert_eq!(parse_list("0-2,5"), vec![0, 1, 2, 5]);
+        assert_eq!(parse_list(""), Vec::<u32>::new());
+    }
+
+    /// Root has what it takes, so has a process with the three capabilities, a plain one has not.
+    #[test]
+    fn capabilities() {
+        assert!(may_use_bpf("CapEff:\t000001ffffffffff"));
+        assert!(may_use_bpf(&format!("CapEff:\t{:016x}", (1u64 << 39) | (1 << 38) | (1 << 19))));
+        assert!(!may_use_bpf("CapEff:\t0000000000000000"));
+    }
+}

@@ -1,0 +1,416 @@
+//! Loading and attaching the probes. One that this kernel refuses shrinks the recording and is told;
+//! only the essential ones end it.
+
+use std::collections::HashSet;
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, ObjectBuilder, PrintLevel, ProgramInput};
+
+use crate::calls;
+use crate::error::Error;
+use crate::probes::{self, events, ProbeInfo, OBJECT, PROBES};
+
+/// How one probe fared.
+#[derive(Debug, Clone)]
+pub struct Granted {
+    pub probe: &'static str,
+    pub attached: bool,
+    /// Why not.
+    pub reason: String,
+    /// What is missing without it.
+    pub without: &'static str,
+    /// What it gives.
+    pub gives: &'static str,
+}
+
+/// What is to be recorded.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub threshold_ns: u64,
+    pub rate_hz: u64,
+    /// `sched_switch` passes the previous state (kernel 5.18 and newer).
+    pub switch_has_state: bool,
+    pub processors: Vec<u32>,
+}
+
+/// The probes, loaded; each set of links in the order in which it was attached.
+pub struct Kernel {
+    // Links go before the object that they belong to.
+    links: Vec<(&'static ProbeInfo, Vec<Link>)>,
+    samplers: Vec<OwnedFd>,
+    object: Object,
+    control: Control,
+    pub granted: Vec<Granted>,
+}
+
+/// The page that the probes and we both see.
+pub struct Control {
+    page: NonNull<events::ts_control>,
+}
+
+// SAFETY: the page is shared with the kernel anyway; all access is by volatile words.
+unsafe impl Send for Control {}
+
+const PAGE: usize = 4096;
+/// From the kernel's interface; `libc` lacks it.
+const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
+
+impl Control {
+    fn map(fd: i32) -> Result<Control, Error> {
+        // SAFETY: a fresh shared mapping of a map of one page.
+        let page = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                PAGE,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                fd,
+                0,
+            )
+        };
+        NonNull::new(page.cast::<events::ts_control>())
+            .filter(|_| page != libc::MAP_FAILED)
+            .map(|page| Control { page })
+            .ok_or_else(|| system("mapping the control page"))
+    }
+
+    /// Raise the epoch: what was entered before is not taken for a call of this window.
+    pub fn next_call_epoch(&self) {
+        // SAFETY: the page lives as long as self; the kernel only reads this word.
+        unsafe {
+            let word = &raw mut (*self.page.as_ptr()).call_epoch;
+            word.write_volatile(word.read_volatile() + 1);
+        }
+    }
+
+    /// The highest rate of calls of any thread since the last time this was asked, per second.
+    pub fn take_peak_call_rate(&self) -> f64 {
+        // SAFETY: as above; a race with the kernel loses one measurement of many.
+        unsafe {
+            let word = &raw mut (*self.page.as_ptr()).peak_call_rate;
+            let rate = word.read_volatile();
+            word.write_volatile(0);
+            rate as f64 / 1024.0
+        }
+    }
+
+    pub fn stop(&self) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.page.as_ptr()).stopped).write_volatile(1) }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // SAFETY: mapped by us with this length.
+        unsafe { libc::munmap(self.page.as_ptr().cast(), PAGE) };
+    }
+}
+
+fn system(doing: &'static str) -> Error {
+    Error::System { doing, source: std::io::Error::last_os_error() }
+}
+
+/// What libbpf said last; its messages are the only place where the reason stands.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn listen(level: PrintLevel, message: String) {
+    if level != PrintLevel::Debug {
+        if let Ok(mut said) = SAID.lock() {
+            if said.len() < 200 {
+                said.push(message);
+            }
+        }
+    }
+}
+
+/// The most telling line of what libbpf said.
+fn reason(fallback: &libbpf_rs::Error) -> String {
+    let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(|p| p.into_inner()));
+    said.iter()
+        .find(|l| l.contains("failed") || l.contains("not found"))
+        .map(|l| l.trim().trim_start_matches("libbpf: ").to_string())
+        .unwrap_or_else(|| fallback.to_string())
+}
+
+/// Load the object with the programs of these probes only.
+fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::Result<Object> {
+    let programs: HashSet<&str> =
+        wanted.iter().flat_map(|p| p.programs.iter().map(|(name, _)| *name)).collect();
+    let mut builder = ObjectBuilder::default();
+    let mut open = builder.name("timesink")?.open_memory(OBJECT)?;
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if name.ends_with("rodata.config") {
+            if let Some(value) = map.initial_value_mut() {
+                fill_config(settings, value);
+            }
+        }
+    }
+    for mut program in open.progs_mut() {
+        let wanted = programs.contains(program.name().to_string_lossy().as_ref());
+        program.set_autoload(wanted);
+    }
+    open.load()
+}
+
+fn fill_config(settings: &Settings, value: &mut [u8]) {
+    let config = events::ts_config {
+        threshold_ns: settings.threshold_ns,
+        switch_has_state: u32::from(settings.switch_has_state),
+        pad: 0,
+        call_words: calls::words(),
+    };
+    // SAFETY: a plain structure without padding, read as the bytes that it is.
+    let bytes = unsafe {
+        std::slice::from_raw_parts((&raw const config).cast::<u8>(), size_of::<events::ts_config>())
+    };
+    let length = bytes.len().min(value.len());
+    value[..length].copy_from_slice(&bytes[..length]);
+}
+
+/// Load what this kernel takes. The usual case is one attempt; only where that fails are the probes
+/// tried one by one.
+fn load(settings: &Settings) -> Result<(Object, Vec<(&'static ProbeInfo, String)>), Error> {
+    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
+    if let Ok(object) = load_with(settings, PROBES) {
+        return Ok((object, Vec::new()));
+    }
+    let essential: Vec<_> = PROBES.iter().copied().filter(|p| p.essential).collect();
+    let failed = |e: libbpf_rs::Error| Error::Probes { step: "loaded", why: reason(&e) };
+    SAID.lock().unwrap_or_else(|p| p.into_inner()).clear();
+    load_with(settings, &essential).map_err(failed)?;
+    let mut taken = essential.clone();
+    let mut refused = Vec::new();
+    for &probe in PROBES.iter().filter(|p| !p.essential) {
+        let mut with = essential.clone();
+        with.push(probe);
+        match load_with(settings, &with) {
+            Ok(_) => taken.push(probe),
+            Err(e) => refused.push((probe, reason(&e))),
+        }
+    }
+    Ok((load_with(settings, &taken).map_err(failed)?, refused))
+}
+
+/// Try every probe on its own: what `doctor` shows.
+pub fn try_probes(settings: &Settings) -> Result<Vec<Granted>, Error> {
+    let mut kernel = Kernel::load(settings)?;
+    kernel.attach()?;
+    Ok(kernel.granted.clone())
+}
+
+impl Kernel {
+    pub fn load(settings: &Settings) -> Result<Kernel, Error> {
+        let (object, refused) = load(settings)?;
+        let control = object
+            .maps()
+            .find(|m| m.name() == "control")
+            .ok_or(Error::Probes { step: "loaded", why: "no control map".into() })?;
+        let control = Control::map(control.as_fd().as_raw_fd())?;
+        control.next_call_epoch();
+        let granted = refused
+            .into_iter()
+            .map(|(p, reason)| Granted { probe: p.name, attached: false, reason, without: p.without, gives: p.gives })
+            .collect();
+        let mut kernel =
+            Kernel { links: Vec::new(), samplers: Vec::new(), object, control, granted };
+        kernel.samplers = open_samplers(settings);
+        Ok(kernel)
+    }
+
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Attach everything, the sampler last.
+    pub fn attach(&mut self) -> Result<(), Error> {
+        for &probe in PROBES {
+            if self.granted.iter().any(|g| g.probe == probe.name) {
+                continue;
+            }
+            let outcome = self.attach_probe(probe);
+            if let (Err(why), true) = (&outcome, probe.essential) {
+                return Err(Error::Probes { step: "attached", why: why.clone() });
+            }
+            self.granted.push(Granted {
+                probe: probe.name,
+                attached: outcome.is_ok(),
+                reason: outcome.err().unwrap_or_default(),
+                without: probe.without,
+                gives: probe.gives,
+            });
+        }
+        Ok(())
+    }
+
+    fn attach_probe(&mut self, probe: &'static ProbeInfo) -> Result<(), String> {
+        let mut links = Vec::new();
+        for (name, tracepoint) in probe.programs {
+            let program = self
+                .object
+                .progs_mut()
+                .find(|p| p.name() == *name)
+                .ok_or_else(|| format!("no program {name}"))?;
+            if *name == "on_sample" {
+                if self.samplers.is_empty() {
+                    return Err("the kernel opened no processor-clock events".into());
+                }
+                for sampler in &self.samplers {
+                    links.push(
+                        program.attach_perf_event(sampler.as_raw_fd()).map_err(|e| e.to_string())?,
+                    );
+                }
+            } else if !tracepoint.is_empty() {
+                links.push(program.attach_trace().map_err(|e| format!("{tracepoint}: {e}"))?);
+            }
+        }
+        self.links.push((probe, links));
+        Ok(())
+    }
+
+    /// Detach one probe; true if it was attached.
+    pub fn detach(&mut self, probe: &str) -> bool {
+        let before = self.links.len();
+        self.links.retain(|(p, _)| p.name != probe);
+        before != self.links.len()
+    }
+
+    /// Start timing calls anew after a pause.
+    pub fn attach_calls(&mut self) -> Result<(), String> {
+        self.control.next_call_epoch();
+        self.attach_probe(&probes::calls::INFO)
+    }
+
+    pub fn has(&self, probe: &str) -> bool {
+        self.granted.iter().any(|g| g.probe == probe && g.attached)
+    }
+
+    /// Track every thread of these processes from now on.
+    pub fn seed(&mut self, pids: &[u32]) -> Result<(), Error> {
+        let seeds = self
+            .object
+            .maps_mut()
+            .find(|m| m.name() == "seeds")
+            .ok_or(Error::Probes { step: "loaded", why: "no seeds map".into() })?;
+        for pid in pids {
+            seeds
+                .update(&pid.to_ne_bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
+                .map_err(|e| Error::Probes { step: "told what to follow", why: e.to_string() })?;
+        }
+        self.walk_tasks("seed")
+    }
+
+    /// Close the threads that are still alive.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        self.walk_tasks("finish")
+    }
+
+    fn walk_tasks(&mut self, name: &'static str) -> Result<(), Error> {
+        let failed = |why: String| Error::Probes { step: "run over all tasks", why };
+        let program = self
+            .object
+            .progs_mut()
+            .find(|p| p.name() == name)
+            .ok_or_else(|| failed(format!("no program {name}")))?;
+        let link = program.attach().map_err(|e| failed(e.to_string()))?;
+        let mut iter = Iter::new(&link).map_err(|e| failed(e.to_string()))?;
+        // The programs print nothing: reading to the end is what runs them.
+        std::io::copy(&mut iter, &mut std::io::sink()).map_err(|e| failed(e.to_string()))?;
+        Ok(())
+    }
+
+    /// The ring, each event handed to `take`.
+    pub fn ring<'a>(
+        &self,
+        take: impl FnMut(&[u8]) + 'a,
+    ) -> Result<libbpf_rs::RingBuffer<'a>, Error> {
+        let failed = |e: libbpf_rs::Error| Error::Probes { step: "listened to", why: e.to_string() };
+        let mut take = take;
+        let ring = self
+            .object
+            .maps()
+            .find(|m| m.name() == "ring")
+            .ok_or(Error::Probes { step: "loaded", why: "no ring map".into() })?;
+        let mut builder = libbpf_rs::RingBufferBuilder::new();
+        builder
+            .add(&ring, move |bytes| {
+                take(bytes);
+                0
+            })
+            .map_err(failed)?;
+        builder.build().map_err(failed)
+    }
+
+    /// The name of the kernel function at an address.
+    pub fn symbol(&mut self, address: u64) -> Option<String> {
+        let mut ask = [0u8; size_of::<events::ts_symbol>()];
+        ask[..8].copy_from_slice(&address.to_ne_bytes());
+        let program = self.object.progs_mut().find(|p| p.name() == "symbol")?;
+        let input = ProgramInput { context_in: Some(&mut ask), ..ProgramInput::default() };
+        program.test_run(input).ok()?;
+        let name: Vec<u8> = ask[8..].iter().copied().take_while(|&b| b != 0).collect();
+        let name = String::from_utf8(name).ok()?;
+        // An address that belongs to no function comes back as a number.
+        (!name.starts_with("0x")).then_some(name)
+    }
+
+    /// How many of each kind of event did not fit into the ring, by kind.
+    pub fn lost(&self) -> Vec<u64> {
+        let Some(map) = self.object.maps().find(|m| m.name() == "lost") else { return Vec::new() };
+        (0..events::TS_COUNTERS)
+            .map(|kind| {
+                map.lookup_percpu(&kind.to_ne_bytes(), MapFlags::ANY)
+                    .ok()
+                    .flatten()
+                    .map(|per| {
+                        per.iter()
+                            .filter_map(|v| v.as_slice().try_into().ok().map(u64::from_ne_bytes))
+                            .sum()
+                    })
+                    .unwrap_or(0)
+            })
+            .collect()
+    }
+
+    /// Detach what is left, last attached first.
+    pub fn detach_all(&mut self) {
+        while self.links.pop().is_some() {}
+    }
+}
+
+/// A clock on each processor. No more than a few of them may fail before there is none.
+fn open_samplers(settings: &Settings) -> Vec<OwnedFd> {
+    settings.processors.iter().filter_map(|&p| open_sampler(p, settings.rate_hz)).collect()
+}
+
+fn open_sampler(processor: u32, rate_hz: u64) -> Option<OwnedFd> {
+    // Cycles where there is a counter for them, the processor clock elsewhere.
+    let cycles = (libbpf_sys::PERF_TYPE_HARDWARE, libbpf_sys::PERF_COUNT_HW_CPU_CYCLES);
+    let clock = (libbpf_sys::PERF_TYPE_SOFTWARE, libbpf_sys::PERF_COUNT_SW_CPU_CLOCK);
+    [cycles, clock].into_iter().find_map(|(kind, config)| {
+        // SAFETY: zeroed is the structure's empty state; the size is set below.
+        let mut attr: libbpf_sys::perf_event_attr = unsafe { std::mem::zeroed() };
+        attr.type_ = kind;
+        attr.size = size_of::<libbpf_sys::perf_event_attr>() as u32;
+        attr.config = u64::from(config);
+        attr.__bindgen_anon_1.sample_freq = rate_hz;
+        attr.set_freq(1);
+        // SAFETY: a plain system call on a structure that outlives it.
+        let fd = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attr,
+                -1,
+                processor as libc::c_int,
+                -1,
+                PERF_FLAG_FD_CLOEXEC,
+            )
+        };
+        // SAFETY: a fresh descriptor that nobody else has.
+        (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    })
+}

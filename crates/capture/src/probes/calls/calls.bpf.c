@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/*
+ * System calls, each timed from entry to return. Calls are put into a batch in the thread's own
+ * state and handed over 24 at a time: that is cheaper than any map. User space attaches and detaches
+ * these two programs to keep their cost within the budget; an epoch tells a return whose entry was
+ * seen from one whose entry was not.
+ */
+
+static __always_inline void send_path(struct ts_thread *st, u64 address, s16 call, u8 compat, s64 result, u64 now)
+{
+	struct ts_lookup *e = RESERVE(struct ts_lookup, TS_LOOKUP);
+	long length;
+
+	if (!e)
+		return;
+	head(&e->head, TS_LOOKUP, st->id, now);
+	e->result = result;
+	e->call = call;
+	e->compat = compat;
+	e->pad = 0;
+	e->pad2 = 0;
+	length = bpf_probe_read_user_str(e->path, sizeof(e->path), (void *)address);
+	e->length = length > 0 ? length - 1 : 0;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+/* Which descriptor a poll found ready: the first with events. */
+static __always_inline s32 ready_in_poll(struct pt_regs *regs)
+{
+	struct pollfd_user fds[8] = {};
+	u32 count = regs->si, i;
+
+	if (count > 8)
+		count = 8;
+	if (!count || bpf_probe_read_user(fds, count * sizeof(fds[0]), (void *)regs->di))
+		return -1;
+	for (i = 0; i < 8; i++)
+		if (fds[i].revents)
+			return fds[i].fd;
+	return -1;
+}
+
+/*
+ * epoll gives back a word of the program's own choice. Most store the descriptor there; a word that
+ * is not a plausible descriptor is not one.
+ */
+static __always_inline s32 ready_in_epoll(struct pt_regs *regs)
+{
+	struct epoll_event_user event = {};
+
+	if (bpf_probe_read_user(&event, sizeof(event), (void *)regs->si) || event.data > 0xffff)
+		return -1;
+	return event.data;
+}
+
+static __always_inline u32 lowest_bit(u64 set)
+{
+	u32 bit = 0, step;
+
+	for (step = 32; step; step >>= 1) {
+		if (!(set & ((1ULL << step) - 1))) {
+			set >>= step;
+			bit += step;
+		}
+	}
+	return bit;
+}
+
+/* select changes its sets in place: the first bit of the read set, then of the write set. */
+static __always_inline s32 ready_in_select(struct pt_regs *regs)
+{
+	u64 set = 0;
+	u32 word;
+
+	for (word = 0; word < 4; word++) {
+		if (regs->si && !bpf_probe_read_user(&set, 8, (void *)regs->si + word * 8) && set)
+			return word * 64 + lowest_bit(set);
+		if (regs->dx && !bpf_probe_read_user(&set, 8, (void *)regs->dx + word * 8) && set)
+			return word * 64 + lowest_bit(set);
+	}
+	return -1;
+}
+
+static __always_inline void send_result(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs,
+					s16 call, u32 word, s64 result, u64 now)
+{
+	struct ts_result *e = RESERVE(struct ts_result, TS_RESULT);
+	struct ts_identity id = {};
+
+	if (!e)
+		return;
+	head(&e->head, TS_RESULT, st->id, now);
+	e->t_out = st->long_wait;
+	e->result = result;
+	e->fd = -1;
+	if (result > 0 && (word & TS_C_POLL))
+		e->fd = (call == 7 || call == 271) ? ready_in_poll(regs) : ready_in_select(regs);
+	else if (result > 0 && (word & TS_C_EPOLL))
+		e->fd = ready_in_epoll(regs);
+	if (e->fd >= 0 && identify(task, e->fd, &id))
+		make_known(st, &id, false);
+	else
+		e->fd = -1;
+	e->key = id.key;
+	e->device = id.device;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void find_rate(struct ts_thread *st, struct ts_control *c, u64 now)
+{
+	u64 rate;
+
+	st->rate_calls++;
+	if (now - st->rate_since < 4000000)
+		return;
+	rate = ((u64)st->rate_calls << 10) * 1000000 / ((now - st->rate_since) / 1000 + 1);
+	if (rate > c->peak_call_rate)
+		c->peak_call_rate = rate;
+	st->rate_since = now;
+	st->rate_calls = 0;
+}
+
+SEC("tp_btf/sys_enter")
+int on_enter(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_thread *st = thread_of(task);
+	struct ts_control *c;
+	u32 word;
+
+	if (!st)
+		return 0;
+	c = get_control();
+	if (!c)
+		return 0;
+	word = call_word(ctx[1]);
+	if (word & TS_C_CLOSES) {
+		struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+		struct ts_identity id = {};
+
+		identify(task, regs->di, &id);
+		st->closing_key = id.key;
+		st->closing_device = id.device;
+		st->closing_kind = id.kind;
+	}
+	st->call_epoch = c->call_epoch;
+	st->long_wait = 0;
+	st->call_since = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int on_return(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_thread *st = thread_of(task);
+	struct ts_identity id = {};
+	struct ts_control *c;
+	struct pt_regs *regs;
+	u64 now, ns;
+	s64 result = ctx[1];
+	u8 compat;
+	u32 word, at;
+	s16 call;
+
+	if (!st)
+		return 0;
+	c = get_control();
+	if (!c || c->stopped || st->call_epoch != c->call_epoch || !st->call_since)
+		return 0;
+	now = bpf_ktime_get_ns();
+	ns = now - st->call_since;
+	st->call_since = 0;
+	st->calls++;
+	regs = (void *)bpf_task_pt_regs(task);
+	call = call_of(task, regs, &compat);
+	if (call < 0)
+		return 0;
+	word = compat ? 0 : call_word(call);
+	if (word & TS_C_CLOSES) {
+		id.key = st->closing_key;
+		id.device = st->closing_device;
+		id.kind = st->closing_kind;
+	} else if (word & TS_C_NEWFD) {
+		/* Nameless things reuse their addresses: a new one is always told. */
+		if (result >= 0 && identify(task, result, &id))
+			make_known(st, &id, (word & TS_C_NAMES) || id.kind == TS_O_ANON);
+	} else if (TS_C_FD(word)) {
+		if (identify(task, argument(regs, TS_C_FD(word)), &id))
+			make_known(st, &id, (word & TS_C_NAMES) != 0);
+	}
+	if (TS_C_PATH(word) && (result < 0 || !(word & TS_C_NEWFD)))
+		send_path(st, argument(regs, TS_C_PATH(word)), call, compat, result, now);
+	if (st->long_wait) {
+		send_result(st, task, regs, call, word, result, now);
+		st->long_wait = 0;
+	}
+	at = st->batched;
+	if (at < TS_BATCH) {
+		struct ts_call *record = &st->batch[at];
+
+		record->key = id.key;
+		record->device = id.device;
+		record->ns = ns < 0x80000000 ? ns : (0x80000000 | (ns >> 10));
+		record->result = result > 0x7fffffff ? 0x7fffffff : (result < -4095 ? 0x7fffffff : result);
+		record->call = call;
+		record->object_kind = id.kind;
+		record->compat = compat;
+		st->batched = at + 1;
+	}
+	if (st->batched >= TS_BATCH)
+		flush_calls(st, now);
+	find_rate(st, c, now);
+	return 0;
+}

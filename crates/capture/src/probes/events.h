@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/*
+ * What the probes tell user space: the contract between BPF and Rust. Rust's side is generated
+ * from this file (bindgen, in build.rs). Fixed-width members only, no hidden padding.
+ */
+#ifndef TIMESINK_EVENTS_H
+#define TIMESINK_EVENTS_H
+
+#ifndef TIMESINK_KERNEL_H
+#include <linux/types.h>
+#endif
+
+/* Kinds of event. Also the index of the counter of those that were lost. */
+enum ts_kind {
+	TS_TURN = 1, /* a thread is about to run again: its last run, wait and time ready */
+	TS_WAIT = 2, /* the same, for a wait at or above the threshold, with particulars */
+	TS_RESULT = 3, /* how the call with that long wait ended */
+	TS_QUEUE = 4, /* who ran while a thread was ready for long */
+	TS_CALLS = 5, /* a batch of timed calls */
+	TS_OBJECT = 6, /* a file, pipe or socket seen for the first time */
+	TS_LOOKUP = 7, /* a path given to a call */
+	TS_START = 8, /* a thread's recorded life begins */
+	TS_EXEC = 9, /* a process executes */
+	TS_EXIT = 10, /* a thread calls exit */
+	TS_END = 11, /* a thread's last switch, or the end of the recording */
+	TS_REQUEST = 12, /* a block request is done */
+	TS_SAMPLE = 13, /* the sampler found a thread on a processor */
+	TS_KINDS = 14,
+	/* Counted like lost events, but not events. */
+	TS_NO_STORAGE = 14, /* a thread could not be tracked for want of memory */
+	TS_COUNTERS = 15,
+};
+
+struct ts_head {
+	__u8 kind; /* enum ts_kind */
+	__u8 pad;
+	__u16 cpu;
+	__u32 thread; /* our number for it */
+	__u64 t; /* when; turns and waits: when it ran again */
+};
+_Static_assert(sizeof(struct ts_head) == 16, "head");
+
+/* How a run ended, in ts_turn.how. */
+enum ts_how {
+	TS_PREEMPTED = 1 << 0, /* still wanted the processor */
+	TS_THROTTLED = 1 << 1, /* its cgroup's quota ran out */
+	TS_STOPPED = 1 << 2, /* stopped or traced */
+	TS_IOWAIT = 1 << 3, /* the kernel counted it as waiting for I/O */
+	TS_FIRST = 1 << 4, /* it has not run before */
+	TS_EXITING = 1 << 5, /* after exit */
+	TS_COMPAT_CALL = 1 << 6, /* a 32-bit call on a 64-bit kernel */
+	TS_OPEN_END = 1 << 7, /* the recording ended first; t is that moment */
+};
+
+/* In whose context the wake happened, in ts_turn.wake. */
+enum ts_wake {
+	TS_WAKE_NONE = 0,
+	TS_WAKE_TASK = 1,
+	TS_WAKE_TIMER = 2, /* interrupt: a timer */
+	TS_WAKE_BLOCK = 3, /* interrupt: a block request is done */
+	TS_WAKE_NET = 4, /* interrupt: the network */
+	TS_WAKE_IRQ = 5, /* interrupt: another */
+};
+
+/* What an object is, in ts_turn.object_kind and elsewhere. */
+enum ts_object_kind {
+	TS_O_NONE = 0,
+	TS_O_FILE = 1,
+	TS_O_DIR = 2,
+	TS_O_CHAR = 3,
+	TS_O_BLOCK = 4,
+	TS_O_PIPE = 5,
+	TS_O_SOCKET = 6,
+	TS_O_ANON = 7, /* eventfd, epoll, timerfd, ... : told apart by name */
+	TS_O_FUTEX = 8,
+	TS_O_OTHER = 9,
+};
+
+/*
+ * From t_out on the thread did not run; until then it had been running since t_run. t_wake is when
+ * somebody ended its wait, 0 if it never waited. (key, device) name the object of the call that it
+ * waited in. tracer_ns is our own time in the run t_run..t_out.
+ */
+struct ts_turn {
+	struct ts_head head;
+	__u64 t_run;
+	__u64 t_out;
+	__u64 t_wake;
+	__u64 key;
+	__u32 device;
+	__u32 waker;
+	__u32 tracer_ns;
+	__u32 occupant; /* who ran here until now, 0: nobody */
+	__u32 occupant_ns; /* and for how long of the time ready */
+	__s16 call; /* -1: not in a call */
+	__u8 how;
+	__u8 wake;
+	__u8 object_kind;
+	__u8 waker_sends; /* the waker was inside a call that sends */
+	__u8 futex_operation;
+	__u8 futex_contended; /* the value waited on is 2, as a mutex with waiters has it */
+	__u8 pad[4];
+};
+_Static_assert(sizeof(struct ts_turn) == 80, "turn");
+
+#define TS_FRAMES 12
+
+struct ts_wait {
+	struct ts_turn turn;
+	__u64 args[6];
+	__u64 asked_ns; /* time-out or sleep asked for, ~0: none */
+	__u32 owner; /* futex: who holds it, 0: not told */
+	__u32 frames; /* how many of the following are set */
+	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
+	char waker_name[16];
+};
+_Static_assert(sizeof(struct ts_wait) == 80 + 48 + 8 + 8 + 96 + 16, "wait");
+
+struct ts_result {
+	struct ts_head head;
+	__u64 t_out; /* of the wait this is about */
+	__s64 result;
+	__u64 key; /* of the object found ready */
+	__u32 device;
+	__s32 fd; /* found ready, -1: not told */
+};
+_Static_assert(sizeof(struct ts_result) == 48, "result");
+
+#define TS_OCCUPANTS 8
+
+struct ts_occupant {
+	__u32 tid;
+	__u32 ns;
+	char name[16];
+};
+struct ts_queue {
+	struct ts_head head;
+	__u64 t_ready; /* start of the time ready */
+	/* The latest first; 0 ns: did not run in that time; tid 0: the processor was idle. */
+	struct ts_occupant who[TS_OCCUPANTS];
+};
+_Static_assert(sizeof(struct ts_queue) == 24 + 24 * TS_OCCUPANTS, "queue");
+
+#define TS_BATCH 24
+
+struct ts_call {
+	__u64 key;
+	__u32 device;
+	__u32 ns; /* bit 31 set: in units of 1,024 ns */
+	__s32 result;
+	__s16 call;
+	__u8 object_kind;
+	__u8 compat;
+};
+_Static_assert(sizeof(struct ts_call) == 24, "call");
+
+struct ts_calls {
+	struct ts_head head;
+	__u32 count;
+	__u32 pad;
+	struct ts_call call[TS_BATCH];
+};
+_Static_assert(sizeof(struct ts_calls) == 24 + 24 * TS_BATCH, "calls");
+
+#define TS_PATH 512
+
+struct ts_object {
+	struct ts_head head;
+	__u64 key;
+	__u64 inode;
+	__u64 size;
+	__u32 device;
+	__u32 rdev;
+	__u16 mode;
+	__u16 family; /* sockets */
+	__u16 sock_type;
+	__u16 protocol;
+	__u16 local_port;
+	__u16 remote_port;
+	__u32 pad;
+	__u8 local[16];
+	__u8 remote[16];
+	__u64 peer; /* unix sockets: inode of the peer */
+	char filesystem[16];
+	__u32 truncated; /* the path was longer than we walk */
+	__u32 path_length;
+	char path[TS_PATH]; /* components from the last to the first, each ended by NUL */
+};
+_Static_assert(sizeof(struct ts_object) == 128 + TS_PATH, "object");
+
+struct ts_lookup {
+	struct ts_head head;
+	__s32 result;
+	__s16 call;
+	__u8 compat;
+	__u8 pad;
+	__u32 length;
+	__u32 pad2;
+	char path[256];
+};
+_Static_assert(sizeof(struct ts_lookup) == 32 + 256, "lookup");
+
+enum ts_start_how {
+	TS_START_FORK = 0, /* a new process */
+	TS_START_VFORK = 1,
+	TS_START_THREAD = 2,
+	TS_START_SEED = 3, /* alive when the recording began */
+};
+
+struct ts_start {
+	struct ts_head head;
+	__u32 tid;
+	__u32 pid;
+	__u32 parent; /* our number of the thread that made it, 0: none of ours */
+	__u32 parent_pid;
+	__u64 call_since; /* when the parent entered the call, 0: not timed */
+	__u64 resident; /* bytes, of the parent at a fork */
+	__u64 start_time; /* the kernel's */
+	__u32 how;
+	__u32 uid;
+	char name[16];
+};
+_Static_assert(sizeof(struct ts_start) == 16 + 16 + 24 + 8 + 16, "start");
+
+#define TS_ARGUMENTS 480
+
+struct ts_exec {
+	struct ts_head head;
+	__u64 call_since;
+	__u64 resident; /* of the new image, bytes */
+	__u32 tid;
+	__u32 old_tid;
+	__u32 uid;
+	__u32 arguments_length;
+	char name[16];
+	char executable[256];
+	char arguments[TS_ARGUMENTS];
+};
+_Static_assert(sizeof(struct ts_exec) == 16 + 16 + 16 + 16 + 256 + TS_ARGUMENTS, "exec");
+
+struct ts_exit {
+	struct ts_head head;
+	__u64 resident;
+	__s32 code;
+	__u32 last; /* the process's last thread */
+};
+_Static_assert(sizeof(struct ts_exit) == 32, "exit");
+
+struct ts_end {
+	struct ts_head head;
+	__u64 cpu_ns;
+	__u64 ready_ns;
+	__u64 wait_ns;
+	__u64 tracer_ns;
+	__u64 kernel_cpu_ns;
+	__u64 kernel_ready_ns;
+	__u64 user_ns;
+	__u64 system_ns;
+	__u64 samples_user;
+	__u64 samples_kernel;
+	__u64 voluntary;
+	__u64 involuntary;
+	__u64 migrations;
+	__u64 faults_minor;
+	__u64 faults_major;
+	__u64 calls;
+	__u64 wakes; /* times it was woken */
+	__u32 tid;
+	__u32 pid;
+	__u32 exit_code;
+	__u32 alive;
+	__u32 uid;
+	__u32 calls_lost;
+	char name[16];
+};
+_Static_assert(sizeof(struct ts_end) == 16 + 17 * 8 + 24 + 16, "end");
+
+struct ts_request {
+	struct ts_head head;
+	__u64 issued;
+	__u64 sector;
+	__u32 device;
+	__u32 bytes;
+	__u32 flags; /* operation in the low 8 bits */
+	__u32 tid;
+};
+_Static_assert(sizeof(struct ts_request) == 48, "request");
+
+struct ts_sample {
+	struct ts_head head;
+	__u64 address;
+	__u32 kernel;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct ts_sample) == 32, "sample");
+
+/* What user space says to the probes while they run, and they to it (mapped by both). */
+struct ts_control {
+	__u32 stopped; /* the recording has ended: do nothing more */
+	__u32 call_epoch; /* raised whenever calls start being timed anew */
+	__u64 peak_call_rate; /* the highest any thread reached, calls/s << 10; user space clears it */
+	__u32 threads; /* last number given to a thread */
+	__u32 alive; /* tracked threads alive */
+};
+_Static_assert(sizeof(struct ts_control) == 24, "control");
+
+/* The name of a kernel function, asked of the kernel by user space. */
+struct ts_symbol {
+	__u64 address;
+	char name[120];
+};
+_Static_assert(sizeof(struct ts_symbol) == 128, "symbol");
+
+/* What user space fixes before loading. */
+struct ts_config {
+	__u64 threshold_ns; /* waits from here up get an event with particulars */
+	__u32 switch_has_state; /* sched_switch has the previous state as its 4th argument */
+	__u32 pad;
+	__u32 call_words[512]; /* TS_C_... by call number */
+};
+_Static_assert(sizeof(struct ts_config) == 16 + 2048, "config");
+
+/* What a call's arguments mean: one word a call number, made by user space before loading. */
+#define TS_C_FD(w) ((w)&7) /* which argument is a descriptor, from 1; 0: none */
+#define TS_C_PATH(w) (((w) >> 3) & 7) /* which is a path */
+#define TS_C_NEWFD (1 << 6) /* the result is a descriptor */
+#define TS_C_TIME(w) (((w) >> 7) & 7) /* which is a time-out */
+#define TS_C_TIME_KIND(w) (((w) >> 10) & 7)
+#define TS_C_SENDS (1 << 13)
+#define TS_C_NAMES (1 << 14) /* changes what a socket is: connect, bind, accept */
+#define TS_C_CLOSES (1 << 15)
+#define TS_C_FUTEX (1 << 16)
+#define TS_C_POLL (1 << 17)
+#define TS_C_EPOLL (1 << 18)
+enum ts_time_kind {
+	TS_T_MS = 1, /* milliseconds, in the register */
+	TS_T_TIMESPEC = 2,
+	TS_T_TIMEVAL = 3,
+	TS_T_CLOCK = 4, /* timespec; clock and flags in the two arguments before */
+};
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/*
+ * Births, changes and deaths: which threads are tracked. The first ones are seeded by an iterator
+ * over all tasks, children inherit at fork, and a second iterator closes those still alive at the
+ * end. The very last moment of a thread is its last switch, in the scheduling probe.
+ */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, u32);
+} seeds SEC(".maps");
+
+static __always_inline struct ts_thread *track(struct task_struct *task, u64 now)
+{
+	struct ts_thread *st = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct ts_control *c = get_control();
+
+	if (!st || !c) {
+		count_lost(TS_NO_STORAGE, 1);
+		return NULL;
+	}
+	st->id = __sync_fetch_and_add(&c->threads, 1) + 1;
+	__sync_fetch_and_add(&c->alive, 1);
+	st->tid = task->pid;
+	st->t_run = now;
+	st->t_out = now;
+	st->call = -1;
+	return st;
+}
+
+static __always_inline void set_bases(struct ts_thread *st, struct task_struct *task)
+{
+	st->cpu_base = task->se.sum_exec_runtime;
+	st->delay_base = task->sched_info.run_delay;
+	st->user_base = task->utime;
+	st->system_base = task->stime;
+	st->voluntary_base = task->nvcsw;
+	st->involuntary_base = task->nivcsw;
+	st->migrations_base = task->se.nr_migrations;
+	st->minor_base = task->min_flt;
+	st->major_base = task->maj_flt;
+}
+
+static __always_inline void tell_start(struct ts_thread *st, struct task_struct *task, u32 how, u32 parent,
+				       u64 since, u64 resident, u64 now)
+{
+	struct ts_start *e = RESERVE(struct ts_start, TS_START);
+
+	if (!e)
+		return;
+	head(&e->head, TS_START, st->id, now);
+	e->tid = task->pid;
+	e->pid = task->tgid;
+	e->parent = parent;
+	e->parent_pid = BPF_CORE_READ(task, real_parent, tgid);
+	e->call_since = since;
+	e->resident = resident;
+	e->start_time = BPF_CORE_READ(task, start_time);
+	e->how = how;
+	e->uid = BPF_CORE_READ(task, cred, uid.val);
+	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+#define CLONE_VFORK 0x00004000
+
+static __always_inline bool is_vfork(struct task_struct *parent)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(parent);
+	u8 compat;
+	s16 call = call_of(parent, regs, &compat);
+	u64 flags = 0;
+
+	if (compat)
+		return false;
+	switch (call) {
+	case 58: /* vfork */
+		return true;
+	case 56: /* clone */
+		return regs->di & CLONE_VFORK;
+	case 435: /* clone3: the flags come first in its structure */
+		bpf_probe_read_user(&flags, sizeof(flags), (void *)regs->di);
+		return flags & CLONE_VFORK;
+	}
+	return false;
+}
+
+SEC("tp_btf/sched_process_fork")
+int on_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	struct ts_control *c = get_control();
+	struct ts_thread *of, *st;
+	u64 now, since = 0;
+	u32 how;
+
+	if (!c || c->stopped)
+		return 0;
+	of = thread_of(parent);
+	if (!of)
+		return 0;
+	now = bpf_ktime_get_ns();
+	st = track(child, now);
+	if (!st)
+		return 0;
+	/* The kernel's sums of a child start at what copying its parent's structure left there. */
+	set_bases(st, child);
+	st->state = TS_READY;
+	st->how = TS_FIRST;
+	if (child->tgid == parent->tgid)
+		how = TS_START_THREAD;
+	else
+		how = is_vfork(parent) ? TS_START_VFORK : TS_START_FORK;
+	if (of->call_epoch == c->call_epoch)
+		since = of->call_since;
+	tell_start(st, child, how, of->id, since, resident_bytes(parent->mm), now);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int on_exec(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	u32 old_tid = ctx[1];
+	struct linux_binprm *binary = (void *)ctx[2];
+	struct ts_control *c = get_control();
+	struct ts_thread *st = thread_of(task);
+	struct mm_struct *mm;
+	struct ts_exec *e;
+	u64 from, length;
+
+	if (!st || !c || c->stopped)
+		return 0;
+	st->tid = task->pid;
+	e = RESERVE(struct ts_exec, TS_EXEC);
+	if (!e)
+		return 0;
+	head(&e->head, TS_EXEC, st->id, bpf_ktime_get_ns());
+	e->call_since = st->call_epoch == c->call_epoch ? st->call_since : 0;
+	mm = task->mm;
+	e->resident = resident_bytes(mm);
+	e->tid = task->pid;
+	e->old_tid = old_tid;
+	e->uid = task->cred->uid.val;
+	e->arguments_length = 0;
+	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
+	e->executable[0] = 0;
+	bpf_probe_read_kernel_str(e->executable, sizeof(e->executable), binary->filename);
+	if (mm) {
+		from = mm->arg_start;
+		length = mm->arg_end - from;
+		if (length > TS_ARGUMENTS)
+			length = TS_ARGUMENTS;
+		if (!bpf_probe_read_user(e->arguments, length, (void *)from))
+			e->arguments_length = length;
+	}
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int on_exit(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct ts_control *c = get_control();
+	struct ts_thread *st = thread_of(task);
+	struct ts_exit *e;
+
+	if (!st || !c || c->stopped)
+		return 0;
+	st->how |= TS_EXITING;
+	e = RESERVE(struct ts_exit, TS_EXIT);
+	if (!e)
+		return 0;
+	head(&e->head, TS_EXIT, st->id, bpf_ktime_get_ns());
+	e->resident = resident_bytes(task->mm);
+	e->code = task->exit_code;
+	e->last = 0;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("iter/task")
+int seed(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ts_thread *st;
+	u32 tgid;
+	u64 now;
+
+	if (!task)
+		return 0;
+	tgid = task->tgid;
+	if (!bpf_map_lookup_elem(&seeds, &tgid))
+		return 0;
+	/* A child that the fork probe has seen in the meantime. */
+	if (thread_of(task))
+		return 0;
+	now = bpf_ktime_get_ns();
+	st = track(task, now);
+	if (!st)
+		return 0;
+	set_bases(st, task);
+	if (task->on_cpu)
+		st->state = TS_CPU;
+	else
+		st->state = task->__state == TASK_RUNNING ? TS_READY : TS_BLOCKED;
+	tell_start(st, task, TS_START_SEED, 0, 0, 0, now);
+	return 0;
+}
+
+/* Close a thread that outlives the recording: what it is doing lasts until now. */
+SEC("iter/task")
+int finish(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ts_identity id = {};
+	struct ts_thread *st;
+	struct ts_turn *e;
+	u64 now, wake = 0;
+
+	if (!task)
+		return 0;
+	st = thread_of(task);
+	if (!st || st->dead)
+		return 0;
+	now = bpf_ktime_get_ns();
+	st->how |= TS_OPEN_END;
+	if (st->state == TS_CPU) {
+		st->cpu_ns += now - st->t_run - st->run_tracer_ns;
+		st->tracer_ns += st->run_tracer_ns;
+		st->t_out = now;
+	} else if (st->state == TS_BLOCKED) {
+		struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+		u8 compat = 0;
+
+		st->call = call_of(task, regs, &compat);
+		if (compat)
+			st->how |= TS_COMPAT_CALL;
+		wake = st->t_wake > st->t_out ? st->t_wake : now;
+		st->wait_ns += wake - st->t_out;
+		st->ready_ns += now - wake;
+		find_object(st, task, regs, compat ? 0 : call_word(st->call), &id);
+	} else {
+		st->ready_ns += now - st->t_out;
+	}
+	e = RESERVE(struct ts_turn, TS_TURN);
+	if (e) {
+		fill_turn(e, st, &id, TS_TURN, wake, now);
+		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	}
+	end_thread(st, task, now, true);
+	st->dead = 1;
+	return 0;
+}
+
+/* The name of the function at an address: the kernel's own table, without reading all of it. */
+SEC("syscall")
+int symbol(struct ts_symbol *ask)
+{
+	static const char format[] = "%ps";
+	u64 address = ask->address;
+	char name[120] = {};
+
+	bpf_snprintf(name, sizeof(name), format, &address, sizeof(address));
+	__builtin_memcpy(ask->name, name, sizeof(name));
+	return 0;
+}

@@ -1,0 +1,112 @@
+//! The probes: one folder each, with the program that runs in the kernel beside what user space
+//! must know of it. This file is the registry, and the one place where bytes from the ring become
+//! Rust values.
+
+pub mod block;
+pub mod calls;
+pub mod faults;
+pub mod interrupts;
+pub mod lives;
+pub mod sampler;
+pub mod scheduling;
+
+/// The Rust side of `events.h`, generated.
+#[allow(non_camel_case_types, non_upper_case_globals, dead_code, missing_docs)]
+pub mod events {
+    include!(concat!(env!("OUT_DIR"), "/events.rs"));
+}
+
+/// The compiled programs.
+pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/timesink.bpf.o"));
+
+/// What user space knows of a probe.
+pub struct ProbeInfo {
+    pub name: &'static str,
+    /// Its programs, each with the tracepoint that the kernel must have (empty: none).
+    pub programs: &'static [(&'static str, &'static str)],
+    /// What a recording has by it.
+    pub gives: &'static str,
+    /// What a recording lacks without it.
+    pub without: &'static str,
+    /// Nothing can be recorded without it.
+    pub essential: bool,
+}
+
+/// All probes, in the order in which they attach: state first, the sampler last.
+pub static PROBES: &[&ProbeInfo] = &[
+    &interrupts::INFO,
+    &scheduling::INFO,
+    &lives::INFO,
+    &faults::INFO,
+    &block::INFO,
+    &calls::INFO,
+    &sampler::INFO,
+];
+
+/// A type for which any bytes are a value.
+///
+/// # Safety
+/// Only for the generated structures of `events.h`: integers and arrays of integers.
+unsafe trait Plain: Copy {}
+
+macro_rules! plain {
+    ($($t:ident),*) => { $(unsafe impl Plain for events::$t {})* };
+}
+plain!(
+    ts_head, ts_turn, ts_wait, ts_result, ts_queue, ts_calls, ts_object, ts_lookup, ts_start,
+    ts_exec, ts_exit, ts_end, ts_request, ts_sample
+);
+
+fn plain<T: Plain>(bytes: &[u8]) -> Option<T> {
+    (bytes.len() >= std::mem::size_of::<T>())
+        // SAFETY: long enough, read unaligned, and any bytes are a value of a Plain type.
+        .then(|| unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) })
+}
+
+/// An event as the kernel sent it.
+pub enum Event {
+    Turn(events::ts_turn),
+    Wait(Box<events::ts_wait>),
+    Result(events::ts_result),
+    Queue(events::ts_queue),
+    Calls(Box<events::ts_calls>),
+    Object(Box<events::ts_object>),
+    Lookup(Box<events::ts_lookup>),
+    Start(events::ts_start),
+    Exec(Box<events::ts_exec>),
+    Exit(events::ts_exit),
+    End(Box<events::ts_end>),
+    Request(events::ts_request),
+    Sample(events::ts_sample),
+}
+
+/// The head of an event; `None` for bytes that are none.
+pub fn head(bytes: &[u8]) -> Option<events::ts_head> {
+    plain(bytes)
+}
+
+/// Bytes from the ring, or from a spool that may be damaged, as an event.
+pub fn decode(bytes: &[u8]) -> Option<Event> {
+    Some(match u32::from(head(bytes)?.kind) {
+        events::TS_TURN => Event::Turn(plain(bytes)?),
+        events::TS_WAIT => Event::Wait(Box::new(plain(bytes)?)),
+        events::TS_RESULT => Event::Result(plain(bytes)?),
+        events::TS_QUEUE => Event::Queue(plain(bytes)?),
+        events::TS_CALLS => Event::Calls(Box::new(plain(bytes)?)),
+        events::TS_OBJECT => Event::Object(Box::new(plain(bytes)?)),
+        events::TS_LOOKUP => Event::Lookup(Box::new(plain(bytes)?)),
+        events::TS_START => Event::Start(plain(bytes)?),
+        events::TS_EXEC => Event::Exec(Box::new(plain(bytes)?)),
+        events::TS_EXIT => Event::Exit(plain(bytes)?),
+        events::TS_END => Event::End(Box::new(plain(bytes)?)),
+        events::TS_REQUEST => Event::Request(plain(bytes)?),
+        events::TS_SAMPLE => Event::Sample(plain(bytes)?),
+        _ => return None,
+    })
+}
+
+/// A text of fixed room that ends at the first NUL.
+pub fn text(bytes: &[std::os::raw::c_char]) -> String {
+    let bytes: Vec<u8> = bytes.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

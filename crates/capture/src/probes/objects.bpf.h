@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/*
+ * Identities: from a descriptor to the file, pipe or socket behind it, and once for each of those
+ * an announcement with its path or addresses. Inode numbers are reused at once by some file
+ * systems, so the key of an object mixes the inode's generation in.
+ */
+#ifndef TIMESINK_OBJECTS_H
+#define TIMESINK_OBJECTS_H
+
+struct ts_identity {
+	u64 key;
+	u32 device;
+	u32 kind; /* enum ts_object_kind */
+	u64 file; /* its address */
+};
+
+struct ts_announced_key {
+	u64 key;
+	u64 device;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct ts_announced_key);
+	__type(value, u32);
+} announced SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ts_object);
+} object_scratch SEC(".maps");
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+
+static __always_inline u32 kind_of_mode(u16 mode)
+{
+	switch (mode & 0170000) {
+	case 0100000:
+		return TS_O_FILE;
+	case 0040000:
+		return TS_O_DIR;
+	case 0020000:
+		return TS_O_CHAR;
+	case 0060000:
+		return TS_O_BLOCK;
+	case 0010000:
+		return TS_O_PIPE;
+	case 0140000:
+		return TS_O_SOCKET;
+	case 0:
+		return TS_O_ANON;
+	}
+	return TS_O_OTHER;
+}
+
+static __always_inline u64 key_of(u64 inode, u32 generation)
+{
+	return inode ^ ((u64)generation << 32);
+}
+
+/* Since 6.2 a pointer can be declared to point at a kernel type: reads through it are then single
+ * instructions, where otherwise each is a call of a helper. */
+extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
+#define AS(type, pointer) ((type *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)))
+
+/* The file behind a descriptor, its inode and the inode's file system. */
+static __always_inline bool identify_directly(struct file **slot, struct ts_identity *id)
+{
+	struct inode *inode;
+	struct file *file;
+	u64 address = 0;
+
+	/* Read as a number: announce() takes no pointer of which the verifier knows the type. */
+	bpf_probe_read_kernel(&address, sizeof(address), slot);
+	if (!address)
+		return false;
+	file = AS(struct file, (void *)address);
+	inode = file->f_inode;
+	if (!inode)
+		return false;
+	id->file = address;
+	id->key = key_of(inode->i_ino, inode->i_generation);
+	id->device = inode->i_sb->s_dev;
+	id->kind = kind_of_mode(inode->i_mode);
+	return true;
+}
+
+static __always_inline bool identify_by_reading(struct file **slot, struct ts_identity *id)
+{
+	struct file *file = NULL;
+	struct inode *inode;
+
+	bpf_probe_read_kernel(&file, sizeof(file), slot);
+	if (!file)
+		return false;
+	inode = BPF_CORE_READ(file, f_inode);
+	if (!inode)
+		return false;
+	id->file = (u64)file;
+	id->key = key_of(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));
+	id->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	id->kind = kind_of_mode(BPF_CORE_READ(inode, i_mode));
+	return true;
+}
+
+/* What stands behind a task's descriptor. False if nothing does. */
+static __always_inline bool identify(struct task_struct *task, u64 fd, struct ts_identity *id)
+{
+	struct fdtable *table;
+	bool found;
+
+	if (!task->files || fd > 0x7fffffff)
+		return false;
+	table = task->files->fdt;
+	if (!table || fd >= table->max_fds)
+		return false;
+	if (bpf_ksym_exists(bpf_rdonly_cast))
+		found = identify_directly(table->fd + fd, id);
+	else
+		found = identify_by_reading(table->fd + fd, id);
+	/* All eventfds, epolls and their like share one inode: the file itself tells them apart. */
+	if (found && id->kind == TS_O_ANON)
+		id->key = id->file;
+	return found;
+}
+
+static __always_inline void describe_socket(struct ts_object *o, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sk = BPF_CORE_READ(socket, sk);
+
+	if (!sk)
+		return;
+	o->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	o->sock_type = BPF_CORE_READ(socket, type);
+	o->protocol = BPF_CORE_READ(sk, sk_protocol);
+	if (o->family == AF_INET) {
+		*(u32 *)o->local = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		*(u32 *)o->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+	} else if (o->family == AF_INET6) {
+		bpf_probe_read_kernel(o->local, 16,
+				      (void *)sk + bpf_core_field_offset(struct sock, __sk_common.skc_v6_rcv_saddr));
+		bpf_probe_read_kernel(o->remote, 16,
+				      (void *)sk + bpf_core_field_offset(struct sock, __sk_common.skc_v6_daddr));
+	}
+	if (o->family == AF_INET || o->family == AF_INET6) {
+		o->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+		o->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	} else if (o->family == AF_UNIX) {
+		struct unix_sock *us = (void *)sk;
+		struct sock *peer = BPF_CORE_READ(us, peer);
+		struct unix_address *address = BPF_CORE_READ(us, addr);
+
+		/* A server's accepted end has no name of its own, its peer's end has the server's. */
+		if (peer) {
+			o->peer = BPF_CORE_READ(peer, sk_socket, file, f_inode, i_ino);
+			if (!address)
+				address = BPF_CORE_READ((struct unix_sock *)peer, addr);
+		}
+		if (address) {
+			/* struct unix_address: a count, a length, then struct sockaddr_un. */
+			u32 length = BPF_CORE_READ(address, len);
+			void *path = (void *)address + bpf_core_field_offset(struct unix_address, len) + 4 + 2;
+
+			if (length > 2 && length <= 110) {
+				bpf_probe_read_kernel(o->path, 108, path);
+				o->path_length = length - 2;
+			}
+		}
+	}
+}
+
+/* A walk from a file up to the root, across mounts. */
+struct ts_walk {
+	struct ts_object *o;
+	struct dentry *dentry;
+	struct mount *mount;
+	u32 length;
+	bool arrived;
+};
+
+/* One step up. 1: no further. */
+static long step_up(u64 index, struct ts_walk *w)
+{
+	struct dentry *dentry = w->dentry;
+	struct mount *mount = w->mount;
+	struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+	const unsigned char *name;
+	u32 length = w->length;
+	bool top = dentry == parent || dentry == BPF_CORE_READ(mount, mnt.mnt_root);
+	long copied;
+
+	if (top && length) {
+		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
+
+		if (above == mount || !dentry) {
+			w->arrived = true;
+			return 1;
+		}
+		w->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		w->mount = above;
+		return 0;
+	}
+	/* What stands in no directory (memfd, eventfd) has a name all the same, and a root has one
+	 * too, which user space leaves out. */
+	if (length > TS_PATH - 256)
+		return 1;
+	name = BPF_CORE_READ(dentry, d_name.name);
+	barrier_var(length);
+	copied = bpf_probe_read_kernel_str(w->o->path + (length & 511), 256, name);
+	if (copied <= 0)
+		return 1;
+	w->length = length + copied;
+	if (!top)
+		w->dentry = parent;
+	return 0;
+}
+
+/* The path, from the last component to the first. */
+static __always_inline void describe_path(struct ts_object *o, struct file *file)
+{
+	struct vfsmount *vfsmount = BPF_CORE_READ(file, f_path.mnt);
+	struct ts_walk w = {
+		.o = o,
+		.dentry = BPF_CORE_READ(file, f_path.dentry),
+		.mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt),
+	};
+	int i;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
+		bpf_loop(60, step_up, &w, 0);
+	} else {
+		for (i = 0; i < 24; i++)
+			if (step_up(i, &w))
+				break;
+	}
+	o->truncated = !w.arrived;
+	o->path_length = w.length;
+}
+
+/*
+ * Send an announcement. A function of its own (global, so that the verifier looks at it once and
+ * not for each caller); the file comes as a number and is read with checks.
+ */
+__attribute__((noinline)) int announce(u64 file_address, u64 key, u32 thread)
+{
+	struct file *file = (void *)file_address;
+	u32 zero = 0;
+	struct ts_object *o = bpf_map_lookup_elem(&object_scratch, &zero);
+	struct inode *inode;
+
+	if (!o)
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
+	__builtin_memset(o, 0, __builtin_offsetof(struct ts_object, path));
+	head(&o->head, TS_OBJECT, thread, bpf_ktime_get_ns());
+	o->key = key;
+	o->inode = BPF_CORE_READ(inode, i_ino);
+	o->size = BPF_CORE_READ(inode, i_size);
+	o->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	o->rdev = BPF_CORE_READ(inode, i_rdev);
+	o->mode = BPF_CORE_READ(inode, i_mode);
+	bpf_probe_read_kernel_str(o->filesystem, sizeof(o->filesystem),
+				  BPF_CORE_READ(inode, i_sb, s_type, name));
+	if (kind_of_mode(o->mode) == TS_O_SOCKET)
+		describe_socket(o, file);
+	else
+		describe_path(o, file);
+	if (bpf_ringbuf_output(&ring, o, sizeof(*o), BPF_RB_NO_WAKEUP)) {
+		struct ts_announced_key k = { .key = key, .device = o->device };
+
+		count_lost(TS_OBJECT, 1);
+		bpf_map_delete_elem(&announced, &k);
+	}
+	return 0;
+}
+
+/* Make sure that user space knows this object; again if it may have changed (a connected socket). */
+static __always_inline void make_known(struct ts_thread *st, struct ts_identity *id, bool again)
+{
+	u64 mark = id->key ^ ((u64)id->device << 40) ^ 1;
+	u32 slot = (id->key ^ (id->key >> 8)) & (TS_KNOWN - 1);
+	struct ts_announced_key k = { .key = id->key, .device = id->device };
+	u32 one = 1;
+
+	if (!again) {
+		if (st->known[slot] == mark)
+			return;
+		st->known[slot] = mark;
+		if (bpf_map_lookup_elem(&announced, &k))
+			return;
+	}
+	bpf_map_update_elem(&announced, &k, &one, BPF_ANY);
+	announce(id->file, id->key, st->id);
+}
+
+#endif

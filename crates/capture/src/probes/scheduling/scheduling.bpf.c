@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/*
+ * Who runs, who waits and who woke whom. Everything that costs is done for a thread that is about
+ * to run again: its registers, descriptors and kernel stack are still as they were when it blocked,
+ * and how long it waited is known, so short waits stay cheap. Only what lies in the memory of the
+ * blocking program itself (time-outs, the owner of a lock) is read as it blocks.
+ */
+
+/* The last threads that ran on each processor. */
+#define TS_HISTORY 8
+struct ts_ran {
+	u64 since;
+	u32 tid;
+	u32 pad;
+	char name[16];
+};
+struct ts_history {
+	u64 position;
+	struct ts_ran ran[TS_HISTORY];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ts_history);
+} history SEC(".maps");
+
+/* What kind of interrupt work a processor is in; the interrupts probe keeps it. */
+struct ts_interrupt {
+	u32 softirq; /* vector + 1 */
+	u32 handler; /* inside a device's handler */
+	u32 timer; /* inside a timer's function */
+	u32 block; /* this interrupt completed a block request */
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ts_interrupt);
+} interrupt SEC(".maps");
+
+/*
+ * In an interrupt the current thread is whoever was interrupted, not the waker. The kernel's own
+ * count of interrupt nesting is out of reach without all its symbols, so the interrupts probe's
+ * notes decide.
+ */
+static __always_inline u8 wake_context(void)
+{
+	u32 zero = 0;
+	struct ts_interrupt *in = bpf_map_lookup_elem(&interrupt, &zero);
+
+	if (!in)
+		return TS_WAKE_TASK;
+	if (in->timer)
+		return TS_WAKE_TIMER;
+	if (in->block)
+		return TS_WAKE_BLOCK;
+	if (in->handler)
+		return TS_WAKE_IRQ;
+	switch (in->softirq) {
+	case 0:
+		return TS_WAKE_TASK;
+	case 1 + 1: /* TIMER_SOFTIRQ */
+	case 8 + 1: /* HRTIMER_SOFTIRQ */
+		return TS_WAKE_TIMER;
+	case 2 + 1: /* NET_TX_SOFTIRQ */
+	case 3 + 1: /* NET_RX_SOFTIRQ */
+		return TS_WAKE_NET;
+	case 4 + 1: /* BLOCK_SOFTIRQ */
+		return TS_WAKE_BLOCK;
+	}
+	return TS_WAKE_IRQ;
+}
+
+SEC("tp_btf/sched_waking")
+int on_waking(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct ts_thread *st = thread_of(task);
+	struct task_struct *current;
+	u8 compat, context;
+	s16 call;
+
+	if (!st)
+		return 0;
+	context = wake_context();
+	current = bpf_get_current_task_btf();
+	st->wake = context;
+	st->waker_sends = 0;
+	/* Counted with the one who is woken: the sum over all is what the cost is reckoned from. */
+	st->wakes++;
+	st->waker = current->pid;
+	if (context == TS_WAKE_NET || context == TS_WAKE_TASK) {
+		call = call_of(current, (void *)bpf_task_pt_regs(current), &compat);
+		st->waker_sends = !compat && (call_word(call) & TS_C_SENDS) != 0;
+	}
+	if (bpf_ktime_get_ns() - st->t_out >= config.threshold_ns)
+		bpf_probe_read_kernel(st->waker_name, sizeof(st->waker_name), current->comm);
+	/* The time last: a switch-in on another processor that sees it sees the rest. */
+	barrier_var(st);
+	st->t_wake = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* The length of time that a blocking call asks for; read in the caller's own memory. */
+static __always_inline u64 asked_time(struct pt_regs *regs, u32 word, u64 now)
+{
+	u32 index = TS_C_TIME(word), kind = TS_C_TIME_KIND(word);
+	struct timespec_user time = {};
+	u64 value = argument(regs, index);
+
+	if (!index)
+		return ~0ULL;
+	if (kind == TS_T_MS)
+		return (s32)value < 0 ? ~0ULL : (u64)(u32)value * 1000000;
+	if (!value || bpf_probe_read_user(&time, sizeof(time), (void *)value))
+		return ~0ULL;
+	if (kind == TS_T_TIMEVAL)
+		return time.sec * 1000000000 + time.nsec * 1000;
+	if (kind == TS_T_CLOCK && (regs->si & 1)) {
+		/* An absolute time. Against another clock than ours its length is not known. */
+		u64 at = time.sec * 1000000000 + time.nsec;
+
+		if (regs->di != 1 || at < now)
+			return ~0ULL;
+		return at - now;
+	}
+	return time.sec * 1000000000 + time.nsec;
+}
+
+static __always_inline void look_at_futex(struct ts_thread *st, struct pt_regs *regs, u64 now)
+{
+	u32 operation = regs->si & 0x7f, owner = 0;
+	struct timespec_user time = {};
+
+	/* FUTEX_WAIT and FUTEX_WAIT_BITSET; glibc's mutex stores 2 when somebody waits, its owner
+	 * stands 8 bytes behind. User space checks that it is a thread of this process. */
+	if (operation == 6 || operation == 13) {
+		/* FUTEX_LOCK_PI: the word itself holds the owner. */
+		if (!bpf_probe_read_user(&owner, sizeof(owner), (void *)regs->di))
+			st->owner = owner & 0x3fffffff;
+		return;
+	}
+	if (operation != 0 && operation != 9)
+		return;
+	if ((u32)regs->dx == 2 &&
+	    !bpf_probe_read_user(&owner, sizeof(owner), (void *)regs->di + 8))
+		st->owner = owner;
+	if (!regs->r10 || bpf_probe_read_user(&time, sizeof(time), (void *)regs->r10))
+		return;
+	st->asked_ns = time.sec * 1000000000 + time.nsec;
+	if (operation == 9) {
+		/* FUTEX_WAIT_BITSET takes an absolute time, on the real-time clock if bit 8 is set. */
+		if ((regs->si & 256) || st->asked_ns < now)
+			st->asked_ns = ~0ULL;
+		else
+			st->asked_ns -= now;
+	}
+}
+
+static __always_inline void about_to_block(struct ts_thread *st, struct task_struct *task, u64 now)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	u8 compat;
+	s16 call = call_of(task, regs, &compat);
+	u32 word;
+
+	st->asked_ns = ~0ULL;
+	st->owner = 0;
+	if (compat || call < 0 || !task->mm)
+		return;
+	word = call_word(call);
+	if (word & TS_C_FUTEX)
+		look_at_futex(st, regs, now);
+	else if (TS_C_TIME(word))
+		st->asked_ns = asked_time(regs, word, now);
+}
+
+/* A thread leaves the processor for the last time. */
+static __always_inline void end_thread(struct ts_thread *st, struct task_struct *task, u64 now, bool alive)
+{
+	struct ts_end *e;
+
+	flush_calls(st, now);
+	e = RESERVE(struct ts_end, TS_END);
+	if (!e)
+		return;
+	head(&e->head, TS_END, st->id, now);
+	e->cpu_ns = st->cpu_ns;
+	e->ready_ns = st->ready_ns;
+	e->wait_ns = st->wait_ns;
+	e->tracer_ns = st->tracer_ns;
+	e->kernel_cpu_ns = task->se.sum_exec_runtime - st->cpu_base;
+	e->kernel_ready_ns = task->sched_info.run_delay - st->delay_base;
+	e->user_ns = task->utime - st->user_base;
+	e->system_ns = task->stime - st->system_base;
+	e->samples_user = st->samples_user;
+	e->samples_kernel = st->samples_kernel;
+	e->voluntary = task->nvcsw - st->voluntary_base;
+	e->involuntary = task->nivcsw - st->involuntary_base;
+	e->migrations = task->se.nr_migrations - st->migrations_base;
+	e->faults_minor = task->min_flt - st->minor_base;
+	e->faults_major = task->maj_flt - st->major_base;
+	e->calls = st->calls;
+	e->wakes = st->wakes;
+	e->tid = task->pid;
+	e->pid = task->tgid;
+	e->exit_code = task->exit_code;
+	e->alive = alive;
+	e->uid = task->cred->uid.val;
+	e->calls_lost = st->calls_lost;
+	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void switch_out(struct ts_thread *st, struct task_struct *task, u64 now, u32 state,
+				       bool preempted)
+{
+	u64 ran = now - st->t_run;
+	u64 ours = st->run_tracer_ns;
+
+	if (st->state != TS_CPU) {
+		/* Seen running without having been seen to start: the time before is not known to be
+		 * anything else, so it is on the processor from the last thing that we do know. */
+		st->t_run = st->t_out;
+		ran = now - st->t_run;
+		ours = 0;
+	}
+	if (ours > ran)
+		ours = ran;
+	st->cpu_ns += ran - ours;
+	st->tracer_ns += ours;
+	st->t_out = now;
+	st->how &= TS_EXITING;
+	if (preempted || state == TASK_RUNNING) {
+		st->state = TS_READY;
+		st->how |= TS_PREEMPTED;
+		if (bpf_core_type_exists(struct task_struct___throttled) &&
+		    bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled)) {
+			if (BPF_CORE_READ((struct task_struct___throttled *)task, throttled))
+				st->how |= TS_THROTTLED;
+		} else if (bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count) &&
+			   BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0) {
+			st->how |= TS_THROTTLED;
+		}
+		return;
+	}
+	st->state = TS_BLOCKED;
+	if (state & TASK_DEAD) {
+		struct ts_control *c = get_control();
+
+		st->dead = 1;
+		if (c)
+			__sync_fetch_and_add(&c->alive, -1);
+		end_thread(st, task, now, false);
+		return;
+	}
+	if (state & TASK_STOPPED_OR_TRACED)
+		st->how |= TS_STOPPED;
+	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+		st->how |= TS_IOWAIT;
+	about_to_block(st, task, now);
+}
+
+/* Who ran here since the thread became ready, the latest first. */
+static __always_inline void tell_queue(struct ts_thread *st, struct ts_history *h, u64 ready, u64 now)
+{
+	struct ts_queue *q = RESERVE(struct ts_queue, TS_QUEUE);
+	u64 until = now;
+	u32 i;
+
+	if (!q)
+		return;
+	head(&q->head, TS_QUEUE, st->id, now);
+	q->t_ready = ready;
+	/* Without branches that depend on what is found: the verifier follows each of them. */
+#pragma unroll
+	for (i = 0; i < TS_OCCUPANTS; i++) {
+		struct ts_ran *r = &h->ran[(h->position - i) & (TS_HISTORY - 1)];
+		u64 from = r->since > ready ? r->since : ready;
+		u64 ns = until > from ? until - from : 0;
+
+		q->who[i].tid = r->tid;
+		q->who[i].ns = ns > 0xffffffff ? 0xffffffff : ns;
+		__builtin_memcpy(q->who[i].name, r->name, 16);
+		until = r->since;
+	}
+	bpf_ringbuf_submit(q, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void fill_turn(struct ts_turn *e, struct ts_thread *st, struct ts_identity *id,
+				      u8 kind, u64 wake, u64 now)
+{
+	head(&e->head, kind, st->id, now);
+	e->t_run = st->t_run;
+	e->t_out = st->t_out;
+	e->t_wake = wake;
+	e->key = id->key;
+	e->device = id->device;
+	e->waker = wake ? st->waker : 0;
+	e->tracer_ns = st->run_tracer_ns;
+	e->occupant = 0;
+	e->occupant_ns = 0;
+	e->call = st->call;
+	e->how = st->how;
+	e->wake = wake ? st->wake : TS_WAKE_NONE;
+	e->object_kind = id->kind;
+	e->waker_sends = wake ? st->waker_sends : 0;
+	e->futex_operation = st->futex_operation;
+	e->futex_contended = st->futex_contended;
+	__builtin_memset(e->pad, 0, sizeof(e->pad));
+}
+
+/* What the thread has been waiting for, from the call it is in. */
+static __always_inline void find_object(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs,
+					u32 word, struct ts_identity *id)
+{
+	if (TS_C_FD(word)) {
+		if (identify(task, argument(regs, TS_C_FD(word)), id))
+			make_known(st, id, false);
+	} else if (word & TS_C_FUTEX) {
+		st->futex_operation = regs->si & 0x7f;
+		st->futex_contended = (u32)regs->dx == 2;
+		id->key = regs->di;
+		id->device = 0;
+		id->kind = TS_O_FUTEX;
+	} else if (st->call < 0 && st->fault_key) {
+		id->key = st->fault_key;
+		id->device = st->fault_device;
+		id->kind = TS_O_FILE;
+	}
+}
+
+static __always_inline void long_wait(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs,
+				      struct ts_identity *id, struct ts_turn **turn, u64 wake, u64 now)
+{
+	struct ts_wait *e = RESERVE(struct ts_wait, TS_WAIT);
+	long bytes;
+
+	if (!e)
+		return;
+	fill_turn(&e->turn, st, id, TS_WAIT, wake, now);
+	e->args[0] = regs->di;
+	e->args[1] = regs->si;
+	e->args[2] = regs->dx;
+	e->args[3] = regs->r10;
+	e->args[4] = regs->r8;
+	e->args[5] = regs->r9;
+	e->asked_ns = st->asked_ns;
+	e->owner = st->owner;
+	bytes = bpf_get_task_stack(task, e->frame, sizeof(e->frame), 0);
+	e->frames = bytes > 0 ? (u32)bytes / 8 : 0;
+	__builtin_memcpy(e->waker_name, st->waker_name, 16);
+	*turn = &e->turn;
+	st->long_wait = st->t_out;
+}
+
+static __always_inline void switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 now)
+{
+	struct ts_identity id = {};
+	struct ts_turn *e = NULL;
+	struct pt_regs *regs;
+	u64 wake = 0, ready;
+	u8 compat = 0;
+	u32 word;
+
+	if (st->state == TS_CPU || st->dead)
+		return;
+	regs = (void *)bpf_task_pt_regs(task);
+	st->call = call_of(task, regs, &compat);
+	if (compat)
+		st->how |= TS_COMPAT_CALL;
+	word = compat ? 0 : call_word(st->call);
+	if (st->state == TS_BLOCKED) {
+		/* A wake-up that began before the switch was complete counts as one at the switch. */
+		wake = st->t_wake > st->t_out ? st->t_wake : st->t_out;
+		st->wait_ns += wake - st->t_out;
+		find_object(st, task, regs, word, &id);
+	}
+	ready = wake ? wake : st->t_out;
+	st->ready_ns += now - ready;
+	if (wake && wake - st->t_out >= config.threshold_ns)
+		long_wait(st, task, regs, &id, &e, wake, now);
+	if (!e) {
+		e = RESERVE(struct ts_turn, TS_TURN);
+		if (e)
+			fill_turn(e, st, &id, TS_TURN, wake, now);
+	}
+	if (e) {
+		struct ts_ran *last = &h->ran[h->position & (TS_HISTORY - 1)];
+
+		if (last->tid) {
+			u64 from = last->since > ready ? last->since : ready;
+
+			e->occupant = last->tid;
+			e->occupant_ns = now - from > 0xffffffff ? 0xffffffff : now - from;
+		}
+		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	}
+	if (now - ready >= config.threshold_ns)
+		tell_queue(st, h, ready, now);
+	st->state = TS_CPU;
+	st->t_run = now;
+	st->run_tracer_ns = 0;
+	st->fault_key = 0;
+}
+
+static __always_inline void read_name(char *name, struct task_struct *task)
+{
+	if (bpf_ksym_exists(bpf_rdonly_cast)) {
+		struct list_head *words = AS(struct list_head, task->comm);
+
+		((u64 *)name)[0] = (u64)words->next;
+		((u64 *)name)[1] = (u64)words->prev;
+	} else {
+		bpf_probe_read_kernel(name, 16, task->comm);
+	}
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(u64 *ctx)
+{
+	bool preempted = ctx[0];
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	struct ts_thread *from, *to;
+	struct ts_history *h;
+	struct ts_ran *r;
+	u32 zero = 0, state;
+	u64 now = bpf_ktime_get_ns();
+	struct ts_control *c = get_control();
+
+	if (!c || c->stopped)
+		return 0;
+	state = config.switch_has_state ? (u32)ctx[3] : prev->__state;
+	from = thread_of(prev);
+	if (from && !from->dead)
+		switch_out(from, prev, now, state, preempted);
+	h = bpf_map_lookup_elem(&history, &zero);
+	if (!h)
+		return 0;
+	to = thread_of(next);
+	if (to)
+		switch_in(to, next, h, now);
+	h->position++;
+	r = &h->ran[h->position & (TS_HISTORY - 1)];
+	r->since = now;
+	r->tid = next->pid;
+	read_name(r->name, next);
+	if (to)
+		to->run_tracer_ns = bpf_ktime_get_ns() - now;
+	return 0;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/*
+ * What all probes stand on: the state kept for each tracked thread, the ring to user space, the
+ * counters of what did not fit into it, and the words user space fixed before loading.
+ */
+#ifndef TIMESINK_THREADS_H
+#define TIMESINK_THREADS_H
+
+enum ts_state {
+	TS_CPU = 1,
+	TS_READY = 2,
+	TS_BLOCKED = 3,
+};
+
+#define TS_KNOWN 8 /* objects a thread remembers to have announced */
+
+struct ts_thread {
+	u32 id;
+	u32 tid;
+	u8 state; /* enum ts_state */
+	u8 how; /* of the last switch-out */
+	u8 dead;
+	u8 waker_sends;
+	s16 call;
+	u8 wake;
+	u8 futex_operation;
+	u8 futex_contended;
+	u8 pad[3];
+	u64 t_run; /* start of the last run */
+	u64 t_out; /* end of the last run */
+	u64 t_wake; /* last time somebody woke it */
+	u32 waker;
+	u32 run_tracer_ns; /* our time within the current run */
+	char waker_name[16];
+	/* Sums, and where the kernel's stood when we began. */
+	u64 cpu_ns, ready_ns, wait_ns, tracer_ns;
+	u64 cpu_base, delay_base, user_base, system_base;
+	u64 voluntary_base, involuntary_base, migrations_base, minor_base, major_base;
+	u64 samples_user, samples_kernel;
+	u64 calls, wakes;
+	u32 calls_lost;
+	u32 owner; /* futex: read when it blocked */
+	u64 asked_ns;
+	/* The file whose page is being read in a fault. */
+	u64 fault_key;
+	u32 fault_device;
+	/* The call being timed. */
+	u32 call_epoch;
+	u64 call_since;
+	u64 long_wait; /* t_out of the last long wait in this call */
+	u64 closing_key;
+	u32 closing_device;
+	u32 closing_kind;
+	/* How many calls since when, to find the highest rate. */
+	u64 rate_since;
+	u32 rate_calls;
+	u32 batched;
+	u64 known[TS_KNOWN];
+	struct ts_call batch[TS_BATCH];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ts_thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, TS_COUNTERS);
+	__type(key, u32);
+	__type(value, u64);
+} lost SEC(".maps");
+
+/* Shared with user space. A map of its own, so that it can be mapped there by name. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ts_control);
+} control SEC(".maps");
+
+/* In a section of its own, so that user space can fill it before loading without knowing offsets. */
+const volatile struct ts_config config SEC(".rodata.config") = {};
+
+static __always_inline struct ts_control *get_control(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&control, &zero);
+}
+
+static __always_inline struct ts_thread *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+static __always_inline void count_lost(u32 kind, u64 n)
+{
+	u64 *counter = bpf_map_lookup_elem(&lost, &kind);
+
+	if (counter)
+		*counter += n;
+}
+
+/* Room for an event of this kind, or NULL and the loss is counted. */
+#define RESERVE(type, event_kind)                                                                  \
+	({                                                                                         \
+		type *room = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                          \
+		if (!room)                                                                         \
+			count_lost(event_kind, 1);                                                 \
+		room;                                                                              \
+	})
+
+static __always_inline void head(struct ts_head *h, u8 kind, u32 thread, u64 t)
+{
+	h->kind = kind;
+	h->pad = 0;
+	h->cpu = bpf_get_smp_processor_id();
+	h->thread = thread;
+	h->t = t;
+}
+
+static __always_inline u32 call_word(s16 call)
+{
+	u64 index = (u16)call;
+
+	if (index >= 512)
+		return 0;
+	/* clang drops the mask as needless, the verifier needs it. */
+	barrier_var(index);
+	return config.call_words[index & 511];
+}
+
+/* The call a thread is in, from the registers it entered the kernel with; -1 outside of a call. */
+static __always_inline s16 call_of(struct task_struct *task, struct pt_regs *regs, u8 *compat)
+{
+	s64 number = (s64)regs->orig_ax;
+
+	*compat = (task->thread_info.status & TS_COMPAT) != 0;
+	if (number < 0 || number > 0x7fff)
+		return -1;
+	return number;
+}
+
+static __always_inline u64 argument(struct pt_regs *regs, u32 index)
+{
+	switch (index) {
+	case 1:
+		return regs->di;
+	case 2:
+		return regs->si;
+	case 3:
+		return regs->dx;
+	case 4:
+		return regs->r10;
+	case 5:
+		return regs->r8;
+	case 6:
+		return regs->r9;
+	}
+	return 0;
+}
+
+static __always_inline u64 resident_bytes(struct mm_struct *mm)
+{
+	s64 pages = 0;
+
+	if (!mm)
+		return 0;
+	/* File, anonymous and shared pages; index 2 is swap, which is not resident. */
+	if (bpf_core_field_exists(((struct mm_struct___old *)0)->rss_stat.count)) {
+		struct mm_struct___old *old = (void *)mm;
+
+		pages = BPF_CORE_READ(old, rss_stat.count[0].counter) +
+			BPF_CORE_READ(old, rss_stat.count[1].counter) +
+			BPF_CORE_READ(old, rss_stat.count[3].counter);
+	} else {
+		pages = BPF_CORE_READ(mm, rss_stat[0].count) + BPF_CORE_READ(mm, rss_stat[1].count) +
+			BPF_CORE_READ(mm, rss_stat[3].count);
+	}
+	return pages < 0 ? 0 : (u64)pages * 4096;
+}
+
+/* Hand the batch of timed calls to user space. */
+static __always_inline void flush_calls(struct ts_thread *st, u64 now)
+{
+	struct ts_calls *event;
+
+	if (!st->batched)
+		return;
+	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+	if (!event) {
+		count_lost(TS_CALLS, st->batched);
+		st->calls_lost += st->batched;
+	} else {
+		head(&event->head, TS_CALLS, st->id, now);
+		event->count = st->batched;
+		event->pad = 0;
+		__builtin_memcpy(event->call, st->batch, sizeof(event->call));
+		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	}
+	st->batched = 0;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/*
+ * The one BPF object: each probe's programs, from its own room. One object, because all share the
+ * state of the threads, and because the kernel's type information is then read only once.
+ */
+#include "kernel.h"
+#include "events.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "threads.bpf.h"
+#include "objects.bpf.h"
+#include "scheduling/scheduling.bpf.c"
+#include "lives/lives.bpf.c"
+#include "calls/calls.bpf.c"
+#include "faults/faults.bpf.c"
+#include "block/block.bpf.c"
+#include "interrupts/interrupts.bpf.c"
+#include "sampler/sampler.bpf.c"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

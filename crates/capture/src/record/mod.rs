@@ -1,0 +1,386 @@
+//! The live part: hold the program, attach, drain the ring into the spool until the program ends,
+//! and close the books. What the spool becomes afterwards is `convert`'s business.
+
+mod calibrate;
+mod names;
+mod sink;
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::budget::{Budget, Step};
+use crate::error::Error;
+use crate::host::Facts;
+use crate::kernel::Kernel;
+use crate::launch::{self, Attached, Identity, Running, Signals, Status};
+use crate::probes::events;
+use crate::spool::{self, Begin, Costs, End, Note};
+
+use calibrate::Calibrator;
+use sink::Sink;
+
+/// How often the ring is drained. 16 MiB hold several times what can come in that time.
+const DRAIN_EVERY: Duration = Duration::from_millis(20);
+/// How often a frame is written, at least.
+const FLUSH_EVERY: Duration = Duration::from_millis(250);
+/// How long the end of the last thread is awaited after the program's end was told.
+const LAST_SWITCH: Duration = Duration::from_millis(200);
+
+/// What the user asked for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder to make; it must not be there yet.
+    pub folder: PathBuf,
+    pub threshold_ns: u64,
+    pub rate_hz: u64,
+    /// What timing calls may cost, in percent of a thread's time; `None` for no limit.
+    pub budget_pct: Option<f64>,
+    /// With whose rights the recording is written.
+    pub identity: Option<Identity>,
+    /// When timesink itself was started.
+    pub started: Instant,
+}
+
+/// Where a recording stands, for those who watch.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    pub elapsed: Duration,
+    pub events: u64,
+    pub bytes: u64,
+}
+
+/// How a recording ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How the program ended; `None` after an attach.
+    pub status: Option<Status>,
+    /// Why the recording is not whole, if it is not.
+    pub failure: Option<String>,
+}
+
+/// Record a program from its first moment to its last.
+pub fn run(
+    argv: Vec<OsString>,
+    options: &Options,
+    signals: Signals,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, Error> {
+    let facts = Facts::gather();
+    facts.check()?;
+    let command: Vec<String> = argv.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    let held = launch::Command::new(argv).identity(options.identity.clone()).hold(signals)?;
+    let (mut session, calibrator) = Session::open(&facts, options)?;
+    session.sink.borrow_mut().await_end_of(held.pid());
+    let cost = session.calibrate(calibrator)?;
+    let mut begin = session.begin("run", command, &facts, options, cost);
+    session.kernel.seed(&[held.pid()])?;
+    begin.zero = now();
+    session.started(begin, options);
+    let mut running = match held.release() {
+        Ok(running) => running,
+        Err(error) => {
+            session.discard(options);
+            return Err(error.into());
+        }
+    };
+    let status = session.follow(&mut running, watch)?;
+    session.await_last_switch();
+    let failure = session.close(Some(status))?;
+    Ok(Outcome { status: Some(status), failure })
+}
+
+/// Record processes that run already, until they end, the time is up, or the user stops it.
+pub fn attach(
+    pids: &[u32],
+    limit: Option<Duration>,
+    options: &Options,
+    mut signals: Signals,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, Error> {
+    let facts = Facts::gather();
+    facts.check()?;
+    let mut attached = Attached::open(pids)?;
+    let (mut session, calibrator) = Session::open(&facts, options)?;
+    let cost = session.calibrate(calibrator)?;
+    let begin = session.begin("attach", Vec::new(), &facts, options, cost);
+    session.started(begin, options);
+    session.kernel.seed(pids)?;
+    let end = limit.map(|l| Instant::now() + l);
+    loop {
+        session.turn(watch);
+        wait_for(&[raw(signals.fd())], DRAIN_EVERY);
+        let asked = signals.read()?.iter().any(|s| matches!(s.signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT));
+        attached.ended()?;
+        if asked || attached.alive().next().is_none() || end.is_some_and(|e| Instant::now() >= e) {
+            break;
+        }
+    }
+    let failure = session.close(None)?;
+    Ok(Outcome { status: None, failure })
+}
+
+fn raw(fd: std::os::fd::BorrowedFd) -> i32 {
+    use std::os::fd::AsRawFd;
+    fd.as_raw_fd()
+}
+
+/// The monotonic clock, which is the probes' clock.
+fn now() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: room for the time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Sleep until one of the descriptors has something to say, or the time is up.
+fn wait_for(fds: &[i32], time: Duration) {
+    let mut polled: Vec<libc::pollfd> =
+        fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
+    // SAFETY: an array of that length. An error is as good as the time being up.
+    unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as u64, time.as_millis() as i32) };
+}
+
+/// Make the recording's folder and the spool in it, with the user's rights.
+fn create(options: &Options) -> Result<spool::Writer, Error> {
+    let make = |folder: &Path| {
+        std::fs::create_dir(folder).map_err(Error::file(folder, "cannot be made"))?;
+        spool::Writer::create(folder)
+    };
+    match &options.identity {
+        Some(identity) => identity.with_files(|| make(&options.folder))?,
+        None => make(&options.folder),
+    }
+}
+
+struct Session {
+    // The ring borrows nothing, but must go before the kernel's object.
+    ring: libbpf_rs::RingBuffer<'static>,
+    kernel: Kernel,
+    sink: Rc<RefCell<Sink>>,
+    budget: Budget,
+    zero: u64,
+    begun: Instant,
+    flushed: Instant,
+    watched: Instant,
+}
+
+impl Session {
+    /// Load and attach, with nothing tracked yet.
+    fn open(facts: &Facts, options: &Options) -> Result<(Session, Calibrator), Error> {
+        let system = |doing| move |source| Error::System { doing, source };
+        let mut calibrator = Calibrator::start().map_err(system("starting a child that measures"))?;
+        let mut kernel = Kernel::load(&facts.settings(options.threshold_ns, options.rate_hz))?;
+        calibrator.bare_done();
+        kernel.attach()?;
+        let spool = create(options)?;
+        let sink = Rc::new(RefCell::new(Sink::new(spool)));
+        let taker = Rc::clone(&sink);
+        let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;
+        let start = Instant::now();
+        let budget = Budget::new(None, 0.0, 0);
+        let session = Session {
+            ring,
+            kernel,
+            sink,
+            budget,
+            zero: 0,
+            begun: start,
+            flushed: start,
+            watched: start,
+        };
+        Ok((session, calibrator))
+    }
+
+    /// What timing one call costs.
+    fn calibrate(&mut self, calibrator: Calibrator) -> Result<f64, Error> {
+        if !self.kernel.has("calls") {
+            return Ok(0.0);
+        }
+        self.sink.borrow_mut().leave_out(calibrator.pid());
+        self.kernel.seed(&[calibrator.pid()])?;
+        let cost = calibrator.cost();
+        self.drain();
+        // What was lost or seen so far was not the program's.
+        self.kernel.control().take_peak_call_rate();
+        Ok(cost)
+    }
+
+    fn begin(
+        &self,
+        mode: &str,
+        command: Vec<String>,
+        facts: &Facts,
+        options: &Options,
+        call_ns: f64,
+    ) -> Begin {
+        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Begin {
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            mode: mode.into(),
+            command,
+            directory: std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
+            started_unix_ns: unix.as_nanos() as u64,
+            zero: now(),
+            threshold_ns: options.threshold_ns,
+            budget_pct: options.budget_pct,
+            exact: options.budget_pct.is_none(),
+            kernel: facts.release.clone(),
+            architecture: facts.architecture.clone(),
+            processors: facts.processors.len() as u32,
+            hostname: facts.hostname.clone(),
+            facts: facts.to_map(),
+            cost: Costs {
+                call_ns,
+                start_ns: options.started.elapsed().as_nanos() as u64,
+                ..Costs::default()
+            },
+        }
+    }
+
+    /// The recording's time starts to run.
+    fn started(&mut self, begin: Begin, options: &Options) {
+        self.zero = begin.zero;
+        self.begun = Instant::now();
+        let share = options.budget_pct.map(|p| p / 100.0);
+        let share = if self.kernel.has("calls") { share } else { None };
+        self.budget = Budget::new(share, begin.cost.call_ns, begin.zero);
+        let mut sink = self.sink.borrow_mut();
+        sink.spool.note(&Note::Begin(Box::new(begin)));
+        for g in &self.kernel.granted {
+            sink.spool.note(&Note::Probe {
+                probe: g.probe.into(),
+                attached: g.attached,
+                reason: g.reason.clone(),
+                without: g.without.into(),
+            });
+        }
+        sink.spool.flush();
+    }
+
+    fn drain(&mut self) {
+        // An error here is a callback's, and ours has none.
+        let _ = self.ring.consume();
+    }
+
+    /// One round: drain, keep to the budget, write, tell.
+    fn turn(&mut self, watch: &mut dyn FnMut(&Progress)) {
+        self.drain();
+        self.keep_to_budget();
+        let mut sink = self.sink.borrow_mut();
+        if self.flushed.elapsed() >= FLUSH_EVERY {
+            let sink = &mut *sink;
+            sink.names.resolve(&mut self.kernel, &mut sink.spool);
+            sink.spool.flush();
+            self.flushed = Instant::now();
+        }
+        if self.watched.elapsed() >= FLUSH_EVERY {
+            watch(&Progress {
+                elapsed: self.begun.elapsed(),
+                events: sink.spool.events,
+                bytes: sink.spool.bytes,
+            });
+            self.watched = Instant::now();
+        }
+    }
+
+    fn keep_to_budget(&mut self) {
+        let rate = self.kernel.control().take_peak_call_rate();
+        match self.budget.step(now(), rate) {
+            Step::Nothing => {}
+            Step::Pause => {
+                self.kernel.detach("calls");
+                let (t0, t1) = self.budget.paused(now());
+                self.sink.borrow_mut().spool.note(&Note::Window { t0, t1 });
+            }
+            Step::Resume => {
+                if self.kernel.attach_calls().is_ok() {
+                    self.budget.resumed(now());
+                }
+            }
+        }
+    }
+
+    /// Until the program ends.
+    fn follow(
+        &mut self,
+        running: &mut Running,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<Status, Error> {
+        let fds = [raw(running.signal_fd()), raw(running.child_fd())];
+        loop {
+            self.turn(watch);
+            if let Some(status) = running.try_wait()? {
+                return Ok(status);
+            }
+            wait_for(&fds, DRAIN_EVERY);
+            running.on_signal()?;
+        }
+    }
+
+    /// The end of a process is told before its last thread has left the processor.
+    fn await_last_switch(&mut self) {
+        let start = Instant::now();
+        loop {
+            self.drain();
+            if self.sink.borrow().root_ended || start.elapsed() > LAST_SWITCH {
+                return;
+            }
+            wait_for(&[], Duration::from_millis(1));
+        }
+    }
+
+    /// Detach in reverse, close what is still alive, write the rest.
+    fn close(mut self, status: Option<Status>) -> Result<Option<String>, Error> {
+        self.kernel.detach("sampler");
+        self.kernel.detach("calls");
+        let end = now();
+        let finished = self.kernel.finish();
+        self.kernel.control().stop();
+        self.drain();
+        let lost = self.kernel.lost();
+        let Session { budget, sink, kernel, ring, .. } = self;
+        drop(ring);
+        let mut kernel = kernel;
+        kernel.detach_all();
+        let mut sink = sink.borrow_mut();
+        let sink = &mut *sink;
+        sink.names.resolve(&mut kernel, &mut sink.spool);
+        if let Some((t0, t1)) = budget.open_window(end) {
+            sink.spool.note(&Note::Window { t0, t1 });
+        }
+        let (code, signal) = match status {
+            Some(Status::Exited(code)) => (Some(code), None),
+            Some(Status::Killed(signal)) => (None, Some(signal)),
+            None => (None, None),
+        };
+        let failure = |spool: &spool::Writer| spool.failure().map(|e| e.to_string());
+        sink.spool.note(&Note::End(Box::new(End {
+            at: end,
+            exit_code: code,
+            exit_signal: signal,
+            lost: lost.into_iter().take(events::TS_COUNTERS as usize).collect(),
+            writing_failed: failure(&sink.spool),
+        })));
+        sink.spool.flush();
+        finished?;
+        Ok(failure(&sink.spool))
+    }
+
+    /// The program never ran: leave nothing behind.
+    fn discard(self, options: &Options) {
+        drop(self);
+        let remove = || {
+            let _ = std::fs::remove_file(options.folder.join(spool::NAME));
+            let _ = std::fs::remove_dir(&options.folder);
+        };
+        match &options.identity {
+            Some(identity) => {
+                let _ = identity.with_files(remove);
+            }
+            None => remove(),
+        }
+    }
+}

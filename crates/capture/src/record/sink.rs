@@ -1,0 +1,95 @@
+//! Where the ring's events go: into the spool as they are, with a look at those that tell the loop
+//! something.
+
+use crate::probes::{self, events};
+use crate::record::names::Names;
+use crate::spool::Writer;
+
+pub struct Sink {
+    pub spool: Writer,
+    pub names: Names,
+    /// The process that only measured what calls cost; none of its events is kept.
+    calibrator: Option<u32>,
+    calibrator_threads: Vec<u32>,
+    /// The first thread of the program, whose end is awaited.
+    root: Option<u32>,
+    root_thread: Option<u32>,
+    pub root_ended: bool,
+    pub samples: u64,
+}
+
+impl Sink {
+    pub fn new(spool: Writer) -> Sink {
+        Sink {
+            spool,
+            names: Names::default(),
+            calibrator: None,
+            calibrator_threads: Vec::new(),
+            root: None,
+            root_thread: None,
+            root_ended: false,
+            samples: 0,
+        }
+    }
+
+    pub fn leave_out(&mut self, pid: u32) {
+        self.calibrator = Some(pid);
+    }
+
+    pub fn await_end_of(&mut self, pid: u32) {
+        self.root = Some(pid);
+    }
+
+    pub fn take(&mut self, bytes: &[u8]) {
+        let Some(head) = probes::head(bytes) else { return };
+        if self.calibrator_threads.contains(&head.thread) {
+            return;
+        }
+        match u32::from(head.kind) {
+            // Switches are the bulk; the rest is decoded at leisure.
+            events::TS_CALLS | events::TS_OBJECT | events::TS_LOOKUP => {}
+            _ => {
+                if !self.look(bytes) {
+                    return;
+                }
+            }
+        }
+        self.spool.event(bytes);
+    }
+
+    /// False if the event is not to be kept.
+    fn look(&mut self, bytes: &[u8]) -> bool {
+        match probes::decode(bytes) {
+            Some(probes::Event::Turn(turn)) => {
+                self.names.mention(turn.waker);
+                self.names.mention(turn.occupant);
+            }
+            Some(probes::Event::Wait(wait)) => {
+                self.names.named(&mut self.spool, wait.turn.waker, &wait.waker_name);
+                self.names.mention(wait.turn.occupant);
+                self.names.frames(&wait);
+            }
+            Some(probes::Event::Queue(queue)) => {
+                for who in queue.who.iter().filter(|who| who.ns > 0) {
+                    self.names.named(&mut self.spool, who.tid, &who.name);
+                }
+            }
+            Some(probes::Event::Start(start)) => {
+                if Some(start.pid) == self.calibrator {
+                    self.calibrator_threads.push(start.head.thread);
+                    return false;
+                }
+                if Some(start.tid) == self.root && self.root_thread.is_none() {
+                    self.root_thread = Some(start.head.thread);
+                }
+                self.names.recorded(start.tid);
+            }
+            Some(probes::Event::End(end)) if Some(end.head.thread) == self.root_thread => {
+                self.root_ended = true;
+            }
+            Some(probes::Event::Sample(_)) => self.samples += 1,
+            _ => {}
+        }
+        true
+    }
+}

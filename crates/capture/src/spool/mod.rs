@@ -1,0 +1,92 @@
+//! What is written while recording: events as they come, in compressed frames, each with its length
+//! and checksum. A frame is written at least every quarter of a second with one system call, so a
+//! `kill -9` of timesink loses less than a second; the kernel has what was written. (A power failure
+//! can lose more: nothing is flushed to the disk, which would disturb what is measured.)
+//!
+//! Beside the kernel's events stand notes of our own, as JSON: what began, names that only the live
+//! system knows, when calls were timed, how it ended.
+
+mod reader;
+mod writer;
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub use reader::{Reader, Ending};
+pub use writer::Writer;
+
+/// The spool's name in a recording's folder.
+pub const NAME: &str = "spool.bin";
+
+/// First bytes of a spool.
+const MAGIC: &[u8; 8] = b"TSSPOOL1";
+/// Bytes before each frame: length of the raw and of the packed bytes, checksum of the packed.
+const FRAME_HEAD: usize = 12;
+/// No frame is larger than this when unpacked.
+const FRAME_LIMIT: usize = 4 << 20;
+/// First byte of an entry that is a note.
+const NOTE: u8 = 200;
+
+/// What the recording is of.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Begin {
+    pub tool_version: String,
+    /// `run` or `attach`.
+    pub mode: String,
+    pub command: Vec<String>,
+    pub directory: String,
+    pub started_unix_ns: u64,
+    /// The monotonic clock at the start of the recording.
+    pub zero: u64,
+    pub threshold_ns: u64,
+    pub budget_pct: Option<f64>,
+    pub exact: bool,
+    pub kernel: String,
+    pub architecture: String,
+    pub processors: u32,
+    pub hostname: String,
+    pub facts: BTreeMap<String, String>,
+    pub cost: Costs,
+}
+
+/// What one event costs the program, as measured at the start, nanoseconds.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Costs {
+    pub call_ns: f64,
+    pub wake_ns: f64,
+    pub sample_ns: f64,
+    /// From the start of timesink until the program ran.
+    pub start_ns: u64,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct End {
+    /// The monotonic clock at the end.
+    pub at: u64,
+    pub exit_code: Option<i32>,
+    pub exit_signal: Option<i32>,
+    /// Lost events by kind.
+    pub lost: Vec<u64>,
+    /// Nothing more could be written from some moment on.
+    pub writing_failed: Option<String>,
+}
+
+/// An entry of our own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Note {
+    Begin(Box<Begin>),
+    Probe { probe: String, attached: bool, reason: String, without: String },
+    Symbol { address: u64, name: String },
+    Outsider { tid: u32, name: String },
+    /// Calls were timed from t0 to t1 on the monotonic clock.
+    Window { t0: u64, t1: u64 },
+    End(Box<End>),
+}
+
+/// One entry.
+pub enum Entry<'a> {
+    /// Bytes of an event, for `probes::decode`.
+    Event(&'a [u8]),
+    Note(Note),
+}

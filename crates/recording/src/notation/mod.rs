@@ -1,0 +1,181 @@
+//! Small recordings written as text, for tests. A fault in the text panics with its line number.
+//!
+//! ```
+//! let recording = timesink_recording::notation::recording("
+//!     run wall 20ms threshold 50us              # the manifest; all of it optional
+//!     process 1 pid 100 import                  # number, kernel's id, name
+//!     thread 1.1 tid 100 main kernel_cpu 590us  # process.thread; sums are computed or given
+//!     thread 1.2 tid 101 flusher parent 1.1
+//!     object rows.db file /var/lib/rows.db      # only where the guess would not do
+//!
+//!     1.1: cpu 0..570us | wait 570us..13.65ms flush rows.db by block device call fsync
+//!        | ready ..13.67ms on 1 occupant 1.2 20us | cpu +20us | cpu +10us exit tear-down
+//!     1.2: wait 0..13ms condition by outsider 4242 | cpu +670us tracer 3us
+//!     call 1.1 fsync rows.db count 1 ns 13.08ms
+//!     outsider 4242 jbd2
+//! ");
+//! let spans = recording.rows::<timesink_recording::tables::Span>()?;
+//! assert_eq!(spans.len(), 7);
+//! # Ok::<(), timesink_recording::Error>(())
+//! ```
+//!
+//! **Spans.** `P.T: SPAN | SPAN | ...`; a line that begins with `|` goes on with the thread before.
+//! `STATE FROM..TO [DETAIL] [OBJECT] [ATTRIBUTE...]`, where `FROM` may be left out (the end of the
+//! span before, or 0) and `+LENGTH` may stand for the pair. States and details are the words of
+//! [`crate::words`]; without a detail it is `running`, `woken`, `other` or `unknown` by state.
+//! Gaps and overlaps are allowed: some tests are about them. Attributes:
+//!
+//! | attribute | column |
+//! |---|---|
+//! | `on N` | processor (default 0) |
+//! | `by P.T` | waker, with wake source `thread` |
+//! | `by outsider TID` | waker_outsider, with wake source `thread` |
+//! | `by timer`, `by block device`, ... | wake source alone; after another `by` it replaces its source |
+//! | `tracer TIME` | tracer_ns |
+//! | `occupant P.T TIME`, `occupant outsider TID TIME` | a row of `occupants`; may be repeated |
+//! | `call NAME`, `function NAME`, `asked TIME`, `expired`, `not_expired`, `bytes N`, `flags N`, `result N`, `woken_fd N`, `woken_object OBJECT`, `owner P.T` | the row of `waits` |
+//!
+//! A wait gets a row in `waits` if it is as long as the threshold (50 us unless `run` says
+//! otherwise) or has one of its attributes.
+//!
+//! **Threads and processes** must be declared before they are used. `thread P.T [NAME] [KEY VALUE]...`
+//! with the columns of `threads` as keys (without `_ns`; times carry a unit) and the flags
+//! `born_before`, `alive_at_end`, `end_lost`. Sums that are not given are those of the spans, and
+//! the kernel's are equal to ours. `process N [NAME] [KEY VALUE]...` likewise.
+//!
+//! **Objects** come about when they are named, of a kind that suits the wait (`file` for a flush,
+//! `tcp socket` for a network receive); `object NAME KIND [LABEL]` before that says otherwise.
+//!
+//! **Numbers.** Threads and objects are numbered from 1 in the order in which they are named first,
+//! processes as written; [`Draft::thread`] and [`Draft::object`] look them up. **Times** are `0`,
+//! `20ns`, `3us`, `1.5ms`, `2s`. **Words** with spaces stand in double quotes. `#` begins a comment.
+//!
+//! **Other tables** are empty unless a test pushes rows into the [`Draft`], which has all of them.
+
+mod parser;
+mod spans;
+mod sums;
+
+use crate::about::About;
+use crate::error::Result;
+use crate::ids::{ObjectId, ThreadId};
+use crate::store::Recording;
+use crate::tables;
+use crate::writer::RecordingWriter;
+use parser::Parser;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The recording that the text describes. It leaves nothing on disk.
+pub fn recording(text: &str) -> Recording {
+    draft(text).recording()
+}
+
+/// The rows that the text describes, to be added to or written.
+pub fn draft(text: &str) -> Draft {
+    let mut parser = Parser::default();
+    parser.draft.about.threshold_ns = 50_000;
+    for (number, line) in join_lines(text) {
+        parser.line = number;
+        parser.statement(&line);
+    }
+    parser.finish()
+}
+
+macro_rules! draft_of {
+    ($($field:ident : $row:ident,)+) => {
+        /// A recording in memory, as rows.
+        #[derive(Debug, Clone, Default)]
+        pub struct Draft {
+            pub about: About,
+            $( pub $field: Vec<tables::$row>, )+
+            thread_names: BTreeMap<String, ThreadId>,
+            object_names: BTreeMap<String, ObjectId>,
+        }
+
+        impl Draft {
+            /// Writes it into a new folder.
+            pub fn write(&self, folder: &Path) -> Result<About> {
+                let mut writer = RecordingWriter::create(folder)?;
+                $( for row in &self.$field {
+                    writer.push(row.clone())?;
+                } )+
+                writer.finish(self.about.clone())
+            }
+        }
+    };
+}
+
+draft_of! {
+    call_errors: CallError,
+    call_histograms: CallHistogram,
+    call_windows: CallWindow,
+    calls: Call,
+    images: Image,
+    lookups: Lookup,
+    losses: Loss,
+    objects: Object,
+    occupants: Occupant,
+    outsiders: Outsider,
+    probes: Probe,
+    processes: Process,
+    requests: Request,
+    samples: Sample,
+    spans: Span,
+    threads: Thread,
+    waits: Wait,
+}
+
+impl Draft {
+    /// The number of the thread written as `P.T`.
+    #[track_caller]
+    pub fn thread(&self, name: &str) -> ThreadId {
+        match self.thread_names.get(name) {
+            Some(&thread) => thread,
+            None => panic!("notation: no thread {name}"),
+        }
+    }
+
+    /// The number of the object with this name.
+    #[track_caller]
+    pub fn object(&self, name: &str) -> ObjectId {
+        match self.object_names.get(name) {
+            Some(&object) => object,
+            None => panic!("notation: no object {name}"),
+        }
+    }
+
+    /// Writes it, opens it, and removes it: what is open stays readable.
+    pub fn recording(&self) -> Recording {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("timesink-notation-{}-{count}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let recording = self.write(&folder).and_then(|_| Recording::open(&folder));
+        // Left behind it would be in nobody's way.
+        let _ = std::fs::remove_dir_all(&folder);
+        match recording {
+            Ok(recording) => recording,
+            Err(error) => panic!("notation: {error}"),
+        }
+    }
+}
+
+/// Takes comments and empty lines away and joins lines that begin with `|` to the one before.
+fn join_lines(text: &str) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = match line.find('#') {
+            Some(at) if at == 0 || line[..at].ends_with(char::is_whitespace) => &line[..at],
+            _ => line,
+        };
+        let line = line.trim();
+        match lines.last_mut() {
+            Some((_, before)) if line.starts_with('|') => before.push_str(line),
+            _ if line.is_empty() => (),
+            _ => lines.push((index + 1, line.to_owned())),
+        }
+    }
+    lines
+}

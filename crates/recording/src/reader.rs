@@ -1,0 +1,117 @@
+//! Decoding one table from bytes whose checksum is right. A right checksum does not make them
+//! harmless: whoever made the file made the checksum too. So all counts are held against each other
+//! before anything is allocated by them, and a decoder that panics is a fault of the file.
+
+use crate::cells::Fault;
+use crate::page_limits;
+use crate::table::{RowDecoder, TableRow};
+use bytes::Bytes;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use std::cell::Cell;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Once;
+
+/// Rows decoded at a time: what they and their columns take stays in the processor's cache.
+const BATCH: usize = 4096;
+
+/// The most rows that a byte can stand for: pages end at 20,000 rows and no column's page is
+/// shorter than a few dozen bytes.
+const ROWS_PER_BYTE: u64 = 1024;
+
+/// Decodes all rows of a table, which must be `rows` in number, and shows them a batch at a time.
+pub(crate) fn scan<R: TableRow>(
+    bytes: Bytes,
+    rows: u64,
+    mut visit: impl FnMut(&mut Vec<R>),
+) -> Result<(), Fault> {
+    if rows > (bytes.len() as u64).saturating_mul(ROWS_PER_BYTE) {
+        return Err(Fault(format!(
+            "{rows} rows cannot be in {} bytes",
+            bytes.len()
+        )));
+    }
+    let file = quietly(|| open::<R>(bytes, rows))?;
+    let mut batch: Vec<R> = Vec::new();
+    for index in 0..file.num_row_groups() {
+        let mut left = file.metadata().row_group(index).num_rows();
+        let mut decoder = quietly(|| {
+            let group = file.get_row_group(index)?;
+            R::Decoder::open(&*group)
+        })?;
+        while left > 0 {
+            let take = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
+            quietly(|| decoder.read(take, &mut batch))?;
+            visit(&mut batch);
+            batch.clear();
+            left -= take as i64;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the file and holds its counts against the manifest's.
+fn open<R: TableRow>(bytes: Bytes, rows: u64) -> Result<SerializedFileReader<Bytes>, Fault> {
+    let file = SerializedFileReader::new(bytes.clone())?;
+    let mut sum = 0u64;
+    for group in file.metadata().row_groups() {
+        let group_rows = u64::try_from(group.num_rows())
+            .map_err(|_| Fault("a row group has a negative number of rows".to_owned()))?;
+        if group.num_columns() != R::COLUMNS.len() {
+            let (found, wanted) = (group.num_columns(), R::COLUMNS.len());
+            return Err(Fault(format!("{found} columns where {wanted} should be")));
+        }
+        sum = sum.saturating_add(group_rows);
+    }
+    if sum != rows {
+        return Err(Fault(format!("{sum} rows where the manifest says {rows}")));
+    }
+    page_limits::check(&bytes, file.metadata())?;
+    Ok(file)
+}
+
+thread_local! {
+    /// Whether a panic of this thread is about to be caught below, and is to be kept quiet.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a decoder. A panic in it becomes a fault and is not printed.
+fn quietly<T>(decode: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                usual(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    // What was half decoded is dropped with the fault, so nothing broken is seen afterwards.
+    let result = catch_unwind(AssertUnwindSafe(decode));
+    QUIET.set(false);
+    result.unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no reason given");
+        Err(Fault(format!(
+            "its bytes make no sense to the Parquet decoder ({text})"
+        )))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A decoder that panics is a fault with the panic's text, and the next one is heard again.
+    #[test]
+    fn a_panic_becomes_a_fault() {
+        let fault = quietly::<()>(|| panic!("index {} out of bounds", 7)).map_err(|fault| fault.0);
+        assert!(fault.is_err_and(|text| text.contains("index 7 out of bounds")));
+        assert!(!QUIET.get());
+        assert!(quietly(|| Ok(3)).is_ok_and(|three| three == 3));
+    }
+}

@@ -1,0 +1,227 @@
+//! A recording at rest: a folder, or that folder packed into one file. All files are opened once,
+//! at the start; what happens to their paths afterwards does not matter.
+
+use crate::about::{About, TableEntry, MANIFEST, MANIFEST_LIMIT};
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::{Directory, Slice};
+use crate::reader;
+use crate::table::TableRow;
+use crate::tables;
+use crate::writer::file_name;
+use bytes::Bytes;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// An open recording.
+pub struct Recording {
+    path: PathBuf,
+    about: About,
+    manifest: Slice,
+    tables: Vec<(TableEntry, Slice)>,
+}
+
+impl Recording {
+    /// Opens a folder or a packed file. Existence and length of each table are checked here, its
+    /// checksum when it is read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Recording> {
+        let path = path.as_ref();
+        let metadata = std::fs::metadata(path).map_err(|error| Error::io(path, &error))?;
+        if metadata.is_dir() {
+            let directory = Directory::open(path)?;
+            Recording::load(path, |name| directory.open_file(name))
+        } else {
+            let packed = Slice::open(path)?;
+            let files = crate::tar_index::index(&packed)?;
+            Recording::load(path, |name| {
+                files.get(name).cloned().ok_or_else(|| {
+                    let fault = format!("{name} is missing");
+                    Error::new(ErrorKind::NotFound, path, fault)
+                })
+            })
+        }
+    }
+
+    /// Reads the manifest and finds the tables it names.
+    fn load(path: &Path, find: impl Fn(&str) -> Result<Slice>) -> Result<Recording> {
+        let manifest = find(MANIFEST).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => without_manifest(path),
+            _ => error,
+        })?;
+        if manifest.length() > MANIFEST_LIMIT {
+            return Err(Error::damaged(manifest.name(), "too long for a manifest"));
+        }
+        let about = About::from_json(manifest.name(), &manifest.read()?)?;
+        let mut opened: Vec<(TableEntry, Slice)> = Vec::new();
+        for entry in &about.tables {
+            // A name that is no table's is not even looked for: it could be any path.
+            if !tables::ALL.iter().any(|table| table.name == entry.name) {
+                continue;
+            }
+            let name = &entry.name;
+            if opened.iter().any(|(other, _)| other.name == *name) {
+                return Err(Error::damaged(
+                    manifest.name(),
+                    format!("{name} is there twice"),
+                ));
+            }
+            let slice = find(&file_name(name)).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => Error::damaged(
+                    &path.join(file_name(name)),
+                    "the manifest names this table, but it is missing",
+                ),
+                _ => error,
+            })?;
+            if slice.length() != entry.bytes {
+                let (found, wanted) = (slice.length(), entry.bytes);
+                let fault = format!("{found} bytes long where the manifest says {wanted}");
+                return Err(Error::damaged(slice.name(), fault));
+            }
+            opened.push((entry.clone(), slice));
+        }
+        Ok(Recording {
+            path: path.to_owned(),
+            about,
+            manifest,
+            tables: opened,
+        })
+    }
+
+    /// The manifest.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Where it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many rows a table has, by the manifest.
+    pub fn row_count<R: TableRow>(&self) -> Result<u64> {
+        self.find(R::NAME).map(|(entry, _)| entry.rows)
+    }
+
+    /// Shows all rows of a table in order, a batch of some thousands at a time. A fault that is
+    /// found late comes after rows have been shown.
+    pub fn scan<R: TableRow>(&self, mut visit: impl FnMut(&[R])) -> Result<()> {
+        self.decode(|batch: &mut Vec<R>| visit(batch))
+    }
+
+    /// All rows of a table in order.
+    pub fn rows<R: TableRow>(&self) -> Result<Vec<R>> {
+        let mut rows = Vec::new();
+        self.decode(|batch| rows.append(batch))?;
+        Ok(rows)
+    }
+
+    fn decode<R: TableRow>(&self, visit: impl FnMut(&mut Vec<R>)) -> Result<()> {
+        let (entry, slice) = self.find(R::NAME)?;
+        let bytes = checked(entry, slice)?;
+        reader::scan(bytes, entry.rows, visit)
+            .map_err(|fault| Error::damaged(slice.name(), fault.0))
+    }
+
+    fn find(&self, table: &str) -> Result<&(TableEntry, Slice)> {
+        self.tables
+            .iter()
+            .find(|(entry, _)| entry.name == table)
+            .ok_or_else(|| {
+                let fault = format!("this recording has no table {table}");
+                Error::new(ErrorKind::NoSuchTable, &self.path, fault)
+            })
+    }
+
+    /// Packs it into one new file: a plain tar file of the folder. All checksums are checked on the
+    /// way, so that no damage is packed in.
+    pub fn pack(&self, file: impl AsRef<Path>) -> Result<()> {
+        let path = file.as_ref();
+        let out = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(path)
+            .map_err(|error| Error::io(path, &error))?;
+        let packed = self.write_tar(path, out);
+        if packed.is_err() {
+            // A half of a recording helps nobody; that it is gone is not worth a second error.
+            let _ = std::fs::remove_file(path);
+        }
+        packed
+    }
+
+    fn write_tar(&self, path: &Path, out: File) -> Result<()> {
+        let folder = folder_name(path);
+        let fault = |error: std::io::Error| Error::io(path, &error);
+        let mut tar = tar::Builder::new(std::io::BufWriter::new(out));
+        let mut append = |name: &str, bytes: &Bytes| {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            header.set_mtime(self.about.started_unix_ns / 1_000_000_000);
+            tar.append_data(&mut header, format!("{folder}/{name}"), &bytes[..])
+                .map_err(fault)
+        };
+        append(MANIFEST, &self.manifest.read()?)?;
+        for (entry, slice) in &self.tables {
+            append(&file_name(&entry.name), &checked(entry, slice)?)?;
+        }
+        let out = tar.into_inner().map_err(fault)?;
+        let file = out
+            .into_inner()
+            .map_err(|error| fault(error.into_error()))?;
+        file.sync_all().map_err(fault)
+    }
+}
+
+/// Packs the recording in `folder` into the new file `file`.
+pub fn pack(folder: impl AsRef<Path>, file: impl AsRef<Path>) -> Result<()> {
+    Recording::open(folder)?.pack(file)
+}
+
+/// The bytes of a table, if they are those the manifest speaks of.
+fn checked(entry: &TableEntry, slice: &Slice) -> Result<Bytes> {
+    let bytes = slice.read()?;
+    if crc32fast::hash(&bytes) != entry.crc32 {
+        let fault = "the checksum is not the one in the manifest: the file is damaged";
+        return Err(Error::damaged(slice.name(), fault));
+    }
+    Ok(bytes)
+}
+
+/// The folder that `tar xf` makes: named after the file, and short enough for any tar.
+fn folder_name(path: &Path) -> String {
+    let stem = path
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or("");
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let name: String = stem.chars().filter(|&c| plain(c)).take(60).collect();
+    match name.trim_start_matches('.') {
+        "" => "recording".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Why there is no manifest: it is a recording that was never finished, or none at all.
+fn without_manifest(path: &Path) -> Error {
+    let unfinished = path.is_dir()
+        && Directory::open(path)
+            .and_then(|folder| folder.names())
+            .is_ok_and(|names| {
+                names.iter().any(|name| {
+                    name.starts_with("spool")
+                        || *name == format!("{MANIFEST}.new")
+                        || tables::ALL
+                            .iter()
+                            .any(|table| file_name(table.name) == *name)
+                })
+            });
+    if unfinished {
+        let fault = format!("the recording was never finished ({MANIFEST} is missing)");
+        Error::new(ErrorKind::Unfinished, path, fault)
+    } else {
+        let fault = format!("not a recording ({MANIFEST} is missing)");
+        Error::new(ErrorKind::NotARecording, path, fault)
+    }
+}

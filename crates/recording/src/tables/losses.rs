@@ -1,0 +1,16 @@
+//! `losses`: what is known to be missing.
+
+use crate::table::table;
+use crate::words::LossKind;
+
+table! {
+    /// Something that was lost, by kind. An empty table says that nothing was.
+    table losses, row Loss {
+        /// What was lost.
+        kind: LossKind,
+        /// How many.
+        count: u64,
+        /// What that means for the recording, in a sentence.
+        note: String,
+    }
+}

@@ -1,0 +1,13 @@
+//! `outsiders`: threads that are not recorded but woke or held up one that is.
+
+use crate::table::table;
+
+table! {
+    /// A thread outside the recording that appears as a waker or an occupant.
+    table outsiders, row Outsider {
+        /// The kernel's thread id.
+        tid: u32,
+        /// Its name (comm) when it was first seen; empty where it was not had.
+        name: String,
+    }
+}

@@ -1,0 +1,31 @@
+//! `processes`: each recorded process.
+
+use crate::ids::ProcessId;
+use crate::table::table;
+use crate::units::Nanos;
+
+table! {
+    /// A recorded process.
+    table processes, row Process {
+        /// Our number for it.
+        process: ProcessId,
+        /// The kernel's process id.
+        pid: u32,
+        /// The process that created it, if recorded.
+        parent: Option<ProcessId>,
+        /// The kernel's id of its parent.
+        parent_pid: u32,
+        /// Its name (comm of its first thread) when last seen.
+        name: String,
+        /// The executable's path as last executed; empty where unknown.
+        executable: String,
+        /// Its arguments as last executed, separated by NUL.
+        arguments: String,
+        /// First moment, nanoseconds since the start of the recording.
+        start: Nanos,
+        /// Last moment, nanoseconds since the start of the recording.
+        end: Nanos,
+        /// User id it last ran as.
+        uid: u32,
+    }
+}

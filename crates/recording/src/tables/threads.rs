@@ -1,0 +1,74 @@
+//! `threads`: each recorded thread with its sums, ours and the kernel's.
+
+use crate::ids::{ProcessId, ThreadId};
+use crate::table::table;
+use crate::units::Nanos;
+
+table! {
+    /// A recorded thread. The sums were kept inside the kernel and survive lost events; the
+    /// `kernel_` columns are the kernel's own figures over the same time, for checking the books.
+    table threads, row Thread {
+        /// Our number for it. The kernel's ids are reused, this is not.
+        thread: ThreadId,
+        /// Its process.
+        process: ProcessId,
+        /// The kernel's thread id.
+        tid: u32,
+        /// Its name (comm) when last seen.
+        name: String,
+        /// Start of its recorded life, nanoseconds since the start of the recording.
+        start: Nanos,
+        /// End of its recorded life: its last switch off a processor, or the end of the recording.
+        end: Nanos,
+        /// When it called exit or was killed; from here to `end` is tear-down.
+        exit: Option<Nanos>,
+        /// It ran before the recording began (attach).
+        born_before: bool,
+        /// It was still alive when the recording ended.
+        alive_at_end: bool,
+        /// Its end was not seen (events lost); sums are the last that were.
+        end_lost: bool,
+        /// Who created it, if recorded.
+        parent: Option<ThreadId>,
+        /// Time on a processor, without timesink's own.
+        cpu_ns: u64,
+        /// Time wanting a processor and having none.
+        ready_ns: u64,
+        /// Time blocked.
+        wait_ns: u64,
+        /// timesink's own time in this thread, measured at switches.
+        tracer_ns: u64,
+        /// timesink's own time in this thread outside of switches, estimated from counts of calls
+        /// and wake-ups and the cost of each as measured at the start. Part of `cpu_ns`.
+        tracer_estimated_ns: u64,
+        /// The kernel's `se.sum_exec_runtime` over the recorded life. Compare with cpu + tracer.
+        kernel_cpu_ns: u64,
+        /// The kernel's `sched_info.run_delay` over the recorded life. Compare with ready.
+        kernel_ready_ns: u64,
+        /// The kernel's life of the thread: from `start_time` (or the start of the recording if it
+        /// was born before) to the end. Compare with the sum of all states.
+        kernel_life_ns: u64,
+        /// The kernel's `utime` over the recorded life (tick-based on most kernels).
+        kernel_user_ns: u64,
+        /// The kernel's `stime` over the recorded life.
+        kernel_system_ns: u64,
+        /// Processor samples that found it in user space.
+        samples_user: u64,
+        /// Processor samples that found it in the kernel.
+        samples_kernel: u64,
+        /// Times it left a processor to wait.
+        switches_voluntary: u64,
+        /// Times it was preempted.
+        switches_involuntary: u64,
+        /// Moves between processors.
+        migrations: u64,
+        /// Page faults served without I/O.
+        faults_minor: u64,
+        /// Page faults that needed I/O.
+        faults_major: u64,
+        /// System calls that were seen (all of them only while calls were timed).
+        calls_seen: u64,
+        /// The wait status with which its process ended, on the row of the process's first thread.
+        exit_status: Option<u32>,
+    }
+}

@@ -1,0 +1,200 @@
+//! The closed sets of words that tables use. In Parquet they are dictionary-encoded strings, so
+//! that a query reads as English; in Rust they are enums, so that a match is complete.
+
+use crate::table::words;
+
+words! {
+    /// What a thread was doing.
+    State {
+        /// On a processor.
+        Cpu = "cpu",
+        /// Wanting a processor and having none.
+        Ready = "ready",
+        /// Blocked.
+        Wait = "wait",
+        /// Not known: the events that would tell were lost.
+        Lost = "lost",
+    }
+}
+
+words! {
+    /// What kind of state it was.
+    Detail {
+        /// cpu: running the program.
+        Running = "running",
+        /// cpu, ready, wait: from exit to the last switch.
+        Exit = "exit tear-down",
+        /// ready: the thread or process has just been created.
+        Started = "started",
+        /// ready: woken from a wait.
+        Woken = "woken",
+        /// ready: preempted by another thread.
+        Preempted = "preempted",
+        /// ready: held back by its cgroup's processor quota.
+        Throttled = "throttled",
+        /// wait: data from a disk.
+        DiskRead = "disk read",
+        /// wait: room or completion for data to a disk.
+        DiskWrite = "disk write",
+        /// wait: fsync and its like, or a write that must be durable.
+        Flush = "flush",
+        /// wait: data from a network peer.
+        NetworkReceive = "network receive",
+        /// wait: room to send to a network peer.
+        NetworkSend = "network send",
+        /// wait: a connection being made.
+        NetworkConnect = "network connect",
+        /// wait: somebody to connect.
+        NetworkAccept = "network accept",
+        /// wait: data from a unix socket.
+        UnixReceive = "unix socket receive",
+        /// wait: room in a unix socket.
+        UnixSend = "unix socket send",
+        /// wait: a connection over a unix socket, being made or accepted.
+        UnixConnect = "unix socket connect",
+        /// wait: data from a pipe, or a writer to open it.
+        PipeRead = "pipe read",
+        /// wait: room in a pipe, or a reader to open it.
+        PipeWrite = "pipe write",
+        /// wait: a lock that another thread holds.
+        Lock = "lock",
+        /// wait: a condition variable, semaphore, barrier or other futex that is no plain lock.
+        Condition = "condition",
+        /// wait: another thread to end (pthread_join).
+        Join = "join",
+        /// wait: a lock on a file.
+        FileLock = "file lock",
+        /// wait: a length of time that was asked for.
+        Sleep = "sleep",
+        /// wait: poll, select or epoll.
+        Poll = "poll",
+        /// wait: a child process.
+        Child = "child",
+        /// wait: vfork, until the child executes or ends.
+        Vfork = "vfork",
+        /// wait: a page of a file or of swap being read.
+        PageFault = "page fault",
+        /// wait: memory being reclaimed.
+        Reclaim = "memory reclaim",
+        /// wait: io_uring completions.
+        IoUring = "io_uring",
+        /// wait: native asynchronous I/O completions.
+        Aio = "aio",
+        /// wait: a terminal.
+        Terminal = "terminal",
+        /// wait: a signal (pause, sigsuspend, sigwait).
+        Signal = "signal",
+        /// wait: an eventfd, timerfd, signalfd, inotify or other event descriptor.
+        Event = "event descriptor",
+        /// wait: a System V or POSIX message queue or semaphore.
+        Ipc = "message queue",
+        /// wait: stopped by a signal or a tracer.
+        Stopped = "stopped",
+        /// wait: inside exec, other than for the disk.
+        Exec = "exec",
+        /// wait: a mutex or semaphore inside the kernel.
+        KernelLock = "kernel lock",
+        /// wait: none of the above; `waits` has the kernel function.
+        Other = "other",
+        /// lost: events that would tell were lost.
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// What kind of event ended a wait.
+    WakeSource {
+        /// A thread, on its own behalf.
+        Thread = "thread",
+        /// A timer.
+        Timer = "timer",
+        /// A block device.
+        Block = "block device",
+        /// The network.
+        Network = "network",
+        /// Another interrupt.
+        Interrupt = "interrupt",
+        /// A signal.
+        Signal = "signal",
+    }
+}
+
+words! {
+    /// What an object is.
+    ObjectKind {
+        File = "file",
+        Directory = "directory",
+        Device = "device",
+        Terminal = "terminal",
+        Pipe = "pipe",
+        TcpSocket = "tcp socket",
+        UdpSocket = "udp socket",
+        UnixSocket = "unix socket",
+        OtherSocket = "other socket",
+        Futex = "futex",
+        Child = "child",
+        Epoll = "epoll",
+        Anonymous = "anonymous",
+        BlockDevice = "block device",
+        Other = "other",
+    }
+}
+
+words! {
+    /// A step in the life of a process image.
+    ImageEvent {
+        Fork = "fork",
+        Vfork = "vfork",
+        Exec = "exec",
+        Exit = "exit",
+    }
+}
+
+words! {
+    /// What a call histogram counts.
+    HistogramKind {
+        /// Nanoseconds.
+        Duration = "duration",
+        /// Bytes.
+        Size = "size",
+    }
+}
+
+words! {
+    /// What a block request did.
+    RequestKind {
+        Read = "read",
+        Write = "write",
+        Flush = "flush",
+        Discard = "discard",
+        Other = "other",
+    }
+}
+
+words! {
+    /// What can be lost.
+    LossKind {
+        /// Switch records: spans become `lost`.
+        Turns = "turns",
+        /// Records of long waits: the span is there, its arguments are not.
+        Waits = "waits",
+        /// Timed calls.
+        Calls = "calls",
+        /// Names of objects.
+        Objects = "objects",
+        /// Path look-ups.
+        Lookups = "lookups",
+        /// Starts, execs and ends of processes and threads.
+        Lives = "lives",
+        /// Block requests.
+        Requests = "requests",
+        /// Samples.
+        Samples = "samples",
+        /// Threads that could not be tracked (no memory for their state).
+        Threads = "threads",
+        /// The recording could not be written (disk full) from some moment on.
+        Writing = "writing",
+        /// The recording was cut short (timesink was killed) and mended.
+        CutShort = "cut short",
+    }
+}

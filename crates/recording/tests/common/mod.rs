@@ -1,0 +1,203 @@
+//! Recordings for the tests: one with rows of every kind in every table, and a place to put it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use timesink_recording::tables::*;
+use timesink_recording::words::*;
+use timesink_recording::{About, Nanos, ObjectId, ProcessId, RecordingWriter, ThreadId};
+
+/// A folder of our own that goes away with us.
+pub struct Place(pub PathBuf);
+
+impl Place {
+    pub fn new() -> Place {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("timesink-recording-{}-{count}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).expect("a folder in the temporary directory");
+        Place(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A small generator of values (xorshift), fond of the edges.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+/// A type of which any value can be made.
+pub trait Any {
+    fn any(random: &mut Random) -> Self;
+}
+
+impl Any for u64 {
+    fn any(random: &mut Random) -> u64 {
+        let edges = [
+            0,
+            1,
+            u64::MAX,
+            i64::MAX as u64,
+            1 << 63,
+            random.next(),
+            random.next() % 100,
+        ];
+        edges[random.next() as usize % edges.len()]
+    }
+}
+
+impl Any for i64 {
+    fn any(random: &mut Random) -> i64 {
+        let edges = [
+            0,
+            -1,
+            i64::MIN,
+            i64::MAX,
+            random.next() as i64,
+            (random.next() % 100) as i64,
+        ];
+        edges[random.next() as usize % edges.len()]
+    }
+}
+
+impl Any for u32 {
+    fn any(random: &mut Random) -> u32 {
+        let edges = [
+            0,
+            1,
+            u32::MAX,
+            1 << 31,
+            random.next() as u32,
+            (random.next() % 100) as u32,
+        ];
+        edges[random.next() as usize % edges.len()]
+    }
+}
+
+impl Any for bool {
+    fn any(random: &mut Random) -> bool {
+        random.next().is_multiple_of(2)
+    }
+}
+
+impl Any for String {
+    fn any(random: &mut Random) -> String {
+        let edges = [
+            "",
+            "a",
+            "fsync",
+            "ünïcode 名前 🦀",
+            "with\0nul\nand line",
+            "\"quoted\", 'too'",
+        ];
+        match random.next() as usize % (edges.len() + 2) {
+            0 => "long ".repeat(random.next() as usize % 300),
+            1 => format!("/var/lib/{}", random.next()),
+            other => edges[other - 2].to_owned(),
+        }
+    }
+}
+
+impl<T: Any> Any for Option<T> {
+    fn any(random: &mut Random) -> Option<T> {
+        bool::any(random).then(|| T::any(random))
+    }
+}
+
+macro_rules! any_of {
+    ($($wrapper:ident($inner:ty)),+; $($word:ident),+) => {
+        $( impl Any for $wrapper {
+            fn any(random: &mut Random) -> $wrapper {
+                $wrapper(<$inner>::any(random))
+            }
+        } )+
+        $( impl Any for $word {
+            fn any(random: &mut Random) -> $word {
+                $word::ALL[random.next() as usize % $word::ALL.len()]
+            }
+        } )+
+    };
+}
+
+any_of!(ThreadId(u32), ProcessId(u32), ObjectId(u32), Nanos(i64);
+    State, Detail, WakeSource, ObjectKind, ImageEvent, HistogramKind, RequestKind, LossKind);
+
+macro_rules! any_rows {
+    ($($row:ident { $($column:ident),+ })+) => {
+        $( impl Any for $row {
+            fn any(random: &mut Random) -> $row {
+                $row { $( $column: Any::any(random), )+ }
+            }
+        } )+
+
+        /// Does something for each row type.
+        #[allow(unused_macros)]
+        macro_rules! each_row_type {
+            ($visit:ident) => { $( $visit!($row); )+ };
+        }
+
+        /// Writes so many rows of each table.
+        pub fn write_any(folder: &Path, rows: usize, seed: u64) -> About {
+            let mut writer = RecordingWriter::create(folder).expect("a new recording");
+            let mut random = Random(seed);
+            $( for _ in 0..rows {
+                writer.push($row::any(&mut random)).expect("a row is written");
+            } )+
+            let about = About { command: vec!["any".to_owned()], ..About::default() };
+            writer.finish(about).expect("the recording is finished")
+        }
+    };
+}
+
+any_rows! {
+    CallError { thread, call, object, error, count }
+    CallHistogram { thread, call, object, kind, bucket, count }
+    CallWindow { t0, t1 }
+    Call { thread, call, object, count, ns, bytes, errors, seen, estimated }
+    Image { process, thread, event, t, cost_ns, resident_bytes, executable, arguments }
+    Lookup { process, call, path, error, count }
+    Loss { kind, count, note }
+    Object {
+        object, kind, label, path, filesystem, device, inode, size, protocol, local, remote, process
+    }
+    Occupant { thread, t0, occupant, occupant_outsider, ns }
+    Outsider { tid, name }
+    Probe { probe, attached, reason, without }
+    Process {
+        process, pid, parent, parent_pid, name, executable, arguments, start, end, uid
+    }
+    Request { issued, completed, device, sector, bytes, kind, thread, tid }
+    Sample { thread, t, processor, kernel, address }
+    Span {
+        thread, t0, t1, state, detail, object, processor, waker, waker_outsider, wake_source, tracer_ns
+    }
+    Thread {
+        thread, process, tid, name, start, end, exit, born_before, alive_at_end, end_lost, parent,
+        cpu_ns, ready_ns, wait_ns, tracer_ns, tracer_estimated_ns, kernel_cpu_ns, kernel_ready_ns,
+        kernel_life_ns, kernel_user_ns, kernel_system_ns, samples_user, samples_kernel,
+        switches_voluntary, switches_involuntary, migrations, faults_minor, faults_major, calls_seen,
+        exit_status
+    }
+    Wait {
+        thread, t0, t1, detail, object, call, function, asked_ns, expired, bytes, flags, result,
+        woken_fd, woken_object, owner
+    }
+}
+#[allow(unused_imports, clippy::single_component_path_imports)]
+pub(crate) use each_row_type;

@@ -1,0 +1,49 @@
+//! FORMAT.md says what the code does.
+
+use std::path::PathBuf;
+use timesink_recording::format_doc::{format_doc, BEGIN, END};
+use timesink_recording::{About, TableEntry};
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../FORMAT.md")
+}
+
+/// The generated part of FORMAT.md is what the declarations give; `UPDATE=1` rewrites it.
+#[test]
+fn the_tables_are_those_of_the_declarations() {
+    let text = std::fs::read_to_string(path()).expect("FORMAT.md is there");
+    let begin = text.find(BEGIN).expect("the begin marker") + BEGIN.len();
+    let end = text.find(END).expect("the end marker");
+    let wanted = format!("\n{}\n", format_doc());
+    if std::env::var_os("UPDATE").is_some() {
+        let new = format!("{}{wanted}{}", &text[..begin], &text[end..]);
+        std::fs::write(path(), new).expect("FORMAT.md can be written");
+    } else {
+        assert!(
+            text[begin..end] == wanted,
+            "FORMAT.md is out of date: UPDATE=1 cargo test -p timesink-recording"
+        );
+    }
+}
+
+/// Each field of the manifest is in FORMAT.md.
+#[test]
+fn the_manifest_is_described() {
+    let text = std::fs::read_to_string(path()).expect("FORMAT.md is there");
+    let mut about = About::default();
+    about.tables.push(TableEntry {
+        name: String::new(),
+        rows: 0,
+        bytes: 0,
+        crc32: 0,
+    });
+    let json = serde_json::to_value(about).expect("a manifest is JSON");
+    for part in [&json, &json["cost"], &json["tables"][0]] {
+        for key in part.as_object().expect("an object").keys() {
+            assert!(
+                text.contains(&format!("`{key}`")),
+                "{key} is not in FORMAT.md"
+            );
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `timesink attach PID...`: record processes that run already.
+
+use std::time::{Duration, Instant};
+
+use timesink_capture::launch::{Identity, Signals};
+use timesink_capture::record;
+
+use super::recording::{choose, finish, parse_time, Meter, Shared};
+use super::run::refuse;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    shared: Shared,
+
+    /// Stop after this long (such as 10s); else at Ctrl-C or when they end
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
+    limit: Option<Duration>,
+
+    /// The processes, all threads of each and the children they start from now on
+    #[arg(required = true, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pids: Vec<u32>,
+}
+
+/// Records until the time is up, they end, or the user stops it.
+pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow::Result<u8> {
+    let identity = match Identity::from_sudo() {
+        Ok(identity) => identity,
+        Err(error) => return Ok(refuse(&error.into())),
+    };
+    let name = std::fs::read_to_string(format!("/proc/{}/comm", arguments.pids[0]));
+    let name = name.map(|n| n.trim().replace('/', "-")).unwrap_or_else(|_| "attached".into());
+    let folder = choose(&arguments.shared.output, &name);
+    let options = arguments.shared.options(folder, identity, started);
+    let mut meter = Meter::new();
+    let outcome = record::attach(&arguments.pids, arguments.limit, &options, signals, &mut |p| {
+        meter.show(p)
+    });
+    meter.clear();
+    match outcome {
+        Ok(outcome) => finish(&outcome, &options, &arguments.shared),
+        Err(error) => Ok(refuse(&error)),
+    }
+}

@@ -1,0 +1,9 @@
+//! The commands, one a file.
+
+pub mod attach;
+pub mod completions;
+pub mod doctor;
+pub mod pack;
+pub mod recording;
+pub mod report;
+pub mod run;

@@ -1,0 +1,27 @@
+//! `timesink pack FOLDER`: a recording's folder as one file, to send or to keep.
+
+use std::path::PathBuf;
+
+use timesink_recording::Recording;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The recording
+    recording: PathBuf,
+    /// The file to make (a plain tar, which must not be there yet)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Packs the recording.
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let recording = Recording::open(&arguments.recording)?;
+    let file = arguments.output.clone().unwrap_or_else(|| {
+        let mut name = arguments.recording.file_name().unwrap_or_default().to_os_string();
+        name.push(".tar");
+        arguments.recording.with_file_name(name)
+    });
+    recording.pack(&file)?;
+    println!("{}", file.display());
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! What `run` and `attach` have in common: the options, where the recording goes, progress while it
+//! is made, and the report at the end.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use timesink_capture::launch::Identity;
+use timesink_capture::record::{Options, Outcome, Progress};
+use timesink_capture::{convert, Error};
+use timesink_recording::About;
+
+use super::report;
+
+/// What timesink itself exits with when recording failed although the program ran: as `env`,
+/// `timeout` and their like have it.
+pub const FAILED: u8 = 125;
+/// When nothing was started: wrong usage, no permission, a kernel that will not do.
+pub const NOT_STARTED: u8 = 2;
+
+/// The options that both commands take.
+#[derive(clap::Args)]
+pub struct Shared {
+    /// Where to put the recording [default: NAME.timesink, with a number if that is taken]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Keep waits from this length up one by one, with their arguments (such as 50us, 1ms)
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = parse_time)]
+    pub threshold: Duration,
+
+    /// What timing system calls may cost a thread, in percent of its time; beyond it only a sample
+    /// of the calls is timed, and figures scaled up from it are marked with ~
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_percent, conflicts_with = "exact")]
+    pub budget: f64,
+
+    /// Time every system call, whatever it costs
+    #[arg(long)]
+    pub exact: bool,
+
+    /// Processor samples per second and processor
+    #[arg(long, value_name = "HZ", default_value = "499", value_parser = clap::value_parser!(u64).range(1..=20000))]
+    pub rate: u64,
+
+    /// Print no report at the end
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `50us`, `1.5ms`, `10s` as a length of time.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
+    let number: f64 = digits.parse().map_err(|_| "a time looks like 50us, 1ms or 2s".to_string())?;
+    let scale = match &text[digits.len()..] {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" | "" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        unit => return Err(format!("{unit} is no unit of time: use ns, us, ms, s, m or h")),
+    };
+    Duration::try_from_secs_f64(number * scale).map_err(|e| e.to_string())
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let number: f64 = text
+        .trim_end_matches('%')
+        .parse()
+        .map_err(|_| "a budget looks like 5%".to_string())?;
+    if number > 0.0 && number <= 100.0 {
+        Ok(number)
+    } else {
+        Err("a budget is more than 0% and at most 100%".into())
+    }
+}
+
+/// A folder that is not there yet, named after what is recorded.
+pub fn choose(output: &Option<PathBuf>, name: &str) -> PathBuf {
+    if let Some(output) = output {
+        return output.clone();
+    }
+    let name = Path::new(name).file_name().map(|n| n.to_string_lossy().into_owned());
+    let name = name.filter(|n| !n.is_empty()).unwrap_or_else(|| "recording".into());
+    let first = PathBuf::from(format!("{name}.timesink"));
+    (2..10_000)
+        .map(|n| PathBuf::from(format!("{name}-{n}.timesink")))
+        .fold(first, |taken, next| if taken.symlink_metadata().is_ok() { next } else { taken })
+}
+
+impl Shared {
+    pub fn options(&self, folder: PathBuf, identity: Option<Identity>, started: Instant) -> Options {
+        Options {
+            folder,
+            threshold_ns: u64::try_from(self.threshold.as_nanos()).unwrap_or(u64::MAX),
+            rate_hz: self.rate,
+            budget_pct: (!self.exact).then_some(self.budget),
+            identity,
+            started,
+        }
+    }
+}
+
+/// Progress on standard error, where that is a terminal.
+pub struct Meter {
+    shown: bool,
+    enabled: bool,
+}
+
+impl Meter {
+    pub fn new() -> Meter {
+        Meter { shown: false, enabled: std::io::stderr().is_terminal() }
+    }
+
+    pub fn show(&mut self, p: &Progress) {
+        if self.enabled {
+            let line = format!(
+                "recording {:.1} s, {} events, {:.1} MB",
+                p.elapsed.as_secs_f64(),
+                p.events,
+                p.bytes as f64 / 1e6
+            );
+            // The program may be writing to the same terminal: one line, taken back each time.
+            eprint!("\r\x1b[2K{line}\r");
+            let _ = std::io::stderr().flush();
+            self.shown = true;
+        }
+    }
+
+    pub fn clear(&mut self) {
+        if self.shown {
+            eprint!("\r\x1b[2K");
+            self.shown = false;
+        }
+    }
+}
+
+/// After the program's end: make the recording and print its report. The exit code is the
+/// program's, unless the recording failed.
+pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::Result<u8> {
+    let code = outcome.status.map_or(0, |s| s.exit_code() as u8);
+    match make(options) {
+        Ok(_) => {}
+        Err(error) => {
+            let folder = options.folder.display();
+            return Err(error).context(format!(
+                "what was recorded is kept in {folder}, but the recording could not be finished; \
+                 `timesink report {folder}` tries again"
+            ));
+        }
+    }
+    if !shared.quiet {
+        report::show(&options.folder)?;
+    }
+    if let Some(why) = &outcome.failure {
+        eprintln!("timesink: the recording ends early: {why}");
+        return Ok(FAILED);
+    }
+    Ok(code)
+}
+
+fn make(options: &Options) -> Result<About, Error> {
+    convert::convert(&options.folder, options.identity.as_ref())
+}
+
+/// The code with which timesink exits when it could not record.
+pub fn code_of(error: &Error) -> u8 {
+    match error {
+        Error::Launch(launch) => {
+            launch.command_exit_code().and_then(|c| u8::try_from(c).ok()).unwrap_or(NOT_STARTED)
+        }
+        _ => NOT_STARTED,
+    }
+}

@@ -1,0 +1,79 @@
+//! timesink: where did the time go, why, and what would it buy to fix it?
+
+mod commands;
+mod present;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Parser, Subcommand};
+use timesink_capture::launch::Signals;
+
+use commands::recording::{FAILED, NOT_STARTED};
+
+/// Where did the time go, why, and what would it buy to fix it?
+///
+/// timesink records a program with its children and threads, accounts for every microsecond of each
+/// thread's time, and shows that its books balance with the kernel's.
+#[derive(Parser)]
+#[command(name = "timesink", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Record a program from its first moment to its last, and report where its time went
+    ///
+    /// The program runs as it would without timesink: its exit code, signals, terminal, streams and
+    /// environment are its own. Under sudo it runs as the user who called sudo. The exit code is the
+    /// program's (128 + the signal's number if one killed it); 125 if the recording is not whole, 126
+    /// and 127 if the program cannot be executed or found, 2 if recording is not possible here.
+    #[command(after_help = "Example: sudo timesink run -- ./nightly-import data.txt")]
+    Run(commands::run::Arguments),
+    /// Record processes that run already
+    ///
+    /// All their threads, and the children they start from now on, until they end, the time is up, or
+    /// Ctrl-C. They are not disturbed by the end of the recording.
+    #[command(after_help = "Example: sudo timesink attach --for 10s $(pidof nginx)")]
+    Attach(commands::attach::Arguments),
+    /// Show where the time of a recording went
+    Report(commands::report::Arguments),
+    /// Put a recording's folder into one file
+    Pack(commands::pack::Arguments),
+    /// Tell what this kernel and this user may do
+    Doctor(commands::doctor::Arguments),
+    /// Print completions for a shell
+    Completions(commands::completions::Arguments),
+}
+
+fn main() -> ExitCode {
+    let started = Instant::now();
+    match run(Arguments::parse(), started) {
+        Ok(code) => ExitCode::from(code),
+        Err((code, error)) => {
+            eprintln!("timesink: {error:#}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// The exit code, or the error with the exit code that goes with it.
+fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)> {
+    let failed = |error| (FAILED, error);
+    let refused = |error: anyhow::Error| (NOT_STARTED, error);
+    // Before any thread exists: see launch.
+    let signals = || Signals::block().map_err(|e| refused(e.into()));
+    match arguments.command {
+        Command::Run(a) => commands::run::run(&a, signals()?, started).map_err(failed),
+        Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
+        Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Doctor(a) => Ok(if commands::doctor::run(&a) { 0 } else { NOT_STARTED }),
+        Command::Completions(a) => {
+            commands::completions::run::<Arguments>(&a);
+            Ok(0)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The report as JSON: versioned, documented in docs/json.md, complete.
+//!
+//! Every name in it was chosen by somebody else. JSON escapes what breaks JSON; this also escapes
+//! what would do something to a terminal that the text is shown on.
+
+mod model;
+mod writer;
+
+use std::io::{self, Write};
+
+use super::Report;
+
+/// The version of this JSON. It grows when a field is removed or changes its meaning, not when one
+/// is added.
+pub const VERSION: u32 = 1;
+
+/// Writes the report as one JSON object and a line feed.
+pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&model::page(report), out)
+}
+
+#[cfg(test)]
+mod tests;

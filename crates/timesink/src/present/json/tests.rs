@@ -1,0 +1,176 @@
+//! The JSON report on drawn recordings, and against its documentation.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use timesink_recording::notation::Draft;
+
+use super::write;
+use crate::present::names::is_hostile;
+use crate::present::samples;
+
+fn text(drawn: &Draft) -> String {
+    samples::present(drawn, "nightly-import.timesink", |report| {
+        let mut out = Vec::new();
+        write(report, &mut out).expect("memory takes it");
+        String::from_utf8(out).expect("JSON is UTF-8")
+    })
+}
+
+fn json(drawn: &Draft) -> Value {
+    serde_json::from_str(&text(drawn)).expect("it is JSON")
+}
+
+/// Every path that occurs in a value, such as `threads[].causes[].ns`. Keys that are data, not
+/// names of fields, are written `*`.
+fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let key = if at == "lost" || at.ends_with(".errnos") {
+                    "*"
+                } else {
+                    key
+                };
+                let path = if at.is_empty() {
+                    key.to_owned()
+                } else {
+                    format!("{at}.{key}")
+                };
+                found.insert(path.clone());
+                paths(value, &path, found);
+            }
+        }
+        Value::Array(items) => {
+            items
+                .iter()
+                .for_each(|item| paths(item, &format!("{at}[]"), found));
+        }
+        _ => (),
+    }
+}
+
+/// Every field that is written is documented, and nothing else is.
+#[test]
+fn documented_fields_are_the_fields() {
+    let mut written = BTreeSet::new();
+    for drawn in [
+        samples::import(),
+        samples::forks(),
+        samples::weather(),
+        samples::hostile(),
+    ] {
+        paths(&json(&drawn), "", &mut written);
+    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
+    let page = std::fs::read_to_string(page).expect("docs/json.md can be read");
+    let cells = |line: &str| {
+        line.split('|')
+            .map(|cell| cell.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(cells)
+        .collect();
+    let documented: BTreeSet<String> = rows
+        .iter()
+        .map(|cells| cells[1].trim_matches('`').to_owned())
+        .collect();
+    let missing: Vec<_> = written.difference(&documented).collect();
+    let surplus: Vec<_> = documented.difference(&written).collect();
+    assert!(
+        missing.is_empty(),
+        "written, but not in docs/json.md: {missing:#?}"
+    );
+    assert!(
+        surplus.is_empty(),
+        "in docs/json.md, but never written: {surplus:#?}"
+    );
+    assert!(
+        rows.iter()
+            .all(|cells| cells.len() == 5 && !cells[3].is_empty()),
+        "name, unit, text"
+    );
+}
+
+/// A whole report, against one kept beside this file. `UPDATE=1 cargo test` writes it anew.
+#[test]
+fn a_whole_report_stays_as_it_is() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/src/present/json/snapshots/import.json"
+    );
+    let version = format!("{:?}", env!("CARGO_PKG_VERSION"));
+    let text = text(&samples::import()).replace(&version, "\"VERSION\"");
+    if std::env::var_os("UPDATE").is_some() {
+        let folder = std::path::Path::new(file)
+            .parent()
+            .expect("it has a folder");
+        std::fs::create_dir_all(folder).expect("the folder can be made");
+        std::fs::write(file, text).expect("the snapshot can be written");
+        return;
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap_or_default(), text);
+}
+
+/// The fields that scripts were promised are there, with what they promise.
+#[test]
+fn promised_fields_are_there() {
+    let report = json(&samples::import());
+    assert_eq!(report["version"], 1);
+    assert_eq!(report["wall_ns"], 14_210_000_000u64);
+    assert_eq!(report["exit_code"], 0);
+    assert_eq!(report["unaccounted_pct"], 0.0);
+    assert_eq!(report["lost"], serde_json::json!({}));
+    let main = &report["threads"][0];
+    assert_eq!((&main["pid"], &main["tid"]), (&800.into(), &800.into()));
+    assert_eq!(main["name"], "nightly-import");
+    assert_eq!(main["tracer_ns"], 70_000_000);
+    let flush = &main["causes"][0];
+    assert_eq!(
+        (&flush["state"], &flush["detail"]),
+        (&"wait".into(), &"flush".into())
+    );
+    assert_eq!(
+        (&flush["object"], &flush["count"]),
+        (&"rows.db".into(), &1.into())
+    );
+    assert_eq!(flush["ns"], 13_080_000_000u64);
+    assert_eq!(main["behind"][0]["name"], "backup");
+}
+
+/// A thread's causes add up to its states in the JSON too.
+#[test]
+fn causes_add_up_in_json() {
+    for drawn in [samples::import(), samples::forks(), samples::weather()] {
+        for thread in json(&drawn)["threads"].as_array().expect("an array") {
+            for state in ["cpu", "ready", "wait", "tracer", "lost"] {
+                let causes = thread["causes"].as_array().expect("an array").iter();
+                let of = causes.filter(|cause| cause["state"] == state);
+                let sum: u64 = of.filter_map(|cause| cause["ns"].as_u64()).sum();
+                assert_eq!(thread[format!("{state}_ns")], sum, "{state}: {thread}");
+            }
+        }
+    }
+}
+
+/// What was lost is told by kind; a command ended by a signal has the code a shell would give it.
+#[test]
+fn losses_and_signals_are_told() {
+    let report = json(&samples::weather());
+    assert_eq!(report["lost"]["turns"]["count"], 1204);
+    assert_eq!(report["exit_code"], 137);
+    assert_eq!(report["mended"], "its last second is missing");
+    assert_eq!(report["probes"][0]["attached"], false);
+}
+
+/// Names arrive as they were, but nothing in the text itself can act on a terminal.
+#[test]
+fn hostile_names_are_escaped_and_whole() {
+    let text = text(&samples::hostile());
+    assert!(!text.chars().any(|c| c != '\n' && is_hostile(c)));
+    let name = &json(&samples::hostile())["threads"][0]["name"];
+    assert_eq!(name, "\u{1b}[2J\r\n\u{9b}31m\u{202e}gpj.exe\u{7}");
+}

@@ -1,0 +1,56 @@
+//! Presentation: facts in, text out. Nothing here reads a recording or decides what is true.
+
+pub mod json;
+pub mod names;
+pub mod terminal;
+
+#[cfg(test)]
+mod samples;
+
+use timesink_analysis::facts::Facts;
+use timesink_recording::about::About;
+
+/// A report: what to present, whichever way.
+#[derive(Clone, Copy)]
+pub struct Report<'a> {
+    /// The recording, as the user named it.
+    pub path: &'a str,
+    /// Its size on disk.
+    pub size_bytes: u64,
+    pub about: &'a About,
+    pub facts: &'a Facts,
+}
+
+impl Report<'_> {
+    /// The exit code of the command as a shell would give it, if it was seen to end.
+    pub fn exit_code(&self) -> Option<i32> {
+        let by_signal = self
+            .about
+            .exit_signal
+            .map(|signal| signal.saturating_add(128));
+        self.about.exit_code.or(by_signal)
+    }
+
+    /// What recording cost in percent of wall time: as capture reckoned it, or else all time
+    /// spent in timesink's programs, divided among the processors that were busy at once.
+    pub fn cost_pct(&self) -> f64 {
+        let reckoned = self.about.cost.pct_of_wall;
+        if reckoned > 0.0 {
+            return reckoned;
+        }
+        let whole = &self.facts.ledger.whole;
+        let wall = self.about.wall_ns as f64;
+        let busy = (whole.kernel_cpu_ns as f64 / wall.max(1.0)).max(1.0);
+        whole.cost_ns() as f64 * 100.0 / wall.max(1.0) / busy
+    }
+}
+
+/// The last part of a path; the whole of what has none.
+pub fn file_name(path: &str) -> &str {
+    let trimmed = path.trim_end_matches('/');
+    trimmed
+        .rsplit('/')
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(path)
+}

@@ -1,0 +1,135 @@
+//! Names of threads, processes and things, harmless to a terminal.
+//!
+//! Every name in a recording was chosen by somebody else, perhaps so that it moves the cursor,
+//! rewrites a line or turns the direction of text. Such characters are shown as escapes.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use timesink_analysis::facts::Facts;
+use timesink_analysis::ledger::{ProcessLedger, Who};
+use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
+use timesink_recording::words::ObjectKind;
+
+/// Whether a character would do something to a terminal other than show.
+pub fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text with hostile characters written as escapes.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => safe.push_str("\\n"),
+            '\r' => safe.push_str("\\r"),
+            '\t' => safe.push_str("\\t"),
+            c if is_hostile(c) && u32::from(c) < 0x100 => {
+                // Writing to a String cannot fail.
+                let _ = write!(safe, "\\x{:02x}", u32::from(c));
+            }
+            c if is_hostile(c) => {
+                let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// `name(id)`, or what there is of it.
+fn named(name: &str, id: u32) -> String {
+    if name.is_empty() {
+        return format!("({id})");
+    }
+    format!("{}({id})", harmless(name))
+}
+
+/// A thread as `name(tid)`.
+pub fn thread(facts: &Facts, id: ThreadId) -> String {
+    match facts.ledger.thread(id) {
+        Some(thread) => named(&thread.row.name, thread.row.tid),
+        None => "a thread that was lost".to_owned(),
+    }
+}
+
+/// A process as `name(pid)`.
+pub fn process(facts: &Facts, id: ProcessId) -> String {
+    match facts.ledger.process(id) {
+        Some(process) => named(&process.row.name, process.row.pid),
+        None => "a process that was lost".to_owned(),
+    }
+}
+
+/// Who had a processor.
+pub fn who(facts: &Facts, who: Who) -> String {
+    match who {
+        Who::Thread(id) => thread(facts, id),
+        Who::Outsider(tid) => named(facts.outsider(tid), tid),
+        Who::Idle => "an idle processor waking up".to_owned(),
+        Who::Unlisted => "others, too many to list".to_owned(),
+    }
+}
+
+/// A thing, by what identifies it to a person. A child process goes by its name where the
+/// recording has it: its label is only a number.
+pub fn object(facts: &Facts, id: ObjectId) -> String {
+    let Some(object) = facts.object(id) else {
+        return format!("object {id} (name lost)");
+    };
+    if object.kind == ObjectKind::Child {
+        // The kernel reuses process ids; a name that may be another process's is worse than none.
+        let is_it = |child: &&ProcessLedger| object.inode == Some(child.row.pid.into());
+        let mut children = facts.ledger.processes.iter().filter(is_it);
+        if let (Some(child), None) = (children.next(), children.next()) {
+            return named(&child.row.name, child.row.pid);
+        }
+    }
+    match object
+        .path
+        .as_deref()
+        .filter(|path| object.label.is_empty() && !path.is_empty())
+    {
+        Some(path) => harmless(path).into_owned(),
+        None => harmless(&object.label).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing that a name holds can move a cursor, start a sequence or turn text around.
+    #[test]
+    fn hostile_names_become_harmless() {
+        assert_eq!(harmless("a\x1b[2Jb"), "a\\x1b[2Jb");
+        assert_eq!(harmless("a\r\nb\tc"), "a\\r\\nb\\tc");
+        assert_eq!(harmless("\u{9b}31m"), "\\x9b31m");
+        assert_eq!(harmless("x\u{202e}exe.txt"), "x\\u{202e}exe.txt");
+        assert_eq!(
+            harmless("\u{2066}\u{200f}\u{7f}"),
+            "\\u{2066}\\u{200f}\\x7f"
+        );
+        for c in (0..=0x10ffff)
+            .filter_map(char::from_u32)
+            .filter(|c| c.is_control())
+        {
+            assert!(!harmless(&c.to_string()).chars().any(is_hostile));
+        }
+    }
+
+    /// Ordinary names, in any script, stay as they are.
+    #[test]
+    fn ordinary_names_stay() {
+        for name in ["rows.db", "Zürich", "データ", "[kworker/0:1-events]", "a b"] {
+            assert_eq!(harmless(name), name);
+        }
+    }
+}

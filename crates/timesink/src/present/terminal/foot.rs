@@ -1,0 +1,199 @@
+//! The foot: the books, the cost, the losses, and all that limits what the page says.
+
+use timesink_analysis::ledger::{Account, Balance, Basis, Ends, Tiling};
+
+use super::style::{self, Ink, Style};
+use super::{units, words, Report};
+use crate::present::names;
+
+pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let mut lines = wrap(&books(report), Ink::Plain, style);
+    lines.extend(cost(report, style));
+    let warn = |lines: &mut Vec<String>, text: String| {
+        lines.extend(wrap(&text, Ink::Warning, style));
+    };
+    for loss in report
+        .facts
+        .losses
+        .iter()
+        .filter(|loss| !loss.note.is_empty())
+    {
+        warn(
+            &mut lines,
+            format!("  {}: {}", loss.kind, names::harmless(&loss.note)),
+        );
+    }
+    for probe in report.facts.probes.iter().filter(|probe| !probe.attached) {
+        let name = names::harmless(&probe.probe);
+        let reason = names::harmless(&probe.reason);
+        let without = names::harmless(&probe.without);
+        warn(
+            &mut lines,
+            format!("Not in force: {name} ({reason}). Missing without it: {without}"),
+        );
+    }
+    let tiling = &report.facts.ledger.tiling;
+    if !tiling.is_sound() {
+        warn(&mut lines, tiling_faults(tiling));
+    }
+    let unchecked = report.facts.ledger.books.unchecked;
+    if unchecked > 0 {
+        let threads = units::plural(unchecked, "thread", "threads");
+        warn(
+            &mut lines,
+            format!("Not in the books: {threads} for which the kernel's figures are missing"),
+        );
+    }
+    for text in [ends(&report.facts.ledger.ends), estimates(report)]
+        .iter()
+        .flatten()
+    {
+        lines.extend(wrap(text, Ink::Faint, style));
+    }
+    lines
+}
+
+/// A sentence broken into lines that fit a terminal. A pipe gets it whole.
+fn wrap(text: &str, ink: Ink, style: &Style) -> Vec<String> {
+    const INDENT: &str = "  ";
+    if !style.terminal {
+        return vec![style.paint(ink, text)];
+    }
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let needed = style::width(&line) + 1 + style::width(word);
+        if needed > style.width && !line.trim().is_empty() {
+            lines.push(style.paint(ink, &line));
+            line = INDENT.to_owned();
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(style.paint(ink, &line));
+    lines
+}
+
+/// Ours beside the kernel's, in the same unit.
+fn balance(name: &str, balance: &Balance) -> String {
+    let difference = match balance.difference_pct() {
+        Some(difference) => units::signed_percent(difference),
+        None => "the kernel has none".to_owned(),
+    };
+    let scale = units::Scale::of(balance.ours_ns.max(balance.kernel_ns));
+    let (ours, kernel) = (scale.time(balance.ours_ns), scale.time(balance.kernel_ns));
+    format!("{name} {ours} here, {kernel} by the kernel ({difference})")
+}
+
+fn books(report: &Report) -> String {
+    let books = &report.facts.ledger.books;
+    format!(
+        "The books: {} · {} · unaccounted {:.2} %",
+        balance("cpu", &books.cpu),
+        balance("ready", &books.ready),
+        books.unaccounted_pct(),
+    )
+}
+
+fn cost(report: &Report, style: &Style) -> Vec<String> {
+    let losses: Vec<String> = report
+        .facts
+        .losses
+        .iter()
+        .map(|loss| words::loss(loss.kind, loss.count))
+        .collect();
+    let own = units::time(report.facts.ledger.whole.cost_ns());
+    let cost = report.cost_pct();
+    let cost = format!("Cost of recording: about {cost:.1} % of wall ({own} inside the threads)");
+    if losses.is_empty() {
+        return wrap(&format!("{cost} · lost: nothing"), Ink::Plain, style);
+    }
+    let mut lines = wrap(&cost, Ink::Plain, style);
+    lines.extend(wrap(
+        &format!("Lost: {}", losses.join(" · ")),
+        Ink::Warning,
+        style,
+    ));
+    lines
+}
+
+fn tiling_faults(tiling: &Tiling) -> String {
+    let mut parts = Vec::new();
+    if tiling.gaps > 0 {
+        let gaps = units::plural(tiling.gaps, "gap", "gaps");
+        parts.push(format!("{gaps} ({})", units::time(tiling.gap_ns)));
+    }
+    if tiling.overlaps > 0 {
+        let overlaps = units::plural(tiling.overlaps, "overlap", "overlaps");
+        parts.push(format!("{overlaps} ({})", units::time(tiling.overlap_ns)));
+    }
+    if tiling.strays > 0 {
+        parts.push(format!(
+            "{} of threads not listed",
+            units::count(tiling.strays)
+        ));
+    }
+    if tiling.beyond_sums > 0 {
+        let threads = units::plural(tiling.beyond_sums, "thread", "threads");
+        let time = units::time(tiling.beyond_sums_ns);
+        parts.push(format!("{time} more than was summed, in {threads}"));
+    }
+    format!("The spans do not tile: {}", parts.join(" · "))
+}
+
+/// Threads that were not seen from end to end.
+fn ends(ends: &Ends) -> Option<String> {
+    let were = |n: u64| if n == 1 { "was" } else { "were" };
+    let mut parts = Vec::new();
+    if ends.born_before > 0 {
+        let threads = units::plural(ends.born_before, "thread", "threads");
+        parts.push(format!("{threads} ran before the recording began"));
+    }
+    if ends.alive_at_end > 0 {
+        let threads = units::plural(ends.alive_at_end, "thread", "threads");
+        parts.push(format!(
+            "{threads} {} alive when it ended",
+            were(ends.alive_at_end)
+        ));
+    }
+    if ends.end_lost > 0 {
+        let threads = units::plural(ends.end_lost, "thread", "threads");
+        let sums = "sums are the last that were seen";
+        parts.push(format!(
+            "{threads} {} not seen to end, {sums}",
+            were(ends.end_lost)
+        ));
+    }
+    (!parts.is_empty()).then(|| format!("Lives: {}", parts.join(" · ")))
+}
+
+/// What the `~` on this page rests on.
+fn estimates(report: &Report) -> Option<String> {
+    let ledger = &report.facts.ledger;
+    let mut parts = Vec::new();
+    let main = ledger.main.and_then(|main| ledger.threads.get(main));
+    let split = |causes: &[timesink_analysis::ledger::Cause]| {
+        causes
+            .iter()
+            .any(|cause| cause.key.account == Account::Cpu && cause.estimated)
+    };
+    if let Some(main) = main.filter(|main| split(&main.causes)) {
+        let samples = units::plural(main.split.samples, "sample", "samples");
+        parts.push(match main.split.basis {
+            Basis::Thread => format!("user and kernel are divided by {samples} of the processor"),
+            Basis::Process => format!("user and kernel are divided by {samples} of its process"),
+            Basis::Recording => {
+                format!("user and kernel are divided by {samples} of the whole recording")
+            }
+            _ => "user and kernel are divided by the kernel's ticks".to_owned(),
+        });
+    }
+    if report.facts.calls.iter().any(|call| call.estimated) {
+        let share = report.about.call_timing_share * 100.0;
+        parts.push(format!(
+            "calls were timed {share:.0} % of the time and are scaled up"
+        ));
+    }
+    (!parts.is_empty()).then(|| format!("~ estimated: {}", parts.join(" · ")))
+}

@@ -1,0 +1,47 @@
+//! The report as a page for a person who has never seen one.
+//!
+//! One section a file; a section with nothing to say leaves no trace. Sections return lines, this
+//! module puts them together.
+
+mod calls;
+mod files;
+mod foot;
+mod head;
+mod others;
+mod rows;
+mod starts;
+mod style;
+mod time;
+mod units;
+mod words;
+
+pub use style::Style;
+
+use super::Report;
+
+/// The page, ending in a line feed.
+pub fn render(report: &Report, style: &Style) -> String {
+    let sections = [
+        head::lines(report, style),
+        time::lines(report, style),
+        others::lines(report, style),
+        calls::lines(report, style),
+        files::lines(report, style),
+        starts::lines(report, style),
+        foot::lines(report, style),
+    ];
+    let mut page = String::new();
+    for section in sections.iter().filter(|section| !section.is_empty()) {
+        if !page.is_empty() {
+            page.push('\n');
+        }
+        for line in section {
+            page.push_str(line.trim_end());
+            page.push('\n');
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! The page on drawn recordings, against pages kept beside this file. `UPDATE=1 cargo test`
+//! writes them anew; look at the difference before you keep it.
+
+use std::path::PathBuf;
+
+use timesink_recording::notation::{draft, Draft};
+
+use super::{render, Style};
+use crate::present::names::is_hostile;
+use crate::present::samples;
+
+const PLAIN: Style = Style::PLAIN;
+const COLOUR: Style = Style {
+    colour: true,
+    terminal: true,
+    width: 120,
+};
+const NARROW: Style = Style {
+    colour: false,
+    terminal: true,
+    width: 80,
+};
+
+fn page(drawn: &Draft, style: &Style) -> String {
+    samples::present(drawn, "nightly-import.timesink", |report| {
+        render(report, style)
+    })
+}
+
+fn check(name: &str, page: &str) {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/present/terminal/snapshots");
+    let file = folder.join(format!("{name}.txt"));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        std::fs::write(&file, page).expect("the snapshot can be written");
+        return;
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(
+        kept, page,
+        "\n{name} differs; UPDATE=1 keeps this instead:\n{page}"
+    );
+}
+
+/// A slow import, as it goes into a pipe.
+#[test]
+fn import_plain() {
+    check("import_plain", &page(&samples::import(), &PLAIN));
+}
+
+/// A slow import on a wide terminal with colours.
+#[test]
+fn import_colour() {
+    check("import_colour", &page(&samples::import(), &COLOUR));
+}
+
+/// A slow import on a narrow terminal under NO_COLOR: bars, no escapes.
+#[test]
+fn import_narrow() {
+    let page = page(&samples::import(), &NARROW);
+    assert!(!page.contains('\x1b'));
+    check("import_narrow", &page);
+}
+
+/// A script that forks per line: many processes share a line.
+#[test]
+fn forks_plain() {
+    check("forks_plain", &page(&samples::forks(), &PLAIN));
+}
+
+/// The same on a terminal.
+#[test]
+fn forks_colour() {
+    check("forks_colour", &page(&samples::forks(), &COLOUR));
+}
+
+/// Losses, refused probes, a mended end, spans that do not tile: all of it is said.
+#[test]
+fn weather_plain() {
+    check("weather_plain", &page(&samples::weather(), &PLAIN));
+}
+
+/// Whatever a name holds, the page holds nothing but line feeds and our own colours.
+#[test]
+fn hostile_names_do_nothing() {
+    let plain = page(&samples::hostile(), &PLAIN);
+    assert!(
+        !plain.chars().any(|c| c != '\n' && is_hostile(c)),
+        "{plain:?}"
+    );
+    assert!(
+        plain.matches("gpj.exe").count() > 10,
+        "the names are shown: {plain}"
+    );
+    let coloured = page(&samples::hostile(), &COLOUR);
+    let mut rest = coloured.as_str();
+    while let Some(at) = rest.find(|c| c != '\n' && is_hostile(c)) {
+        let (code, after) = rest[at..].split_once('m').expect("a colour ends in m");
+        let digits = code.strip_prefix("\x1b[").expect("only colours");
+        assert!(digits.chars().all(|c| c.is_ascii_digit()), "{code:?}");
+        rest = after;
+    }
+    check("hostile_plain", &plain);
+}
+
+/// On a terminal no line but the foot's sentences is wider than the terminal.
+#[test]
+fn tables_fit_the_terminal() {
+    for drawn in [
+        samples::import(),
+        samples::forks(),
+        samples::weather(),
+        samples::hostile(),
+    ] {
+        for width in [72, 79, 80, 99, 100, 120, 200] {
+            let style = Style { width, ..NARROW };
+            let page = page(&drawn, &style);
+            let rows = page.lines().filter(|line| line.starts_with("  "));
+            for row in rows {
+                assert!(super::style::width(row) <= width, "{width}: {row}");
+            }
+        }
+    }
+}
+
+/// Rows below a thousandth are folded into one that says how many they were.
+#[test]
+fn small_causes_are_folded() {
+    let drawn = draft(
+        "run wall 10s
+         process 1 p
+         thread 1.1 p
+         1.1: cpu 0..9.99s | wait ..9.995s sleep | wait ..9.9975s lock m | wait ..10s flush f",
+    );
+    let page = page(&drawn, &PLAIN);
+    assert!(page.contains("and 3 smaller causes"), "{page}");
+    assert!(!page.contains("asleep"), "{page}");
+}
+
+/// A recording of nothing still makes a page.
+#[test]
+fn nothing_makes_a_page() {
+    let page = page(&Draft::default(), &PLAIN);
+    assert!(page.contains("No thread was recorded."), "{page}");
+    assert!(page.contains("lost: nothing"), "{page}");
+}

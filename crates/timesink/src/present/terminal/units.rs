@@ -1,0 +1,156 @@
+//! Figures as a person reads them.
+
+/// A whole number with commas between thousands.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with this many decimals, and commas between thousands.
+fn decimal(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    match whole.parse::<u64>() {
+        Ok(whole) => format!("{}{rest}", count(whole)),
+        Err(_) => text,
+    }
+}
+
+/// Three significant digits, as far as they are behind the point.
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    decimal(value, decimals)
+}
+
+/// A length of time that stands alone: `10.9 us`, `1.21 ms`, `14.21 s`, `4 min 12 s`, `3 h 02 min`.
+pub fn time(ns: u64) -> String {
+    let value = ns as f64;
+    match ns {
+        0..=999 => format!("{ns} ns"),
+        1_000..=999_499 => format!("{} us", three_digits(value / 1e3)),
+        999_500..=999_499_999 => format!("{} ms", three_digits(value / 1e6)),
+        999_500_000..=119_999_999_999 => format!("{} s", decimal(value / 1e9, 2)),
+        _ => {
+            let seconds = ns / 1_000_000_000;
+            let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+            match hours {
+                0 => format!("{minutes} min {:02} s", seconds % 60),
+                _ => format!("{} h {minutes:02} min", count(hours)),
+            }
+        }
+    }
+}
+
+/// The unit and decimals for a column of times, so that they can be compared at a glance.
+#[derive(Clone, Copy)]
+pub struct Scale {
+    unit: &'static str,
+    ns: f64,
+    decimals: usize,
+}
+
+impl Scale {
+    /// The scale for times of which the largest is this.
+    pub fn of(largest_ns: u64) -> Scale {
+        let (unit, ns) = match largest_ns {
+            0..=999_999 => ("us", 1e3),
+            1_000_000..=999_999_999 => ("ms", 1e6),
+            _ => ("s", 1e9),
+        };
+        let decimals = match largest_ns as f64 / ns {
+            v if v < 10.0 => 3,
+            v if v < 100.0 => 2,
+            v if v < 1000.0 => 1,
+            _ => 0,
+        };
+        Scale { unit, ns, decimals }
+    }
+
+    pub fn time(&self, ns: u64) -> String {
+        format!(
+            "{} {}",
+            decimal(ns as f64 / self.ns, self.decimals),
+            self.unit
+        )
+    }
+}
+
+/// An amount of data, in powers of ten: `712 B`, `1.8 MB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1e3;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1e3;
+        unit += 1;
+    }
+    let decimals = usize::from(value < 99.95);
+    format!("{} {}", decimal(value, decimals), UNITS[unit])
+}
+
+/// A share with one decimal.
+pub fn percent(value: f64) -> String {
+    format!("{value:.1} %")
+}
+
+/// A difference in percent, with its sign.
+pub fn signed_percent(value: f64) -> String {
+    let text = format!("{value:+.1} %");
+    if text == "-0.0 %" || text == "+0.0 %" {
+        return "±0.0 %".to_owned();
+    }
+    text
+}
+
+/// `1 thread`, `3 threads`.
+pub fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each figure reads as a person would write it.
+    #[test]
+    fn figures_read_well() {
+        assert_eq!(count(1_204_332), "1,204,332");
+        assert_eq!(count(12), "12");
+        assert_eq!(time(10_900), "10.9 us");
+        assert_eq!(time(999_600), "1.00 ms");
+        assert_eq!(time(14_210_000_000), "14.21 s");
+        assert_eq!(time(252_000_000_000), "4 min 12 s");
+        assert_eq!(time(10_920_000_000_000), "3 h 02 min");
+        assert_eq!(bytes(1_800_000), "1.8 MB");
+        assert_eq!(bytes(999_999), "1.0 MB");
+        assert_eq!(signed_percent(-0.01), "±0.0 %");
+        assert_eq!(signed_percent(0.3), "+0.3 %");
+    }
+
+    /// A column keeps one unit, with decimals that fit its largest figure.
+    #[test]
+    fn columns_keep_their_unit() {
+        let scale = Scale::of(14_210_000_000);
+        assert_eq!(scale.time(13_080_000_000), "13.08 s");
+        assert_eq!(scale.time(90_000_000), "0.09 s");
+        assert_eq!(Scale::of(5_000_000).time(12_000), "0.012 ms");
+        assert_eq!(
+            Scale::of(20_000_000_000_000).time(14_400_000_000_000),
+            "14,400 s"
+        );
+    }
+}
