@@ -22,6 +22,11 @@ words! {
     Detail {
         /// cpu: running the program.
         Running = "running",
+        /// cpu: a processor that was free, or was made free at once, is switching to the thread.
+        /// The kernel counts this as running.
+        SwitchingIn = "switching in",
+        /// wait: being created: from the moment its parent made it until it was queued to run.
+        Creation = "creation",
         /// cpu, ready, wait: from exit to the last switch.
         Exit = "exit tear-down",
         /// ready: the thread or process has just been created.

@@ -26,11 +26,19 @@ use super::{
 struct Spanned {
     running: Sum,
     exit: Sum,
+    /// Being switched to.
+    switching: Sum,
     ready_ns: u64,
     wait_ns: u64,
     lost_ns: u64,
     tracer: Sum,
     queued: Queued,
+}
+
+impl Spanned {
+    fn cpu_ns(&self) -> u64 {
+        self.running.ns.saturating_add(self.exit.ns).saturating_add(self.switching.ns)
+    }
 }
 
 /// The ledger under way. Feed `waits` and `occupants` before `spans`, which refer to both;
@@ -125,6 +133,7 @@ impl Tally {
         let ns = whole - tracer;
         let account = match row.state {
             State::Cpu if row.detail == Detail::Exit => return spanned.exit.add(ns),
+            State::Cpu if row.detail == Detail::SwitchingIn => return spanned.switching.add(ns),
             State::Cpu => return spanned.running.add(ns),
             State::Lost => {
                 spanned.lost_ns = spanned.lost_ns.saturating_add(ns);
@@ -215,7 +224,7 @@ fn beyond_sums(row: &Thread, spanned: &Spanned) -> u64 {
     if row.end_lost {
         return 0;
     }
-    let cpu = spanned.running.ns.saturating_add(spanned.exit.ns);
+    let cpu = spanned.cpu_ns();
     let pairs = [
         (cpu, row.cpu_ns),
         (spanned.ready_ns, row.ready_ns),
@@ -230,7 +239,7 @@ fn beyond_sums(row: &Thread, spanned: &Spanned) -> u64 {
 /// The states of one thread. The sums kept inside the kernel lead; where spans have more, they
 /// are the later word.
 fn sums(row: &Thread, spanned: &Spanned) -> Sums {
-    let spanned_cpu = spanned.running.ns.saturating_add(spanned.exit.ns);
+    let spanned_cpu = spanned.cpu_ns();
     let cpu_ns = row.cpu_ns.max(spanned_cpu);
     let ready_ns = row.ready_ns.max(spanned.ready_ns);
     let wait_ns = row.wait_ns.max(spanned.wait_ns);
@@ -299,6 +308,7 @@ fn add_causes(causes: &mut Vec<Cause>, spanned: &Spanned, sums: &Sums, split: &S
         );
     }
     add(Account::Cpu, Kind::As(Detail::Exit), spanned.exit, false);
+    add(Account::Cpu, Kind::As(Detail::SwitchingIn), spanned.switching, false);
     let tracer = Sum {
         ns: sums.tracer_ns,
         ..spanned.tracer
@@ -309,7 +319,7 @@ fn add_causes(causes: &mut Vec<Cause>, spanned: &Spanned, sums: &Sums, split: &S
         count: 0,
     };
     add(Account::Lost, Kind::As(Detail::Unknown), lost, false);
-    let spanned_cpu = running.ns.saturating_add(spanned.exit.ns);
+    let spanned_cpu = spanned.cpu_ns();
     let lacking = [
         (Account::Cpu, sums.cpu_ns - spanned_cpu),
         (Account::Ready, sums.ready_ns - spanned.ready_ns),

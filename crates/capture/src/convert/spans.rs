@@ -85,7 +85,7 @@ impl<'a> Context<'a> {
             Some(Event::Queue(queue)) => self.queue(&stream, &queue)?,
             Some(Event::End(end)) => {
                 let at = self.lives.at(end.head.t);
-                self.run_until(&mut stream, at, end.head.cpu, 0)?;
+                self.run_until(&mut stream, at, end.head.cpu, end.run_tracer_ns)?;
             }
             Some(Event::Sample(s)) => self.out.push(Sample {
                 thread,
@@ -175,19 +175,25 @@ impl<'a> Context<'a> {
         self.run_until(stream, out, turn.head.cpu, turn.tracer_ns)?;
         let has = |flag: u32| turn.how & flag as u8 != 0;
         let mut ready_detail = Detail::Woken;
-        if turn.t_wake != 0 {
-            self.waited(stream, turn, long, wake)?;
-        } else if has(e::TS_FIRST) {
+        if has(e::TS_FIRST) {
+            let span = plain_span(stream.thread, wake, State::Wait, Detail::Creation, turn.head.cpu);
+            self.push(stream, span)?;
             ready_detail = Detail::Started;
+        } else if turn.t_wake != 0 {
+            self.waited(stream, turn, long, wake)?;
         } else if has(e::TS_THROTTLED) {
             ready_detail = Detail::Throttled;
         } else if has(e::TS_PREEMPTED) {
             ready_detail = Detail::Preempted;
         }
         let ready = stream.cursor;
-        let span = plain_span(stream.thread, back, State::Ready, ready_detail, turn.head.cpu);
+        let (state, detail) = match turn.dispatched {
+            0 => (State::Ready, ready_detail),
+            _ => (State::Cpu, Detail::SwitchingIn),
+        };
+        let span = plain_span(stream.thread, back, state, detail, turn.head.cpu);
         self.push(stream, span)?;
-        if turn.occupant != 0 && turn.occupant_ns > 0 && back > ready {
+        if turn.dispatched == 0 && turn.occupant != 0 && turn.occupant_ns > 0 && back > ready {
             let ns = u64::from(turn.occupant_ns).min(back.since(ready));
             self.occupant(stream.thread, ready, turn.occupant, ns, back)?;
         }

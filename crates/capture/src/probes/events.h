@@ -99,7 +99,8 @@ struct ts_turn {
 	__u8 waker_sends; /* the waker was inside a call that sends */
 	__u8 futex_operation;
 	__u8 futex_contended; /* the value waited on is 2, as a mutex with waiters has it */
-	__u8 pad[4];
+	__u8 dispatched; /* the time ready was that of switching to it; see scheduling.bpf.c */
+	__u8 pad[3];
 };
 _Static_assert(sizeof(struct ts_turn) == 80, "turn");
 
@@ -271,9 +272,11 @@ struct ts_end {
 	__u32 alive;
 	__u32 uid;
 	__u32 calls_lost;
+	__u32 run_tracer_ns; /* our time within its last run */
+	__u32 pad;
 	char name[16];
 };
-_Static_assert(sizeof(struct ts_end) == 16 + 17 * 8 + 24 + 16, "end");
+_Static_assert(sizeof(struct ts_end) == 16 + 17 * 8 + 32 + 16, "end");
 
 struct ts_request {
 	struct ts_head head;

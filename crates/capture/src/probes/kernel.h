@@ -171,11 +171,18 @@ struct mm_struct {
 
 struct sched_info {
 	unsigned long long run_delay;
+	unsigned long long last_queued;
+};
+struct rq {
+	u64 clock;
+	u64 clock_task;
 };
 struct cfs_rq {
 	int throttle_count;
+	struct rq *rq;
 };
 struct sched_entity {
+	u64 exec_start;
 	u64 sum_exec_runtime;
 	u64 nr_migrations;
 	struct cfs_rq *cfs_rq;

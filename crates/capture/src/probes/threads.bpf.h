@@ -25,10 +25,11 @@ struct ts_thread {
 	u8 wake;
 	u8 futex_operation;
 	u8 futex_contended;
-	u8 pad[3];
+	u8 dispatched;
+	u8 pad[2];
 	u64 t_run; /* start of the last run */
 	u64 t_out; /* end of the last run */
-	u64 t_wake; /* last time somebody woke it */
+	u64 t_wake; /* last time it was queued for a processor after a wait, or for the first time */
 	u32 waker;
 	u32 run_tracer_ns; /* our time within the current run */
 	char waker_name[16];

@@ -16,6 +16,8 @@ struct ts_ran {
 };
 struct ts_history {
 	u64 position;
+	u64 least; /* distance lately of our clock from the scheduler's */
+	u64 seen; /* when that was looked at */
 	struct ts_ran ran[TS_HISTORY];
 };
 struct {
@@ -72,6 +74,18 @@ static __always_inline u8 wake_context(void)
 	return TS_WAKE_IRQ;
 }
 
+static __always_inline void read_name(char *name, struct task_struct *task)
+{
+	if (bpf_ksym_exists(bpf_rdonly_cast)) {
+		struct list_head *words = AS(struct list_head, task->comm);
+
+		((u64 *)name)[0] = (u64)words->next;
+		((u64 *)name)[1] = (u64)words->prev;
+	} else {
+		bpf_probe_read_kernel(name, 16, task->comm);
+	}
+}
+
 SEC("tp_btf/sched_waking")
 int on_waking(u64 *ctx)
 {
@@ -94,12 +108,67 @@ int on_waking(u64 *ctx)
 		call = call_of(current, (void *)bpf_task_pt_regs(current), &compat);
 		st->waker_sends = !compat && (call_word(call) & TS_C_SENDS) != 0;
 	}
-	if (bpf_ktime_get_ns() - st->t_out >= config.threshold_ns)
-		bpf_probe_read_kernel(st->waker_name, sizeof(st->waker_name), current->comm);
-	/* The time last: a switch-in on another processor that sees it sees the rest. */
-	barrier_var(st);
-	st->t_wake = bpf_ktime_get_ns();
+	read_name(st->waker_name, current);
 	return 0;
+}
+
+/*
+ * The scheduler reads its clock when it begins to choose, and what it does until the switch counts
+ * for nobody: taking the thread off its queues and, before idling, looking for work elsewhere, a
+ * microsecond or two. Its clock and ours tick alike, so the distance between them at the switch, less
+ * the least distance that was seen lately, is how long ago that was. (The least may grow by 500 parts
+ * per million, as much as the one clock may be slewed against the other.)
+ */
+static __always_inline u64 behind_scheduler(struct ts_history *h, struct task_struct *task, u64 now)
+{
+	u64 distance;
+
+	if (!task->se.cfs_rq || !task->se.cfs_rq->rq)
+		return 0;
+	distance = now - task->se.cfs_rq->rq->clock;
+	if (now > h->seen)
+		h->least += (now - h->seen) >> 11;
+	h->seen = now;
+	if (!h->least || distance < h->least)
+		h->least = distance;
+	distance -= h->least;
+	/* The clock may have been read again while looking for work: the thread's own time stopped when
+	 * it was last added to. */
+	distance += task->se.cfs_rq->rq->clock_task - task->se.exec_start;
+	/* Longer than any choice takes: the clock was not read anew. */
+	return distance < 100000 ? distance : 0;
+}
+
+/*
+ * The wake-up has put the thread on a processor's queue: here its wait ends. On a processor that had
+ * to be told by an interrupt this is later than the waker's call, and only now is it counted as
+ * ready, as the kernel does it.
+ */
+static __always_inline int queued(struct task_struct *task)
+{
+	struct ts_thread *st = thread_of(task);
+	struct ts_history *h;
+	u32 zero = 0;
+
+	if (!st)
+		return 0;
+	st->t_wake = bpf_ktime_get_ns();
+	h = bpf_map_lookup_elem(&history, &zero);
+	if (h)
+		behind_scheduler(h, task, st->t_wake);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int on_wakeup(u64 *ctx)
+{
+	return queued((void *)ctx[0]);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int on_wakeup_new(u64 *ctx)
+{
+	return queued((void *)ctx[0]);
 }
 
 /* The length of time that a blocking call asks for; read in the caller's own memory. */
@@ -209,6 +278,8 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	e->alive = alive;
 	e->uid = task->cred->uid.val;
 	e->calls_lost = st->calls_lost;
+	e->run_tracer_ns = st->run_tracer_ns;
+	e->pad = 0;
 	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
@@ -216,7 +287,7 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 static __always_inline void switch_out(struct ts_thread *st, struct task_struct *task, u64 now, u32 state,
 				       bool preempted)
 {
-	u64 ran = now - st->t_run;
+	u64 ran = now > st->t_run ? now - st->t_run : 0;
 	u64 ours = st->run_tracer_ns;
 
 	if (st->state != TS_CPU) {
@@ -308,6 +379,7 @@ static __always_inline void fill_turn(struct ts_turn *e, struct ts_thread *st, s
 	e->waker_sends = wake ? st->waker_sends : 0;
 	e->futex_operation = st->futex_operation;
 	e->futex_contended = st->futex_contended;
+	e->dispatched = st->dispatched;
 	__builtin_memset(e->pad, 0, sizeof(e->pad));
 }
 
@@ -355,6 +427,18 @@ static __always_inline void long_wait(struct ts_thread *st, struct task_struct *
 	st->long_wait = st->t_out;
 }
 
+/*
+ * Where a wake-up makes a processor leave what it does at once (or leave its idling), the kernel
+ * does not look at the clock again before the switch: the thread counts as running from the moment
+ * it was queued. We measure that stretch by our own clock, but call it what the kernel calls it, time
+ * on a processor, or the books could not be compared. It shows as 'switching in'.
+ */
+static __always_inline bool was_dispatched(struct ts_thread *st, struct task_struct *task)
+{
+	return task->se.cfs_rq && task->se.cfs_rq->rq &&
+	       task->sched_info.last_queued == task->se.cfs_rq->rq->clock;
+}
+
 static __always_inline void switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 now)
 {
 	struct ts_identity id = {};
@@ -376,10 +460,18 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 		wake = st->t_wake > st->t_out ? st->t_wake : st->t_out;
 		st->wait_ns += wake - st->t_out;
 		find_object(st, task, regs, word, &id);
+	} else if (st->how & TS_FIRST && st->t_wake > st->t_out) {
+		/* A child is made first and queued a moment later; until then it is its parent's work. */
+		st->wait_ns += st->t_wake - st->t_out;
+		wake = st->t_wake;
 	}
 	ready = wake ? wake : st->t_out;
-	st->ready_ns += now - ready;
-	if (wake && wake - st->t_out >= config.threshold_ns)
+	st->dispatched = was_dispatched(st, task);
+	if (st->dispatched)
+		st->cpu_ns += now - ready;
+	else
+		st->ready_ns += now - ready;
+	if (st->state == TS_BLOCKED && wake - st->t_out >= config.threshold_ns)
 		long_wait(st, task, regs, &id, &e, wake, now);
 	if (!e) {
 		e = RESERVE(struct ts_turn, TS_TURN);
@@ -405,18 +497,6 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 	st->fault_key = 0;
 }
 
-static __always_inline void read_name(char *name, struct task_struct *task)
-{
-	if (bpf_ksym_exists(bpf_rdonly_cast)) {
-		struct list_head *words = AS(struct list_head, task->comm);
-
-		((u64 *)name)[0] = (u64)words->next;
-		((u64 *)name)[1] = (u64)words->prev;
-	} else {
-		bpf_probe_read_kernel(name, 16, task->comm);
-	}
-}
-
 SEC("tp_btf/sched_switch")
 int on_switch(u64 *ctx)
 {
@@ -426,18 +506,19 @@ int on_switch(u64 *ctx)
 	struct ts_history *h;
 	struct ts_ran *r;
 	u32 zero = 0, state;
-	u64 now = bpf_ktime_get_ns();
+	u64 now = bpf_ktime_get_ns(), behind;
 	struct ts_control *c = get_control();
 
 	if (!c || c->stopped)
 		return 0;
-	state = config.switch_has_state ? (u32)ctx[3] : prev->__state;
-	from = thread_of(prev);
-	if (from && !from->dead)
-		switch_out(from, prev, now, state, preempted);
 	h = bpf_map_lookup_elem(&history, &zero);
 	if (!h)
 		return 0;
+	state = config.switch_has_state ? (u32)ctx[3] : prev->__state;
+	behind = behind_scheduler(h, prev, now);
+	from = thread_of(prev);
+	if (from && !from->dead)
+		switch_out(from, prev, now - behind, state, preempted);
 	to = thread_of(next);
 	if (to)
 		switch_in(to, next, h, now);

@@ -13,6 +13,9 @@ pub fn cause(account: Account, kind: Kind, function: &str) -> String {
         (Account::Cpu, Kind::User) => "on a processor: user".to_owned(),
         (Account::Cpu, Kind::Kernel) => "on a processor: kernel".to_owned(),
         (Account::Cpu, Kind::As(Detail::Exit)) => "on a processor: tear-down at exit".to_owned(),
+        (Account::Cpu, Kind::As(Detail::SwitchingIn)) => {
+            "on a processor: being switched to".to_owned()
+        }
         (Account::Cpu, Kind::Missing) => "on a processor: details lost".to_owned(),
         (Account::Cpu, _) => "on a processor".to_owned(),
         (Account::Ready, Kind::As(Detail::Throttled)) => {
@@ -76,7 +79,9 @@ fn wait(detail: Detail) -> &'static str {
         Detail::KernelLock => "waiting for a lock in the kernel",
         Detail::Exit => "waiting in tear-down at exit",
         Detail::Other => "waiting, for what is not known",
+        Detail::Creation => "being created",
         Detail::Running
+        | Detail::SwitchingIn
         | Detail::Started
         | Detail::Woken
         | Detail::Preempted
