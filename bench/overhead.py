@@ -448,6 +448,8 @@ def arguments():
     parser.add_argument("--timesink", default=str(BENCH.parent / "target/release/timesink"),
                         help="the binary to measure (default: target/release/timesink)")
     parser.add_argument("--rounds", type=int, default=16, help="rounds, default 16")
+    parser.add_argument("--recorder", metavar="NAME", action="append",
+                        help="only this one beside bare; can be given more than once")
     parser.add_argument("--quick", action="store_true", help="3 rounds, 1 for slow recorders")
     parser.add_argument("--workload", action="append", metavar="NAME",
                         help="only this one; can be given more than once")
@@ -470,6 +472,9 @@ def main():
     if not chosen or not shutil.which("sqlite3") and any(one.name == "sqlite" for one in chosen):
         sys.exit("no such workload, or sqlite3 is not installed")
     everybody = recorders(str(Path(options.timesink).resolve()))
+    if options.recorder:
+        everybody = [recorder for recorder in everybody
+                     if recorder.name == "bare" or recorder.name in options.recorder]
     present = [recorder for recorder in everybody if not recorder.missing]
     left_out = [(recorder.name, recorder.missing) for recorder in everybody if recorder.missing]
     rounds, slow_rounds = (3, 1) if options.quick else (options.rounds, 3)

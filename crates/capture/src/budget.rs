@@ -7,6 +7,9 @@
 
 /// How long a window lasts once timing is rationed.
 const WINDOW_NS: u64 = 20_000_000;
+/// The part of the budget that the calls themselves may take: a call that is timed also slows what
+/// comes after it, by what it pushes out of the caches, which the measured cost of one does not show.
+const AIM: f64 = 0.45;
 /// Never pause longer than this, or short phases would be missed.
 const PAUSE_MAX_NS: u64 = 2_000_000_000;
 
@@ -26,7 +29,7 @@ pub struct Budget {
     since: u64,
     /// When the pause is to end.
     resume_at: u64,
-    /// What the busiest thread paid in the windows lately, as a share of its time.
+    /// What calls cost the busiest processor in the windows lately, as a share of its time.
     cost: f64,
 
 }
@@ -36,7 +39,7 @@ impl Budget {
         Budget { share, call_ns, timing: true, since: now, resume_at: 0, cost: 0.0 }
     }
 
-    /// What to do, given the highest rate of calls per second that any thread reached lately.
+    /// What to do, given the highest rate of calls per second that any processor reached lately.
     pub fn step(&mut self, now: u64, peak_rate: f64) -> Step {
         let Some(share) = self.share else { return Step::Nothing };
         if !self.timing {
@@ -51,8 +54,8 @@ impl Budget {
         if spent < WINDOW_NS {
             return Step::Nothing;
         }
-        // Window and pause together cost the share.
-        let pause = spent as f64 * (self.cost / share - 1.0);
+        // Window and pause together cost the share, less what switching to and fro takes.
+        let pause = spent as f64 * (self.cost / (share * AIM) - 1.0);
         self.resume_at = now + (pause as u64).min(PAUSE_MAX_NS).max(WINDOW_NS);
         Step::Pause
     }
@@ -116,7 +119,7 @@ mod tests {
     fn beyond_budget_the_share_holds() {
         let timed = share_timed(1_500_000.0, 400.0, 0.05);
         let cost = timed * 1_500_000.0 * 400.0 / 1e9;
-        assert!(cost <= 0.055 && cost > 0.02, "{cost}");
+        assert!(cost <= 0.05 && cost > 0.02, "{cost}");
     }
 
     /// With --exact there is no limit, whatever the rate.

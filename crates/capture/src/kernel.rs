@@ -86,7 +86,7 @@ impl Control {
         }
     }
 
-    /// The highest rate of calls of any thread since the last time this was asked, per second.
+    /// The highest rate of calls on any processor since the last time this was asked, per second.
     pub fn take_peak_call_rate(&self) -> f64 {
         // SAFETY: as above; a race with the kernel loses one measurement of many.
         unsafe {

@@ -301,7 +301,7 @@ _Static_assert(sizeof(struct ts_sample) == 32, "sample");
 struct ts_control {
 	__u32 stopped; /* the recording has ended: do nothing more */
 	__u32 call_epoch; /* raised whenever calls start being timed anew */
-	__u64 peak_call_rate; /* the highest any thread reached, calls/s << 10; user space clears it */
+	__u64 peak_call_rate; /* the highest on any processor, calls/s << 10; user space clears it */
 	__u32 threads; /* last number given to a thread */
 	__u32 alive; /* tracked threads alive */
 };

@@ -11,7 +11,7 @@ struct ts_identity {
 	u64 key;
 	u32 device;
 	u32 kind; /* enum ts_object_kind */
-	u64 file; /* its address */
+	u64 slot; /* where in the table of descriptors it stands */
 };
 
 struct ts_announced_key {
@@ -71,19 +71,16 @@ extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
 /* The file behind a descriptor, its inode and the inode's file system. */
 static __always_inline bool identify_directly(struct file **slot, struct ts_identity *id)
 {
+	struct list_head *word = AS(struct list_head, slot)->next;
 	struct inode *inode;
 	struct file *file;
-	u64 address = 0;
 
-	/* Read as a number: announce() takes no pointer of which the verifier knows the type. */
-	bpf_probe_read_kernel(&address, sizeof(address), slot);
-	if (!address)
+	if (!word)
 		return false;
-	file = AS(struct file, (void *)address);
+	file = AS(struct file, word);
 	inode = file->f_inode;
 	if (!inode)
 		return false;
-	id->file = address;
 	id->key = key_of(inode->i_ino, inode->i_generation);
 	id->device = inode->i_sb->s_dev;
 	id->kind = kind_of_mode(inode->i_mode);
@@ -101,11 +98,19 @@ static __always_inline bool identify_by_reading(struct file **slot, struct ts_id
 	inode = BPF_CORE_READ(file, f_inode);
 	if (!inode)
 		return false;
-	id->file = (u64)file;
 	id->key = key_of(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));
 	id->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	id->kind = kind_of_mode(BPF_CORE_READ(inode, i_mode));
 	return true;
+}
+
+/* The address of the file, as a number: announce() takes no pointer whose type the verifier knows. */
+static __always_inline u64 file_at(u64 slot)
+{
+	u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), (void *)slot);
+	return address;
 }
 
 /* What stands behind a task's descriptor. False if nothing does. */
@@ -123,9 +128,10 @@ static __always_inline bool identify(struct task_struct *task, u64 fd, struct ts
 		found = identify_directly(table->fd + fd, id);
 	else
 		found = identify_by_reading(table->fd + fd, id);
+	id->slot = (u64)(table->fd + fd);
 	/* All eventfds, epolls and their like share one inode: the file itself tells them apart. */
 	if (found && id->kind == TS_O_ANON)
-		id->key = id->file;
+		id->key = file_at(id->slot);
 	return found;
 }
 
@@ -296,7 +302,7 @@ static __always_inline void make_known(struct ts_thread *st, struct ts_identity 
 			return;
 	}
 	bpf_map_update_elem(&announced, &k, &one, BPF_ANY);
-	announce(id->file, id->key, st->id);
+	announce(file_at(id->slot), id->key, st->id);
 }
 
 #endif

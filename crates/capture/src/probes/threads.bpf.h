@@ -26,10 +26,15 @@ struct ts_thread {
 	u8 futex_operation;
 	u8 futex_contended;
 	u8 dispatched;
-	u8 pad[2];
+	u8 compat;
+	u8 pad;
+	u32 word; /* TS_C_... of the call it blocked in */
+	u64 about; /* the descriptor or futex it blocked on */
 	u64 t_run; /* start of the last run */
 	u64 t_out; /* end of the last run */
-	u64 t_wake; /* last time it was queued for a processor after a wait, or for the first time */
+	u64 t_wake; /* last time somebody woke it, where the kernel does not keep when it was queued */
+	u64 delay_at_out; /* the kernel's run delay when the last run ended */
+	u64 exec_at_out; /* its sum of run time then */
 	u32 waker;
 	u32 run_tracer_ns; /* our time within the current run */
 	char waker_name[16];
@@ -52,9 +57,6 @@ struct ts_thread {
 	u64 closing_key;
 	u32 closing_device;
 	u32 closing_kind;
-	/* How many calls since when, to find the highest rate. */
-	u64 rate_since;
-	u32 rate_calls;
 	u32 batched;
 	u64 known[TS_KNOWN];
 	struct ts_call batch[TS_BATCH];

@@ -106,18 +106,37 @@ static __always_inline void send_result(struct ts_thread *st, struct task_struct
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void find_rate(struct ts_thread *st, struct ts_control *c, u64 now)
+/*
+ * How fast calls come on each processor: not by thread, because threads that hand work to each other
+ * on one processor all wait for each other's calls.
+ */
+struct ts_rate {
+	u64 since;
+	u64 calls;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ts_rate);
+} call_rate SEC(".maps");
+
+static __always_inline void find_rate(struct ts_control *c, u64 now)
 {
+	u32 zero = 0;
+	struct ts_rate *r = bpf_map_lookup_elem(&call_rate, &zero);
 	u64 rate;
 
-	st->rate_calls++;
-	if (now - st->rate_since < 4000000)
+	if (!r)
 		return;
-	rate = ((u64)st->rate_calls << 10) * 1000000 / ((now - st->rate_since) / 1000 + 1);
+	r->calls++;
+	if (now - r->since < 4000000)
+		return;
+	rate = (r->calls << 10) * 1000000 / ((now - r->since) / 1000 + 1);
 	if (rate > c->peak_call_rate)
 		c->peak_call_rate = rate;
-	st->rate_since = now;
-	st->rate_calls = 0;
+	r->since = now;
+	r->calls = 0;
 }
 
 SEC("tp_btf/sys_enter")
@@ -210,6 +229,6 @@ int on_return(u64 *ctx)
 	}
 	if (st->batched >= TS_BATCH)
 		flush_calls(st, now);
-	find_rate(st, c, now);
+	find_rate(c, now);
 	return 0;
 }

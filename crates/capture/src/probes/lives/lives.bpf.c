@@ -34,6 +34,8 @@ static __always_inline void set_bases(struct ts_thread *st, struct task_struct *
 {
 	st->cpu_base = task->se.sum_exec_runtime;
 	st->delay_base = task->sched_info.run_delay;
+	st->delay_at_out = st->delay_base;
+	st->exec_at_out = st->cpu_base;
 	st->user_base = task->utime;
 	st->system_base = task->stime;
 	st->voluntary_base = task->nvcsw;
@@ -207,6 +209,9 @@ int seed(struct bpf_iter__task *ctx)
 		st->state = TS_CPU;
 	else
 		st->state = task->__state == TASK_RUNNING ? TS_READY : TS_BLOCKED;
+	st->asked_ns = ~0ULL;
+	if (st->state == TS_BLOCKED)
+		note_call(st, task, (void *)bpf_task_pt_regs(task));
 	tell_start(st, task, TS_START_SEED, 0, 0, 0, now);
 	return 0;
 }
@@ -233,16 +238,13 @@ int finish(struct bpf_iter__task *ctx)
 		st->tracer_ns += st->run_tracer_ns;
 		st->t_out = now;
 	} else if (st->state == TS_BLOCKED) {
-		struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-		u8 compat = 0;
-
-		st->call = call_of(task, regs, &compat);
-		if (compat)
-			st->how |= TS_COMPAT_CALL;
-		wake = st->t_wake > st->t_out ? st->t_wake : now;
+		/* Woken already, if it is queued. */
+		wake = task->__state == TASK_RUNNING ? st->t_wake : now;
+		if (wake < st->t_out)
+			wake = st->t_out;
 		st->wait_ns += wake - st->t_out;
 		st->ready_ns += now - wake;
-		find_object(st, task, regs, compat ? 0 : call_word(st->call), &id);
+		find_object(st, task, &id);
 	} else {
 		st->ready_ns += now - st->t_out;
 	}

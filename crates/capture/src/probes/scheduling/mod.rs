@@ -7,8 +7,6 @@ pub static INFO: ProbeInfo = ProbeInfo {
     programs: &[
         ("on_switch", "sched_switch"),
         ("on_waking", "sched_waking"),
-        ("on_wakeup", "sched_wakeup"),
-        ("on_wakeup_new", "sched_wakeup_new"),
     ],
     gives: "who runs, who waits, who woke whom",
     without: "everything: without it there is no recording",

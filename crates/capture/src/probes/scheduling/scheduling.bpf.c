@@ -18,6 +18,7 @@ struct ts_history {
 	u64 position;
 	u64 least; /* distance lately of our clock from the scheduler's */
 	u64 seen; /* when that was looked at */
+	u64 cost; /* of the switch program, as last measured */
 	struct ts_ran ran[TS_HISTORY];
 };
 struct {
@@ -86,89 +87,97 @@ static __always_inline void read_name(char *name, struct task_struct *task)
 	}
 }
 
+/* Kernels that count run delay keep the time at which a thread was queued. */
+static __always_inline bool has_queue_time(void)
+{
+	return bpf_core_field_exists(((struct task_struct *)0)->sched_info.last_queued);
+}
+
 SEC("tp_btf/sched_waking")
 int on_waking(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	struct ts_thread *st = thread_of(task);
 	struct task_struct *current;
-	u8 compat, context;
-	s16 call;
+	u8 compat;
 
 	if (!st)
 		return 0;
-	context = wake_context();
 	current = bpf_get_current_task_btf();
-	st->wake = context;
+	st->wake = wake_context();
 	st->waker_sends = 0;
 	/* Counted with the one who is woken: the sum over all is what the cost is reckoned from. */
 	st->wakes++;
 	st->waker = current->pid;
-	if (context == TS_WAKE_NET || context == TS_WAKE_TASK) {
-		call = call_of(current, (void *)bpf_task_pt_regs(current), &compat);
+	if (st->wake == TS_WAKE_NET) {
+		/* Over loopback the sender itself does the receiver's interrupt work. */
+		s16 call = call_of(current, (void *)bpf_task_pt_regs(current), &compat);
+
 		st->waker_sends = !compat && (call_word(call) & TS_C_SENDS) != 0;
 	}
+	if (!has_queue_time())
+		st->t_wake = bpf_ktime_get_ns();
 	read_name(st->waker_name, current);
 	return 0;
 }
 
 /*
- * The scheduler reads its clock when it begins to choose, and what it does until the switch counts
- * for nobody: taking the thread off its queues and, before idling, looking for work elsewhere, a
- * microsecond or two. Its clock and ours tick alike, so the distance between them at the switch, less
- * the least distance that was seen lately, is how long ago that was. (The least may grow by 500 parts
- * per million, as much as the one clock may be slewed against the other.)
+ * The scheduler's clock and ours tick alike but do not show the same. Their distance at a switch is
+ * never less than the true one, and the least that was seen lately is near it. (The least may grow
+ * by 500 parts per million, as much as the one clock may be slewed against the other.)
  */
-static __always_inline u64 behind_scheduler(struct ts_history *h, struct task_struct *task, u64 now)
+static __always_inline void compare_clocks(struct ts_history *h, struct task_struct *task, u64 now)
 {
 	u64 distance;
 
 	if (!task->se.cfs_rq || !task->se.cfs_rq->rq)
-		return 0;
+		return;
 	distance = now - task->se.cfs_rq->rq->clock;
-	if (now > h->seen)
-		h->least += (now - h->seen) >> 11;
+	h->least += (now - h->seen) >> 11;
 	h->seen = now;
 	if (!h->least || distance < h->least)
 		h->least = distance;
-	distance -= h->least;
-	/* The clock may have been read again while looking for work: the thread's own time stopped when
-	 * it was last added to. */
-	distance += task->se.cfs_rq->rq->clock_task - task->se.exec_start;
-	/* Longer than any choice takes: the clock was not read anew. */
-	return distance < 100000 ? distance : 0;
 }
 
 /*
- * The wake-up has put the thread on a processor's queue: here its wait ends. On a processor that had
- * to be told by an interrupt this is later than the waker's call, and only now is it counted as
- * ready, as the kernel does it.
+ * How long ago the scheduler stopped its clock for a thread that leaves. What it does from then until
+ * the switch counts for nobody: taking the thread off its queues and, before idling, looking for work
+ * elsewhere, a microsecond or two.
  */
-static __always_inline int queued(struct task_struct *task)
+static __always_inline u64 behind_scheduler(struct ts_history *h, struct task_struct *task, u64 now)
 {
-	struct ts_thread *st = thread_of(task);
-	struct ts_history *h;
-	u32 zero = 0;
+	struct rq *rq;
+	u64 behind;
 
-	if (!st)
+	if (!task->se.cfs_rq || !task->se.cfs_rq->rq)
 		return 0;
-	st->t_wake = bpf_ktime_get_ns();
-	h = bpf_map_lookup_elem(&history, &zero);
-	if (h)
-		behind_scheduler(h, task, st->t_wake);
-	return 0;
+	rq = task->se.cfs_rq->rq;
+	/* The clock may have been read again while looking for work: the thread's own time stopped when
+	 * it was last added to. */
+	behind = now - rq->clock - h->least + rq->clock_task - task->se.exec_start;
+	/* Longer than any choice takes: the clock was not read anew. */
+	return behind < 100000 ? behind : 0;
 }
 
-SEC("tp_btf/sched_wakeup")
-int on_wakeup(u64 *ctx)
+/*
+ * When a thread that is about to run was queued for a processor: here its wait ended. (On a processor
+ * that had to be told by an interrupt this is later than the waker's call, and only now does it count
+ * as ready.) If it was moved between processors since, the kernel has started its time anew and has
+ * added the time before to the thread's delay.
+ */
+static __always_inline u64 queued_at(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 now)
 {
-	return queued((void *)ctx[0]);
-}
+	u64 at;
 
-SEC("tp_btf/sched_wakeup_new")
-int on_wakeup_new(u64 *ctx)
-{
-	return queued((void *)ctx[0]);
+	if (!has_queue_time())
+		return st->t_wake > st->t_out ? st->t_wake : st->t_out;
+	at = task->sched_info.last_queued;
+	if (!at)
+		return now;
+	at = at + h->least - (task->sched_info.run_delay - st->delay_at_out);
+	if (at < st->t_out)
+		return st->t_out;
+	return at > now ? now : at;
 }
 
 /* The length of time that a blocking call asks for; read in the caller's own memory. */
@@ -227,22 +236,41 @@ static __always_inline void look_at_futex(struct ts_thread *st, struct pt_regs *
 	}
 }
 
+/* Note the call that a thread is blocked in, from its registers. */
+static __always_inline void note_call(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs)
+{
+	u8 compat;
+	u32 word;
+
+	st->call = call_of(task, regs, &compat);
+	st->compat = compat;
+	word = compat ? 0 : call_word(st->call);
+	st->word = word;
+	if (TS_C_FD(word)) {
+		st->about = argument(regs, TS_C_FD(word));
+	} else if (word & TS_C_FUTEX) {
+		st->futex_operation = regs->si & 0x7f;
+		st->futex_contended = (u32)regs->dx == 2;
+		st->about = regs->di;
+	}
+}
+
+/* A thread blocks: the call it does so in, and what of it lies in its own memory. */
 static __always_inline void about_to_block(struct ts_thread *st, struct task_struct *task, u64 now)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	u8 compat;
-	s16 call = call_of(task, regs, &compat);
-	u32 word;
 
+	note_call(st, task, regs);
+	if (!(st->word & TS_C_FUTEX) && !TS_C_TIME(st->word))
+		return;
 	st->asked_ns = ~0ULL;
 	st->owner = 0;
-	if (compat || call < 0 || !task->mm)
+	if (!task->mm)
 		return;
-	word = call_word(call);
-	if (word & TS_C_FUTEX)
+	if (st->word & TS_C_FUTEX)
 		look_at_futex(st, regs, now);
-	else if (TS_C_TIME(word))
-		st->asked_ns = asked_time(regs, word, now);
+	else
+		st->asked_ns = asked_time(regs, st->word, now);
 }
 
 /* A thread leaves the processor for the last time. */
@@ -290,18 +318,13 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	u64 ran = now > st->t_run ? now - st->t_run : 0;
 	u64 ours = st->run_tracer_ns;
 
-	if (st->state != TS_CPU) {
-		/* Seen running without having been seen to start: the time before is not known to be
-		 * anything else, so it is on the processor from the last thing that we do know. */
-		st->t_run = st->t_out;
-		ran = now - st->t_run;
-		ours = 0;
-	}
 	if (ours > ran)
 		ours = ran;
 	st->cpu_ns += ran - ours;
 	st->tracer_ns += ours;
 	st->t_out = now;
+	st->delay_at_out = task->sched_info.run_delay;
+	st->exec_at_out = task->se.sum_exec_runtime;
 	st->how &= TS_EXITING;
 	if (preempted || state == TASK_RUNNING) {
 		st->state = TS_READY;
@@ -373,7 +396,7 @@ static __always_inline void fill_turn(struct ts_turn *e, struct ts_thread *st, s
 	e->occupant = 0;
 	e->occupant_ns = 0;
 	e->call = st->call;
-	e->how = st->how;
+	e->how = st->how | (st->compat ? TS_COMPAT_CALL : 0);
 	e->wake = wake ? st->wake : TS_WAKE_NONE;
 	e->object_kind = id->kind;
 	e->waker_sends = wake ? st->waker_sends : 0;
@@ -384,16 +407,13 @@ static __always_inline void fill_turn(struct ts_turn *e, struct ts_thread *st, s
 }
 
 /* What the thread has been waiting for, from the call it is in. */
-static __always_inline void find_object(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs,
-					u32 word, struct ts_identity *id)
+static __always_inline void find_object(struct ts_thread *st, struct task_struct *task, struct ts_identity *id)
 {
-	if (TS_C_FD(word)) {
-		if (identify(task, argument(regs, TS_C_FD(word)), id))
+	if (TS_C_FD(st->word)) {
+		if (identify(task, st->about, id))
 			make_known(st, id, false);
-	} else if (word & TS_C_FUTEX) {
-		st->futex_operation = regs->si & 0x7f;
-		st->futex_contended = (u32)regs->dx == 2;
-		id->key = regs->di;
+	} else if (st->word & TS_C_FUTEX) {
+		id->key = st->about;
 		id->device = 0;
 		id->kind = TS_O_FUTEX;
 	} else if (st->call < 0 && st->fault_key) {
@@ -403,9 +423,10 @@ static __always_inline void find_object(struct ts_thread *st, struct task_struct
 	}
 }
 
-static __always_inline void long_wait(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs,
-				      struct ts_identity *id, struct ts_turn **turn, u64 wake, u64 now)
+static __always_inline void long_wait(struct ts_thread *st, struct task_struct *task, struct ts_identity *id,
+				      struct ts_turn **turn, u64 wake, u64 now)
 {
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	struct ts_wait *e = RESERVE(struct ts_wait, TS_WAIT);
 	long bytes;
 
@@ -418,8 +439,8 @@ static __always_inline void long_wait(struct ts_thread *st, struct task_struct *
 	e->args[3] = regs->r10;
 	e->args[4] = regs->r8;
 	e->args[5] = regs->r9;
-	e->asked_ns = st->asked_ns;
-	e->owner = st->owner;
+	e->asked_ns = TS_C_TIME(st->word) || (st->word & TS_C_FUTEX) ? st->asked_ns : ~0ULL;
+	e->owner = st->word & TS_C_FUTEX ? st->owner : 0;
 	bytes = bpf_get_task_stack(task, e->frame, sizeof(e->frame), 0);
 	e->frames = bytes > 0 ? (u32)bytes / 8 : 0;
 	__builtin_memcpy(e->waker_name, st->waker_name, 16);
@@ -436,34 +457,27 @@ static __always_inline void long_wait(struct ts_thread *st, struct task_struct *
 static __always_inline bool was_dispatched(struct ts_thread *st, struct task_struct *task)
 {
 	return task->se.cfs_rq && task->se.cfs_rq->rq &&
-	       task->sched_info.last_queued == task->se.cfs_rq->rq->clock;
+	       task->sched_info.last_queued == task->se.cfs_rq->rq->clock &&
+	       /* Not moved here after queueing elsewhere. */
+	       task->sched_info.run_delay == st->delay_at_out;
 }
 
-static __always_inline void switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 now)
+static __noinline void switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 now)
 {
 	struct ts_identity id = {};
 	struct ts_turn *e = NULL;
-	struct pt_regs *regs;
 	u64 wake = 0, ready;
-	u8 compat = 0;
-	u32 word;
 
 	if (st->state == TS_CPU || st->dead)
 		return;
-	regs = (void *)bpf_task_pt_regs(task);
-	st->call = call_of(task, regs, &compat);
-	if (compat)
-		st->how |= TS_COMPAT_CALL;
-	word = compat ? 0 : call_word(st->call);
 	if (st->state == TS_BLOCKED) {
-		/* A wake-up that began before the switch was complete counts as one at the switch. */
-		wake = st->t_wake > st->t_out ? st->t_wake : st->t_out;
+		wake = queued_at(st, task, h, now);
 		st->wait_ns += wake - st->t_out;
-		find_object(st, task, regs, word, &id);
-	} else if (st->how & TS_FIRST && st->t_wake > st->t_out) {
+		find_object(st, task, &id);
+	} else if (st->how & TS_FIRST) {
 		/* A child is made first and queued a moment later; until then it is its parent's work. */
-		st->wait_ns += st->t_wake - st->t_out;
-		wake = st->t_wake;
+		wake = queued_at(st, task, h, now);
+		st->wait_ns += wake - st->t_out;
 	}
 	ready = wake ? wake : st->t_out;
 	st->dispatched = was_dispatched(st, task);
@@ -472,7 +486,7 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 	else
 		st->ready_ns += now - ready;
 	if (st->state == TS_BLOCKED && wake - st->t_out >= config.threshold_ns)
-		long_wait(st, task, regs, &id, &e, wake, now);
+		long_wait(st, task, &id, &e, wake, now);
 	if (!e) {
 		e = RESERVE(struct ts_turn, TS_TURN);
 		if (e)
@@ -497,6 +511,17 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 	st->fault_key = 0;
 }
 
+/*
+ * When a thread began to run whose switch we were not told of. It happens, once in some thousand
+ * switches on a crowded machine. The kernel's own sum says how long it has run since.
+ */
+static __always_inline u64 started(struct ts_thread *st, struct task_struct *task, u64 now)
+{
+	u64 ran = task->se.sum_exec_runtime - st->exec_at_out;
+
+	return ran > now - st->t_out ? st->t_out : now - ran;
+}
+
 SEC("tp_btf/sched_switch")
 int on_switch(u64 *ctx)
 {
@@ -506,7 +531,7 @@ int on_switch(u64 *ctx)
 	struct ts_history *h;
 	struct ts_ran *r;
 	u32 zero = 0, state;
-	u64 now = bpf_ktime_get_ns(), behind;
+	u64 now = bpf_ktime_get_ns();
 	struct ts_control *c = get_control();
 
 	if (!c || c->stopped)
@@ -515,11 +540,13 @@ int on_switch(u64 *ctx)
 	if (!h)
 		return 0;
 	state = config.switch_has_state ? (u32)ctx[3] : prev->__state;
-	behind = behind_scheduler(h, prev, now);
-	from = thread_of(prev);
+	compare_clocks(h, next, now);
+	from = prev->pid ? thread_of(prev) : NULL;
+	if (from && !from->dead && from->state != TS_CPU)
+		switch_in(from, prev, h, started(from, prev, now));
 	if (from && !from->dead)
-		switch_out(from, prev, now - behind, state, preempted);
-	to = thread_of(next);
+		switch_out(from, prev, now - behind_scheduler(h, prev, now), state, preempted);
+	to = next->pid ? thread_of(next) : NULL;
 	if (to)
 		switch_in(to, next, h, now);
 	h->position++;
@@ -527,7 +554,11 @@ int on_switch(u64 *ctx)
 	r->since = now;
 	r->tid = next->pid;
 	read_name(r->name, next);
-	if (to)
-		to->run_tracer_ns = bpf_ktime_get_ns() - now;
+	if (to) {
+		/* What this program takes is measured now and then and taken as that. */
+		if (!(h->position & 15))
+			h->cost = bpf_ktime_get_ns() - now;
+		to->run_tracer_ns = h->cost;
+	}
 	return 0;
 }

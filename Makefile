@@ -1,0 +1,211 @@
+# The commands of timesink's own kitchen. `make` alone lists them.
+#
+# On Debian 12 with Rust, as root, each of them installs what it lacks (through apt) and does its job.
+# As another user it says what is to be installed, and stops.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+ROUNDS ?= 16
+CC ?= gcc
+
+# Rust as rustup installs it, where it is not on the path: root's own, or that of who called sudo.
+HOMES := $(HOME) $(if $(SUDO_USER),$(shell getent passwd $(SUDO_USER) | cut -d: -f6))
+RUST_HOME := $(firstword $(foreach home,$(HOMES),$(if $(wildcard $(home)/.cargo/bin/cargo),$(home))))
+ifneq ($(RUST_HOME),)
+export PATH := $(PATH):$(RUST_HOME)/.cargo/bin
+export RUSTUP_HOME ?= $(RUST_HOME)/.rustup
+endif
+CARGO := cargo
+# Cargo.lock is part of the source: a build that would change it is an error.
+LOCKED := --locked
+TIMESINK := target/release/timesink
+LEAST_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+FOR_BUILD := clang libclang-dev libelf-dev zlib1g-dev pkg-config gcc libc6-dev
+FOR_DEMO := $(FOR_BUILD)
+FOR_TEST := $(FOR_BUILD) make python3 python3-venv
+FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace
+
+# $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
+define need
+	@missing=""; \
+	if ! command -v dpkg-query >/dev/null; then \
+	  echo "This is not Debian: what is needed cannot be checked. It is, by Debian's names: $(1)"; \
+	  exit 0; \
+	fi; \
+	for package in $(1); do \
+	  state=$$(dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null || true); \
+	  [ "$$state" = installed ] || missing+=" $$package"; \
+	done; \
+	[ -n "$$missing" ] || exit 0; \
+	if [ "$$(id -u)" != 0 ]; then \
+	  echo "make $(MAKECMDGOALS): not installed:$$missing" >&2; \
+	  echo "Install it with: sudo apt-get install$$missing" >&2; \
+	  exit 2; \
+	fi; \
+	echo "Installing$$missing"; \
+	apt-get update -q; \
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing
+endef
+
+help: ## List these commands
+	@echo "timesink: where did the time go, why, and what would it buy to fix it?"; echo
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+# ---------------------------------------------------------------- building
+
+.PHONY: need-rust need-build need-demo need-test need-bench need-root
+
+need-rust:
+	@if ! command -v $(CARGO) >/dev/null; then \
+	  echo "make: cargo is not on the path, nor in ~/.cargo/bin: install Rust from https://rustup.rs" >&2; \
+	  exit 2; \
+	fi; \
+	has=$$(rustc --version | cut -d' ' -f2); \
+	if [ "$$(printf '%s\n' $(LEAST_RUST) $$has | sort -V | head -1)" != $(LEAST_RUST) ]; then \
+	  echo "make: this is Rust $$has, and $(LEAST_RUST) or newer is needed: rustup update stable" >&2; \
+	  exit 2; \
+	fi
+need-build:
+	$(call need,$(FOR_BUILD))
+need-demo:
+	$(call need,$(FOR_DEMO))
+need-test:
+	$(call need,$(FOR_TEST))
+need-bench:
+	$(call need,$(FOR_BENCH))
+need-root:
+	@if [ "$$(id -u)" != 0 ]; then \
+	  echo "make $(MAKECMDGOALS): recording needs root, and no test may be skipped: run it as root" >&2; \
+	  exit 2; \
+	fi
+
+.PHONY: help build install uninstall clean
+
+build: need-rust need-build ## Build target/release/timesink
+	$(CARGO) build $(LOCKED) --release -p timesink
+
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: ## Install the binary and its completions below PREFIX (default /usr/local)
+	@[ -x $(TIMESINK) ] || { echo "make install: there is no $(TIMESINK) yet: run make build" >&2; exit 2; }
+	install -D -s -m 755 $(TIMESINK) $(DESTDIR)$(PREFIX)/bin/timesink
+	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	$(TIMESINK) completions bash > $(SHARE)/bash-completion/completions/timesink
+	$(TIMESINK) completions zsh > $(SHARE)/zsh/site-functions/_timesink
+	$(TIMESINK) completions fish > $(SHARE)/fish/vendor_completions.d/timesink.fish
+
+uninstall: ## Remove what make install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/timesink $(SHARE)/bash-completion/completions/timesink \
+	  $(SHARE)/zsh/site-functions/_timesink $(SHARE)/fish/vendor_completions.d/timesink.fish
+
+clean: ## Remove all that was built
+	rm -rf target
+
+# ---------------------------------------------------------------- the demo
+
+DEMO := target/demo
+
+.PHONY: demo demo-build
+demo: need-rust need-demo demo-build ## Record a slow program and print its report
+	@rm -rf $(DEMO)/nightly-import.timesink
+	@if [ "$$(id -u)" != 0 ]; then \
+	  echo "All is built, but recording needs root. Run:" >&2; \
+	  echo "  cd $(DEMO) && sudo ../release/timesink run -o nightly-import.timesink -- ./nightly-import data.txt" >&2; \
+	  exit 2; \
+	fi
+	@echo; echo '$$ cd $(DEMO)'
+	@echo '$$ timesink run -o nightly-import.timesink -- ./nightly-import data.txt'
+	@cd $(DEMO) && ../release/timesink run -o nightly-import.timesink -- ./nightly-import data.txt
+	@echo
+	@echo "The recording is the folder $(DEMO)/nightly-import.timesink, the program demo/nightly-import.c."
+	@echo "What to try next:"
+	@echo "  $(TIMESINK) report $(DEMO)/nightly-import.timesink | less"
+	@echo "  $(TIMESINK) report --json $(DEMO)/nightly-import.timesink | python3 -m json.tool | less"
+	@echo "  cd $(DEMO)/nightly-import.timesink && duckdb -c \\"
+	@echo "    \"SELECT detail, count(*), sum(t1 - t0) / 1e9 AS s FROM 'spans.parquet' GROUP BY 1 ORDER BY 3 DESC\""
+	@echo "  sudo $(TIMESINK) run -- YOUR-PROGRAM"
+	@echo "README.md says what each part of the report means, FORMAT.md what is in the tables."
+
+demo-build: build $(DEMO)/nightly-import $(DEMO)/data.txt $(DEMO)/prices.txt
+
+$(DEMO)/nightly-import: demo/nightly-import.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O2 -g -Wall -Wextra -Werror -pthread -o $@ $<
+$(DEMO)/data.txt: Makefile
+	@mkdir -p $(@D)
+	@seq 4000 | awk '{ print $$1 * 7919 % 400, $$1 }' > $@
+$(DEMO)/prices.txt: Makefile
+	@mkdir -p $(@D)
+	@seq 0 399 | awk '{ printf "%d %.2f\n", $$1, $$1 * 37 % 1000 / 10 }' > $@
+
+# ---------------------------------------------------------------- tests
+
+.PHONY: test check unit lint tidy interop live
+
+# The live tests come last, so that what is read last is their result.
+test: need-rust need-test need-root unit lint build interop live ## Run all tests (as root: the privileged ones too)
+
+check: need-rust need-build unit lint ## Run what needs no root: unit tests and lint
+
+unit:
+	$(CARGO) test $(LOCKED) --workspace --exclude timesink-live
+
+lint: need-rust tidy ## Check formatting, clippy and the house rules
+	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings -D clippy::too_many_lines
+
+SOURCES = $$(find crates bench tests demo \( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) -not -path '*/target/*')
+
+# The rules that neither compiler nor clippy knows; see CONTRIBUTING.md.
+tidy:
+	@awk ' \
+	  function wrong(what) { print FILENAME ":" FNR ": " what; bad = 1 } \
+	  FNR == 801 { wrong("longer than 800 lines") } \
+	  FILENAME !~ /\.rs$$/ { next } \
+	  FNR == 1 && !/^\/\/!/ { wrong("does not open with //!") } \
+	  /#\[ignore/ { wrong("a test that does not run") } \
+	  /(todo|unimplemented)!\(/ { wrong("not done") } \
+	  END { exit bad }' $(SOURCES)
+	@folders=$$(find crates -type d \( -name common -o -name shared -o -name 'util*' \) -not -path '*/tests/*'); \
+	[ -z "$$folders" ] || { echo "no room is called that: $$folders"; exit 1; }
+	@! grep -n '^timesink-' crates/recording/Cargo.toml
+	@! grep -n '^timesink-capture' crates/analysis/Cargo.toml
+	@! grep -n '^timesink-analysis' crates/capture/Cargo.toml
+	@echo "tidy: ok"
+
+# A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file.
+VENV := target/venv
+PYTHON_PACKAGES := duckdb pandas pyarrow
+INTEROP := target/interop
+interop: $(VENV)/ready demo-build
+	@rm -rf $(INTEROP) && mkdir -p $(INTEROP)/unpacked
+	head -n 300 $(DEMO)/data.txt > $(INTEROP)/data.txt
+	cp $(DEMO)/prices.txt $(INTEROP)/
+	cd $(INTEROP) && ../release/timesink run --quiet -o small.timesink -- ../demo/nightly-import data.txt
+	$(VENV)/bin/python tests/interop/check_recording.py $(INTEROP)/small.timesink
+	$(TIMESINK) pack $(INTEROP)/small.timesink
+	tar xf $(INTEROP)/small.timesink.tar -C $(INTEROP)/unpacked
+	$(VENV)/bin/python tests/interop/check_recording.py \
+	  "$$(dirname "$$(find $(INTEROP)/unpacked -name recording.json)")" >/dev/null
+
+$(VENV)/ready: Makefile
+	python3 -m venv --clear $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PYTHON_PACKAGES)
+	@touch $@
+
+live: need-root
+	$(CARGO) test $(LOCKED) --release -p timesink-live -- --test-threads=1
+
+# ---------------------------------------------------------------- figures
+
+.PHONY: bench
+bench: need-rust need-bench need-root build ## Measure what recording costs, beside other recorders (ROUNDS=16)
+	$(CARGO) run $(LOCKED) --release -p timesink-analysis --example speed
+	python3 bench/overhead.py --rounds $(ROUNDS)
