@@ -153,7 +153,7 @@ test: need-rust need-test need-root unit lint build interop live ## Run all test
 check: need-rust need-build unit lint ## Run what needs no root: unit tests and lint
 
 unit:
-	$(CARGO) test $(LOCKED) --workspace --exclude timesink-live
+	$(CARGO) test $(LOCKED) --no-fail-fast --workspace --exclude timesink-live
 
 lint: need-rust tidy ## Check formatting, clippy and the house rules
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
@@ -201,7 +201,7 @@ $(VENV)/ready: Makefile
 	@touch $@
 
 live: need-root
-	$(CARGO) test $(LOCKED) --release -p timesink-live -- --test-threads=1
+	$(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live -- --test-threads=1
 
 # ---------------------------------------------------------------- figures
 

@@ -56,7 +56,7 @@ impl Budget {
         }
         // Window and pause together cost the share, less what switching to and fro takes.
         let pause = spent as f64 * (self.cost / (share * AIM) - 1.0);
-        self.resume_at = now + (pause as u64).min(PAUSE_MAX_NS).max(WINDOW_NS);
+        self.resume_at = now + (pause as u64).clamp(WINDOW_NS, PAUSE_MAX_NS);
         Step::Pause
     }
 

@@ -172,9 +172,12 @@ fn fill_config(settings: &Settings, value: &mut [u8]) {
     value[..length].copy_from_slice(&bytes[..length]);
 }
 
+/// A probe that would not load, and why.
+type Refused = (&'static ProbeInfo, String);
+
 /// Load what this kernel takes. The usual case is one attempt; only where that fails are the probes
 /// tried one by one.
-fn load(settings: &Settings) -> Result<(Object, Vec<(&'static ProbeInfo, String)>), Error> {
+fn load(settings: &Settings) -> Result<(Object, Vec<Refused>), Error> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
     if let Ok(object) = load_with(settings, PROBES) {
         return Ok((object, Vec::new()));
@@ -265,7 +268,7 @@ impl Kernel {
                     );
                 }
             } else if !tracepoint.is_empty() {
-                links.push(program.attach_trace().map_err(|e| format!("{tracepoint}: {e}"))?);
+                links.push(program.attach().map_err(|e| format!("{tracepoint}: {e}"))?);
             }
         }
         self.links.push((probe, links));

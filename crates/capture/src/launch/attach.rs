@@ -124,12 +124,12 @@ mod tests {
             .expect("cat runs");
         let mut attached = Attached::open(&[child.id(), child.id()]).expect("it is there");
         assert_eq!(attached.alive().count(), 1);
-        assert_eq!(attached.ended().expect("poll"), []);
+        assert!(attached.ended().expect("poll").is_empty());
         drop(child.stdin.take());
         let (_, fd) = attached.alive().next().expect("alive");
         system::poll(&[fd], None).expect("poll");
         assert_eq!(attached.ended().expect("poll"), [child.id()]);
-        assert_eq!(attached.ended().expect("poll"), []);
+        assert!(attached.ended().expect("poll").is_empty());
         child.wait().expect("reaped");
     }
 }

@@ -63,11 +63,6 @@ static __always_inline u64 key_of(u64 inode, u32 generation)
 	return inode ^ ((u64)generation << 32);
 }
 
-/* Since 6.2 a pointer can be declared to point at a kernel type: reads through it are then single
- * instructions, where otherwise each is a call of a helper. */
-extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
-#define AS(type, pointer) ((type *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)))
-
 /* The file behind a descriptor, its inode and the inode's file system. */
 static __always_inline bool identify_directly(struct file **slot, struct ts_identity *id)
 {
@@ -119,6 +114,7 @@ static __always_inline bool identify(struct task_struct *task, u64 fd, struct ts
 	struct fdtable *table;
 	bool found;
 
+	task = plain(task);
 	if (!task->files || fd > 0x7fffffff)
 		return false;
 	table = task->files->fdt;

@@ -93,6 +93,18 @@ struct {
 /* In a section of its own, so that user space can fill it before loading without knowing offsets. */
 const volatile struct ts_config config SEC(".rodata.config") = {};
 
+/* Since 6.2 a pointer can be declared to point at a kernel type: reads through it are then single
+ * instructions, where otherwise each is a call of a helper. */
+extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
+#define AS(type, pointer) ((type *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)))
+
+/* A task to follow pointers from. For each pointer read from one that it trusts the verifier searches
+ * all type names, half a millisecond each; helpers that take a task want the trusted one. */
+static __always_inline struct task_struct *plain(struct task_struct *task)
+{
+	return bpf_ksym_exists(bpf_rdonly_cast) ? AS(struct task_struct, task) : task;
+}
+
 static __always_inline struct ts_control *get_control(void)
 {
 	u32 zero = 0;

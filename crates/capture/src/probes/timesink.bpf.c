@@ -2,6 +2,9 @@
 /*
  * The one BPF object: each probe's programs, from its own room. One object, because all share the
  * state of the threads, and because the kernel's type information is then read only once.
+ *
+ * Programs are raw_tp where they can be and tp_btf only where they need a pointer to a task that is
+ * not the current one: for each tp_btf program the kernel searches all its type names (4 ms).
  */
 #include "kernel.h"
 #include "events.h"

@@ -150,7 +150,7 @@ pub(super) fn weather() -> Draft {
         "run wall 10s signal 9 command ./server
          process 1 pid 700 server executable /srv/server
          thread 1.1 tid 700 server born_before alive_at_end cpu 3s wait 6s tracer 1s kernel_life 10.2s kernel_cpu 4.1s
-         thread 1.2 tid 701 acceptor end_lost kernel_life 0
+         thread 1.2 tid 701 acceptor born_before end_lost kernel_life 0
          1.1: cpu 0..2s | lost ..5s | wait ..7s network receive 10.0.0.7:5432
             | wait 7.5s..8s other function skb_wait_for_more_packets | ready 7.9s..9s throttled | cpu ..10s
          1.2: wait 0..4s network accept 0.0.0.0:80",

@@ -13,7 +13,7 @@ struct {
 	__type(value, struct ts_issued);
 } issued SEC(".maps");
 
-SEC("tp_btf/block_rq_issue")
+SEC("raw_tp/block_rq_issue")
 int on_issue(u64 *ctx)
 {
 	u64 request = ctx[0];
@@ -29,7 +29,7 @@ int on_issue(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/block_rq_complete")
+SEC("raw_tp/block_rq_complete")
 int on_complete(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];

@@ -139,7 +139,7 @@ static __always_inline void find_rate(struct ts_control *c, u64 now)
 	r->calls = 0;
 }
 
-SEC("tp_btf/sys_enter")
+SEC("raw_tp/sys_enter")
 int on_enter(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -168,7 +168,7 @@ int on_enter(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
+SEC("raw_tp/sys_exit")
 int on_return(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

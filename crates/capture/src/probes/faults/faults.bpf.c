@@ -5,7 +5,7 @@
  * kernel itself and cost nothing here.
  */
 
-SEC("tp_btf/mm_filemap_add_to_page_cache")
+SEC("raw_tp/mm_filemap_add_to_page_cache")
 int on_page_cache(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -11,7 +11,7 @@ static __always_inline struct ts_interrupt *here(void)
 	return bpf_map_lookup_elem(&interrupt, &zero);
 }
 
-SEC("tp_btf/softirq_entry")
+SEC("raw_tp/softirq_entry")
 int on_softirq(u64 *ctx)
 {
 	struct ts_interrupt *in = here();
@@ -23,7 +23,7 @@ int on_softirq(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/softirq_exit")
+SEC("raw_tp/softirq_exit")
 int on_softirq_done(u64 *ctx)
 {
 	struct ts_interrupt *in = here();
@@ -35,7 +35,7 @@ int on_softirq_done(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/irq_handler_entry")
+SEC("raw_tp/irq_handler_entry")
 int on_handler(u64 *ctx)
 {
 	struct ts_interrupt *in = here();
@@ -47,7 +47,7 @@ int on_handler(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/irq_handler_exit")
+SEC("raw_tp/irq_handler_exit")
 int on_handler_done(u64 *ctx)
 {
 	struct ts_interrupt *in = here();
@@ -59,7 +59,7 @@ int on_handler_done(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/hrtimer_expire_entry")
+SEC("raw_tp/hrtimer_expire_entry")
 int on_timer(u64 *ctx)
 {
 	struct ts_interrupt *in = here();
@@ -69,7 +69,7 @@ int on_timer(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/hrtimer_expire_exit")
+SEC("raw_tp/hrtimer_expire_exit")
 int on_timer_done(u64 *ctx)
 {
 	struct ts_interrupt *in = here();

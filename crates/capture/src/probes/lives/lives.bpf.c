@@ -117,14 +117,14 @@ int on_fork(u64 *ctx)
 		how = is_vfork(parent) ? TS_START_VFORK : TS_START_FORK;
 	if (of->call_epoch == c->call_epoch)
 		since = of->call_since;
-	tell_start(st, child, how, of->id, since, resident_bytes(parent->mm), now);
+	tell_start(st, child, how, of->id, since, resident_bytes(plain(parent)->mm), now);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
+SEC("raw_tp/sched_process_exec")
 int on_exec(u64 *ctx)
 {
-	struct task_struct *task = (void *)ctx[0];
+	struct task_struct *task = bpf_get_current_task_btf();
 	u32 old_tid = ctx[1];
 	struct linux_binprm *binary = (void *)ctx[2];
 	struct ts_control *c = get_control();
@@ -141,15 +141,15 @@ int on_exec(u64 *ctx)
 		return 0;
 	head(&e->head, TS_EXEC, st->id, bpf_ktime_get_ns());
 	e->call_since = st->call_epoch == c->call_epoch ? st->call_since : 0;
-	mm = task->mm;
+	mm = plain(task)->mm;
 	e->resident = resident_bytes(mm);
 	e->tid = task->pid;
 	e->old_tid = old_tid;
-	e->uid = task->cred->uid.val;
+	e->uid = plain(task)->cred->uid.val;
 	e->arguments_length = 0;
 	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
 	e->executable[0] = 0;
-	bpf_probe_read_kernel_str(e->executable, sizeof(e->executable), binary->filename);
+	bpf_probe_read_kernel_str(e->executable, sizeof(e->executable), BPF_CORE_READ(binary, filename));
 	if (mm) {
 		from = mm->arg_start;
 		length = mm->arg_end - from;
@@ -162,10 +162,10 @@ int on_exec(u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
+SEC("raw_tp/sched_process_exit")
 int on_exit(u64 *ctx)
 {
-	struct task_struct *task = (void *)ctx[0];
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_control *c = get_control();
 	struct ts_thread *st = thread_of(task);
 	struct ts_exit *e;
@@ -177,7 +177,7 @@ int on_exit(u64 *ctx)
 	if (!e)
 		return 0;
 	head(&e->head, TS_EXIT, st->id, bpf_ktime_get_ns());
-	e->resident = resident_bytes(task->mm);
+	e->resident = resident_bytes(plain(task)->mm);
 	e->code = task->exit_code;
 	e->last = 0;
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);

@@ -130,6 +130,7 @@ static __always_inline void compare_clocks(struct ts_history *h, struct task_str
 {
 	u64 distance;
 
+	task = plain(task);
 	if (!task->se.cfs_rq || !task->se.cfs_rq->rq)
 		return;
 	distance = now - task->se.cfs_rq->rq->clock;
@@ -149,6 +150,7 @@ static __always_inline u64 behind_scheduler(struct ts_history *h, struct task_st
 	struct rq *rq;
 	u64 behind;
 
+	task = plain(task);
 	if (!task->se.cfs_rq || !task->se.cfs_rq->rq)
 		return 0;
 	rq = task->se.cfs_rq->rq;
@@ -265,7 +267,7 @@ static __always_inline void about_to_block(struct ts_thread *st, struct task_str
 		return;
 	st->asked_ns = ~0ULL;
 	st->owner = 0;
-	if (!task->mm)
+	if (!plain(task)->mm)
 		return;
 	if (st->word & TS_C_FUTEX)
 		look_at_futex(st, regs, now);
@@ -304,7 +306,7 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	e->pid = task->tgid;
 	e->exit_code = task->exit_code;
 	e->alive = alive;
-	e->uid = task->cred->uid.val;
+	e->uid = plain(task)->cred->uid.val;
 	e->calls_lost = st->calls_lost;
 	e->run_tracer_ns = st->run_tracer_ns;
 	e->pad = 0;
@@ -456,6 +458,7 @@ static __always_inline void long_wait(struct ts_thread *st, struct task_struct *
  */
 static __always_inline bool was_dispatched(struct ts_thread *st, struct task_struct *task)
 {
+	task = plain(task);
 	return task->se.cfs_rq && task->se.cfs_rq->rq &&
 	       task->sched_info.last_queued == task->se.cfs_rq->rq->clock &&
 	       /* Not moved here after queueing elsewhere. */

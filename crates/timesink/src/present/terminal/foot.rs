@@ -1,6 +1,7 @@
 //! The foot: the books, the cost, the losses, and all that limits what the page says.
 
-use timesink_analysis::ledger::{Account, Balance, Basis, Ends, Tiling};
+use timesink_analysis::ledger::{Account, Balance, Basis, Tiling};
+use timesink_recording::Mode;
 
 use super::style::{self, Ink, Style};
 use super::{units, words, Report};
@@ -44,7 +45,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             format!("Not in the books: {threads} for which the kernel's figures are missing"),
         );
     }
-    for text in [ends(&report.facts.ledger.ends), estimates(report)]
+    for text in [ends(report), estimates(report)]
         .iter()
         .flatten()
     {
@@ -143,10 +144,13 @@ fn tiling_faults(tiling: &Tiling) -> String {
 }
 
 /// Threads that were not seen from end to end.
-fn ends(ends: &Ends) -> Option<String> {
+fn ends(report: &Report) -> Option<String> {
+    let ends = &report.facts.ledger.ends;
+    // A program that timesink starts is held, as one thread, until the recording begins.
+    let held = u64::from(report.about.mode == Mode::Run);
     let were = |n: u64| if n == 1 { "was" } else { "were" };
     let mut parts = Vec::new();
-    if ends.born_before > 0 {
+    if ends.born_before > held {
         let threads = units::plural(ends.born_before, "thread", "threads");
         parts.push(format!("{threads} ran before the recording began"));
     }

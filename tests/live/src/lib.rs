@@ -1,0 +1,98 @@
+//! What the live tests share: the binary and the programs it records, folders that clean up after
+//! themselves, commands that cannot hang, and recordings as a test looks at them. What must be true
+//! of them stands in the tests.
+
+mod command;
+mod recorded;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub use command::{output, Running, Ran};
+pub use recorded::{json_lines, ns, number, text, Recorded};
+
+/// The project's folder.
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The binary under test. It is built by `make build`, or named by `TIMESINK`.
+pub fn timesink() -> PathBuf {
+    // SAFETY: a plain system call.
+    let user = unsafe { libc::geteuid() };
+    assert!(user == 0, "the live tests record with BPF: run them as root (you are user {user}); they are not skipped");
+    let path = match std::env::var_os("TIMESINK") {
+        Some(path) => PathBuf::from(path),
+        None => root().join("target/release/timesink"),
+    };
+    let path = path.canonicalize();
+    path.expect("there is no timesink to test: `make build` makes it, or TIMESINK names it")
+}
+
+fn work() -> PathBuf {
+    let folder = root().join("target/live");
+    std::fs::create_dir_all(&folder).expect("target/live cannot be made");
+    folder.canonicalize().expect("target/live")
+}
+
+/// One of the programs in `programs/`, built.
+pub fn program(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let made = Command::new("make")
+            .arg("-s")
+            .arg("-C")
+            .arg(root().join("tests/live/programs"))
+            .arg(format!("OUT={}", work().display()))
+            .status();
+        assert!(made.is_ok_and(|s| s.success()), "the test programs cannot be built");
+    });
+    work().join(name)
+}
+
+/// A folder of the test's own, on a real file system; gone when the test is.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = work().join(format!("{name}-{}-{number}", std::process::id()));
+        std::fs::create_dir(&path).expect("the test's folder cannot be made");
+        Folder(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Try up to three times, for truths that a busy machine disturbs: one good recording shows that
+/// timesink is right, and a wrong timesink is wrong each time.
+pub fn attempts(mut check: impl FnMut() -> Result<(), String>) {
+    let mut failures = Vec::new();
+    for _ in 0..3 {
+        match check() {
+            Ok(()) => return,
+            Err(why) => failures.push(why),
+        }
+    }
+    panic!("three times in a row:\n{}", failures.join("\n--- and again:\n"));
+}
+
+/// Problems as one result.
+pub fn none_of(problems: &[String]) -> Result<(), String> {
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}

@@ -1,0 +1,128 @@
+//! A recording as a test looks at it: its JSON report, and its tables.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use timesink_recording::words::State;
+use timesink_recording::{Recording, TableRow};
+
+use crate::command::{output, Ran};
+use crate::timesink;
+
+/// A recording and its report.
+pub struct Recorded {
+    pub path: PathBuf,
+    pub json: Value,
+    /// How the command that made it went.
+    pub ran: Ran,
+}
+
+/// A whole number; a field that is not there is a failure, not a zero.
+#[track_caller]
+pub fn number(value: &Value, field: &str) -> i64 {
+    value[field].as_i64().unwrap_or_else(|| panic!("{field} is not a number in {value}"))
+}
+
+/// A length of time in nanoseconds.
+#[track_caller]
+pub fn ns(value: &Value, field: &str) -> f64 {
+    number(value, field) as f64
+}
+
+#[track_caller]
+pub fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_else(|| panic!("{field} is not a text in {value}"))
+}
+
+/// The lines that are JSON objects, as the test programs print their truths.
+pub fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().filter(|l| l.starts_with('{')).filter_map(|l| serde_json::from_str(l).ok()).collect()
+}
+
+impl Recorded {
+    /// `timesink run` with these options of this command, which has to exit with this code.
+    #[track_caller]
+    pub fn run(path: &Path, options: &[&str], command: &[&str], code: i32) -> Recorded {
+        let mut run = Command::new(timesink());
+        run.arg("run").arg("-o").arg(path).args(options).arg("--").args(command);
+        let ran = output(&mut run).exits(code);
+        Recorded::open(path, ran)
+    }
+
+    /// The report of a recording that is there.
+    #[track_caller]
+    pub fn open(path: &Path, ran: Ran) -> Recorded {
+        let report = output(Command::new(timesink()).arg("report").arg(path).arg("--json")).exits(0);
+        let json = serde_json::from_slice(&report.out).expect("the report is not JSON");
+        Recorded { path: path.into(), json, ran }
+    }
+
+    pub fn rows<R: TableRow>(&self) -> Vec<R> {
+        let recording = Recording::open(&self.path).expect("the recording");
+        recording.rows::<R>().expect("a table")
+    }
+
+    #[track_caller]
+    pub fn list(&self, field: &str) -> &[Value] {
+        self.json[field].as_array().unwrap_or_else(|| panic!("{field} is no list"))
+    }
+
+    /// The recorded thread that had this kernel id.
+    #[track_caller]
+    pub fn thread(&self, tid: i64) -> &Value {
+        let found = self.list("threads").iter().find(|t| t["tid"].as_i64() == Some(tid));
+        found.unwrap_or_else(|| panic!("no thread {tid} was recorded"))
+    }
+
+    /// The causes of a thread with this state and detail: how many spans, and how long.
+    pub fn cause(&self, thread: &Value, state: &str, detail: &str) -> (i64, f64) {
+        let all = thread["causes"].as_array().into_iter().flatten();
+        all.filter(|c| c["state"] == state && c["detail"] == detail)
+            .fold((0, 0.0), |(count, sum), c| (count + number(c, "count"), sum + ns(c, "ns")))
+    }
+
+    /// What makes these books unsound whatever the load: holes in the tiling, time that no state
+    /// accounts for, a kernel's figure far from ours, waits that nothing ended.
+    pub fn unsound(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut must = |holds: bool, what: String| {
+            if !holds {
+                problems.push(what);
+            }
+        };
+        let json = &self.json;
+        must(json["lost"].as_object().is_some_and(|l| l.is_empty()), format!("lost: {}", json["lost"]));
+        let unaccounted = json["unaccounted_pct"].as_f64().unwrap_or(100.0);
+        must(unaccounted < 0.5, format!("unaccounted: {unaccounted} %"));
+        for fault in ["gaps", "overlaps", "strays", "beyond_sums"] {
+            must(number(&json["tiling"], fault) == 0, format!("tiling: {}", json["tiling"]));
+        }
+        for (book, share, slack) in [("cpu", 0.01, 0.5e6), ("ready", 0.03, 2e6)] {
+            let book = (book, &json["books"][book]);
+            let (ours, kernel) = (ns(book.1, "ours_ns"), ns(book.1, "kernel_ns"));
+            must((ours - kernel).abs() <= kernel * share + slack, format!("books: {} {}", book.0, book.1));
+        }
+        must(number(&json["books"], "unchecked") == 0, "threads without the kernel's figures".into());
+        problems.extend(self.unwoken());
+        problems
+    }
+
+    /// Waits that end within the recording and have nothing that ended them.
+    fn unwoken(&self) -> Option<String> {
+        let ends: Vec<_> = self
+            .rows::<timesink_recording::tables::threads::Thread>()
+            .iter()
+            .map(|t| t.end)
+            .collect();
+        let unwoken: Vec<_> = self
+            .rows::<timesink_recording::tables::spans::Span>()
+            .into_iter()
+            // A thread's birth is ended by who makes it, and the last wait of all by nobody.
+            .filter(|s| s.state == State::Wait && s.wake_source.is_none())
+            .filter(|s| s.detail != timesink_recording::words::Detail::Creation)
+            .filter(|s| s.t1 != ends[s.thread.index()])
+            .collect();
+        (!unwoken.is_empty()).then(|| format!("{} waits without what ended them, such as {:?}", unwoken.len(), unwoken[0]))
+    }
+}

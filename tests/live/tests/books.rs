@@ -1,0 +1,61 @@
+//! The books: the spans tile every life, and their sums are those that the kernel keeps itself.
+
+use timesink_live::{attempts, none_of, number, program, Folder, Recorded};
+
+/// Record a command and hold its books against the kernel's. On a machine that does much else the
+/// two clocks may be read at different moments, so a bad result is tried again.
+fn balances(name: &str, command: &[&str], processes: usize) {
+    attempts(|| {
+        let folder = Folder::new(name);
+        let command: Vec<String> = command.iter().map(|a| a.replace("{}", folder.path().to_str().unwrap_or_default())).collect();
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        let recorded = Recorded::run(&folder.join("books.timesink"), &["-q"], &command, 0);
+        let mut problems = recorded.unsound();
+        let seen = recorded.list("processes").len();
+        if seen < processes {
+            problems.push(format!("{seen} processes, in truth {processes} or more"));
+        }
+        if number(&recorded.json, "exit_code") != 0 {
+            problems.push("the exit code".into());
+        }
+        none_of(&problems)
+    });
+}
+
+/// A program of many threads and all kinds of waits.
+#[test]
+fn of_many_kinds_of_waits() {
+    balances("books-truth", &[program("truth").to_str().unwrap(), "{}/truth.json", "{}/data"], 3);
+}
+
+/// A program that reads, computes in several threads, and writes.
+#[test]
+fn of_a_sort() {
+    balances("books-sort", &["sh", "-c", "seq 300000 | sort --parallel=2 -rn > {}/sorted"], 3);
+}
+
+/// An interpreter that computes.
+#[test]
+fn of_a_loop_in_python() {
+    balances("books-python", &["python3", "-c", "print(sum(i * i for i in range(2000000)))"], 1);
+}
+
+/// A shell that starts many children, some of them at the same time.
+#[test]
+fn of_a_shell_with_many_children() {
+    let script = "for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; /bin/echo $i | cat > /dev/null & done; wait";
+    balances("books-shell", &["sh", "-c", script], 30);
+}
+
+/// A compiler with its passes.
+#[test]
+fn of_a_compilation() {
+    let script = "printf '#include <stdio.h>\\nint main(void) { return puts(\"x\") < 0; }\\n' > {}/a.c && gcc -O2 -o {}/a {}/a.c";
+    balances("books-gcc", &["sh", "-c", script], 4);
+}
+
+/// Few switches or many: pairs of threads that hand a token to and fro as fast as they can.
+#[test]
+fn of_a_storm_of_switches() {
+    balances("books-switches", &[program("switches").to_str().unwrap(), "1", "0,0-1", "pipe"], 1);
+}
