@@ -201,7 +201,7 @@ $(VENV)/ready: Makefile
 	@touch $@
 
 live: need-root
-	$(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live -- --test-threads=1
+	$(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live --tests -- --test-threads=1
 
 # ---------------------------------------------------------------- figures
 

@@ -79,15 +79,9 @@ pub struct Costs {
     /// Nanoseconds that timing one call takes.
     #[serde(serialize_with = "finite")]
     pub call_ns: f64,
-    /// Nanoseconds that noting one wake-up takes.
-    #[serde(serialize_with = "finite")]
-    pub wake_ns: f64,
-    /// Nanoseconds that noting one switch takes.
+    /// Nanoseconds that noting one switch with its wake-up takes, all in all.
     #[serde(serialize_with = "finite")]
     pub switch_ns: f64,
-    /// Nanoseconds that taking one sample takes.
-    #[serde(serialize_with = "finite")]
-    pub sample_ns: f64,
     /// Calls that were timed.
     pub calls: u64,
     /// Wake-ups that were noted.

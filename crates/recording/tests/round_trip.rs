@@ -103,7 +103,7 @@ fn the_manifest_comes_back() {
         host: [("memory".to_owned(), "24 GB".to_owned())].into(),
         cost: Costs {
             call_ns: 359.5,
-            wake_ns: f64::NAN,
+            switch_ns: f64::NAN,
             calls: 7,
             ..Costs::default()
         },
@@ -113,7 +113,7 @@ fn the_manifest_comes_back() {
     };
     let writer = RecordingWriter::create(&place.path("folder")).expect("a new recording");
     let mut written = writer.finish(about).expect("it finishes");
-    written.cost.wake_ns = 0.0;
+    written.cost.switch_ns = 0.0;
     let recording = Recording::open(place.path("folder")).expect("it opens");
     assert_eq!(recording.about(), &written);
     assert_eq!(written.tables.len(), tables::ALL.len());

@@ -204,10 +204,11 @@ impl Lives {
         row.ready_ns = x.ready_ns;
         row.wait_ns = x.wait_ns.saturating_sub(hidden);
         row.tracer_ns = x.tracer_ns;
-        let samples = x.samples_user + x.samples_kernel;
+        // What the switch program measured of itself is in tracer_ns; the rest of what a switch costs,
+        // getting into the program and out, is known from the start only.
+        let switches = (x.voluntary + x.involuntary) as f64;
         let estimated = x.calls as f64 * self.costs.call_ns
-            + x.wakes as f64 * self.costs.wake_ns
-            + samples as f64 * self.costs.sample_ns;
+            + (switches * self.costs.switch_ns - x.tracer_ns as f64).max(0.0);
         row.tracer_estimated_ns = (estimated as u64).min(row.cpu_ns);
         row.kernel_cpu_ns = x.kernel_cpu_ns;
         row.kernel_ready_ns = x.kernel_ready_ns;

@@ -319,15 +319,12 @@ fn mended(notes: &Notes) -> Option<String> {
 
 fn cost(begin: &Begin, lives: &Lives, calls: u64, samples: u64, wall: Nanos, started: Instant) -> Costs {
     let tracer: u64 = lives.threads.iter().map(|t| t.tracer_ns + t.tracer_estimated_ns).sum();
-    let switched: u64 = lives.threads.iter().map(|t| t.tracer_ns).sum();
     // Threads that run side by side share the wall time: what one processor's worth costs.
     let busy: u64 = lives.threads.iter().map(|t| t.cpu_ns + t.tracer_ns).sum();
     let base = (wall.0 as f64).max(busy as f64).max(1.0);
     Costs {
         call_ns: begin.cost.call_ns,
-        wake_ns: begin.cost.wake_ns,
-        switch_ns: if lives.switches > 0 { switched as f64 / lives.switches as f64 } else { 0.0 },
-        sample_ns: begin.cost.sample_ns,
+        switch_ns: begin.cost.switch_ns,
         calls,
         wakes: lives.wakes,
         switches: lives.switches,

@@ -1,21 +1,26 @@
-//! What timing a call costs on this machine: a small child of ours makes a cheap call many times
-//! before the probes are attached and again while it is tracked. Its own records are left out of the
-//! recording.
+//! What timing a call and noting a switch cost on this machine: two small processes of ours make a
+//! cheap call many times and hand a byte to and fro, before the probes are attached and again while
+//! they are tracked. Their own records are left out of the recording.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::fs::File;
 
-/// Calls in one batch, and batches: the fastest batch counts, the others were disturbed.
+use crate::spool::Costs;
+
+/// Calls, or round trips, in one batch, and batches: the fastest counts, the others were disturbed.
 const CALLS: u32 = 200;
+const ROUND_TRIPS: u32 = 60;
 const BATCHES: u32 = 5;
 
 pub struct Calibrator {
     pid: libc::pid_t,
+    partner: u32,
     go: File,
     answer: File,
 }
 
+/// The two ends of a pipe: to read from, to write to.
 fn pipe() -> io::Result<(File, File)> {
     let mut ends = [0; 2];
     // SAFETY: room for two descriptors; both are new and nobody else's.
@@ -27,25 +32,83 @@ fn pipe() -> io::Result<(File, File)> {
     }
 }
 
-/// Nanoseconds per call, in the fastest of a few batches: one that names a descriptor, as most do.
-fn measure(zeros: i32) -> f64 {
-    let mut byte = 0u8;
-    let now = || {
-        let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: room for the time.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
-        t.tv_sec as f64 * 1e9 + t.tv_nsec as f64
-    };
+/// Nanoseconds that one turn of `work` takes, in the fastest of a few batches.
+fn fastest(turns: u32, mut work: impl FnMut()) -> f64 {
     let mut best = f64::MAX;
     for _ in 0..BATCHES {
-        let start = now();
-        for _ in 0..CALLS {
-            // SAFETY: room for one byte.
-            unsafe { libc::read(zeros, (&raw mut byte).cast(), 1) };
+        let start = super::now();
+        for _ in 0..turns {
+            work();
         }
-        best = best.min((now() - start) / f64::from(CALLS));
+        best = best.min((super::now() - start) as f64 / f64::from(turns));
     }
     best
+}
+
+/// The one who hands the byte back, until the other is gone.
+struct Partner {
+    pid: libc::pid_t,
+    to: File,
+    from: File,
+}
+
+impl Partner {
+    fn start() -> io::Result<Partner> {
+        let (mut their_from, to) = pipe()?;
+        let (from, mut their_to) = pipe()?;
+        stay_here();
+        // SAFETY: one thread; the child makes system calls only.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                drop((to, from));
+                let mut byte = [0];
+                while their_from.read_exact(&mut byte).is_ok() && their_to.write_all(&byte).is_ok() {}
+                // SAFETY: ends the child without running what belongs to the parent.
+                unsafe { libc::_exit(0) }
+            }
+            pid => Ok(Partner { pid, to, from }),
+        }
+    }
+
+    fn round_trip(&mut self) {
+        let mut byte = [0];
+        // Should the partner be gone, the figure is wrong and no more than that.
+        let _ = self.to.write_all(&byte);
+        let _ = self.from.read_exact(&mut byte);
+    }
+}
+
+/// Stay on this processor: two that hand over on one processor switch each time.
+fn stay_here() {
+    // SAFETY: a set of processors is plain bits; a refusal is as good as none.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(libc::sched_getcpu().max(0) as usize, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
+/// The child: what a call and a round trip take, bare at once, and again when told to.
+fn child(mut go: File, mut answer: File) -> io::Result<()> {
+    let mut zeros = File::open("/dev/zero")?;
+    let mut partner = Partner::start()?;
+    let mut measure = || {
+        let mut byte = [0];
+        let call = fastest(CALLS, || {
+            let _ = zeros.read(&mut byte);
+        });
+        (call, fastest(ROUND_TRIPS, || partner.round_trip()), partner.pid)
+    };
+    let (call, trip, pid) = measure();
+    answer.write_all(&pid.to_ne_bytes())?;
+    go.read_exact(&mut [0])?;
+    let (timed_call, timed_trip, _) = measure();
+    let call_ns = (timed_call - call).max(0.0);
+    // A round trip is four calls and two switches.
+    let switch_ns = ((timed_trip - trip - 4.0 * call_ns) / 2.0).max(0.0);
+    answer.write_all(&call_ns.to_ne_bytes())?;
+    answer.write_all(&switch_ns.to_ne_bytes())
 }
 
 impl Calibrator {
@@ -57,44 +120,45 @@ impl Calibrator {
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                drop(go);
-                let (mut go_read, mut answer_write) = (go_read, answer_write);
-                // SAFETY: a plain system call on a constant.
-                let zeros = unsafe { libc::open(c"/dev/zero".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-                let bare = measure(zeros);
-                let mut byte = [0];
-                if answer_write.write_all(&[1]).is_ok() && go_read.read_exact(&mut byte).is_ok() {
-                    let cost = (measure(zeros) - bare).max(0.0);
-                    let _ = answer_write.write_all(&cost.to_ne_bytes());
-                }
+                drop((go, answer));
+                let _ = child(go_read, answer_write);
                 // SAFETY: ends the child without running what belongs to the parent.
                 unsafe { libc::_exit(0) }
             }
-            pid => Ok(Calibrator { pid, go, answer }),
+            pid => Ok(Calibrator { pid, partner: 0, go, answer }),
         }
     }
 
-    pub fn pid(&self) -> u32 {
-        self.pid as u32
+    /// The two processes.
+    pub fn pids(&self) -> [u32; 2] {
+        [self.pid as u32, self.partner]
     }
 
     /// Wait until the bare cost is known: attach only after that.
     pub fn bare_done(&mut self) {
-        let _ = self.answer.read_exact(&mut [0]);
+        let mut pid = [0; 4];
+        if self.answer.read_exact(&mut pid).is_ok() {
+            self.partner = u32::from_ne_bytes(pid);
+        }
     }
 
-    /// Measure again, now with everything attached; nanoseconds per call.
-    pub fn cost(mut self) -> f64 {
-        let mut bytes = [0; 8];
-        let told = self.go.write_all(&[1]).is_ok() && self.answer.read_exact(&mut bytes).is_ok();
-        let cost = if told { f64::from_ne_bytes(bytes) } else { 0.0 };
-        if cost.is_finite() { cost } else { 0.0 }
+    /// Measure again, now with everything attached.
+    pub fn costs(mut self) -> Costs {
+        let mut told = [0; 16];
+        if self.go.write_all(&[1]).is_err() || self.answer.read_exact(&mut told).is_err() {
+            return Costs::default();
+        }
+        let figure = |at: usize| {
+            let bytes = told[at..at + 8].try_into().unwrap_or_default();
+            Some(f64::from_ne_bytes(bytes)).filter(|f| f.is_finite()).unwrap_or(0.0)
+        };
+        Costs { call_ns: figure(0), switch_ns: figure(8), start_ns: 0 }
     }
 }
 
 impl Drop for Calibrator {
     fn drop(&mut self) {
-        // SAFETY: our own child, which ends by itself or by this.
+        // The partner ends when its pipe does. SAFETY: our own child, which ends by itself or by this.
         unsafe {
             libc::kill(self.pid, libc::SIGKILL);
             libc::waitpid(self.pid, std::ptr::null_mut(), 0);

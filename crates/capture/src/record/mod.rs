@@ -194,18 +194,16 @@ impl Session {
         Ok((session, calibrator))
     }
 
-    /// What timing one call costs.
-    fn calibrate(&mut self, calibrator: Calibrator) -> Result<f64, Error> {
-        if !self.kernel.has("calls") {
-            return Ok(0.0);
-        }
-        self.sink.borrow_mut().leave_out(calibrator.pid());
-        self.kernel.seed(&[calibrator.pid()])?;
-        let cost = calibrator.cost();
+    /// What timing one call and noting one switch cost.
+    fn calibrate(&mut self, calibrator: Calibrator) -> Result<Costs, Error> {
+        let pids = calibrator.pids();
+        self.sink.borrow_mut().leave_out(&pids);
+        self.kernel.seed(&pids)?;
+        let costs = calibrator.costs();
         self.drain();
-        // What was lost or seen so far was not the program's.
+        // What was seen so far was not the program's.
         self.kernel.control().take_peak_call_rate();
-        Ok(cost)
+        Ok(costs)
     }
 
     fn begin(
@@ -214,7 +212,7 @@ impl Session {
         command: Vec<String>,
         facts: &Facts,
         options: &Options,
-        call_ns: f64,
+        costs: Costs,
     ) -> Begin {
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Begin {
@@ -232,11 +230,7 @@ impl Session {
             processors: facts.processors.len() as u32,
             hostname: facts.hostname.clone(),
             facts: facts.to_map(),
-            cost: Costs {
-                call_ns,
-                start_ns: options.started.elapsed().as_nanos() as u64,
-                ..Costs::default()
-            },
+            cost: Costs { start_ns: options.started.elapsed().as_nanos() as u64, ..costs },
         }
     }
 

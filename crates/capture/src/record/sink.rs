@@ -8,8 +8,8 @@ use crate::spool::Writer;
 pub struct Sink {
     pub spool: Writer,
     pub names: Names,
-    /// The process that only measured what calls cost; none of its events is kept.
-    calibrator: Option<u32>,
+    /// The processes that only measured what recording costs; none of their events is kept.
+    calibrators: Vec<u32>,
     calibrator_threads: Vec<u32>,
     /// The first thread of the program, whose end is awaited.
     root: Option<u32>,
@@ -23,7 +23,7 @@ impl Sink {
         Sink {
             spool,
             names: Names::default(),
-            calibrator: None,
+            calibrators: Vec::new(),
             calibrator_threads: Vec::new(),
             root: None,
             root_thread: None,
@@ -32,8 +32,8 @@ impl Sink {
         }
     }
 
-    pub fn leave_out(&mut self, pid: u32) {
-        self.calibrator = Some(pid);
+    pub fn leave_out(&mut self, pids: &[u32]) {
+        self.calibrators.extend_from_slice(pids);
     }
 
     pub fn await_end_of(&mut self, pid: u32) {
@@ -75,7 +75,7 @@ impl Sink {
                 }
             }
             Some(probes::Event::Start(start)) => {
-                if Some(start.pid) == self.calibrator {
+                if self.calibrators.contains(&start.pid) {
                     self.calibrator_threads.push(start.head.thread);
                     return false;
                 }

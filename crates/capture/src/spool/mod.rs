@@ -53,8 +53,8 @@ pub struct Begin {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Costs {
     pub call_ns: f64,
-    pub wake_ns: f64,
-    pub sample_ns: f64,
+    /// A switch with its wake-up, all in all.
+    pub switch_ns: f64,
     /// From the start of timesink until the program ran.
     pub start_ns: u64,
 }
