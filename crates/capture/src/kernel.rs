@@ -86,17 +86,6 @@ impl Control {
         }
     }
 
-    /// The highest rate of calls on any processor since the last time this was asked, per second.
-    pub fn take_peak_call_rate(&self) -> f64 {
-        // SAFETY: as above; a race with the kernel loses one measurement of many.
-        unsafe {
-            let word = &raw mut (*self.page.as_ptr()).peak_call_rate;
-            let rate = word.read_volatile();
-            word.write_volatile(0);
-            rate as f64 / 1024.0
-        }
-    }
-
     pub fn stop(&self) {
         // SAFETY: as above.
         unsafe { (&raw mut (*self.page.as_ptr()).stopped).write_volatile(1) }
@@ -363,20 +352,20 @@ impl Kernel {
 
     /// How many of each kind of event did not fit into the ring, by kind.
     pub fn lost(&self) -> Vec<u64> {
-        let Some(map) = self.object.maps().find(|m| m.name() == "lost") else { return Vec::new() };
-        (0..events::TS_COUNTERS)
-            .map(|kind| {
-                map.lookup_percpu(&kind.to_ne_bytes(), MapFlags::ANY)
-                    .ok()
-                    .flatten()
-                    .map(|per| {
-                        per.iter()
-                            .filter_map(|v| v.as_slice().try_into().ok().map(u64::from_ne_bytes))
-                            .sum()
-                    })
-                    .unwrap_or(0)
-            })
-            .collect()
+        (0..events::TS_COUNTERS).map(|kind| self.counters("lost", kind).iter().sum()).collect()
+    }
+
+    /// How many calls have been timed, by processor.
+    pub fn timed_calls(&self) -> Vec<u64> {
+        self.counters("timed", 0)
+    }
+
+    /// One counter of a map, by processor.
+    fn counters(&self, map: &str, key: u32) -> Vec<u64> {
+        let Some(map) = self.object.maps().find(|m| m.name() == map) else { return Vec::new() };
+        let values = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        let number = |v: &Vec<u8>| v.as_slice().try_into().map_or(0, u64::from_ne_bytes);
+        values.unwrap_or_default().iter().map(number).collect()
     }
 
     /// Detach what is left, last attached first.

@@ -49,6 +49,7 @@ impl Truth {
         found.unwrap_or_else(|| panic!("the program told nothing of {name}")).clone()
     }
 
+    /// Notes what does not hold.
     fn must(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
             self.problems.push(what());
@@ -65,7 +66,7 @@ impl Truth {
         let thread = self.recorded.thread(number(&phase, "tid")).clone();
         let (seen, sum) = self.recorded.cause(&thread, "wait", detail);
         let truth = ns(&phase, "ns") - ns(&phase, "cpu_ns") - ns(&phase, "ready_ns");
-        self.must(near(sum, truth), || format!("{name}: {sum} ns in '{detail}', in truth {truth}: {phase} {thread}"));
+        self.must(near(sum, truth), || format!("{name}: {sum} ns in '{detail}', in truth {truth}: {phase}"));
         self.must(seen >= count, || format!("{name}: {seen} times in '{detail}', in truth {count}"));
         self.must(text(&thread, "name") == if name == "join" { "truth" } else { name }, || {
             format!("{name} is called {}", thread["name"])

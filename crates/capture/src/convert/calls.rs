@@ -7,6 +7,7 @@ use timesink_recording::tables::call_errors::CallError;
 use timesink_recording::tables::call_histograms::CallHistogram;
 use timesink_recording::tables::calls::Call;
 use timesink_recording::tables::lookups::Lookup;
+use timesink_recording::tables::threads::Thread;
 use timesink_recording::words::HistogramKind;
 use timesink_recording::{ObjectId, ProcessId, RecordingWriter, ThreadId};
 
@@ -18,7 +19,10 @@ use crate::probes::{events as e, text};
 
 /// Different paths that are kept; the rest is counted.
 const PATHS: usize = 200_000;
-const EINTR_AND_UP: i32 = -4095;
+/// What the kernel calls an error is one down to here.
+const LAST_ERROR: i32 = -4095;
+/// ERESTARTSYS and its like: the kernel starts the call again, the program never sees them.
+const RESTARTS: std::ops::RangeInclusive<i32> = -516..=-512;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Key {
@@ -73,7 +77,10 @@ impl Calls {
             sum.count += 1;
             sum.ns += ns;
             count(&mut sum.durations, ns);
-            if (EINTR_AND_UP..0).contains(&call.result) {
+            if (LAST_ERROR..0).contains(&call.result) {
+                if RESTARTS.contains(&call.result) {
+                    continue;
+                }
                 match sum.errors.iter_mut().find(|(errno, _)| *errno == -call.result) {
                     Some((_, n)) => *n += 1,
                     None => sum.errors.push((-call.result, 1)),
@@ -98,14 +105,18 @@ impl Calls {
     }
 
     /// Write the tables. `windows` are when calls were timed, in the recording's time.
-    pub fn write(self, lives: &Lives, windows: &[(i64, i64)], out: &mut RecordingWriter) -> Result<(), Error> {
+    pub fn write(self, lives: &Lives, windows: &[(i64, i64)], timed: &Timed, out: &mut RecordingWriter) -> Result<(), Error> {
+        let mut seen: HashMap<ThreadId, u64> = HashMap::new();
+        for (key, sum) in &self.sums {
+            *seen.entry(key.thread).or_default() += sum.count;
+        }
         let mut keys: Vec<&Key> = self.sums.keys().collect();
         keys.sort_unstable();
         let mut names = Names::default();
         for key in keys {
             let sum = &self.sums[key];
             let name = names.of(key.call, key.compat);
-            let scale = scale_of(key.thread, lives, windows);
+            let scale = timed.scale(&lives.threads[key.thread.index()], windows, seen[&key.thread]);
             write_sum(key, sum, name, scale, out)?;
         }
         let mut lookups: Vec<_> = self.lookups.into_iter().collect();
@@ -137,16 +148,37 @@ fn is_transfer(call: i16, compat: u8) -> bool {
     compat == 0 && TABLE.with(|t| t.get(call as usize).copied().unwrap_or(false))
 }
 
-/// How much of a thread's life stands behind each timed moment of it; 1 if all of it was timed.
-fn scale_of(thread: ThreadId, lives: &Lives, windows: &[(i64, i64)]) -> f64 {
-    let row = &lives.threads[thread.index()];
-    let (start, end) = (row.start.0, row.end.0);
-    let timed: i64 = windows.iter().map(|(a, b)| (*b.min(&end) - *a.max(&start)).max(0)).sum();
-    let life = end - start;
-    if life <= 0 || timed <= 0 || timed >= life {
+/// What is known of the time in which calls were timed.
+pub struct Timed {
+    /// How long each thread was on a processor in it.
+    pub cpu_ns: HashMap<ThreadId, u64>,
+    /// What timing one call took.
+    pub call_ns: f64,
+}
+
+impl Timed {
+    /// How many of a thread's calls stand behind each that was timed; 1 if all were.
+    fn scale(&self, row: &Thread, windows: &[(i64, i64)], seen: u64) -> f64 {
+        let (start, end) = (row.start.0, row.end.0);
+        let timed: i64 = windows.iter().map(|(a, b)| (*b.min(&end) - *a.max(&start)).max(0)).sum();
+        if timed <= 0 || timed >= end - start {
+            return 1.0;
+        }
+        let cpu_ns = self.cpu_ns.get(&row.thread).copied().unwrap_or(0);
+        scale_of((row.cpu_ns + row.tracer_ns) as f64, cpu_ns as f64, seen as f64 * self.call_ns)
+    }
+}
+
+/// Calls are made on a processor, so it is the time there that counts: what a thread waited, in or
+/// outside of the windows, says nothing. Of its time in the windows `spent` went into timing itself: a
+/// program that does little but call makes fewer calls in them than in others.
+fn scale_of(cpu: f64, timed: f64, spent: f64) -> f64 {
+    // A cost measured too high must not leave nothing of the program.
+    let spent = spent.min(timed * 0.8);
+    if timed <= 0.0 || cpu <= timed {
         return 1.0;
     }
-    life as f64 / timed as f64
+    (cpu - spent) / (timed - spent)
 }
 
 fn write_sum(key: &Key, sum: &Sum, name: &str, scale: f64, out: &mut RecordingWriter) -> Result<(), Error> {
@@ -213,6 +245,16 @@ mod tests {
         }
         b.sort_unstable();
         assert_eq!(b, vec![(0, 2), (1, 2), (2, 1), (9, 1), (10, 1)]);
+    }
+
+    /// A tenth of its time on a processor was timed, and half of that tenth was the timing's own: each
+    /// call seen stands for nineteen. Without that cost it stands for ten, and for one where all was timed.
+    #[test]
+    fn timing_slows_what_it_times() {
+        assert_eq!(scale_of(1000.0, 100.0, 0.0), 10.0);
+        assert_eq!(scale_of(1000.0, 100.0, 50.0), 19.0);
+        assert_eq!(scale_of(1000.0, 1000.0, 50.0), 1.0);
+        assert!(scale_of(1000.0, 100.0, 1e9) < 50.0);
     }
 
     /// Errors have the names that manual pages use.

@@ -97,6 +97,10 @@ fn by_call(call: &str, f: &Facts) -> Detail {
         "accept" | "accept4" => Detail::NetworkAccept,
         "futex" | "futex_wait" | "futex_waitv" => futex(f),
         "nanosleep" | "clock_nanosleep" => Detail::Sleep,
+        // A call that a signal interrupted goes on under this name.
+        "restart_syscall" if f.slept_in(&["futex_wait", "__futex_wait"]) => futex(f),
+        "restart_syscall" if f.slept_in(&["do_poll", "do_sys_poll", "do_restart_poll"]) => Detail::Poll,
+        "restart_syscall" => Detail::Sleep,
         "poll" | "ppoll" | "select" | "pselect6" if f.only_time => Detail::Sleep,
         "poll" | "ppoll" | "select" | "pselect6" | "_newselect" | "epoll_wait" | "epoll_pwait"
         | "epoll_pwait2" => Detail::Poll,
@@ -149,6 +153,10 @@ fn reading(f: &Facts) -> Detail {
         e::TS_O_SOCKET => Detail::NetworkReceive,
         e::TS_O_ANON => Detail::Event,
         e::TS_O_FILE | e::TS_O_DIR | e::TS_O_BLOCK => in_file_system(f, Detail::DiskRead),
+        // The object of a 32-bit call is not known, and of others it may have been lost.
+        _ if f.slept_in(&["anon_pipe_read", "fifo_pipe_read", "pipe_read"]) => Detail::PipeRead,
+        _ if f.slept_in(&["unix_stream_read_generic", "__unix_dgram_recvmsg"]) => Detail::UnixReceive,
+        _ if f.slept_in(&["sk_wait_data", "__skb_wait_for_more_packets"]) => Detail::NetworkReceive,
         _ => in_file_system(f, Detail::Other),
     }
 }
@@ -169,6 +177,9 @@ fn writing(f: &Facts) -> Detail {
                 Detail::DiskWrite
             }
         }
+        _ if f.slept_in(&["anon_pipe_write", "fifo_pipe_write", "pipe_write"]) => Detail::PipeWrite,
+        _ if f.slept_in(&["unix_stream_sendmsg", "unix_dgram_sendmsg"]) => Detail::UnixSend,
+        _ if f.slept_in(&["sk_stream_wait_memory"]) => Detail::NetworkSend,
         _ => in_file_system(f, Detail::Other),
     }
 }
@@ -192,7 +203,7 @@ pub fn sleeping_function<'a>(functions: &[&'a str]) -> &'a str {
         .unwrap_or("")
 }
 
-const SCHEDULER: &[&str] = &["schedule", "io_schedule", "preempt_schedule", "traceiter", "perf_trace", "switch_to"];
+const SCHEDULER: &[&str] = &["do_syscall_64", "entry_SYSCALL", "x64_sys_", "schedule", "io_schedule", "preempt_schedule", "traceiter", "perf_trace", "switch_to"];
 
 #[cfg(test)]
 mod tests {
@@ -212,6 +223,17 @@ mod tests {
         assert_eq!(classify(&Facts { family: 2, ..on("read", e::TS_O_SOCKET) }), Detail::NetworkReceive);
         assert_eq!(classify(&Facts { family: 1, ..on("sendmsg", e::TS_O_SOCKET) }), Detail::UnixSend);
         assert_eq!(classify(&Facts { terminal: true, ..on("read", e::TS_O_CHAR) }), Detail::Terminal);
+    }
+
+    /// Where the object is not known, as with 32-bit calls, the kernel function tells a pipe or socket.
+    #[test]
+    fn without_an_object_the_function_decides() {
+        let slept = |call, function: &'static [&'static str]| classify(&Facts { functions: function, ..on(call, 0) });
+        assert_eq!(slept("read (32-bit)", &["__schedule", "schedule", "anon_pipe_read"]), Detail::PipeRead);
+        assert_eq!(slept("write (32-bit)", &["schedule", "pipe_write.isra.0"]), Detail::PipeWrite);
+        assert_eq!(slept("recvmsg", &["schedule", "unix_stream_read_generic"]), Detail::UnixReceive);
+        assert_eq!(slept("sendto", &["schedule", "sk_stream_wait_memory", "tcp_sendmsg_locked"]), Detail::NetworkSend);
+        assert_eq!(slept("read", &["schedule", "something_else"]), Detail::Other);
     }
 
     /// A write that must be durable waits for a flush, an ordinary one for room.
@@ -247,6 +269,14 @@ mod tests {
     fn select_can_be_a_sleep() {
         assert_eq!(classify(&Facts { only_time: true, ..on("select", 0) }), Detail::Sleep);
         assert_eq!(classify(&on("select", 0)), Detail::Poll);
+    }
+
+    /// A sleep that a signal interrupted is still a sleep.
+    #[test]
+    fn restarted_calls_keep_their_kind() {
+        assert_eq!(classify(&on("restart_syscall", 0)), Detail::Sleep);
+        let futex = Facts { functions: &["schedule", "futex_wait"], ..on("restart_syscall", 0) };
+        assert_eq!(classify(&futex), Detail::Condition);
     }
 
     /// The function that matters is below the scheduler's.

@@ -26,7 +26,7 @@ use crate::launch::Identity;
 use crate::probes::{self, events as e, Event};
 use crate::spool::{self, Begin, End, Ending, Entry, Note, Reader};
 
-use calls::Calls;
+use calls::{Calls, Timed};
 use lives::Lives;
 use objects::Objects;
 use sort::Sorter;
@@ -73,14 +73,14 @@ fn convert_here(folder: &Path) -> Result<About, Error> {
     })?;
     let FirstPass { mut lives, mut objects, calls, sorter, samples, .. } = first;
     lives.close(wall);
-    let mut context = Context::new(&mut lives, &mut objects, &notes.symbols, &mut out);
+    let windows = windows_of(&notes, &begin, wall);
+    let mut context = Context::new(&mut lives, &mut objects, &notes.symbols, &windows, &mut out);
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
     context.finish()?;
-    let gaps = context.gaps;
-    let windows = windows_of(&notes, &begin, wall);
+    let (gaps, timed_cpu_ns) = (context.gaps, std::mem::take(&mut context.timed_cpu_ns));
     let paths_left_out = calls.lookups_left_out;
     let seen = calls.seen;
-    calls.write(&lives, &windows, &mut out)?;
+    calls.write(&lives, &windows, &Timed { cpu_ns: timed_cpu_ns, call_ns: begin.cost.call_ns }, &mut out)?;
     write_notes(&notes, &windows, gaps, paths_left_out, &mut out)?;
     let mut about = about(&begin, &notes, wall, &windows);
     about.cost = cost(&begin, &lives, seen, samples, wall, started);
@@ -239,6 +239,26 @@ fn write_notes(
     Ok(())
 }
 
+/// What it means that events of a kind were lost.
+fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
+    Some(match kind {
+        e::TS_TURN | e::TS_QUEUE => {
+            (LossKind::Turns, "spans are missing and marked as lost; the sums of threads are whole")
+        }
+        e::TS_WAIT | e::TS_RESULT => (LossKind::Waits, "the particulars of long waits are missing"),
+        e::TS_CALLS => (LossKind::Calls, "calls are missing from the counts"),
+        e::TS_OBJECT => (LossKind::Objects, "files or sockets have a number for a name"),
+        e::TS_LOOKUP => (LossKind::Lookups, "look-ups of paths are missing"),
+        e::TS_START | e::TS_EXEC | e::TS_EXIT | e::TS_END => {
+            (LossKind::Lives, "threads have no start, no end or no name")
+        }
+        e::TS_REQUEST => (LossKind::Requests, "requests to disks are missing"),
+        e::TS_SAMPLE => (LossKind::Samples, "samples are missing; their counts are whole"),
+        e::TS_NO_STORAGE => (LossKind::Threads, "threads could not be followed for want of memory"),
+        _ => return None,
+    })
+}
+
 fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
     let mut all: Vec<Loss> = Vec::new();
     let mut add = |kind: LossKind, count: u64, note: &str| {
@@ -251,21 +271,9 @@ fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
     };
     let lost = notes.end.as_ref().map(|end| end.lost.as_slice()).unwrap_or_default();
     for (kind, count) in lost.iter().enumerate() {
-        let (word, note) = match kind as u32 {
-            e::TS_TURN | e::TS_QUEUE => (LossKind::Turns, "spans are missing and marked as lost; the sums of threads are whole"),
-            e::TS_WAIT | e::TS_RESULT => (LossKind::Waits, "the particulars of long waits are missing"),
-            e::TS_CALLS => (LossKind::Calls, "calls are missing from the counts"),
-            e::TS_OBJECT => (LossKind::Objects, "files or sockets have a number for a name"),
-            e::TS_LOOKUP => (LossKind::Lookups, "look-ups of paths are missing"),
-            e::TS_START | e::TS_EXEC | e::TS_EXIT | e::TS_END => {
-                (LossKind::Lives, "threads have no start, no end or no name")
-            }
-            e::TS_REQUEST => (LossKind::Requests, "requests to disks are missing"),
-            e::TS_SAMPLE => (LossKind::Samples, "samples are missing; their counts are whole"),
-            e::TS_NO_STORAGE => (LossKind::Threads, "threads could not be followed for want of memory"),
-            _ => continue,
-        };
-        add(word, *count, note);
+        if let Some((word, note)) = what_is_lost(kind as u32) {
+            add(word, *count, note);
+        }
     }
     // Gaps without a lost event to explain them would be a fault of ours, and are told too.
     if lost.iter().sum::<u64>() == 0 {

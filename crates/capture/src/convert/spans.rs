@@ -27,6 +27,9 @@ pub struct Context<'a> {
     names: HashMap<(i16, bool), String>,
     /// Gaps that events lost left behind.
     pub gaps: u64,
+    /// When calls were timed, in order, and how long each thread was on a processor in these times.
+    windows: &'a [(i64, i64)],
+    pub timed_cpu_ns: HashMap<ThreadId, u64>,
     current: Option<Stream>,
 }
 
@@ -41,6 +44,9 @@ struct Stream {
     pending: Option<Wait>,
     pending_out: u64,
     sums: [u64; 4],
+    /// The first window that does not end before the cursor.
+    window: usize,
+    timed_cpu_ns: u64,
 }
 
 /// A wait, looked at from all sides.
@@ -56,9 +62,11 @@ impl<'a> Context<'a> {
         lives: &'a mut Lives,
         objects: &'a mut Objects,
         symbols: &'a HashMap<u64, String>,
+        windows: &'a [(i64, i64)],
         out: &'a mut RecordingWriter,
     ) -> Context<'a> {
-        Context { lives, objects, symbols, out, names: HashMap::new(), gaps: 0, current: None }
+        let (names, timed_cpu_ns) = (HashMap::new(), HashMap::new());
+        Context { lives, objects, symbols, out, names, gaps: 0, windows, timed_cpu_ns, current: None }
     }
 
     /// The next event, by thread and time.
@@ -75,6 +83,8 @@ impl<'a> Context<'a> {
                 pending: None,
                 pending_out: 0,
                 sums: [0; 4],
+                window: 0,
+                timed_cpu_ns: 0,
             });
         }
         let Some(mut stream) = self.current.take() else { return Ok(()) };
@@ -108,6 +118,7 @@ impl<'a> Context<'a> {
         }
         let end = self.lives.threads[stream.thread.index()].end;
         self.lost_until(&mut stream, end)?;
+        self.timed_cpu_ns.insert(stream.thread, stream.timed_cpu_ns);
         let row = &mut self.lives.threads[stream.thread.index()];
         if row.end_lost {
             // The kernel's sums never came: what the spans say has to serve.
@@ -127,6 +138,7 @@ impl<'a> Context<'a> {
             State::Cpu => {
                 stream.sums[0] += ns - span.tracer_ns;
                 stream.sums[3] += span.tracer_ns;
+                stream.timed_cpu_ns += timed_part(self.windows, &mut stream.window, span.t0.0, span.t1.0);
             }
             State::Ready => stream.sums[1] += ns,
             State::Wait => stream.sums[2] += ns,
@@ -345,6 +357,16 @@ impl<'a> Context<'a> {
     }
 }
 
+/// How much of a span lies in windows. The spans come in order, so a window that is over is passed
+/// for good.
+fn timed_part(windows: &[(i64, i64)], first: &mut usize, t0: i64, t1: i64) -> u64 {
+    while windows.get(*first).is_some_and(|w| w.1 <= t0) {
+        *first += 1;
+    }
+    let within = windows[*first..].iter().take_while(|w| w.0 < t1);
+    within.map(|w| (w.1.min(t1) - w.0.max(t0)).max(0) as u64).sum()
+}
+
 fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u16) -> Span {
     Span {
         thread,
@@ -396,5 +418,19 @@ fn flags_of(call: &str, args: &[u64; 6]) -> Option<u64> {
         "openat" | "wait4" | "recvmsg" | "sendmsg" => Some(args[2]),
         "recvfrom" | "sendto" | "waitid" => Some(args[3]),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A span may lie in a window, beside all, or across several; later ones find their windows too.
+    #[test]
+    fn parts_of_spans_in_windows() {
+        let windows = [(10, 20), (30, 40), (50, 60)];
+        let mut first = 0;
+        let mut part = |t0, t1| timed_part(&windows, &mut first, t0, t1);
+        assert_eq!([part(0, 5), part(5, 15), part(15, 35), part(35, 36), part(36, 70), part(70, 80)], [0, 5, 10, 1, 14, 0]);
     }
 }

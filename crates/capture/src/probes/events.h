@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * What the probes tell user space: the contract between BPF and Rust. Rust's side is generated
  * from this file (bindgen, in build.rs). Fixed-width members only, no hidden padding.
@@ -301,11 +301,10 @@ _Static_assert(sizeof(struct ts_sample) == 32, "sample");
 struct ts_control {
 	__u32 stopped; /* the recording has ended: do nothing more */
 	__u32 call_epoch; /* raised whenever calls start being timed anew */
-	__u64 peak_call_rate; /* the highest on any processor, calls/s << 10; user space clears it */
 	__u32 threads; /* last number given to a thread */
 	__u32 alive; /* tracked threads alive */
 };
-_Static_assert(sizeof(struct ts_control) == 24, "control");
+_Static_assert(sizeof(struct ts_control) == 16, "control");
 
 /* The name of a kernel function, asked of the kernel by user space. */
 struct ts_symbol {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * The kernel types that the probes read, and only the fields that they read. Offsets come from
  * the running kernel's BTF (preserve_access_index), so the order and the size here mean nothing.

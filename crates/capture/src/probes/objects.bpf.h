@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * Identities: from a descriptor to the file, pipe or socket behind it, and once for each of those
  * an announcement with its path or addresses. Inode numbers are reused at once by some file

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * What all probes stand on: the state kept for each tracked thread, the ring to user space, the
  * counters of what did not fit into it, and the words user space fixed before loading.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * The one BPF object: each probe's programs, from its own room. One object, because all share the
  * state of the threads, and because the kernel's type information is then read only once.

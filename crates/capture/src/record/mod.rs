@@ -180,7 +180,7 @@ impl Session {
         let taker = Rc::clone(&sink);
         let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;
         let start = Instant::now();
-        let budget = Budget::new(None, 0.0, 0);
+        let budget = Budget::new(None, 0.0, 0, Vec::new());
         let session = Session {
             ring,
             kernel,
@@ -201,8 +201,6 @@ impl Session {
         self.kernel.seed(&pids)?;
         let costs = calibrator.costs();
         self.drain();
-        // What was seen so far was not the program's.
-        self.kernel.control().take_peak_call_rate();
         Ok(costs)
     }
 
@@ -240,7 +238,8 @@ impl Session {
         self.begun = Instant::now();
         let share = options.budget_pct.map(|p| p / 100.0);
         let share = if self.kernel.has("calls") { share } else { None };
-        self.budget = Budget::new(share, begin.cost.call_ns, begin.zero);
+        self.budget =
+            Budget::new(share, begin.cost.call_ns, begin.zero, self.kernel.timed_calls());
         let mut sink = self.sink.borrow_mut();
         sink.spool.note(&Note::Begin(Box::new(begin)));
         for g in &self.kernel.granted {
@@ -263,10 +262,12 @@ impl Session {
     fn turn(&mut self, watch: &mut dyn FnMut(&Progress)) {
         self.drain();
         self.keep_to_budget();
+        // At once: a thread that ran for a moment is gone the next.
         let mut sink = self.sink.borrow_mut();
+        let sink = &mut *sink;
+        sink.names.resolve_threads(&mut sink.spool);
         if self.flushed.elapsed() >= FLUSH_EVERY {
-            let sink = &mut *sink;
-            sink.names.resolve(&mut self.kernel, &mut sink.spool);
+            sink.names.resolve_functions(&mut self.kernel, &mut sink.spool);
             sink.spool.flush();
             self.flushed = Instant::now();
         }
@@ -281,12 +282,12 @@ impl Session {
     }
 
     fn keep_to_budget(&mut self) {
-        let rate = self.kernel.control().take_peak_call_rate();
-        match self.budget.step(now(), rate) {
+        match self.budget.step(now(), self.kernel.timed_calls()) {
             Step::Nothing => {}
             Step::Pause => {
-                self.kernel.detach("calls");
+                // Detaching takes a while, during which calls are no longer timed.
                 let (t0, t1) = self.budget.paused(now());
+                self.kernel.detach("calls");
                 self.sink.borrow_mut().spool.note(&Note::Window { t0, t1 });
             }
             Step::Resume => {
@@ -341,7 +342,8 @@ impl Session {
         kernel.detach_all();
         let mut sink = sink.borrow_mut();
         let sink = &mut *sink;
-        sink.names.resolve(&mut kernel, &mut sink.spool);
+        sink.names.resolve_threads(&mut sink.spool);
+        sink.names.resolve_functions(&mut kernel, &mut sink.spool);
         if let Some((t0, t1)) = budget.open_window(end) {
             sink.spool.note(&Note::Window { t0, t1 });
         }

@@ -42,12 +42,16 @@ impl Names {
         }
     }
 
-    /// Find the names of what was mentioned, and write them down.
-    pub fn resolve(&mut self, kernel: &mut Kernel, spool: &mut Writer) {
+    /// Find the names of the threads that were mentioned, and write them down.
+    pub fn resolve_threads(&mut self, spool: &mut Writer) {
         for tid in std::mem::take(&mut self.unknown_tids) {
             let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
             spool.note(&Note::Outsider { tid, name: name.trim_end().to_string() });
         }
+    }
+
+    /// The same for the kernel functions.
+    pub fn resolve_functions(&mut self, kernel: &mut Kernel, spool: &mut Writer) {
         for address in std::mem::take(&mut self.unknown_addresses) {
             let name = kernel.symbol(address).unwrap_or_default();
             spool.note(&Note::Symbol { address, name });

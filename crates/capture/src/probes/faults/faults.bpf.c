@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * Which file a page fault reads from: the file whose page is put into the page cache in the course
  * of the fault, just before the thread waits for the disk. Faults without I/O are counted by the

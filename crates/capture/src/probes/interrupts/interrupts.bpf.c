@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * What kind of interrupt work a processor is doing, so that a wake-up from an interrupt is put down
  * to a timer, a disk or the network and not to the thread that happened to be interrupted.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * Births, changes and deaths: which threads are tracked. The first ones are seeded by an iterator
  * over all tasks, children inherit at fork, and a second iterator closes those still alive at the

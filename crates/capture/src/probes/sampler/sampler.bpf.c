@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /* Where the processor is, some hundred times a second: in the kernel or in user space, and where. */
 
 SEC("perf_event")

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR MIT) AND GPL-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * Who runs, who waits and who woke whom. Everything that costs is done for a thread that is about
  * to run again: its registers, descriptors and kernel stack are still as they were when it blocked,
