@@ -15,16 +15,37 @@ fn main() {
 fn compile(probes: &Path, out: &Path) {
     // libbpf-sys says where it keeps the headers of the libbpf that it links.
     let include = env::var("DEP_BPF_INCLUDE").expect("libbpf-sys tells where its headers are");
-    let system = format!("/usr/include/{}-linux-gnu", env::var("CARGO_CFG_TARGET_ARCH").unwrap());
+    let system = format!(
+        "/usr/include/{}-linux-gnu",
+        env::var("CARGO_CFG_TARGET_ARCH").unwrap()
+    );
     let mut clang = Command::new(env::var("CLANG").unwrap_or_else(|_| "clang".into()));
     clang
-        .args(["-g", "-O2", "-mcpu=v3", "-target", "bpf", "-D__TARGET_ARCH_x86"])
-        .args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-sign-compare", "-Werror"])
-        .arg("-I").arg(probes)
-        .arg("-I").arg(include)
-        .arg("-I").arg(system)
-        .arg("-c").arg(probes.join("timesink.bpf.c"))
-        .arg("-o").arg(out.join("timesink.bpf.o"));
+        .args([
+            "-g",
+            "-O2",
+            "-mcpu=v3",
+            "-target",
+            "bpf",
+            "-D__TARGET_ARCH_x86",
+        ])
+        .args([
+            "-Wall",
+            "-Wextra",
+            "-Wno-unused-parameter",
+            "-Wno-sign-compare",
+            "-Werror",
+        ])
+        .arg("-I")
+        .arg(probes)
+        .arg("-I")
+        .arg(include)
+        .arg("-I")
+        .arg(system)
+        .arg("-c")
+        .arg(probes.join("timesink.bpf.c"))
+        .arg("-o")
+        .arg(out.join("timesink.bpf.o"));
     let status = clang.status().unwrap_or_else(|e| {
         panic!("clang is needed to build the probes and cannot be run ({e}): apt-get install clang")
     });

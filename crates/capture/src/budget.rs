@@ -44,14 +44,28 @@ pub struct Budget {
 impl Budget {
     pub fn new(share: Option<f64>, call_ns: f64, now: u64, counted: Vec<u64>) -> Budget {
         let (timing, credit) = (true, CREDIT_NS);
-        Budget { share, call_ns, timing, since: now, looked: now, counted, credit }
+        Budget {
+            share,
+            call_ns,
+            timing,
+            since: now,
+            looked: now,
+            counted,
+            credit,
+        }
     }
 
     /// What to do, given how many calls have been timed so far on each processor.
     pub fn step(&mut self, now: u64, counted: Vec<u64>) -> Step {
-        let Some(share) = self.share else { return Step::Nothing };
+        let Some(share) = self.share else {
+            return Step::Nothing;
+        };
         let before = self.counted.iter().chain(std::iter::repeat(&0));
-        let most = counted.iter().zip(before).map(|(n, b)| n.saturating_sub(*b)).max();
+        let most = counted
+            .iter()
+            .zip(before)
+            .map(|(n, b)| n.saturating_sub(*b))
+            .max();
         let passed = now.saturating_sub(self.looked) as f64;
         self.credit += passed * share * AIM - most.unwrap_or(0) as f64 * self.call_ns;
         self.credit = self.credit.min(CREDIT_NS);

@@ -25,9 +25,28 @@ pub fn moves_bytes(name: &str) -> bool {
 }
 
 const MOVES_BYTES: &[&str] = &[
-    "read", "pread64", "readv", "preadv", "preadv2", "write", "pwrite64", "writev", "pwritev",
-    "pwritev2", "recvfrom", "recvmsg", "sendto", "sendmsg", "sendfile", "splice", "tee",
-    "copy_file_range", "getdents", "getdents64", "getrandom", "readahead",
+    "read",
+    "pread64",
+    "readv",
+    "preadv",
+    "preadv2",
+    "write",
+    "pwrite64",
+    "writev",
+    "pwritev",
+    "pwritev2",
+    "recvfrom",
+    "recvmsg",
+    "sendto",
+    "sendmsg",
+    "sendfile",
+    "splice",
+    "tee",
+    "copy_file_range",
+    "getdents",
+    "getdents64",
+    "getrandom",
+    "readahead",
 ];
 
 const fn fd(n: u32) -> u32 {

@@ -32,13 +32,20 @@ pub enum Error {
     #[error(transparent)]
     Launch(#[from] crate::launch::Error),
     #[error("{}: {doing}: {source}", path.display())]
-    File { path: PathBuf, doing: &'static str, source: io::Error },
+    File {
+        path: PathBuf,
+        doing: &'static str,
+        source: io::Error,
+    },
     #[error("{}: {what}", path.display())]
     Damaged { path: PathBuf, what: String },
     #[error(transparent)]
     Recording(#[from] timesink_recording::Error),
     #[error("{doing}: {source}")]
-    System { doing: &'static str, source: io::Error },
+    System {
+        doing: &'static str,
+        source: io::Error,
+    },
 }
 
 impl Error {
@@ -48,7 +55,9 @@ impl Error {
             Error::Kernel { .. } => Kind::Kernel,
             Error::Probes { .. } | Error::System { .. } => Kind::Probes,
             Error::Launch(_) => Kind::Launch,
-            Error::File { source, .. } if source.raw_os_error() == Some(libc::ENOSPC) => Kind::DiskFull,
+            Error::File { source, .. } if source.raw_os_error() == Some(libc::ENOSPC) => {
+                Kind::DiskFull
+            }
             Error::File { .. } | Error::Recording(_) => Kind::File,
             Error::Damaged { .. } => Kind::Damaged,
         }
@@ -56,6 +65,10 @@ impl Error {
 
     pub(crate) fn file(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_path_buf();
-        move |source| Error::File { path, doing, source }
+        move |source| Error::File {
+            path,
+            doing,
+            source,
+        }
     }
 }

@@ -100,7 +100,10 @@ impl Drop for Control {
 }
 
 fn system(doing: &'static str) -> Error {
-    Error::System { doing, source: std::io::Error::last_os_error() }
+    Error::System {
+        doing,
+        source: std::io::Error::last_os_error(),
+    }
 }
 
 /// What libbpf said last; its messages are the only place where the reason stands.
@@ -127,8 +130,10 @@ fn reason(fallback: &libbpf_rs::Error) -> String {
 
 /// Load the object with the programs of these probes only.
 fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::Result<Object> {
-    let programs: HashSet<&str> =
-        wanted.iter().flat_map(|p| p.programs.iter().map(|(name, _)| *name)).collect();
+    let programs: HashSet<&str> = wanted
+        .iter()
+        .flat_map(|p| p.programs.iter().map(|(name, _)| *name))
+        .collect();
     let mut builder = ObjectBuilder::default();
     let mut open = builder.name("timesink")?.open_memory(OBJECT)?;
     for mut map in open.maps_mut() {
@@ -155,7 +160,10 @@ fn fill_config(settings: &Settings, value: &mut [u8]) {
     };
     // SAFETY: a plain structure without padding, read as the bytes that it is.
     let bytes = unsafe {
-        std::slice::from_raw_parts((&raw const config).cast::<u8>(), size_of::<events::ts_config>())
+        std::slice::from_raw_parts(
+            (&raw const config).cast::<u8>(),
+            size_of::<events::ts_config>(),
+        )
     };
     let length = bytes.len().min(value.len());
     value[..length].copy_from_slice(&bytes[..length]);
@@ -172,7 +180,10 @@ fn load(settings: &Settings) -> Result<(Object, Vec<Refused>), Error> {
         return Ok((object, Vec::new()));
     }
     let essential: Vec<_> = PROBES.iter().copied().filter(|p| p.essential).collect();
-    let failed = |e: libbpf_rs::Error| Error::Probes { step: "loaded", why: reason(&e) };
+    let failed = |e: libbpf_rs::Error| Error::Probes {
+        step: "loaded",
+        why: reason(&e),
+    };
     SAID.lock().unwrap_or_else(|p| p.into_inner()).clear();
     load_with(settings, &essential).map_err(failed)?;
     let mut taken = essential.clone();
@@ -201,15 +212,29 @@ impl Kernel {
         let control = object
             .maps()
             .find(|m| m.name() == "control")
-            .ok_or(Error::Probes { step: "loaded", why: "no control map".into() })?;
+            .ok_or(Error::Probes {
+                step: "loaded",
+                why: "no control map".into(),
+            })?;
         let control = Control::map(control.as_fd().as_raw_fd())?;
         control.next_call_epoch();
         let granted = refused
             .into_iter()
-            .map(|(p, reason)| Granted { probe: p.name, attached: false, reason, without: p.without, gives: p.gives })
+            .map(|(p, reason)| Granted {
+                probe: p.name,
+                attached: false,
+                reason,
+                without: p.without,
+                gives: p.gives,
+            })
             .collect();
-        let mut kernel =
-            Kernel { links: Vec::new(), samplers: Vec::new(), object, control, granted };
+        let mut kernel = Kernel {
+            links: Vec::new(),
+            samplers: Vec::new(),
+            object,
+            control,
+            granted,
+        };
         kernel.samplers = open_samplers(settings);
         Ok(kernel)
     }
@@ -226,7 +251,10 @@ impl Kernel {
             }
             let outcome = self.attach_probe(probe);
             if let (Err(why), true) = (&outcome, probe.essential) {
-                return Err(Error::Probes { step: "attached", why: why.clone() });
+                return Err(Error::Probes {
+                    step: "attached",
+                    why: why.clone(),
+                });
             }
             self.granted.push(Granted {
                 probe: probe.name,
@@ -253,7 +281,9 @@ impl Kernel {
                 }
                 for sampler in &self.samplers {
                     links.push(
-                        program.attach_perf_event(sampler.as_raw_fd()).map_err(|e| e.to_string())?,
+                        program
+                            .attach_perf_event(sampler.as_raw_fd())
+                            .map_err(|e| e.to_string())?,
                     );
                 }
             } else if !tracepoint.is_empty() {
@@ -287,11 +317,17 @@ impl Kernel {
             .object
             .maps_mut()
             .find(|m| m.name() == "seeds")
-            .ok_or(Error::Probes { step: "loaded", why: "no seeds map".into() })?;
+            .ok_or(Error::Probes {
+                step: "loaded",
+                why: "no seeds map".into(),
+            })?;
         for pid in pids {
             seeds
                 .update(&pid.to_ne_bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
-                .map_err(|e| Error::Probes { step: "told what to follow", why: e.to_string() })?;
+                .map_err(|e| Error::Probes {
+                    step: "told what to follow",
+                    why: e.to_string(),
+                })?;
         }
         self.walk_tasks("seed")
     }
@@ -302,7 +338,10 @@ impl Kernel {
     }
 
     fn walk_tasks(&mut self, name: &'static str) -> Result<(), Error> {
-        let failed = |why: String| Error::Probes { step: "run over all tasks", why };
+        let failed = |why: String| Error::Probes {
+            step: "run over all tasks",
+            why,
+        };
         let program = self
             .object
             .progs_mut()
@@ -320,13 +359,19 @@ impl Kernel {
         &self,
         take: impl FnMut(&[u8]) + 'a,
     ) -> Result<libbpf_rs::RingBuffer<'a>, Error> {
-        let failed = |e: libbpf_rs::Error| Error::Probes { step: "listened to", why: e.to_string() };
+        let failed = |e: libbpf_rs::Error| Error::Probes {
+            step: "listened to",
+            why: e.to_string(),
+        };
         let mut take = take;
         let ring = self
             .object
             .maps()
             .find(|m| m.name() == "ring")
-            .ok_or(Error::Probes { step: "loaded", why: "no ring map".into() })?;
+            .ok_or(Error::Probes {
+                step: "loaded",
+                why: "no ring map".into(),
+            })?;
         let mut builder = libbpf_rs::RingBufferBuilder::new();
         builder
             .add(&ring, move |bytes| {
@@ -342,7 +387,10 @@ impl Kernel {
         let mut ask = [0u8; size_of::<events::ts_symbol>()];
         ask[..8].copy_from_slice(&address.to_ne_bytes());
         let program = self.object.progs_mut().find(|p| p.name() == "symbol")?;
-        let input = ProgramInput { context_in: Some(&mut ask), ..ProgramInput::default() };
+        let input = ProgramInput {
+            context_in: Some(&mut ask),
+            ..ProgramInput::default()
+        };
         program.test_run(input).ok()?;
         let name: Vec<u8> = ask[8..].iter().copied().take_while(|&b| b != 0).collect();
         let name = String::from_utf8(name).ok()?;
@@ -352,7 +400,9 @@ impl Kernel {
 
     /// How many of each kind of event did not fit into the ring, by kind.
     pub fn lost(&self) -> Vec<u64> {
-        (0..events::TS_COUNTERS).map(|kind| self.counters("lost", kind).iter().sum()).collect()
+        (0..events::TS_COUNTERS)
+            .map(|kind| self.counters("lost", kind).iter().sum())
+            .collect()
     }
 
     /// How many calls have been timed, by processor.
@@ -362,8 +412,13 @@ impl Kernel {
 
     /// One counter of a map, by processor.
     fn counters(&self, map: &str, key: u32) -> Vec<u64> {
-        let Some(map) = self.object.maps().find(|m| m.name() == map) else { return Vec::new() };
-        let values = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        let Some(map) = self.object.maps().find(|m| m.name() == map) else {
+            return Vec::new();
+        };
+        let values = map
+            .lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY)
+            .ok()
+            .flatten();
         let number = |v: &Vec<u8>| v.as_slice().try_into().map_or(0, u64::from_ne_bytes);
         values.unwrap_or_default().iter().map(number).collect()
     }
@@ -376,13 +431,23 @@ impl Kernel {
 
 /// A clock on each processor. No more than a few of them may fail before there is none.
 fn open_samplers(settings: &Settings) -> Vec<OwnedFd> {
-    settings.processors.iter().filter_map(|&p| open_sampler(p, settings.rate_hz)).collect()
+    settings
+        .processors
+        .iter()
+        .filter_map(|&p| open_sampler(p, settings.rate_hz))
+        .collect()
 }
 
 fn open_sampler(processor: u32, rate_hz: u64) -> Option<OwnedFd> {
     // Cycles where there is a counter for them, the processor clock elsewhere.
-    let cycles = (libbpf_sys::PERF_TYPE_HARDWARE, libbpf_sys::PERF_COUNT_HW_CPU_CYCLES);
-    let clock = (libbpf_sys::PERF_TYPE_SOFTWARE, libbpf_sys::PERF_COUNT_SW_CPU_CLOCK);
+    let cycles = (
+        libbpf_sys::PERF_TYPE_HARDWARE,
+        libbpf_sys::PERF_COUNT_HW_CPU_CYCLES,
+    );
+    let clock = (
+        libbpf_sys::PERF_TYPE_SOFTWARE,
+        libbpf_sys::PERF_COUNT_SW_CPU_CLOCK,
+    );
     [cycles, clock].into_iter().find_map(|(kind, config)| {
         // SAFETY: zeroed is the structure's empty state; the size is set below.
         let mut attr: libbpf_sys::perf_event_attr = unsafe { std::mem::zeroed() };

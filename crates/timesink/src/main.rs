@@ -70,7 +70,11 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),
-        Command::Doctor(a) => Ok(if commands::doctor::run(&a) { 0 } else { NOT_STARTED }),
+        Command::Doctor(a) => Ok(if commands::doctor::run(&a) {
+            0
+        } else {
+            NOT_STARTED
+        }),
         Command::Completions(a) => {
             commands::completions::run::<Arguments>(&a);
             Ok(0)

@@ -28,7 +28,7 @@ pub struct Behind {
 }
 
 /// The recording keeps this many occupants a span; a span with fewer has them all.
-const KEPT: u32 = 4;
+const KEPT: u32 = 8;
 
 /// The sums under way, by position of the ready thread.
 pub(super) struct Occupants {

@@ -191,6 +191,9 @@ pub struct ThreadLedger {
     pub causes: Vec<Cause>,
     /// Who had the processor while this thread was ready, longest first.
     pub behind: Vec<Behind>,
+    /// Who held the locks it waited for, where their memory told, longest first; waits below the
+    /// threshold are not in it.
+    pub held_by: Vec<Behind>,
     /// How its time on a processor was divided into user and kernel.
     pub split: Split,
 }

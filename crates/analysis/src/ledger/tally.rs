@@ -3,6 +3,7 @@
 //! Memory grows with threads and with causes, not with spans.
 
 use rustc_hash::FxHashMap;
+use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::Occupant;
 use timesink_recording::tables::Process;
 use timesink_recording::tables::Span;
@@ -11,7 +12,7 @@ use timesink_recording::tables::Wait;
 use timesink_recording::units::Nanos;
 use timesink_recording::words::{Detail, State};
 
-use super::behind::{Occupants, Queued};
+use super::behind::{Behind, Occupants, Queued, Who};
 use super::causes::{Causes, Sum};
 use super::slots::Slots;
 use super::split::{split, Evidence, Split};
@@ -37,7 +38,10 @@ struct Spanned {
 
 impl Spanned {
     fn cpu_ns(&self) -> u64 {
-        self.running.ns.saturating_add(self.exit.ns).saturating_add(self.switching.ns)
+        self.running
+            .ns
+            .saturating_add(self.exit.ns)
+            .saturating_add(self.switching.ns)
     }
 }
 
@@ -54,6 +58,8 @@ pub struct Tally {
     causes: Causes,
     /// For waits of kind `other`, the kernel function, by position of the thread and start.
     others: FxHashMap<(u32, Nanos), FunctionId>,
+    /// Who held the locks that the thread at a position waited for.
+    held_by: Vec<FxHashMap<ThreadId, Sum>>,
     functions: Vec<String>,
     function_ids: FxHashMap<String, FunctionId>,
 }
@@ -72,6 +78,7 @@ impl Tally {
             occupants: Occupants::new(),
             causes: Causes::new(threads.len()),
             others: FxHashMap::default(),
+            held_by: vec![FxHashMap::default(); threads.len()],
             functions: Vec::new(),
             function_ids: FxHashMap::default(),
             threads,
@@ -79,9 +86,15 @@ impl Tally {
         }
     }
 
-    /// Notes the kernel functions of waits that are `other`.
+    /// Notes the kernel functions of waits that are `other`, and who held a lock.
     pub fn waits(&mut self, rows: &[Wait]) {
         for row in rows {
+            if let (Some(owner), Some(slot)) = (row.owner, self.slots.get(row.thread.0)) {
+                self.held_by[slot]
+                    .entry(owner)
+                    .or_default()
+                    .add(row.t1.since(row.t0));
+            }
             if row.detail != Detail::Other || row.function.is_empty() {
                 continue;
             }
@@ -187,6 +200,7 @@ impl Tally {
             let mut causes = std::mem::take(&mut causes[slot]);
             add_causes(&mut causes, spanned, &sums, &splits[slot]);
             pages.push(ThreadLedger {
+                held_by: longest_holders(&self.held_by[slot]),
                 process: homes[slot],
                 sums,
                 causes: longest_first(causes),
@@ -207,6 +221,19 @@ impl Tally {
             functions: self.functions,
         }
     }
+}
+
+fn longest_holders(holders: &FxHashMap<ThreadId, Sum>) -> Vec<Behind> {
+    let mut all: Vec<Behind> = holders
+        .iter()
+        .map(|(owner, sum)| Behind {
+            who: Who::Thread(*owner),
+            count: sum.count,
+            ns: sum.ns,
+        })
+        .collect();
+    all.sort_unstable_by_key(|held| (std::cmp::Reverse(held.ns), held.who));
+    all
 }
 
 /// For each thread, where its process sits.
@@ -308,7 +335,12 @@ fn add_causes(causes: &mut Vec<Cause>, spanned: &Spanned, sums: &Sums, split: &S
         );
     }
     add(Account::Cpu, Kind::As(Detail::Exit), spanned.exit, false);
-    add(Account::Cpu, Kind::As(Detail::SwitchingIn), spanned.switching, false);
+    add(
+        Account::Cpu,
+        Kind::As(Detail::SwitchingIn),
+        spanned.switching,
+        false,
+    );
     let tracer = Sum {
         ns: sums.tracer_ns,
         ..spanned.tracer

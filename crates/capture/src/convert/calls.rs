@@ -63,12 +63,21 @@ fn count(buckets: &mut Buckets, value: u64) {
 
 impl Calls {
     pub fn batch(&mut self, batch: &e::ts_calls, lives: &Lives, objects: &mut Objects) {
-        let Some(thread) = lives.thread(batch.head.thread) else { return };
+        let Some(thread) = lives.thread(batch.head.thread) else {
+            return;
+        };
         let n = (batch.count as usize).min(batch.call.len());
         for call in &batch.call[..n] {
             self.seen += 1;
-            let object = objects.find(call.device, call.key, call.object_kind).map(|o| o.id);
-            let key = Key { thread, call: call.call, compat: call.compat, object };
+            let object = objects
+                .find(call.device, call.key, call.object_kind)
+                .map(|o| o.id);
+            let key = Key {
+                thread,
+                call: call.call,
+                compat: call.compat,
+                object,
+            };
             let ns = match call.ns {
                 ns if ns & 0x8000_0000 != 0 => u64::from(ns & 0x7fff_ffff) << 10,
                 ns => u64::from(ns),
@@ -81,7 +90,11 @@ impl Calls {
                 if RESTARTS.contains(&call.result) {
                     continue;
                 }
-                match sum.errors.iter_mut().find(|(errno, _)| *errno == -call.result) {
+                match sum
+                    .errors
+                    .iter_mut()
+                    .find(|(errno, _)| *errno == -call.result)
+                {
                     Some((_, n)) => *n += 1,
                     None => sum.errors.push((-call.result, 1)),
                 }
@@ -93,7 +106,9 @@ impl Calls {
     }
 
     pub fn lookup(&mut self, l: &e::ts_lookup, lives: &Lives) {
-        let process = lives.thread(l.head.thread).and_then(|t| lives.process_of(t));
+        let process = lives
+            .thread(l.head.thread)
+            .and_then(|t| lives.process_of(t));
         let Some(process) = process else { return };
         let error = if l.result < 0 { -l.result } else { 0 };
         let key = (process, l.call, l.compat, error, text(&l.path));
@@ -105,7 +120,13 @@ impl Calls {
     }
 
     /// Write the tables. `windows` are when calls were timed, in the recording's time.
-    pub fn write(self, lives: &Lives, windows: &[(i64, i64)], timed: &Timed, out: &mut RecordingWriter) -> Result<(), Error> {
+    pub fn write(
+        self,
+        lives: &Lives,
+        windows: &[(i64, i64)],
+        timed: &Timed,
+        out: &mut RecordingWriter,
+    ) -> Result<(), Error> {
         let mut seen: HashMap<ThreadId, u64> = HashMap::new();
         for (key, sum) in &self.sums {
             *seen.entry(key.thread).or_default() += sum.count;
@@ -116,15 +137,29 @@ impl Calls {
         for key in keys {
             let sum = &self.sums[key];
             let name = names.of(key.call, key.compat);
-            let scale = timed.scale(&lives.threads[key.thread.index()], windows, seen[&key.thread]);
+            let scale = timed.scale(
+                &lives.threads[key.thread.index()],
+                windows,
+                seen[&key.thread],
+            );
             write_sum(key, sum, name, scale, out)?;
         }
         let mut lookups: Vec<_> = self.lookups.into_iter().collect();
         lookups.sort_unstable();
         for ((process, call, compat, error, path), count) in lookups {
             let call = names.of(call, compat).to_string();
-            let error = if error == 0 { String::new() } else { errno_name(error) };
-            out.push(Lookup { process, call, path, error, count })?;
+            let error = if error == 0 {
+                String::new()
+            } else {
+                errno_name(error)
+            };
+            out.push(Lookup {
+                process,
+                call,
+                path,
+                error,
+                count,
+            })?;
         }
         Ok(())
     }
@@ -136,7 +171,9 @@ struct Names(HashMap<(i16, u8), String>);
 
 impl Names {
     fn of(&mut self, call: i16, compat: u8) -> &str {
-        self.0.entry((call, compat)).or_insert_with(|| calls::name(call, compat != 0))
+        self.0
+            .entry((call, compat))
+            .or_insert_with(|| calls::name(call, compat != 0))
     }
 }
 
@@ -160,12 +197,19 @@ impl Timed {
     /// How many of a thread's calls stand behind each that was timed; 1 if all were.
     fn scale(&self, row: &Thread, windows: &[(i64, i64)], seen: u64) -> f64 {
         let (start, end) = (row.start.0, row.end.0);
-        let timed: i64 = windows.iter().map(|(a, b)| (*b.min(&end) - *a.max(&start)).max(0)).sum();
+        let timed: i64 = windows
+            .iter()
+            .map(|(a, b)| (*b.min(&end) - *a.max(&start)).max(0))
+            .sum();
         if timed <= 0 || timed >= end - start {
             return 1.0;
         }
         let cpu_ns = self.cpu_ns.get(&row.thread).copied().unwrap_or(0);
-        scale_of((row.cpu_ns + row.tracer_ns) as f64, cpu_ns as f64, seen as f64 * self.call_ns)
+        scale_of(
+            (row.cpu_ns + row.tracer_ns) as f64,
+            cpu_ns as f64,
+            seen as f64 * self.call_ns,
+        )
     }
 }
 
@@ -181,7 +225,13 @@ fn scale_of(cpu: f64, timed: f64, spent: f64) -> f64 {
     (cpu - spent) / (timed - spent)
 }
 
-fn write_sum(key: &Key, sum: &Sum, name: &str, scale: f64, out: &mut RecordingWriter) -> Result<(), Error> {
+fn write_sum(
+    key: &Key,
+    sum: &Sum,
+    name: &str,
+    scale: f64,
+    out: &mut RecordingWriter,
+) -> Result<(), Error> {
     let scaled = |n: u64| (n as f64 * scale).round() as u64;
     let failed: u64 = sum.errors.iter().map(|(_, n)| n).sum();
     // A thread that was timed for all but a thousandth of its life was timed.
@@ -207,7 +257,10 @@ fn write_sum(key: &Key, sum: &Sum, name: &str, scale: f64, out: &mut RecordingWr
             count: *count,
         })?;
     }
-    for (kind, buckets) in [(HistogramKind::Duration, &sum.durations), (HistogramKind::Size, &sum.sizes)] {
+    for (kind, buckets) in [
+        (HistogramKind::Duration, &sum.durations),
+        (HistogramKind::Size, &sum.sizes),
+    ] {
         let mut buckets = buckets.clone();
         buckets.sort_unstable();
         for (bucket, count) in buckets {

@@ -34,15 +34,61 @@ const AF_UNIX: u16 = 1;
 const LOCK_PI: [u8; 2] = [6, 13];
 
 /// Reclaim, then what a file system does on its way: these say more than the call does.
-const RECLAIM: &[&str] = &["try_to_free_pages", "shrink_node", "shrink_lruvec", "mem_cgroup_handle_over_high", "try_to_free_mem_cgroup_pages", "throttle_direct_reclaim"];
-const FLUSHING: &[&str] = &["vfs_fsync_range", "do_fsync", "ext4_sync_file", "ext4_sync_fs", "xfs_file_fsync", "btrfs_sync_file", "generic_write_sync", "file_write_and_wait_range", "blkdev_issue_flush", "jbd2_log_wait_commit", "jbd2_complete_transaction"];
-const WRITING: &[&str] = &["balance_dirty_pages", "balance_dirty_pages_ratelimited_flags", "start_this_handle", "jbd2_journal_get_write_access", "do_get_write_access", "wait_on_page_writeback", "folio_wait_writeback", "add_transaction_credits"];
-const LOCKING: &[&str] = &["__mutex_lock", "mutex_lock", "rwsem_down_read_slowpath", "rwsem_down_write_slowpath", "down_read", "down_write", "__down", "down", "percpu_rwsem_wait"];
-const FAULTING: &[&str] = &["filemap_fault", "do_swap_page", "handle_mm_fault", "exc_page_fault", "__do_fault"];
+const RECLAIM: &[&str] = &[
+    "try_to_free_pages",
+    "shrink_node",
+    "shrink_lruvec",
+    "mem_cgroup_handle_over_high",
+    "try_to_free_mem_cgroup_pages",
+    "throttle_direct_reclaim",
+];
+const FLUSHING: &[&str] = &[
+    "vfs_fsync_range",
+    "do_fsync",
+    "ext4_sync_file",
+    "ext4_sync_fs",
+    "xfs_file_fsync",
+    "btrfs_sync_file",
+    "generic_write_sync",
+    "file_write_and_wait_range",
+    "blkdev_issue_flush",
+    "jbd2_log_wait_commit",
+    "jbd2_complete_transaction",
+];
+const WRITING: &[&str] = &[
+    "balance_dirty_pages",
+    "balance_dirty_pages_ratelimited_flags",
+    "start_this_handle",
+    "jbd2_journal_get_write_access",
+    "do_get_write_access",
+    "wait_on_page_writeback",
+    "folio_wait_writeback",
+    "add_transaction_credits",
+];
+const LOCKING: &[&str] = &[
+    "__mutex_lock",
+    "mutex_lock",
+    "rwsem_down_read_slowpath",
+    "rwsem_down_write_slowpath",
+    "down_read",
+    "down_write",
+    "__down",
+    "down",
+    "percpu_rwsem_wait",
+];
+const FAULTING: &[&str] = &[
+    "filemap_fault",
+    "do_swap_page",
+    "handle_mm_fault",
+    "exc_page_fault",
+    "__do_fault",
+];
 
 impl Facts<'_> {
     fn slept_in(&self, names: &[&str]) -> bool {
-        self.functions.iter().any(|f| names.contains(&strip(f)) || names.iter().any(|n| f.starts_with(&format!("{n}."))))
+        self.functions.iter().any(|f| {
+            names.contains(&strip(f)) || names.iter().any(|n| f.starts_with(&format!("{n}.")))
+        })
     }
 
     fn io(&self) -> bool {
@@ -85,8 +131,8 @@ fn outside_of_calls(f: &Facts) -> Detail {
 
 fn by_call(call: &str, f: &Facts) -> Detail {
     match call {
-        "read" | "pread64" | "readv" | "preadv" | "preadv2" | "recvfrom" | "recvmsg" | "recvmmsg"
-        | "recv" => reading(f),
+        "read" | "pread64" | "readv" | "preadv" | "preadv2" | "recvfrom" | "recvmsg"
+        | "recvmmsg" | "recv" => reading(f),
         "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" | "sendto" | "sendmsg"
         | "sendmmsg" | "send" | "sendfile" | "splice" | "tee" | "copy_file_range" | "fallocate"
         | "ftruncate" | "truncate" => writing(f),
@@ -99,7 +145,9 @@ fn by_call(call: &str, f: &Facts) -> Detail {
         "nanosleep" | "clock_nanosleep" => Detail::Sleep,
         // A call that a signal interrupted goes on under this name.
         "restart_syscall" if f.slept_in(&["futex_wait", "__futex_wait"]) => futex(f),
-        "restart_syscall" if f.slept_in(&["do_poll", "do_sys_poll", "do_restart_poll"]) => Detail::Poll,
+        "restart_syscall" if f.slept_in(&["do_poll", "do_sys_poll", "do_restart_poll"]) => {
+            Detail::Poll
+        }
         "restart_syscall" => Detail::Sleep,
         "poll" | "ppoll" | "select" | "pselect6" if f.only_time => Detail::Sleep,
         "poll" | "ppoll" | "select" | "pselect6" | "_newselect" | "epoll_wait" | "epoll_pwait"
@@ -138,7 +186,9 @@ fn in_file_system(f: &Facts, otherwise: Detail) -> Detail {
 
 fn cloning(f: &Facts) -> Detail {
     // A long clone without its stack known can only be waiting for a vfork child.
-    if f.functions.is_empty() || f.slept_in(&["kernel_clone", "wait_for_vfork_done"]) && !f.slept_in(LOCKING) {
+    if f.functions.is_empty()
+        || f.slept_in(&["kernel_clone", "wait_for_vfork_done"]) && !f.slept_in(LOCKING)
+    {
         Detail::Vfork
     } else {
         in_file_system(f, Detail::Other)
@@ -155,7 +205,9 @@ fn reading(f: &Facts) -> Detail {
         e::TS_O_FILE | e::TS_O_DIR | e::TS_O_BLOCK => in_file_system(f, Detail::DiskRead),
         // The object of a 32-bit call is not known, and of others it may have been lost.
         _ if f.slept_in(&["anon_pipe_read", "fifo_pipe_read", "pipe_read"]) => Detail::PipeRead,
-        _ if f.slept_in(&["unix_stream_read_generic", "__unix_dgram_recvmsg"]) => Detail::UnixReceive,
+        _ if f.slept_in(&["unix_stream_read_generic", "__unix_dgram_recvmsg"]) => {
+            Detail::UnixReceive
+        }
         _ if f.slept_in(&["sk_wait_data", "__skb_wait_for_more_packets"]) => Detail::NetworkReceive,
         _ => in_file_system(f, Detail::Other),
     }
@@ -199,18 +251,38 @@ pub fn sleeping_function<'a>(functions: &[&'a str]) -> &'a str {
     functions
         .iter()
         .map(|f| strip(f))
-        .find(|f| !f.is_empty() && !f.starts_with("bpf_") && !SCHEDULER.iter().any(|s| f.trim_start_matches('_').starts_with(s)))
+        .find(|f| {
+            !f.is_empty()
+                && !f.starts_with("bpf_")
+                && !SCHEDULER
+                    .iter()
+                    .any(|s| f.trim_start_matches('_').starts_with(s))
+        })
         .unwrap_or("")
 }
 
-const SCHEDULER: &[&str] = &["do_syscall_64", "entry_SYSCALL", "x64_sys_", "schedule", "io_schedule", "preempt_schedule", "traceiter", "perf_trace", "switch_to"];
+const SCHEDULER: &[&str] = &[
+    "do_syscall_64",
+    "entry_SYSCALL",
+    "x64_sys_",
+    "schedule",
+    "io_schedule",
+    "preempt_schedule",
+    "traceiter",
+    "perf_trace",
+    "switch_to",
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn on(call: &'static str, kind: u32) -> Facts<'static> {
-        Facts { call, object_kind: kind as u8, ..Facts::default() }
+        Facts {
+            call,
+            object_kind: kind as u8,
+            ..Facts::default()
+        }
     }
 
     /// The same call waits for different things, depending on what it is about.
@@ -220,28 +292,78 @@ mod tests {
         assert_eq!(classify(&on("read", e::TS_O_PIPE)), Detail::PipeRead);
         assert_eq!(classify(&on("write", e::TS_O_PIPE)), Detail::PipeWrite);
         assert_eq!(classify(&on("read", e::TS_O_ANON)), Detail::Event);
-        assert_eq!(classify(&Facts { family: 2, ..on("read", e::TS_O_SOCKET) }), Detail::NetworkReceive);
-        assert_eq!(classify(&Facts { family: 1, ..on("sendmsg", e::TS_O_SOCKET) }), Detail::UnixSend);
-        assert_eq!(classify(&Facts { terminal: true, ..on("read", e::TS_O_CHAR) }), Detail::Terminal);
+        assert_eq!(
+            classify(&Facts {
+                family: 2,
+                ..on("read", e::TS_O_SOCKET)
+            }),
+            Detail::NetworkReceive
+        );
+        assert_eq!(
+            classify(&Facts {
+                family: 1,
+                ..on("sendmsg", e::TS_O_SOCKET)
+            }),
+            Detail::UnixSend
+        );
+        assert_eq!(
+            classify(&Facts {
+                terminal: true,
+                ..on("read", e::TS_O_CHAR)
+            }),
+            Detail::Terminal
+        );
     }
 
     /// Where the object is not known, as with 32-bit calls, the kernel function tells a pipe or socket.
     #[test]
     fn without_an_object_the_function_decides() {
-        let slept = |call, function: &'static [&'static str]| classify(&Facts { functions: function, ..on(call, 0) });
-        assert_eq!(slept("read (32-bit)", &["__schedule", "schedule", "anon_pipe_read"]), Detail::PipeRead);
-        assert_eq!(slept("write (32-bit)", &["schedule", "pipe_write.isra.0"]), Detail::PipeWrite);
-        assert_eq!(slept("recvmsg", &["schedule", "unix_stream_read_generic"]), Detail::UnixReceive);
-        assert_eq!(slept("sendto", &["schedule", "sk_stream_wait_memory", "tcp_sendmsg_locked"]), Detail::NetworkSend);
-        assert_eq!(slept("read", &["schedule", "something_else"]), Detail::Other);
+        let slept = |call, function: &'static [&'static str]| {
+            classify(&Facts {
+                functions: function,
+                ..on(call, 0)
+            })
+        };
+        assert_eq!(
+            slept(
+                "read (32-bit)",
+                &["__schedule", "schedule", "anon_pipe_read"]
+            ),
+            Detail::PipeRead
+        );
+        assert_eq!(
+            slept("write (32-bit)", &["schedule", "pipe_write.isra.0"]),
+            Detail::PipeWrite
+        );
+        assert_eq!(
+            slept("recvmsg", &["schedule", "unix_stream_read_generic"]),
+            Detail::UnixReceive
+        );
+        assert_eq!(
+            slept(
+                "sendto",
+                &["schedule", "sk_stream_wait_memory", "tcp_sendmsg_locked"]
+            ),
+            Detail::NetworkSend
+        );
+        assert_eq!(
+            slept("read", &["schedule", "something_else"]),
+            Detail::Other
+        );
     }
 
     /// A write that must be durable waits for a flush, an ordinary one for room.
     #[test]
     fn durable_writes_are_flushes() {
-        let sync = Facts { functions: &["schedule", "jbd2_log_wait_commit", "ext4_sync_file"], ..on("write", e::TS_O_FILE) };
+        let sync = Facts {
+            functions: &["schedule", "jbd2_log_wait_commit", "ext4_sync_file"],
+            ..on("write", e::TS_O_FILE)
+        };
         assert_eq!(classify(&sync), Detail::Flush);
-        let dirty = Facts { functions: &["schedule", "balance_dirty_pages"], ..on("write", e::TS_O_FILE) };
+        let dirty = Facts {
+            functions: &["schedule", "balance_dirty_pages"],
+            ..on("write", e::TS_O_FILE)
+        };
         assert_eq!(classify(&dirty), Detail::DiskWrite);
         assert_eq!(classify(&on("fdatasync", e::TS_O_FILE)), Detail::Flush);
     }
@@ -249,25 +371,58 @@ mod tests {
     /// Mutexes, condition variables and joins all wait in futex, and are told apart by the value.
     #[test]
     fn futexes_are_told_apart() {
-        assert_eq!(classify(&Facts { futex_contended: true, ..on("futex", 0) }), Detail::Lock);
-        assert_eq!(classify(&Facts { futex_operation: 6, ..on("futex", 0) }), Detail::Lock);
+        assert_eq!(
+            classify(&Facts {
+                futex_contended: true,
+                ..on("futex", 0)
+            }),
+            Detail::Lock
+        );
+        assert_eq!(
+            classify(&Facts {
+                futex_operation: 6,
+                ..on("futex", 0)
+            }),
+            Detail::Lock
+        );
         assert_eq!(classify(&on("futex", 0)), Detail::Condition);
-        assert_eq!(classify(&Facts { futex_is_thread: true, ..on("futex", 0) }), Detail::Join);
+        assert_eq!(
+            classify(&Facts {
+                futex_is_thread: true,
+                ..on("futex", 0)
+            }),
+            Detail::Join
+        );
     }
 
     /// Memory reclaim is named wherever it strikes, and a page fault has no call.
     #[test]
     fn reclaim_and_faults() {
-        let reclaim = Facts { functions: &["schedule", "shrink_node"], ..on("read", e::TS_O_FILE) };
+        let reclaim = Facts {
+            functions: &["schedule", "shrink_node"],
+            ..on("read", e::TS_O_FILE)
+        };
         assert_eq!(classify(&reclaim), Detail::Reclaim);
-        assert_eq!(classify(&Facts { how: e::TS_IOWAIT as u8, ..on("", 0) }), Detail::PageFault);
+        assert_eq!(
+            classify(&Facts {
+                how: e::TS_IOWAIT as u8,
+                ..on("", 0)
+            }),
+            Detail::PageFault
+        );
         assert_eq!(classify(&on("", 0)), Detail::Other);
     }
 
     /// select without descriptors is a sleep, with some it is a poll.
     #[test]
     fn select_can_be_a_sleep() {
-        assert_eq!(classify(&Facts { only_time: true, ..on("select", 0) }), Detail::Sleep);
+        assert_eq!(
+            classify(&Facts {
+                only_time: true,
+                ..on("select", 0)
+            }),
+            Detail::Sleep
+        );
         assert_eq!(classify(&on("select", 0)), Detail::Poll);
     }
 
@@ -275,14 +430,23 @@ mod tests {
     #[test]
     fn restarted_calls_keep_their_kind() {
         assert_eq!(classify(&on("restart_syscall", 0)), Detail::Sleep);
-        let futex = Facts { functions: &["schedule", "futex_wait"], ..on("restart_syscall", 0) };
+        let futex = Facts {
+            functions: &["schedule", "futex_wait"],
+            ..on("restart_syscall", 0)
+        };
         assert_eq!(classify(&futex), Detail::Condition);
     }
 
     /// The function that matters is below the scheduler's.
     #[test]
     fn scheduler_functions_are_skipped() {
-        let f = ["__schedule", "schedule", "schedule_timeout", "pipe_read.isra.0", "vfs_read"];
+        let f = [
+            "__schedule",
+            "schedule",
+            "schedule_timeout",
+            "pipe_read.isra.0",
+            "vfs_read",
+        ];
         assert_eq!(sleeping_function(&f), "pipe_read");
         assert_eq!(sleeping_function(&[]), "");
     }

@@ -33,7 +33,11 @@ pub struct Lives {
 
 impl Lives {
     pub fn new(zero: u64, costs: Costs) -> Lives {
-        Lives { zero, costs, ..Lives::default() }
+        Lives {
+            zero,
+            costs,
+            ..Lives::default()
+        }
     }
 
     /// A moment of the probes' clock in the recording's time.
@@ -108,7 +112,11 @@ impl Lives {
             self.images.push(Image {
                 process,
                 thread: parent,
-                event: if s.how == e::TS_START_VFORK { ImageEvent::Vfork } else { ImageEvent::Fork },
+                event: if s.how == e::TS_START_VFORK {
+                    ImageEvent::Vfork
+                } else {
+                    ImageEvent::Fork
+                },
                 t: at,
                 cost_ns: cost(s.call_since, s.head.t),
                 resident_bytes: s.resident,
@@ -151,7 +159,9 @@ impl Lives {
     }
 
     pub fn exec(&mut self, x: &e::ts_exec) {
-        let Some(thread) = self.thread(x.head.thread) else { return };
+        let Some(thread) = self.thread(x.head.thread) else {
+            return;
+        };
         let at = self.at(x.head.t);
         // Another thread than the first may execute; it takes over the first one's id.
         let row = &mut self.threads[thread.index()];
@@ -162,7 +172,9 @@ impl Lives {
         row.name = text(&x.name);
         let length = (x.arguments_length as usize).min(x.arguments.len());
         let arguments: Vec<u8> = x.arguments[..length].iter().map(|&c| c as u8).collect();
-        let arguments = String::from_utf8_lossy(&arguments).trim_end_matches('\0').to_string();
+        let arguments = String::from_utf8_lossy(&arguments)
+            .trim_end_matches('\0')
+            .to_string();
         let executable = text(&x.executable);
         let process = row.process;
         if let Some(p) = self.processes.get_mut(process.index()) {
@@ -184,13 +196,17 @@ impl Lives {
     }
 
     pub fn exit(&mut self, x: &e::ts_exit) {
-        let Some(thread) = self.thread(x.head.thread) else { return };
+        let Some(thread) = self.thread(x.head.thread) else {
+            return;
+        };
         self.threads[thread.index()].exit = Some(self.at(x.head.t));
         self.resident_at_exit.insert(thread, x.resident);
     }
 
     pub fn end(&mut self, x: &e::ts_end) {
-        let Some(thread) = self.thread(x.head.thread) else { return };
+        let Some(thread) = self.thread(x.head.thread) else {
+            return;
+        };
         let at = self.at(x.head.t);
         let zero = self.zero;
         let hidden = self.before_zero.get(&thread).copied().unwrap_or(0);

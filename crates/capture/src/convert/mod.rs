@@ -60,9 +60,15 @@ fn convert_here(folder: &Path) -> Result<About, Error> {
     let notes = read_notes(folder)?;
     let Some(begin) = notes.begin.clone() else {
         let what = "the spool ends before it says what it is of: nothing can be mended".into();
-        return Err(Error::Damaged { path: folder.join(spool::NAME), what });
+        return Err(Error::Damaged {
+            path: folder.join(spool::NAME),
+            what,
+        });
     };
-    let end_at = notes.end.as_ref().map_or(notes.last.max(begin.zero), |end| end.at);
+    let end_at = notes
+        .end
+        .as_ref()
+        .map_or(notes.last.max(begin.zero), |end| end.at);
     let wall = Nanos(end_at.saturating_sub(begin.zero) as i64);
     let mut out = RecordingWriter::create(folder)?;
     let mut first = FirstPass::new(folder, &begin);
@@ -71,7 +77,14 @@ fn convert_here(folder: &Path) -> Result<About, Error> {
         Entry::Event(bytes) => first.take(bytes, &mut out),
         Entry::Note(_) => Ok(()),
     })?;
-    let FirstPass { mut lives, mut objects, calls, sorter, samples, .. } = first;
+    let FirstPass {
+        mut lives,
+        mut objects,
+        calls,
+        sorter,
+        samples,
+        ..
+    } = first;
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
     let mut context = Context::new(&mut lives, &mut objects, &notes.symbols, &windows, &mut out);
@@ -80,7 +93,15 @@ fn convert_here(folder: &Path) -> Result<About, Error> {
     let (gaps, timed_cpu_ns) = (context.gaps, std::mem::take(&mut context.timed_cpu_ns));
     let paths_left_out = calls.lookups_left_out;
     let seen = calls.seen;
-    calls.write(&lives, &windows, &Timed { cpu_ns: timed_cpu_ns, call_ns: begin.cost.call_ns }, &mut out)?;
+    calls.write(
+        &lives,
+        &windows,
+        &Timed {
+            cpu_ns: timed_cpu_ns,
+            call_ns: begin.cost.call_ns,
+        },
+        &mut out,
+    )?;
     write_notes(&notes, &windows, gaps, paths_left_out, &mut out)?;
     let mut about = about(&begin, &notes, wall, &windows);
     about.cost = cost(&begin, &lives, seen, samples, wall, started);
@@ -119,9 +140,19 @@ impl Notes {
         match note {
             Note::Begin(begin) => self.begin = Some(*begin),
             Note::End(end) => self.end = Some(*end),
-            Note::Probe { probe, attached, reason, without } => {
+            Note::Probe {
+                probe,
+                attached,
+                reason,
+                without,
+            } => {
                 let without = if attached { String::new() } else { without };
-                self.probes.push(Probe { probe, attached, reason, without });
+                self.probes.push(Probe {
+                    probe,
+                    attached,
+                    reason,
+                    without,
+                });
             }
             Note::Symbol { address, name } => {
                 self.symbols.insert(address, name);
@@ -155,7 +186,9 @@ impl FirstPass {
     }
 
     fn take(&mut self, bytes: &[u8], out: &mut RecordingWriter) -> Result<(), Error> {
-        let Some(head) = probes::head(bytes) else { return Ok(()) };
+        let Some(head) = probes::head(bytes) else {
+            return Ok(());
+        };
         // The many are not decoded here.
         match u32::from(head.kind) {
             e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE => {
@@ -207,12 +240,19 @@ impl FirstPass {
 /// When calls were timed, in the recording's time. A spool that was cut short does not tell of the
 /// window that was open: without any other it is all of it.
 fn windows_of(notes: &Notes, begin: &Begin, wall: Nanos) -> Vec<(i64, i64)> {
-    let timed = notes.probes.iter().any(|p| p.probe == "calls" && p.attached);
+    let timed = notes
+        .probes
+        .iter()
+        .any(|p| p.probe == "calls" && p.attached);
     if notes.windows.is_empty() && timed && notes.end.is_none() {
         return vec![(0, wall.0)];
     }
     let at = |t: u64| t.saturating_sub(begin.zero).min(wall.0 as u64) as i64;
-    notes.windows.iter().map(|(a, b)| (at(*a), at(*b))).collect()
+    notes
+        .windows
+        .iter()
+        .map(|(a, b)| (at(*a), at(*b)))
+        .collect()
 }
 
 fn write_notes(
@@ -228,10 +268,16 @@ fn write_notes(
     let mut outsiders: Vec<_> = notes.outsiders.iter().collect();
     outsiders.sort_unstable();
     for (&tid, name) in outsiders {
-        out.push(Outsider { tid, name: name.clone() })?;
+        out.push(Outsider {
+            tid,
+            name: name.clone(),
+        })?;
     }
     for &(t0, t1) in windows {
-        out.push(CallWindow { t0: Nanos(t0), t1: Nanos(t1) })?;
+        out.push(CallWindow {
+            t0: Nanos(t0),
+            t1: Nanos(t1),
+        })?;
     }
     for row in losses(notes, gaps, paths_left_out) {
         out.push(row)?;
@@ -242,19 +288,29 @@ fn write_notes(
 /// What it means that events of a kind were lost.
 fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
     Some(match kind {
-        e::TS_TURN | e::TS_QUEUE => {
-            (LossKind::Turns, "spans are missing and marked as lost; the sums of threads are whole")
-        }
+        e::TS_TURN | e::TS_QUEUE => (
+            LossKind::Turns,
+            "spans are missing and marked as lost; the sums of threads are whole",
+        ),
         e::TS_WAIT | e::TS_RESULT => (LossKind::Waits, "the particulars of long waits are missing"),
         e::TS_CALLS => (LossKind::Calls, "calls are missing from the counts"),
-        e::TS_OBJECT => (LossKind::Objects, "files or sockets have a number for a name"),
+        e::TS_OBJECT => (
+            LossKind::Objects,
+            "files or sockets have a number for a name",
+        ),
         e::TS_LOOKUP => (LossKind::Lookups, "look-ups of paths are missing"),
         e::TS_START | e::TS_EXEC | e::TS_EXIT | e::TS_END => {
             (LossKind::Lives, "threads have no start, no end or no name")
         }
         e::TS_REQUEST => (LossKind::Requests, "requests to disks are missing"),
-        e::TS_SAMPLE => (LossKind::Samples, "samples are missing; their counts are whole"),
-        e::TS_NO_STORAGE => (LossKind::Threads, "threads could not be followed for want of memory"),
+        e::TS_SAMPLE => (
+            LossKind::Samples,
+            "samples are missing; their counts are whole",
+        ),
+        e::TS_NO_STORAGE => (
+            LossKind::Threads,
+            "threads could not be followed for want of memory",
+        ),
         _ => return None,
     })
 }
@@ -265,11 +321,19 @@ fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
         if count > 0 {
             match all.iter_mut().find(|l| l.kind == kind) {
                 Some(row) => row.count += count,
-                None => all.push(Loss { kind, count, note: note.into() }),
+                None => all.push(Loss {
+                    kind,
+                    count,
+                    note: note.into(),
+                }),
             }
         }
     };
-    let lost = notes.end.as_ref().map(|end| end.lost.as_slice()).unwrap_or_default();
+    let lost = notes
+        .end
+        .as_ref()
+        .map(|end| end.lost.as_slice())
+        .unwrap_or_default();
     for (kind, count) in lost.iter().enumerate() {
         if let Some((word, note)) = what_is_lost(kind as u32) {
             add(word, *count, note);
@@ -277,24 +341,48 @@ fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
     }
     // Gaps without a lost event to explain them would be a fault of ours, and are told too.
     if lost.iter().sum::<u64>() == 0 {
-        add(LossKind::Turns, gaps, "spans are missing and marked as lost");
+        add(
+            LossKind::Turns,
+            gaps,
+            "spans are missing and marked as lost",
+        );
     }
-    add(LossKind::Lookups, paths_left_out, "there were too many different paths to keep all");
-    if let Some(why) = notes.end.as_ref().and_then(|end| end.writing_failed.as_ref()) {
+    add(
+        LossKind::Lookups,
+        paths_left_out,
+        "there were too many different paths to keep all",
+    );
+    if let Some(why) = notes
+        .end
+        .as_ref()
+        .and_then(|end| end.writing_failed.as_ref())
+    {
         add(LossKind::Writing, 1, why);
     }
     if notes.end.is_none() {
-        add(LossKind::CutShort, 1, "timesink was killed: what came in its last moments is missing");
+        add(
+            LossKind::CutShort,
+            1,
+            "timesink was killed: what came in its last moments is missing",
+        );
     }
     all
 }
 
 fn about(begin: &Begin, notes: &Notes, wall: Nanos, windows: &[(i64, i64)]) -> About {
     let timed: i64 = windows.iter().map(|(a, b)| b - a).sum();
-    let share = if wall.0 > 0 { (timed as f64 / wall.0 as f64).min(1.0) } else { 0.0 };
+    let share = if wall.0 > 0 {
+        (timed as f64 / wall.0 as f64).min(1.0)
+    } else {
+        0.0
+    };
     About {
         tool_version: begin.tool_version.clone(),
-        mode: if begin.mode == "attach" { Mode::Attach } else { Mode::Run },
+        mode: if begin.mode == "attach" {
+            Mode::Attach
+        } else {
+            Mode::Run
+        },
         command: begin.command.clone(),
         directory: begin.directory.clone(),
         started_unix_ns: begin.started_unix_ns,
@@ -325,8 +413,19 @@ fn mended(notes: &Notes) -> Option<String> {
     }
 }
 
-fn cost(begin: &Begin, lives: &Lives, calls: u64, samples: u64, wall: Nanos, started: Instant) -> Costs {
-    let tracer: u64 = lives.threads.iter().map(|t| t.tracer_ns + t.tracer_estimated_ns).sum();
+fn cost(
+    begin: &Begin,
+    lives: &Lives,
+    calls: u64,
+    samples: u64,
+    wall: Nanos,
+    started: Instant,
+) -> Costs {
+    let tracer: u64 = lives
+        .threads
+        .iter()
+        .map(|t| t.tracer_ns + t.tracer_estimated_ns)
+        .sum();
     // Threads that run side by side share the wall time: what one processor's worth costs.
     let busy: u64 = lives.threads.iter().map(|t| t.cpu_ns + t.tracer_ns).sum();
     let base = (wall.0 as f64).max(busy as f64).max(1.0);

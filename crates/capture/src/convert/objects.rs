@@ -76,7 +76,11 @@ impl Objects {
         let id = self.add(kind, format!("{word} {inode}"));
         self.rows[id.index()].inode = Some(inode);
         self.rows[id.index()].device = Some(u64::from(device));
-        let known = Known { id, terminal: false, family: 0 };
+        let known = Known {
+            id,
+            terminal: false,
+            family: 0,
+        };
         self.known.insert((device, key), known);
         Some(known)
     }
@@ -115,14 +119,28 @@ impl Objects {
             // A nameless thing at the address of one that is gone is another thing.
             Some(known) if self.is_same(known.id, &described) => {
                 let row = &mut self.rows[known.id.index()];
-                *row = Object { object: known.id, ..described };
-                let known = Known { terminal, family: o.family, ..known };
+                *row = Object {
+                    object: known.id,
+                    ..described
+                };
+                let known = Known {
+                    terminal,
+                    family: o.family,
+                    ..known
+                };
                 self.known.insert((o.device, o.key), known);
             }
             _ => {
                 let id = ObjectId(self.rows.len() as u32);
-                self.rows.push(Object { object: id, ..described });
-                let known = Known { id, terminal, family: o.family };
+                self.rows.push(Object {
+                    object: id,
+                    ..described
+                });
+                let known = Known {
+                    id,
+                    terminal,
+                    family: o.family,
+                };
                 self.known.insert((o.device, o.key), known);
             }
         }
@@ -143,13 +161,25 @@ fn describe(o: &e::ts_object) -> Object {
     row.filesystem = Some(text(&o.filesystem)).filter(|f| !f.is_empty());
     match kind {
         ObjectKind::TcpSocket | ObjectKind::UdpSocket => {
-            row.protocol = Some(if kind == ObjectKind::TcpSocket { "tcp" } else { "udp" }.into());
+            row.protocol = Some(
+                if kind == ObjectKind::TcpSocket {
+                    "tcp"
+                } else {
+                    "udp"
+                }
+                .into(),
+            );
             row.local = Some(address(o.family, &o.local, o.local_port));
-            row.remote = Some(address(o.family, &o.remote, o.remote_port)).filter(|_| o.remote_port != 0);
+            row.remote =
+                Some(address(o.family, &o.remote, o.remote_port)).filter(|_| o.remote_port != 0);
             row.label = match (&row.local, &row.remote) {
                 (_, Some(remote)) => remote.clone(),
                 (Some(local), None) if o.local_port != 0 => format!("listening on {local}"),
-                _ => format!("{} socket {}", row.protocol.as_deref().unwrap_or(""), o.inode),
+                _ => format!(
+                    "{} socket {}",
+                    row.protocol.as_deref().unwrap_or(""),
+                    o.inode
+                ),
             };
         }
         ObjectKind::UnixSocket => {
@@ -157,10 +187,18 @@ fn describe(o: &e::ts_object) -> Object {
             row.local = path_of_socket(o);
             row.remote = (o.peer != 0).then(|| o.peer.to_string());
             row.path = row.local.clone();
-            row.label = row.local.clone().unwrap_or_else(|| format!("unix socket {}", o.inode));
+            row.label = row
+                .local
+                .clone()
+                .unwrap_or_else(|| format!("unix socket {}", o.inode));
         }
         ObjectKind::OtherSocket => row.label = format!("socket {} (family {})", o.inode, o.family),
-        ObjectKind::Pipe => row.label = path.clone().filter(|p| p.starts_with('/')).unwrap_or_else(|| format!("pipe {}", o.inode)),
+        ObjectKind::Pipe => {
+            row.label = path
+                .clone()
+                .filter(|p| p.starts_with('/'))
+                .unwrap_or_else(|| format!("pipe {}", o.inode))
+        }
         _ => {
             row.size = (kind == ObjectKind::File).then_some(o.size);
             row.label = path.clone().unwrap_or_else(|| format!("inode {}", o.inode));
@@ -220,7 +258,9 @@ fn path_of(o: &e::ts_object) -> Option<String> {
         (true, true, _) => Some("/".into()),
         (false, _, true) => Some(format!("…/{}", parts.join("/"))),
         // One component that is no child of a directory: a name, such as [eventfd].
-        (false, false, false) if parts[0].starts_with('[') || parts[0].starts_with("memfd:") => Some(parts.join("/")),
+        (false, false, false) if parts[0].starts_with('[') || parts[0].starts_with("memfd:") => {
+            Some(parts.join("/"))
+        }
         (false, _, false) => Some(format!("/{}", parts.join("/"))),
     }
 }
@@ -229,14 +269,22 @@ fn path_of(o: &e::ts_object) -> Option<String> {
 fn path_of_socket(o: &e::ts_object) -> Option<String> {
     let bytes = bytes_of(o);
     let (first, rest) = bytes.split_first()?;
-    let name = |b: &[u8]| String::from_utf8_lossy(b.split(|&c| c == 0).next().unwrap_or(&[])).into_owned();
-    let name = if *first == 0 { format!("@{}", name(rest)) } else { name(&bytes) };
+    let name =
+        |b: &[u8]| String::from_utf8_lossy(b.split(|&c| c == 0).next().unwrap_or(&[])).into_owned();
+    let name = if *first == 0 {
+        format!("@{}", name(rest))
+    } else {
+        name(&bytes)
+    };
     (name.len() > 1).then_some(name)
 }
 
 fn address(family: u16, bytes: &[u8; 16], port: u16) -> String {
     if family == AF_INET {
-        return format!("{}:{port}", Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]));
+        return format!(
+            "{}:{port}",
+            Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3])
+        );
     }
     let v6 = Ipv6Addr::from(*bytes);
     match v6.to_ipv4_mapped() {
@@ -250,7 +298,13 @@ mod tests {
     use super::*;
 
     fn object(mode: u16, parts: &[&str]) -> e::ts_object {
-        let mut o = e::ts_object { mode, key: 7, device: 8, inode: 7, ..Default::default() };
+        let mut o = e::ts_object {
+            mode,
+            key: 7,
+            device: 8,
+            inode: 7,
+            ..Default::default()
+        };
         let joined: Vec<u8> = parts.iter().flat_map(|p| p.bytes().chain([0])).collect();
         for (to, from) in o.path.iter_mut().zip(&joined) {
             *to = *from as _;
@@ -262,11 +316,23 @@ mod tests {
     /// Components come from the last to the first, with the roots of mounts between them.
     #[test]
     fn paths_are_put_together() {
-        assert_eq!(path_of(&object(0o100644, &["rows.db", "data", "/", "/"])).as_deref(), Some("/data/rows.db"));
-        assert_eq!(path_of(&object(0o100644, &["rows.db", "/"])).as_deref(), Some("/rows.db"));
+        assert_eq!(
+            path_of(&object(0o100644, &["rows.db", "data", "/", "/"])).as_deref(),
+            Some("/data/rows.db")
+        );
+        assert_eq!(
+            path_of(&object(0o100644, &["rows.db", "/"])).as_deref(),
+            Some("/rows.db")
+        );
         assert_eq!(path_of(&object(0o040755, &["/"])).as_deref(), Some("/"));
-        assert_eq!(path_of(&object(0, &["[eventfd]"])).as_deref(), Some("[eventfd]"));
-        let cut = e::ts_object { truncated: 1, ..object(0o100644, &["c", "b"]) };
+        assert_eq!(
+            path_of(&object(0, &["[eventfd]"])).as_deref(),
+            Some("[eventfd]")
+        );
+        let cut = e::ts_object {
+            truncated: 1,
+            ..object(0o100644, &["c", "b"])
+        };
         assert_eq!(path_of(&cut).as_deref(), Some("…/b/c"));
     }
 

@@ -31,14 +31,21 @@ impl Sorter {
     }
 
     fn with_run_bytes(folder: &Path, run_bytes: usize) -> Sorter {
-        Sorter { folder: folder.into(), run_bytes, arena: Vec::new(), index: Vec::new(), runs: Vec::new() }
+        Sorter {
+            folder: folder.into(),
+            run_bytes,
+            arena: Vec::new(),
+            index: Vec::new(),
+            runs: Vec::new(),
+        }
     }
 
     pub fn push(&mut self, thread: u32, event: &[u8]) -> Result<(), Error> {
         if self.arena.len() + event.len() > self.run_bytes && !self.index.is_empty() {
             self.spill()?;
         }
-        self.index.push((thread, self.arena.len() as u32, event.len() as u32));
+        self.index
+            .push((thread, self.arena.len() as u32, event.len() as u32));
         self.arena.extend_from_slice(event);
         Ok(())
     }
@@ -51,17 +58,28 @@ impl Sorter {
     fn spill(&mut self) -> Result<(), Error> {
         self.sort();
         let path = self.folder.join(format!("sort-{}.tmp", self.runs.len()));
-        let fault = |e| Error::File { path: path.clone(), doing: "cannot be written", source: e };
-        let file = File::options().read(true).write(true).create_new(true).open(&path).map_err(fault)?;
+        let fault = |e| Error::File {
+            path: path.clone(),
+            doing: "cannot be written",
+            source: e,
+        };
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(fault)?;
         // Nobody else needs the name, and so nothing is left behind.
         std::fs::remove_file(&path).map_err(fault)?;
         let mut out = BufWriter::with_capacity(1 << 18, file);
         for &(thread, at, length) in &self.index {
             out.write_all(&thread.to_le_bytes()).map_err(fault)?;
             out.write_all(&length.to_le_bytes()).map_err(fault)?;
-            out.write_all(&self.arena[at as usize..(at + length) as usize]).map_err(fault)?;
+            out.write_all(&self.arena[at as usize..(at + length) as usize])
+                .map_err(fault)?;
         }
-        self.runs.push(out.into_inner().map_err(|e| fault(e.into_error()))?);
+        self.runs
+            .push(out.into_inner().map_err(|e| fault(e.into_error()))?);
         self.arena.clear();
         self.index.clear();
         Ok(())
@@ -82,15 +100,26 @@ impl Sorter {
         self.spill()?;
         self.arena = Vec::new();
         self.index = Vec::new();
-        let fault = |e| Error::File { path: self.folder.clone(), doing: "cannot be sorted in", source: e };
+        let fault = |e| Error::File {
+            path: self.folder.clone(),
+            doing: "cannot be sorted in",
+            source: e,
+        };
         let mut runs = Vec::new();
         for mut file in std::mem::take(&mut self.runs) {
             file.seek(SeekFrom::Start(0)).map_err(fault)?;
-            let mut run = Run { file: BufReader::with_capacity(1 << 17, file), next: None };
+            let mut run = Run {
+                file: BufReader::with_capacity(1 << 17, file),
+                next: None,
+            };
             run.advance().map_err(fault)?;
             runs.push(run);
         }
-        while let Some(thread) = runs.iter().filter_map(|r| r.next.as_ref().map(|n| n.0)).min() {
+        while let Some(thread) = runs
+            .iter()
+            .filter_map(|r| r.next.as_ref().map(|n| n.0))
+            .min()
+        {
             // In the order of the runs, which is the order of time.
             for run in &mut runs {
                 while let Some((_, event)) = run.next.as_ref().filter(|n| n.0 == thread) {
@@ -126,16 +155,31 @@ mod tests {
     use super::*;
 
     fn sorted(run_bytes: usize) -> Vec<(u32, Vec<u8>)> {
-        let folder = std::env::temp_dir().join(format!("timesink-sort-{}-{run_bytes}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("timesink-sort-{}-{run_bytes}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
         let mut sorter = Sorter::with_run_bytes(&folder, run_bytes);
         for i in 0..1000u32 {
             let thread = (i * 7919) % 13;
-            sorter.push(thread, format!("{i:04}{}", "x".repeat((i % 5) as usize)).as_bytes()).unwrap();
+            sorter
+                .push(
+                    thread,
+                    format!("{i:04}{}", "x".repeat((i % 5) as usize)).as_bytes(),
+                )
+                .unwrap();
         }
         let mut out = Vec::new();
-        sorter.for_each(|t, e| { out.push((t, e.to_vec())); Ok(()) }).unwrap();
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing is left behind");
+        sorter
+            .for_each(|t, e| {
+                out.push((t, e.to_vec()));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(
+            std::fs::read_dir(&folder).unwrap().count(),
+            0,
+            "nothing is left behind"
+        );
         std::fs::remove_dir(&folder).unwrap();
         out
     }
@@ -145,7 +189,10 @@ mod tests {
     fn runs_of_any_size_give_the_same_order() {
         let all = sorted(1 << 20);
         assert_eq!(all.len(), 1000);
-        assert!(all.windows(2).all(|w| w[0] <= w[1]), "by thread, then by the number of arrival");
+        assert!(
+            all.windows(2).all(|w| w[0] <= w[1]),
+            "by thread, then by the number of arrival"
+        );
         assert_eq!(sorted(100), all);
         assert_eq!(sorted(3000), all);
     }

@@ -66,12 +66,24 @@ impl<'a> Context<'a> {
         out: &'a mut RecordingWriter,
     ) -> Context<'a> {
         let (names, timed_cpu_ns) = (HashMap::new(), HashMap::new());
-        Context { lives, objects, symbols, out, names, gaps: 0, windows, timed_cpu_ns, current: None }
+        Context {
+            lives,
+            objects,
+            symbols,
+            out,
+            names,
+            gaps: 0,
+            windows,
+            timed_cpu_ns,
+            current: None,
+        }
     }
 
     /// The next event, by thread and time.
     pub fn take(&mut self, number: u32, bytes: &[u8]) -> Result<(), Error> {
-        let Some(thread) = self.lives.thread(number) else { return Ok(()) };
+        let Some(thread) = self.lives.thread(number) else {
+            return Ok(());
+        };
         if self.current.as_ref().is_none_or(|s| s.thread != thread) {
             self.finish()?;
             let row = &self.lives.threads[thread.index()];
@@ -87,7 +99,9 @@ impl<'a> Context<'a> {
                 timed_cpu_ns: 0,
             });
         }
-        let Some(mut stream) = self.current.take() else { return Ok(()) };
+        let Some(mut stream) = self.current.take() else {
+            return Ok(());
+        };
         match probes::decode(bytes) {
             Some(Event::Turn(turn)) => self.turn(&mut stream, &turn, None)?,
             Some(Event::Wait(wait)) => self.turn(&mut stream, &wait.turn, Some(&wait))?,
@@ -112,7 +126,9 @@ impl<'a> Context<'a> {
 
     /// The present thread's stream is at its end.
     pub fn finish(&mut self) -> Result<(), Error> {
-        let Some(mut stream) = self.current.take() else { return Ok(()) };
+        let Some(mut stream) = self.current.take() else {
+            return Ok(());
+        };
         if let Some(wait) = stream.pending.take() {
             self.out.push(wait)?;
         }
@@ -138,7 +154,8 @@ impl<'a> Context<'a> {
             State::Cpu => {
                 stream.sums[0] += ns - span.tracer_ns;
                 stream.sums[3] += span.tracer_ns;
-                stream.timed_cpu_ns += timed_part(self.windows, &mut stream.window, span.t0.0, span.t1.0);
+                stream.timed_cpu_ns +=
+                    timed_part(self.windows, &mut stream.window, span.t0.0, span.t1.0);
             }
             State::Ready => stream.sums[1] += ns,
             State::Wait => stream.sums[2] += ns,
@@ -159,7 +176,13 @@ impl<'a> Context<'a> {
     }
 
     /// It was on a processor from the cursor to here; after its exit that is tear-down.
-    fn run_until(&mut self, stream: &mut Stream, t: Nanos, cpu: u16, tracer: u32) -> Result<(), Error> {
+    fn run_until(
+        &mut self,
+        stream: &mut Stream,
+        t: Nanos,
+        cpu: u16,
+        tracer: u32,
+    ) -> Result<(), Error> {
         let mut tracer = u64::from(tracer);
         if let Some(exit) = stream.exit.filter(|x| *x > stream.cursor && *x < t) {
             let mut span = plain_span(stream.thread, exit, State::Cpu, Detail::Running, cpu);
@@ -176,7 +199,12 @@ impl<'a> Context<'a> {
         self.push(stream, span)
     }
 
-    fn turn(&mut self, stream: &mut Stream, turn: &e::ts_turn, long: Option<&e::ts_wait>) -> Result<(), Error> {
+    fn turn(
+        &mut self,
+        stream: &mut Stream,
+        turn: &e::ts_turn,
+        long: Option<&e::ts_wait>,
+    ) -> Result<(), Error> {
         let at = |t| self.lives.at(t);
         let (run, out, back) = (at(turn.t_run), at(turn.t_out), at(turn.head.t));
         let wake = at(turn.t_wake);
@@ -188,7 +216,13 @@ impl<'a> Context<'a> {
         let has = |flag: u32| turn.how & flag as u8 != 0;
         let mut ready_detail = Detail::Woken;
         if has(e::TS_FIRST) {
-            let span = plain_span(stream.thread, wake, State::Wait, Detail::Creation, turn.head.cpu);
+            let span = plain_span(
+                stream.thread,
+                wake,
+                State::Wait,
+                Detail::Creation,
+                turn.head.cpu,
+            );
             self.push(stream, span)?;
             ready_detail = Detail::Started;
         } else if turn.t_wake != 0 {
@@ -212,15 +246,27 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    fn waited(&mut self, stream: &mut Stream, turn: &e::ts_turn, long: Option<&e::ts_wait>, wake: Nanos) -> Result<(), Error> {
+    fn waited(
+        &mut self,
+        stream: &mut Stream,
+        turn: &e::ts_turn,
+        long: Option<&e::ts_wait>,
+        wake: Nanos,
+    ) -> Result<(), Error> {
         let before = stream.cursor;
         let waited = self.look_at(stream, turn, long, wake);
-        let mut span = plain_span(stream.thread, wake, State::Wait, waited.detail, turn.head.cpu);
+        let mut span = plain_span(
+            stream.thread,
+            wake,
+            State::Wait,
+            waited.detail,
+            turn.head.cpu,
+        );
         span.object = waited.object;
         (span.waker, span.waker_outsider, span.wake_source) = self.waker(turn, wake);
         if let Some(long) = long.filter(|_| wake > before) {
-            let expired = (long.asked_ns != u64::MAX)
-                .then(|| span.wake_source == Some(WakeSource::Timer));
+            let expired =
+                (long.asked_ns != u64::MAX).then(|| span.wake_source == Some(WakeSource::Timer));
             stream.pending_out = turn.t_out;
             stream.pending = Some(Wait {
                 thread: stream.thread,
@@ -245,11 +291,19 @@ impl<'a> Context<'a> {
 
     /// The thread that held the lock, if what stood there is a thread of this process.
     fn owner(&self, stream: &Stream, long: &e::ts_wait, at: Nanos) -> Option<ThreadId> {
-        let owner = self.lives.by_tid(long.owner, at).filter(|_| long.owner != 0)?;
-        (self.lives.process_of(owner) == Some(stream.process) && owner != stream.thread).then_some(owner)
+        let owner = self
+            .lives
+            .by_tid(long.owner, at)
+            .filter(|_| long.owner != 0)?;
+        (self.lives.process_of(owner) == Some(stream.process) && owner != stream.thread)
+            .then_some(owner)
     }
 
-    fn waker(&self, turn: &e::ts_turn, at: Nanos) -> (Option<ThreadId>, Option<u32>, Option<WakeSource>) {
+    fn waker(
+        &self,
+        turn: &e::ts_turn,
+        at: Nanos,
+    ) -> (Option<ThreadId>, Option<u32>, Option<WakeSource>) {
         let source = match u32::from(turn.wake) {
             e::TS_WAKE_TASK => WakeSource::Thread,
             e::TS_WAKE_TIMER => WakeSource::Timer,
@@ -259,8 +313,8 @@ impl<'a> Context<'a> {
             _ => return (None, None, None),
         };
         // In an interrupt the running thread is not the waker, but for one that was itself sending.
-        let own_behalf = source == WakeSource::Thread
-            || source == WakeSource::Network && turn.waker_sends != 0;
+        let own_behalf =
+            source == WakeSource::Thread || source == WakeSource::Network && turn.waker_sends != 0;
         if !own_behalf || turn.waker == 0 {
             return (None, None, Some(source));
         }
@@ -270,11 +324,21 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn look_at(&mut self, stream: &Stream, turn: &e::ts_turn, long: Option<&e::ts_wait>, wake: Nanos) -> Waited {
+    fn look_at(
+        &mut self,
+        stream: &Stream,
+        turn: &e::ts_turn,
+        long: Option<&e::ts_wait>,
+        wake: Nanos,
+    ) -> Waited {
         let compat = turn.how & e::TS_COMPAT_CALL as u8 != 0;
         let call = match turn.call {
             ..0 => String::new(),
-            n => self.names.entry((n, compat)).or_insert_with(|| calls::name(n, compat)).clone(),
+            n => self
+                .names
+                .entry((n, compat))
+                .or_insert_with(|| calls::name(n, compat))
+                .clone(),
         };
         let known: Option<Known> = self.objects.find(turn.device, turn.key, turn.object_kind);
         let functions: Vec<&str> = long.map(|l| self.functions(l)).unwrap_or_default();
@@ -286,7 +350,8 @@ impl<'a> Context<'a> {
             how: turn.how,
             futex_operation: turn.futex_operation,
             futex_contended: turn.futex_contended != 0,
-            futex_is_thread: call == "futex" && long.is_some_and(|l| self.is_thread_of(stream, l.args[2] as u32, wake)),
+            futex_is_thread: call == "futex"
+                && long.is_some_and(|l| self.is_thread_of(stream, l.args[2] as u32, wake)),
             only_time: long.is_some_and(|l| only_time(&call, &l.args)),
             functions: &functions,
         };
@@ -299,13 +364,22 @@ impl<'a> Context<'a> {
             }
             _ => known.map(|k| k.id),
         };
-        Waited { detail, object, call, function }
+        Waited {
+            detail,
+            object,
+            call,
+            function,
+        }
     }
 
     fn functions(&self, long: &e::ts_wait) -> Vec<&'a str> {
         let count = (long.frames as usize).min(long.frame.len());
         let symbols = self.symbols;
-        long.frame[..count].iter().filter_map(|a| symbols.get(a)).map(String::as_str).collect()
+        long.frame[..count]
+            .iter()
+            .filter_map(|a| symbols.get(a))
+            .map(String::as_str)
+            .collect()
     }
 
     /// Whether a number is the id of another thread of the same process: then a futex with that
@@ -318,24 +392,41 @@ impl<'a> Context<'a> {
     }
 
     /// The child whose end, or exec, woke its parent.
-    fn child_waited_for(&mut self, stream: &Stream, turn: &e::ts_turn, wake: Nanos) -> Option<ObjectId> {
+    fn child_waited_for(
+        &mut self,
+        stream: &Stream,
+        turn: &e::ts_turn,
+        wake: Nanos,
+    ) -> Option<ObjectId> {
         if u32::from(turn.wake) != e::TS_WAKE_TASK {
             return None;
         }
-        let child = self.lives.process_of(self.lives.by_tid(turn.waker, wake)?)?;
+        let child = self
+            .lives
+            .process_of(self.lives.by_tid(turn.waker, wake)?)?;
         let row = &self.lives.processes[child.index()];
         (row.parent == Some(stream.process)).then(|| self.objects.child(child, row.pid, &row.name))
     }
 
     fn result(&mut self, stream: &mut Stream, r: &e::ts_result) {
-        let Some(wait) = stream.pending.as_mut().filter(|_| stream.pending_out == r.t_out) else { return };
+        let Some(wait) = stream
+            .pending
+            .as_mut()
+            .filter(|_| stream.pending_out == r.t_out)
+        else {
+            return;
+        };
         wait.result = Some(r.result);
         if wait.asked_ns.is_some() {
             wait.expired = Some(timed_out(&wait.call, r.result));
         }
         if r.fd >= 0 {
             wait.woken_fd = Some(r.fd as u32);
-            let kind = if r.key == 0 { e::TS_O_NONE } else { e::TS_O_OTHER } as u8;
+            let kind = if r.key == 0 {
+                e::TS_O_NONE
+            } else {
+                e::TS_O_OTHER
+            } as u8;
             wait.woken_object = self.objects.find(r.device, r.key, kind).map(|o| o.id);
         }
     }
@@ -350,10 +441,23 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    fn occupant(&mut self, thread: ThreadId, t0: Nanos, tid: u32, ns: u64, at: Nanos) -> Result<(), Error> {
+    fn occupant(
+        &mut self,
+        thread: ThreadId,
+        t0: Nanos,
+        tid: u32,
+        ns: u64,
+        at: Nanos,
+    ) -> Result<(), Error> {
         let occupant = self.lives.by_tid(tid, at);
         let occupant_outsider = occupant.is_none().then_some(tid);
-        Ok(self.out.push(Occupant { thread, t0, occupant, occupant_outsider, ns })?)
+        Ok(self.out.push(Occupant {
+            thread,
+            t0,
+            occupant,
+            occupant_outsider,
+            ns,
+        })?)
     }
 }
 
@@ -364,7 +468,9 @@ fn timed_part(windows: &[(i64, i64)], first: &mut usize, t0: i64, t1: i64) -> u6
         *first += 1;
     }
     let within = windows[*first..].iter().take_while(|w| w.0 < t1);
-    within.map(|w| (w.1.min(t1) - w.0.max(t0)).max(0) as u64).sum()
+    within
+        .map(|w| (w.1.min(t1) - w.0.max(t0)).max(0) as u64)
+        .sum()
 }
 
 fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u16) -> Span {
@@ -431,6 +537,16 @@ mod tests {
         let windows = [(10, 20), (30, 40), (50, 60)];
         let mut first = 0;
         let mut part = |t0, t1| timed_part(&windows, &mut first, t0, t1);
-        assert_eq!([part(0, 5), part(5, 15), part(15, 35), part(35, 36), part(36, 70), part(70, 80)], [0, 5, 10, 1, 14, 0]);
+        assert_eq!(
+            [
+                part(0, 5),
+                part(5, 15),
+                part(15, 35),
+                part(35, 36),
+                part(36, 70),
+                part(70, 80)
+            ],
+            [0, 5, 10, 1, 14, 0]
+        );
     }
 }

@@ -31,7 +31,12 @@ impl Facts {
     /// kernel's type information, for machines that keep it elsewhere.
     pub fn gather() -> Facts {
         let btf = std::env::var_os("TIMESINK_BTF").unwrap_or_else(|| BTF.into());
-        let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_string();
+        let read = |path: &str| {
+            fs::read_to_string(path)
+                .unwrap_or_default()
+                .trim()
+                .to_string()
+        };
         Facts {
             release: read("/proc/sys/kernel/osrelease"),
             architecture: std::env::consts::ARCH.to_string(),
@@ -51,7 +56,10 @@ impl Facts {
     /// Whether recording can work at all, with one clear sentence if it cannot.
     pub fn check(&self) -> Result<(), Error> {
         if self.architecture != "x86_64" {
-            let what = format!("timesink records on x86-64 only so far, and this is {}", self.architecture);
+            let what = format!(
+                "timesink records on x86-64 only so far, and this is {}",
+                self.architecture
+            );
             return Err(Error::Kernel { what });
         }
         if self.version() < OLDEST {
@@ -86,7 +94,12 @@ impl Facts {
 
     /// What the recording keeps of the machine beside its own columns.
     pub fn to_map(&self) -> BTreeMap<String, String> {
-        let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_string();
+        let read = |path: &str| {
+            fs::read_to_string(path)
+                .unwrap_or_default()
+                .trim()
+                .to_string()
+        };
         let cpuinfo = read("/proc/cpuinfo");
         let model = cpuinfo
             .lines()
@@ -94,7 +107,10 @@ impl Facts {
             .map(|l| l.trim_start_matches([' ', '\t', ':']).to_string());
         let mut facts = BTreeMap::new();
         facts.insert("cpu model".to_string(), model.unwrap_or_default());
-        facts.insert("clock source".to_string(), read("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+        facts.insert(
+            "clock source".to_string(),
+            read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        );
         facts
     }
 }
@@ -103,7 +119,9 @@ impl Facts {
 fn parse_list(text: &str) -> Vec<u32> {
     let mut all = Vec::new();
     for part in text.split(',') {
-        let mut ends = part.splitn(2, '-').filter_map(|n| n.trim().parse::<u32>().ok());
+        let mut ends = part
+            .splitn(2, '-')
+            .filter_map(|n| n.trim().parse::<u32>().ok());
         if let Some(first) = ends.next() {
             all.extend(first..=ends.next().unwrap_or(first).min(first + 8191));
         }
@@ -147,19 +165,49 @@ mod tests {
     /// An old kernel, a missing BTF and a plain user each get one sentence, and it says what to do.
     #[test]
     fn each_lack_is_said() {
-        let old = Facts { release: "5.10.0-28-amd64".into(), ..facts() };
-        assert!(old.check().unwrap_err().to_string().contains("5.15 or newer"));
-        let plain = Facts { privileged: false, ..facts() };
+        let old = Facts {
+            release: "5.10.0-28-amd64".into(),
+            ..facts()
+        };
+        assert!(old
+            .check()
+            .unwrap_err()
+            .to_string()
+            .contains("5.15 or newer"));
+        let plain = Facts {
+            privileged: false,
+            ..facts()
+        };
         assert!(plain.check().unwrap_err().to_string().contains("sudo"));
-        let bare = Facts { btf: false, ..facts() };
-        assert!(bare.check().unwrap_err().to_string().contains("CONFIG_DEBUG_INFO_BTF"));
+        let bare = Facts {
+            btf: false,
+            ..facts()
+        };
+        assert!(bare
+            .check()
+            .unwrap_err()
+            .to_string()
+            .contains("CONFIG_DEBUG_INFO_BTF"));
     }
 
     /// Kernel releases are spelt in many ways.
     #[test]
     fn versions() {
-        for (text, want) in [("5.15.0", (5, 15)), ("6.18.44-fc", (6, 18)), ("7", (7, 0)), ("x", (0, 0))] {
-            assert_eq!(Facts { release: text.into(), ..facts() }.version(), want, "{text}");
+        for (text, want) in [
+            ("5.15.0", (5, 15)),
+            ("6.18.44-fc", (6, 18)),
+            ("7", (7, 0)),
+            ("x", (0, 0)),
+        ] {
+            assert_eq!(
+                Facts {
+                    release: text.into(),
+                    ..facts()
+                }
+                .version(),
+                want,
+                "{text}"
+            );
         }
     }
 
@@ -174,7 +222,10 @@ mod tests {
     #[test]
     fn capabilities() {
         assert!(may_use_bpf("CapEff:\t000001ffffffffff"));
-        assert!(may_use_bpf(&format!("CapEff:\t{:016x}", (1u64 << 39) | (1 << 38) | (1 << 19))));
+        assert!(may_use_bpf(&format!(
+            "CapEff:\t{:016x}",
+            (1u64 << 39) | (1 << 38) | (1 << 19)
+        )));
         assert!(!may_use_bpf("CapEff:\t0000000000000000"));
     }
 }

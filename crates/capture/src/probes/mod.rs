@@ -107,6 +107,10 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
 
 /// A text of fixed room that ends at the first NUL.
 pub fn text(bytes: &[std::os::raw::c_char]) -> String {
-    let bytes: Vec<u8> = bytes.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
+    let bytes: Vec<u8> = bytes
+        .iter()
+        .map(|&c| c as u8)
+        .take_while(|&c| c != 0)
+        .collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -28,7 +28,10 @@ fn pipe() -> io::Result<(File, File)> {
         if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok((OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into()))
+        Ok((
+            OwnedFd::from_raw_fd(ends[0]).into(),
+            OwnedFd::from_raw_fd(ends[1]).into(),
+        ))
     }
 }
 
@@ -63,7 +66,9 @@ impl Partner {
             0 => {
                 drop((to, from));
                 let mut byte = [0];
-                while their_from.read_exact(&mut byte).is_ok() && their_to.write_all(&byte).is_ok() {}
+                while their_from.read_exact(&mut byte).is_ok() && their_to.write_all(&byte).is_ok()
+                {
+                }
                 // SAFETY: ends the child without running what belongs to the parent.
                 unsafe { libc::_exit(0) }
             }
@@ -110,7 +115,11 @@ fn child(mut go: File, mut answer: File) -> io::Result<()> {
         let call = fastest(CALLS, || {
             let _ = nothing.read(&mut byte);
         });
-        (call, fastest(ROUND_TRIPS, || partner.round_trip()), partner.pid)
+        (
+            call,
+            fastest(ROUND_TRIPS, || partner.round_trip()),
+            partner.pid,
+        )
     };
     let (call, trip, pid) = measure();
     answer.write_all(&pid.to_ne_bytes())?;
@@ -137,7 +146,12 @@ impl Calibrator {
                 // SAFETY: ends the child without running what belongs to the parent.
                 unsafe { libc::_exit(0) }
             }
-            pid => Ok(Calibrator { pid, partner: 0, go, answer }),
+            pid => Ok(Calibrator {
+                pid,
+                partner: 0,
+                go,
+                answer,
+            }),
         }
     }
 
@@ -162,9 +176,15 @@ impl Calibrator {
         }
         let figure = |at: usize| {
             let bytes = told[at..at + 8].try_into().unwrap_or_default();
-            Some(f64::from_ne_bytes(bytes)).filter(|f| f.is_finite()).unwrap_or(0.0)
+            Some(f64::from_ne_bytes(bytes))
+                .filter(|f| f.is_finite())
+                .unwrap_or(0.0)
         };
-        Costs { call_ns: figure(0), switch_ns: figure(8), start_ns: 0 }
+        Costs {
+            call_ns: figure(0),
+            switch_ns: figure(8),
+            start_ns: 0,
+        }
     }
 }
 

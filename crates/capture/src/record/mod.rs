@@ -70,8 +70,13 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let facts = Facts::gather();
     facts.check()?;
-    let command: Vec<String> = argv.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-    let held = launch::Command::new(argv).identity(options.identity.clone()).hold(signals)?;
+    let command: Vec<String> = argv
+        .iter()
+        .map(|a| a.to_string_lossy().into_owned())
+        .collect();
+    let held = launch::Command::new(argv)
+        .identity(options.identity.clone())
+        .hold(signals)?;
     let (mut session, calibrator) = Session::open(&facts, options)?;
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
@@ -89,7 +94,10 @@ pub fn run(
     let status = session.follow(&mut running, watch)?;
     session.await_last_switch();
     let failure = session.close(Some(status))?;
-    Ok(Outcome { status: Some(status), failure })
+    Ok(Outcome {
+        status: Some(status),
+        failure,
+    })
 }
 
 /// Record processes that run already, until they end, the time is up, or the user stops it.
@@ -112,14 +120,22 @@ pub fn attach(
     loop {
         session.turn(watch);
         wait_for(&[raw(signals.fd())], DRAIN_EVERY);
-        let asked = signals.read()?.iter().any(|s| matches!(s.signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT));
+        let asked = signals.read()?.iter().any(|s| {
+            matches!(
+                s.signal,
+                libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT
+            )
+        });
         attached.ended()?;
         if asked || attached.alive().next().is_none() || end.is_some_and(|e| Instant::now() >= e) {
             break;
         }
     }
     let failure = session.close(None)?;
-    Ok(Outcome { status: None, failure })
+    Ok(Outcome {
+        status: None,
+        failure,
+    })
 }
 
 fn raw(fd: std::os::fd::BorrowedFd) -> i32 {
@@ -129,7 +145,10 @@ fn raw(fd: std::os::fd::BorrowedFd) -> i32 {
 
 /// The monotonic clock, which is the probes' clock.
 fn now() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: room for the time.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
@@ -137,10 +156,22 @@ fn now() -> u64 {
 
 /// Sleep until one of the descriptors has something to say, or the time is up.
 fn wait_for(fds: &[i32], time: Duration) {
-    let mut polled: Vec<libc::pollfd> =
-        fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
+    let mut polled: Vec<libc::pollfd> = fds
+        .iter()
+        .map(|&fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
     // SAFETY: an array of that length. An error is as good as the time being up.
-    unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as u64, time.as_millis() as i32) };
+    unsafe {
+        libc::poll(
+            polled.as_mut_ptr(),
+            polled.len() as u64,
+            time.as_millis() as i32,
+        )
+    };
 }
 
 /// Make the recording's folder and the spool in it, with the user's rights.
@@ -171,7 +202,8 @@ impl Session {
     /// Load and attach, with nothing tracked yet.
     fn open(facts: &Facts, options: &Options) -> Result<(Session, Calibrator), Error> {
         let system = |doing| move |source| Error::System { doing, source };
-        let mut calibrator = Calibrator::start().map_err(system("starting a child that measures"))?;
+        let mut calibrator =
+            Calibrator::start().map_err(system("starting a child that measures"))?;
         let mut kernel = Kernel::load(&facts.settings(options.threshold_ns, options.rate_hz))?;
         calibrator.bare_done();
         kernel.attach()?;
@@ -212,12 +244,17 @@ impl Session {
         options: &Options,
         costs: Costs,
     ) -> Begin {
-        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let unix = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
         Begin {
             tool_version: env!("CARGO_PKG_VERSION").into(),
             mode: mode.into(),
             command,
-            directory: std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
+            directory: std::env::current_dir()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
             started_unix_ns: unix.as_nanos() as u64,
             zero: now(),
             threshold_ns: options.threshold_ns,
@@ -228,7 +265,10 @@ impl Session {
             processors: facts.processors.len() as u32,
             hostname: facts.hostname.clone(),
             facts: facts.to_map(),
-            cost: Costs { start_ns: options.started.elapsed().as_nanos() as u64, ..costs },
+            cost: Costs {
+                start_ns: options.started.elapsed().as_nanos() as u64,
+                ..costs
+            },
         }
     }
 
@@ -237,9 +277,17 @@ impl Session {
         self.zero = begin.zero;
         self.begun = Instant::now();
         let share = options.budget_pct.map(|p| p / 100.0);
-        let share = if self.kernel.has("calls") { share } else { None };
-        self.budget =
-            Budget::new(share, begin.cost.call_ns, begin.zero, self.kernel.timed_calls());
+        let share = if self.kernel.has("calls") {
+            share
+        } else {
+            None
+        };
+        self.budget = Budget::new(
+            share,
+            begin.cost.call_ns,
+            begin.zero,
+            self.kernel.timed_calls(),
+        );
         let mut sink = self.sink.borrow_mut();
         sink.spool.note(&Note::Begin(Box::new(begin)));
         for g in &self.kernel.granted {
@@ -267,7 +315,8 @@ impl Session {
         let sink = &mut *sink;
         sink.names.resolve_threads(&mut sink.spool);
         if self.flushed.elapsed() >= FLUSH_EVERY {
-            sink.names.resolve_functions(&mut self.kernel, &mut sink.spool);
+            sink.names
+                .resolve_functions(&mut self.kernel, &mut sink.spool);
             sink.spool.flush();
             self.flushed = Instant::now();
         }
@@ -336,7 +385,13 @@ impl Session {
         self.kernel.control().stop();
         self.drain();
         let lost = self.kernel.lost();
-        let Session { budget, sink, kernel, ring, .. } = self;
+        let Session {
+            budget,
+            sink,
+            kernel,
+            ring,
+            ..
+        } = self;
         drop(ring);
         let mut kernel = kernel;
         kernel.detach_all();
@@ -357,7 +412,10 @@ impl Session {
             at: end,
             exit_code: code,
             exit_signal: signal,
-            lost: lost.into_iter().take(events::TS_COUNTERS as usize).collect(),
+            lost: lost
+                .into_iter()
+                .take(events::TS_COUNTERS as usize)
+                .collect(),
             writing_failed: failure(&sink.spool),
         })));
         sink.spool.flush();

@@ -29,7 +29,10 @@ impl Names {
 
     pub fn named(&mut self, spool: &mut Writer, tid: u32, name: &[std::os::raw::c_char]) {
         if tid != 0 && self.known_tids.insert(tid) {
-            spool.note(&Note::Outsider { tid, name: text(name) });
+            spool.note(&Note::Outsider {
+                tid,
+                name: text(name),
+            });
         }
     }
 
@@ -46,7 +49,10 @@ impl Names {
     pub fn resolve_threads(&mut self, spool: &mut Writer) {
         for tid in std::mem::take(&mut self.unknown_tids) {
             let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
-            spool.note(&Note::Outsider { tid, name: name.trim_end().to_string() });
+            spool.note(&Note::Outsider {
+                tid,
+                name: name.trim_end().to_string(),
+            });
         }
     }
 

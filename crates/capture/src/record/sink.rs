@@ -41,7 +41,9 @@ impl Sink {
     }
 
     pub fn take(&mut self, bytes: &[u8]) {
-        let Some(head) = probes::head(bytes) else { return };
+        let Some(head) = probes::head(bytes) else {
+            return;
+        };
         if self.calibrator_threads.contains(&head.thread) {
             return;
         }
@@ -65,7 +67,8 @@ impl Sink {
                 self.names.mention(turn.occupant);
             }
             Some(probes::Event::Wait(wait)) => {
-                self.names.named(&mut self.spool, wait.turn.waker, &wait.waker_name);
+                self.names
+                    .named(&mut self.spool, wait.turn.waker, &wait.waker_name);
                 self.names.mention(wait.turn.occupant);
                 self.names.frames(&wait);
             }

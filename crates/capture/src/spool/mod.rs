@@ -12,7 +12,7 @@ mod writer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use reader::{Reader, Ending};
+pub use reader::{Ending, Reader};
 pub use writer::Writer;
 
 /// The spool's name in a recording's folder.
@@ -76,11 +76,25 @@ pub struct End {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Note {
     Begin(Box<Begin>),
-    Probe { probe: String, attached: bool, reason: String, without: String },
-    Symbol { address: u64, name: String },
-    Outsider { tid: u32, name: String },
+    Probe {
+        probe: String,
+        attached: bool,
+        reason: String,
+        without: String,
+    },
+    Symbol {
+        address: u64,
+        name: String,
+    },
+    Outsider {
+        tid: u32,
+        name: String,
+    },
     /// Calls were timed from t0 to t1 on the monotonic clock.
-    Window { t0: u64, t1: u64 },
+    Window {
+        t0: u64,
+        t1: u64,
+    },
     End(Box<End>),
 }
 

@@ -31,11 +31,20 @@ impl Reader {
         let mut file = BufReader::with_capacity(1 << 18, file);
         let mut magic = [0; MAGIC.len()];
         if file.read_exact(&mut magic).is_err() || &magic != MAGIC {
-            return Err(Error::Damaged { path, what: "this is not a spool of timesink".into() });
+            return Err(Error::Damaged {
+                path,
+                what: "this is not a spool of timesink".into(),
+            });
         }
         let unpacker =
             zstd::bulk::Decompressor::new().map_err(Error::file(&path, "cannot be unpacked"))?;
-        Ok(Reader { file, packed: Vec::new(), raw: Vec::new(), unpacker, frames: 0 })
+        Ok(Reader {
+            file,
+            packed: Vec::new(),
+            raw: Vec::new(),
+            unpacker,
+            frames: 0,
+        })
     }
 
     /// Hand every entry to `take`, until the end or the first fault.
@@ -52,14 +61,20 @@ impl Reader {
             let mut rest = self.raw.as_slice();
             while !rest.is_empty() {
                 let Some((entry, after)) = split_entry(rest) else {
-                    return Ok(Ending::Broken(format!("frame {} is not made of entries", self.frames)));
+                    return Ok(Ending::Broken(format!(
+                        "frame {} is not made of entries",
+                        self.frames
+                    )));
                 };
                 rest = after;
                 match entry.split_first() {
                     Some((&NOTE, json)) => match serde_json::from_slice(json) {
                         Ok(note) => take(Entry::Note(note))?,
                         Err(e) => {
-                            return Ok(Ending::Broken(format!("a note of frame {}: {e}", self.frames)))
+                            return Ok(Ending::Broken(format!(
+                                "a note of frame {}: {e}",
+                                self.frames
+                            )))
                         }
                     },
                     Some(_) => take(Entry::Event(entry))?,
@@ -75,26 +90,44 @@ impl Reader {
         match read_up_to(&mut self.file, &mut head) {
             0 => return Ok(false),
             FRAME_HEAD => {}
-            n => return Err(format!("it ends {n} bytes into the head of frame {}", self.frames + 1)),
+            n => {
+                return Err(format!(
+                    "it ends {n} bytes into the head of frame {}",
+                    self.frames + 1
+                ))
+            }
         }
         self.frames += 1;
-        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let (raw, packed, checksum) = (word(0) as usize, word(4) as usize, word(8));
         if raw > FRAME_LIMIT || packed > zstd::zstd_safe::compress_bound(FRAME_LIMIT) {
-            return Err(format!("frame {} says it has {raw} bytes, more than any has", self.frames));
+            return Err(format!(
+                "frame {} says it has {raw} bytes, more than any has",
+                self.frames
+            ));
         }
         self.packed.resize(packed, 0);
         let got = read_up_to(&mut self.file, &mut self.packed);
         if got != packed {
-            return Err(format!("it ends {got} bytes into frame {} of {packed}", self.frames));
+            return Err(format!(
+                "it ends {got} bytes into frame {} of {packed}",
+                self.frames
+            ));
         }
         if crc32fast::hash(&self.packed) != checksum {
             return Err(format!("the checksum of frame {} is wrong", self.frames));
         }
         self.raw.resize(raw, 0);
-        match self.unpacker.decompress_to_buffer(&self.packed, &mut self.raw[..]) {
+        match self
+            .unpacker
+            .decompress_to_buffer(&self.packed, &mut self.raw[..])
+        {
             Ok(n) if n == raw => Ok(true),
-            Ok(n) => Err(format!("frame {} has {n} bytes and says {raw}", self.frames)),
+            Ok(n) => Err(format!(
+                "frame {} has {n} bytes and says {raw}",
+                self.frames
+            )),
             Err(e) => Err(format!("frame {}: {e}", self.frames)),
         }
     }

@@ -34,8 +34,10 @@ impl Writer {
             .custom_flags(libc::O_NOFOLLOW)
             .open(&path)
             .map_err(Error::file(&path, "cannot be created"))?;
-        file.write_all(MAGIC).map_err(Error::file(&path, "cannot be written"))?;
-        let packer = zstd::bulk::Compressor::new(1).map_err(Error::file(&path, "cannot be packed"))?;
+        file.write_all(MAGIC)
+            .map_err(Error::file(&path, "cannot be written"))?;
+        let packer =
+            zstd::bulk::Compressor::new(1).map_err(Error::file(&path, "cannot be packed"))?;
         Ok(Writer {
             path,
             file,
@@ -65,7 +67,8 @@ impl Writer {
         if self.failed.is_some() || bytes.len() > FRAME_LIMIT / 2 {
             return;
         }
-        self.raw.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        self.raw
+            .extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         self.raw.extend_from_slice(bytes);
         if self.raw.len() >= FRAME_FULL {
             self.flush();
@@ -86,8 +89,14 @@ impl Writer {
     fn write_frame(&mut self) -> Result<(), Error> {
         let fault = Error::file(&self.path, "cannot be written");
         self.packed.clear();
-        self.packed.resize(FRAME_HEAD + zstd::zstd_safe::compress_bound(self.raw.len()), 0);
-        let length = match self.packer.compress_to_buffer(&self.raw, &mut self.packed[FRAME_HEAD..]) {
+        self.packed.resize(
+            FRAME_HEAD + zstd::zstd_safe::compress_bound(self.raw.len()),
+            0,
+        );
+        let length = match self
+            .packer
+            .compress_to_buffer(&self.raw, &mut self.packed[FRAME_HEAD..])
+        {
             Ok(length) => length,
             Err(e) => return Err(fault(e)),
         };

@@ -29,13 +29,19 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
         Err(error) => return Ok(refuse(&error.into())),
     };
     let name = std::fs::read_to_string(format!("/proc/{}/comm", arguments.pids[0]));
-    let name = name.map(|n| n.trim().replace('/', "-")).unwrap_or_else(|_| "attached".into());
+    let name = name
+        .map(|n| n.trim().replace('/', "-"))
+        .unwrap_or_else(|_| "attached".into());
     let folder = choose(&arguments.shared.output, &name);
     let options = arguments.shared.options(folder, identity, started);
     let mut meter = Meter::new();
-    let outcome = record::attach(&arguments.pids, arguments.limit, &options, signals, &mut |p| {
-        meter.show(p)
-    });
+    let outcome = record::attach(
+        &arguments.pids,
+        arguments.limit,
+        &options,
+        signals,
+        &mut |p| meter.show(p),
+    );
     meter.clear();
     match outcome {
         Ok(outcome) => finish(&outcome, &options, &arguments.shared),

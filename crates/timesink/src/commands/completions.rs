@@ -10,5 +10,10 @@ pub struct Arguments {
 
 /// Prints the completions.
 pub fn run<C: CommandFactory>(arguments: &Arguments) {
-    clap_complete::generate(arguments.shell, &mut C::command(), "timesink", &mut std::io::stdout());
+    clap_complete::generate(
+        arguments.shell,
+        &mut C::command(),
+        "timesink",
+        &mut std::io::stdout(),
+    );
 }

@@ -9,10 +9,27 @@ pub struct Arguments {}
 /// Prints what works; false if recording cannot work at all.
 pub fn run(_: &Arguments) -> bool {
     let facts = Facts::gather();
-    println!("kernel {} on {}, {} processors", facts.release, facts.architecture, facts.processors.len());
-    line("kernel 5.15 or newer", facts.version() >= (5, 15), "install a newer kernel");
-    line("type information of the kernel (BTF)", facts.btf, "a kernel built with CONFIG_DEBUG_INFO_BTF");
-    line("permission to trace", facts.privileged, "run timesink with sudo");
+    println!(
+        "kernel {} on {}, {} processors",
+        facts.release,
+        facts.architecture,
+        facts.processors.len()
+    );
+    line(
+        "kernel 5.15 or newer",
+        facts.version() >= (5, 15),
+        "install a newer kernel",
+    );
+    line(
+        "type information of the kernel (BTF)",
+        facts.btf,
+        "a kernel built with CONFIG_DEBUG_INFO_BTF",
+    );
+    line(
+        "permission to trace",
+        facts.privileged,
+        "run timesink with sudo",
+    );
     if let Err(error) = facts.check() {
         println!("\nNothing can be recorded here: {error}");
         return false;
@@ -42,6 +59,9 @@ fn probe(g: &Granted) {
     if g.attached {
         println!("  yes  {:<12} {}", g.probe, g.gives);
     } else {
-        println!("  no   {:<12} {}\n       {:<12} a recording lacks {}", g.probe, g.reason, "", g.without);
+        println!(
+            "  no   {:<12} {}\n       {:<12} a recording lacks {}",
+            g.probe, g.reason, "", g.without
+        );
     }
 }

@@ -17,7 +17,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let recording = Recording::open(&arguments.recording)?;
     let file = arguments.output.clone().unwrap_or_else(|| {
-        let mut name = arguments.recording.file_name().unwrap_or_default().to_os_string();
+        let mut name = arguments
+            .recording
+            .file_name()
+            .unwrap_or_default()
+            .to_os_string();
         name.push(".tar");
         arguments.recording.with_file_name(name)
     });

@@ -51,7 +51,9 @@ pub struct Shared {
 /// `50us`, `1.5ms`, `10s` as a length of time.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
-    let number: f64 = digits.parse().map_err(|_| "a time looks like 50us, 1ms or 2s".to_string())?;
+    let number: f64 = digits
+        .parse()
+        .map_err(|_| "a time looks like 50us, 1ms or 2s".to_string())?;
     let scale = match &text[digits.len()..] {
         "ns" => 1e-9,
         "us" => 1e-6,
@@ -59,7 +61,11 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
         "s" | "" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        unit => return Err(format!("{unit} is no unit of time: use ns, us, ms, s, m or h")),
+        unit => {
+            return Err(format!(
+                "{unit} is no unit of time: use ns, us, ms, s, m or h"
+            ))
+        }
     };
     Duration::try_from_secs_f64(number * scale).map_err(|e| e.to_string())
 }
@@ -81,16 +87,31 @@ pub fn choose(output: &Option<PathBuf>, name: &str) -> PathBuf {
     if let Some(output) = output {
         return output.clone();
     }
-    let name = Path::new(name).file_name().map(|n| n.to_string_lossy().into_owned());
-    let name = name.filter(|n| !n.is_empty()).unwrap_or_else(|| "recording".into());
+    let name = Path::new(name)
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned());
+    let name = name
+        .filter(|n| !n.is_empty())
+        .unwrap_or_else(|| "recording".into());
     let first = PathBuf::from(format!("{name}.timesink"));
     (2..10_000)
         .map(|n| PathBuf::from(format!("{name}-{n}.timesink")))
-        .fold(first, |taken, next| if taken.symlink_metadata().is_ok() { next } else { taken })
+        .fold(first, |taken, next| {
+            if taken.symlink_metadata().is_ok() {
+                next
+            } else {
+                taken
+            }
+        })
 }
 
 impl Shared {
-    pub fn options(&self, folder: PathBuf, identity: Option<Identity>, started: Instant) -> Options {
+    pub fn options(
+        &self,
+        folder: PathBuf,
+        identity: Option<Identity>,
+        started: Instant,
+    ) -> Options {
         Options {
             folder,
             threshold_ns: u64::try_from(self.threshold.as_nanos()).unwrap_or(u64::MAX),
@@ -110,7 +131,10 @@ pub struct Meter {
 
 impl Meter {
     pub fn new() -> Meter {
-        Meter { shown: false, enabled: std::io::stderr().is_terminal() }
+        Meter {
+            shown: false,
+            enabled: std::io::stderr().is_terminal(),
+        }
     }
 
     pub fn show(&mut self, p: &Progress) {
@@ -167,9 +191,10 @@ fn make(options: &Options) -> Result<About, Error> {
 /// The code with which timesink exits when it could not record.
 pub fn code_of(error: &Error) -> u8 {
     match error {
-        Error::Launch(launch) => {
-            launch.command_exit_code().and_then(|c| u8::try_from(c).ok()).unwrap_or(NOT_STARTED)
-        }
+        Error::Launch(launch) => launch
+            .command_exit_code()
+            .and_then(|c| u8::try_from(c).ok())
+            .unwrap_or(NOT_STARTED),
         _ => NOT_STARTED,
     }
 }

@@ -24,7 +24,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     let mut out = BufWriter::new(io::stdout().lock());
-    print(&arguments.recording, &mut out, (!arguments.json).then_some(&style))
+    print(
+        &arguments.recording,
+        &mut out,
+        (!arguments.json).then_some(&style),
+    )
 }
 
 /// Prints the report of a recording just made on standard error: standard output is the program's.
@@ -41,24 +45,33 @@ fn print(path: &Path, out: &mut impl Write, style: Option<&Style>) -> anyhow::Re
     let shown = path.to_string_lossy();
     let size_bytes =
         size_on_disk(path).with_context(|| format!("cannot tell the size of {shown}"))?;
-    let report =
-        Report { path: &shown, size_bytes, about: recording.about(), facts: &facts };
+    let report = Report {
+        path: &shown,
+        size_bytes,
+        about: recording.about(),
+        facts: &facts,
+    };
     let written = match style {
         None => json::write(&report, out),
         Some(style) => out.write_all(terminal::render(&report, style).as_bytes()),
     };
-    written.and_then(|()| out.flush()).or_else(|error| match error.kind() {
-        // Whoever reads the report has seen enough, as `head` does.
-        io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error).context("cannot write the report"),
-    })
+    written
+        .and_then(|()| out.flush())
+        .or_else(|error| match error.kind() {
+            // Whoever reads the report has seen enough, as `head` does.
+            io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(error).context("cannot write the report"),
+        })
 }
 
 /// Opens a recording. One that was never finished is mended first, from what was written of it.
 fn open(path: &Path) -> anyhow::Result<Recording> {
     match Recording::open(path) {
         Err(error) if error.kind() == ErrorKind::Unfinished => {
-            eprintln!("timesink: {} was never finished: mending it", path.display());
+            eprintln!(
+                "timesink: {} was never finished: mending it",
+                path.display()
+            );
             convert::convert(path, None)?;
             Ok(Recording::open(path)?)
         }

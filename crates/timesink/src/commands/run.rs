@@ -28,8 +28,9 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
     let folder = choose(&arguments.shared.output, &name);
     let options = arguments.shared.options(folder, identity, started);
     let mut meter = Meter::new();
-    let outcome =
-        record::run(arguments.command.clone(), &options, signals, &mut |p| meter.show(p));
+    let outcome = record::run(arguments.command.clone(), &options, signals, &mut |p| {
+        meter.show(p)
+    });
     meter.clear();
     match outcome {
         Ok(outcome) => finish(&outcome, &options, &arguments.shared),

@@ -11,6 +11,8 @@ use timesink_analysis::ledger::{ProcessLedger, Who};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::ObjectKind;
 
+use super::Report;
+
 /// Whether a character would do something to a terminal other than show.
 pub fn is_hostile(c: char) -> bool {
     c.is_control()
@@ -99,6 +101,19 @@ pub fn object(facts: &Facts, id: ObjectId) -> String {
     {
         Some(path) => harmless(path).into_owned(),
         None => harmless(&object.label).into_owned(),
+    }
+}
+
+/// A thing; a path below the directory that the program was started in is told from there.
+pub fn object_in(report: &Report, id: ObjectId) -> String {
+    let name = object(report.facts, id);
+    let directory = &report.about.directory;
+    let below = name
+        .strip_prefix(directory.as_str())
+        .and_then(|rest| rest.strip_prefix('/'));
+    match below {
+        Some(below) if !directory.is_empty() && !below.is_empty() => below.to_owned(),
+        _ => name,
     }
 }
 

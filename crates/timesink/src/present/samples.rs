@@ -2,8 +2,8 @@
 
 use timesink_analysis::facts::Facts;
 use timesink_recording::notation::{draft, Draft};
-use timesink_recording::tables::{CallError, Image, Lookup, Loss, Probe};
-use timesink_recording::words::{ImageEvent, LossKind};
+use timesink_recording::tables::{CallError, Image, Lookup, Loss, Probe, Wait};
+use timesink_recording::words::{Detail, ImageEvent, LossKind};
 use timesink_recording::{Nanos, ProcessId};
 
 use super::Report;
@@ -37,6 +37,24 @@ pub(super) fn import() -> Draft {
         object: Some(drawn.object("rows.db")),
         error: "EINTR".to_owned(),
         count: 2,
+    });
+    let (waiting, writer) = (drawn.thread("1.1"), drawn.thread("1.2"));
+    drawn.waits.push(Wait {
+        thread: waiting,
+        t0: Nanos(14_170_000_000),
+        t1: Nanos(14_180_000_000),
+        detail: Detail::Lock,
+        object: Some(drawn.object("m")),
+        call: "futex".to_owned(),
+        function: "futex_wait".to_owned(),
+        asked_ns: None,
+        expired: None,
+        bytes: None,
+        flags: None,
+        result: None,
+        woken_fd: None,
+        woken_object: None,
+        owner: Some(writer),
     });
     let data = drawn.object("data.txt");
     if let Some(object) = drawn

@@ -4,7 +4,10 @@ use super::ProbeInfo;
 
 pub static INFO: ProbeInfo = ProbeInfo {
     name: "block",
-    programs: &[("on_issue", "block_rq_issue"), ("on_complete", "block_rq_complete")],
+    programs: &[
+        ("on_issue", "block_rq_issue"),
+        ("on_complete", "block_rq_complete"),
+    ],
     gives: "requests to disks",
     without: "requests to disks, and which waits a disk ended",
     essential: false,

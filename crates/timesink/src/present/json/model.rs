@@ -136,6 +136,7 @@ struct ThreadPage<'a> {
     split: SplitPage,
     causes: Vec<CausePage<'a>>,
     behind: Vec<BehindPage<'a>>,
+    held_by: Vec<BehindPage<'a>>,
     switches_voluntary: u64,
     switches_involuntary: u64,
     migrations: u64,
@@ -437,6 +438,11 @@ fn thread_page<'a>(facts: &'a Facts, thread: &'a ThreadLedger) -> ThreadPage<'a>
             .causes
             .iter()
             .map(|cause| cause_page(facts, cause))
+            .collect(),
+        held_by: thread
+            .held_by
+            .iter()
+            .map(|held| behind_page(facts, held))
             .collect(),
         behind: thread
             .behind

@@ -30,7 +30,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             times: times(call.count, call.ns),
             about: call
                 .object
-                .map_or(String::new(), |id| names::object(report.facts, id)),
+                .map_or(String::new(), |id| names::object_in(report, id)),
             more: more(call),
             ..Row::default()
         })

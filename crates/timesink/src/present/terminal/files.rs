@@ -34,7 +34,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     )];
     let labels: Vec<String> = notable
         .iter()
-        .map(|file| names::object(facts, file.object))
+        .map(|file| names::object_in(report, file.object))
         .collect();
     let most = (style.width / 2).max(28);
     let widest = labels

@@ -45,10 +45,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             format!("Not in the books: {threads} for which the kernel's figures are missing"),
         );
     }
-    for text in [ends(report), estimates(report)]
-        .iter()
-        .flatten()
-    {
+    for text in [ends(report), estimates(report)].iter().flatten() {
         lines.extend(wrap(text, Ink::Faint, style));
     }
     lines
@@ -78,7 +75,20 @@ fn wrap(text: &str, ink: Ink, style: &Style) -> Vec<String> {
 
 /// Ours beside the kernel's, in the same unit.
 fn balance(name: &str, balance: &Balance) -> String {
+    // A percentage of next to nothing alarms for nothing: below this the difference is told as time.
+    const LITTLE_NS: u64 = 50_000_000;
     let difference = match balance.difference_pct() {
+        Some(difference) if difference.abs() >= 1.0 && balance.kernel_ns < LITTLE_NS => {
+            let sign = if balance.ours_ns < balance.kernel_ns {
+                '-'
+            } else {
+                '+'
+            };
+            format!(
+                "{sign}{}",
+                units::time(balance.ours_ns.abs_diff(balance.kernel_ns))
+            )
+        }
         Some(difference) => units::signed_percent(difference),
         None => "the kernel has none".to_owned(),
     };

@@ -33,7 +33,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let name = names::thread(facts, thread.row.thread);
     let about = format!("main thread {name}, {}", units::time(life));
     let mut lines = vec![title("WHERE THE TIME WENT", &about, style)];
-    lines.extend(align(&rows(facts, thread, life), life, style));
+    lines.extend(align(&rows(report, thread, life), life, style));
     lines
 }
 
@@ -85,7 +85,8 @@ fn groups(facts: &Facts, causes: &[Cause]) -> Vec<Group> {
     groups
 }
 
-fn rows(facts: &Facts, thread: &ThreadLedger, life: u64) -> Vec<Row> {
+fn rows(report: &Report, thread: &ThreadLedger, life: u64) -> Vec<Row> {
+    let facts = report.facts;
     let mut rows = Vec::new();
     let (mut small, mut small_ns) = (0, 0u64);
     for group in groups(facts, &thread.causes)
@@ -99,7 +100,7 @@ fn rows(facts: &Facts, thread: &ThreadLedger, life: u64) -> Vec<Row> {
             small_ns = small_ns.saturating_add(group.ns);
             continue;
         }
-        rows.extend(group_rows(facts, thread, &group, life));
+        rows.extend(group_rows(report, thread, &group, life));
     }
     if small > 0 {
         rows.push(Row {
@@ -123,7 +124,8 @@ fn share(ns: u64, life: u64) -> f64 {
     }
 }
 
-fn group_rows(facts: &Facts, thread: &ThreadLedger, group: &Group, life: u64) -> Vec<Row> {
+fn group_rows(report: &Report, thread: &ThreadLedger, group: &Group, life: u64) -> Vec<Row> {
+    let facts = report.facts;
     let counted = matches!(group.account, Account::Ready | Account::Wait);
     let mut head = Row {
         label: group.label.clone(),
@@ -140,7 +142,7 @@ fn group_rows(facts: &Facts, thread: &ThreadLedger, group: &Group, life: u64) ->
     };
     let throttled = group.kind == Kind::As(Detail::Throttled);
     if group.account == Account::Ready && !throttled {
-        head.more = behind(facts, &thread.behind);
+        head.more = told("behind", facts, &thread.behind);
         let mut rows = vec![head];
         if group.causes.len() > 1 {
             rows.extend(group.causes.iter().filter_map(|cause| {
@@ -158,12 +160,18 @@ fn group_rows(facts: &Facts, thread: &ThreadLedger, group: &Group, life: u64) ->
     if group.causes.len() == 1 {
         head.about = objects
             .first()
-            .map_or(String::new(), |cause| object(facts, cause));
+            .map_or(String::new(), |cause| object(report, cause));
+        if group.kind == Kind::As(Detail::Lock) {
+            head.more = told("held by", facts, &thread.held_by);
+        }
         return vec![head];
     }
     if !objects.is_empty() {
         let many = words::objects(group.kind);
         head.more = format!("{} {many}", units::count(objects.len() as u64));
+        if group.kind == Kind::As(Detail::Lock) && !thread.held_by.is_empty() {
+            head.more += &format!(", {}", told("held by", facts, &thread.held_by));
+        }
         if let Some(program) = mostly(facts, &objects) {
             head.more += &format!(", mostly {program}");
         }
@@ -171,7 +179,7 @@ fn group_rows(facts: &Facts, thread: &ThreadLedger, group: &Group, life: u64) ->
     let mut rows = vec![head];
     let large = |cause: &&&Cause| share(cause.ns, group.ns) >= LARGE;
     let named = objects.iter().filter(large).take(OBJECTS);
-    rows.extend(named.filter_map(|cause| inner(object(facts, cause), cause, life)));
+    rows.extend(named.filter_map(|cause| inner(object(report, cause), cause, life)));
     rows
 }
 
@@ -209,15 +217,15 @@ fn mostly(facts: &Facts, objects: &[&Cause]) -> Option<String> {
     Some(names::harmless(program).into_owned())
 }
 
-fn object(facts: &Facts, cause: &Cause) -> String {
+fn object(report: &Report, cause: &Cause) -> String {
     cause
         .key
         .object
-        .map_or(String::new(), |id| names::object(facts, id))
+        .map_or(String::new(), |id| names::object_in(report, id))
 }
 
 /// `behind: backup(812) 0.07 s, ...`.
-fn behind(facts: &Facts, behind: &[Behind]) -> String {
+fn told(word: &str, facts: &Facts, behind: &[Behind]) -> String {
     if behind.is_empty() {
         return String::new();
     }
@@ -236,5 +244,5 @@ fn behind(facts: &Facts, behind: &[Behind]) -> String {
             .fold(0u64, |sum, behind| sum.saturating_add(behind.ns));
         parts.push(format!("{} more {}", rest.len(), units::time(ns)));
     }
-    format!("behind: {}", parts.join(", "))
+    format!("{word}: {}", parts.join(", "))
 }

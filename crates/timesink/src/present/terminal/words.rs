@@ -14,7 +14,7 @@ pub fn cause(account: Account, kind: Kind, function: &str) -> String {
         (Account::Cpu, Kind::Kernel) => "on a processor: kernel".to_owned(),
         (Account::Cpu, Kind::As(Detail::Exit)) => "on a processor: tear-down at exit".to_owned(),
         (Account::Cpu, Kind::As(Detail::SwitchingIn)) => {
-            "on a processor: being switched to".to_owned()
+            "on a processor: waking up, switching".to_owned()
         }
         (Account::Cpu, Kind::Missing) => "on a processor: details lost".to_owned(),
         (Account::Cpu, _) => "on a processor".to_owned(),
