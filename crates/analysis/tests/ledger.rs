@@ -326,14 +326,16 @@ fn a_ready_thread_stands_behind_somebody() {
     assert_eq!(facts.outsider(812), "backup");
 }
 
-/// With four occupants in one span there may have been more, so the rest is not called idle.
+/// With eight occupants in one span there may have been more, so the rest is not called idle.
 #[test]
 fn a_full_list_of_occupants_does_not_claim_idleness() {
     let ledger = ledger(
         "process 1 a
          thread 1.1 a
-         1.1: ready 0..10ms occupant outsider 1 1ms occupant outsider 2 1ms \
-                            occupant outsider 3 1ms occupant outsider 4 1ms",
+         1.1: ready 0..14ms occupant outsider 1 1ms occupant outsider 2 1ms \
+                            occupant outsider 3 1ms occupant outsider 4 1ms \
+                            occupant outsider 5 1ms occupant outsider 6 1ms \
+                            occupant outsider 7 1ms occupant outsider 8 1ms",
     );
     let most = ledger.threads[0].behind.first().map(|b| (b.who, b.ns));
     assert_eq!(most, Some((Who::Unlisted, 6_000_000)));
