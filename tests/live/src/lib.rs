@@ -7,10 +7,10 @@ mod recorded;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
 
-pub use command::{output, Running, Ran};
+pub use command::{output, Ran, Running};
 pub use recorded::{json_lines, ns, number, text, Recorded};
 
 /// The project's folder.
@@ -18,11 +18,19 @@ pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The binary under test. It is built by `make build`, or named by `TIMESINK`.
-pub fn timesink() -> PathBuf {
+/// Everything here records with BPF. Who may not do so fails: a test that is skipped shows nothing.
+fn require_root() {
     // SAFETY: a plain system call.
     let user = unsafe { libc::geteuid() };
-    assert!(user == 0, "the live tests record with BPF: run them as root (you are user {user}); they are not skipped");
+    assert!(
+        user == 0,
+        "the live tests record with BPF: run them as root, not as user {user}; they are never skipped"
+    );
+}
+
+/// The binary under test. It is built by `make build`, or named by `TIMESINK`.
+pub fn timesink() -> PathBuf {
+    require_root();
     let path = match std::env::var_os("TIMESINK") {
         Some(path) => PathBuf::from(path),
         None => root().join("target/release/timesink"),
@@ -32,6 +40,7 @@ pub fn timesink() -> PathBuf {
 }
 
 fn work() -> PathBuf {
+    require_root();
     let folder = root().join("target/live");
     std::fs::create_dir_all(&folder).expect("target/live cannot be made");
     folder.canonicalize().expect("target/live")
@@ -47,19 +56,36 @@ pub fn program(name: &str) -> PathBuf {
             .arg(root().join("tests/live/programs"))
             .arg(format!("OUT={}", work().display()))
             .status();
-        assert!(made.is_ok_and(|s| s.success()), "the test programs cannot be built");
+        assert!(
+            made.is_ok_and(|s| s.success()),
+            "the test programs cannot be built"
+        );
     });
     work().join(name)
 }
+
+/// Nobody, and nobody's group.
+pub const PLAIN_USER: u32 = 65534;
 
 /// A folder of the test's own, on a real file system; gone when the test is.
 pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Folder {
+        Folder::within(&work(), name)
+    }
+
+    /// One that is the plain user's, where a plain user may go; the project may be in root's home.
+    pub fn of_plain_user(name: &str) -> Folder {
+        let folder = Folder::within(&std::env::temp_dir(), &format!("timesink-live-{name}"));
+        std::os::unix::fs::chown(folder.path(), Some(PLAIN_USER), Some(PLAIN_USER)).expect("chown");
+        folder
+    }
+
+    fn within(place: &Path, name: &str) -> Folder {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = work().join(format!("{name}-{}-{number}", std::process::id()));
+        let path = place.join(format!("{name}-{}-{number}", std::process::id()));
         std::fs::create_dir(&path).expect("the test's folder cannot be made");
         Folder(path)
     }
@@ -89,10 +115,17 @@ pub fn attempts(mut check: impl FnMut() -> Result<(), String>) {
             Err(why) => failures.push(why),
         }
     }
-    panic!("three times in a row:\n{}", failures.join("\n--- and again:\n"));
+    panic!(
+        "three times in a row:\n{}",
+        failures.join("\n--- and again:\n")
+    );
 }
 
 /// Problems as one result.
 pub fn none_of(problems: &[String]) -> Result<(), String> {
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems.join("\n"))
+    }
 }

@@ -21,7 +21,9 @@ pub struct Recorded {
 /// A whole number; a field that is not there is a failure, not a zero.
 #[track_caller]
 pub fn number(value: &Value, field: &str) -> i64 {
-    value[field].as_i64().unwrap_or_else(|| panic!("{field} is not a number in {value}"))
+    value[field]
+        .as_i64()
+        .unwrap_or_else(|| panic!("{field} is not a number in {value}"))
 }
 
 /// A length of time in nanoseconds.
@@ -32,12 +34,17 @@ pub fn ns(value: &Value, field: &str) -> f64 {
 
 #[track_caller]
 pub fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_else(|| panic!("{field} is not a text in {value}"))
+    value[field]
+        .as_str()
+        .unwrap_or_else(|| panic!("{field} is not a text in {value}"))
 }
 
 /// The lines that are JSON objects, as the test programs print their truths.
 pub fn json_lines(text: &str) -> Vec<Value> {
-    text.lines().filter(|l| l.starts_with('{')).filter_map(|l| serde_json::from_str(l).ok()).collect()
+    text.lines()
+        .filter(|l| l.starts_with('{'))
+        .filter_map(|l| serde_json::from_str(l).ok())
+        .collect()
 }
 
 impl Recorded {
@@ -45,7 +52,12 @@ impl Recorded {
     #[track_caller]
     pub fn run(path: &Path, options: &[&str], command: &[&str], code: i32) -> Recorded {
         let mut run = Command::new(timesink());
-        run.arg("run").arg("-o").arg(path).args(options).arg("--").args(command);
+        run.arg("run")
+            .arg("-o")
+            .arg(path)
+            .args(options)
+            .arg("--")
+            .args(command);
         let ran = output(&mut run).exits(code);
         Recorded::open(path, ran)
     }
@@ -53,9 +65,19 @@ impl Recorded {
     /// The report of a recording that is there.
     #[track_caller]
     pub fn open(path: &Path, ran: Ran) -> Recorded {
-        let report = output(Command::new(timesink()).arg("report").arg(path).arg("--json")).exits(0);
+        let report = output(
+            Command::new(timesink())
+                .arg("report")
+                .arg(path)
+                .arg("--json"),
+        )
+        .exits(0);
         let json = serde_json::from_slice(&report.out).expect("the report is not JSON");
-        Recorded { path: path.into(), json, ran }
+        Recorded {
+            path: path.into(),
+            json,
+            ran,
+        }
     }
 
     pub fn rows<R: TableRow>(&self) -> Vec<R> {
@@ -65,13 +87,18 @@ impl Recorded {
 
     #[track_caller]
     pub fn list(&self, field: &str) -> &[Value] {
-        self.json[field].as_array().unwrap_or_else(|| panic!("{field} is no list"))
+        self.json[field]
+            .as_array()
+            .unwrap_or_else(|| panic!("{field} is no list"))
     }
 
     /// The recorded thread that had this kernel id.
     #[track_caller]
     pub fn thread(&self, tid: i64) -> &Value {
-        let found = self.list("threads").iter().find(|t| t["tid"].as_i64() == Some(tid));
+        let found = self
+            .list("threads")
+            .iter()
+            .find(|t| t["tid"].as_i64() == Some(tid));
         found.unwrap_or_else(|| panic!("no thread {tid} was recorded"))
     }
 
@@ -79,7 +106,9 @@ impl Recorded {
     pub fn cause(&self, thread: &Value, state: &str, detail: &str) -> (i64, f64) {
         let all = thread["causes"].as_array().into_iter().flatten();
         all.filter(|c| c["state"] == state && c["detail"] == detail)
-            .fold((0, 0.0), |(count, sum), c| (count + number(c, "count"), sum + ns(c, "ns")))
+            .fold((0, 0.0), |(count, sum), c| {
+                (count + number(c, "count"), sum + ns(c, "ns"))
+            })
     }
 
     /// What makes these books unsound whatever the load: holes in the tiling, time that no state
@@ -92,18 +121,30 @@ impl Recorded {
             }
         };
         let json = &self.json;
-        must(json["lost"].as_object().is_some_and(|l| l.is_empty()), format!("lost: {}", json["lost"]));
+        must(
+            json["lost"].as_object().is_some_and(|l| l.is_empty()),
+            format!("lost: {}", json["lost"]),
+        );
         let unaccounted = json["unaccounted_pct"].as_f64().unwrap_or(100.0);
         must(unaccounted < 0.5, format!("unaccounted: {unaccounted} %"));
         for fault in ["gaps", "overlaps", "strays", "beyond_sums"] {
-            must(number(&json["tiling"], fault) == 0, format!("tiling: {}", json["tiling"]));
+            must(
+                number(&json["tiling"], fault) == 0,
+                format!("tiling: {}", json["tiling"]),
+            );
         }
         for (book, share, slack) in [("cpu", 0.01, 0.5e6), ("ready", 0.03, 2e6)] {
             let book = (book, &json["books"][book]);
             let (ours, kernel) = (ns(book.1, "ours_ns"), ns(book.1, "kernel_ns"));
-            must((ours - kernel).abs() <= kernel * share + slack, format!("books: {} {}", book.0, book.1));
+            must(
+                (ours - kernel).abs() <= kernel * share + slack,
+                format!("books: {} {}", book.0, book.1),
+            );
         }
-        must(number(&json["books"], "unchecked") == 0, "threads without the kernel's figures".into());
+        must(
+            number(&json["books"], "unchecked") == 0,
+            "threads without the kernel's figures".into(),
+        );
         problems.extend(self.unwoken());
         problems
     }
@@ -123,6 +164,12 @@ impl Recorded {
             .filter(|s| s.detail != timesink_recording::words::Detail::Creation)
             .filter(|s| s.t1 != ends[s.thread.index()])
             .collect();
-        (!unwoken.is_empty()).then(|| format!("{} waits without what ended them, such as {:?}", unwoken.len(), unwoken[0]))
+        (!unwoken.is_empty()).then(|| {
+            format!(
+                "{} waits without what ended them, such as {:?}",
+                unwoken.len(),
+                unwoken[0]
+            )
+        })
     }
 }

@@ -27,7 +27,10 @@ struct Target {
 impl Target {
     fn start() -> Target {
         let mut command = Command::new("python3");
-        command.args(["-c", PROGRAM]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["-c", PROGRAM])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().expect("python3");
         let mut said = [0; 6];
         let out = child.stdout.as_mut().expect("its output");
@@ -50,7 +53,11 @@ impl Target {
 
 fn attach(recording: &Path, pid: u32, more: &[&str]) -> Command {
     let mut command = Command::new(timesink());
-    command.args(["attach", "-q", "-o"]).arg(recording).args(more).arg(pid.to_string());
+    command
+        .args(["attach", "-q", "-o"])
+        .arg(recording)
+        .args(more)
+        .arg(pid.to_string());
     command.stdin(Stdio::null());
     command
 }
@@ -65,18 +72,36 @@ fn is_whole(recorded: &Recorded) {
     assert!(recorded.json["exit_code"].is_null());
     for thread in threads {
         let life = ns(thread, "life_ns");
-        assert!((life - wall).abs() < wall * 0.05, "life {life} of {wall}: {thread}");
-        let sum: f64 = ["cpu_ns", "ready_ns", "wait_ns", "tracer_ns", "lost_ns"].iter().map(|f| ns(thread, f)).sum();
-        assert!((sum - life).abs() < life * 0.01, "{sum} ns of {life}: {thread}");
+        assert!(
+            (life - wall).abs() < wall * 0.05,
+            "life {life} of {wall}: {thread}"
+        );
+        let sum: f64 = ["cpu_ns", "ready_ns", "wait_ns", "tracer_ns", "lost_ns"]
+            .iter()
+            .map(|f| ns(thread, f))
+            .sum();
+        assert!(
+            (sum - life).abs() < life * 0.01,
+            "{sum} ns of {life}: {thread}"
+        );
     }
     let longest = |detail: &str| {
         let share = |t: &Value| recorded.cause(t, "wait", detail).1 / ns(t, "life_ns");
         threads.iter().map(share).fold(0.0, f64::max)
     };
     assert!(longest("sleep") > 0.95, "the one that sleeps: {threads:?}");
-    assert!(longest("condition").max(longest("lock")) > 0.95, "the one that waits for the lock: {threads:?}");
-    assert!(longest("pipe read") > 0.9, "the one that reads its input: {threads:?}");
-    let busy = threads.iter().map(|t| ns(t, "cpu_ns") + ns(t, "ready_ns")).fold(0.0, f64::max);
+    assert!(
+        longest("condition").max(longest("lock")) > 0.95,
+        "the one that waits for the lock: {threads:?}"
+    );
+    assert!(
+        longest("pipe read") > 0.9,
+        "the one that reads its input: {threads:?}"
+    );
+    let busy = threads
+        .iter()
+        .map(|t| ns(t, "cpu_ns") + ns(t, "ready_ns"))
+        .fold(0.0, f64::max);
     assert!(busy > 0.5 * wall, "the one that computes: {threads:?}");
 }
 

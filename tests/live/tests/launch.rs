@@ -11,7 +11,10 @@ use timesink_live::{number, output, timesink, Folder, Ran, Recorded, Running};
 /// A quiet recording of a shell script.
 fn run(folder: &Folder, script: &str) -> Command {
     let mut command = Command::new(timesink());
-    command.args(["run", "-q", "-o"]).arg(folder.join("r.timesink")).args(["--", "sh", "-c", script]);
+    command
+        .args(["run", "-q", "-o"])
+        .arg(folder.join("r.timesink"))
+        .args(["--", "sh", "-c", script]);
     command
 }
 
@@ -27,7 +30,10 @@ fn exit_codes() {
     for code in [0, 3, 125, 255] {
         let folder = Folder::new("exit");
         let ran = output(&mut run(&folder, &format!("exit {code}"))).exits(code);
-        assert_eq!(number(&recorded(&folder, ran).json, "exit_code"), i64::from(code));
+        assert_eq!(
+            number(&recorded(&folder, ran).json, "exit_code"),
+            i64::from(code)
+        );
     }
 }
 
@@ -38,10 +44,18 @@ fn commands_that_cannot_be_run() {
     let folder = Folder::new("cannot");
     let plain = folder.join("plain");
     std::fs::write(&plain, "no program").expect("a file");
-    for (command, code) in [("timesink-no-such-command", 127), (plain.to_str().unwrap(), 126)] {
+    for (command, code) in [
+        ("timesink-no-such-command", 127),
+        (plain.to_str().unwrap(), 126),
+    ] {
         let recording = folder.join("r.timesink");
         let mut run = Command::new(timesink());
-        let ran = output(run.args(["run", "-o"]).arg(&recording).args(["--", command])).exits(code);
+        let ran = output(
+            run.args(["run", "-o"])
+                .arg(&recording)
+                .args(["--", command]),
+        )
+        .exits(code);
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
         assert!(ran.err.contains(command), "{}", ran.err);
         assert!(!recording.exists(), "a recording of nothing");
@@ -53,7 +67,11 @@ fn commands_that_cannot_be_run() {
 fn deaths_by_signal() {
     for signal in [libc::SIGTERM, libc::SIGKILL, libc::SIGSEGV] {
         let folder = Folder::new("death");
-        let ran = output(&mut run(&folder, &format!("ulimit -c 0; kill -{signal} $$"))).exits(128 + signal);
+        let ran = output(&mut run(
+            &folder,
+            &format!("ulimit -c 0; kill -{signal} $$"),
+        ))
+        .exits(128 + signal);
         let recorded = recorded(&folder, ran);
         assert_eq!(number(&recorded.json, "exit_signal"), i64::from(signal));
         assert_eq!(number(&recorded.json, "exit_code"), i64::from(128 + signal));
@@ -66,15 +84,29 @@ fn deaths_by_signal() {
 #[test]
 fn streams() {
     let folder = Folder::new("streams");
-    let input: Vec<u8> = (0..300_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let input: Vec<u8> = (0..300_000u32)
+        .flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes())
+        .collect();
     std::fs::write(folder.join("in"), &input).expect("the input");
     let mut command = Command::new(timesink());
-    command.args(["run", "-o"]).arg(folder.join("r.timesink")).args(["--", "sh", "-c", "cat; echo only this >&2"]);
+    command
+        .args(["run", "-o"])
+        .arg(folder.join("r.timesink"))
+        .args(["--", "sh", "-c", "cat; echo only this >&2"]);
     command.stdin(std::fs::File::open(folder.join("in")).expect("the input"));
     let ran = Running::start(&mut command).end().exits(0);
-    assert!(ran.out == input, "{} bytes came of {}", ran.out.len(), input.len());
+    assert!(
+        ran.out == input,
+        "{} bytes came of {}",
+        ran.out.len(),
+        input.len()
+    );
     assert!(ran.err.starts_with("only this\n"), "{}", ran.err);
-    assert!(ran.err.contains("The books"), "the report is there: {}", ran.err);
+    assert!(
+        ran.err.contains("The books"),
+        "the report is there: {}",
+        ran.err
+    );
 
     let quiet = output(&mut run(&Folder::new("quiet"), "echo only this >&2")).exits(0);
     assert_eq!(quiet.err, "only this\n");
@@ -89,7 +121,11 @@ const SELF: &str = "env | grep -v -E '^(_|PWD|OLDPWD|SHLVL)=' | sort; pwd; ls /p
 #[test]
 fn nothing_else_is_different() {
     let folder = Folder::new("same");
-    let bare = output(Command::new("sh").args(["-c", SELF]).env("A_WORD", "of ours"));
+    let bare = output(
+        Command::new("sh")
+            .args(["-c", SELF])
+            .env("A_WORD", "of ours"),
+    );
     let ours = output(run(&folder, SELF).env("A_WORD", "of ours")).exits(0);
     let lines = |ran: &Ran| ran.text().lines().map(str::to_string).collect::<Vec<_>>();
     assert_eq!(lines(&ours), lines(&bare));
@@ -99,27 +135,45 @@ fn nothing_else_is_different() {
 /// Under sudo the program runs as who called sudo, and the recording is theirs.
 #[test]
 fn the_user_behind_sudo() {
-    let folder = Folder::new("sudo");
-    std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).expect("chown");
+    let folder = Folder::of_plain_user("sudo");
     let mut command = run(&folder, "id -u; id -g; touch mine");
-    command.env("SUDO_UID", "65534").env("SUDO_GID", "65534").env("SUDO_USER", "nobody");
+    command
+        .env("SUDO_UID", "65534")
+        .env("SUDO_GID", "65534")
+        .env("SUDO_USER", "nobody");
     let ran = output(command.current_dir(folder.path())).exits(0);
     assert_eq!(ran.text(), "65534\n65534\n");
     let mut files = vec![folder.join("mine"), folder.join("r.timesink")];
-    files.extend(std::fs::read_dir(folder.join("r.timesink")).expect("it").map(|e| e.expect("an entry").path()));
+    files.extend(
+        std::fs::read_dir(folder.join("r.timesink"))
+            .expect("it")
+            .map(|e| e.expect("an entry").path()),
+    );
     assert!(files.len() > 10);
     for file in &files {
         let about = std::fs::metadata(file).expect("about");
-        assert_eq!((about.uid(), about.gid()), (65534, 65534), "{}", file.display());
+        assert_eq!(
+            (about.uid(), about.gid()),
+            (65534, 65534),
+            "{}",
+            file.display()
+        );
     }
-    assert_eq!(number(&recorded(&folder, ran).list("processes")[0], "uid"), 65534);
+    assert_eq!(
+        number(&recorded(&folder, ran).list("processes")[0], "uid"),
+        65534
+    );
 }
 
 /// SIGTERM, SIGINT and others sent to timesink reach the program, which decides; the recording is
 /// finished and whole.
 #[test]
 fn signals_are_passed_on() {
-    for (signal, name) in [(libc::SIGTERM, "TERM"), (libc::SIGINT, "INT"), (libc::SIGUSR1, "USR1")] {
+    for (signal, name) in [
+        (libc::SIGTERM, "TERM"),
+        (libc::SIGINT, "INT"),
+        (libc::SIGUSR1, "USR1"),
+    ] {
         let folder = Folder::new("signal");
         let ready = folder.join("ready");
         // `wait` is interrupted by a signal with a trap; a sleep is not.
@@ -145,7 +199,10 @@ fn signals_are_passed_on() {
 fn a_signal_that_ends_the_program() {
     let folder = Folder::new("ends");
     let ready = folder.join("ready");
-    let mut command = run(&folder, &format!("touch {}; exec sleep 20", ready.display()));
+    let mut command = run(
+        &folder,
+        &format!("touch {}; exec sleep 20", ready.display()),
+    );
     let running = Running::start(command.stdin(Stdio::null()));
     wait_for(|| ready.exists());
     running.signal(libc::SIGTERM);
@@ -203,9 +260,18 @@ fn control_c_at_a_terminal_comes_once() {
                    sys.exit(len(seen))\n";
     let recording = folder.join("r.timesink");
     let mut command = Command::new("python3");
-    command.args(["-c", TERMINAL]).arg(timesink()).args(["run", "-q", "-o"]).arg(&recording).args(["--", "python3", "-c", program]);
+    command
+        .args(["-c", TERMINAL])
+        .arg(timesink())
+        .args(["run", "-q", "-o"])
+        .arg(&recording)
+        .args(["--", "python3", "-c", program]);
     let ran = output(&mut command).exits(0);
-    assert_eq!(ran.text(), "1 1 1\n", "exit code, interruptions, a terminal in the foreground");
+    assert_eq!(
+        ran.text(),
+        "1 1 1\n",
+        "exit code, interruptions, a terminal in the foreground"
+    );
     assert!(Recorded::open(&recording, ran).json["mended"].is_null());
 }
 
@@ -217,6 +283,10 @@ fn only_the_program_is_recorded() {
     let ran = output(&mut run(&folder, "/bin/true; exec /bin/echo done")).exits(0);
     assert_eq!(ran.text(), "done\n");
     let recorded = recorded(&folder, ran);
-    let names: BTreeSet<_> = recorded.list("processes").iter().map(|p| p["name"].to_string()).collect();
+    let names: BTreeSet<_> = recorded
+        .list("processes")
+        .iter()
+        .map(|p| p["name"].to_string())
+        .collect();
     assert_eq!(names, ["\"echo\"", "\"true\""].map(String::from).into());
 }

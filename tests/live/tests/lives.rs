@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use serde_json::Value;
-use timesink_live::{attempts, json_lines, none_of, ns, number, output, program, text, Folder, Recorded};
+use timesink_live::{
+    attempts, json_lines, none_of, ns, number, output, program, text, Folder, Recorded,
+};
 use timesink_recording::tables::images::Image;
 use timesink_recording::words::ImageEvent;
 
@@ -19,12 +21,18 @@ fn path(program: &Path) -> &str {
 
 #[track_caller]
 fn process(recorded: &Recorded, pid: i64) -> &Value {
-    let found = recorded.list("processes").iter().find(|p| p["pid"].as_i64() == Some(pid));
+    let found = recorded
+        .list("processes")
+        .iter()
+        .find(|p| p["pid"].as_i64() == Some(pid));
     found.unwrap_or_else(|| panic!("no process {pid} was recorded"))
 }
 
 fn start_of<'a>(recorded: &'a Recorded, process: &Value) -> &'a Value {
-    let found = recorded.list("starts").iter().find(|s| s["process"] == process["process"]);
+    let found = recorded
+        .list("starts")
+        .iter()
+        .find(|s| s["process"] == process["process"]);
     found.unwrap_or_else(|| panic!("no start of {process}"))
 }
 
@@ -32,7 +40,9 @@ fn start_of<'a>(recorded: &'a Recorded, process: &Value) -> &'a Value {
 fn told(recorded: &Recorded, phase: &str) -> Value {
     let lines = json_lines(&recorded.ran.err);
     let found = lines.iter().find(|l| l["phase"] == phase);
-    found.unwrap_or_else(|| panic!("nothing told of {phase}: {}", recorded.ran.err)).clone()
+    found
+        .unwrap_or_else(|| panic!("nothing told of {phase}: {}", recorded.ran.err))
+        .clone()
 }
 
 /// fork, vfork, and exec by a thread that is not the first of its process and takes over its id.
@@ -49,12 +59,25 @@ fn fork_vfork_and_exec_by_another_thread() {
     let main = process(&recorded, number(&executes, "pid"));
     assert!(text(main, "executable").ends_with("/sleep"), "{main}");
     assert_eq!(start_of(&recorded, main)["execs"], 2);
-    let threads: Vec<_> = recorded.list("threads").iter().filter(|t| t["process"] == main["process"]).collect();
+    let threads: Vec<_> = recorded
+        .list("threads")
+        .iter()
+        .filter(|t| t["process"] == main["process"])
+        .collect();
     assert_eq!(threads.len(), 2, "the leader and the one that executed");
-    let sleeper = threads.iter().max_by_key(|t| number(t, "end_ns")).expect("two");
-    assert_eq!(sleeper["tid"], executes["pid"], "it took over the leader's id");
+    let sleeper = threads
+        .iter()
+        .max_by_key(|t| number(t, "end_ns"))
+        .expect("two");
+    assert_eq!(
+        sleeper["tid"], executes["pid"],
+        "it took over the leader's id"
+    );
     let (count, slept) = recorded.cause(sleeper, "wait", "sleep");
-    assert!(count == 1 && (slept - 50e6).abs() < 2e6, "it sleeps as `sleep 0.05`: {sleeper}");
+    assert!(
+        count == 1 && (slept - 50e6).abs() < 2e6,
+        "it sleeps as `sleep 0.05`: {sleeper}"
+    );
     assert_eq!(number(&recorded.json["ends"], "end_lost"), 0);
 }
 
@@ -64,7 +87,11 @@ fn a_subprocess_of_python() {
     let script = "import subprocess; subprocess.run(['sleep', '0.02'])";
     let (_folder, recorded) = record("subprocess", &["python3", "-c", script], 0);
     let sleeps = |p: &&Value| text(p, "executable").ends_with("/sleep");
-    let child = recorded.list("processes").iter().find(sleeps).expect("the child");
+    let child = recorded
+        .list("processes")
+        .iter()
+        .find(sleeps)
+        .expect("the child");
     assert!(number(start_of(&recorded, child), "execs") >= 1);
     let thread = recorded.thread(number(child, "pid"));
     assert!((recorded.cause(thread, "wait", "sleep").1 - 20e6).abs() < 2e6);
@@ -77,7 +104,10 @@ fn two_thousand_threads() {
     assert_eq!(recorded.list("threads").len(), 2001);
     assert_eq!(recorded.list("processes").len(), 1);
     assert_eq!(number(&recorded.json["ends"], "end_lost"), 0);
-    assert!(recorded.list("threads").iter().all(|t| number(t, "kernel_cpu_ns") > 0));
+    assert!(recorded
+        .list("threads")
+        .iter()
+        .all(|t| number(t, "kernel_cpu_ns") > 0));
 }
 
 /// 20,000 processes, none of which lives long, are all there, from birth to end, and nothing is lost.
@@ -98,10 +128,15 @@ fn a_static_program() {
     attempts(|| {
         let (_folder, recorded) = record("static", &[path(&program("static"))], 0);
         let truth = told(&recorded, "sleep");
-        let (count, slept) = recorded.cause(recorded.thread(number(&truth, "tid")), "wait", "sleep");
+        let (count, slept) =
+            recorded.cause(recorded.thread(number(&truth, "tid")), "wait", "sleep");
         let real = ns(&truth, "ns") - ns(&truth, "cpu_ns") - ns(&truth, "ready_ns");
         let right = count == 5 && (slept - real).abs() < 2e6;
-        none_of(&if right { vec![] } else { vec![format!("{count} sleeps of {slept} ns, in truth {truth}")] })
+        none_of(&if right {
+            vec![]
+        } else {
+            vec![format!("{count} sleeps of {slept} ns, in truth {truth}")]
+        })
     });
 }
 
@@ -112,23 +147,50 @@ fn a_32_bit_program() {
         let (_folder, recorded) = record("compat32", &[path(&program("compat32"))], 0);
         let truth = told(&recorded, "sleep");
         let tid = number(&truth, "tid");
-        let calls: Vec<_> = recorded.list("calls").iter().filter(|c| c["pid"].as_i64() == Some(tid)).collect();
+        let calls: Vec<_> = recorded
+            .list("calls")
+            .iter()
+            .filter(|c| c["pid"].as_i64() == Some(tid))
+            .collect();
         let mut problems = Vec::new();
-        for (call, count) in [("nanosleep (32-bit)", 5), ("read (32-bit)", 5), ("pipe (32-bit)", 1)] {
-            let seen: i64 = calls.iter().filter(|c| c["call"] == call).map(|c| number(c, "count")).sum();
+        for (call, count) in [
+            ("nanosleep (32-bit)", 5),
+            ("read (32-bit)", 5),
+            ("pipe (32-bit)", 1),
+        ] {
+            let seen: i64 = calls
+                .iter()
+                .filter(|c| c["call"] == call)
+                .map(|c| number(c, "count"))
+                .sum();
             if seen != count {
                 problems.push(format!("{seen} times {call}, in truth {count}"));
             }
         }
         // 162 is sync, 3 is close and 42 is connect where the numbers are those of 64 bit.
-        let misnamed = |c: &&&Value| ["sync", "close", "connect"].iter().any(|n| text(c, "call").starts_with(n));
-        problems.extend(calls.iter().find(misnamed).map(|c| format!("misnamed: {c}")));
+        let misnamed = |c: &&&Value| {
+            ["sync", "close", "connect"]
+                .iter()
+                .any(|n| text(c, "call").starts_with(n))
+        };
+        problems.extend(
+            calls
+                .iter()
+                .find(misnamed)
+                .map(|c| format!("misnamed: {c}")),
+        );
         let thread = recorded.thread(tid);
         for (phase, detail) in [("sleep", "sleep"), ("pipe", "pipe read")] {
-            let (ours, real) = (recorded.cause(thread, "wait", detail).1, ns(&told(&recorded, phase), "ns"));
+            let (ours, real) = (
+                recorded.cause(thread, "wait", detail).1,
+                ns(&told(&recorded, phase), "ns"),
+            );
             // The truth of this program holds its time ready and on a processor.
             if (ours - real).abs() > 3e6 {
-                problems.push(format!("{detail}: {ours} ns, in truth {real}: {}", thread["causes"]));
+                problems.push(format!(
+                    "{detail}: {ours} ns, in truth {real}: {}",
+                    thread["causes"]
+                ));
             }
         }
         none_of(&problems)
@@ -139,14 +201,22 @@ fn a_32_bit_program() {
 #[test]
 fn a_program_that_changes_its_user() {
     attempts(|| {
-        let (_folder, recorded) = record("setuid", &[path(&program("setuid")), "/bin/sleep", "0.03"], 0);
+        let (_folder, recorded) = record(
+            "setuid",
+            &[path(&program("setuid")), "/bin/sleep", "0.03"],
+            0,
+        );
         let after = told(&recorded, "after");
         assert_eq!(after["changed"], true);
         let tid = number(&after, "tid");
         assert_eq!(number(process(&recorded, tid), "uid"), 65534);
         let (count, slept) = recorded.cause(recorded.thread(tid), "wait", "sleep");
         let right = count == 11 && (slept - 180e6).abs() < 6e6;
-        none_of(&if right { vec![] } else { vec![format!("{count} sleeps of {slept} ns, not 11 of 180 ms")] })
+        none_of(&if right {
+            vec![]
+        } else {
+            vec![format!("{count} sleeps of {slept} ns, not 11 of 180 ms")]
+        })
     });
 }
 
@@ -157,18 +227,34 @@ fn a_fork_with_two_gigabytes() {
     let (_folder, recorded) = record("forkmem", &[path(&program("forkmem")), "2048"], 0);
     let truth = told(&recorded, "forkmem");
     let images: Vec<Image> = recorded.rows();
-    let fork = images.iter().find(|i| i.event == ImageEvent::Fork).expect("a fork");
+    let fork = images
+        .iter()
+        .find(|i| i.event == ImageEvent::Fork)
+        .expect("a fork");
     let resident = ns(&truth, "resident_kb") * 1024.0;
-    assert!((fork.resident_bytes as f64 - resident).abs() < resident * 0.01, "{fork:?}, in truth {resident}");
+    assert!(
+        (fork.resident_bytes as f64 - resident).abs() < resident * 0.01,
+        "{fork:?}, in truth {resident}"
+    );
     let cost = fork.cost_ns.expect("its cost") as f64;
     let told_cost = ns(&truth, "fork_ns");
-    assert!(cost > 1e6 && cost <= told_cost * 1.05, "{cost} ns, as the program saw it {told_cost}");
+    assert!(
+        cost > 1e6 && cost <= told_cost * 1.05,
+        "{cost} ns, as the program saw it {told_cost}"
+    );
 
     let parent = process(&recorded, number(&truth, "tid"));
     let exit = &start_of(&recorded, parent)["exit"];
     assert!(ns(exit, "resident_bytes") > resident * 0.99, "{exit}");
-    assert!(ns(exit, "cost_ns") > 1e6, "tear-down of 2 GB takes more than that: {exit}");
-    let torn = recorded.cause(recorded.thread(number(&truth, "tid")), "cpu", "exit tear-down");
+    assert!(
+        ns(exit, "cost_ns") > 1e6,
+        "tear-down of 2 GB takes more than that: {exit}"
+    );
+    let torn = recorded.cause(
+        recorded.thread(number(&truth, "tid")),
+        "cpu",
+        "exit tear-down",
+    );
     assert!(torn.1 > 1e6, "{torn:?}");
 }
 
@@ -178,12 +264,22 @@ fn a_fork_with_two_gigabytes() {
 fn a_quota() {
     let group = Quota::make();
     let tasks = group.0.join("cgroup.procs");
-    let script = format!("echo $$ > {} && exec timeout 1 sh -c 'while :; do :; done'", tasks.display());
+    let script = format!(
+        "echo $$ > {} && exec timeout 1 sh -c 'while :; do :; done'",
+        tasks.display()
+    );
     let (_folder, recorded) = record("quota", &["sh", "-c", &script], 124);
     let busiest = |t: &&Value| number(t, "cpu_ns");
-    let thread = recorded.list("threads").iter().max_by_key(busiest).expect("a thread");
+    let thread = recorded
+        .list("threads")
+        .iter()
+        .max_by_key(busiest)
+        .expect("a thread");
     let (count, held) = recorded.cause(thread, "ready", "throttled");
-    assert!(count >= 5 && held > 0.6e9, "20 ms in 100 for a second: {count} times, {held} ns: {thread}");
+    assert!(
+        count >= 5 && held > 0.6e9,
+        "20 ms in 100 for a second: {count} times, {held} ns: {thread}"
+    );
     assert!(ns(thread, "cpu_ns") < 0.4e9, "{thread}");
 }
 
@@ -204,8 +300,13 @@ impl Quota {
             let _ = std::fs::write(parent.join("cgroup.subtree_control"), "+cpu");
         }
         let group = Quota(parent.join(name));
-        let made = std::fs::create_dir(&group.0).and_then(|()| std::fs::write(group.0.join(file), text));
-        assert!(made.is_ok(), "this test needs a cgroup with a processor quota at {}: {made:?}", parent.display());
+        let made =
+            std::fs::create_dir(&group.0).and_then(|()| std::fs::write(group.0.join(file), text));
+        assert!(
+            made.is_ok(),
+            "this test needs a cgroup with a processor quota at {}: {made:?}",
+            parent.display()
+        );
         group
     }
 }
@@ -228,15 +329,29 @@ fn hostile_names() {
     let folder = Folder::new("hostile");
     let recording = folder.join("h.timesink");
     let mut run = std::process::Command::new(timesink_live::timesink());
-    run.current_dir(folder.path()).args(["run", "-o"]).arg(&recording).arg("--").arg(program("hostile"));
+    run.current_dir(folder.path())
+        .args(["run", "-o"])
+        .arg(&recording)
+        .arg("--")
+        .arg(program("hostile"));
     let ran = output(&mut run).exits(0);
     let report = |more: &[&str]| {
         let mut command = std::process::Command::new(timesink_live::timesink());
-        output(command.arg("report").arg(&recording).args(more)).exits(0).text()
+        output(command.arg("report").arg(&recording).args(more))
+            .exits(0)
+            .text()
     };
-    for (what, shown) in [("at the end", &ran.err), ("by report", &report(&[])), ("as JSON", &report(&["--json"]))] {
-        let harmful = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+    for (what, shown) in [
+        ("at the end", &ran.err),
+        ("by report", &report(&[])),
+        ("as JSON", &report(&["--json"])),
+    ] {
+        let harmful =
+            |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
         assert!(!shown.chars().any(harmful), "{what}: {shown:?}");
-        assert!(shown.contains("evil"), "{what} the name is still to be known: {shown}");
+        assert!(
+            shown.contains("evil"),
+            "{what} the name is still to be known: {shown}"
+        );
     }
 }

@@ -20,18 +20,24 @@ struct Truth {
     problems: Vec<String>,
 }
 
-/// The longer of 2 % and 1 ms.
+/// Not off by more than 2 % and 1 ms. Where the truth is known only to lie between two figures, that
+/// is from the lower one down and from the upper one up.
+fn within(ours: f64, truth: (f64, f64)) -> bool {
+    let slack = (truth.1 * 0.02).max(1e6);
+    ours >= truth.0.min(truth.1) - slack && ours <= truth.0.max(truth.1) + slack
+}
+
 fn near(ours: f64, truth: f64) -> bool {
-    (ours - truth).abs() <= (truth * 0.02).max(1e6)
+    within(ours, (truth, truth))
 }
 
 impl Truth {
-    fn record() -> Truth {
+    fn record(options: &[&str]) -> Truth {
         let folder = Folder::new("truth");
         let (out, data) = (folder.join("truth.json"), folder.join("rows.data"));
         let truth = program("truth");
         let command = [&truth, &out, &data].map(|p| p.to_str().expect("a path"));
-        let recorded = Recorded::run(&folder.join("t.timesink"), &["-q"], &command, 0);
+        let recorded = Recorded::run(&folder.join("t.timesink"), options, &command, 0);
         let phases = json_lines(&std::fs::read_to_string(&out).expect("the truth"));
         Truth {
             threads: recorded.rows(),
@@ -46,7 +52,9 @@ impl Truth {
 
     fn phase(&self, name: &str) -> Value {
         let found = self.phases.iter().find(|p| p["phase"] == name);
-        found.unwrap_or_else(|| panic!("the program told nothing of {name}")).clone()
+        found
+            .unwrap_or_else(|| panic!("the program told nothing of {name}"))
+            .clone()
     }
 
     /// Notes what does not hold.
@@ -65,25 +73,41 @@ impl Truth {
         let phase = self.phase(name);
         let thread = self.recorded.thread(number(&phase, "tid")).clone();
         let (seen, sum) = self.recorded.cause(&thread, "wait", detail);
-        let truth = ns(&phase, "ns") - ns(&phase, "cpu_ns") - ns(&phase, "ready_ns");
-        self.must(near(sum, truth), || format!("{name}: {sum} ns in '{detail}', in truth {truth}: {phase}"));
-        self.must(seen >= count, || format!("{name}: {seen} times in '{detail}', in truth {count}"));
-        self.must(text(&thread, "name") == if name == "join" { "truth" } else { name }, || {
-            format!("{name} is called {}", thread["name"])
+        // How much of the time ready was inside the calls the program cannot tell; alone on its
+        // machine it has none to speak of.
+        let most = ns(&phase, "ns") - ns(&phase, "cpu_ns");
+        let truth = (most - ns(&phase, "ready_ns"), most);
+        self.must(within(sum, truth), || {
+            format!("{name}: {sum} ns in '{detail}', in truth {truth:?}: {phase}")
         });
+        self.must(seen >= count, || {
+            format!("{name}: {seen} times in '{detail}', in truth {count}")
+        });
+        self.must(
+            text(&thread, "name") == if name == "join" { "truth" } else { name },
+            || format!("{name} is called {}", thread["name"]),
+        );
     }
 
     /// The spans of the phase's thread that wait in this way for a millisecond or more.
     fn long_spans(&self, name: &str, detail: Detail) -> Vec<Span> {
         let tid = number(&self.phase(name), "tid");
-        let Some(thread) = self.number_of(tid).map(|t| t.thread) else { return Vec::new() };
-        let long = |s: &&Span| s.thread == thread && s.detail == detail && s.t1.0 - s.t0.0 >= 1_000_000;
+        let Some(thread) = self.number_of(tid).map(|t| t.thread) else {
+            return Vec::new();
+        };
+        let long =
+            |s: &&Span| s.thread == thread && s.detail == detail && s.t1.0 - s.t0.0 >= 1_000_000;
         self.spans.iter().filter(long).cloned().collect()
     }
 
     fn long_waits(&self, name: &str, detail: Detail) -> Vec<Wait> {
         let spans = self.long_spans(name, detail);
-        let of = |s: &Span| self.waits.iter().find(|w| w.thread == s.thread && w.t0 == s.t0).cloned();
+        let of = |s: &Span| {
+            self.waits
+                .iter()
+                .find(|w| w.thread == s.thread && w.t0 == s.t0)
+                .cloned()
+        };
         spans.iter().filter_map(of).collect()
     }
 
@@ -93,22 +117,27 @@ impl Truth {
             let called = s.waker.map(|w| self.threads[w.index()].name.as_str());
             s.wake_source != Some(source) || waker.is_some() && called != waker
         });
-        self.must(wrong.is_none(), || format!("{name}: ended by {source:?} {waker:?}, but {wrong:?}"));
+        self.must(wrong.is_none(), || {
+            format!("{name}: ended by {source:?} {waker:?}, but {wrong:?}")
+        });
     }
 
     /// All long waits of the phase are about an object that this holds of.
     fn about(&mut self, name: &str, detail: Detail, holds: impl Fn(&Object) -> bool) {
         let spans = self.long_spans(name, detail);
-        let object = |s: &Span| s.object.and_then(|o| self.objects.iter().find(|x| x.object == o));
+        let object = |s: &Span| {
+            s.object
+                .and_then(|o| self.objects.iter().find(|x| x.object == o))
+        };
         let wrong = spans.iter().find(|s| !object(s).is_some_and(&holds));
         let what = wrong.map(|s| format!("{name}: the object is {:?} in {s:?}", object(s)));
         self.must(what.is_none(), || what.unwrap_or_default());
     }
 
-    fn check(mut self) -> Result<(), String> {
+    fn check(mut self, exact: bool) -> Result<(), String> {
         self.plain_waits();
         self.lock();
-        self.polls();
+        self.polls(exact);
         self.sockets();
         self.disk();
         self.processor();
@@ -119,11 +148,21 @@ impl Truth {
         self.waited("sleep", "sleep", 20);
         self.woken_by("sleep", Detail::Sleep, WakeSource::Timer, None);
         let asked = self.long_waits("sleep", Detail::Sleep);
-        let right = asked.len() == 20 && asked.iter().all(|w| w.asked_ns == Some(10_000_000) && w.expired == Some(true));
-        self.must(right, || format!("sleep: asked for 10 ms and got it 20 times: {asked:?}"));
+        let right = asked.len() == 20
+            && asked
+                .iter()
+                .all(|w| w.asked_ns == Some(10_000_000) && w.expired == Some(true));
+        self.must(right, || {
+            format!("sleep: asked for 10 ms and got it 20 times: {asked:?}")
+        });
 
         self.waited("pipe", "pipe read", 20);
-        self.woken_by("pipe", Detail::PipeRead, WakeSource::Thread, Some("partner"));
+        self.woken_by(
+            "pipe",
+            Detail::PipeRead,
+            WakeSource::Thread,
+            Some("partner"),
+        );
         self.about("pipe", Detail::PipeRead, |o| o.label.starts_with("pipe "));
 
         let child = number(&self.phase("child"), "child");
@@ -132,48 +171,87 @@ impl Truth {
         self.about("child", Detail::Child, |o| o.inode == Some(child as u64));
 
         self.waited("condition", "condition", 5);
-        self.woken_by("condition", Detail::Condition, WakeSource::Thread, Some("signaller"));
+        self.woken_by(
+            "condition",
+            Detail::Condition,
+            WakeSource::Thread,
+            Some("signaller"),
+        );
         self.waited("join", "join", 13);
     }
 
     fn lock(&mut self) {
         self.waited("lock", "lock", 5);
         self.woken_by("lock", Detail::Lock, WakeSource::Thread, Some("holder"));
-        let holder = self.number_of(number(&self.phase("lock"), "holder")).map(|t| t.thread);
+        let holder = self
+            .number_of(number(&self.phase("lock"), "holder"))
+            .map(|t| t.thread);
         let waits = self.long_waits("lock", Detail::Lock);
-        let right = waits.len() == 5 && waits.iter().all(|w| w.owner.is_some() && w.owner == holder);
-        self.must(right, || format!("lock: 5 waits for {holder:?}, who holds it: {waits:?}"));
+        let right =
+            waits.len() == 5 && waits.iter().all(|w| w.owner.is_some() && w.owner == holder);
+        self.must(right, || {
+            format!("lock: 5 waits for {holder:?}, who holds it: {waits:?}")
+        });
     }
 
-    fn polls(&mut self) {
+    fn polls(&mut self, exact: bool) {
         self.waited("poll-expired", "poll", 5);
         self.woken_by("poll-expired", Detail::Poll, WakeSource::Timer, None);
         let waits = self.long_waits("poll-expired", Detail::Poll);
-        let right = |w: &Wait| w.asked_ns == Some(30_000_000) && w.expired == Some(true) && w.woken_fd.is_none();
-        self.must(waits.len() == 5 && waits.iter().all(right), || format!("poll-expired: {waits:?}"));
+        let right = |w: &Wait| {
+            w.asked_ns == Some(30_000_000) && w.expired == Some(true) && w.woken_fd.is_none()
+        };
+        self.must(waits.len() == 5 && waits.iter().all(right), || {
+            format!("poll-expired: {waits:?}")
+        });
 
         let fd = number(&self.phase("poll-woken"), "fd") as u32;
         self.waited("poll-woken", "poll", 5);
-        self.woken_by("poll-woken", Detail::Poll, WakeSource::Thread, Some("poker"));
+        self.woken_by(
+            "poll-woken",
+            Detail::Poll,
+            WakeSource::Thread,
+            Some("poker"),
+        );
         let waits = self.long_waits("poll-woken", Detail::Poll);
         let is_pipe = |w: &Wait| {
-            let object = w.woken_object.and_then(|o| self.objects.iter().find(|x| x.object == o));
+            let object = w
+                .woken_object
+                .and_then(|o| self.objects.iter().find(|x| x.object == o));
             object.is_some_and(|o| o.label.starts_with("pipe "))
         };
-        let right = |w: &Wait| w.asked_ns.is_none() && w.expired != Some(true) && w.woken_fd == Some(fd) && is_pipe(w);
+        // Which one it was is told by timed calls, and they may just have been too many for the budget.
+        let timed = |w: &Wait| {
+            w.woken_fd == Some(fd) && is_pipe(w) && w.expired.is_none() && w.result == Some(1)
+        };
+        let right = |w: &Wait| w.asked_ns.is_none() && (timed(w) || !exact && w.result.is_none());
         let all = waits.len() == 5 && waits.iter().all(right);
-        self.must(all, || format!("poll-woken: by descriptor {fd}, a pipe: {waits:?}"));
+        self.must(all, || {
+            format!("poll-woken: by descriptor {fd}, a pipe: {waits:?}")
+        });
     }
 
     fn sockets(&mut self) {
         self.waited("unix", "unix socket receive", 20);
-        self.woken_by("unix", Detail::UnixReceive, WakeSource::Thread, Some("server"));
-        self.about("unix", Detail::UnixReceive, |o| o.protocol.as_deref() == Some("unix"));
+        self.woken_by(
+            "unix",
+            Detail::UnixReceive,
+            WakeSource::Thread,
+            Some("server"),
+        );
+        self.about("unix", Detail::UnixReceive, |o| {
+            o.protocol.as_deref() == Some("unix")
+        });
 
         let port = number(&self.phase("tcp"), "port");
         let server = format!("127.0.0.1:{port}");
         self.waited("tcp", "network receive", 20);
-        self.woken_by("tcp", Detail::NetworkReceive, WakeSource::Network, Some("server"));
+        self.woken_by(
+            "tcp",
+            Detail::NetworkReceive,
+            WakeSource::Network,
+            Some("server"),
+        );
         self.about("tcp", Detail::NetworkReceive, |o| {
             let local = o.local.as_deref().unwrap_or_default();
             o.protocol.as_deref() == Some("tcp")
@@ -186,44 +264,104 @@ impl Truth {
 
     fn disk(&mut self) {
         self.waited("flush", "flush", 50);
-        let flushed = |c: &&Value| c["call"] == "fsync" && c["object"].as_str().is_some_and(|o| o.ends_with("/rows.data"));
-        let count = self.recorded.list("calls").iter().find(flushed).map(|c| number(c, "count"));
-        self.must(count == Some(50), || format!("flush: {count:?} fsyncs of rows.data, in truth 50"));
+        let flushed = |c: &&Value| {
+            c["call"] == "fsync"
+                && c["object"]
+                    .as_str()
+                    .is_some_and(|o| o.ends_with("/rows.data"))
+        };
+        let count = self
+            .recorded
+            .list("calls")
+            .iter()
+            .find(flushed)
+            .map(|c| number(c, "count"));
+        self.must(count == Some(50), || {
+            format!("flush: {count:?} fsyncs of rows.data, in truth 50")
+        });
 
         let phase = self.phase("fault");
-        assert!(phase["skipped"].is_null(), "the test's folder is not on a disk: {phase}");
+        assert!(
+            phase["skipped"].is_null(),
+            "the test's folder is not on a disk: {phase}"
+        );
         let thread = self.recorded.thread(number(&phase, "tid")).clone();
         let faults = number(&thread, "faults_major");
-        self.must(faults == number(&phase, "count"), || format!("fault: {faults} major faults, in truth {phase}"));
+        self.must(faults == number(&phase, "count"), || {
+            format!("fault: {faults} major faults, in truth {phase}")
+        });
         // The disk has a page ready before the thread sleeps now and then: no wait at all.
         self.waited("fault", "page fault", number(&phase, "count") / 2);
-        let cold = |c: &Value| c["detail"] != "page fault" || c["object"].as_str().is_some_and(|o| o.ends_with("/rows.data.cold"));
-        let right = thread["causes"].as_array().is_some_and(|all| all.iter().all(cold));
-        self.must(right, || format!("fault: of rows.data.cold: {thread}"));
+        let faults = thread["causes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|c| c["detail"] == "page fault");
+        let cold = |c: &&Value| {
+            c["object"]
+                .as_str()
+                .is_some_and(|o| o.ends_with("/rows.data.cold"))
+        };
+        // A page of the program itself may have to be read as well.
+        let other: f64 = faults.filter(|c| !cold(c)).map(|c| ns(c, "ns")).sum();
+        self.must(other < 1e6, || {
+            format!(
+                "fault: {other} ns in faults that are not of rows.data.cold: {}",
+                thread["causes"]
+            )
+        });
     }
 
     fn processor(&mut self) {
         let phase = self.phase("neighbour");
         let thread = self.recorded.thread(number(&phase, "tid")).clone();
-        let (ready, truth) = (ns(&thread, "ready_ns"), ns(&phase, "ns") - ns(&phase, "cpu_ns"));
-        self.must(near(ready, truth), || format!("neighbour: ready for {ready} ns, in truth {truth}"));
+        // Inside the stretch as the program saw it, and for the whole phase by the kernel.
+        let truth = (
+            ns(&phase, "ns") - ns(&phase, "cpu_ns"),
+            ns(&phase, "ready_ns"),
+        );
+        let ready = ns(&thread, "ready_ns");
+        self.must(within(ready, truth), || {
+            format!("neighbour: ready for {ready} ns, in truth {truth:?}")
+        });
         let behind = &thread["behind"][0];
-        let named = behind["tid"] == phase["neighbour"] && behind["name"] == "neighbour" && near(ns(behind, "ns"), truth);
-        self.must(named, || format!("neighbour: it was behind {phase}, not {behind}"));
+        let named = behind["tid"] == phase["neighbour"]
+            && behind["name"] == "neighbour"
+            && within(ns(behind, "ns"), truth);
+        self.must(named, || {
+            format!("neighbour: it was behind {phase}, not {behind}")
+        });
 
         let phase = self.phase("spin");
         let thread = self.recorded.thread(number(&phase, "tid")).clone();
-        let (cpu, truth) = (ns(&thread, "cpu_ns") + ns(&thread, "tracer_ns"), ns(&phase, "cpu_ns"));
-        self.must(near(cpu, truth), || format!("spin: {cpu} ns on a processor, in truth {truth}"));
-        let blocked = self.spans.iter().filter(|s| s.state == State::Wait && Some(s.thread) == self.number_of(number(&phase, "tid")).map(|t| t.thread));
+        let (cpu, truth) = (
+            ns(&thread, "cpu_ns") + ns(&thread, "tracer_ns"),
+            ns(&phase, "cpu_ns"),
+        );
+        self.must(near(cpu, truth), || {
+            format!("spin: {cpu} ns on a processor, in truth {truth}")
+        });
+        let blocked = self.spans.iter().filter(|s| {
+            s.state == State::Wait
+                && Some(s.thread) == self.number_of(number(&phase, "tid")).map(|t| t.thread)
+        });
         let blocked: i64 = blocked.map(|s| s.t1.0 - s.t0.0).sum();
-        self.must(blocked < 1_000_000, || format!("spin: it never waits, but did for {blocked} ns"));
+        self.must(blocked < 1_000_000, || {
+            format!("spin: it never waits, but did for {blocked} ns")
+        });
     }
 }
 
 /// Each kind of wait is recorded within 2 % or 1 ms of what the program itself measured, in the
-/// right thread, about the right thing, and ended by the right one.
+/// right thread, about the right thing, and ended by the right one. A busy machine disturbs that, so
+/// the best of three recordings counts.
 #[test]
 fn waits_that_are_known_by_construction() {
-    attempts(|| Truth::record().check());
+    attempts(|| Truth::record(&["-q"]).check(false));
+}
+
+/// The same with every call timed: then no particular of a wait is missing either.
+#[test]
+fn with_every_call_timed() {
+    attempts(|| Truth::record(&["-q", "--exact"]).check(true));
 }

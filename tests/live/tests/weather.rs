@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use timesink_live::{json_lines, ns, number, output, program, text, timesink, Folder, Ran, Recorded, Running};
+use timesink_live::{
+    json_lines, ns, number, output, program, text, timesink, Folder, Ran, Recorded, Running,
+};
 
 fn sleep_ms(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
@@ -18,18 +20,29 @@ fn sleep_ms(ms: u64) {
 fn wait_for(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(30), "waiting in vain until {what}");
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "waiting in vain until {what}"
+        );
         sleep_ms(5);
     }
 }
 
 fn report(path: &Path) -> Ran {
-    output(Command::new(timesink()).arg("report").arg(path).arg("--json"))
+    output(
+        Command::new(timesink())
+            .arg("report")
+            .arg(path)
+            .arg("--json"),
+    )
 }
 
 /// The monotonic clock, which is the recorder's.
 fn now() -> f64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: room for the time.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
     t.tv_sec as f64 + t.tv_nsec as f64 / 1e9
@@ -45,7 +58,9 @@ fn ticker(folder: &Folder, seconds: f64) -> Vec<String> {
                   while time.monotonic() < end: time.sleep(0.005)\n\
                   open(sys.argv[1] + '.done', 'w').close()\n";
     let noted = folder.join("noted").to_str().expect("a path").to_string();
-    ["python3", "-c", script, &noted, &seconds.to_string()].map(String::from).into()
+    ["python3", "-c", script, &noted, &seconds.to_string()]
+        .map(String::from)
+        .into()
 }
 
 /// timesink is killed with KILL, at several moments. The program goes on to its natural end, and the
@@ -56,15 +71,24 @@ fn timesink_is_killed() {
         let folder = Folder::new("killed");
         let recording = folder.join("r.timesink");
         let mut command = Command::new(timesink());
-        command.args(["run", "-q", "-o"]).arg(&recording).arg("--").args(ticker(&folder, 2.0)).stdin(Stdio::null());
+        command
+            .args(["run", "-q", "-o"])
+            .arg(&recording)
+            .arg("--")
+            .args(ticker(&folder, 2.0))
+            .stdin(Stdio::null());
         let mut running = Running::start(&mut command);
         let noted = folder.join("noted");
-        wait_for("the program has started", || fs::read_to_string(&noted).is_ok_and(|t| !t.is_empty()));
+        wait_for("the program has started", || {
+            fs::read_to_string(&noted).is_ok_and(|t| !t.is_empty())
+        });
         sleep_ms((after * 1e3) as u64);
         let killed = now();
         running.signal(libc::SIGKILL);
         running.status();
-        wait_for("the program ends by itself", || folder.join("noted.done").exists());
+        wait_for("the program ends by itself", || {
+            folder.join("noted.done").exists()
+        });
         drop(running);
 
         let ran = report(&recording).exits(0);
@@ -72,16 +96,35 @@ fn timesink_is_killed() {
         let recorded = Recorded::open(&recording, ran);
         let mended = text(&recorded.json, "mended");
         assert!(mended.contains("cut short"), "{mended}");
-        assert_eq!(number(&recorded.json["lost"]["cut short"], "count"), 1, "{}", recorded.json["lost"]);
+        assert_eq!(
+            number(&recorded.json["lost"]["cut short"], "count"),
+            1,
+            "{}",
+            recorded.json["lost"]
+        );
         assert!(recorded.json["exit_code"].is_null());
         // Both clocks tick alike: what the program lived until the kill, and what of it is there.
-        let started: f64 = fs::read_to_string(&noted).expect("its start").parse().expect("a time");
+        let started: f64 = fs::read_to_string(&noted)
+            .expect("its start")
+            .parse()
+            .expect("a time");
         let lived = killed - started;
         let there = ns(&recorded.json, "wall_ns") / 1e9;
-        assert!(there > lived - 1.0, "{there} s are there of {lived} s and more");
+        assert!(
+            there > lived - 1.0,
+            "{there} s are there of {lived} s and more"
+        );
         if after > 1.0 {
-            let slept = recorded.list("threads").iter().map(|t| recorded.cause(t, "wait", "sleep").1).sum::<f64>() / 1e9;
-            assert!(slept > lived - 1.1, "{slept} s of sleep are there of {lived} s");
+            let slept = recorded
+                .list("threads")
+                .iter()
+                .map(|t| recorded.cause(t, "wait", "sleep").1)
+                .sum::<f64>()
+                / 1e9;
+            assert!(
+                slept > lived - 1.1,
+                "{slept} s of sleep are there of {lived} s"
+            );
         }
     }
 }
@@ -95,9 +138,20 @@ impl SmallDisk {
         let path = CString::new(at.as_os_str().as_bytes()).expect("a path");
         // SAFETY: constant strings, and a path that outlives the call.
         let mounted = unsafe {
-            libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, c"size=1m".as_ptr().cast())
+            libc::mount(
+                c"none".as_ptr(),
+                path.as_ptr(),
+                c"tmpfs".as_ptr(),
+                0,
+                c"size=1m".as_ptr().cast(),
+            )
         };
-        assert_eq!(mounted, 0, "a tmpfs cannot be mounted: {}", std::io::Error::last_os_error());
+        assert_eq!(
+            mounted,
+            0,
+            "a tmpfs cannot be mounted: {}",
+            std::io::Error::last_os_error()
+        );
         SmallDisk(at)
     }
 }
@@ -122,11 +176,17 @@ fn the_disk_is_full() {
         program("switches").display()
     );
     let mut run = Command::new(timesink());
-    run.args(["run", "-q", "-o"]).arg(&recording).args(["--", "sh", "-c", &script]);
+    run.args(["run", "-q", "-o"])
+        .arg(&recording)
+        .args(["--", "sh", "-c", &script]);
     let ran = output(&mut run).exits(125);
     let expected: String = (1..=20000).map(|n| format!("{n}\n")).collect();
     assert!(ran.text() == expected, "the program's output is whole");
-    assert!(ran.err.contains("No space left on device"), "it says why: {}", ran.err);
+    assert!(
+        ran.err.contains("No space left on device"),
+        "it says why: {}",
+        ran.err
+    );
     assert!(ran.err.contains("r.timesink"), "and where: {}", ran.err);
 
     // Elsewhere there is room.
@@ -138,10 +198,23 @@ fn the_disk_is_full() {
     }
     let ran = report(&kept).exits(0);
     let recorded = Recorded::open(&kept, ran);
-    assert!(!recorded.json["lost"].as_object().expect("losses").is_empty() || recorded.json["mended"].is_string());
-    let switches: i64 = recorded.list("threads").iter().map(|t| number(t, "switches_voluntary")).sum();
+    assert!(
+        !recorded.json["lost"]
+            .as_object()
+            .expect("losses")
+            .is_empty()
+            || recorded.json["mended"].is_string()
+    );
+    let switches: i64 = recorded
+        .list("threads")
+        .iter()
+        .map(|t| number(t, "switches_voluntary"))
+        .sum();
     let spans = number(&recorded.json["tiling"], "spans");
-    assert!(spans > 10_000, "{spans} spans and {switches} switches were kept");
+    assert!(
+        spans > 10_000,
+        "{spans} spans and {switches} switches were kept"
+    );
 }
 
 /// No room even to begin: nothing is started.
@@ -149,7 +222,10 @@ fn the_disk_is_full() {
 fn the_folder_cannot_be_made() {
     let folder = Folder::new("nowhere");
     let mut run = Command::new(timesink());
-    run.args(["run", "-o"]).arg(folder.join("not/there")).args(["--", "touch"]).arg(folder.join("started"));
+    run.args(["run", "-o"])
+        .arg(folder.join("not/there"))
+        .args(["--", "touch"])
+        .arg(folder.join("started"));
     let ran = output(&mut run).exits(2);
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     assert!(!folder.join("started").exists(), "nothing was started");
@@ -164,57 +240,91 @@ fn the_ring_overflows() {
     let recording = folder.join("r.timesink");
     let mut run = Command::new(timesink());
     run.args(["run", "-o"]).arg(&recording).arg("--");
-    run.arg(program("switches")).args(["5", "0,1", "pipe"]).stdin(Stdio::null());
+    run.arg(program("switches"))
+        .args(["5", "0,1", "pipe"])
+        .stdin(Stdio::null());
     let running = Running::start(&mut run);
-    wait_for("the recording has begun", || recording.join("spool.bin").exists());
+    wait_for("the recording has begun", || {
+        recording.join("spool.bin").exists()
+    });
     sleep_ms(700);
     running.signal(libc::SIGSTOP);
     sleep_ms(3500);
     running.signal(libc::SIGCONT);
     let ran = running.end().exits(0);
-    let truth = json_lines(&ran.err).into_iter().find(|l| l["phase"] == "switches").expect("its truth");
-    assert!(ran.err.contains("lost:") && !ran.err.contains("lost: nothing"), "{}", ran.err);
+    let truth = json_lines(&ran.err)
+        .into_iter()
+        .find(|l| l["phase"] == "switches")
+        .expect("its truth");
+    assert!(
+        ran.err.contains("Lost: ") && ran.err.contains("the sums of threads are whole"),
+        "{}",
+        ran.err
+    );
 
     let recorded = Recorded::open(&recording, ran);
     let lost = &recorded.json["lost"];
     assert!(number(&lost["turns"], "count") > 10_000, "{truth} {lost}");
-    assert!(lost["turns"]["note"].as_str().is_some_and(|n| n.contains("sums")), "{lost}");
+    assert!(
+        lost["turns"]["note"]
+            .as_str()
+            .is_some_and(|n| n.contains("sums")),
+        "{lost}"
+    );
     for thread in recorded.list("threads") {
-        let sum: f64 = ["cpu_ns", "ready_ns", "wait_ns", "tracer_ns"].iter().map(|f| ns(thread, f)).sum();
+        let sum: f64 = ["cpu_ns", "ready_ns", "wait_ns", "tracer_ns"]
+            .iter()
+            .map(|f| ns(thread, f))
+            .sum();
         let life = ns(thread, "kernel_life_ns");
-        assert!((sum - life).abs() < life * 0.01 + 1e5, "{sum} of {life} ns: {} {}", thread["name"], thread["tid"]);
+        assert!(
+            (sum - life).abs() < life * 0.01 + 1e5,
+            "{sum} of {life} ns: {} {}",
+            thread["name"],
+            thread["tid"]
+        );
     }
     let unaccounted = recorded.json["unaccounted_pct"].as_f64().expect("a share");
     assert!(unaccounted < 1.0, "{unaccounted} %");
-    let switches: i64 = recorded.list("threads").iter().map(|t| number(t, "switches_voluntary") + number(t, "switches_involuntary")).sum();
+    let switches: i64 = recorded
+        .list("threads")
+        .iter()
+        .map(|t| number(t, "switches_voluntary") + number(t, "switches_involuntary"))
+        .sum();
     let real = number(&truth, "switches");
-    assert!((switches - real).abs() < real / 50, "{switches} switches, in truth {real}");
+    assert!(
+        (switches - real).abs() < real / 50,
+        "{switches} switches, in truth {real}"
+    );
 }
 
 /// Who may not record is told so in a sentence, and what to do; nothing is started or left behind.
 #[test]
 fn without_permission() {
-    let folder = Folder::new("plain");
-    std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).expect("chown");
-    // Where nobody may look at the binary's folder, there is a copy.
-    let copy = folder.join("timesink");
-    fs::copy(timesink(), &copy).expect("a copy");
-    let path = std::env::temp_dir().join(format!("timesink-live-plain-{}", std::process::id()));
-    fs::copy(timesink(), &path).expect("a copy where everybody may look");
-    let place = std::env::temp_dir().join(format!("timesink-live-place-{}", std::process::id()));
-    fs::create_dir(&place).expect("a folder");
-    std::os::unix::fs::chown(&place, Some(65534), Some(65534)).expect("chown");
+    let (bin, place) = (Folder::of_plain_user("bin"), Folder::of_plain_user("place"));
+    let copy = bin.join("timesink");
+    fs::copy(timesink(), &copy).expect("a copy where everybody may look");
     for verb in [&["run", "--", "touch", "started"][..], &["attach", "1"][..]] {
         let mut plain = Command::new("setpriv");
-        plain.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
-        let ran = output(plain.arg(&path).args(verb).current_dir(&place));
-        assert_eq!(ran.code(), 2, "{}", ran.err);
+        plain.args([
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--inh-caps=-all",
+        ]);
+        let ran = output(plain.arg(&copy).args(verb).current_dir(place.path())).exits(2);
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
-        assert!(ran.err.contains("sudo") && ran.err.contains("nothing was started"), "{}", ran.err);
-        assert_eq!(fs::read_dir(&place).expect("it").count(), 0, "nothing was left behind");
+        assert!(
+            ran.err.contains("sudo") && ran.err.contains("nothing was started"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(
+            fs::read_dir(place.path()).expect("it").count(),
+            0,
+            "nothing was left behind"
+        );
     }
-    fs::remove_dir(&place).expect("it is empty");
-    fs::remove_file(&path).expect("our copy");
 }
 
 /// A kernel that does not describe its types: one sentence, and nothing is started.
@@ -222,17 +332,27 @@ fn without_permission() {
 fn without_type_information() {
     let folder = Folder::new("btf");
     let mut run = Command::new(timesink());
-    run.current_dir(folder.path()).env("TIMESINK_BTF", "/nonexistent");
+    run.current_dir(folder.path())
+        .env("TIMESINK_BTF", "/nonexistent");
     let ran = output(run.args(["run", "--", "touch", "started"])).exits(2);
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
-    assert!(ran.err.contains("CONFIG_DEBUG_INFO_BTF") && ran.err.contains("nothing was started"), "{}", ran.err);
-    assert_eq!(fs::read_dir(folder.path()).expect("it").count(), 0, "nothing was left behind");
+    assert!(
+        ran.err.contains("CONFIG_DEBUG_INFO_BTF") && ran.err.contains("nothing was started"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).expect("it").count(),
+        0,
+        "nothing was left behind"
+    );
 }
 
 /// A recording with something of everything, for the tests of damage.
 fn small(folder: &Folder) -> PathBuf {
     let recording = folder.join("small.timesink");
-    let script = "sleep 0.02; echo x | cat > /dev/null; sync /dev/null; ls /nowhere 2>/dev/null; true";
+    let script =
+        "sleep 0.02; echo x | cat > /dev/null; sync /dev/null; ls /nowhere 2>/dev/null; true";
     Recorded::run(&recording, &["-q"], &["sh", "-c", script], 0);
     recording
 }
@@ -260,8 +380,16 @@ fn a_packed_recording_reports_the_same() {
 #[track_caller]
 fn is_refused(path: &Path, named: &str) {
     let ran = report(path).exits(1);
-    assert!(ran.out.is_empty(), "nothing is reported of it: {}", ran.text());
-    assert!(ran.err.contains(named), "the error names {named}: {}", ran.err);
+    assert!(
+        ran.out.is_empty(),
+        "nothing is reported of it: {}",
+        ran.text()
+    );
+    assert!(
+        ran.err.contains(named),
+        "the error names {named}: {}",
+        ran.err
+    );
 }
 
 /// Files of a recording that were cut, or hold random bytes, or are not there.
@@ -270,14 +398,29 @@ fn damaged_recordings_are_refused() {
     let folder = Folder::new("damaged");
     let recording = small(&folder);
     let packed = folder.join("packed");
-    output(Command::new(timesink()).arg("pack").arg(&recording).arg("-o").arg(&packed)).exits(0);
+    output(
+        Command::new(timesink())
+            .arg("pack")
+            .arg(&recording)
+            .arg("-o")
+            .arg(&packed),
+    )
+    .exits(0);
     for name in ["spans.parquet", "threads.parquet", "recording.json"] {
         let path = recording.join(name);
         let whole = fs::read(&path).expect("a table");
         let mut turned = whole.clone();
         turned[whole.len() / 2] ^= 0x55;
-        let random: Vec<u8> = (0..whole.len() as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        for damaged in [&whole[..whole.len() / 2], &whole[..whole.len() - 1], &turned, &random, &[]] {
+        let random: Vec<u8> = (0..whole.len() as u32)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
+        for damaged in [
+            &whole[..whole.len() / 2],
+            &whole[..whole.len() - 3],
+            &turned,
+            &random,
+            &[],
+        ] {
             // A field's name or a digit of the manifest is text like any other.
             if name == "recording.json" && damaged == turned {
                 continue;
@@ -302,7 +445,10 @@ fn a_spool_that_ends_anywhere() {
     let folder = Folder::new("spool");
     let recording = folder.join("r.timesink");
     let mut run = Command::new(timesink());
-    run.args(["run", "-q", "-o"]).arg(&recording).args(["--", "sh", "-c", "sleep 0.3; sleep 0.3; sleep 5"]).stdin(Stdio::null());
+    run.args(["run", "-q", "-o"])
+        .arg(&recording)
+        .args(["--", "sh", "-c", "sleep 0.3; sleep 0.3; sleep 5"])
+        .stdin(Stdio::null());
     let mut running = Running::start(&mut run);
     let spool = recording.join("spool.bin");
     wait_for("the recording has begun", || spool.exists());
@@ -328,5 +474,8 @@ fn a_spool_that_ends_anywhere() {
         }
         fs::remove_dir_all(&cut).expect("to clean up");
     }
-    assert!(mended > 0 && refused > 0, "{mended} mended, {refused} refused");
+    assert!(
+        mended > 0 && refused > 0,
+        "{mended} mended, {refused} refused"
+    );
 }

@@ -19,7 +19,8 @@ table! {
         /// What it cost: the call in the parent up to the child's existence (fork), the call up to
         /// the new image (exec), from exit to the last switch (exit). Null while calls were not timed.
         cost_ns: Option<u64>,
-        /// Resident bytes: of the parent at a fork, of the old image at exec, of the process at exit.
+        /// Resident bytes: of the parent at a fork, of the new image at exec, of the process at exit. The
+        /// kernel adds them up in portions: a small process can show 0.
         resident_bytes: u64,
         /// For exec: the executable's path.
         executable: String,

@@ -18,6 +18,7 @@ struct ts_history {
 	u64 position;
 	u64 least; /* distance lately of our clock from the scheduler's */
 	u64 seen; /* when that was looked at */
+	u64 clock, clock_task; /* the scheduler's, at this switch */
 	u64 cost; /* of the switch program, as last measured */
 	struct ts_ran ran[TS_HISTORY];
 };
@@ -126,18 +127,32 @@ int on_waking(u64 *ctx)
  * never less than the true one, and the least that was seen lately is near it. (The least may grow
  * by 500 parts per million, as much as the one clock may be slewed against the other.)
  */
-static __always_inline void compare_clocks(struct ts_history *h, struct task_struct *task, u64 now)
+static __always_inline void compare_clocks(struct ts_history *h, u64 now)
 {
-	u64 distance;
+	u64 distance = now - h->clock;
 
-	task = plain(task);
-	if (!task->se.cfs_rq || !task->se.cfs_rq->rq)
-		return;
-	distance = now - task->se.cfs_rq->rq->clock;
 	h->least += (now - h->seen) >> 11;
 	h->seen = now;
 	if (!h->least || distance < h->least)
 		h->least = distance;
+}
+
+/* Read the scheduler's clocks of this processor, once a switch. */
+static __always_inline void read_clocks(struct ts_history *h, struct task_struct *task, u64 now)
+{
+	struct cfs_rq *queue = plain(task)->se.cfs_rq;
+	struct rq *rq;
+
+	/* Without them (a kernel without groups of processes) our own has to serve. */
+	h->clock = now;
+	h->clock_task = 0;
+	if (!queue)
+		return;
+	rq = queue->rq;
+	if (!rq)
+		return;
+	h->clock = rq->clock;
+	h->clock_task = rq->clock_task;
 }
 
 /*
@@ -147,16 +162,13 @@ static __always_inline void compare_clocks(struct ts_history *h, struct task_str
  */
 static __always_inline u64 behind_scheduler(struct ts_history *h, struct task_struct *task, u64 now)
 {
-	struct rq *rq;
 	u64 behind;
 
-	task = plain(task);
-	if (!task->se.cfs_rq || !task->se.cfs_rq->rq)
+	if (!h->clock_task)
 		return 0;
-	rq = task->se.cfs_rq->rq;
 	/* The clock may have been read again while looking for work: the thread's own time stopped when
 	 * it was last added to. */
-	behind = now - rq->clock - h->least + rq->clock_task - task->se.exec_start;
+	behind = now - h->clock - h->least + h->clock_task - task->se.exec_start;
 	/* Longer than any choice takes: the clock was not read anew. */
 	return behind < 100000 ? behind : 0;
 }
@@ -169,14 +181,17 @@ static __always_inline u64 behind_scheduler(struct ts_history *h, struct task_st
  */
 static __always_inline u64 queued_at(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 now)
 {
-	u64 at;
+	u64 at, delay;
 
 	if (!has_queue_time())
 		return st->t_wake > st->t_out ? st->t_wake : st->t_out;
 	at = task->sched_info.last_queued;
-	if (!at)
-		return now;
-	at = at + h->least - (task->sched_info.run_delay - st->delay_at_out);
+	delay = task->sched_info.run_delay - st->delay_at_out;
+	if (at)
+		at = at + h->least - delay;
+	else
+		/* A switch that we were not told of: all its delay has been added up already. */
+		at = now - delay;
 	if (at < st->t_out)
 		return st->t_out;
 	return at > now ? now : at;
@@ -456,11 +471,9 @@ static __always_inline void long_wait(struct ts_thread *st, struct task_struct *
  * it was queued. We measure that stretch by our own clock, but call it what the kernel calls it, time
  * on a processor, or the books could not be compared. It shows as 'switching in'.
  */
-static __always_inline bool was_dispatched(struct ts_thread *st, struct task_struct *task)
+static __always_inline bool was_dispatched(struct ts_thread *st, struct task_struct *task, struct ts_history *h)
 {
-	task = plain(task);
-	return task->se.cfs_rq && task->se.cfs_rq->rq &&
-	       task->sched_info.last_queued == task->se.cfs_rq->rq->clock &&
+	return task->sched_info.last_queued == h->clock &&
 	       /* Not moved here after queueing elsewhere. */
 	       task->sched_info.run_delay == st->delay_at_out;
 }
@@ -483,7 +496,7 @@ static __noinline void switch_in(struct ts_thread *st, struct task_struct *task,
 		st->wait_ns += wake - st->t_out;
 	}
 	ready = wake ? wake : st->t_out;
-	st->dispatched = was_dispatched(st, task);
+	st->dispatched = was_dispatched(st, task, h);
 	if (st->dispatched)
 		st->cpu_ns += now - ready;
 	else
@@ -515,8 +528,9 @@ static __noinline void switch_in(struct ts_thread *st, struct task_struct *task,
 }
 
 /*
- * When a thread began to run whose switch we were not told of. It happens, once in some thousand
- * switches on a crowded machine. The kernel's own sum says how long it has run since.
+ * When a thread began to run whose switch we were not told of. There are kernels that do not tell of
+ * switches from some threads (seen: those of a sandbox's first process). The kernel's own sum says how
+ * long it has run since.
  */
 static __always_inline u64 started(struct ts_thread *st, struct task_struct *task, u64 now)
 {
@@ -543,7 +557,8 @@ int on_switch(u64 *ctx)
 	if (!h)
 		return 0;
 	state = config.switch_has_state ? (u32)ctx[3] : prev->__state;
-	compare_clocks(h, next, now);
+	read_clocks(h, next, now);
+	compare_clocks(h, now);
 	from = prev->pid ? thread_of(prev) : NULL;
 	if (from && !from->dead && from->state != TS_CPU)
 		switch_in(from, prev, h, started(from, prev, now));
