@@ -497,10 +497,16 @@ static __noinline void switch_in(struct ts_thread *st, struct task_struct *task,
 	}
 	ready = wake ? wake : st->t_out;
 	st->dispatched = was_dispatched(st, task, h);
-	if (st->dispatched)
+	if (st->dispatched) {
 		st->cpu_ns += now - ready;
-	else
+	} else {
+		/* The kernel's moment of choice, as at the other end of a run. */
+		u64 chosen = h->clock + h->least;
+
+		if (chosen < now && chosen > ready)
+			now = chosen;
 		st->ready_ns += now - ready;
+	}
 	if (st->state == TS_BLOCKED && wake - st->t_out >= config.threshold_ns)
 		long_wait(st, task, &id, &e, wake, now);
 	if (!e) {
