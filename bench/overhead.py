@@ -437,7 +437,8 @@ def with_tracefs():
     none: two of the peers look for it, and the machine's own mounts are not ours to change."""
     if TRACEFS.exists() or os.geteuid() != 0 or "BENCH_MOUNTED" in os.environ:
         return
-    mount = ("mount -t debugfs none /sys/kernel/debug && mount -t tracefs none /sys/kernel/tracing;"
+    mount = ("mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug;"
+             "mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing;"
              ' exec "$0" "$@"')
     again = ["unshare", "--mount", "sh", "-c", mount, sys.executable, *sys.argv]
     os.execvpe("unshare", again, dict(os.environ, BENCH_MOUNTED="1"))
