@@ -76,13 +76,6 @@ const LOCKING: &[&str] = &[
     "down",
     "percpu_rwsem_wait",
 ];
-const FAULTING: &[&str] = &[
-    "filemap_fault",
-    "do_swap_page",
-    "handle_mm_fault",
-    "exc_page_fault",
-    "__do_fault",
-];
 
 impl Facts<'_> {
     fn slept_in(&self, names: &[&str]) -> bool {
@@ -122,7 +115,7 @@ pub fn classify(f: &Facts) -> Detail {
 fn outside_of_calls(f: &Facts) -> Detail {
     if f.io() || f.slept_in(&["filemap_fault", "do_swap_page", "folio_wait_bit_common"]) {
         Detail::PageFault
-    } else if f.slept_in(LOCKING) && f.slept_in(FAULTING) || f.slept_in(LOCKING) {
+    } else if f.slept_in(LOCKING) {
         Detail::KernelLock
     } else {
         Detail::Other

@@ -271,12 +271,10 @@ struct ts_end {
 	__u32 exit_code;
 	__u32 alive;
 	__u32 uid;
-	__u32 calls_lost;
 	__u32 run_tracer_ns; /* our time within its last run */
-	__u32 pad;
 	char name[16];
 };
-_Static_assert(sizeof(struct ts_end) == 16 + 17 * 8 + 32 + 16, "end");
+_Static_assert(sizeof(struct ts_end) == 16 + 17 * 8 + 24 + 16, "end");
 
 struct ts_request {
 	struct ts_head head;

@@ -47,7 +47,6 @@ enum {
 	BPF_F_MMAPABLE = 1 << 10,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
-	BPF_F_USER_STACK = 1 << 8,
 };
 
 #define KERNEL_TYPES _Pragma("clang attribute push (__attribute__((preserve_access_index)), apply_to = record)")
@@ -138,9 +137,6 @@ struct socket {
 	short type;
 	struct file *file;
 	struct sock *sk;
-};
-struct sockaddr_un_name {
-	u16 sun_family;
 };
 struct unix_address {
 	int len;
@@ -234,9 +230,6 @@ struct address_space {
 struct folio {
 	struct address_space *mapping;
 };
-struct page {
-	struct address_space *mapping;
-};
 
 struct block_device {
 	u32 bd_dev;
@@ -293,7 +286,6 @@ struct epoll_event_user {
 #define TASK_RUNNING 0
 #define TASK_STOPPED_OR_TRACED (4 | 8)
 #define TASK_DEAD 0x80
-#define PF_KTHREAD 0x00200000
 #define TS_COMPAT 2
 
 #endif

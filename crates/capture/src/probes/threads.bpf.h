@@ -44,7 +44,6 @@ struct ts_thread {
 	u64 voluntary_base, involuntary_base, migrations_base, minor_base, major_base;
 	u64 samples_user, samples_kernel;
 	u64 calls, wakes;
-	u32 calls_lost;
 	u32 owner; /* futex: read when it blocked */
 	u64 asked_ns;
 	/* The file whose page is being read in a fault. */
@@ -214,7 +213,6 @@ static __always_inline void flush_calls(struct ts_thread *st, u64 now)
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (!event) {
 		count_lost(TS_CALLS, st->batched);
-		st->calls_lost += st->batched;
 	} else {
 		head(&event->head, TS_CALLS, st->id, now);
 		event->count = st->batched;

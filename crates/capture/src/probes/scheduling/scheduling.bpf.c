@@ -322,9 +322,7 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	e->exit_code = task->exit_code;
 	e->alive = alive;
 	e->uid = plain(task)->cred->uid.val;
-	e->calls_lost = st->calls_lost;
 	e->run_tracer_ns = st->run_tracer_ns;
-	e->pad = 0;
 	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
