@@ -1,16 +1,17 @@
-//! Keeping the cost of timing system calls within the budget.
+//! Keeping the cost of recording within the budget, by timing system calls less.
 //!
 //! Timing costs each call some hundred nanoseconds; in the whole system even an untimed call pays for
 //! the tracepoint. A program that does little else but call is slowed beyond any budget, so the two
 //! programs are detached and come back for a short window now and then; what the windows saw stands
 //! for the rest, and the recording says so. Pure: counts and times in, decisions out.
 //!
-//! The account is kept in time: what the calls of the busiest processor cost is spent, the budget's
-//! share of the time that passes is earned. Who starts has some credit, so that a short program, and
-//! the burst of calls of a program that starts, are timed whole.
+//! The account is kept in time: what the calls of the busiest processor cost is spent; earned is the
+//! budget's share of the time that passes, less what the switches there cost, which cannot be left
+//! out. Who starts has some credit, so that a short program, and the burst of calls of a program that
+//! starts, are timed whole.
 
 /// How much may be spent in advance.
-const CREDIT_NS: f64 = 10e6;
+const CREDIT_NS: f64 = 3e6;
 /// A window lasts at least this long.
 const WINDOW_NS: u64 = 20_000_000;
 /// Never pause longer than this, or short phases would be missed.
@@ -18,6 +19,8 @@ const PAUSE_MAX_NS: u64 = 2_000_000_000;
 /// The part of the budget that the calls themselves may take: a call that is timed also slows what
 /// comes after it, by what it pushes out of the caches, which the measured cost of one does not show.
 const AIM: f64 = 0.6;
+/// And the part that they may take whatever the switches cost.
+const LEAST: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -26,27 +29,41 @@ pub enum Step {
     Resume,
 }
 
+/// What has been recorded on one processor so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    pub calls: u64,
+    pub switches: u64,
+}
+
+/// What one of each costs, nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Prices {
+    pub call_ns: f64,
+    pub switch_ns: f64,
+}
+
 pub struct Budget {
-    /// The share of a processor's time that timing calls may cost; `None`: no limit.
+    /// The share of a processor's time that recording may cost; `None`: no limit.
     share: Option<f64>,
-    call_ns: f64,
+    prices: Prices,
     timing: bool,
     /// When the present window or pause began.
     since: u64,
     /// When the account was last looked at.
     looked: u64,
-    /// How many calls there had been then, by processor.
-    counted: Vec<u64>,
+    /// What had been counted then, by processor.
+    counted: Vec<Counted>,
     /// What may still be spent.
     credit: f64,
 }
 
 impl Budget {
-    pub fn new(share: Option<f64>, call_ns: f64, now: u64, counted: Vec<u64>) -> Budget {
+    pub fn new(share: Option<f64>, prices: Prices, now: u64, counted: Vec<Counted>) -> Budget {
         let (timing, credit) = (true, CREDIT_NS);
         Budget {
             share,
-            call_ns,
+            prices,
             timing,
             since: now,
             looked: now,
@@ -55,20 +72,15 @@ impl Budget {
         }
     }
 
-    /// What to do, given how many calls have been timed so far on each processor.
-    pub fn step(&mut self, now: u64, counted: Vec<u64>) -> Step {
+    /// What to do, given what has been counted so far on each processor.
+    pub fn step(&mut self, now: u64, counted: Vec<Counted>) -> Step {
         let Some(share) = self.share else {
             return Step::Nothing;
         };
-        let before = self.counted.iter().chain(std::iter::repeat(&0));
-        let most = counted
-            .iter()
-            .zip(before)
-            .map(|(n, b)| n.saturating_sub(*b))
-            .max();
+        let (calls, switches) = self.busiest(&counted);
         let passed = now.saturating_sub(self.looked) as f64;
-        self.credit += passed * share * AIM - most.unwrap_or(0) as f64 * self.call_ns;
-        self.credit = self.credit.min(CREDIT_NS);
+        let earned = (passed * share * AIM - switches).max(passed * share * LEAST);
+        self.credit = (self.credit + earned - calls).min(CREDIT_NS);
         self.looked = now;
         self.counted = counted;
         let lasted = now.saturating_sub(self.since);
@@ -78,6 +90,25 @@ impl Budget {
             false if self.credit >= 0.0 || lasted >= PAUSE_MAX_NS => Step::Resume,
             _ => Step::Nothing,
         }
+    }
+
+    /// What calls and switches have cost since the last look, where they cost most.
+    fn busiest(&self, counted: &[Counted]) -> (f64, f64) {
+        let before = self.counted.iter().copied();
+        let before = before.chain(std::iter::repeat(Counted::default()));
+        counted
+            .iter()
+            .zip(before)
+            .map(|(now, before)| {
+                let calls = now.calls.saturating_sub(before.calls) as f64;
+                let switches = now.switches.saturating_sub(before.switches) as f64;
+                (
+                    calls * self.prices.call_ns,
+                    switches * self.prices.switch_ns,
+                )
+            })
+            .max_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1)))
+            .unwrap_or_default()
     }
 
     /// Timing has been switched off; the window that ends with it.
@@ -103,18 +134,35 @@ impl Budget {
 mod tests {
     use super::*;
 
-    /// Run the budget against a processor with this rate of calls for 20 s; the share of the last
-    /// 19 s in which they were timed.
-    fn share_timed(rate: f64, call_ns: f64, share: f64) -> f64 {
-        let mut b = Budget::new(Some(share), call_ns, 0, vec![0, 0]);
+    const PRICES: Prices = Prices {
+        call_ns: 400.0,
+        switch_ns: 500.0,
+    };
+
+    fn calls(calls: u64) -> Vec<Counted> {
+        vec![Counted { calls, switches: 0 }]
+    }
+
+    /// Run the budget against a processor with these rates of calls and of switches for 20 s; the
+    /// share of the last 19 s in which calls were timed.
+    fn share_timed(call_rate: f64, switch_rate: f64, share: f64) -> f64 {
+        let mut b = Budget::new(Some(share), PRICES, 0, vec![Counted::default(); 2]);
         let (mut timed, mut calls, step) = (0u64, 0.0, 10_000_000u64);
         for i in 1..=2000u64 {
             let now = i * step;
             if b.timing {
-                calls += rate * step as f64 / 1e9;
+                calls += call_rate * step as f64 / 1e9;
                 timed += if i > 100 { step } else { 0 };
             }
-            match b.step(now, vec![7, calls as u64]) {
+            let busy = Counted {
+                calls: calls as u64,
+                switches: (switch_rate * now as f64 / 1e9) as u64,
+            };
+            let quiet = Counted {
+                calls: 7,
+                switches: i,
+            };
+            match b.step(now, vec![quiet, busy]) {
                 Step::Pause => {
                     b.paused(now);
                 }
@@ -128,39 +176,49 @@ mod tests {
     /// A program that calls rarely is timed all the time.
     #[test]
     fn within_budget_nothing_pauses() {
-        assert_eq!(share_timed(10_000.0, 400.0, 0.05), 1.0);
+        assert_eq!(share_timed(10_000.0, 5_000.0, 0.05), 1.0);
     }
 
     /// One that does nothing but call is timed so rarely that the cost stays within the budget.
     #[test]
     fn beyond_budget_the_share_holds() {
-        let timed = share_timed(1_500_000.0, 400.0, 0.05);
+        let timed = share_timed(1_500_000.0, 0.0, 0.05);
         let cost = timed * 1_500_000.0 * 400.0 / 1e9;
         assert!(cost <= 0.05 && cost > 0.02, "{cost}");
+    }
+
+    /// Where the switches alone use up the budget, calls are still looked at now and then.
+    #[test]
+    fn switches_are_paid_for_first() {
+        let timed = share_timed(900_000.0, 450_000.0, 0.05);
+        let cost = timed * 900_000.0 * 400.0 / 1e9;
+        assert!(cost <= 0.005 && cost > 0.001, "{cost}");
+        let some = share_timed(900_000.0, 30_000.0, 0.05);
+        assert!(some > 2.0 * timed && some < share_timed(900_000.0, 0.0, 0.05));
     }
 
     /// The burst of calls of a program that starts does not use up the credit.
     #[test]
     fn a_burst_is_timed() {
-        let mut b = Budget::new(Some(0.05), 400.0, 0, vec![0]);
-        assert_eq!(b.step(25_000_000, vec![20_000]), Step::Nothing);
-        assert_eq!(b.step(50_000_000, vec![20_100]), Step::Nothing);
-        assert_eq!(b.step(75_000_000, vec![60_000]), Step::Pause);
+        let mut b = Budget::new(Some(0.05), PRICES, 0, calls(0));
+        assert_eq!(b.step(25_000_000, calls(6_000)), Step::Nothing);
+        assert_eq!(b.step(50_000_000, calls(6_100)), Step::Nothing);
+        assert_eq!(b.step(75_000_000, calls(60_000)), Step::Pause);
     }
 
     /// With --exact there is no limit, whatever the rate.
     #[test]
     fn exact_never_pauses() {
-        let mut b = Budget::new(None, 400.0, 0, vec![]);
+        let mut b = Budget::new(None, PRICES, 0, vec![]);
         for i in 1..100 {
-            assert_eq!(b.step(i * 50_000_000, vec![i * 1_000_000]), Step::Nothing);
+            assert_eq!(b.step(i * 50_000_000, calls(i * 1_000_000)), Step::Nothing);
         }
     }
 
     /// Each window is told when it ends, the open one when it is asked for.
     #[test]
     fn windows_are_told() {
-        let mut b = Budget::new(Some(0.05), 400.0, 5, vec![]);
+        let mut b = Budget::new(Some(0.05), PRICES, 5, vec![]);
         assert_eq!(b.paused(30), (5, 30));
         assert_eq!(b.open_window(40), None);
         b.resumed(100);

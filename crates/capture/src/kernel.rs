@@ -9,6 +9,7 @@ use std::sync::Mutex;
 
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, ObjectBuilder, PrintLevel, ProgramInput};
 
+use crate::budget::Counted;
 use crate::calls;
 use crate::error::Error;
 use crate::probes::{self, events, ProbeInfo, OBJECT, PROBES};
@@ -405,22 +406,37 @@ impl Kernel {
             .collect()
     }
 
-    /// How many calls have been timed, by processor.
-    pub fn timed_calls(&self) -> Vec<u64> {
-        self.counters("timed", 0)
+    /// How many calls have been timed and switches noted, by processor.
+    pub fn counted(&self) -> Vec<Counted> {
+        let gathered = self.by_processor("gathered", 0);
+        let switches = gathered.iter().map(|value| probes::switches(value));
+        let calls = self.counters("timed", 0);
+        let pair = |(calls, switches)| Counted { calls, switches };
+        calls.into_iter().zip(switches).map(pair).collect()
+    }
+
+    /// The turns that processors have gathered and not handed over. Only after all is detached.
+    pub fn gathered(&self, mut take: impl FnMut(&[u8])) {
+        for value in self.by_processor("gathered", 0) {
+            probes::turns(&value).for_each(&mut take);
+        }
     }
 
     /// One counter of a map, by processor.
     fn counters(&self, map: &str, key: u32) -> Vec<u64> {
-        let Some(map) = self.object.maps().find(|m| m.name() == map) else {
-            return Vec::new();
-        };
-        let values = map
-            .lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY)
-            .ok()
-            .flatten();
-        let number = |v: &Vec<u8>| v.as_slice().try_into().map_or(0, u64::from_ne_bytes);
-        values.unwrap_or_default().iter().map(number).collect()
+        let number = |v: Vec<u8>| v.as_slice().try_into().map_or(0, u64::from_ne_bytes);
+        let values = self.by_processor(map, key);
+        values.into_iter().map(number).collect()
+    }
+
+    fn by_processor(&self, map: &str, key: u32) -> Vec<Vec<u8>> {
+        let map = self.object.maps().find(|m| m.name() == map);
+        map.and_then(|map| {
+            map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY)
+                .ok()
+                .flatten()
+        })
+        .unwrap_or_default()
     }
 
     /// Detach what is left, last attached first.

@@ -236,12 +236,23 @@ fn the_folder_cannot_be_made() {
 /// all the same.
 #[test]
 fn the_ring_overflows() {
-    let folder = Folder::new("overflow");
+    overflow("overflow", "5", 3500);
+}
+
+/// The same, but the program ends while the ring is full: the ends of its threads, with their sums,
+/// have their room in it.
+#[test]
+fn a_program_ends_while_the_ring_is_full() {
+    overflow("overflow-end", "3", 4000);
+}
+
+fn overflow(name: &str, seconds: &str, stopped_ms: u64) {
+    let folder = Folder::new(name);
     let recording = folder.join("r.timesink");
     let mut run = Command::new(timesink());
     run.args(["run", "-o"]).arg(&recording).arg("--");
     run.arg(program("switches"))
-        .args(["5", "0,1", "pipe"])
+        .args([seconds, "0,1", "pipe"])
         .stdin(Stdio::null());
     let running = Running::start(&mut run);
     wait_for("the recording has begun", || {
@@ -249,7 +260,7 @@ fn the_ring_overflows() {
     });
     sleep_ms(700);
     running.signal(libc::SIGSTOP);
-    sleep_ms(3500);
+    sleep_ms(stopped_ms);
     running.signal(libc::SIGCONT);
     let ran = running.end().exits(0);
     let truth = json_lines(&ran.err)

@@ -192,13 +192,14 @@ impl FirstPass {
         // The many are not decoded here.
         match u32::from(head.kind) {
             e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE => {
-                return self.sorter.push(head.thread, bytes);
+                return self.sorter.push(head.thread, head.t, bytes);
             }
             e::TS_SAMPLE => {
                 self.samples += 1;
-                return self.sorter.push(head.thread, bytes);
+                return self.sorter.push(head.thread, head.t, bytes);
             }
-            e::TS_END => self.sorter.push(head.thread, bytes)?,
+            // Nothing of a thread comes after its end.
+            e::TS_END => self.sorter.push(head.thread, u64::MAX, bytes)?,
             _ => {}
         }
         match probes::decode(bytes) {

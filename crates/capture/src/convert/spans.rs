@@ -109,6 +109,7 @@ impl<'a> Context<'a> {
             Some(Event::Queue(queue)) => self.queue(&stream, &queue)?,
             Some(Event::End(end)) => {
                 let at = self.lives.at(end.head.t);
+                self.lost_until(&mut stream, self.lives.at(end.t_run).min(at))?;
                 self.run_until(&mut stream, at, end.head.cpu, end.run_tracer_ns)?;
             }
             Some(Event::Sample(s)) => self.out.push(Sample {

@@ -25,10 +25,11 @@ enum ts_kind {
 	TS_END = 11, /* a thread's last switch, or the end of the recording */
 	TS_REQUEST = 12, /* a block request is done */
 	TS_SAMPLE = 13, /* the sampler found a thread on a processor */
-	TS_KINDS = 14,
+	TS_TURNS = 14, /* a batch of turns; those lost with it count as turns */
+	TS_KINDS = 15,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 14, /* a thread could not be tracked for want of memory */
-	TS_COUNTERS = 15,
+	TS_NO_STORAGE = 15, /* a thread could not be tracked for want of memory */
+	TS_COUNTERS = 16,
 };
 
 struct ts_head {
@@ -103,6 +104,26 @@ struct ts_turn {
 	__u8 pad[3];
 };
 _Static_assert(sizeof(struct ts_turn) == 80, "turn");
+
+#define TS_GATHER 16
+
+/* Turns of one processor, of whatever threads, handed over together. */
+struct ts_turns {
+	struct ts_head head;
+	__u32 count;
+	__u32 pad;
+	struct ts_turn turn[TS_GATHER];
+};
+_Static_assert(sizeof(struct ts_turns) == 24 + 80 * TS_GATHER, "turns");
+
+/* What a processor has gathered; user space reads the last of it itself. */
+struct ts_gathered {
+	struct ts_turns event;
+	__u64 since; /* when the first of them was put in */
+	__u64 busy; /* being changed: an interrupt must not touch it */
+	__u64 switches; /* to threads that are recorded */
+};
+_Static_assert(sizeof(struct ts_gathered) == 24 + 80 * TS_GATHER + 24, "gathered");
 
 #define TS_FRAMES 12
 
@@ -249,6 +270,7 @@ _Static_assert(sizeof(struct ts_exit) == 32, "exit");
 
 struct ts_end {
 	struct ts_head head;
+	__u64 t_run; /* start of its last run; one still alive: the same as the end */
 	__u64 cpu_ns;
 	__u64 ready_ns;
 	__u64 wait_ns;
@@ -274,7 +296,7 @@ struct ts_end {
 	__u32 run_tracer_ns; /* our time within its last run */
 	char name[16];
 };
-_Static_assert(sizeof(struct ts_end) == 16 + 17 * 8 + 24 + 16, "end");
+_Static_assert(sizeof(struct ts_end) == 16 + 18 * 8 + 24 + 16, "end");
 
 struct ts_request {
 	struct ts_head head;

@@ -47,6 +47,7 @@ enum {
 	BPF_F_MMAPABLE = 1 << 10,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_AVAIL_DATA = 0,
 };
 
 #define KERNEL_TYPES _Pragma("clang attribute push (__attribute__((preserve_access_index)), apply_to = record)")

@@ -53,8 +53,22 @@ macro_rules! plain {
     ($($t:ident),*) => { $(unsafe impl Plain for events::$t {})* };
 }
 plain!(
-    ts_head, ts_turn, ts_wait, ts_result, ts_queue, ts_calls, ts_object, ts_lookup, ts_start,
-    ts_exec, ts_exit, ts_end, ts_request, ts_sample
+    ts_head,
+    ts_turn,
+    ts_turns,
+    ts_gathered,
+    ts_wait,
+    ts_result,
+    ts_queue,
+    ts_calls,
+    ts_object,
+    ts_lookup,
+    ts_start,
+    ts_exec,
+    ts_exit,
+    ts_end,
+    ts_request,
+    ts_sample
 );
 
 fn plain<T: Plain>(bytes: &[u8]) -> Option<T> {
@@ -105,6 +119,22 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
     })
 }
 
+/// The turns in a batch of them, each as the event that it would be alone. (What a processor has
+/// gathered begins like the batch that it will become.)
+pub fn turns(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let count = plain::<events::ts_turns>(bytes).map_or(0, |batch| batch.count as usize);
+    bytes
+        .get(std::mem::offset_of!(events::ts_turns, turn)..)
+        .unwrap_or_default()
+        .chunks_exact(std::mem::size_of::<events::ts_turn>())
+        .take(count)
+}
+
+/// How many switches a processor has noted, from its `ts_gathered`.
+pub fn switches(bytes: &[u8]) -> u64 {
+    plain::<events::ts_gathered>(bytes).map_or(0, |g| g.switches)
+}
+
 /// A text of fixed room that ends at the first NUL.
 pub fn text(bytes: &[std::os::raw::c_char]) -> String {
     let bytes: Vec<u8> = bytes
@@ -113,4 +143,43 @@ pub fn text(bytes: &[std::os::raw::c_char]) -> String {
         .take_while(|&c| c != 0)
         .collect();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_of<T: Plain>(value: &T) -> Vec<u8> {
+        // SAFETY: Plain types are integers without padding.
+        let bytes = unsafe {
+            std::slice::from_raw_parts((value as *const T).cast::<u8>(), std::mem::size_of::<T>())
+        };
+        bytes.to_vec()
+    }
+
+    /// A batch that was never handed over has no head yet; its turns are there all the same.
+    #[test]
+    fn what_was_gathered_needs_no_head() {
+        // SAFETY: zero is a value of a Plain type.
+        let mut gathered: events::ts_gathered = unsafe { std::mem::zeroed() };
+        gathered.event.count = 2;
+        gathered.event.turn[1].t_run = 7;
+        let bytes = bytes_of(&gathered);
+        let runs: Vec<u64> = turns(&bytes)
+            .filter_map(plain::<events::ts_turn>)
+            .map(|turn| turn.t_run)
+            .collect();
+        assert_eq!(runs, [0, 7]);
+    }
+
+    /// A count beyond what there is, or bytes cut short, give no more turns than there are.
+    #[test]
+    fn a_false_count_is_not_believed() {
+        // SAFETY: as above.
+        let mut batch: events::ts_turns = unsafe { std::mem::zeroed() };
+        batch.count = u32::MAX;
+        let bytes = bytes_of(&batch);
+        assert_eq!(turns(&bytes).count(), events::TS_GATHER as usize);
+        assert_eq!(turns(&bytes[..24 + 80]).count(), 0);
+    }
 }

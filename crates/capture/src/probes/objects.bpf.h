@@ -273,7 +273,7 @@ __attribute__((noinline)) int announce(u64 file_address, u64 key, u32 thread)
 		describe_socket(o, file);
 	else
 		describe_path(o, file);
-	if (bpf_ringbuf_output(&ring, o, sizeof(*o), BPF_RB_NO_WAKEUP)) {
+	if (!has_room(TS_OBJECT) || bpf_ringbuf_output(&ring, o, sizeof(*o), BPF_RB_NO_WAKEUP)) {
 		struct ts_announced_key k = { .key = key, .device = o->device };
 
 		count_lost(TS_OBJECT, 1);

@@ -30,6 +30,7 @@ struct ts_thread {
 	u8 pad;
 	u32 word; /* TS_C_... of the call it blocked in */
 	u64 about; /* the descriptor or futex it blocked on */
+	u64 registers; /* where those of user space are kept while it is in the kernel */
 	u64 t_run; /* start of the last run */
 	u64 t_out; /* end of the last run */
 	u64 t_wake; /* last time somebody woke it, where the kernel does not keep when it was queued */
@@ -68,9 +69,11 @@ struct {
 	__type(value, struct ts_thread);
 } threads SEC(".maps");
 
+#define TS_RING (16 << 20)
+#define TS_RING_KEPT (1 << 20) /* of it, for lives only */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
+	__uint(max_entries, TS_RING);
 } ring SEC(".maps");
 
 struct {
@@ -124,10 +127,28 @@ static __always_inline void count_lost(u32 kind, u64 n)
 		*counter += n;
 }
 
+/*
+ * Whether there is room for what comes in masses. The last of the ring is kept for the lives of
+ * threads: with a thread's end come its sums, by which the books balance whatever else was lost.
+ */
+static __always_inline bool has_room(u32 kind)
+{
+	switch (kind) {
+	case TS_START:
+	case TS_EXEC:
+	case TS_EXIT:
+	case TS_END:
+		return true;
+	}
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < TS_RING - TS_RING_KEPT;
+}
+
 /* Room for an event of this kind, or NULL and the loss is counted. */
 #define RESERVE(type, event_kind)                                                                  \
 	({                                                                                         \
-		type *room = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                          \
+		type *room = NULL;                                                                 \
+		if (has_room(event_kind))                                                          \
+			room = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                        \
 		if (!room)                                                                         \
 			count_lost(event_kind, 1);                                                 \
 		room;                                                                              \
@@ -162,6 +183,13 @@ static __always_inline s16 call_of(struct task_struct *task, struct pt_regs *reg
 	if (number < 0 || number > 0x7fff)
 		return -1;
 	return number;
+}
+
+/* A thread's registers in user space. They stay at one place all its life. */
+static __always_inline struct pt_regs *registers_of(struct ts_thread *st, struct task_struct *task)
+{
+	return bpf_ksym_exists(bpf_rdonly_cast) ? AS(struct pt_regs, (void *)st->registers) :
+						  (void *)bpf_task_pt_regs(task);
 }
 
 static __always_inline u64 argument(struct pt_regs *regs, u32 index)
@@ -210,7 +238,7 @@ static __always_inline void flush_calls(struct ts_thread *st, u64 now)
 
 	if (!st->batched)
 		return;
-	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
+	event = has_room(TS_CALLS) ? bpf_ringbuf_reserve(&ring, sizeof(*event), 0) : NULL;
 	if (!event) {
 		count_lost(TS_CALLS, st->batched);
 	} else {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::budget::{Budget, Step};
+use crate::budget::{Budget, Prices, Step};
 use crate::error::Error;
 use crate::host::Facts;
 use crate::kernel::Kernel;
@@ -186,6 +186,13 @@ fn create(options: &Options) -> Result<spool::Writer, Error> {
     }
 }
 
+fn prices(costs: &Costs) -> Prices {
+    Prices {
+        call_ns: costs.call_ns,
+        switch_ns: costs.switch_ns,
+    }
+}
+
 struct Session {
     // The ring borrows nothing, but must go before the kernel's object.
     ring: libbpf_rs::RingBuffer<'static>,
@@ -212,12 +219,11 @@ impl Session {
         let taker = Rc::clone(&sink);
         let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;
         let start = Instant::now();
-        let budget = Budget::new(None, 0.0, 0, Vec::new());
         let session = Session {
             ring,
             kernel,
             sink,
-            budget,
+            budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
             zero: 0,
             begun: start,
             flushed: start,
@@ -284,9 +290,9 @@ impl Session {
         };
         self.budget = Budget::new(
             share,
-            begin.cost.call_ns,
+            prices(&begin.cost),
             begin.zero,
-            self.kernel.timed_calls(),
+            self.kernel.counted(),
         );
         let mut sink = self.sink.borrow_mut();
         sink.spool.note(&Note::Begin(Box::new(begin)));
@@ -331,7 +337,7 @@ impl Session {
     }
 
     fn keep_to_budget(&mut self) {
-        match self.budget.step(now(), self.kernel.timed_calls()) {
+        match self.budget.step(now(), self.kernel.counted()) {
             Step::Nothing => {}
             Step::Pause => {
                 // Detaching takes a while, during which calls are no longer timed.
@@ -397,6 +403,7 @@ impl Session {
         kernel.detach_all();
         let mut sink = sink.borrow_mut();
         let sink = &mut *sink;
+        kernel.gathered(|turn| sink.take(turn));
         sink.names.resolve_threads(&mut sink.spool);
         sink.names.resolve_functions(&mut kernel, &mut sink.spool);
         if let Some((t0, t1)) = budget.open_window(end) {

@@ -44,6 +44,9 @@ impl Sink {
         let Some(head) = probes::head(bytes) else {
             return;
         };
+        if u32::from(head.kind) == events::TS_TURNS {
+            return probes::turns(bytes).for_each(|turn| self.take(turn));
+        }
         if self.calibrator_threads.contains(&head.thread) {
             return;
         }

@@ -30,8 +30,8 @@ pub struct Shared {
     #[arg(long, value_name = "TIME", default_value = "50us", value_parser = parse_time)]
     pub threshold: Duration,
 
-    /// What timing system calls may cost a thread, in percent of its time; beyond it only a sample
-    /// of the calls is timed, and figures scaled up from it are marked with ~
+    /// What recording may cost, in percent of the time; what switches leave of it is for timing
+    /// system calls, of which beyond it only a sample is timed: figures scaled up are marked with ~
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_percent, conflicts_with = "exact")]
     pub budget: f64,
 

@@ -141,7 +141,7 @@ int on_enter(u64 *ctx)
 		return 0;
 	word = call_word(ctx[1]);
 	if (word & TS_C_CLOSES) {
-		struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+		struct pt_regs *regs = registers_of(st, task);
 		struct ts_identity id = {};
 
 		identify(task, regs->di, &id);
@@ -180,7 +180,7 @@ int on_return(u64 *ctx)
 	st->calls++;
 	/* The tracepoint hands over the registers: no helper is needed to find them. */
 	regs = bpf_ksym_exists(bpf_rdonly_cast) ? AS(struct pt_regs, (void *)ctx[0]) :
-						  (void *)bpf_task_pt_regs(task);
+						  registers_of(st, task);
 	call = call_of(task, regs, &compat);
 	if (call < 0)
 		return 0;

@@ -24,6 +24,7 @@ static __always_inline struct ts_thread *track(struct task_struct *task, u64 now
 	st->id = __sync_fetch_and_add(&c->threads, 1) + 1;
 	__sync_fetch_and_add(&c->alive, 1);
 	st->tid = task->pid;
+	st->registers = bpf_task_pt_regs(task);
 	st->t_run = now;
 	st->t_out = now;
 	st->call = -1;
@@ -211,7 +212,7 @@ int seed(struct bpf_iter__task *ctx)
 		st->state = task->__state == TASK_RUNNING ? TS_READY : TS_BLOCKED;
 	st->asked_ns = ~0ULL;
 	if (st->state == TS_BLOCKED)
-		note_call(st, task, (void *)bpf_task_pt_regs(task));
+		note_call(st, task, registers_of(st, task));
 	tell_start(st, task, TS_START_SEED, 0, 0, 0, now);
 	return 0;
 }

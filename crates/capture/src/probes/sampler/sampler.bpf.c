@@ -9,7 +9,12 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 	struct ts_sample *e;
 	u64 cs = ctx->regs.cs, ip = ctx->regs.ip;
 	bool user = (cs & 3) != 0;
+	struct ts_gathered *g = gathered_here();
+	u64 now = bpf_ktime_get_ns();
 
+	/* A processor that has come to rest hands over what it has gathered. */
+	if (g && !g->busy && g->event.count && now - g->since > TS_GATHERED_LONG && now > g->since)
+		hand_over(g);
 	if (!st || st->dead)
 		return 0;
 	if (user)
@@ -19,7 +24,7 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 	e = RESERVE(struct ts_sample, TS_SAMPLE);
 	if (!e)
 		return 0;
-	head(&e->head, TS_SAMPLE, st->id, bpf_ktime_get_ns());
+	head(&e->head, TS_SAMPLE, st->id, now);
 	e->address = ip;
 	e->kernel = !user;
 	e->pad = 0;

@@ -17,8 +17,11 @@ struct ts_ran {
 struct ts_history {
 	u64 position;
 	u64 least; /* distance lately of our clock from the scheduler's */
-	u64 seen; /* when that was looked at */
+	u64 seen; /* when that was looked at, by the scheduler's clock */
 	u64 clock, clock_task; /* the scheduler's, at this switch */
+	u64 clock_before; /* at the one before */
+	u64 dense; /* looks at our clock since there was last a pause between them */
+	u64 rq; /* where this processor's run queue is */
 	u64 cost; /* of the switch program, as last measured */
 	struct ts_ran ran[TS_HISTORY];
 };
@@ -28,6 +31,48 @@ struct {
 	__type(key, u32);
 	__type(value, struct ts_history);
 } history SEC(".maps");
+
+/*
+ * Turns are gathered by processor and handed over sixteen at a time: a place in the ring costs two
+ * atomic operations and memory that is in no cache. What lies here long is handed over by the next
+ * switch or by the sampler, whichever comes first.
+ */
+#define TS_GATHERED_LONG 100000000
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ts_gathered);
+} gathered SEC(".maps");
+
+static __always_inline struct ts_gathered *gathered_here(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&gathered, &zero);
+}
+
+static __noinline int hand_over(struct ts_gathered *g)
+{
+	u32 count = g->event.count;
+
+	head(&g->event.head, TS_TURNS, 0, g->event.turn[(count - 1) & (TS_GATHER - 1)].head.t);
+	if (!has_room(TS_TURNS) || bpf_ringbuf_output(&ring, &g->event, sizeof(g->event), BPF_RB_NO_WAKEUP))
+		count_lost(TS_TURN, count);
+	g->event.count = 0;
+	return 0;
+}
+
+static __always_inline struct ts_turn *place_for_turn(struct ts_gathered *g, u64 now)
+{
+	u32 at = g->event.count;
+
+	if (!at)
+		g->since = now;
+	g->event.count = at + 1;
+	barrier_var(at);
+	return &g->event.turn[at & (TS_GATHER - 1)];
+}
 
 /* What kind of interrupt work a processor is in; the interrupts probe keeps it. */
 struct ts_interrupt {
@@ -53,7 +98,7 @@ static __always_inline u8 wake_context(void)
 	u32 zero = 0;
 	struct ts_interrupt *in = bpf_map_lookup_elem(&interrupt, &zero);
 
-	if (!in)
+	if (!in || !(((u64 *)in)[0] | ((u64 *)in)[1]))
 		return TS_WAKE_TASK;
 	if (in->timer)
 		return TS_WAKE_TIMER;
@@ -109,7 +154,10 @@ int on_waking(u64 *ctx)
 	st->waker_sends = 0;
 	/* Counted with the one who is woken: the sum over all is what the cost is reckoned from. */
 	st->wakes++;
-	st->waker = current->pid;
+	if (st->waker != current->pid) {
+		st->waker = current->pid;
+		read_name(st->waker_name, current);
+	}
 	if (st->wake == TS_WAKE_NET) {
 		/* Over loopback the sender itself does the receiver's interrupt work. */
 		s16 call = call_of(current, (void *)bpf_task_pt_regs(current), &compat);
@@ -118,7 +166,6 @@ int on_waking(u64 *ctx)
 	}
 	if (!has_queue_time())
 		st->t_wake = bpf_ktime_get_ns();
-	read_name(st->waker_name, current);
 	return 0;
 }
 
@@ -131,28 +178,62 @@ static __always_inline void compare_clocks(struct ts_history *h, u64 now)
 {
 	u64 distance = now - h->clock;
 
-	h->least += (now - h->seen) >> 11;
-	h->seen = now;
+	h->least += (h->clock - h->seen) >> 11;
+	h->seen = h->clock;
 	if (!h->least || distance < h->least)
 		h->least = distance;
 }
 
-/* Read the scheduler's clocks of this processor, once a switch. */
-static __always_inline void read_clocks(struct ts_history *h, struct task_struct *task, u64 now)
+/* Read the scheduler's clocks of this processor, once a switch. Zero: there are none to be read (a
+ * kernel without groups of processes). */
+static __always_inline void read_clocks(struct ts_history *h, struct task_struct *task)
 {
-	struct cfs_rq *queue = plain(task)->se.cfs_rq;
+	struct cfs_rq *queue;
 	struct rq *rq;
 
-	/* Without them (a kernel without groups of processes) our own has to serve. */
-	h->clock = now;
-	h->clock_task = 0;
-	if (!queue)
-		return;
-	rq = queue->rq;
-	if (!rq)
-		return;
+	h->clock_before = h->clock;
+	if (bpf_ksym_exists(bpf_rdonly_cast) && h->rq) {
+		rq = AS(struct rq, (void *)h->rq);
+	} else {
+		queue = plain(task)->se.cfs_rq;
+		if (!queue)
+			return;
+		rq = queue->rq;
+		if (!rq)
+			return;
+		h->rq = (u64)rq;
+	}
 	h->clock = rq->clock;
 	h->clock_task = rq->clock_task;
+}
+
+/*
+ * The time of this switch. The scheduler has just read its clock to choose. Where switches are so many
+ * that their cost matters, the distance of the clocks is known well from a few of them, and the others
+ * need not pay for reading ours: only now and then, and wherever the scheduler's was not read anew,
+ * because the one who comes was woken a moment ago.
+ */
+#define TS_DENSE 1000000
+#define TS_LOOKS 12
+static __always_inline u64 time_of_switch(struct ts_history *h, struct task_struct *next, bool *measured)
+{
+	u64 now;
+
+	if (h->clock - h->seen > TS_DENSE)
+		h->dense = 0;
+	*measured = h->dense < TS_LOOKS || !(h->position & 15) || h->clock == h->clock_before ||
+		    next->sched_info.last_queued == h->clock;
+	if (!*measured)
+		return h->clock + h->least;
+	now = bpf_ktime_get_ns();
+	h->dense++;
+	if (!h->rq) {
+		/* Our own has to serve. */
+		h->clock = now;
+		h->clock_task = 0;
+	}
+	compare_clocks(h, now);
+	return now;
 }
 
 /*
@@ -275,7 +356,7 @@ static __always_inline void note_call(struct ts_thread *st, struct task_struct *
 /* A thread blocks: the call it does so in, and what of it lies in its own memory. */
 static __always_inline void about_to_block(struct ts_thread *st, struct task_struct *task, u64 now)
 {
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct pt_regs *regs = registers_of(st, task);
 
 	note_call(st, task, regs);
 	if (!(st->word & TS_C_FUTEX) && !TS_C_TIME(st->word))
@@ -300,6 +381,7 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	if (!e)
 		return;
 	head(&e->head, TS_END, st->id, now);
+	e->t_run = alive ? now : st->t_run;
 	e->cpu_ns = st->cpu_ns;
 	e->ready_ns = st->ready_ns;
 	e->wait_ns = st->wait_ns;
@@ -330,9 +412,13 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 static __always_inline void switch_out(struct ts_thread *st, struct task_struct *task, u64 now, u32 state,
 				       bool preempted)
 {
-	u64 ran = now > st->t_run ? now - st->t_run : 0;
 	u64 ours = st->run_tracer_ns;
+	u64 ran;
 
+	/* Another processor's notion of the time may be a little ahead. */
+	if (now < st->t_run)
+		now = st->t_run;
+	ran = now - st->t_run;
 	if (ours > ran)
 		ours = ran;
 	st->cpu_ns += ran - ours;
@@ -366,7 +452,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	}
 	if (state & TASK_STOPPED_OR_TRACED)
 		st->how |= TS_STOPPED;
-	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		st->how |= TS_IOWAIT;
 	about_to_block(st, task, now);
 }
@@ -441,7 +527,7 @@ static __always_inline void find_object(struct ts_thread *st, struct task_struct
 static __always_inline void long_wait(struct ts_thread *st, struct task_struct *task, struct ts_identity *id,
 				      struct ts_turn **turn, u64 wake, u64 now)
 {
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct pt_regs *regs = registers_of(st, task);
 	struct ts_wait *e = RESERVE(struct ts_wait, TS_WAIT);
 	long bytes;
 
@@ -476,7 +562,20 @@ static __always_inline bool was_dispatched(struct ts_thread *st, struct task_str
 	       task->sched_info.run_delay == st->delay_at_out;
 }
 
-static __noinline void switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 now)
+/* Who ran here until now, since the thread became ready. */
+static __always_inline void tell_occupant(struct ts_turn *e, struct ts_history *h, u64 ready, u64 now)
+{
+	struct ts_ran *last = &h->ran[h->position & (TS_HISTORY - 1)];
+	u64 from = last->since > ready ? last->since : ready;
+
+	if (!last->tid)
+		return;
+	e->occupant = last->tid;
+	e->occupant_ns = now - from > 0xffffffff ? 0xffffffff : now - from;
+}
+
+static __always_inline void switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h,
+				      struct ts_gathered *g, u64 now)
 {
 	struct ts_identity id = {};
 	struct ts_turn *e = NULL;
@@ -484,6 +583,8 @@ static __noinline void switch_in(struct ts_thread *st, struct task_struct *task,
 
 	if (st->state == TS_CPU || st->dead)
 		return;
+	if (now < st->t_out)
+		now = st->t_out;
 	if (st->state == TS_BLOCKED) {
 		wake = queued_at(st, task, h, now);
 		st->wait_ns += wake - st->t_out;
@@ -507,21 +608,13 @@ static __noinline void switch_in(struct ts_thread *st, struct task_struct *task,
 	}
 	if (st->state == TS_BLOCKED && wake - st->t_out >= config.threshold_ns)
 		long_wait(st, task, &id, &e, wake, now);
-	if (!e) {
-		e = RESERVE(struct ts_turn, TS_TURN);
-		if (e)
-			fill_turn(e, st, &id, TS_TURN, wake, now);
-	}
 	if (e) {
-		struct ts_ran *last = &h->ran[h->position & (TS_HISTORY - 1)];
-
-		if (last->tid) {
-			u64 from = last->since > ready ? last->since : ready;
-
-			e->occupant = last->tid;
-			e->occupant_ns = now - from > 0xffffffff ? 0xffffffff : now - from;
-		}
+		tell_occupant(e, h, ready, now);
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	} else {
+		e = place_for_turn(g, now);
+		fill_turn(e, st, &id, TS_TURN, wake, now);
+		tell_occupant(e, h, ready, now);
 	}
 	if (now - ready >= config.threshold_ns)
 		tell_queue(st, h, ready, now);
@@ -543,6 +636,13 @@ static __always_inline u64 started(struct ts_thread *st, struct task_struct *tas
 	return ran > now - st->t_out ? st->t_out : now - ran;
 }
 
+/* The switch to a thread that leaves now, made up for. Rare, and apart so that the other stays small. */
+static __noinline void untold(struct ts_thread *st, struct task_struct *task, struct ts_history *h,
+			      struct ts_gathered *g, u64 now)
+{
+	switch_in(st, task, h, g, started(st, task, now));
+}
+
 SEC("tp_btf/sched_switch")
 int on_switch(u64 *ctx)
 {
@@ -550,27 +650,36 @@ int on_switch(u64 *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	struct ts_thread *from, *to;
 	struct ts_history *h;
+	struct ts_gathered *g = gathered_here();
 	struct ts_ran *r;
 	u32 zero = 0, state;
-	u64 now = bpf_ktime_get_ns();
+	bool measured;
+	u64 now;
 	struct ts_control *c = get_control();
 
 	if (!c || c->stopped)
 		return 0;
 	h = bpf_map_lookup_elem(&history, &zero);
-	if (!h)
+	if (!h || !g)
 		return 0;
+	g->busy = 1;
 	state = config.switch_has_state ? (u32)ctx[3] : prev->__state;
-	read_clocks(h, next, now);
-	compare_clocks(h, now);
+	read_clocks(h, next);
+	now = time_of_switch(h, next, &measured);
 	from = prev->pid ? thread_of(prev) : NULL;
 	if (from && !from->dead && from->state != TS_CPU)
-		switch_in(from, prev, h, started(from, prev, now));
+		untold(from, prev, h, g, now);
 	if (from && !from->dead)
 		switch_out(from, prev, now - behind_scheduler(h, prev, now), state, preempted);
 	to = next->pid ? thread_of(next) : NULL;
-	if (to)
-		switch_in(to, next, h, now);
+	if (to) {
+		g->switches++;
+		switch_in(to, next, h, g, now);
+	}
+	/* One switch can add two. */
+	if (g->event.count >= TS_GATHER - 1 || (g->event.count && now - g->since > TS_GATHERED_LONG))
+		hand_over(g);
+	g->busy = 0;
 	h->position++;
 	r = &h->ran[h->position & (TS_HISTORY - 1)];
 	r->since = now;
@@ -578,7 +687,7 @@ int on_switch(u64 *ctx)
 	read_name(r->name, next);
 	if (to) {
 		/* What this program takes is measured now and then and taken as that. */
-		if (!(h->position & 15))
+		if (measured)
 			h->cost = bpf_ktime_get_ns() - now;
 		to->run_tracer_ns = h->cost;
 	}
