@@ -28,7 +28,9 @@ LEAST_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 FOR_BUILD := clang libclang-dev libelf-dev zlib1g-dev pkg-config gcc libc6-dev
 FOR_DEMO := $(FOR_BUILD)
-FOR_TEST := $(FOR_BUILD) make python3 python3-venv
+# The unit tests build small programs, take them apart and look whether their functions are found.
+FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
+FOR_TEST := $(FOR_CHECK) make python3 python3-venv
 FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
@@ -59,7 +61,7 @@ help: ## List these commands
 
 # ---------------------------------------------------------------- building
 
-.PHONY: need-rust need-build need-demo need-test need-bench need-root
+.PHONY: need-rust need-build need-demo need-check need-test need-bench need-root
 
 need-rust:
 	@if ! command -v $(CARGO) >/dev/null; then \
@@ -75,6 +77,8 @@ need-build:
 	$(call need,$(FOR_BUILD))
 need-demo:
 	$(call need,$(FOR_DEMO))
+need-check:
+	$(call need,$(FOR_CHECK))
 need-test:
 	$(call need,$(FOR_TEST))
 need-bench:
@@ -150,7 +154,7 @@ $(DEMO)/prices.txt: Makefile
 # The live tests come last, so that what is read last is their result.
 test: need-rust need-test need-root unit lint build interop live ## Run all tests (as root: the privileged ones too)
 
-check: need-rust need-build unit lint ## Run what needs no root: unit tests and lint
+check: need-rust need-check unit lint ## Run what needs no root: unit tests and lint
 
 unit:
 	$(CARGO) test $(LOCKED) --no-fail-fast --workspace --exclude timesink-live

@@ -1,13 +1,15 @@
-//! Prints how long the ledger of a million spans takes, from memory and from a recording.
+//! Prints how long the ledger of a million spans takes, from memory and from a recording, and the
+//! stacks of its waits and samples.
 //! `cargo run --release -p timesink-analysis --example speed [SPANS] [THREADS]`
 
 use std::time::Instant;
 
 use timesink_analysis::facts::{Facts, Gathering, Listed};
+use timesink_analysis::stacks::{Direction, Filter, Stacks};
 use timesink_recording::notation::{draft, Draft};
-use timesink_recording::tables::{Occupant, Span, Thread, Wait};
-use timesink_recording::words::{Detail, State};
-use timesink_recording::{Nanos, ObjectId, Recording, ThreadId};
+use timesink_recording::tables::{Frame, Occupant, Sample, Span, Stack, Thread, Wait};
+use timesink_recording::words::{Detail, Language, State};
+use timesink_recording::{FrameId, Nanos, ObjectId, Recording, StackId, ThreadId};
 
 fn main() {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u32>());
@@ -43,12 +45,21 @@ fn main() {
         return;
     }
     let start = Instant::now();
-    match Recording::open(&folder).and_then(|recording| Facts::of(&recording)) {
-        Ok(_) => println!(
-            "facts from a recording {:>10.1} ms",
-            start.elapsed().as_secs_f64() * 1e3
-        ),
-        Err(error) => println!("cannot read it back: {error}"),
+    let read = Recording::open(&folder).and_then(|recording| {
+        let facts = Facts::of(&recording)?;
+        let (facts_ms, start) = (start.elapsed().as_secs_f64() * 1e3, Instant::now());
+        println!("facts from a recording {facts_ms:>10.1} ms");
+        let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
+        let (stacks_ms, start) = (start.elapsed().as_secs_f64() * 1e3, Instant::now());
+        println!("stacks from it         {stacks_ms:>10.1} ms");
+        let view = stacks.view();
+        let rows = view.top().len() + view.tree(Direction::Callees, 0.01).roots.len();
+        let views_ms = start.elapsed().as_secs_f64() * 1e3;
+        println!("top and tree, {rows:>4} rows {views_ms:>9.1} ms");
+        Ok(())
+    });
+    if let Err(error) = read {
+        println!("cannot read it back: {error}");
     }
     if std::env::var_os("KEEP").is_some() {
         println!("kept in {}", folder.display());
@@ -84,6 +95,7 @@ fn rows(spans: u32, threads: u32) -> Draft {
     drawn.spans.clear();
     drawn.waits.clear();
     drawn.threads.clear();
+    add_code(&mut drawn);
     for number in 1..=threads {
         let mut now = 0;
         for at in 0..each {
@@ -116,6 +128,34 @@ fn rows(spans: u32, threads: u32) -> Draft {
     drawn
 }
 
+/// Stacks of up to some dozen functions, as a tree that grows at random.
+fn add_code(drawn: &mut Draft) {
+    for number in 0..500 {
+        drawn.frames.push(Frame {
+            frame: FrameId(number),
+            module: None,
+            offset: 0,
+            function: format!("function_{number}"),
+            file: String::new(),
+            line: None,
+            inlined: false,
+            language: Language::Native,
+        });
+    }
+    for number in 0..STACKS {
+        let recent = number.saturating_sub(1 + hash(number.into(), 2) as u32 % 200);
+        drawn.stacks.push(Stack {
+            stack: StackId(number),
+            parent: (number > 0).then_some(StackId(recent)),
+            frame: FrameId(hash(number.into(), 1) as u32 % 500),
+            complete: true,
+        });
+    }
+}
+
+/// Different stacks.
+const STACKS: u32 = 5000;
+
 /// The rows of other tables that come with a span.
 fn add_details(drawn: &mut Draft, span: &Span, wait: &Wait, threads: u32) {
     let Span {
@@ -133,7 +173,19 @@ fn add_details(drawn: &mut Draft, span: &Span, wait: &Wait, threads: u32) {
             t1,
             detail,
             object,
+            stack: Some(StackId(hash(t0.0, thread.0) as u32 % STACKS)),
             ..wait.clone()
+        });
+    }
+    if span.state == State::Cpu && hash(t0.0, 7).is_multiple_of(20) {
+        drawn.samples.push(Sample {
+            thread,
+            t: t1,
+            processor: 0,
+            kernel: false,
+            address: 0,
+            weight_ns: Some(100_000),
+            stack: Some(StackId(hash(t0.0, thread.0) as u32 % STACKS)),
         });
     }
     if detail == Detail::Preempted {

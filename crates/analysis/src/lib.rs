@@ -8,4 +8,6 @@ pub mod facts;
 pub mod files;
 pub mod ledger;
 pub mod measure;
+mod slots;
+pub mod stacks;
 pub mod starts;

@@ -2,10 +2,11 @@
 
 use timesink_analysis::facts::{Facts, Gathering, Listed};
 use timesink_analysis::ledger::Account;
+use timesink_analysis::stacks::{Amount, Direction, Filter, Node, Stacks};
 use timesink_recording::notation::{draft, Draft};
-use timesink_recording::tables::{Occupant, Span};
-use timesink_recording::words::{Detail, State};
-use timesink_recording::{Nanos, ObjectId};
+use timesink_recording::tables::{Frame, Occupant, Sample, Span, Stack};
+use timesink_recording::words::{Detail, Language, State};
+use timesink_recording::{FrameId, Nanos, ObjectId, StackId};
 
 /// A small generator of numbers, the same for the same seed everywhere (xorshift).
 struct Dice(u64);
@@ -197,5 +198,165 @@ fn order_does_not_matter_where_it_should_not() {
             before, mixed,
             "seed {seed}, spans of all threads mixed by time"
         );
+    }
+}
+
+/// The recording with samples, waits and stacks at random: some without stacks, some with more time
+/// than their threads have.
+fn with_stacks(seed: u64) -> Draft {
+    let mut drawn = random(seed);
+    let dice = &mut Dice(seed + 5);
+    for n in 0..8 {
+        drawn.frames.push(Frame {
+            frame: FrameId(n),
+            module: None,
+            offset: u64::from(n),
+            function: ["main", "a", "b", "c", "", "a", "work", "work"][n as usize].to_owned(),
+            file: "f.c".to_owned(),
+            line: Some(n),
+            inlined: false,
+            language: Language::Native,
+        });
+    }
+    for n in 0..40u32 {
+        let parent = (n > 4).then(|| StackId(dice.throw(n.into()) as u32));
+        drawn.stacks.push(Stack {
+            stack: StackId(n),
+            parent,
+            frame: FrameId(dice.throw(9) as u32),
+            complete: n % 3 > 0,
+        });
+    }
+    let template = draft("process 1 a\nthread 1.1\n1.1: wait 0..1s sleep").waits[0].clone();
+    for span in drawn.spans.clone() {
+        let stack = (dice.throw(4) > 0).then(|| StackId(dice.throw(42) as u32));
+        let ns = span.t1.since(span.t0);
+        if span.state == State::Cpu {
+            drawn.samples.push(Sample {
+                thread: span.thread,
+                t: span.t1,
+                processor: 0,
+                kernel: false,
+                address: 0,
+                weight_ns: (dice.throw(5) > 0).then(|| ns * dice.throw(30) / 10),
+                stack,
+            });
+        } else if span.state == State::Wait && dice.throw(3) > 0 {
+            let mut wait = template.clone();
+            (wait.thread, wait.t0, wait.t1) = (span.thread, span.t0, span.t1);
+            (wait.detail, wait.object, wait.stack) = (span.detail, span.object, stack);
+            drawn.waits.push(wait);
+        }
+    }
+    drawn
+}
+
+fn some_filter(dice: &mut Dice) -> Filter {
+    let mut filter = Filter::default();
+    match dice.throw(5) {
+        0 => filter.thread = Some(format!("t{}", dice.throw(3))),
+        1 => filter.process = Some("b".to_owned()),
+        2 => filter.from = Some(Nanos(dice.throw(100_000) as i64)),
+        3 => filter.to = Some(Nanos(dice.throw(100_000) as i64)),
+        _ => (),
+    }
+    filter
+}
+
+fn stacks_of(drawn: &Draft, filter: &Filter) -> (Facts, Stacks) {
+    let recording = drawn.recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let stacks = Stacks::of(&recording, &facts, filter).expect("a drawn recording reads");
+    (facts, stacks)
+}
+
+/// The time of a tree's nodes is their own and that of the nodes below; returns their sum.
+fn add_up(nodes: &[Node], seed: u64) -> u64 {
+    for node in nodes {
+        let below = add_up(&node.children, seed);
+        let own = match node.children.is_empty() {
+            true => node.amount.ns(),
+            false => node.own.ns(),
+        };
+        assert_eq!(own + below, node.amount.ns(), "seed {seed}: {node:?}");
+    }
+    nodes.iter().map(|node| node.amount.ns()).sum()
+}
+
+/// Each view adds up to its total; without a filter that is the ledger's.
+#[test]
+fn views_add_up_to_the_ledger() {
+    for seed in 1..80 {
+        let filter = some_filter(&mut Dice(seed));
+        let (facts, stacks) = stacks_of(&with_stacks(seed), &filter);
+        let view = stacks.view();
+        let whole = &facts.ledger.whole;
+        if filter.is_empty() {
+            let all = whole.accounted_ns() + whole.lost_ns;
+            assert_eq!(view.total.ns(), all, "seed {seed}");
+            let (cpu, wait) = (view.total.cpu_ns, view.total.wait_ns);
+            assert_eq!((cpu, wait), (whole.cpu_ns, whole.wait_ns), "seed {seed}");
+        }
+        let total = view.total.ns();
+        let top = view.top();
+        assert_eq!(
+            top.iter().map(|row| row.own.ns()).sum::<u64>(),
+            total,
+            "seed {seed}"
+        );
+        assert_eq!(
+            top.last().map_or(0, |row| row.running_ns),
+            total,
+            "seed {seed}"
+        );
+        let most = |amount: &Amount| amount.ns() <= total;
+        assert!(top
+            .iter()
+            .all(|row| most(&row.own) && most(&row.accumulated)));
+        assert!(top.iter().all(|row| row.own.ns() <= row.accumulated.ns()));
+        for direction in [Direction::Callees, Direction::Callers] {
+            for least in [0.0, 0.01, 0.3] {
+                let tree = view.tree(direction, least);
+                assert_eq!(add_up(&tree.roots, seed), total, "seed {seed}");
+            }
+        }
+        let by_thread = facts.ledger.threads.iter();
+        let by_thread = by_thread.map(|t| stacks.view_of_thread(t.row.thread).total.ns());
+        assert_eq!(by_thread.sum::<u64>(), total, "seed {seed}");
+    }
+}
+
+/// The order of samples, waits, spans, frames and threads does not show.
+#[test]
+fn order_of_rows_does_not_show_in_stacks() {
+    for seed in 1..80 {
+        let mut drawn = with_stacks(seed);
+        let filter = some_filter(&mut Dice(seed));
+        let shown = |drawn: &Draft| {
+            let (_, stacks) = stacks_of(drawn, &filter);
+            let view = stacks.view();
+            let name = |what| match what {
+                timesink_analysis::stacks::What::Function(f) => view.code.function(f).name.clone(),
+                timesink_analysis::stacks::What::Missing(missing) => missing.word().to_owned(),
+            };
+            let top = view.top().into_iter();
+            let mut top: Vec<_> = top
+                .map(|row| format!("{} {:?} {:?}", name(row.what), row.own, row.accumulated))
+                .collect();
+            // Rows with equal times stand in the order of the table of frames.
+            top.sort();
+            format!(
+                "{top:?} {:?} {:?} {:?}",
+                stacks.events, stacks.rests, stacks.counts
+            )
+        };
+        let before = shown(&drawn);
+        let dice = &mut Dice(seed + 99);
+        dice.shuffle(&mut drawn.samples);
+        dice.shuffle(&mut drawn.waits);
+        dice.shuffle(&mut drawn.spans);
+        dice.shuffle(&mut drawn.threads);
+        dice.shuffle(&mut drawn.frames);
+        assert_eq!(before, shown(&drawn), "seed {seed}");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
@@ -280,12 +280,13 @@ impl Kernel {
                 if self.samplers.is_empty() {
                     return Err("the kernel opened no processor-clock events".into());
                 }
-                for sampler in &self.samplers {
-                    links.push(
-                        program
-                            .attach_perf_event(sampler.as_raw_fd())
-                            .map_err(|e| e.to_string())?,
-                    );
+                for sampler in self.samplers.drain(..) {
+                    let link = program
+                        .attach_perf_event(sampler.as_raw_fd())
+                        .map_err(|e| e.to_string())?;
+                    // From now on it is the link's, which closes it.
+                    let _ = sampler.into_raw_fd();
+                    links.push(link);
                 }
             } else if !tracepoint.is_empty() {
                 links.push(program.attach().map_err(|e| format!("{tracepoint}: {e}"))?);

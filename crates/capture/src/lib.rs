@@ -3,8 +3,11 @@
 //! The flow: `host` says what this machine may do; `launch` starts and holds the program; `kernel`
 //! loads and attaches the `probes`; `record` drains their ring into the `spool`, with `budget`
 //! switching the timing of calls on and off; at the end, or after a crash, `convert` turns the spool
-//! into the tables of a recording. What comes after a recording is not this crate's business.
+//! into the tables of a recording. `address_space` knows which code is where in which process, `unwind`
+//! makes frames of copied stacks, `symbols` names them. What comes after a recording is not this
+//! crate's business.
 
+pub mod address_space;
 mod budget;
 mod calls;
 pub mod convert;
@@ -15,6 +18,8 @@ pub mod launch;
 mod probes;
 pub mod record;
 mod spool;
+pub mod symbols;
+pub mod unwind;
 
 pub use error::{Error, Kind};
 pub use kernel::{try_probes, Granted};

@@ -6,7 +6,7 @@
 //! do all day. Dictionary and delta encoding make the width free.
 
 use crate::files::TableFile;
-use crate::ids::{ObjectId, ProcessId, ThreadId};
+use crate::ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, ThreadId};
 use crate::units::Nanos;
 use bytes::Bytes;
 use parquet::basic::Type as Physical;
@@ -41,6 +41,9 @@ pub enum CellKind {
     Thread,
     Process,
     Object,
+    Module,
+    Frame,
+    Stack,
     /// Nanoseconds since the start of the recording.
     Moment,
     /// Any other number.
@@ -57,6 +60,9 @@ impl CellKind {
             CellKind::Thread => "thread id",
             CellKind::Process => "process id",
             CellKind::Object => "object id",
+            CellKind::Module => "module id",
+            CellKind::Frame => "frame id",
+            CellKind::Stack => "stack id",
             CellKind::Moment => "moment",
             CellKind::Number => "integer",
             CellKind::Truth => "boolean",
@@ -121,6 +127,9 @@ pub trait Cell: Sized {
         out: &mut Vec<Self>,
     ) -> Result<(), Fault>;
     fn heap_bytes(&self) -> usize;
+    /// What stands for a column that an older version of the format does not have; `None` if it
+    /// must be there.
+    fn absent() -> Option<Self>;
 }
 
 impl<S: Scalar> Cell for S {
@@ -147,6 +156,10 @@ impl<S: Scalar> Cell for S {
 
     fn heap_bytes(&self) -> usize {
         Scalar::heap_bytes(self)
+    }
+
+    fn absent() -> Option<S> {
+        None
     }
 }
 
@@ -182,6 +195,10 @@ impl<S: Scalar> Cell for Option<S> {
 
     fn heap_bytes(&self) -> usize {
         self.as_ref().map_or(0, Scalar::heap_bytes)
+    }
+
+    fn absent() -> Option<Option<S>> {
+        Some(None)
     }
 }
 
@@ -222,6 +239,14 @@ integer_cell!(ObjectId, Object, |id| i64::from(id.0), |value| narrow(
     value
 )
 .map(ObjectId));
+integer_cell!(ModuleId, Module, |id| i64::from(id.0), |value| narrow(
+    value
+)
+.map(ModuleId));
+integer_cell!(FrameId, Frame, |id| i64::from(id.0), |value| narrow(value)
+    .map(FrameId));
+integer_cell!(StackId, Stack, |id| i64::from(id.0), |value| narrow(value)
+    .map(StackId));
 integer_cell!(Nanos, Moment, |moment| moment.0, |value| Ok(Nanos(value)));
 integer_cell!(u32, Number, i64::from, narrow);
 integer_cell!(i64, Number, |number| number, Ok);
@@ -387,7 +412,8 @@ impl ColumnSink<'_> {
 #[doc(hidden)]
 pub struct ColumnDecoder<T: Cell> {
     name: &'static str,
-    reader: ColumnReaderImpl<T::Physical>,
+    /// None: the column came with a later version of the format than the file's.
+    reader: Option<ColumnReaderImpl<T::Physical>>,
     values: Vec<<T::Physical as DataType>::T>,
     levels: Vec<i16>,
     cells: Vec<T>,
@@ -402,7 +428,17 @@ impl<T: Cell> ColumnDecoder<T> {
     ) -> Result<ColumnDecoder<T>, Fault> {
         let schema = group.metadata().schema_descr();
         if index >= schema.num_columns() || index >= group.num_columns() {
-            return Err(Fault(format!("column {name} is missing")));
+            // Whether the version excuses that was looked at when the file was opened.
+            return match T::absent() {
+                Some(_) => Ok(ColumnDecoder {
+                    name,
+                    reader: None,
+                    values: Vec::new(),
+                    levels: Vec::new(),
+                    cells: Vec::new(),
+                }),
+                None => Err(Fault(format!("column {name} is missing"))),
+            };
         }
         let found = schema.column(index);
         if found.path().parts() != [name] {
@@ -419,7 +455,7 @@ impl<T: Cell> ColumnDecoder<T> {
         }
         Ok(ColumnDecoder {
             name,
-            reader: get_typed_column_reader(group.get_column_reader(index)?),
+            reader: Some(get_typed_column_reader(group.get_column_reader(index)?)),
             values: Vec::new(),
             levels: Vec::new(),
             cells: Vec::new(),
@@ -431,9 +467,12 @@ impl<T: Cell> ColumnDecoder<T> {
         self.values.clear();
         self.levels.clear();
         self.cells.clear();
+        let Some(reader) = &mut self.reader else {
+            self.cells.extend((0..rows).filter_map(|_| T::absent()));
+            return Ok(self.cells.drain(..));
+        };
         let levels = T::NULLABLE.then_some(&mut self.levels);
-        let (read, ..) = self
-            .reader
+        let (read, ..) = reader
             .read_records(rows, levels, None, &mut self.values)
             .map_err(|error| Fault(format!("column {}: {error}", self.name)))?;
         if read != rows {

@@ -1,4 +1,4 @@
-//! Our own numbers for threads, processes and objects. The kernel reuses its ids within one run,
+//! Our own numbers for threads, processes, objects and code. The kernel reuses its ids within one run,
 //! these are not reused, and a thread's number cannot be passed where a process's is wanted.
 
 use serde::{Deserialize, Serialize};
@@ -37,4 +37,16 @@ id! {
 id! {
     /// A file, socket, lock or other thing, as numbered in `objects`.
     ObjectId
+}
+id! {
+    /// An executable, library or other origin of code, as numbered in `modules`.
+    ModuleId
+}
+id! {
+    /// A place in code, as numbered in `frames`.
+    FrameId
+}
+id! {
+    /// A stack, as numbered in `stacks`.
+    StackId
 }

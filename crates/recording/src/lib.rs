@@ -25,7 +25,7 @@ mod writer;
 
 pub use about::{About, Costs, Mode, TableEntry, FORMAT_VERSION, MANIFEST};
 pub use error::{Error, ErrorKind, Result};
-pub use ids::{ObjectId, ProcessId, ThreadId};
+pub use ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, ThreadId};
 pub use store::{pack, Recording};
 pub use table::TableRow;
 pub use units::Nanos;

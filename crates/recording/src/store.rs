@@ -99,7 +99,10 @@ impl Recording {
 
     /// How many rows a table has, by the manifest.
     pub fn row_count<R: TableRow>(&self) -> Result<u64> {
-        self.find(R::NAME).map(|(entry, _)| entry.rows)
+        match self.find(R::NAME) {
+            Err(_) if self.about.format_version < R::SINCE => Ok(0),
+            found => found.map(|(entry, _)| entry.rows),
+        }
     }
 
     /// Shows all rows of a table in order, a batch of some thousands at a time. A fault that is
@@ -116,9 +119,13 @@ impl Recording {
     }
 
     fn decode<R: TableRow>(&self, visit: impl FnMut(&mut Vec<R>)) -> Result<()> {
-        let (entry, slice) = self.find(R::NAME)?;
+        let (entry, slice) = match self.find(R::NAME) {
+            // A table that came with a later version of the format: nothing of it was recorded.
+            Err(_) if self.about.format_version < R::SINCE => return Ok(()),
+            found => found?,
+        };
         let bytes = checked(entry, slice)?;
-        reader::scan(bytes, entry.rows, visit)
+        reader::scan(bytes, entry.rows, self.about.format_version, visit)
             .map_err(|fault| Error::damaged(slice.name(), fault.0))
     }
 

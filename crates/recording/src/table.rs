@@ -20,6 +20,8 @@ pub trait TableRow: Sized + Clone + PartialEq + std::fmt::Debug + Send + 'static
     const NAME: &'static str;
     const DOC: &'static str;
     const COLUMNS: &'static [Column];
+    /// The version of the format that it came with.
+    const SINCE: u32;
     /// The decoders of all columns over one row group.
     type Decoder: RowDecoder<Self>;
 
@@ -40,6 +42,15 @@ pub trait RowDecoder<R>: Sized {
     fn read(&mut self, rows: usize, out: &mut Vec<R>) -> Result<(), Fault>;
 }
 
+/// The version that a table's declaration names; the first if it names none.
+#[doc(hidden)]
+pub const fn since(named: &[u32]) -> u32 {
+    match named {
+        [version, ..] => *version,
+        [] => 1,
+    }
+}
+
 /// Joins the lines of a doc comment into text, without the space that starts each.
 #[doc(hidden)]
 pub fn join_doc(lines: &str) -> String {
@@ -51,7 +62,7 @@ pub fn join_doc(lines: &str) -> String {
 macro_rules! table {
     (
         $(#[doc = $doc:literal])+
-        table $table:ident, row $row:ident {
+        table $table:ident, row $row:ident $(, since $since:literal)? {
             $( $(#[doc = $column_doc:literal])+ $column:ident : $kind:ty, )+
         }
     ) => {
@@ -101,6 +112,7 @@ macro_rules! table {
                         doc: concat!($($column_doc, "\n"),+),
                     }, )+
                 ];
+                const SINCE: u32 = $crate::table::since(&[$($since)?]);
                 type Decoder = Decoder;
 
                 fn heap_bytes(&self) -> usize {

@@ -203,3 +203,55 @@ words! {
         CutShort = "cut short",
     }
 }
+
+words! {
+    /// What a module is.
+    ModuleKind {
+        /// An executable or a library.
+        File = "file",
+        /// The kernel and its modules.
+        Kernel = "kernel",
+        /// The kernel's small library in every process.
+        Vdso = "vdso",
+        /// Code that a runtime made while it ran.
+        Jit = "jit",
+        /// Source text that an interpreter runs.
+        Script = "script",
+    }
+}
+
+words! {
+    /// Where names of functions are from.
+    SymbolSource {
+        /// Nowhere: its frames have offsets only.
+        None = "none",
+        /// The names that it exports or imports.
+        Exports = "exports",
+        /// Its symbol table, or that of its separate debug file.
+        Table = "symbol table",
+        /// Debug information, with files, lines and inlined calls.
+        Debug = "debug information",
+        /// A map that the runtime wrote.
+        Map = "perf map",
+        /// The runtime's own memory.
+        Runtime = "runtime",
+        /// The kernel.
+        Kernel = "kernel",
+    }
+}
+
+words! {
+    /// What code is written in.
+    Language {
+        /// Compiled code: C, C++, Rust, Go and their like.
+        Native = "native",
+        /// The kernel.
+        Kernel = "kernel",
+        Python = "python",
+        JavaScript = "javascript",
+        Java = "java",
+        Shell = "shell",
+        Ruby = "ruby",
+        Perl = "perl",
+    }
+}

@@ -126,6 +126,62 @@ fn sums_are_computed_unless_given() {
     assert_eq!((helper.name.as_str(), helper.born_before), ("helper", true));
 }
 
+const CODE: &str = r#"
+    process 1 a
+    thread 1.1 a
+    frame crc32 module /usr/lib/libz.so.1 file crc32.c line 12 offset 0x40
+    frame crc32@14 function crc32 module /usr/lib/libz.so.1 file crc32.c line 14 inlined
+    frame run language python module /opt/a.py file a.py line 3
+    frame vfs_read language kernel module kernel
+    frame ?1 function "" module /usr/lib/libz.so.1 offset 0x99
+    1.1: cpu 0..9ms | wait ..12ms flush f call fsync stack "main;run;fsync" waker_stack "...;vfs_read"
+       | wait +1us sleep stack "main;run;fsync"
+    sample 1.1 1ms weight 2ms stack "main;run;crc32"
+    sample 1.1 2ms kernel on 3 address 0xffffffff81000000
+    sample 1.1 0 weight 500us stack "main;run;?1;crc32@14"
+"#;
+
+/// Stacks share what they have in common, frames and modules are as they were described, and
+/// samples count.
+#[test]
+fn code_is_as_written() {
+    let draft = draft(CODE);
+    let names: Vec<_> = draft.frames.iter().map(|f| f.function.as_str()).collect();
+    assert_eq!(
+        names,
+        ["crc32", "crc32", "run", "vfs_read", "", "main", "fsync"]
+    );
+    let kinds: Vec<_> = draft
+        .modules
+        .iter()
+        .map(|m| (m.kind, m.path.as_str()))
+        .collect();
+    let wanted = [
+        (ModuleKind::File, "/usr/lib/libz.so.1"),
+        (ModuleKind::Script, "/opt/a.py"),
+        (ModuleKind::Kernel, "kernel"),
+    ];
+    assert_eq!(kinds, wanted);
+    let inlined = &draft.frames[1];
+    assert_eq!((inlined.line, inlined.inlined), (Some(14), true));
+    // main, run, fsync; vfs_read alone; crc32; ?1, crc32@14.
+    assert_eq!(draft.stacks.len(), 7);
+    let complete: Vec<_> = draft.stacks.iter().map(|s| s.complete).collect();
+    assert_eq!(complete, [true, true, true, false, true, true, true]);
+    assert_eq!(draft.stacks[4].parent, Some(draft.stacks[1].stack));
+    assert_eq!(draft.waits.len(), 2, "a stack makes a row of a short wait");
+    assert_eq!(draft.waits[1].stack, Some(draft.stacks[2].stack));
+    let weights: Vec<_> = draft.samples.iter().map(|s| (s.t.0, s.weight_ns)).collect();
+    let wanted = [
+        (0, Some(500_000)),
+        (1_000_000, Some(2_000_000)),
+        (2_000_000, None),
+    ];
+    assert_eq!(weights, wanted);
+    let thread = &draft.threads[0];
+    assert_eq!((thread.samples_user, thread.samples_kernel), (2, 1));
+}
+
 /// What a line says wrong is told with the line's number.
 #[test]
 fn faults_name_their_line() {

@@ -1,6 +1,7 @@
 //! timesink: where did the time go, why, and what would it buy to fix it?
 
 mod commands;
+mod export;
 mod present;
 
 use std::process::ExitCode;
@@ -40,6 +41,8 @@ enum Command {
     Attach(commands::attach::Arguments),
     /// Show where the time of a recording went
     Report(commands::report::Arguments),
+    /// Write a recording's stacks for other tools: flame graphs, pprof, speedscope, Firefox, Perfetto
+    Export(commands::export::Arguments),
     /// Put a recording's folder into one file
     Pack(commands::pack::Arguments),
     /// Tell what this kernel and this user may do
@@ -69,6 +72,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Run(a) => commands::run::run(&a, signals()?, started).map_err(failed),
         Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Export(a) => commands::export::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Doctor(a) => Ok(if commands::doctor::run(&a) {
             0
@@ -78,6 +82,42 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Completions(a) => {
             commands::completions::run::<Arguments>(&a);
             Ok(0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// The command line is sound, and options whose values may be left out leave the recording alone.
+    #[test]
+    fn the_command_line_reads_as_it_is_documented() {
+        Arguments::command().debug_assert();
+        for line in [
+            "report x.timesink",
+            "report --top x.timesink",
+            "report --tree x.timesink",
+            "report x.timesink --top=5 --tree=callers --line main --thread 12 --process sh",
+            "report x --tree=callees --state wait --object rows.db --cpu 1 --between 1s..2s",
+            "export x --to folded",
+            "export x --to pprof -o y --weights wait --state cpu --between ..2s",
+            "export x --to perfetto --weights both --thread main",
+        ] {
+            let words = std::iter::once("timesink").chain(line.split(' '));
+            assert!(Arguments::try_parse_from(words).is_ok(), "{line}");
+        }
+        for line in [
+            "report x --top=many",
+            "report x --json --top",
+            "report x --tree=sideways --state asleep",
+            "report x --top --between 2s..1s",
+            "export x",
+            "export x --to svg",
+        ] {
+            let words = std::iter::once("timesink").chain(line.split(' '));
+            assert!(Arguments::try_parse_from(words).is_err(), "{line}");
         }
     }
 }

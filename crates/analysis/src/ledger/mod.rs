@@ -10,7 +10,6 @@
 mod behind;
 mod books;
 mod causes;
-mod slots;
 mod split;
 mod tally;
 mod tiling;

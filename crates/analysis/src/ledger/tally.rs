@@ -14,13 +14,13 @@ use timesink_recording::words::{Detail, State};
 
 use super::behind::{Behind, Occupants, Queued, Who};
 use super::causes::{Causes, Sum};
-use super::slots::Slots;
 use super::split::{split, Evidence, Split};
 use super::tiling::Seams;
 use super::{
     longest_first, Account, Books, Cause, Ends, FunctionId, Key, Kind, Ledger, ProcessLedger, Sums,
     ThreadLedger,
 };
+use crate::slots::Slots;
 
 /// What the spans of one thread say of its states.
 #[derive(Clone, Copy, Default)]

@@ -8,9 +8,10 @@ mod lives;
 mod objects;
 mod sort;
 mod spans;
+mod stacks;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use timesink_recording::tables::call_windows::CallWindow;
@@ -31,6 +32,7 @@ use lives::Lives;
 use objects::Objects;
 use sort::Sorter;
 use spans::Context;
+use stacks::{Stacks, Told};
 
 /// What the notes of a spool say.
 #[derive(Default)]
@@ -40,6 +42,7 @@ struct Notes {
     probes: Vec<Probe>,
     outsiders: HashMap<u32, String>,
     symbols: HashMap<u64, String>,
+    modules: HashMap<u32, Told>,
     windows: Vec<(u64, u64)>,
     /// The last moment that any event tells of.
     last: u64,
@@ -48,14 +51,30 @@ struct Notes {
 
 /// Turn the spool in a folder into the recording's tables, and remove it. With whose rights: the
 /// identity's, if there is one.
-pub fn convert(folder: &Path, identity: Option<&Identity>) -> Result<About, Error> {
+pub fn convert(
+    folder: &Path,
+    identity: Option<&Identity>,
+    cache: Option<PathBuf>,
+) -> Result<About, Error> {
     match identity {
-        Some(identity) => identity.with_files(|| convert_here(folder))?,
-        None => convert_here(folder),
+        Some(identity) => identity.with_files(|| convert_here(folder, cache))?,
+        None => convert_here(folder, cache),
     }
 }
 
-fn convert_here(folder: &Path) -> Result<About, Error> {
+/// Where names of code are kept from one recording to the next: the user's folder for such things.
+pub fn cache_folder(identity: Option<&Identity>) -> Option<PathBuf> {
+    let home = match identity {
+        Some(identity) => PathBuf::from(identity.home()?).join(".cache"),
+        None => match std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()) {
+            Some(folder) => folder.into(),
+            None => PathBuf::from(std::env::var_os("HOME")?).join(".cache"),
+        },
+    };
+    home.is_absolute().then(|| home.join("timesink"))
+}
+
+fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
     let started = Instant::now();
     let notes = read_notes(folder)?;
     let Some(begin) = notes.begin.clone() else {
@@ -83,11 +102,20 @@ fn convert_here(folder: &Path) -> Result<About, Error> {
         calls,
         sorter,
         samples,
+        nodes,
         ..
     } = first;
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
-    let mut context = Context::new(&mut lives, &mut objects, &notes.symbols, &windows, &mut out);
+    let mut stacks = Stacks::new(&nodes, &notes.modules, cache);
+    let mut context = Context::new(
+        &mut lives,
+        &mut objects,
+        &mut stacks,
+        &notes.symbols,
+        &windows,
+        &mut out,
+    );
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
     context.finish()?;
     let (gaps, timed_cpu_ns) = (context.gaps, std::mem::take(&mut context.timed_cpu_ns));
@@ -109,6 +137,7 @@ fn convert_here(folder: &Path) -> Result<About, Error> {
         out.push(row)?;
     }
     write_lives(lives, &mut out)?;
+    stacks.write(&mut out)?;
     let about = out.finish(about)?;
     let path = folder.join(spool::NAME);
     std::fs::remove_file(&path).map_err(Error::file(&path, "cannot be removed"))?;
@@ -160,6 +189,19 @@ impl Notes {
             Note::Outsider { tid, name } => {
                 self.outsiders.insert(tid, name);
             }
+            Note::Module {
+                module,
+                kind,
+                path,
+                build_id,
+            } => {
+                let told = Told {
+                    kind,
+                    path,
+                    build_id,
+                };
+                self.modules.insert(module, told);
+            }
             Note::Window { t0, t1 } => self.windows.push((t0, t1)),
         }
     }
@@ -172,6 +214,7 @@ struct FirstPass {
     calls: Calls,
     sorter: Sorter,
     samples: u64,
+    nodes: Vec<e::ts_node>,
 }
 
 impl FirstPass {
@@ -182,6 +225,7 @@ impl FirstPass {
             calls: Calls::default(),
             sorter: Sorter::new(folder),
             samples: 0,
+            nodes: Vec::new(),
         }
     }
 
@@ -194,8 +238,10 @@ impl FirstPass {
             e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE => {
                 return self.sorter.push(head.thread, head.t, bytes);
             }
-            e::TS_SAMPLE => {
-                self.samples += 1;
+            e::TS_SEEN => {
+                let what = |seen: &e::ts_seen| u32::from(seen.what);
+                let sample = matches!(probes::decode(bytes), Some(Event::Seen(s)) if what(&s) == e::TS_OF_SAMPLE);
+                self.samples += u64::from(sample);
                 return self.sorter.push(head.thread, head.t, bytes);
             }
             // Nothing of a thread comes after its end.
@@ -210,6 +256,10 @@ impl FirstPass {
             Some(Event::Object(object)) => self.objects.announce(&object),
             Some(Event::Calls(batch)) => self.calls.batch(&batch, &self.lives, &mut self.objects),
             Some(Event::Lookup(lookup)) => self.calls.lookup(&lookup, &self.lives),
+            // In order, or its children would have no place to hang from.
+            Some(Event::Node(node)) if node.node as usize == self.nodes.len() + 1 => {
+                self.nodes.push(node);
+            }
             Some(Event::Request(request)) => out.push(self.request(&request))?,
             _ => {}
         }
@@ -304,9 +354,9 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
             (LossKind::Lives, "threads have no start, no end or no name")
         }
         e::TS_REQUEST => (LossKind::Requests, "requests to disks are missing"),
-        e::TS_SAMPLE => (
+        e::TS_STACK => (
             LossKind::Samples,
-            "samples are missing; their counts are whole",
+            "samples or stacks are missing; the counts of samples are whole",
         ),
         e::TS_NO_STORAGE => (
             LossKind::Threads,

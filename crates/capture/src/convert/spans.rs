@@ -8,12 +8,13 @@ use timesink_recording::tables::samples::Sample;
 use timesink_recording::tables::spans::Span;
 use timesink_recording::tables::waits::Wait;
 use timesink_recording::words::{Detail, State, WakeSource};
-use timesink_recording::{Nanos, ObjectId, ProcessId, RecordingWriter, ThreadId};
+use timesink_recording::{Nanos, ObjectId, ProcessId, RecordingWriter, StackId, ThreadId};
 
 use crate::calls;
 use crate::convert::classify::{self, Facts};
 use crate::convert::lives::Lives;
 use crate::convert::objects::{Known, Objects};
+use crate::convert::stacks::Stacks;
 use crate::error::Error;
 use crate::probes::{self, events as e, Event};
 
@@ -21,6 +22,7 @@ use crate::probes::{self, events as e, Event};
 pub struct Context<'a> {
     pub lives: &'a mut Lives,
     pub objects: &'a mut Objects,
+    pub stacks: &'a mut Stacks,
     pub symbols: &'a HashMap<u64, String>,
     pub out: &'a mut RecordingWriter,
     /// Call names by number, filled as they come up.
@@ -47,6 +49,12 @@ struct Stream {
     /// The first window that does not end before the cursor.
     window: usize,
     timed_cpu_ns: u64,
+    /// The stacks of the wait that began then, if one was taken: the thread's own, its waker's.
+    waiting: Option<e::ts_seen>,
+    waker: Option<e::ts_seen>,
+    /// The last sample, until it is known how much time on a processor it stands for.
+    sample: Option<Sample>,
+    weighed_ns: u64,
 }
 
 /// A wait, looked at from all sides.
@@ -61,6 +69,7 @@ impl<'a> Context<'a> {
     pub fn new(
         lives: &'a mut Lives,
         objects: &'a mut Objects,
+        stacks: &'a mut Stacks,
         symbols: &'a HashMap<u64, String>,
         windows: &'a [(i64, i64)],
         out: &'a mut RecordingWriter,
@@ -69,6 +78,7 @@ impl<'a> Context<'a> {
         Context {
             lives,
             objects,
+            stacks,
             symbols,
             out,
             names,
@@ -97,6 +107,10 @@ impl<'a> Context<'a> {
                 sums: [0; 4],
                 window: 0,
                 timed_cpu_ns: 0,
+                waiting: None,
+                waker: None,
+                sample: None,
+                weighed_ns: 0,
             });
         }
         let Some(mut stream) = self.current.take() else {
@@ -112,13 +126,7 @@ impl<'a> Context<'a> {
                 self.lost_until(&mut stream, self.lives.at(end.t_run).min(at))?;
                 self.run_until(&mut stream, at, end.head.cpu, end.run_tracer_ns)?;
             }
-            Some(Event::Sample(s)) => self.out.push(Sample {
-                thread,
-                t: self.lives.at(s.head.t),
-                processor: u32::from(s.head.cpu),
-                kernel: s.kernel != 0,
-                address: s.address,
-            })?,
+            Some(Event::Seen(seen)) => self.seen(&mut stream, &seen)?,
             _ => {}
         }
         self.current = Some(stream);
@@ -135,6 +143,8 @@ impl<'a> Context<'a> {
         }
         let end = self.lives.threads[stream.thread.index()].end;
         self.lost_until(&mut stream, end)?;
+        let rest = stream.sums[0].saturating_sub(stream.weighed_ns);
+        self.end_sample(&mut stream, rest)?;
         self.timed_cpu_ns.insert(stream.thread, stream.timed_cpu_ns);
         let row = &mut self.lives.threads[stream.thread.index()];
         if row.end_lost {
@@ -142,6 +152,67 @@ impl<'a> Context<'a> {
             [row.cpu_ns, row.ready_ns, row.wait_ns, row.tracer_ns] = stream.sums;
         }
         Ok(())
+    }
+
+    fn seen(&mut self, stream: &mut Stream, seen: &e::ts_seen) -> Result<(), Error> {
+        match u32::from(seen.what) {
+            e::TS_OF_WAIT => stream.waiting = Some(*seen),
+            e::TS_OF_WAKER => stream.waker = Some(*seen),
+            _ => {
+                let t = self.lives.at(seen.head.t);
+                // Up to the cursor all is added up; since then it has been running.
+                let so_far = stream.sums[0] + t.since(stream.cursor.min(t));
+                let weight = so_far.saturating_sub(stream.weighed_ns);
+                self.end_sample(stream, 0)?;
+                stream.weighed_ns += weight;
+                stream.sample = Some(Sample {
+                    thread: stream.thread,
+                    t,
+                    processor: u32::from(seen.head.cpu),
+                    kernel: u32::from(seen.user) & e::TS_HIT_USER == 0,
+                    address: seen.frame[0],
+                    weight_ns: Some(weight),
+                    stack: self.stack_of(seen),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The last sample is done; what of the thread's time nothing came after is its as well.
+    fn end_sample(&mut self, stream: &mut Stream, rest: u64) -> Result<(), Error> {
+        if let Some(mut sample) = stream.sample.take() {
+            sample.weight_ns = sample.weight_ns.map(|weight| weight + rest);
+            self.out.push(sample)?;
+        }
+        Ok(())
+    }
+
+    fn stack_of(&mut self, seen: &e::ts_seen) -> Option<StackId> {
+        let kernel = trimmed(frames_of(seen), self.symbols);
+        let complete = seen.complete != 0;
+        self.stacks
+            .with_kernel(seen.node, complete, kernel, self.symbols)
+    }
+
+    /// The stacks of a long wait: the thread's own user side with the kernel's frames, and its waker's.
+    fn stacks_of(
+        &mut self,
+        stream: &mut Stream,
+        long: &e::ts_wait,
+    ) -> (Option<StackId>, Option<StackId>) {
+        let t_out = long.turn.t_out;
+        let kernel = kernel_side(stream, long);
+        let own = stream.waiting.take().filter(|seen| seen.head.t == t_out);
+        let waker = stream.waker.take().filter(|seen| seen.head.t == t_out);
+        let (node, complete) = own.map_or((0, between_programs(&long.turn)), |seen| {
+            (seen.node, seen.complete != 0)
+        });
+        let kernel = trimmed(&kernel, self.symbols);
+        let own = self
+            .stacks
+            .with_kernel(node, complete, kernel, self.symbols);
+        (own, waker.and_then(|seen| self.stack_of(&seen)))
     }
 
     fn push(&mut self, stream: &mut Stream, mut span: Span) -> Result<(), Error> {
@@ -268,6 +339,7 @@ impl<'a> Context<'a> {
         if let Some(long) = long.filter(|_| wake > before) {
             let expired =
                 (long.asked_ns != u64::MAX).then(|| span.wake_source == Some(WakeSource::Timer));
+            let (stack, waker_stack) = self.stacks_of(stream, long);
             stream.pending_out = turn.t_out;
             stream.pending = Some(Wait {
                 thread: stream.thread,
@@ -285,6 +357,8 @@ impl<'a> Context<'a> {
                 woken_fd: None,
                 woken_object: None,
                 owner: self.owner(stream, long, wake),
+                stack,
+                waker_stack,
             });
         }
         self.push(stream, span)
@@ -342,7 +416,8 @@ impl<'a> Context<'a> {
                 .clone(),
         };
         let known: Option<Known> = self.objects.find(turn.device, turn.key, turn.object_kind);
-        let functions: Vec<&str> = long.map(|l| self.functions(l)).unwrap_or_default();
+        let kernel = long.map(|l| kernel_side(stream, l)).unwrap_or_default();
+        let functions = self.functions(&kernel);
         let facts = Facts {
             call: &call,
             object_kind: turn.object_kind,
@@ -373,10 +448,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn functions(&self, long: &e::ts_wait) -> Vec<&'a str> {
-        let count = (long.frames as usize).min(long.frame.len());
+    fn functions(&self, addresses: &[u64]) -> Vec<&'a str> {
         let symbols = self.symbols;
-        long.frame[..count]
+        trimmed(addresses, symbols)
             .iter()
             .filter_map(|a| symbols.get(a))
             .map(String::as_str)
@@ -472,6 +546,40 @@ fn timed_part(windows: &[(i64, i64)], first: &mut usize, t0: i64, t1: i64) -> u6
     within
         .map(|w| (w.1.min(t1) - w.0.max(t0)).max(0) as u64)
         .sum()
+}
+
+/// In `execve` the old program's stack may be gone, and the new one has none yet.
+fn between_programs(turn: &e::ts_turn) -> bool {
+    turn.how & e::TS_COMPAT_CALL as u8 == 0 && matches!(turn.call, 59 | 322)
+}
+
+fn frames_of(seen: &e::ts_seen) -> &[u64] {
+    let count = usize::from(seen.frames).min(seen.frame.len());
+    &seen.frame[..count]
+}
+
+/// Where in the kernel a thread waited: noted as it blocked, or else as it was to run again.
+fn kernel_side(stream: &Stream, long: &e::ts_wait) -> Vec<u64> {
+    let count = (long.frames as usize).min(long.frame.len());
+    match &stream.waiting {
+        Some(seen) if count == 0 && seen.head.t == long.turn.t_out => frames_of(seen).to_vec(),
+        _ => long.frame[..count].to_vec(),
+    }
+}
+
+/// How the names of functions begin that stand above the real ones where a thread takes its own stack:
+/// our programs, and how the kernel comes to call them.
+const OURS: [&str; 4] = ["__bpf_", "bpf_prog_", "bpf_trace_run", "__traceiter_"];
+
+/// Kernel addresses without those of our own programs.
+fn trimmed<'s>(addresses: &'s [u64], names: &HashMap<u64, String>) -> &'s [u64] {
+    let ours = |address: &u64| {
+        names
+            .get(address)
+            .is_some_and(|name| OURS.iter().any(|start| name.starts_with(start)))
+    };
+    let at = addresses.iter().take(8).rposition(ours);
+    &addresses[at.map_or(0, |last| last + 1)..]
 }
 
 fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u16) -> Span {

@@ -65,6 +65,11 @@ impl Identity {
         self.uid
     }
 
+    /// Where the user's own files are; `None` for a user that no database knows.
+    pub fn home(&self) -> Option<&OsStr> {
+        self.account.as_ref().map(|known| known.home.as_os_str())
+    }
+
     /// The number of the user's own group.
     pub fn gid(&self) -> u32 {
         self.gid

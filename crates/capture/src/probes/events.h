@@ -24,12 +24,14 @@ enum ts_kind {
 	TS_EXIT = 10, /* a thread calls exit */
 	TS_END = 11, /* a thread's last switch, or the end of the recording */
 	TS_REQUEST = 12, /* a block request is done */
-	TS_SAMPLE = 13, /* the sampler found a thread on a processor */
+	TS_STACK = 13, /* a thread's stack: of a sample, a wait, or who ended one */
 	TS_TURNS = 14, /* a batch of turns; those lost with it count as turns */
-	TS_KINDS = 15,
+	TS_SEEN = 15, /* made by user space: a stack, unwound */
+	TS_NODE = 16, /* made by user space: one more frame of a stack */
+	TS_KINDS = 17,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 15, /* a thread could not be tracked for want of memory */
-	TS_COUNTERS = 16,
+	TS_NO_STORAGE = 17, /* a thread could not be tracked for want of memory */
+	TS_COUNTERS = 18,
 };
 
 struct ts_head {
@@ -125,7 +127,7 @@ struct ts_gathered {
 };
 _Static_assert(sizeof(struct ts_gathered) == 24 + 80 * TS_GATHER + 24, "gathered");
 
-#define TS_FRAMES 12
+#define TS_FRAMES 24
 
 struct ts_wait {
 	struct ts_turn turn;
@@ -136,7 +138,7 @@ struct ts_wait {
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
 	char waker_name[16];
 };
-_Static_assert(sizeof(struct ts_wait) == 80 + 48 + 8 + 8 + 96 + 16, "wait");
+_Static_assert(sizeof(struct ts_wait) == 80 + 48 + 8 + 8 + 8 * TS_FRAMES + 16, "wait");
 
 struct ts_result {
 	struct ts_head head;
@@ -309,13 +311,58 @@ struct ts_request {
 };
 _Static_assert(sizeof(struct ts_request) == 48, "request");
 
-struct ts_sample {
-	struct ts_head head;
-	__u64 address;
-	__u32 kernel;
-	__u32 pad;
+enum ts_stack_of {
+	TS_OF_SAMPLE = 1, /* the sampler found the thread on a processor */
+	TS_OF_WAIT = 2, /* the thread waits */
+	TS_OF_WAKER = 3, /* the thread ends another's wait */
 };
-_Static_assert(sizeof(struct ts_sample) == 32, "sample");
+
+/* In ts_stack.user. */
+#define TS_HIT_USER 1 /* a sample that hit user space */
+#define TS_EXECUTING 2 /* in execve: the memory may be the new program's, the registers the old one's */
+
+#define TS_COPY 28672 /* what one element of a map by processor can hold, less the rest */
+
+/* A stack as it is found: kernel addresses, and a copy of the user stack for user space to unwind. */
+struct ts_stack {
+	struct ts_head head; /* t: of the sample, or the t_out of the wait */
+	__u64 ip, sp, bp, di, bx; /* of user space; ip 0: the thread has no such side */
+	__u32 about; /* our number of the thread whose wait it is about, or its own */
+	__u32 pid;
+	__u32 length; /* of the copy */
+	__u8 what; /* enum ts_stack_of */
+	__u8 repeated; /* these registers were seen before: no copy was made */
+	__u8 user; /* TS_HIT_USER, TS_EXECUTING */
+	__u8 frames; /* how many of the following are set */
+	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
+	__u8 copy[TS_COPY]; /* from sp up; only as much as length says is sent */
+};
+_Static_assert(sizeof(struct ts_stack) == 16 + 40 + 16 + 8 * TS_FRAMES + TS_COPY, "stack");
+
+/* The same, unwound: the user side is a node of the tree of stacks. */
+struct ts_seen {
+	struct ts_head head; /* thread: the one it is about */
+	__u32 node; /* 0: not known */
+	__u8 what;
+	__u8 user;
+	__u8 frames;
+	__u8 complete; /* nothing is missing on the user side */
+	__u64 frame[TS_FRAMES];
+};
+_Static_assert(sizeof(struct ts_seen) == 24 + 8 * TS_FRAMES, "seen");
+
+/* One frame of user space and the node of its caller. */
+struct ts_node {
+	struct ts_head head;
+	__u64 offset; /* in the module, as its symbols count; an address outside of modules */
+	__u32 node; /* from 1 */
+	__u32 parent; /* 0: outermost */
+	__u32 module; /* from 1; 0: none is known */
+	__u8 complete; /* the outermost frame is where the thread began */
+	__u8 exact; /* the offset is of the instruction itself, not of the one to return to */
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct ts_node) == 40, "node");
 
 /* What user space says to the probes while they run, and they to it (mapped by both). */
 struct ts_control {

@@ -57,7 +57,7 @@ KERNEL_TYPES
 
 struct pt_regs {
 	unsigned long di, si, dx, r10, r8, r9;
-	unsigned long ax, orig_ax, ip, cs, sp;
+	unsigned long ax, orig_ax, ip, cs, sp, bp, bx;
 };
 
 /* Two words, for reading memory that is known to be there as such. */
@@ -163,6 +163,7 @@ struct mm_struct___old {
 struct mm_struct {
 	unsigned long arg_start;
 	unsigned long arg_end;
+	unsigned long start_stack;
 	struct percpu_counter rss_stat[4];
 };
 
@@ -217,6 +218,7 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	unsigned in_iowait : 1;
+	unsigned in_execve : 1;
 };
 struct task_struct___throttled {
 	bool throttled;

@@ -68,7 +68,8 @@ plain!(
     ts_exit,
     ts_end,
     ts_request,
-    ts_sample
+    ts_seen,
+    ts_node
 );
 
 fn plain<T: Plain>(bytes: &[u8]) -> Option<T> {
@@ -91,7 +92,8 @@ pub enum Event {
     Exit(events::ts_exit),
     End(Box<events::ts_end>),
     Request(events::ts_request),
-    Sample(events::ts_sample),
+    Seen(Box<events::ts_seen>),
+    Node(events::ts_node),
 }
 
 /// The head of an event; `None` for bytes that are none.
@@ -114,9 +116,94 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
         events::TS_EXIT => Event::Exit(plain(bytes)?),
         events::TS_END => Event::End(Box::new(plain(bytes)?)),
         events::TS_REQUEST => Event::Request(plain(bytes)?),
-        events::TS_SAMPLE => Event::Sample(plain(bytes)?),
+        events::TS_SEEN => Event::Seen(Box::new(plain(bytes)?)),
+        events::TS_NODE => Event::Node(plain(bytes)?),
         _ => return None,
     })
+}
+
+/// What stands before the copy in a `ts_stack`, which is sent no longer than the copy is.
+const STACK_HEAD: usize = std::mem::offset_of!(events::ts_stack, copy);
+
+/// A stack as the kernel's side found it.
+pub struct Stack<'a> {
+    pub head: events::ts_head,
+    pub ip: u64,
+    pub sp: u64,
+    pub bp: u64,
+    pub di: u64,
+    pub bx: u64,
+    pub about: u32,
+    pub pid: u32,
+    pub what: u8,
+    pub repeated: bool,
+    pub user: u8,
+    pub frames: u8,
+    pub frame: [u64; events::TS_FRAMES as usize],
+    pub copy: &'a [u8],
+}
+
+/// Reads a stack; `None` for bytes that are none.
+pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
+    let (fixed, copy) = bytes.split_at_checked(STACK_HEAD)?;
+    let word = |at: usize| {
+        fixed
+            .get(at..at + 8)?
+            .try_into()
+            .ok()
+            .map(u64::from_ne_bytes)
+    };
+    let half = |at: usize| {
+        fixed
+            .get(at..at + 4)?
+            .try_into()
+            .ok()
+            .map(u32::from_ne_bytes)
+    };
+    macro_rules! at {
+        ($field:ident) => {
+            std::mem::offset_of!(events::ts_stack, $field)
+        };
+    }
+    let mut frame = [0; events::TS_FRAMES as usize];
+    for (i, slot) in frame.iter_mut().enumerate() {
+        *slot = word(at!(frame) + 8 * i)?;
+    }
+    let length = half(at!(length))? as usize;
+    Some(Stack {
+        head: head(bytes)?,
+        ip: word(at!(ip))?,
+        sp: word(at!(sp))?,
+        bp: word(at!(bp))?,
+        di: word(at!(di))?,
+        bx: word(at!(bx))?,
+        about: half(at!(about))?,
+        pid: half(at!(pid))?,
+        what: *fixed.get(at!(what))?,
+        repeated: *fixed.get(at!(repeated))? != 0,
+        user: *fixed.get(at!(user))?,
+        frames: (*fixed.get(at!(frames))?).min(events::TS_FRAMES as u8),
+        frame,
+        copy: copy.get(..length)?,
+    })
+}
+
+/// An event that user space makes itself.
+///
+/// # Safety
+/// Only for generated structures without padding.
+pub unsafe trait Own: Copy {}
+// SAFETY: the static asserts in `events.h` say that all members are accounted for.
+unsafe impl Own for events::ts_seen {}
+// SAFETY: as above.
+unsafe impl Own for events::ts_node {}
+
+/// Its bytes, for the spool.
+pub fn bytes_of<T: Own>(event: &T) -> &[u8] {
+    // SAFETY: a structure without padding, read as the bytes that it is.
+    unsafe {
+        std::slice::from_raw_parts((event as *const T).cast::<u8>(), std::mem::size_of::<T>())
+    }
 }
 
 /// The turns in a batch of them, each as the event that it would be alone. (What a processor has
@@ -149,7 +236,7 @@ pub fn text(bytes: &[std::os::raw::c_char]) -> String {
 mod tests {
     use super::*;
 
-    fn bytes_of<T: Plain>(value: &T) -> Vec<u8> {
+    fn copied<T: Plain>(value: &T) -> Vec<u8> {
         // SAFETY: Plain types are integers without padding.
         let bytes = unsafe {
             std::slice::from_raw_parts((value as *const T).cast::<u8>(), std::mem::size_of::<T>())
@@ -164,7 +251,7 @@ mod tests {
         let mut gathered: events::ts_gathered = unsafe { std::mem::zeroed() };
         gathered.event.count = 2;
         gathered.event.turn[1].t_run = 7;
-        let bytes = bytes_of(&gathered);
+        let bytes = copied(&gathered);
         let runs: Vec<u64> = turns(&bytes)
             .filter_map(plain::<events::ts_turn>)
             .map(|turn| turn.t_run)
@@ -178,7 +265,7 @@ mod tests {
         // SAFETY: as above.
         let mut batch: events::ts_turns = unsafe { std::mem::zeroed() };
         batch.count = u32::MAX;
-        let bytes = bytes_of(&batch);
+        let bytes = copied(&batch);
         assert_eq!(turns(&bytes).count(), events::TS_GATHER as usize);
         assert_eq!(turns(&bytes[..24 + 80]).count(), 0);
     }

@@ -12,6 +12,9 @@ enum ts_state {
 	TS_BLOCKED = 3,
 };
 
+/* Stacks a thread remembers to have copied: of waits, and of samples, which are less often the same. */
+#define TS_WAIT_STACKS 32
+#define TS_SAMPLE_STACKS 8
 #define TS_KNOWN 8 /* objects a thread remembers to have announced */
 
 struct ts_thread {
@@ -58,6 +61,12 @@ struct ts_thread {
 	u32 closing_device;
 	u32 closing_kind;
 	u32 batched;
+	/* Which stacks were copied lately, by their registers, and how often that saved a copy. */
+	u64 stacks[TS_WAIT_STACKS + TS_SAMPLE_STACKS];
+	u32 stack_hits;
+	u8 stack_taken; /* of the present wait */
+	u8 pad2[3];
+	u8 short_waits[16]; /* in a row, by call */
 	u64 known[TS_KNOWN];
 	struct ts_call batch[TS_BATCH];
 };

@@ -4,6 +4,7 @@
 mod calibrate;
 mod names;
 mod sink;
+mod stacks;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::address_space::Watch;
 use crate::budget::{Budget, Prices, Step};
 use crate::error::Error;
 use crate::host::Facts;
@@ -21,6 +23,7 @@ use crate::spool::{self, Begin, Costs, End, Note};
 
 use calibrate::Calibrator;
 use sink::Sink;
+use stacks::Stacks;
 
 /// How often the ring is drained. 16 MiB hold several times what can come in that time.
 const DRAIN_EVERY: Duration = Duration::from_millis(20);
@@ -81,7 +84,7 @@ pub fn run(
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
     let mut begin = session.begin("run", command, &facts, options, cost);
-    session.kernel.seed(&[held.pid()])?;
+    session.seed(&[held.pid()])?;
     begin.zero = now();
     session.started(begin, options);
     let mut running = match held.release() {
@@ -115,7 +118,7 @@ pub fn attach(
     let cost = session.calibrate(calibrator)?;
     let begin = session.begin("attach", Vec::new(), &facts, options, cost);
     session.started(begin, options);
-    session.kernel.seed(pids)?;
+    session.seed(pids)?;
     let end = limit.map(|l| Instant::now() + l);
     loop {
         session.turn(watch);
@@ -215,7 +218,8 @@ impl Session {
         calibrator.bare_done();
         kernel.attach()?;
         let spool = create(options)?;
-        let sink = Rc::new(RefCell::new(Sink::new(spool)));
+        let stacks = Stacks::new(Watch::open(&facts.processors).ok());
+        let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;
         let start = Instant::now();
@@ -240,6 +244,14 @@ impl Session {
         let costs = calibrator.costs();
         self.drain();
         Ok(costs)
+    }
+
+    /// Follow these processes from now on.
+    fn seed(&mut self, pids: &[u32]) -> Result<(), Error> {
+        let mut sink = self.sink.borrow_mut();
+        pids.iter().for_each(|&pid| sink.stacks.seed(pid));
+        drop(sink);
+        self.kernel.seed(pids)
     }
 
     fn begin(
@@ -314,11 +326,13 @@ impl Session {
 
     /// One round: drain, keep to the budget, write, tell.
     fn turn(&mut self, watch: &mut dyn FnMut(&Progress)) {
+        let from = now();
         self.drain();
         self.keep_to_budget();
         // At once: a thread that ran for a moment is gone the next.
         let mut sink = self.sink.borrow_mut();
         let sink = &mut *sink;
+        sink.stacks.settle(from, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         if self.flushed.elapsed() >= FLUSH_EVERY {
             sink.names
@@ -390,7 +404,7 @@ impl Session {
         let finished = self.kernel.finish();
         self.kernel.control().stop();
         self.drain();
-        let lost = self.kernel.lost();
+        let mut lost = self.kernel.lost();
         let Session {
             budget,
             sink,
@@ -404,10 +418,14 @@ impl Session {
         let mut sink = sink.borrow_mut();
         let sink = &mut *sink;
         kernel.gathered(|turn| sink.take(turn));
+        sink.stacks.settle(u64::MAX, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         sink.names.resolve_functions(&mut kernel, &mut sink.spool);
         if let Some((t0, t1)) = budget.open_window(end) {
             sink.spool.note(&Note::Window { t0, t1 });
+        }
+        if let Some(stacks) = lost.get_mut(events::TS_STACK as usize) {
+            *stacks += sink.stacks.lost();
         }
         let (code, signal) = match status {
             Some(Status::Exited(code)) => (Some(code), None),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::kernel::Kernel;
-use crate::probes::{events, text};
+use crate::probes::text;
 use crate::spool::{Note, Writer};
 
 /// What has been named so far, and what has yet to be.
@@ -36,9 +36,8 @@ impl Names {
         }
     }
 
-    pub fn frames(&mut self, wait: &events::ts_wait) {
-        let count = (wait.frames as usize).min(wait.frame.len());
-        for &address in &wait.frame[..count] {
+    pub fn frames(&mut self, addresses: &[u64]) {
+        for &address in addresses {
             if address != 0 && self.known_addresses.insert(address) {
                 self.unknown_addresses.push(address);
             }

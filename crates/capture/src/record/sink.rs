@@ -3,11 +3,13 @@
 
 use crate::probes::{self, events};
 use crate::record::names::Names;
+use crate::record::stacks::Stacks;
 use crate::spool::Writer;
 
 pub struct Sink {
     pub spool: Writer,
     pub names: Names,
+    pub stacks: Stacks,
     /// The processes that only measured what recording costs; none of their events is kept.
     calibrators: Vec<u32>,
     calibrator_threads: Vec<u32>,
@@ -19,10 +21,11 @@ pub struct Sink {
 }
 
 impl Sink {
-    pub fn new(spool: Writer) -> Sink {
+    pub fn new(spool: Writer, stacks: Stacks) -> Sink {
         Sink {
             spool,
             names: Names::default(),
+            stacks,
             calibrators: Vec::new(),
             calibrator_threads: Vec::new(),
             root: None,
@@ -53,6 +56,7 @@ impl Sink {
         match u32::from(head.kind) {
             // Switches are the bulk; the rest is decoded at leisure.
             events::TS_CALLS | events::TS_OBJECT | events::TS_LOOKUP => {}
+            events::TS_STACK => return self.stack(bytes),
             _ => {
                 if !self.look(bytes) {
                     return;
@@ -60,6 +64,17 @@ impl Sink {
             }
         }
         self.spool.event(bytes);
+    }
+
+    /// Stacks are unwound before they are kept.
+    fn stack(&mut self, bytes: &[u8]) {
+        if let Some(stack) = probes::stack(bytes) {
+            self.samples += u64::from(u32::from(stack.what) == events::TS_OF_SAMPLE);
+            let count = usize::from(stack.frames);
+            self.names
+                .frames(&stack.frame[..count.min(stack.frame.len())]);
+            self.stacks.take(bytes);
+        }
     }
 
     /// False if the event is not to be kept.
@@ -73,7 +88,8 @@ impl Sink {
                 self.names
                     .named(&mut self.spool, wait.turn.waker, &wait.waker_name);
                 self.names.mention(wait.turn.occupant);
-                self.names.frames(&wait);
+                let count = (wait.frames as usize).min(wait.frame.len());
+                self.names.frames(&wait.frame[..count]);
             }
             Some(probes::Event::Queue(queue)) => {
                 for who in queue.who.iter().filter(|who| who.ns > 0) {
@@ -93,7 +109,7 @@ impl Sink {
             Some(probes::Event::End(end)) if Some(end.head.thread) == self.root_thread => {
                 self.root_ended = true;
             }
-            Some(probes::Event::Sample(_)) => self.samples += 1,
+            Some(probes::Event::Exec(exec)) => self.stacks.forget(exec.head.thread),
             _ => {}
         }
         true

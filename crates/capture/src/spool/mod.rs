@@ -86,6 +86,14 @@ pub enum Note {
         address: u64,
         name: String,
     },
+    /// Where code is from; nodes name it by its number.
+    Module {
+        module: u32,
+        kind: String,
+        path: String,
+        /// In hexadecimal.
+        build_id: String,
+    },
     Outsider {
         tid: u32,
         name: String,

@@ -33,7 +33,7 @@
 //! | `by timer`, `by block device`, ... | wake source alone; after another `by` it replaces its source |
 //! | `tracer TIME` | tracer_ns |
 //! | `occupant P.T TIME`, `occupant outsider TID TIME` | a row of `occupants`; may be repeated |
-//! | `call NAME`, `function NAME`, `asked TIME`, `expired`, `not_expired`, `bytes N`, `flags N`, `result N`, `woken_fd N`, `woken_object OBJECT`, `owner P.T` | the row of `waits` |
+//! | `call NAME`, `function NAME`, `asked TIME`, `expired`, `not_expired`, `bytes N`, `flags N`, `result N`, `woken_fd N`, `woken_object OBJECT`, `owner P.T`, `stack STACK`, `waker_stack STACK` | the row of `waits` |
 //!
 //! A wait gets a row in `waits` if it is as long as the threshold (50 us unless `run` says
 //! otherwise) or has one of its attributes.
@@ -43,15 +43,25 @@
 //! `born_before`, `alive_at_end`, `end_lost`. Sums that are not given are those of the spans, and
 //! the kernel's are equal to ours. `process N [NAME] [KEY VALUE]...` likewise.
 //!
+//! **Samples.** `sample P.T AT [weight TIME] [stack STACK] [kernel] [on N] [address N]`. They count into
+//! `samples_user` and `samples_kernel` of the thread, unless those are given.
+//!
+//! **Stacks.** `"main;run;crc32"`: functions, the outermost first. `"...;run;crc32"` has lost its outer
+//! frames, so it is not complete. Each name is one frame; what it is besides a name is said before by
+//! `frame NAME [function NAME] [module PATH] [kind KIND] [file FILE] [line N] [offset N] [inlined]
+//! [language LANGUAGE]`, with the words of [`crate::words`]. `function` is for two places in the
+//! same function, and `function ""` for a place without a name. Modules come about as they are named.
+//!
 //! **Objects** come about when they are named, of a kind that suits the wait (`file` for a flush,
 //! `tcp socket` for a network receive); `object NAME KIND [LABEL]` before that says otherwise.
 //!
-//! **Numbers.** Threads and objects are numbered from 1 in the order in which they are named first,
+//! **Numbers.** Threads, objects, frames, modules and stacks are numbered from 1 in the order in which they are named first,
 //! processes as written; [`Draft::thread`] and [`Draft::object`] look them up. **Times** are `0`,
 //! `20ns`, `3us`, `1.5ms`, `2s`. **Words** with spaces stand in double quotes. `#` begins a comment.
 //!
 //! **Other tables** are empty unless a test pushes rows into the [`Draft`], which has all of them.
 
+mod code;
 mod parser;
 mod spans;
 mod sums;
@@ -112,9 +122,11 @@ draft_of! {
     call_histograms: CallHistogram,
     call_windows: CallWindow,
     calls: Call,
+    frames: Frame,
     images: Image,
     lookups: Lookup,
     losses: Loss,
+    modules: Module,
     objects: Object,
     occupants: Occupant,
     outsiders: Outsider,
@@ -123,6 +135,7 @@ draft_of! {
     requests: Request,
     samples: Sample,
     spans: Span,
+    stacks: Stack,
     threads: Thread,
     waits: Wait,
 }

@@ -1,5 +1,6 @@
 //! Reading the notation, statement by statement, except for spans.
 
+use super::code::CodeNames;
 use super::Draft;
 use crate::ids::{ObjectId, ProcessId, ThreadId};
 use crate::tables::{Call, Object, Outsider, Process, Thread};
@@ -31,6 +32,7 @@ pub(super) struct Parser {
     /// Columns of `threads` that the text gives, which the sums must not replace.
     pub(super) given: BTreeMap<ThreadId, BTreeSet<String>>,
     pub(super) wall_given: bool,
+    pub(super) code: CodeNames,
 }
 
 impl Parser {
@@ -52,6 +54,8 @@ impl Parser {
             Some("thread") => self.thread_line(words),
             Some("object") => self.object_line(words),
             Some("call") => self.call(words),
+            Some("frame") => self.frame(words),
+            Some("sample") => self.sample(words),
             Some("outsider") => {
                 let tid = self.number(&mut words);
                 let name = words.next().unwrap_or_default();

@@ -144,6 +144,8 @@ impl Parser {
                 wait.woken_object = Some(self.object_named(&name, ObjectKind::OtherSocket));
             }
             "owner" => wait.owner = Some(self.thread_name(words)),
+            "stack" => wait.stack = Some(self.stack(words)),
+            "waker_stack" => wait.waker_stack = Some(self.stack(words)),
             _ => self.fail(format!("{key:?} is not known of a span")),
         }
     }
@@ -165,6 +167,8 @@ const ATTRIBUTES: &[&str] = &[
     "woken_fd",
     "woken_object",
     "owner",
+    "stack",
+    "waker_stack",
 ];
 
 fn is_attribute(word: &str) -> bool {
@@ -215,5 +219,7 @@ fn empty_wait(span: &Span) -> Wait {
         woken_fd: None,
         woken_object: None,
         owner: None,
+        stack: None,
+        waker_stack: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::parser::Parser;
 use super::Draft;
-use crate::tables::{Span, Thread};
+use crate::tables::{Sample, Span, Thread};
 use crate::units::Nanos;
 use crate::words::{Detail, State};
 use std::collections::BTreeSet;
@@ -14,7 +14,13 @@ impl Parser {
         draft.spans.sort_by_key(|row| (row.thread, row.t0));
         draft.waits.sort_by_key(|row| (row.thread, row.t0));
         draft.occupants.sort_by_key(|row| (row.thread, row.t0));
+        draft.samples.sort_by_key(|row| (row.thread, row.t));
         for thread in &mut draft.threads {
+            let samples = |kernel| {
+                let of = |row: &&Sample| row.thread == thread.thread && row.kernel == kernel;
+                draft.samples.iter().filter(of).count() as u64
+            };
+            let samples = (samples(false), samples(true));
             let spans: Vec<&Span> = draft
                 .spans
                 .iter()
@@ -22,6 +28,14 @@ impl Parser {
                 .collect();
             let given = self.given.remove(&thread.thread).unwrap_or_default();
             add_up(thread, &spans, &given);
+            for (column, key, count) in [
+                (&mut thread.samples_user, "samples_user", samples.0),
+                (&mut thread.samples_kernel, "samples_kernel", samples.1),
+            ] {
+                if !given.contains(key) {
+                    *column = count;
+                }
+            }
         }
         for process in &mut draft.processes {
             for thread in draft

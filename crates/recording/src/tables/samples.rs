@@ -1,6 +1,6 @@
 //! `samples`: where the processor was, some hundred times a second.
 
-use crate::ids::ThreadId;
+use crate::ids::{StackId, ThreadId};
 use crate::table::table;
 use crate::units::Nanos;
 
@@ -17,5 +17,10 @@ table! {
         kernel: bool,
         /// The instruction pointer.
         address: u64,
+        /// The time on a processor that it stands for: the thread's since its last sample. A thread's
+        /// samples sum up to all its time, except that of a thread that was never sampled.
+        weight_ns: Option<u64>,
+        /// What ran; null if no stack was taken.
+        stack: Option<StackId>,
     }
 }

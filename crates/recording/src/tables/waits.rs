@@ -1,6 +1,6 @@
 //! `waits`: the waits above the threshold, one by one, with the arguments that matter.
 
-use crate::ids::{ObjectId, ThreadId};
+use crate::ids::{ObjectId, StackId, ThreadId};
 use crate::table::table;
 use crate::units::Nanos;
 use crate::words::Detail;
@@ -39,5 +39,9 @@ table! {
         woken_object: Option<ObjectId>,
         /// For a lock: the thread that held it when the wait began, where the lock's memory tells.
         owner: Option<ThreadId>,
+        /// Where the thread waited, its kernel frames innermost; null if no stack was taken.
+        stack: Option<StackId>,
+        /// Where the thread that ended the wait was then.
+        waker_stack: Option<StackId>,
     }
 }

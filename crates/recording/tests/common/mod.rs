@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use timesink_recording::tables::*;
 use timesink_recording::words::*;
-use timesink_recording::{About, Nanos, ObjectId, ProcessId, RecordingWriter, ThreadId};
+use timesink_recording::{
+    About, FrameId, ModuleId, Nanos, ObjectId, ProcessId, RecordingWriter, StackId, ThreadId,
+};
 
 /// A folder of our own that goes away with us.
 pub struct Place(pub PathBuf);
@@ -135,8 +137,10 @@ macro_rules! any_of {
     };
 }
 
-any_of!(ThreadId(u32), ProcessId(u32), ObjectId(u32), Nanos(i64);
-    State, Detail, WakeSource, ObjectKind, ImageEvent, HistogramKind, RequestKind, LossKind);
+any_of!(ThreadId(u32), ProcessId(u32), ObjectId(u32), ModuleId(u32), FrameId(u32), StackId(u32),
+    Nanos(i64);
+    State, Detail, WakeSource, ObjectKind, ImageEvent, HistogramKind, RequestKind, LossKind,
+    ModuleKind, SymbolSource, Language);
 
 macro_rules! any_rows {
     ($($row:ident { $($column:ident),+ })+) => {
@@ -170,9 +174,11 @@ any_rows! {
     CallHistogram { thread, call, object, kind, bucket, count }
     CallWindow { t0, t1 }
     Call { thread, call, object, count, ns, bytes, errors, seen, estimated }
+    Frame { frame, module, offset, function, file, line, inlined, language }
     Image { process, thread, event, t, cost_ns, resident_bytes, executable, arguments }
     Lookup { process, call, path, error, count }
     Loss { kind, count, note }
+    Module { module, kind, path, build_id, symbols }
     Object {
         object, kind, label, path, filesystem, device, inode, size, protocol, local, remote, process
     }
@@ -183,10 +189,11 @@ any_rows! {
         process, pid, parent, parent_pid, name, executable, arguments, start, end, uid
     }
     Request { issued, completed, device, sector, bytes, kind, thread, tid }
-    Sample { thread, t, processor, kernel, address }
+    Sample { thread, t, processor, kernel, address, weight_ns, stack }
     Span {
         thread, t0, t1, state, detail, object, processor, waker, waker_outsider, wake_source, tracer_ns
     }
+    Stack { stack, parent, frame, complete }
     Thread {
         thread, process, tid, name, start, end, exit, born_before, alive_at_end, end_lost, parent,
         cpu_ns, ready_ns, wait_ns, tracer_ns, tracer_estimated_ns, kernel_cpu_ns, kernel_ready_ns,
@@ -196,7 +203,7 @@ any_rows! {
     }
     Wait {
         thread, t0, t1, detail, object, call, function, asked_ns, expired, bytes, flags, result,
-        woken_fd, woken_object, owner
+        woken_fd, woken_object, owner, stack, waker_stack
     }
 }
 #[allow(unused_imports, clippy::single_component_path_imports)]

@@ -3,7 +3,9 @@
 pub mod attach;
 pub mod completions;
 pub mod doctor;
+pub mod export;
 pub mod pack;
 pub mod recording;
 pub mod report;
 pub mod run;
+pub mod selection;

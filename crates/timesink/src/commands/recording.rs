@@ -185,7 +185,8 @@ pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::
 }
 
 fn make(options: &Options) -> Result<About, Error> {
-    convert::convert(&options.folder, options.identity.as_ref())
+    let identity = options.identity.as_ref();
+    convert::convert(&options.folder, identity, convert::cache_folder(identity))
 }
 
 /// The code with which timesink exits when it could not record.

@@ -3,32 +3,75 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
+use timesink_analysis::stacks::{Direction, Filter, Stacks};
 use timesink_capture::convert;
 use timesink_recording::{ErrorKind, Recording};
 
-use crate::present::terminal::Style;
-use crate::present::{json, terminal, Report};
+use super::selection::Selection;
+use crate::present::terminal::{self, Style, Table};
+use crate::present::{json, Report};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The recording: a folder or a packed file.
     recording: PathBuf,
     /// Print everything as JSON (documented in docs/json.md).
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["top", "tree", "line"])]
     json: bool,
+    /// Print the functions that took longest themselves [default: 20 of them]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
+    top: Option<usize>,
+    /// Print who called whom, from the outermost functions in (callees) or the innermost out (callers)
+    #[arg(long, value_name = "TO", num_args = 0..=1, require_equals = true, default_missing_value = "callees")]
+    tree: Option<To>,
+    /// Print the lines of a function that took longest
+    #[arg(long, value_name = "FUNCTION")]
+    line: Option<String>,
+
+    #[command(
+        flatten,
+        next_help_heading = "Parts of a recording, for --top, --tree and --line"
+    )]
+    selection: Selection,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum To {
+    Callees,
+    Callers,
+}
+
+impl Arguments {
+    /// The tables that are asked for, if not the whole report.
+    fn tables(&self) -> Vec<Table> {
+        let tree = self.tree.map(|to| match to {
+            To::Callees => Direction::Callees,
+            To::Callers => Direction::Callers,
+        });
+        let tables = [
+            self.top.map(Table::Top),
+            tree.map(Table::Tree),
+            self.line.clone().map(Table::Lines),
+        ];
+        tables.into_iter().flatten().collect()
+    }
 }
 
 /// Reads a recording and prints its report on standard output.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     let mut out = BufWriter::new(io::stdout().lock());
-    print(
-        &arguments.recording,
-        &mut out,
-        (!arguments.json).then_some(&style),
-    )
+    let path = &arguments.recording;
+    let (tables, selection) = (arguments.tables(), &arguments.selection);
+    if !tables.is_empty() {
+        return print_tables(path, &tables, selection, &mut out, &style);
+    }
+    if !selection.filter().is_empty() {
+        bail!("a part of a recording is for --top, --tree or --line: say which of them");
+    }
+    print(path, &mut out, (!arguments.json).then_some(&style))
 }
 
 /// Prints the report of a recording just made on standard error: standard output is the program's.
@@ -42,6 +85,7 @@ pub fn show(recording: &Path) -> anyhow::Result<()> {
 fn print(path: &Path, out: &mut impl Write, style: Option<&Style>) -> anyhow::Result<()> {
     let recording = open(path)?;
     let facts = Facts::of(&recording)?;
+    let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
     let shown = path.to_string_lossy();
     let size_bytes =
         size_on_disk(path).with_context(|| format!("cannot tell the size of {shown}"))?;
@@ -50,29 +94,50 @@ fn print(path: &Path, out: &mut impl Write, style: Option<&Style>) -> anyhow::Re
         size_bytes,
         about: recording.about(),
         facts: &facts,
+        stacks: &stacks,
     };
-    let written = match style {
-        None => json::write(&report, out),
-        Some(style) => out.write_all(terminal::render(&report, style).as_bytes()),
-    };
-    written
-        .and_then(|()| out.flush())
-        .or_else(|error| match error.kind() {
-            // Whoever reads the report has seen enough, as `head` does.
-            io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(error).context("cannot write the report"),
-        })
+    written(match style {
+        None => json::write(&report, out).and_then(|()| out.flush()),
+        Some(style) => put(out, &terminal::render(&report, style)),
+    })
+}
+
+/// The tables about code, of the part of the recording that the filter lets pass.
+fn print_tables(
+    path: &Path,
+    tables: &[Table],
+    selection: &Selection,
+    out: &mut impl Write,
+    style: &Style,
+) -> anyhow::Result<()> {
+    let recording = open(path)?;
+    let facts = Facts::of(&recording)?;
+    let stacks = selection.stacks(&recording, &facts)?;
+    written(put(out, &terminal::tables(&stacks, tables, style)))
+}
+
+fn put(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+}
+
+/// What a failure to write means here.
+pub fn written(result: io::Result<()>) -> anyhow::Result<()> {
+    result.or_else(|error| match error.kind() {
+        // Whoever reads the report has seen enough, as `head` does.
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error).context("cannot write the report"),
+    })
 }
 
 /// Opens a recording. One that was never finished is mended first, from what was written of it.
-fn open(path: &Path) -> anyhow::Result<Recording> {
+pub fn open(path: &Path) -> anyhow::Result<Recording> {
     match Recording::open(path) {
         Err(error) if error.kind() == ErrorKind::Unfinished => {
             eprintln!(
                 "timesink: {} was never finished: mending it",
                 path.display()
             );
-            convert::convert(path, None)?;
+            convert::convert(path, None, convert::cache_folder(None))?;
             Ok(Recording::open(path)?)
         }
         // The error names the file and the fault.

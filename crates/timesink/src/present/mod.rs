@@ -5,9 +5,11 @@ pub mod names;
 pub mod terminal;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 
 use timesink_analysis::facts::Facts;
+use timesink_analysis::ledger::ThreadLedger;
+use timesink_analysis::stacks::Stacks;
 use timesink_recording::about::About;
 
 /// A report: what to present, whichever way.
@@ -19,9 +21,17 @@ pub struct Report<'a> {
     pub size_bytes: u64,
     pub about: &'a About,
     pub facts: &'a Facts,
+    /// All of them, whatever the facts are about.
+    pub stacks: &'a Stacks,
 }
 
-impl Report<'_> {
+impl<'a> Report<'a> {
+    /// The main thread.
+    pub fn main(&self) -> Option<&'a ThreadLedger> {
+        let ledger = &self.facts.ledger;
+        ledger.threads.get(ledger.main?)
+    }
+
     /// The exit code of the command as a shell would give it, if it was seen to end.
     pub fn exit_code(&self) -> Option<i32> {
         let by_signal = self

@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{ProcessLedger, Who};
+use timesink_analysis::stacks::{Code, FunctionIx};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
-use timesink_recording::words::ObjectKind;
+use timesink_recording::words::{ModuleKind, ObjectKind};
 
-use super::Report;
+use super::{file_name, Report};
 
 /// Whether a character would do something to a terminal other than show.
 pub fn is_hostile(c: char) -> bool {
@@ -115,6 +116,37 @@ pub fn object_in(report: &Report, id: ObjectId) -> String {
         Some(below) if !directory.is_empty() && !below.is_empty() => below.to_owned(),
         _ => name,
     }
+}
+
+/// A function by its name; what has none is told by its module.
+pub fn function(code: &Code, function: FunctionIx) -> String {
+    let name = &code.function(function).name;
+    if !name.is_empty() {
+        return harmless(name).into_owned();
+    }
+    match origin(code, function) {
+        Some(origin) => format!("(no name in {origin})"),
+        None => "(no name)".to_owned(),
+    }
+}
+
+/// A function with where it is from.
+pub fn function_in(code: &Code, of: FunctionIx) -> String {
+    let name = function(code, of);
+    match origin(code, of) {
+        Some(origin) if !code.function(of).name.is_empty() => format!("{name} · {origin}"),
+        _ => name,
+    }
+}
+
+/// Where a function is from, in short: the last part of its module's path.
+fn origin(code: &Code, function: FunctionIx) -> Option<String> {
+    let module = code.module_of(function)?;
+    let path = match module.kind {
+        ModuleKind::Kernel => "kernel",
+        _ => file_name(&module.path),
+    };
+    (!path.is_empty()).then(|| harmless(path).into_owned())
 }
 
 #[cfg(test)]

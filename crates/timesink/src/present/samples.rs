@@ -1,15 +1,16 @@
 //! Recordings drawn for the tests of presentation.
 
 use timesink_analysis::facts::Facts;
+use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_recording::notation::{draft, Draft};
-use timesink_recording::tables::{CallError, Image, Lookup, Loss, Probe, Wait};
-use timesink_recording::words::{Detail, ImageEvent, LossKind};
-use timesink_recording::{Nanos, ProcessId};
+use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, Wait};
+use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
+use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
 use super::Report;
 
 /// One slow import that flushes for every row, and two helpers.
-pub(super) fn import() -> Draft {
+pub(crate) fn import() -> Draft {
     let mut drawn = draft(
         "run wall 14.21s exit 0 command ./nightly-import data.txt
          process 1 pid 800 nightly-import executable /opt/etl/nightly-import
@@ -55,6 +56,8 @@ pub(super) fn import() -> Draft {
         woken_fd: None,
         woken_object: None,
         owner: Some(writer),
+        stack: None,
+        waker_stack: None,
     });
     let data = drawn.object("data.txt");
     if let Some(object) = drawn
@@ -68,6 +71,46 @@ pub(super) fn import() -> Draft {
     drawn
 }
 
+/// The same import, with stacks.
+pub(crate) fn coded() -> Draft {
+    let mut drawn = draft(CODED);
+    drawn.probes.push(probe("scheduling", true, "", ""));
+    drawn
+}
+
+const CODED: &str = r#"
+    run wall 10s exit 0 command ./nightly-import data.txt
+    process 1 pid 800 nightly-import executable /opt/etl/nightly-import
+    thread 1.1 tid 800 nightly-import
+    thread 1.2 tid 801 statistics
+    frame main module /opt/etl/nightly-import file import.c line 120
+    frame import_row module /opt/etl/nightly-import file import.c line 80
+    frame price_of module /opt/etl/nightly-import file prices.c line 14
+    frame price_of@21 function price_of module /opt/etl/nightly-import file prices.c line 21
+    frame parse module /opt/etl/nightly-import file prices.c line 33 inlined
+    frame statistics module /opt/etl/nightly-import file statistics.c
+    frame ?1 function "" module /opt/etl/nightly-import offset 0x1200
+    frame fdatasync module /usr/lib/x86_64-linux-gnu/libc.so.6
+    frame nanosleep module /usr/lib/x86_64-linux-gnu/libc.so.6
+    frame pthread_mutex_lock module /usr/lib/x86_64-linux-gnu/libc.so.6
+    frame read module /usr/lib/x86_64-linux-gnu/libc.so.6
+    frame start_thread module /usr/lib/x86_64-linux-gnu/libc.so.6
+    frame ext4_sync_file language kernel module kernel kind kernel
+    frame copy_page_to_iter language kernel module kernel kind kernel
+    1.1: cpu 0..2s tracer 20ms
+       | wait ..7s flush rows.db by block device call fdatasync stack "main;import_row;fdatasync;ext4_sync_file"
+       | wait ..8s lock m owner 1.2 stack "main;import_row;?1;pthread_mutex_lock" waker_stack "start_thread;statistics"
+       | wait +20us sleep | ready ..8.1s | cpu ..9s | wait ..9.9s pipe read p | cpu ..10s exit tear-down
+    1.2: cpu 0..500ms | wait ..9.5s sleep stack "start_thread;statistics;nanosleep" | cpu ..10s
+    sample 1.1 500ms weight 500ms stack "main;import_row;price_of;parse"
+    sample 1.1 1s weight 500ms stack "main;import_row;price_of@21;parse"
+    sample 1.1 1.5s weight 500ms kernel stack "main;import_row;price_of;read;copy_page_to_iter"
+    sample 1.1 2s weight 480ms stack "main;import_row;price_of;parse"
+    sample 1.1 8.5s weight 500ms stack "main;import_row"
+    sample 1.1 9s weight 400ms stack "...;import_row;price_of@21"
+    sample 1.2 400ms weight 500ms stack "start_thread;statistics"
+"#;
+
 fn probe(name: &str, attached: bool, reason: &str, without: &str) -> Probe {
     Probe {
         probe: name.to_owned(),
@@ -78,7 +121,7 @@ fn probe(name: &str, attached: bool, reason: &str, without: &str) -> Probe {
 }
 
 /// A shell that starts a program for every line.
-pub(super) fn forks() -> Draft {
+pub(crate) fn forks() -> Draft {
     let mut text = String::from(
         "run wall 1.2s exit 1 call_timing_share 0.25 command /bin/sh count.sh
          process 1 pid 900 sh executable /usr/bin/dash
@@ -163,7 +206,7 @@ fn add_start(drawn: &mut Draft, n: u32) {
 }
 
 /// Everything that can go wrong with a recording, at once.
-pub(super) fn weather() -> Draft {
+pub(crate) fn weather() -> Draft {
     let mut drawn = draft(
         "run wall 10s signal 9 command ./server
          process 1 pid 700 server executable /srv/server
@@ -194,8 +237,11 @@ pub(super) fn weather() -> Draft {
     drawn
 }
 
+/// Moves the cursor, rings the bell, and turns text around.
+const EVIL: &str = "\u{1b}[2J\r\n\u{9b}31m\u{202e}gpj.exe\u{7}";
+
 /// Names that try to take over the terminal.
-pub(super) fn hostile() -> Draft {
+pub(crate) fn hostile() -> Draft {
     let mut drawn = draft(
         "run wall 1s exit 0 command x
          process 1 pid 1 x executable /x
@@ -207,11 +253,13 @@ pub(super) fn hostile() -> Draft {
             | ready ..1s occupant outsider 9 40ms
          1.2: cpu 0..1s
          2.1: cpu 0..1s
+         sample 1.1 400ms weight 500ms stack \"m;f;m\"
+         sample 2.1 400ms weight 500ms stack \"...;g\"
          call 1.1 fsync f count 100 ns 400ms errors 1
          call 1.1 openat f count 100 ns 400ms
          outsider 9 x",
     );
-    let evil = "\u{1b}[2J\r\n\u{9b}31m\u{202e}gpj.exe\u{7}";
+    let evil = EVIL;
     drawn.about.command = vec![format!("/{evil}")];
     drawn.about.exit_code = Some(3);
     drawn.about.mended = Some(evil.to_owned());
@@ -247,6 +295,7 @@ pub(super) fn hostile() -> Draft {
         count: 1,
         note: evil.to_owned(),
     });
+    name_code(&mut drawn, evil);
     drawn.probes.push(probe(evil, false, evil, evil));
     drawn.call_errors.push(CallError {
         thread: drawn.thread("1.1"),
@@ -265,11 +314,54 @@ pub(super) fn hostile() -> Draft {
     drawn
 }
 
-/// Shows a drawn recording to whoever presents it.
-pub(super) fn present<T>(drawn: &Draft, path: &str, show: impl FnOnce(&Report) -> T) -> T {
+/// Adds a name to all code, and a module to it.
+fn name_code(drawn: &mut Draft, evil: &str) {
+    drawn.frames.iter_mut().for_each(|row| {
+        row.function = format!("{}{evil}", row.function);
+        row.file = evil.to_owned();
+        row.module = Some(ModuleId(1));
+    });
+    drawn.modules.push(Module {
+        module: ModuleId(1),
+        kind: ModuleKind::File,
+        path: format!("/{evil}"),
+        build_id: String::new(),
+        symbols: SymbolSource::Table,
+    });
+}
+
+/// The stacks of a drawn recording.
+pub(crate) fn stacks(recording: &Recording, facts: &Facts, filter: &Filter) -> Stacks {
+    Stacks::of(recording, facts, filter).expect("a drawn recording reads")
+}
+
+/// Shows the part of a drawn recording's stacks that a filter lets pass.
+pub(crate) fn present_stacks<T>(
+    drawn: &Draft,
+    filter: &Filter,
+    show: impl FnOnce(&Recording, &Facts, &Stacks) -> T,
+) -> T {
     let recording = drawn.recording();
     let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let stacks = stacks(&recording, &facts, filter);
+    show(&recording, &facts, &stacks)
+}
+
+/// Shows a drawn recording to whoever presents it.
+pub(crate) fn present<T>(drawn: &Draft, path: &str, show: impl FnOnce(&Report) -> T) -> T {
+    present_opened(&drawn.recording(), path, show)
+}
+
+/// Shows an open recording to whoever presents it.
+pub(crate) fn present_opened<T>(
+    recording: &Recording,
+    path: &str,
+    show: impl FnOnce(&Report) -> T,
+) -> T {
+    let facts = Facts::of(recording).expect("a kept or drawn recording reads");
+    let stacks = stacks(recording, &facts, &Filter::default());
     show(&Report {
+        stacks: &stacks,
         path,
         size_bytes: 1_803_112,
         about: recording.about(),

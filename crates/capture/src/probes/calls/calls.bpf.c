@@ -201,6 +201,8 @@ int on_return(u64 *ctx)
 		send_path(st, argument(regs, TS_C_PATH(word)), call, compat, result, now);
 	if (st->long_wait) {
 		send_result(st, task, regs, call, word, result, now);
+		if (!st->stack_taken)
+			take_wait_stack(TS_IN_CALL, st, task, st->long_wait);
 		st->long_wait = 0;
 	}
 	at = st->batched;

@@ -137,6 +137,8 @@ int on_exec(u64 *ctx)
 	if (!st || !c || c->stopped)
 		return 0;
 	st->tid = task->pid;
+	/* Its stacks are others from now on. */
+	__builtin_memset(st->stacks, 0, sizeof(st->stacks));
 	e = RESERVE(struct ts_exec, TS_EXEC);
 	if (!e)
 		return 0;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
-/* Where the processor is, some hundred times a second: in the kernel or in user space, and where. */
+/* Where the processor is, some hundred times a second, and who called that. */
 
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data_x86 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_thread *st = thread_of(task);
-	struct ts_sample *e;
-	u64 cs = ctx->regs.cs, ip = ctx->regs.ip;
+	u64 cs = ctx->regs.cs, ip = ctx->regs.ip, sp = ctx->regs.sp, bp = ctx->regs.bp, bx = ctx->regs.bx;
 	bool user = (cs & 3) != 0;
 	struct ts_gathered *g = gathered_here();
 	u64 now = bpf_ktime_get_ns();
+	struct mm_struct *mm;
+	struct ts_stack *s;
+	long bytes;
 
 	/* A processor that has come to rest hands over what it has gathered. */
 	if (g && !g->busy && g->event.count && now - g->since > TS_GATHERED_LONG && now > g->since)
@@ -21,13 +23,24 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 		st->samples_user++;
 	else
 		st->samples_kernel++;
-	e = RESERVE(struct ts_sample, TS_SAMPLE);
-	if (!e)
+	s = new_stack(TS_IN_SAMPLE, st, task, TS_OF_SAMPLE, st->id, now);
+	if (!s)
 		return 0;
-	head(&e->head, TS_SAMPLE, st->id, now);
-	e->address = ip;
-	e->kernel = !user;
-	e->pad = 0;
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	if (user)
+		s->user |= TS_HIT_USER;
+	mm = plain(task)->mm;
+	if (user) {
+		s->ip = ip;
+		s->sp = sp;
+		s->bp = bp;
+		s->di = 0;
+		s->bx = bx;
+	} else {
+		bytes = bpf_get_stack(ctx, s->frame, sizeof(s->frame), 0);
+		s->frames = bytes > 0 ? (u32)bytes / 8 : 0;
+		if (mm)
+			user_registers(s, registers_of(st, task));
+	}
+	send_stack(st, s, mm);
 	return 0;
 }

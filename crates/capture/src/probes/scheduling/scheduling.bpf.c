@@ -139,6 +139,35 @@ static __always_inline bool has_queue_time(void)
 	return bpf_core_field_exists(((struct task_struct *)0)->sched_info.last_queued);
 }
 
+/*
+ * Where the waker is, if the wait was long; only for waits that were expected to be, so that the others
+ * need not look at the clock.
+ */
+static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct *current)
+{
+	struct ts_thread *waker;
+	struct mm_struct *mm = NULL;
+	struct ts_stack *s;
+	long bytes;
+
+	if (st->wake != TS_WAKE_TASK || bpf_ktime_get_ns() - st->t_out < config.threshold_ns)
+		return;
+	waker = thread_of(current);
+	s = new_stack(TS_IN_SWITCH, waker ? waker : st, current, TS_OF_WAKER, st->id, st->t_out);
+	if (!s)
+		return;
+	bytes = bpf_get_task_stack(current, s->frame, sizeof(s->frame), 0);
+	s->frames = bytes > 0 ? (u32)bytes / 8 : 0;
+	/* What an unrecorded process has mapped is not known. */
+	if (waker && plain(current)->mm) {
+		struct pt_regs *regs = registers_of(waker, current);
+
+		mm = plain(current)->mm;
+		user_registers(s, regs);
+	}
+	send_stack(waker ? waker : st, s, mm);
+}
+
 SEC("tp_btf/sched_waking")
 int on_waking(u64 *ctx)
 {
@@ -166,6 +195,8 @@ int on_waking(u64 *ctx)
 	}
 	if (!has_queue_time())
 		st->t_wake = bpf_ktime_get_ns();
+	if (st->stack_taken && st->state == TS_BLOCKED)
+		take_waker_stack(st, current);
 	return 0;
 }
 
@@ -455,6 +486,9 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		st->how |= TS_IOWAIT;
 	about_to_block(st, task, now);
+	st->stack_taken = *short_waits(st) < TS_SHORT && !(st->how & TS_EXITING);
+	if (st->stack_taken)
+		st->stack_taken = take_wait_stack(TS_IN_SWITCH, st, task, now);
 }
 
 /* Who ran here since the thread became ready, the latest first. */
@@ -529,6 +563,7 @@ static __always_inline void long_wait(struct ts_thread *st, struct task_struct *
 {
 	struct pt_regs *regs = registers_of(st, task);
 	struct ts_wait *e = RESERVE(struct ts_wait, TS_WAIT);
+	bool recalled = false;
 	long bytes;
 
 	if (!e)
@@ -542,7 +577,9 @@ static __always_inline void long_wait(struct ts_thread *st, struct task_struct *
 	e->args[5] = regs->r9;
 	e->asked_ns = TS_C_TIME(st->word) || (st->word & TS_C_FUTEX) ? st->asked_ns : ~0ULL;
 	e->owner = st->word & TS_C_FUTEX ? st->owner : 0;
-	bytes = bpf_get_task_stack(task, e->frame, sizeof(e->frame), 0);
+	if (!st->stack_taken)
+		recalled = recall_wait_stack(st, task);
+	bytes = st->stack_taken && !recalled ? 0 : bpf_get_task_stack(task, e->frame, sizeof(e->frame), 0);
 	e->frames = bytes > 0 ? (u32)bytes / 8 : 0;
 	__builtin_memcpy(e->waker_name, st->waker_name, 16);
 	*turn = &e->turn;
@@ -606,8 +643,16 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 			now = chosen;
 		st->ready_ns += now - ready;
 	}
-	if (st->state == TS_BLOCKED && wake - st->t_out >= config.threshold_ns)
-		long_wait(st, task, &id, &e, wake, now);
+	if (st->state == TS_BLOCKED) {
+		u8 *in_a_row = short_waits(st);
+
+		if (wake - st->t_out >= config.threshold_ns) {
+			*in_a_row = 0;
+			long_wait(st, task, &id, &e, wake, now);
+		} else if (*in_a_row < TS_SHORT) {
+			*in_a_row += 1;
+		}
+	}
 	if (e) {
 		tell_occupant(e, h, ready, now);
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);

@@ -3,6 +3,7 @@
 //! Every name in it was chosen by somebody else. JSON escapes what breaks JSON; this also escapes
 //! what would do something to a terminal that the text is shown on.
 
+mod code;
 mod model;
 mod writer;
 

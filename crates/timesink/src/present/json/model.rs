@@ -12,6 +12,7 @@ use timesink_analysis::ledger::{
 use timesink_analysis::starts::{Start, Step};
 use timesink_recording::ids::{ObjectId, ProcessId};
 
+use super::code::{self, StacksPage, TopPage};
 use crate::present::Report;
 
 #[derive(Serialize)]
@@ -41,6 +42,8 @@ pub(super) struct Page<'a> {
     files: Vec<FilePage<'a>>,
     missing: Vec<MissingPage<'a>>,
     starts: Vec<StartPage<'a>>,
+    stacks: StacksPage,
+    top: Vec<TopPage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -252,6 +255,7 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         size_bytes,
         about,
         facts,
+        stacks: _,
     } = *report;
     let ledger = &facts.ledger;
     let main = ledger.main.and_then(|main| ledger.threads.get(main));
@@ -293,6 +297,8 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
             .collect(),
         missing: facts.missing.iter().map(missing_page).collect(),
         starts: facts.starts.iter().map(start_page).collect(),
+        stacks: code::stacks(report),
+        top: code::top(report.stacks),
     }
 }
 

@@ -56,6 +56,7 @@ fn documented_fields_are_the_fields() {
     let mut written = BTreeSet::new();
     for drawn in [
         samples::import(),
+        samples::coded(),
         samples::forks(),
         samples::weather(),
         samples::hostile(),
@@ -154,6 +155,28 @@ fn causes_add_up_in_json() {
             }
         }
     }
+}
+
+/// All time of all threads is in the rows about code, with or without stacks.
+#[test]
+fn code_adds_up_in_json() {
+    for drawn in [samples::import(), samples::coded(), samples::weather()] {
+        let report = json(&drawn);
+        let sum = |rows: &Value, fields: &[&str]| -> u64 {
+            let rows = rows.as_array().expect("an array").iter();
+            let numbers =
+                rows.flat_map(|row| fields.iter().filter_map(|field| row[*field].as_u64()));
+            numbers.sum()
+        };
+        let states = ["cpu_ns", "ready_ns", "wait_ns", "tracer_ns", "lost_ns"];
+        let states = sum(&report["threads"], &states);
+        assert_eq!(sum(&report["top"], &["self_ns"]), states);
+    }
+    let report = json(&samples::coded());
+    assert_eq!(report["stacks"]["taken"], 10);
+    assert_eq!(report["stacks"]["complete"], 9);
+    assert_eq!(report["stacks"]["nameless_frames"], 1);
+    assert_eq!(report["stacks"]["dominant"][0]["function"], "import_row");
 }
 
 /// What was lost is told by kind; a command ended by a signal has the code a shell would give it.

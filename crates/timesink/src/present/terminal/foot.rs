@@ -1,6 +1,6 @@
 //! The foot: the books, the cost, the losses, and all that limits what the page says.
 
-use timesink_analysis::ledger::{Account, Balance, Basis, Tiling};
+use timesink_analysis::ledger::{Account, Balance, Basis, ThreadLedger, Tiling};
 use timesink_recording::Mode;
 
 use super::style::{self, Ink, Style};
@@ -184,9 +184,8 @@ fn ends(report: &Report) -> Option<String> {
 
 /// What the `~` on this page rests on.
 fn estimates(report: &Report) -> Option<String> {
-    let ledger = &report.facts.ledger;
     let mut parts = Vec::new();
-    let main = ledger.main.and_then(|main| ledger.threads.get(main));
+    let main = report.main();
     let split = |causes: &[timesink_analysis::ledger::Cause]| {
         causes
             .iter()
@@ -202,6 +201,14 @@ fn estimates(report: &Report) -> Option<String> {
             }
             _ => "user and kernel are divided by the kernel's ticks".to_owned(),
         });
+    }
+    let in_code = |main: &ThreadLedger| {
+        let events = report.stacks.events_of(main.row.thread).iter();
+        events.filter(|event| event.account == Account::Cpu).count()
+    };
+    if let Some(samples) = main.map(in_code).filter(|samples| *samples > 0) {
+        let samples = units::plural(samples as u64, "sample", "samples");
+        parts.push(format!("where it ran in the code is from {samples}"));
     }
     if report.facts.calls.iter().any(|call| call.estimated) {
         let share = report.about.call_timing_share * 100.0;

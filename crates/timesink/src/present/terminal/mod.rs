@@ -4,6 +4,7 @@
 //! module puts them together.
 
 mod calls;
+mod code;
 mod files;
 mod foot;
 mod head;
@@ -11,11 +12,14 @@ mod others;
 mod rows;
 mod starts;
 mod style;
+mod table;
 mod time;
 mod units;
+mod views;
 mod words;
 
 pub use style::Style;
+pub use views::{tables, Table};
 
 use super::Report;
 
@@ -24,6 +28,7 @@ pub fn render(report: &Report, style: &Style) -> String {
     let sections = [
         head::lines(report, style),
         time::lines(report, style),
+        code::lines(report, style),
         others::lines(report, style),
         calls::lines(report, style),
         files::lines(report, style),

@@ -3,9 +3,12 @@
 
 use std::path::PathBuf;
 
+use timesink_analysis::ledger::Account;
+use timesink_analysis::stacks::{Direction, Filter};
 use timesink_recording::notation::{draft, Draft};
+use timesink_recording::Recording;
 
-use super::{render, Style};
+use super::{render, tables, Style, Table};
 use crate::present::names::is_hostile;
 use crate::present::samples;
 
@@ -40,6 +43,59 @@ fn check(name: &str, page: &str) {
         kept, page,
         "\n{name} differs; UPDATE=1 keeps this instead:\n{page}"
     );
+}
+
+/// All tables about code.
+fn views(drawn: &Draft, filter: &Filter, style: &Style) -> String {
+    let wanted = [
+        Table::Top(20),
+        Table::Tree(Direction::Callees),
+        Table::Tree(Direction::Callers),
+        Table::Lines("price_of".to_owned()),
+    ];
+    samples::present_stacks(drawn, filter, |_, _, stacks| tables(stacks, &wanted, style))
+}
+
+/// A recording with stacks says where in the code the time went.
+#[test]
+fn coded_plain() {
+    check("coded_plain", &page(&samples::coded(), &PLAIN));
+}
+
+/// The tables about code, in a pipe.
+#[test]
+fn views_plain() {
+    let views = views(&samples::coded(), &Filter::default(), &PLAIN);
+    check("views_plain", &views);
+}
+
+/// The tables about code on a narrow terminal, where columns are left out.
+#[test]
+fn views_narrow() {
+    let views = views(&samples::coded(), &Filter::default(), &NARROW);
+    check("views_narrow", &views);
+}
+
+/// The tables about the waits of one thread.
+#[test]
+fn views_of_a_part() {
+    let filter = Filter {
+        thread: Some("800".to_owned()),
+        state: Some(Account::Wait),
+        ..Filter::default()
+    };
+    check(
+        "views_of_a_part",
+        &views(&samples::coded(), &filter, &PLAIN),
+    );
+}
+
+/// A recording without stacks has tables of remainders, and says so.
+#[test]
+fn views_without_stacks() {
+    let views = views(&samples::import(), &Filter::default(), &PLAIN);
+    assert!(views.contains("No stack tells more"), "{views}");
+    assert!(views.contains("No time was found in a function called price_of."));
 }
 
 /// A slow import, as it goes into a pipe.
@@ -83,6 +139,9 @@ fn weather_plain() {
 /// Whatever a name holds, the page holds nothing but line feeds and our own colours.
 #[test]
 fn hostile_names_do_nothing() {
+    let views = views(&samples::hostile(), &Filter::default(), &PLAIN);
+    assert!(views.matches("gpj.exe").count() > 5, "{views}");
+    assert!(!views.chars().any(|c| c != '\n' && is_hostile(c)));
     let plain = page(&samples::hostile(), &PLAIN);
     assert!(
         !plain.chars().any(|c| c != '\n' && is_hostile(c)),
@@ -108,13 +167,14 @@ fn hostile_names_do_nothing() {
 fn tables_fit_the_terminal() {
     for drawn in [
         samples::import(),
+        samples::coded(),
         samples::forks(),
         samples::weather(),
         samples::hostile(),
     ] {
         for width in [72, 79, 80, 99, 100, 120, 200] {
             let style = Style { width, ..NARROW };
-            let page = page(&drawn, &style);
+            let page = page(&drawn, &style) + &views(&drawn, &Filter::default(), &style);
             let rows = page.lines().filter(|line| line.starts_with("  "));
             for row in rows {
                 assert!(super::style::width(row) <= width, "{width}: {row}");
@@ -135,6 +195,27 @@ fn small_causes_are_folded() {
     let page = page(&drawn, &PLAIN);
     assert!(page.contains("and 3 smaller causes"), "{page}");
     assert!(!page.contains("asleep"), "{page}");
+}
+
+/// A recording of the first version of the format still makes a page, without a word on code.
+#[test]
+fn an_old_recording_makes_a_page() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../recording/tests/fixtures/version-1.tar"
+    );
+    let recording = Recording::open(file).expect("it opens");
+    let page =
+        samples::present_opened(&recording, "version-1.tar", |report| render(report, &PLAIN));
+    for wanted in [
+        "3 processes",
+        "main thread sh(",
+        "asleep, as it asked",
+        "lost: nothing",
+    ] {
+        assert!(page.contains(wanted), "{wanted}: {page}");
+    }
+    assert!(!page.contains("WHERE IN THE CODE"), "{page}");
 }
 
 /// A recording of nothing still makes a page.

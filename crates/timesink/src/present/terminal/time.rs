@@ -8,7 +8,7 @@ use timesink_recording::words::{Detail, ObjectKind};
 
 use super::rows::{align, times, title, Row};
 use super::style::Style;
-use super::{units, words, Report};
+use super::{code, units, words, Report};
 use crate::present::names;
 
 /// Causes below this share of the thread's life are folded into one row.
@@ -22,11 +22,7 @@ const OCCUPANTS: usize = 3;
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let facts = report.facts;
-    let Some(thread) = facts
-        .ledger
-        .main
-        .and_then(|main| facts.ledger.threads.get(main))
-    else {
+    let Some(thread) = report.main() else {
         return vec!["No thread was recorded.".to_owned()];
     };
     let life = life(thread);
@@ -34,11 +30,12 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let about = format!("main thread {name}, {}", units::time(life));
     let mut lines = vec![title("WHERE THE TIME WENT", &about, style)];
     lines.extend(align(&rows(report, thread, life), life, style));
+    lines.extend(code::dominant(report, thread, style));
     lines
 }
 
 /// The whole that shares are of: the kernel's life of the thread, or ours where that is missing.
-fn life(thread: &ThreadLedger) -> u64 {
+pub(super) fn life(thread: &ThreadLedger) -> u64 {
     match thread.sums.kernel_life_ns {
         0 => thread.sums.life_ns,
         kernel => kernel,

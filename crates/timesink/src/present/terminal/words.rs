@@ -132,6 +132,11 @@ pub fn loss(kind: LossKind, count: u64) -> String {
     }
 }
 
+/// So many stacks.
+pub fn stacks(count: u64) -> String {
+    units::plural(count, "stack", "stacks")
+}
+
 /// The colour of a state.
 pub fn ink(account: Account) -> Ink {
     match account {

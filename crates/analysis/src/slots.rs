@@ -4,7 +4,8 @@
 use rustc_hash::FxHashMap;
 
 /// Where each number sits.
-pub(super) enum Slots {
+#[derive(Clone, Debug)]
+pub(crate) enum Slots {
     Dense(Vec<u32>),
     Sparse(FxHashMap<u32, u32>),
 }
@@ -13,7 +14,7 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Slots {
     /// Positions of `numbers` in their order. Of two equal numbers the first counts.
-    pub(super) fn new(numbers: impl ExactSizeIterator<Item = u32> + Clone) -> Slots {
+    pub(crate) fn new(numbers: impl ExactSizeIterator<Item = u32> + Clone) -> Slots {
         let largest = numbers.clone().max().unwrap_or(0) as usize;
         let positions = numbers.clone().zip(0u32..);
         if largest > numbers.len().saturating_mul(8).saturating_add(1024) {
@@ -34,7 +35,7 @@ impl Slots {
     }
 
     /// Where `number` sits, if anywhere.
-    pub(super) fn get(&self, number: u32) -> Option<usize> {
+    pub(crate) fn get(&self, number: u32) -> Option<usize> {
         let position = match self {
             Slots::Dense(dense) => dense
                 .get(number as usize)

@@ -1,0 +1,199 @@
+//! The code that stacks are made of: functions, files and lines, and who called whom.
+//!
+//! Frames are places; views are about functions. A function is a name in a module, for scripts also
+//! in a file. Frames without a name are one function of their module: their offsets tell nobody
+//! anything.
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::{FrameId, StackId};
+use timesink_recording::tables::{Frame, Module, Stack};
+use timesink_recording::words::{Language, ModuleKind};
+
+use crate::slots::Slots;
+
+/// A stack, as an index into what [`Code`] keeps. It is only made by a [`Code`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StackIx(u32);
+
+/// A function, as an index into [`Code::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionIx(pub u32);
+
+/// A function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Empty for all that has no name in its module.
+    pub name: String,
+    /// As an index into [`Code::modules`].
+    pub module: Option<usize>,
+    /// Where its first frame seen is from; empty if that is not known.
+    pub file: String,
+    pub language: Language,
+}
+
+/// A node of the tree that stacks share.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    parent: Option<u32>,
+    /// As an index into `frames`; `None` if that row is missing.
+    frame: Option<u32>,
+    complete: bool,
+    /// A caller that it names is not there, so that it ends too early.
+    broken: bool,
+}
+
+/// More frames than this are not followed; the outer ones then count as missing.
+const DEEPEST: usize = 1024;
+
+/// Modules, frames, functions and stacks.
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub modules: Vec<Module>,
+    pub frames: Vec<Frame>,
+    pub functions: Vec<Function>,
+    /// For each frame, its function.
+    function_of: Vec<FunctionIx>,
+    links: Vec<Link>,
+    slots: Slots,
+    /// What stands for a frame whose row is missing.
+    unknown: FunctionIx,
+}
+
+impl Code {
+    /// The code of a recording, from its tables.
+    pub fn new(modules: Vec<Module>, frames: Vec<Frame>, stacks: &[Stack]) -> Code {
+        let mut code = Code {
+            slots: Slots::new(stacks.iter().map(|stack| stack.stack.0)),
+            links: Vec::with_capacity(stacks.len()),
+            functions: Vec::new(),
+            function_of: Vec::with_capacity(frames.len()),
+            unknown: FunctionIx(0),
+            modules,
+            frames,
+        };
+        code.find_functions();
+        let frame_slots = Slots::new(code.frames.iter().map(|frame| frame.frame.0));
+        let frame = |id: FrameId| frame_slots.get(id.0).map(|at| at as u32);
+        for (at, stack) in stacks.iter().enumerate() {
+            // A parent stands before its children; what says otherwise could be a circle.
+            let parent = stack.parent.map(|parent| code.slots.get(parent.0));
+            let found = parent.flatten().filter(|&parent| parent < at);
+            let broken = parent.is_some() && found.is_none_or(|at| code.links[at].broken);
+            code.links.push(Link {
+                parent: found.map(|parent| parent as u32),
+                frame: frame(stack.frame),
+                complete: stack.complete && !broken,
+                broken,
+            });
+        }
+        code
+    }
+
+    fn find_functions(&mut self) {
+        type Key<'a> = (&'a str, Option<usize>, &'a str);
+        let modules = Slots::new(self.modules.iter().map(|module| module.module.0));
+        let mut known: FxHashMap<Key, FunctionIx> = FxHashMap::default();
+        for frame in &self.frames {
+            let module = frame.module.and_then(|module| modules.get(module.0));
+            let in_file = module.is_some_and(|at| {
+                matches!(self.modules[at].kind, ModuleKind::Script | ModuleKind::Jit)
+            });
+            let file = if in_file { frame.file.as_str() } else { "" };
+            let next = FunctionIx(self.functions.len() as u32);
+            let function = *known.entry((&frame.function, module, file)).or_insert(next);
+            if function == next {
+                self.functions.push(Function {
+                    name: frame.function.clone(),
+                    module,
+                    file: frame.file.clone(),
+                    language: frame.language,
+                });
+            }
+            self.function_of.push(function);
+        }
+        self.unknown = FunctionIx(self.functions.len() as u32);
+        self.functions.push(Function {
+            name: String::new(),
+            module: None,
+            file: String::new(),
+            language: Language::Native,
+        });
+    }
+
+    /// The stack with this number.
+    pub fn stack(&self, id: StackId) -> Option<StackIx> {
+        self.slots.get(id.0).map(|at| StackIx(at as u32))
+    }
+
+    /// Whether it reaches to where its thread began.
+    pub fn is_complete(&self, stack: StackIx) -> bool {
+        let link = self.links.get(stack.0 as usize);
+        link.is_some_and(|link| link.complete)
+    }
+
+    fn links_of(&self, stack: StackIx) -> impl Iterator<Item = &Link> {
+        let link = |at: u32| self.links.get(at as usize);
+        std::iter::successors(link(stack.0), move |before| link(before.parent?)).take(DEEPEST)
+    }
+
+    /// Its frames, the innermost first, each with its index in [`Code::frames`] and its function.
+    pub fn frames_of(
+        &self,
+        stack: StackIx,
+    ) -> impl Iterator<Item = (Option<(usize, &Frame)>, FunctionIx)> {
+        self.links_of(stack).map(|link| match link.frame {
+            Some(at) => {
+                let at = at as usize;
+                (Some((at, &self.frames[at])), self.function_of[at])
+            }
+            None => (None, self.unknown),
+        })
+    }
+
+    /// Its functions, the innermost first. Neighbours without a name in the same module are one.
+    pub fn functions_of(&self, stack: StackIx) -> Vec<FunctionIx> {
+        let mut functions: Vec<FunctionIx> = Vec::new();
+        for (_, function) in self.frames_of(stack) {
+            let nameless = self.function(function).name.is_empty();
+            if !(nameless && functions.last() == Some(&function)) {
+                functions.push(function);
+            }
+        }
+        functions
+    }
+
+    /// A function.
+    pub fn function(&self, function: FunctionIx) -> &Function {
+        let at = (function.0 as usize).min(self.functions.len() - 1);
+        &self.functions[at]
+    }
+
+    /// The module of a function.
+    pub fn module_of(&self, function: FunctionIx) -> Option<&Module> {
+        self.modules.get(self.function(function).module?)
+    }
+
+    /// Whether a function belongs to the system rather than to the program: the kernel, the C
+    /// library, the dynamic loader, or something that has no name.
+    pub fn is_system(&self, function: FunctionIx) -> bool {
+        let found = self.function(function);
+        if found.name.is_empty() || found.language == Language::Kernel {
+            return true;
+        }
+        let Some(module) = self.module_of(function) else {
+            return false;
+        };
+        let file = module.path.rsplit('/').next().unwrap_or_default();
+        matches!(module.kind, ModuleKind::Kernel | ModuleKind::Vdso)
+            || [
+                "libc.so",
+                "libc-",
+                "libpthread",
+                "ld-linux",
+                "ld-musl",
+                "ld-2",
+            ]
+            .iter()
+            .any(|start| file.starts_with(start))
+    }
+}

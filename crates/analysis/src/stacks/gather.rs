@@ -1,0 +1,254 @@
+//! From tables to stacks with times: samples and waits are put beside the sums of their threads, and
+//! what they do not cover becomes a remainder.
+//!
+//! A sum always leads. Where samples or waits of a thread have more time than its sum (a sample
+//! stands for time before it, so at the edge of a part of a recording it may reach out), they are
+//! made shorter alike until they fit, rather than making time up.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use timesink_recording::ids::{StackId, ThreadId};
+use timesink_recording::tables::{Sample, Span, Wait};
+use timesink_recording::words::{Detail, State};
+use timesink_recording::{Nanos, Recording};
+
+use super::{Code, Counts, Coverage, Event, Filter, Missing, Rest, Selected, Stacks};
+use crate::facts::Facts;
+use crate::ledger::{Account, Sums};
+
+pub(super) fn gather(
+    recording: &Recording,
+    facts: &Facts,
+    filter: &Filter,
+) -> timesink_recording::Result<Stacks> {
+    let stacks = recording.rows()?;
+    let mut gathering = Gathering {
+        filter,
+        selected: Selected::new(filter, facts),
+        woken: FxHashSet::default(),
+        code: Code::new(recording.rows()?, recording.rows()?, &stacks),
+        events: Vec::new(),
+        bare_waits: FxHashMap::default(),
+        counts: Counts::default(),
+    };
+    drop(stacks);
+    recording.scan(|rows| gathering.samples(rows))?;
+    recording.scan(|rows| gathering.waits(rows))?;
+    let mut sums: BTreeMap<ThreadId, Sums> = BTreeMap::new();
+    if filter.needs_spans() {
+        recording.scan(|rows: &[Span]| {
+            rows.iter().for_each(|row| gathering.span(row, &mut sums));
+        })?;
+    } else {
+        for thread in &facts.ledger.threads {
+            if gathering.selected.thread(thread.row.thread) {
+                sums.insert(thread.row.thread, thread.sums);
+            }
+        }
+    }
+    Ok(gathering.finish(&sums))
+}
+
+struct Gathering<'a> {
+    filter: &'a Filter,
+    selected: Selected<'a>,
+    /// Waits that pass for the object that ended them (of a poll), which their spans do not name.
+    woken: FxHashSet<(ThreadId, Nanos)>,
+    code: Code,
+    events: Vec<Event>,
+    /// Time in waits that were recorded one by one but have no stack.
+    bare_waits: FxHashMap<ThreadId, u64>,
+    counts: Counts,
+}
+
+impl Gathering<'_> {
+    /// The stack of a row; all of them are counted, whatever the filter.
+    fn stack(&mut self, stack: Option<StackId>) -> Option<super::StackIx> {
+        let found = self.code.stack(stack?)?;
+        self.counts.taken += 1;
+        self.counts.complete += u64::from(self.code.is_complete(found));
+        Some(found)
+    }
+
+    fn samples(&mut self, rows: &[Sample]) {
+        for row in rows {
+            let stack = self.stack(row.stack);
+            count(&mut self.counts.samples, stack.is_some());
+            let (Some(stack), Some(ns)) = (stack, row.weight_ns) else {
+                continue;
+            };
+            let passes = self.selected.thread(row.thread)
+                && self.selected.state(Account::Cpu)
+                && self.selected.objects(&[])
+                && self.selected.processor(Account::Cpu, row.processor)
+                && self.selected.moment(row.t);
+            if passes {
+                self.events.push(Event {
+                    thread: row.thread,
+                    at: row.t,
+                    account: Account::Cpu,
+                    detail: Detail::Running,
+                    stack,
+                    ns,
+                });
+            }
+        }
+    }
+
+    fn waits(&mut self, rows: &[Wait]) {
+        for row in rows {
+            let stack = self.stack(row.stack);
+            let waker = row.waker_stack.and_then(|stack| self.code.stack(stack));
+            self.counts.wakers += u64::from(waker.is_some());
+            count(
+                self.counts.waits.entry(row.detail).or_default(),
+                stack.is_some(),
+            );
+            let passes = self.selected.thread(row.thread)
+                && self.selected.state(Account::Wait)
+                && self.selected.objects(&[row.object, row.woken_object])
+                && self.selected.processor(Account::Wait, 0);
+            let (t0, t1) = self.filter.clip(row.t0, row.t1);
+            if !passes || t1 <= t0 {
+                continue;
+            }
+            if !self.selected.objects(&[row.object]) {
+                self.woken.insert((row.thread, row.t0));
+            }
+            let ns = t1.since(t0);
+            match stack {
+                Some(stack) => self.events.push(Event {
+                    thread: row.thread,
+                    at: t0,
+                    account: Account::Wait,
+                    detail: row.detail,
+                    stack,
+                    ns,
+                }),
+                None => {
+                    let sum = self.bare_waits.entry(row.thread).or_default();
+                    *sum = sum.saturating_add(ns);
+                }
+            }
+        }
+    }
+
+    /// Adds to the sums of a thread what the filter lets pass of a span.
+    fn span(&self, row: &Span, sums: &mut BTreeMap<ThreadId, Sums>) {
+        let account = match row.state {
+            State::Cpu => Account::Cpu,
+            State::Ready => Account::Ready,
+            State::Wait => Account::Wait,
+            State::Lost => Account::Lost,
+        };
+        let object = row.object.filter(|_| account == Account::Wait);
+        let (t0, t1) = self.filter.clip(row.t0, row.t1);
+        let passes = self.selected.thread(row.thread)
+            && (self.selected.objects(&[object]) || self.woken.contains(&(row.thread, row.t0)))
+            && self.selected.processor(account, row.processor);
+        if !passes || t1 <= t0 {
+            return;
+        }
+        let (ns, whole) = (t1.since(t0), row.t1.since(row.t0));
+        let tracer = share(row.tracer_ns.min(whole), ns, whole);
+        let sum = sums.entry(row.thread).or_default();
+        let add = |column: &mut u64, ns: u64| *column = column.saturating_add(ns);
+        add(&mut sum.tracer_ns, tracer);
+        let column = match account {
+            Account::Cpu => &mut sum.cpu_ns,
+            Account::Ready => &mut sum.ready_ns,
+            Account::Wait => &mut sum.wait_ns,
+            Account::Tracer | Account::Lost => &mut sum.lost_ns,
+        };
+        add(column, ns - tracer);
+    }
+
+    fn finish(mut self, sums: &BTreeMap<ThreadId, Sums>) -> Stacks {
+        // All of an event is in its order, so that the order of rows never shows.
+        self.events.sort_unstable();
+        let mut rests = Vec::new();
+        // A thread that no span and no sum tells of has no time: its samples have none either.
+        let none = Sums::default();
+        for events in self.events.chunk_by_mut(|a, b| a.thread == b.thread) {
+            let Some(thread) = events.first().map(|event| event.thread) else {
+                continue;
+            };
+            let sums = sums.get(&thread).unwrap_or(&none);
+            fit(events, Account::Cpu, sums.cpu_ns);
+            fit(events, Account::Wait, sums.wait_ns);
+        }
+        for (&thread, sums) in sums {
+            let from = self.events.partition_point(|event| event.thread < thread);
+            let to = self.events.partition_point(|event| event.thread <= thread);
+            let told = |account| {
+                let events = self.events[from..to].iter();
+                let of = events.filter(|event| event.account == account);
+                of.fold(0u64, |sum, event| sum.saturating_add(event.ns))
+            };
+            let wait = sums.wait_ns.saturating_sub(told(Account::Wait));
+            let bare = self.bare_waits.get(&thread).copied().unwrap_or(0).min(wait);
+            let parts = [
+                (Missing::Cpu, sums.cpu_ns.saturating_sub(told(Account::Cpu))),
+                (Missing::Ready, sums.ready_ns),
+                (Missing::Wait, bare),
+                (Missing::ShortWait, wait - bare),
+                (Missing::Tracer, sums.tracer_ns),
+                (Missing::Lost, sums.lost_ns),
+            ];
+            let parts = parts
+                .into_iter()
+                .filter(|(missing, ns)| *ns > 0 && self.selected.state(missing.account()));
+            rests.extend(parts.map(|(missing, ns)| Rest {
+                thread,
+                missing,
+                ns,
+            }));
+        }
+        self.counts.frames = self.code.frames.len() as u64;
+        let nameless = self.code.frames.iter();
+        let nameless = nameless.filter(|frame| frame.function.is_empty());
+        self.counts.nameless_frames = nameless.count() as u64;
+        Stacks {
+            code: self.code,
+            events: self.events,
+            rests,
+            counts: self.counts,
+        }
+    }
+}
+
+fn count(coverage: &mut Coverage, with_stack: bool) {
+    coverage.count += 1;
+    coverage.with_stack += u64::from(with_stack);
+}
+
+/// `part` of `whole`, as a share of `ns`.
+fn share(ns: u64, part: u64, whole: u64) -> u64 {
+    if whole == 0 {
+        return 0;
+    }
+    let share = u128::from(ns) * u128::from(part) / u128::from(whole);
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// Makes the events of one state shorter alike, if they have more time than there is.
+fn fit(events: &mut [Event], account: Account, most: u64) {
+    let of = |event: &&mut Event| event.account == account;
+    let sum: u128 = events
+        .iter_mut()
+        .filter(of)
+        .map(|event| u128::from(event.ns))
+        .sum();
+    if sum <= u128::from(most) {
+        return;
+    }
+    // From running sums, so that what is rounded off in one is not missing at the end.
+    let (mut before, mut given) = (0u128, 0u128);
+    for event in events.iter_mut().filter(of) {
+        before += u128::from(event.ns);
+        let upto = before * u128::from(most) / sum;
+        event.ns = u64::try_from(upto - given).unwrap_or(u64::MAX);
+        given = upto;
+    }
+}

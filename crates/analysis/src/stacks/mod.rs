@@ -1,0 +1,189 @@
+//! Where in the code the time went: stacks, each with the time it stands for.
+//!
+//! Time on a processor comes from samples, time waited from the waits that were recorded one by one.
+//! What neither tells (time ready, waits below the threshold, threads that were never sampled) is
+//! kept as remainders, so that stacks and remainders together are the ledger's time and every view
+//! of them adds up to it.
+//!
+//! It does not say what a frame means or what to do about it, and knows no thread's order of events
+//! beyond the moments of its samples and waits.
+
+mod code;
+mod filter;
+mod gather;
+mod lines;
+mod top;
+mod tree;
+mod view;
+
+pub use code::{Code, Function, FunctionIx, StackIx};
+pub use filter::{Filter, Selected};
+pub use lines::{Lines, Place};
+pub use top::{TopRow, What};
+pub use tree::{Direction, Node, Step, Tree};
+pub use view::{Amount, Dominant, View};
+
+use std::collections::BTreeMap;
+
+use timesink_recording::ids::ThreadId;
+use timesink_recording::words::Detail;
+use timesink_recording::{Nanos, Recording};
+
+use crate::facts::Facts;
+use crate::ledger::Account;
+
+/// One sample or one wait, and where in the code it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event {
+    pub thread: ThreadId,
+    /// The moment of the sample, or the start of the wait.
+    pub at: Nanos,
+    /// `Cpu` or `Wait`.
+    pub account: Account,
+    /// The kind of wait; `running` for a sample.
+    pub detail: Detail,
+    pub stack: StackIx,
+    /// The time that it stands for.
+    pub ns: u64,
+}
+
+/// Time for which there is no stack, by why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Missing {
+    /// On a processor, in samples without a stack or between too few samples.
+    Cpu,
+    /// Ready: it was not running anything.
+    Ready,
+    /// In waits that were recorded one by one, without a stack.
+    Wait,
+    /// In waits that were not recorded one by one: below the threshold, or lost.
+    ShortWait,
+    /// In timesink's own programs.
+    Tracer,
+    /// Not known, because events were lost.
+    Lost,
+}
+
+impl Missing {
+    /// The state of the ledger that it is part of.
+    pub fn account(self) -> Account {
+        match self {
+            Missing::Cpu => Account::Cpu,
+            Missing::Ready => Account::Ready,
+            Missing::Wait | Missing::ShortWait => Account::Wait,
+            Missing::Tracer => Account::Tracer,
+            Missing::Lost => Account::Lost,
+        }
+    }
+
+    /// The word for it, as in the JSON report.
+    pub fn word(self) -> &'static str {
+        match self {
+            Missing::Cpu => "cpu without a stack",
+            Missing::Ready => "ready",
+            Missing::Wait => "waits without a stack",
+            Missing::ShortWait => "short waits",
+            Missing::Tracer => "recording",
+            Missing::Lost => "lost",
+        }
+    }
+}
+
+/// A remainder of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rest {
+    pub thread: ThreadId,
+    pub missing: Missing,
+    pub ns: u64,
+}
+
+/// How many samples or waits there were, and how many of them have a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    pub count: u64,
+    pub with_stack: u64,
+}
+
+/// What is known of the stacks as such, whatever the filter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Samples and waits that have a stack.
+    pub taken: u64,
+    /// Those of them that reach to where the thread began.
+    pub complete: u64,
+    /// Frames that stacks are made of, each counted once.
+    pub frames: u64,
+    /// Those of them without a function's name.
+    pub nameless_frames: u64,
+    pub samples: Coverage,
+    /// Waits that were recorded one by one, by kind.
+    pub waits: BTreeMap<Detail, Coverage>,
+    /// Stacks of those who ended a wait.
+    pub wakers: u64,
+}
+
+/// The stacks of a recording, or of the part of it that a filter lets pass.
+#[derive(Clone, Debug)]
+pub struct Stacks {
+    pub code: Code,
+    /// Sorted by thread, then moment.
+    pub events: Vec<Event>,
+    /// Sorted by thread.
+    pub rests: Vec<Rest>,
+    pub counts: Counts,
+}
+
+impl Stacks {
+    /// The stacks of an open recording whose facts are these, as far as the filter lets them pass.
+    pub fn of(
+        recording: &Recording,
+        facts: &Facts,
+        filter: &Filter,
+    ) -> timesink_recording::Result<Stacks> {
+        gather::gather(recording, facts, filter)
+    }
+
+    /// Whether there is any stack at all.
+    pub fn any(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// All of it.
+    pub fn view(&self) -> View<'_> {
+        self.view_of(|_, _| true)
+    }
+
+    /// The part of it in these threads and states.
+    pub fn view_of(&self, wanted: impl Fn(ThreadId, Account) -> bool) -> View<'_> {
+        let events = self.events.iter();
+        let rests = self.rests.iter();
+        View::new(
+            &self.code,
+            events.filter(|event| wanted(event.thread, event.account)),
+            rests.filter(|rest| wanted(rest.thread, rest.missing.account())),
+        )
+    }
+
+    /// One thread's part.
+    pub fn view_of_thread(&self, thread: ThreadId) -> View<'_> {
+        View::new(
+            &self.code,
+            self.events_of(thread).iter(),
+            self.rests_of(thread).iter(),
+        )
+    }
+
+    /// The remainders of one thread.
+    pub fn rests_of(&self, thread: ThreadId) -> &[Rest] {
+        let from = self.rests.partition_point(|rest| rest.thread < thread);
+        let to = self.rests.partition_point(|rest| rest.thread <= thread);
+        &self.rests[from..to]
+    }
+
+    /// The samples and waits of one thread, in order.
+    pub fn events_of(&self, thread: ThreadId) -> &[Event] {
+        let from = self.events.partition_point(|event| event.thread < thread);
+        let to = self.events.partition_point(|event| event.thread <= thread);
+        &self.events[from..to]
+    }
+}

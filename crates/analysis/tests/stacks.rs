@@ -1,0 +1,431 @@
+//! Stacks with times, on small recordings drawn as text.
+
+use timesink_analysis::facts::Facts;
+use timesink_analysis::ledger::Account;
+use timesink_analysis::stacks::{
+    Amount, Direction, Filter, FunctionIx, Missing, Node, Stacks, Step, View, What,
+};
+use timesink_recording::notation::draft;
+use timesink_recording::words::Detail;
+use timesink_recording::Nanos;
+
+fn stacks_with(text: &str, filter: &Filter) -> Stacks {
+    let recording = draft(text).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    Stacks::of(&recording, &facts, filter).expect("a drawn recording reads")
+}
+
+fn stacks(text: &str) -> Stacks {
+    stacks_with(text, &Filter::default())
+}
+
+fn name(view: &View, function: FunctionIx) -> String {
+    view.code.function(function).name.clone()
+}
+
+/// Name, own time, accumulated time, count, running sum, in milliseconds.
+fn top(view: &View) -> Vec<(String, u64, u64, u64, u64)> {
+    let ms = |ns: u64| ns / 1_000_000;
+    let rows = view.top().into_iter().map(|row| {
+        let what = match row.what {
+            What::Function(function) => name(view, function),
+            What::Missing(missing) => missing.word().to_owned(),
+        };
+        let (own, accumulated) = (row.own.ns(), row.accumulated.ns());
+        (
+            what,
+            ms(own),
+            ms(accumulated),
+            row.own.count,
+            ms(row.running_ns),
+        )
+    });
+    rows.collect()
+}
+
+/// The tree as lines: indent, functions, milliseconds.
+fn drawn(view: &View, nodes: &[Node], depth: usize, out: &mut Vec<String>) {
+    for node in nodes {
+        let text = match &node.step {
+            Step::Functions(functions) => {
+                let names: Vec<String> = functions.iter().map(|f| name(view, *f)).collect();
+                names.join(" > ")
+            }
+            Step::Missing(missing) => missing.word().to_owned(),
+            Step::Folded(count) => format!("{count} folded"),
+        };
+        let ms = node.amount.ns() / 1_000_000;
+        out.push(format!("{}{text} {ms}", "  ".repeat(depth)));
+        drawn(view, &node.children, depth + 1, out);
+    }
+}
+
+fn tree(view: &View, direction: Direction, least: f64) -> Vec<String> {
+    let mut out = Vec::new();
+    drawn(view, &view.tree(direction, least).roots, 0, &mut out);
+    out
+}
+
+const IMPORT: &str = r#"
+    run wall 100ms
+    process 1 pid 100 import
+    process 2 pid 200 helper parent 1
+    thread 1.1 tid 100 import
+    thread 1.2 tid 101 writer
+    thread 2.1 tid 200 helper
+    frame crc32@12 function crc32 module /usr/lib/libz.so.1 file crc32.c line 12
+    frame crc32@14 function crc32 module /usr/lib/libz.so.1 file crc32.c line 14
+    frame fsync module /usr/lib/x86_64-linux-gnu/libc.so.6
+    frame vfs_fsync language kernel module kernel
+    1.1: cpu 0..40ms on 1 | wait ..80ms flush rows.db stack "main;import;store;fsync;vfs_fsync"
+       | wait +10us sleep | ready ..81ms | wait ..90ms sleep call nanosleep | cpu ..100ms on 0
+    1.2: wait 0..60ms lock m stack "...;work;lock" | cpu ..100ms
+    2.1: cpu 0..10ms
+    sample 1.1 10ms weight 10ms on 1 stack "main;import;parse;crc32@12"
+    sample 1.1 20ms weight 10ms on 1 stack "main;import;parse;crc32@14"
+    sample 1.1 30ms weight 10ms on 1 stack "main;import;parse;crc32@12"
+    sample 1.1 40ms weight 10ms on 1 stack "main;import;store"
+    sample 1.1 95ms weight 10ms
+    sample 1.2 90ms weight 40ms stack "start;work;work;step;work"
+"#;
+
+/// Every view's total is the ledger's, and what has no stack stands as a remainder by its cause.
+#[test]
+fn the_total_is_the_ledgers() {
+    let recording = draft(IMPORT).recording();
+    let facts = Facts::of(&recording).expect("it reads");
+    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("it reads");
+    let whole = &facts.ledger.whole;
+    let view = stacks.view();
+    assert_eq!(view.total.ns(), whole.accounted_ns());
+    assert_eq!(
+        (view.total.cpu_ns, view.total.wait_ns),
+        (whole.cpu_ns, whole.wait_ns)
+    );
+    let rest = |missing| view.rests.get(&missing).map_or(0, Amount::ns);
+    assert_eq!(
+        rest(Missing::Cpu),
+        20_000_000,
+        "10 ms without a stack, 10 ms of 2.1"
+    );
+    assert_eq!(rest(Missing::Wait), 9_000_000);
+    assert_eq!(rest(Missing::ShortWait), 10_000);
+    assert_eq!(rest(Missing::Ready), 990_000);
+}
+
+/// A function's own time is where it was innermost, its accumulated time counts recursion once.
+#[test]
+fn top_has_own_and_accumulated_time() {
+    let stacks = stacks(IMPORT);
+    let main = stacks.events[0].thread;
+    let view = stacks.view_of_thread(main);
+    let wanted = [
+        ("vfs_fsync", 40, 40, 1, 40),
+        ("crc32", 30, 30, 3, 70),
+        ("store", 10, 50, 1, 80),
+        ("cpu without a stack", 10, 10, 0, 90),
+        ("waits without a stack", 9, 9, 0, 99),
+    ];
+    let rows = top(&view);
+    for (row, wanted) in rows.iter().zip(wanted) {
+        let (name, own, accumulated, count, running) = row;
+        assert_eq!(
+            (name.as_str(), *own, *accumulated, *count, *running),
+            wanted
+        );
+    }
+    let main = rows.iter().find(|row| row.0 == "main").expect("main");
+    assert_eq!((main.1, main.2), (0, 80));
+    let work = top(&stacks.view()).into_iter().find(|row| row.0 == "work");
+    assert_eq!(work, Some(("work".to_owned(), 40, 100, 1, 100)));
+}
+
+/// cpu and wait are told apart in each row.
+#[test]
+fn top_tells_cpu_and_wait_apart() {
+    let stacks = stacks(IMPORT);
+    let view = stacks.view();
+    let rows = view.top();
+    let of = |wanted: &str| {
+        let is = |what| matches!(what, What::Function(f) if name(&view, f) == wanted);
+        rows.iter()
+            .find(|row| is(row.what))
+            .copied()
+            .expect("it is there")
+    };
+    let store = of("store");
+    assert_eq!((store.own.cpu_ns, store.own.wait_ns), (10_000_000, 0));
+    let (cpu, wait) = (store.accumulated.cpu_ns, store.accumulated.wait_ns);
+    assert_eq!((cpu, wait), (10_000_000, 40_000_000));
+}
+
+/// A tree shows where ways part: what only passes time on shares a line.
+#[test]
+fn trees_show_where_ways_part() {
+    let stacks = stacks(IMPORT);
+    let view = stacks.view_of_thread(stacks.events[0].thread);
+    let wanted = [
+        "main > import 80",
+        "  store 50",
+        "    fsync > vfs_fsync 40",
+        "  parse > crc32 30",
+        "cpu without a stack 10",
+        "waits without a stack 9",
+        "ready 0",
+        "short waits 0",
+    ];
+    assert_eq!(tree(&view, Direction::Callees, 0.0), wanted);
+    let wanted = [
+        "vfs_fsync > fsync > store > import > main 40",
+        "crc32 > parse > import > main 30",
+        "store > import > main 10",
+    ];
+    assert_eq!(tree(&view, Direction::Callers, 0.0)[..3], wanted);
+}
+
+/// What is below the share is folded where it would stand, and nothing is lost by it.
+#[test]
+fn small_branches_are_folded() {
+    let stacks = stacks(IMPORT);
+    let view = stacks.view_of_thread(stacks.events[0].thread);
+    let folded = tree(&view, Direction::Callees, 0.45);
+    assert_eq!(
+        folded[..4],
+        [
+            "main > import 80",
+            "  store 50",
+            "    1 folded 40",
+            "  1 folded 30"
+        ]
+    );
+}
+
+/// The lines of a function have its time by file and line.
+#[test]
+fn lines_of_a_function() {
+    let stacks = stacks(IMPORT);
+    let view = stacks.view();
+    let lines = view.lines("crc32");
+    let places: Vec<_> = lines
+        .places
+        .iter()
+        .map(|p| (p.file.as_str(), p.line, p.own.ns(), p.accumulated.ns()))
+        .collect();
+    let wanted = [
+        ("crc32.c", Some(12), 20_000_000, 20_000_000),
+        ("crc32.c", Some(14), 10_000_000, 10_000_000),
+    ];
+    assert_eq!(places, wanted);
+    assert_eq!((lines.functions.len(), lines.total.ns()), (1, 30_000_000));
+    assert_eq!(
+        view.lines("rc3").functions,
+        lines.functions,
+        "a part of a name will do"
+    );
+    assert!(view.lines("nothing").places.is_empty());
+    let work = view.lines("work");
+    assert_eq!((work.places.len(), work.total.ns()), (1, 100_000_000));
+}
+
+/// The dominant frame is the deepest of the program's own that four fifths pass through.
+#[test]
+fn the_dominant_frame_is_the_deepest_of_the_program() {
+    let stacks = stacks(IMPORT);
+    let main = stacks.events[0].thread;
+    let dominant = |view: View| {
+        let found = view.dominant(0.8);
+        found.map(|found| (name(&view, found.function), found.amount.ns() / 1_000_000))
+    };
+    assert_eq!(
+        dominant(stacks.view_of_thread(main)),
+        Some(("import".to_owned(), 80))
+    );
+    let waits = stacks.view_of(|thread, account| thread == main && account == Account::Wait);
+    let found = dominant(waits);
+    assert_eq!(
+        found,
+        Some(("store".to_owned(), 40)),
+        "not fsync, which is the system's"
+    );
+    let ready = stacks.view_of(|_, account| account == Account::Ready);
+    assert_eq!(dominant(ready), None);
+}
+
+/// A stack that is called from two places is still found to be dominant.
+#[test]
+fn a_dominant_frame_may_have_several_callers() {
+    let stacks = stacks(
+        r#"process 1 p
+           thread 1.1 p
+           1.1: cpu 0..10ms
+           sample 1.1 5ms weight 5ms stack "main;a;work;x"
+           sample 1.1 9ms weight 5ms stack "main;b;c;work;y""#,
+    );
+    let view = stacks.view();
+    let found = view.dominant(0.8).expect("it is there");
+    assert_eq!(name(&view, found.function), "work");
+    assert_eq!(
+        (found.amount.ns(), found.whole_ns),
+        (10_000_000, 10_000_000)
+    );
+}
+
+/// It is counted how many stacks were taken, by cause, whatever the filter.
+#[test]
+fn stacks_are_counted() {
+    let filter = Filter {
+        thread: Some("nobody".to_owned()),
+        ..Filter::default()
+    };
+    for stacks in [stacks(IMPORT), stacks_with(IMPORT, &filter)] {
+        let counts = &stacks.counts;
+        assert_eq!((counts.taken, counts.complete), (7, 6));
+        assert_eq!((counts.samples.count, counts.samples.with_stack), (6, 5));
+        assert_eq!(counts.nameless_frames, 0);
+        let sleep = counts.waits[&Detail::Sleep];
+        assert_eq!((sleep.count, sleep.with_stack), (1, 0));
+        assert_eq!(counts.waits[&Detail::Flush].with_stack, 1);
+    }
+}
+
+/// Each filter lets its part pass, and the totals are those of the part.
+#[test]
+fn filters_let_their_part_pass() {
+    let total = |filter: Filter| {
+        let total = stacks_with(IMPORT, &filter).view().total;
+        let ms = |ns: u64| ns.div_ceil(1_000_000);
+        (ms(total.cpu_ns), ms(total.wait_ns), ms(total.ready_ns))
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let all = Filter::default;
+    assert_eq!(total(all()), (100, 110, 1));
+    assert_eq!(
+        total(Filter {
+            thread: text("writer"),
+            ..all()
+        }),
+        (40, 60, 0)
+    );
+    assert_eq!(
+        total(Filter {
+            thread: text("101"),
+            ..all()
+        }),
+        (40, 60, 0)
+    );
+    assert_eq!(
+        total(Filter {
+            process: text("helper"),
+            ..all()
+        }),
+        (10, 0, 0)
+    );
+    assert_eq!(
+        total(Filter {
+            process: text("100"),
+            ..all()
+        }),
+        (90, 110, 1)
+    );
+    assert_eq!(
+        total(Filter {
+            state: Some(Account::Wait),
+            ..all()
+        }),
+        (0, 110, 0)
+    );
+    assert_eq!(
+        total(Filter {
+            object: text("rows"),
+            ..all()
+        }),
+        (0, 40, 0)
+    );
+    assert_eq!(
+        total(Filter {
+            processor: Some(1),
+            ..all()
+        }),
+        (40, 0, 0)
+    );
+    let (from, to) = (Some(Nanos(30_000_000)), Some(Nanos(60_000_000)));
+    assert_eq!(total(Filter { from, to, ..all() }), (10, 50, 0));
+}
+
+/// Waits are cut where a part begins and ends; a sample counts where it was taken.
+#[test]
+fn a_part_of_the_time_has_its_part_of_the_stacks() {
+    let filter = Filter {
+        thread: Some("import".to_owned()),
+        from: Some(Nanos(30_000_000)),
+        to: Some(Nanos(60_000_000)),
+        ..Filter::default()
+    };
+    let stacks = stacks_with(IMPORT, &filter);
+    let rows = top(&stacks.view());
+    // One sample of 10 ms was taken in the 10 ms on a processor; it is the one at 30 ms, and the one
+    // at 40 ms stands for the same time, so that both are made to fit.
+    let own = |wanted: &str| rows.iter().find(|row| row.0 == wanted).map(|row| row.1);
+    assert_eq!(
+        (own("vfs_fsync"), own("crc32"), own("store")),
+        (Some(20), Some(5), Some(5))
+    );
+    assert_eq!(rows.last().map(|row| row.4), Some(30));
+}
+
+/// A wait in poll passes for the object that ended it, and its time with it.
+#[test]
+fn an_object_may_be_what_ended_a_wait() {
+    let filter = Filter {
+        object: Some("5432".to_owned()),
+        ..Filter::default()
+    };
+    let stacks = stacks_with(
+        r#"process 1 p
+           thread 1.1 p
+           1.1: cpu 0..1ms | wait ..5ms poll epoll woken_object 10.0.0.1:5432 stack "main;serve"
+              | wait ..7ms poll epoll stack "main;serve" | wait ..8ms network receive 10.0.0.1:5432"#,
+        &filter,
+    );
+    let total = stacks.view().total;
+    assert_eq!((total.cpu_ns, total.wait_ns), (0, 5_000_000));
+    assert_eq!(
+        stacks.events.iter().map(|event| event.ns).sum::<u64>(),
+        4_000_000
+    );
+}
+
+/// Stacks that name themselves as their callers, or rows that are not there, end where they break.
+#[test]
+fn broken_stacks_end_where_they_break() {
+    let mut drawn = draft(
+        r#"process 1 p
+           thread 1.1 p
+           1.1: cpu 0..10ms
+           sample 1.1 5ms weight 10ms stack "main;a;b""#,
+    );
+    let last = drawn.stacks[2].stack;
+    drawn.stacks[0].parent = Some(last);
+    drawn.frames.remove(1);
+    let recording = drawn.recording();
+    let facts = Facts::of(&recording).expect("it reads");
+    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("it reads");
+    assert_eq!(stacks.view().total.ns(), 10_000_000);
+    assert_eq!(stacks.counts.complete, 0);
+    let functions = stacks.code.functions_of(stacks.events[0].stack);
+    let names: Vec<_> = functions
+        .iter()
+        .map(|f| stacks.code.function(*f).name.as_str())
+        .collect();
+    assert_eq!(names, ["b", "", "main"]);
+}
+
+/// A recording without stacks has remainders only.
+#[test]
+fn no_stacks_leave_remainders() {
+    let stacks = stacks("process 1 p\nthread 1.1 p\n1.1: cpu 0..5ms | wait ..9ms sleep");
+    assert!(!stacks.any());
+    assert_eq!(stacks.view().total.ns(), 9_000_000);
+    assert_eq!(stacks.view().dominant(0.8), None);
+    assert_eq!(tree(&stacks.view(), Direction::Callees, 0.01).len(), 2);
+}

@@ -1,0 +1,327 @@
+//! The little of an ELF file that unwinding needs: where its code is loaded, where its unwind tables are, its
+//! build id and its entry point. Symbols are read elsewhere.
+//!
+//! The file is not to be trusted. Every offset is checked against the file's length, every size against a
+//! limit, and only what is asked for is read: a file that is mapped could be shortened under us, and would
+//! then end timesink with SIGBUS.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+/// Headers beyond these numbers are not from a compiler.
+const MOST_PROGRAM_HEADERS: u16 = 256;
+const SECTION_HEADERS_LIMIT: u64 = 4 << 20;
+const NOTES_LIMIT: u64 = 64 << 10;
+/// The largest unwind table that is read; browsers have 20 MB.
+pub const TABLE_LIMIT: u64 = 128 << 20;
+
+const HEADER: usize = 64;
+const PROGRAM_HEADER: usize = 56;
+const SECTION_HEADER: usize = 64;
+const NAMES_LIMIT: u64 = 1 << 20;
+
+const PT_LOAD: u32 = 1;
+const PT_NOTE: u32 = 4;
+const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+const PF_X: u32 = 1;
+const EM_X86_64: u16 = 62;
+const SHT_PROGBITS: u32 = 1;
+const SHT_X86_64_UNWIND: u32 = 0x7000_0001;
+const NT_GNU_BUILD_ID: u32 = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ElfError {
+    #[error("it is no ELF file")]
+    NotElf,
+    #[error("it is for another kind of processor")]
+    Foreign,
+    #[error("it is damaged: {0}")]
+    Damaged(&'static str),
+    #[error("it cannot be read")]
+    Unreadable,
+}
+
+/// Something that bytes can be read of.
+pub trait Source {
+    fn length(&self) -> u64;
+    /// Fills all of `bytes`, or fails.
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()>;
+}
+
+impl Source for [u8] {
+    fn length(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let from = usize::try_from(offset).ok();
+        let part = from.and_then(|from| self.get(from..from.checked_add(bytes.len())?));
+        bytes.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// A file and the length that it had when it was opened.
+impl Source for (&File, u64) {
+    fn length(&self) -> u64 {
+        self.1
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(bytes, offset)
+    }
+}
+
+/// A part of the file that is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    pub offset: u64,
+    pub size: u64,
+    pub address: u64,
+    pub executable: bool,
+}
+
+/// A part of the file, and the address it has by the file's own account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    pub offset: u64,
+    pub size: u64,
+    pub address: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Elf {
+    pub loads: Vec<Load>,
+    pub entry: u64,
+    /// `.eh_frame`
+    pub frames: Option<Part>,
+    /// `.eh_frame_hdr`
+    pub frames_index: Option<Part>,
+    pub build_id: Option<Vec<u8>>,
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let part = bytes.get(at..at + 8).and_then(|b| b.try_into().ok());
+    part.map_or(0, u64::from_le_bytes)
+}
+
+fn half(bytes: &[u8], at: usize) -> u32 {
+    let part = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
+    part.map_or(0, u32::from_le_bytes)
+}
+
+fn short(bytes: &[u8], at: usize) -> u16 {
+    let part = bytes.get(at..at + 2).and_then(|b| b.try_into().ok());
+    part.map_or(0, u16::from_le_bytes)
+}
+
+/// Read a part, if it lies in the file and is not larger than the limit.
+pub fn read_part(
+    source: &(impl Source + ?Sized),
+    part: Range<u64>,
+    limit: u64,
+) -> Result<Vec<u8>, ElfError> {
+    let size = part.end.checked_sub(part.start);
+    let size = size.filter(|size| *size <= limit && part.end <= source.length());
+    let size = size.and_then(|size| usize::try_from(size).ok());
+    let mut bytes = vec![0; size.ok_or(ElfError::Damaged("a part lies outside of it"))?];
+    let read = source.read_at(part.start, &mut bytes);
+    read.map_err(|_| ElfError::Unreadable)?;
+    Ok(bytes)
+}
+
+fn table(
+    source: &(impl Source + ?Sized),
+    offset: u64,
+    size: u64,
+    limit: u64,
+) -> Result<Vec<u8>, ElfError> {
+    let end = offset.checked_add(size);
+    let end = end.ok_or(ElfError::Damaged("an offset is out of bounds"))?;
+    read_part(source, offset..end, limit)
+}
+
+impl Elf {
+    pub fn parse(source: &(impl Source + ?Sized)) -> Result<Elf, ElfError> {
+        let mut head = [0; HEADER];
+        let read = source.read_at(0, &mut head);
+        read.map_err(|_| ElfError::NotElf)?;
+        if head[..4] != *b"\x7fELF" {
+            return Err(ElfError::NotElf);
+        }
+        // 64 bits, little end first.
+        if head[4] != 2 || head[5] != 1 || short(&head, 18) != EM_X86_64 {
+            return Err(ElfError::Foreign);
+        }
+        let mut elf = Elf {
+            entry: word(&head, 24),
+            ..Elf::default()
+        };
+        let number = short(&head, 56);
+        if usize::from(short(&head, 54)) != PROGRAM_HEADER || number > MOST_PROGRAM_HEADERS {
+            return Err(ElfError::Damaged("its program headers"));
+        }
+        let size = u64::from(number) * PROGRAM_HEADER as u64;
+        let headers = table(source, word(&head, 32), size, size)?;
+        for header in headers.chunks_exact(PROGRAM_HEADER) {
+            elf.program_header(source, header);
+        }
+        // A file without section headers is not damaged: they can be stripped.
+        elf.frames = frames_by_sections(source, &head).or_else(|| elf.frames_by_index(source));
+        Ok(elf)
+    }
+
+    fn program_header(&mut self, source: &(impl Source + ?Sized), header: &[u8]) {
+        let (offset, address, size) = (word(header, 8), word(header, 16), word(header, 32));
+        if offset.checked_add(size).is_none() || address.checked_add(size).is_none() {
+            return;
+        }
+        match half(header, 0) {
+            PT_LOAD => self.loads.push(Load {
+                offset,
+                size,
+                address,
+                executable: half(header, 4) & PF_X != 0,
+            }),
+            PT_GNU_EH_FRAME if size <= TABLE_LIMIT => {
+                self.frames_index = Some(Part {
+                    offset,
+                    size,
+                    address,
+                });
+            }
+            PT_NOTE if self.build_id.is_none() => {
+                let notes = table(source, offset, size, NOTES_LIMIT);
+                self.build_id = notes.ok().and_then(|notes| build_id(&notes));
+            }
+            _ => {}
+        }
+    }
+
+    /// Where section headers are stripped, the index still says where the frames begin. They have an end
+    /// mark of their own.
+    fn frames_by_index(&self, source: &(impl Source + ?Sized)) -> Option<Part> {
+        const PC_RELATIVE_HALF: u8 = 0x1b;
+        let index = self.frames_index?;
+        let head = table(source, index.offset, 8, 8).ok()?;
+        if head[0] != 1 || head[1] != PC_RELATIVE_HALF {
+            return None;
+        }
+        let distance = i64::from(half(&head, 4) as i32);
+        let address = index.address.checked_add(4)?.checked_add_signed(distance)?;
+        let load = self
+            .loads
+            .iter()
+            .find(|load| (load.address..load.address + load.size).contains(&address))?;
+        let into = address - load.address;
+        Some(Part {
+            offset: load.offset + into,
+            size: load.size - into,
+            address,
+        })
+        .filter(|part| part.size <= TABLE_LIMIT)
+    }
+
+    /// The address, as the file counts, of what lies at this offset in it.
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        let in_pages = |load: &&Load| {
+            let end = (load.offset + load.size).checked_next_multiple_of(PAGE);
+            (load.offset / PAGE * PAGE..end.unwrap_or(u64::MAX)).contains(&offset)
+        };
+        let exactly = |load: &&Load| (load.offset..load.offset + load.size).contains(&offset);
+        let code = || self.loads.iter().filter(|load| load.executable);
+        // Whole pages are mapped, so two parts of the file can lie at one offset; code comes first.
+        let load = code()
+            .find(exactly)
+            .or_else(|| code().find(in_pages))
+            .or_else(|| self.loads.iter().find(exactly))?;
+        Some(offset.wrapping_sub(load.offset).wrapping_add(load.address))
+    }
+
+    /// The offset in the file of code at this address.
+    pub fn offset_of(&self, address: u64) -> Option<u64> {
+        let holds = |load: &&Load| (load.address..load.address + load.size).contains(&address);
+        let load = self.loads.iter().find(holds)?;
+        Some(address - load.address + load.offset)
+    }
+}
+
+fn frames_by_sections(source: &(impl Source + ?Sized), head: &[u8]) -> Option<Part> {
+    if usize::from(short(head, 58)) != SECTION_HEADER {
+        return None;
+    }
+    let size = u64::from(short(head, 60)) * SECTION_HEADER as u64;
+    let sections = table(source, word(head, 40), size, SECTION_HEADERS_LIMIT).ok()?;
+    let names_at = usize::from(short(head, 62)) * SECTION_HEADER;
+    let names = sections.get(names_at..names_at + SECTION_HEADER)?;
+    let names = table(source, word(names, 24), word(names, 32), NAMES_LIMIT).ok()?;
+    let is_frames = |section: &&[u8]| {
+        let name = names.get(half(section, 0) as usize..);
+        matches!(half(section, 4), SHT_PROGBITS | SHT_X86_64_UNWIND)
+            && name.is_some_and(|name| name.starts_with(b".eh_frame\0"))
+    };
+    let section = sections.chunks_exact(SECTION_HEADER).find(is_frames)?;
+    let part = Part {
+        offset: word(section, 24),
+        size: word(section, 32),
+        address: word(section, 16),
+    };
+    let end = part.offset.checked_add(part.size)?;
+    (part.size <= TABLE_LIMIT && end <= source.length()).then_some(part)
+}
+
+/// The build id among notes.
+pub fn build_id(mut notes: &[u8]) -> Option<Vec<u8>> {
+    while notes.len() >= 12 {
+        let (name, content) = (half(notes, 0) as usize, half(notes, 4) as usize);
+        let content_at = 12 + name.checked_next_multiple_of(4)?;
+        let end = content_at.checked_add(content)?;
+        if half(notes, 8) == NT_GNU_BUILD_ID && notes.get(12..16) == Some(b"GNU\0") && name == 4 {
+            let id = notes.get(content_at..end)?;
+            return (!id.is_empty() && id.len() <= 64).then(|| id.to_vec());
+        }
+        notes = notes.get(content_at + content.checked_next_multiple_of(4)?..)?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is in this very test is found: code, tables, the build id if it has one.
+    #[test]
+    fn own_program() {
+        let bytes = std::fs::read("/proc/self/exe").expect("the test");
+        let elf = Elf::parse(&bytes[..]).expect("ELF");
+        let code = elf.loads.iter().find(|l| l.executable).expect("code");
+        assert_eq!(elf.address_of(code.offset), Some(code.address));
+        assert_eq!(elf.offset_of(code.address), Some(code.offset));
+        let (frames, index) = (
+            elf.frames.expect("frames"),
+            elf.frames_index.expect("index"),
+        );
+        assert!(frames.size > 1000 && index.size > 100);
+        assert_eq!(
+            elf.frames_by_index(&bytes[..]).expect("frames").address,
+            frames.address
+        );
+    }
+
+    /// A build id is found behind other notes, and nonsense is none.
+    #[test]
+    fn notes() {
+        let note = |kind: u32, name: &[u8], content: &[u8]| {
+            let sizes = [name.len() as u32, content.len() as u32, kind].map(u32::to_le_bytes);
+            [&sizes.concat()[..], name, content].concat()
+        };
+        let notes = [note(5, b"GNU\0", &[0; 16]), note(3, b"GNU\0", &[7; 20])].concat();
+        assert_eq!(build_id(&notes), Some(vec![7; 20]));
+        assert_eq!(build_id(&notes[..notes.len() - 1]), None);
+        assert_eq!(build_id(&[0xff; 64]), None);
+        assert_eq!(build_id(&note(3, b"GNU\0", &[])), None);
+    }
+}

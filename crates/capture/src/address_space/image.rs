@@ -1,0 +1,325 @@
+//! The files that code is mapped from, opened while they can be, and kept: a program that is replaced
+//! or deleted while it runs can still be unwound. The kernel's own small library, and code that no
+//! file is behind, are images too.
+//!
+//! Paths and files come from programs that are not to be trusted, and timesink runs as root: only regular files are
+//! opened for reading, nothing is opened that could block or act, and a file counts only if it is the one that was mapped.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
+use super::elf::{self, Elf, ElfError, Part, Source};
+use super::{maps, BuildId, Mapped};
+
+/// So many files are held open; others are found again by their path, if they are still there.
+const MOST_HELD: usize = 256;
+/// With more images than these, those that no process has mapped are forgotten.
+const MOST_KEPT: usize = 8192;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageKind {
+    /// A file. Where it could not be read, `problem` says why.
+    File,
+    /// The kernel's small library in every process.
+    Vdso,
+    /// Code without a file, or from one that is no executable: a runtime made it.
+    Jit,
+}
+
+/// Where code is from.
+#[derive(Debug)]
+pub struct Image {
+    serial: u32,
+    kind: ImageKind,
+    path: PathBuf,
+    build_id: Option<BuildId>,
+    elf: Option<Elf>,
+    problem: Option<String>,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    None,
+    Memory(Vec<u8>),
+    File {
+        held: Option<File>,
+        identity: Identity,
+    },
+}
+
+/// A file as it was when it was first seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Identity {
+    fn of(file: &File) -> io::Result<Identity> {
+        let about = file.metadata()?;
+        Ok(Identity {
+            device: about.dev(),
+            inode: about.ino(),
+            size: about.size(),
+            modified: (about.mtime(), about.mtime_nsec()),
+        })
+    }
+}
+
+fn replaced() -> io::Error {
+    io::Error::other("another file has taken its place")
+}
+
+impl Image {
+    fn new(kind: ImageKind, path: &Path) -> Image {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Image {
+            serial: NEXT.fetch_add(1, Ordering::Relaxed),
+            kind,
+            path: path.to_path_buf(),
+            build_id: None,
+            elf: None,
+            problem: None,
+            bytes: Bytes::None,
+        }
+    }
+
+    /// A number that no other image has.
+    pub fn serial(&self) -> u32 {
+        self.serial
+    }
+
+    pub fn kind(&self) -> ImageKind {
+        self.kind
+    }
+
+    /// As the process that first mapped it sees it, or what the kernel calls the memory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn build_id(&self) -> Option<&BuildId> {
+        self.build_id.as_ref()
+    }
+
+    /// Why it could not be read.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    pub fn elf(&self) -> Option<&Elf> {
+        self.elf.as_ref()
+    }
+
+    /// The file itself, as it was when it was mapped, even if it has been deleted since.
+    pub fn open(&self) -> io::Result<File> {
+        let Bytes::File { held, identity } = &self.bytes else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let file = match held {
+            Some(file) => file.try_clone()?,
+            None => open_regular(&self.path)?,
+        };
+        // Also a file that we hold can have been written to.
+        let same = Identity::of(&file)? == *identity;
+        same.then_some(file).ok_or_else(replaced)
+    }
+
+    /// The bytes of a part.
+    pub fn read(&self, part: Part) -> Result<Vec<u8>, ElfError> {
+        let range = part.offset..part.offset.saturating_add(part.size);
+        match &self.bytes {
+            Bytes::None => Err(ElfError::Unreadable),
+            Bytes::Memory(bytes) => elf::read_part(&bytes[..], range, elf::TABLE_LIMIT),
+            Bytes::File { identity, .. } => {
+                let file = self.open().map_err(|_| ElfError::Unreadable)?;
+                elf::read_part(&(&file, identity.size), range, elf::TABLE_LIMIT)
+            }
+        }
+    }
+
+    fn understand(mut self, source: &(impl Source + ?Sized)) -> Image {
+        match Elf::parse(source) {
+            Ok(elf) => {
+                self.build_id = elf.build_id.as_deref().and_then(BuildId::new);
+                self.elf = Some(elf);
+            }
+            // Some runtimes map code that they made from a file of their own.
+            Err(ElfError::NotElf) => self.kind = ImageKind::Jit,
+            Err(e) => self.problem = Some(e.to_string()),
+        }
+        self
+    }
+
+    /// The kernel's library, of which every process has the same.
+    fn vdso() -> Image {
+        let image = Image::new(ImageKind::Vdso, Path::new("[vdso]"));
+        let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
+        let maps = maps::parse(std::process::id(), &maps);
+        let Some(own) = maps.iter().find(|m| m.path.as_os_str() == "[vdso]") else {
+            return image;
+        };
+        // SAFETY: the kernel keeps this mapping readable as long as the process lives.
+        let bytes =
+            unsafe { std::slice::from_raw_parts(own.start as *const u8, own.length as usize) };
+        let mut image = image.understand(bytes);
+        image.bytes = Bytes::Memory(bytes.to_vec());
+        image
+    }
+}
+
+/// Open for reading what is a regular file. A device or a pipe is not even touched: the first descriptor
+/// only names it.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let mut name = OpenOptions::new();
+    name.read(true)
+        .custom_flags(libc::O_PATH | libc::O_NOFOLLOW);
+    reopen(&name.open(path)?)
+}
+
+/// As above, of the kernel's own link to the file of a mapping.
+fn open_mapping(link: &Path) -> io::Result<File> {
+    let mut name = OpenOptions::new();
+    name.read(true).custom_flags(libc::O_PATH);
+    reopen(&name.open(link)?)
+}
+
+fn reopen(name: &File) -> io::Result<File> {
+    if !name.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(format!("/proc/self/fd/{}", name.as_raw_fd()))
+}
+
+/// All images, each once.
+#[derive(Debug, Default)]
+pub struct Images {
+    by_build_id: HashMap<BuildId, Arc<Image>>,
+    by_file: HashMap<Identity, Arc<Image>>,
+    /// Without a file, or not readable.
+    by_name: HashMap<(PathBuf, Option<BuildId>), Arc<Image>>,
+    held: usize,
+}
+
+impl Images {
+    /// The image of a mapping; what cannot be opened is an image with a problem.
+    pub fn find(&mut self, mapped: &Mapped) -> Arc<Image> {
+        if self.by_file.len() + self.by_name.len() > MOST_KEPT {
+            self.forget_unused();
+        }
+        let known = mapped.build_id.as_ref();
+        if let Some(image) = known.and_then(|id| self.by_build_id.get(id)) {
+            return image.clone();
+        }
+        let name = mapped.path.as_os_str().as_bytes();
+        // Mappings without a file are called `[heap]`, `//anon` and the like, or nothing.
+        if !name.starts_with(b"/") || name.starts_with(b"//") {
+            return self.named(mapped, || match name {
+                b"[vdso]" => Image::vdso(),
+                _ => Image::new(ImageKind::Jit, &mapped.path),
+            });
+        }
+        let path = without_mark(&mapped.path);
+        match self.opened(mapped, &path) {
+            Ok(image) => image,
+            Err(e) => self.named(mapped, || Image {
+                problem: Some(e.to_string()),
+                build_id: known.cloned(),
+                ..Image::new(ImageKind::File, &path)
+            }),
+        }
+    }
+
+    fn named(&mut self, mapped: &Mapped, make: impl FnOnce() -> Image) -> Arc<Image> {
+        let name = (mapped.path.clone(), mapped.build_id.clone());
+        let image = self.by_name.entry(name).or_insert_with(|| make().into());
+        image.clone()
+    }
+
+    fn opened(&mut self, mapped: &Mapped, path: &Path) -> io::Result<Arc<Image>> {
+        let file = open_mapped(mapped, path)?;
+        let identity = Identity::of(&file)?;
+        if let Some(image) = self.by_file.get(&identity) {
+            let same = mapped.build_id.is_none() || mapped.build_id == image.build_id;
+            return same.then(|| image.clone()).ok_or_else(replaced);
+        }
+        let image = Image::new(ImageKind::File, path);
+        let mut image = image.understand(&(&file, identity.size));
+        let other = mapped.build_id.is_some() && mapped.build_id != image.build_id;
+        if other && image.problem.is_none() {
+            return Err(replaced());
+        }
+        let held = (self.held < MOST_HELD).then_some(file);
+        self.held += usize::from(held.is_some());
+        image.bytes = Bytes::File { held, identity };
+        let image = Arc::new(image);
+        self.by_file.insert(identity, image.clone());
+        if let Some(id) = &image.build_id {
+            self.by_build_id.insert(id.clone(), image.clone());
+        }
+        Ok(image)
+    }
+
+    fn forget_unused(&mut self) {
+        self.by_build_id.clear();
+        self.by_file.retain(|_, image| Arc::strong_count(image) > 1);
+        self.by_name.retain(|_, image| Arc::strong_count(image) > 1);
+        let files = || self.by_file.values();
+        for image in files() {
+            if let Some(id) = &image.build_id {
+                self.by_build_id.insert(id.clone(), image.clone());
+            }
+        }
+        let is_held =
+            |image: &&Arc<Image>| matches!(image.bytes, Bytes::File { held: Some(_), .. });
+        self.held = files().filter(is_held).count();
+    }
+}
+
+/// The kernel marks the path of a file that is gone.
+fn without_mark(path: &Path) -> PathBuf {
+    let bytes = path.as_os_str().as_bytes();
+    let plain = bytes.strip_suffix(b" (deleted)").unwrap_or(bytes);
+    PathBuf::from(std::ffi::OsStr::from_bytes(plain))
+}
+
+/// The file of a mapping, by the surest way that is left.
+fn open_mapped(mapped: &Mapped, path: &Path) -> io::Result<File> {
+    let (pid, start) = (mapped.pid, mapped.start);
+    let end = start.saturating_add(mapped.length);
+    let link = PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"));
+    let by_link = open_mapping(&link).ok().filter(|file| {
+        // The process may have executed another program since, with a mapping at the same place. On
+        // stacked file systems the numbers differ, but then the paths are the same.
+        is_file(file, mapped) || std::fs::read_link(&link).is_ok_and(|to| to == mapped.path)
+    });
+    if let Some(file) = by_link {
+        return Ok(file);
+    }
+    let mut inside = PathBuf::from(format!("/proc/{pid}/root"));
+    inside.push(path.strip_prefix("/").unwrap_or(path));
+    let file = match open_regular(&inside).ok().filter(|f| is_file(f, mapped)) {
+        Some(file) => file,
+        None => open_regular(path)?,
+    };
+    is_file(&file, mapped).then_some(file).ok_or_else(replaced)
+}
+
+/// Whether this is the file with that number. With a build id, that is compared instead, later.
+fn is_file(file: &File, mapped: &Mapped) -> bool {
+    let inode = file.metadata().map(|about| about.ino());
+    mapped.inode == 0 || inode.is_ok_and(|inode| inode == mapped.inode)
+}

@@ -1,0 +1,87 @@
+//! Recordings of older versions of the format still open, and what came later is empty in them.
+
+// Of what the others need, only a place is needed here.
+#[allow(dead_code)]
+mod common;
+
+use common::Place;
+use std::path::PathBuf;
+use timesink_recording::tables::*;
+use timesink_recording::{ErrorKind, Recording, TableRow};
+
+fn fixture(name: &str) -> Recording {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    Recording::open(folder.join(name)).expect("it opens")
+}
+
+/// A recording of version 1 (a shell that slept and listed a folder) has its rows, and no stacks.
+#[test]
+fn version_1_opens() {
+    let recording = fixture("version-1.tar");
+    assert_eq!(recording.about().format_version, 1);
+    macro_rules! absent {
+        ($($row:ident),+) => { $(
+            assert_eq!(recording.rows::<$row>().map(|rows| rows.len()), Ok(0), "{}", $row::NAME);
+            assert_eq!(recording.row_count::<$row>(), Ok(0), "{}", $row::NAME);
+        )+ };
+    }
+    absent!(Module, Frame, Stack);
+    let waits = recording.rows::<Wait>().expect("waits");
+    assert!(!waits.is_empty());
+    assert!(waits
+        .iter()
+        .all(|wait| wait.stack.is_none() && wait.waker_stack.is_none()));
+    let samples = recording.rows::<Sample>().expect("samples");
+    assert!(!samples.is_empty());
+    assert!(samples
+        .iter()
+        .all(|sample| sample.stack.is_none() && sample.weight_ns.is_none()));
+    let threads = recording.rows::<Thread>().expect("threads");
+    assert_eq!(threads.len(), 3);
+    let spans = recording.rows::<Span>().expect("spans");
+    let slept = spans.iter().map(|span| span.t1.since(span.t0)).max();
+    assert!(slept.is_some_and(|ns| ns >= 10_000_000));
+}
+
+/// What packs an old recording packs it as it is.
+#[test]
+fn version_1_packs_as_it_is() {
+    let place = Place::new();
+    let old = fixture("version-1.tar");
+    old.pack(place.path("packed")).expect("it packs");
+    let again = Recording::open(place.path("packed")).expect("it opens");
+    assert_eq!(old.about(), again.about());
+    assert_eq!(old.rows::<Span>(), again.rows::<Span>());
+}
+
+/// Only an old recording may lack what came later: one that says it is new is damaged without it.
+#[test]
+fn a_new_recording_must_be_complete() {
+    let place = Place::new();
+    let file = fixture("version-1.tar").path().to_owned();
+    let mut packed = tar::Archive::new(std::fs::File::open(file).expect("a file"));
+    packed.unpack(place.path("unpacked")).expect("it unpacks");
+    let mut folders = std::fs::read_dir(place.path("unpacked")).expect("a folder");
+    let folder = folders
+        .next()
+        .expect("one entry")
+        .expect("it is read")
+        .path();
+    let manifest = folder.join("recording.json");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    let mut json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(Recording::open(&folder).is_ok_and(|old| old.rows::<Wait>().is_ok()));
+    json["format_version"] = 2.into();
+    std::fs::write(&manifest, json.to_string()).expect("a manifest");
+    let forged = Recording::open(&folder).expect("it opens");
+    let kind = |error: timesink_recording::Error| error.kind();
+    assert_eq!(forged.rows::<Wait>().map_err(kind), Err(ErrorKind::Damaged));
+    assert_eq!(
+        forged.rows::<Stack>().map_err(kind),
+        Err(ErrorKind::NoSuchTable)
+    );
+    assert!(
+        forged.rows::<Span>().is_ok(),
+        "what did not change still reads"
+    );
+}

@@ -1,0 +1,75 @@
+//! `timesink export FILE --to FORMAT`: a recording's stacks for other tools.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, IsTerminal};
+use std::path::PathBuf;
+
+use anyhow::{bail, Context};
+use timesink_analysis::facts::Facts;
+
+use super::report;
+use super::selection::Selection;
+use crate::export::{self, Export, Format, Weights};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The recording: a folder or a packed file
+    recording: PathBuf,
+
+    /// The format
+    #[arg(long, value_enum)]
+    to: Format,
+
+    /// The file to make, which must not be there yet [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Which time counts
+    #[arg(long, value_enum, default_value = "both")]
+    weights: Weights,
+
+    #[command(flatten, next_help_heading = "Parts of a recording")]
+    selection: Selection,
+}
+
+/// Writes the export.
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let binary = matches!(arguments.to, Format::Pprof | Format::Perfetto);
+    if binary && arguments.output.is_none() && io::stdout().is_terminal() {
+        bail!("this format is not for a terminal: name a file with -o, or use a pipe");
+    }
+    let recording = report::open(&arguments.recording)?;
+    let facts = Facts::of(&recording)?;
+    let filter = arguments.selection.filter();
+    let stacks = arguments.selection.stacks(&recording, &facts)?;
+    let export = Export {
+        about: recording.about(),
+        facts: &facts,
+        stacks: &stacks,
+        filter: &filter,
+        weights: arguments.weights,
+    };
+    if !stacks.any() {
+        eprintln!("timesink: there are no stacks in this part of the recording, only sums of time");
+    }
+    let Some(path) = &arguments.output else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let written = export::write(&export, &recording, arguments.to, &mut out);
+        return written.or_else(|error| match error.downcast_ref::<io::Error>() {
+            // Whoever reads it has seen enough, as `head` does.
+            Some(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(error).context("cannot write the export"),
+        });
+    };
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .with_context(|| format!("cannot make {}", path.display()))?;
+    let written = export::write(&export, &recording, arguments.to, &mut BufWriter::new(file));
+    if written.is_err() {
+        // Half of an export helps nobody; that it is gone is not worth a second error.
+        let _ = std::fs::remove_file(path);
+    }
+    written.with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,555 @@
+//! What is exported is read back: by the readers that the formats have where there is one here, by
+//! messages declared anew from the formats' own definitions, and by each format's rules.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use prost::Message;
+use serde_json::Value;
+use timesink_analysis::facts::Facts;
+use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_recording::notation::Draft;
+use timesink_recording::Nanos;
+
+use super::{write, Export, Format, Weights};
+use crate::present::names::is_hostile;
+use crate::present::samples;
+
+fn export_of(drawn: &Draft, filter: &Filter, format: Format, weights: Weights) -> Vec<u8> {
+    samples::present_stacks(drawn, filter, |recording, facts, stacks| {
+        let export = Export {
+            about: recording.about(),
+            facts,
+            stacks,
+            filter,
+            weights,
+        };
+        let mut out = Vec::new();
+        write(&export, recording, format, &mut out).expect("memory takes it");
+        out
+    })
+}
+
+fn export(format: Format, weights: Weights) -> Vec<u8> {
+    export_of(&samples::coded(), &Filter::default(), format, weights)
+}
+
+/// The sums of time that exports must have: cpu, wait, all.
+fn sums(drawn: &Draft) -> (u64, u64, u64) {
+    samples::present_stacks(
+        drawn,
+        &Filter::default(),
+        |_, _: &Facts, stacks: &Stacks| {
+            let total = stacks.view().total;
+            (total.cpu_ns, total.wait_ns, total.ns())
+        },
+    )
+}
+
+/// The sum of all lines of folded text.
+fn folded_sum(text: &str) -> u64 {
+    let lines = text
+        .lines()
+        .map(|line| line.rsplit_once(' ').expect("a weight"));
+    lines
+        .map(|(_, ns)| ns.parse::<u64>().expect("a number"))
+        .sum()
+}
+
+/// Folded stacks have all the time that their weights choose, and are what inferno reads.
+#[test]
+fn folded_stacks_are_read_by_inferno() {
+    let (cpu, wait, all) = sums(&samples::coded());
+    for (weights, wanted) in [
+        (Weights::Cpu, cpu),
+        (Weights::Wait, wait),
+        (Weights::Both, all),
+    ] {
+        let text = String::from_utf8(export(Format::Folded, weights)).expect("text");
+        assert_eq!(folded_sum(&text), wanted, "{text}");
+        let mut options = inferno::flamegraph::Options::default();
+        options.count_name = "ns".to_owned();
+        let mut svg = Vec::new();
+        inferno::flamegraph::from_reader(&mut options, text.as_bytes(), &mut svg)
+            .expect("inferno draws it");
+        let svg = String::from_utf8(svg).expect("text");
+        assert!(svg.contains("import_row"), "{svg}");
+    }
+    let text = String::from_utf8(export(Format::Folded, Weights::Both)).expect("text");
+    let line = "nightly-import(800);nightly-import(800);main;import_row;fdatasync;ext4_sync_file;\
+                (waiting: flush) 5000000000";
+    assert!(text.lines().any(|found| found == line), "{text}");
+}
+
+/// A name can part neither frames nor lines of folded stacks.
+#[test]
+fn hostile_names_stay_in_their_frames() {
+    let drawn = samples::hostile();
+    let text = export_of(&drawn, &Filter::default(), Format::Folded, Weights::Both);
+    let text = String::from_utf8(text).expect("text");
+    assert!(!text.chars().any(|c| c != '\n' && is_hostile(c)));
+    assert_eq!(folded_sum(&text), sums(&drawn).2);
+    let m = text
+        .lines()
+        .find(|line| line.contains(";m\\x1b"))
+        .expect("a stack");
+    assert_eq!(m.matches(';').count(), 4, "{m}");
+}
+
+/// pprof's messages, declared here from its profile.proto and not from our writer.
+mod proto {
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Profile {
+        #[prost(message, repeated, tag = "1")]
+        pub sample_type: Vec<ValueType>,
+        #[prost(message, repeated, tag = "2")]
+        pub sample: Vec<Sample>,
+        #[prost(message, repeated, tag = "3")]
+        pub mapping: Vec<Mapping>,
+        #[prost(message, repeated, tag = "4")]
+        pub location: Vec<Location>,
+        #[prost(message, repeated, tag = "5")]
+        pub function: Vec<Function>,
+        #[prost(string, repeated, tag = "6")]
+        pub string_table: Vec<String>,
+        #[prost(int64, tag = "10")]
+        pub duration_nanos: i64,
+        #[prost(int64, tag = "14")]
+        pub default_sample_type: i64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct ValueType {
+        #[prost(int64, tag = "1")]
+        pub kind: i64,
+        #[prost(int64, tag = "2")]
+        pub unit: i64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Sample {
+        #[prost(uint64, repeated, tag = "1")]
+        pub location_id: Vec<u64>,
+        #[prost(int64, repeated, tag = "2")]
+        pub value: Vec<i64>,
+        #[prost(message, repeated, tag = "3")]
+        pub label: Vec<Label>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Label {
+        #[prost(int64, tag = "1")]
+        pub key: i64,
+        #[prost(int64, tag = "2")]
+        pub str: i64,
+        #[prost(int64, tag = "3")]
+        pub num: i64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Mapping {
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        #[prost(int64, tag = "5")]
+        pub filename: i64,
+        #[prost(bool, tag = "7")]
+        pub has_functions: bool,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Location {
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        #[prost(uint64, tag = "2")]
+        pub mapping_id: u64,
+        #[prost(uint64, tag = "3")]
+        pub address: u64,
+        #[prost(message, repeated, tag = "4")]
+        pub line: Vec<Line>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Line {
+        #[prost(uint64, tag = "1")]
+        pub function_id: u64,
+        #[prost(int64, tag = "2")]
+        pub line: i64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Function {
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        #[prost(int64, tag = "2")]
+        pub name: i64,
+        #[prost(int64, tag = "4")]
+        pub filename: i64,
+    }
+
+    /// Of a Perfetto trace, what the tests look at.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Trace {
+        #[prost(message, repeated, tag = "1")]
+        pub packet: Vec<Packet>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Packet {
+        #[prost(uint64, tag = "8")]
+        pub timestamp: u64,
+        #[prost(uint32, tag = "10")]
+        pub sequence: u32,
+        #[prost(message, optional, tag = "11")]
+        pub event: Option<TrackEvent>,
+        #[prost(message, optional, tag = "12")]
+        pub interned: Option<Interned>,
+        #[prost(message, optional, tag = "60")]
+        pub track: Option<Track>,
+        #[prost(message, optional, tag = "66")]
+        pub sample: Option<PerfSample>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct TrackEvent {
+        #[prost(int32, tag = "9")]
+        pub kind: i32,
+        #[prost(uint64, tag = "11")]
+        pub track: u64,
+        #[prost(string, tag = "23")]
+        pub name: String,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Track {
+        #[prost(uint64, tag = "1")]
+        pub uuid: u64,
+        #[prost(uint64, tag = "5")]
+        pub parent: u64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Interned {
+        #[prost(message, repeated, tag = "5")]
+        pub functions: Vec<Text>,
+        #[prost(message, repeated, tag = "6")]
+        pub frames: Vec<Frame>,
+        #[prost(message, repeated, tag = "7")]
+        pub stacks: Vec<Stack>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Text {
+        #[prost(uint64, tag = "1")]
+        pub iid: u64,
+        #[prost(bytes = "vec", tag = "2")]
+        pub text: Vec<u8>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Frame {
+        #[prost(uint64, tag = "1")]
+        pub iid: u64,
+        #[prost(uint64, tag = "2")]
+        pub function: u64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Stack {
+        #[prost(uint64, tag = "1")]
+        pub iid: u64,
+        #[prost(uint64, repeated, packed = "false", tag = "2")]
+        pub frames: Vec<u64>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct PerfSample {
+        #[prost(uint32, tag = "3")]
+        pub tid: u32,
+        #[prost(uint64, tag = "4")]
+        pub stack: u64,
+    }
+}
+
+fn unzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut plain).expect("gzip");
+    plain
+}
+
+/// A pprof profile holds to pprof's rules: numbers lead somewhere, and values are as many as types.
+#[test]
+fn pprof_holds_to_its_rules() {
+    let bytes = unzipped(&export(Format::Pprof, Weights::Both));
+    let profile = proto::Profile::decode(bytes.as_slice()).expect("a profile");
+    let text = |id: i64| profile.string_table[usize::try_from(id).expect("an index")].as_str();
+    assert_eq!(text(0), "");
+    let types: Vec<_> = profile
+        .sample_type
+        .iter()
+        .map(|t| (text(t.kind), text(t.unit)))
+        .collect();
+    let (ns, count) = ("nanoseconds", "count");
+    assert_eq!(
+        types,
+        [("time", ns), ("cpu", ns), ("wait", ns), ("count", count)]
+    );
+    let sum = |at: usize| {
+        profile
+            .sample
+            .iter()
+            .map(|s| s.value[at] as u64)
+            .sum::<u64>()
+    };
+    let (cpu, wait, all) = sums(&samples::coded());
+    assert_eq!((sum(0), sum(1), sum(2), sum(3)), (all, cpu, wait, 10));
+    assert_eq!(profile.duration_nanos, 10_000_000_000);
+    assert_eq!(text(profile.default_sample_type), "time");
+    for (at, location) in profile.location.iter().enumerate() {
+        assert_eq!(location.id, at as u64 + 1);
+        let mapping = location.mapping_id;
+        assert!(
+            mapping == 0
+                || profile
+                    .mapping
+                    .iter()
+                    .any(|m| m.id == mapping && m.has_functions)
+        );
+        let function = location.line[0].function_id;
+        assert!(profile.function.iter().any(|f| f.id == function));
+    }
+    let name = |location: &u64| {
+        let location = &profile.location[*location as usize - 1];
+        let function = &profile.function[location.line[0].function_id as usize - 1];
+        (text(function.name), location.line[0].line)
+    };
+    let flush = profile
+        .sample
+        .iter()
+        .find(|s| s.value[0] == 5_000_000_000)
+        .expect("the flush");
+    let stack: Vec<_> = flush.location_id.iter().map(name).collect();
+    let wanted = [
+        ("ext4_sync_file", 0),
+        ("fdatasync", 0),
+        ("import_row", 80),
+        ("main", 120),
+    ];
+    assert_eq!(stack, wanted);
+    let labels: Vec<_> = flush
+        .label
+        .iter()
+        .map(|l| (text(l.key), text(l.str), l.num))
+        .collect();
+    assert!(labels.contains(&("detail", "flush", 0)) && labels.contains(&("tid", "", 800)));
+}
+
+/// speedscope's rules: as many weights as samples, and indices that lead to frames.
+#[test]
+fn speedscope_holds_to_its_rules() {
+    let bytes = export(Format::Speedscope, Weights::Both);
+    let file: Value = serde_json::from_slice(&bytes).expect("JSON");
+    let schema = "https://www.speedscope.app/file-format-schema.json";
+    assert_eq!(file["$schema"], schema);
+    let frames = file["shared"]["frames"].as_array().expect("frames");
+    assert!(frames.iter().all(|frame| frame["name"].is_string()));
+    let profiles = file["profiles"].as_array().expect("profiles");
+    assert_eq!(profiles.len(), 2);
+    let mut all = 0;
+    for profile in profiles {
+        assert_eq!(
+            (&profile["type"], &profile["unit"]),
+            (&"sampled".into(), &"nanoseconds".into())
+        );
+        let samples = profile["samples"].as_array().expect("samples");
+        let weights = profile["weights"].as_array().expect("weights");
+        assert_eq!(samples.len(), weights.len());
+        let indices = samples
+            .iter()
+            .flat_map(|sample| sample.as_array().expect("a stack"));
+        for index in indices {
+            assert!(index
+                .as_u64()
+                .is_some_and(|at| (at as usize) < frames.len()));
+        }
+        let sum: u64 = weights.iter().filter_map(Value::as_u64).sum();
+        assert_eq!(profile["endValue"], sum);
+        all += sum;
+    }
+    assert_eq!(all, sums(&samples::coded()).2);
+    let first = &profiles[0]["samples"][0];
+    let names = first.as_array().expect("a stack").iter().map(|at| {
+        frames[at.as_u64().expect("an index") as usize]["name"]
+            .as_str()
+            .expect("a name")
+    });
+    let names: Vec<_> = names.collect();
+    assert_eq!(names, ["main", "import_row", "price_of", "parse"]);
+}
+
+/// The Firefox Profiler's tables have columns of equal length, and indices that lead somewhere.
+#[test]
+fn firefox_holds_to_its_rules() {
+    let bytes = export(Format::Firefox, Weights::Both);
+    let profile: Value = serde_json::from_slice(&bytes).expect("JSON");
+    let categories = profile["meta"]["categories"]
+        .as_array()
+        .expect("categories")
+        .len();
+    let mut sum = 0.0;
+    for thread in profile["threads"].as_array().expect("threads") {
+        let length = |table: &str| thread[table]["length"].as_u64().expect("a length");
+        let tables = [
+            "samples",
+            "stackTable",
+            "frameTable",
+            "funcTable",
+            "markers",
+            "resourceTable",
+        ];
+        for table in tables {
+            for (name, column) in thread[table].as_object().expect("a table") {
+                if let Some(cells) = column.as_array() {
+                    assert_eq!(cells.len() as u64, length(table), "{table}.{name}");
+                }
+            }
+        }
+        let below = |table: &str, column: &str, most: u64| {
+            let cells = thread[table][column].as_array().expect("a column").iter();
+            cells.filter_map(Value::as_u64).all(|cell| cell < most)
+        };
+        let strings = thread["stringArray"].as_array().expect("strings").len() as u64;
+        assert!(below("samples", "stack", length("stackTable")));
+        assert!(below("stackTable", "frame", length("frameTable")));
+        assert!(below("stackTable", "category", categories as u64));
+        assert!(below("frameTable", "func", length("funcTable")));
+        assert!(below("funcTable", "name", strings) && below("funcTable", "fileName", strings));
+        let prefixes = thread["stackTable"]["prefix"]
+            .as_array()
+            .expect("a column")
+            .iter();
+        for (at, prefix) in prefixes.enumerate() {
+            assert!(prefix.as_u64().is_none_or(|prefix| prefix < at as u64));
+        }
+        let times = thread["samples"]["time"].as_array().expect("times");
+        let times: Vec<f64> = times.iter().filter_map(Value::as_f64).collect();
+        assert!(times.is_sorted());
+        let weights = thread["samples"]["weight"]
+            .as_array()
+            .expect("weights")
+            .iter();
+        sum += weights.filter_map(Value::as_f64).sum::<f64>();
+    }
+    assert!((sum * 1e6 - sums(&samples::coded()).2 as f64).abs() < 10.0);
+}
+
+/// A Perfetto trace has a track for each thread, slices that open and close in order, and stacks
+/// whose frames have names.
+#[test]
+fn perfetto_slices_and_stacks_are_whole() {
+    let bytes = export(Format::Perfetto, Weights::Both);
+    let trace = proto::Trace::decode(bytes.as_slice()).expect("a trace");
+    let tracks: Vec<_> = trace
+        .packet
+        .iter()
+        .filter_map(|p| p.track.clone())
+        .collect();
+    assert_eq!(tracks.iter().filter(|track| track.parent != 0).count(), 2);
+    let mut open: Option<(u64, String)> = None;
+    let mut slices = Vec::new();
+    let (mut names, mut frames, mut stacks) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
+    let mut samples = 0;
+    for packet in &trace.packet {
+        match &packet.event {
+            Some(event) if event.kind == 1 => {
+                assert!(open.is_none() && tracks.iter().any(|track| track.uuid == event.track));
+                open = Some((packet.timestamp, event.name.clone()));
+            }
+            Some(_) => {
+                let (from, name) = open.take().expect("it was opened");
+                slices.push((name, packet.timestamp - from));
+            }
+            None => (),
+        }
+        if let Some(interned) = &packet.interned {
+            names.extend(
+                interned
+                    .functions
+                    .iter()
+                    .map(|row| (row.iid, row.text.clone())),
+            );
+            frames.extend(interned.frames.iter().map(|row| (row.iid, row.function)));
+            stacks.extend(
+                interned
+                    .stacks
+                    .iter()
+                    .map(|row| (row.iid, row.frames.clone())),
+            );
+        }
+        if let Some(sample) = &packet.sample {
+            samples += 1;
+            let stack = stacks
+                .iter()
+                .find(|(iid, _)| *iid == sample.stack)
+                .expect("a stack");
+            for frame in &stack.1 {
+                let function = frames
+                    .iter()
+                    .find(|(iid, _)| iid == frame)
+                    .expect("a frame")
+                    .1;
+                assert!(names.iter().any(|(iid, _)| *iid == function));
+            }
+        }
+    }
+    assert!(open.is_none());
+    assert!(slices.contains(&("waiting: flush · rows.db".to_owned(), 5_000_000_000)));
+    assert_eq!(samples, 10);
+}
+
+/// A filter chooses what is exported.
+#[test]
+fn exports_are_filtered() {
+    let filter = Filter {
+        thread: Some("statistics".to_owned()),
+        ..Filter::default()
+    };
+    let text = export_of(&samples::coded(), &filter, Format::Folded, Weights::Cpu);
+    let text = String::from_utf8(text).expect("text");
+    assert_eq!(folded_sum(&text), 1_000_000_000);
+    assert!(
+        text.lines().all(|line| line.contains("statistics(801)")),
+        "{text}"
+    );
+    let filter = Filter {
+        from: Some(Nanos(1_000_000_000)),
+        to: Some(Nanos(2_000_000_000)),
+        ..filter
+    };
+    let bytes = export_of(&samples::coded(), &filter, Format::Perfetto, Weights::Both);
+    let trace = proto::Trace::decode(bytes.as_slice()).expect("a trace");
+    let events = trace.packet.iter().filter(|packet| packet.event.is_some());
+    let times: Vec<u64> = events.map(|packet| packet.timestamp).collect();
+    assert_eq!(times, [1_000_000_000, 2_000_000_000]);
+}
+
+/// A recording without stacks exports its sums, and one of nothing exports nothing.
+#[test]
+fn without_stacks_there_are_sums() {
+    let text = export_of(
+        &samples::import(),
+        &Filter::default(),
+        Format::Folded,
+        Weights::Both,
+    );
+    let text = String::from_utf8(text).expect("text");
+    assert_eq!(folded_sum(&text), sums(&samples::import()).2);
+    for format in [
+        Format::Folded,
+        Format::Pprof,
+        Format::Speedscope,
+        Format::Firefox,
+        Format::Perfetto,
+    ] {
+        export_of(&Draft::default(), &Filter::default(), format, Weights::Both);
+    }
+}
