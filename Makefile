@@ -30,7 +30,8 @@ FOR_BUILD := clang libclang-dev libelf-dev zlib1g-dev pkg-config gcc libc6-dev
 FOR_DEMO := $(FOR_BUILD)
 # The unit tests build small programs, take them apart and look whether their functions are found.
 FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
-FOR_TEST := $(FOR_CHECK) make python3 python3-venv
+# The JDK is large (200 MB), but what is said of Java is tested with Java.
+FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless
 FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
@@ -213,3 +214,4 @@ live: need-root
 bench: need-rust need-bench need-root build ## Measure what recording costs, beside other recorders (ROUNDS=16)
 	$(CARGO) run $(LOCKED) --release -p timesink-analysis --example speed
 	python3 bench/overhead.py --rounds $(ROUNDS)
+	python3 bench/stacks.py

@@ -138,6 +138,7 @@ fn add_code(drawn: &mut Draft) {
             function: format!("function_{number}"),
             file: String::new(),
             line: None,
+            returns: false,
             inlined: false,
             language: Language::Native,
         });

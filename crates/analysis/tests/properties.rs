@@ -214,6 +214,7 @@ fn with_stacks(seed: u64) -> Draft {
             function: ["main", "a", "b", "c", "", "a", "work", "work"][n as usize].to_owned(),
             file: "f.c".to_owned(),
             line: Some(n),
+            returns: false,
             inlined: false,
             language: Language::Native,
         });

@@ -7,7 +7,9 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, ObjectBuilder, PrintLevel, ProgramInput};
+use libbpf_rs::{
+    Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput,
+};
 
 use crate::budget::Counted;
 use crate::calls;
@@ -354,6 +356,12 @@ impl Kernel {
         // The programs print nothing: reading to the end is what runs them.
         std::io::copy(&mut iter, &mut std::io::sink()).map_err(|e| failed(e.to_string()))?;
         Ok(())
+    }
+
+    /// The map that says which processes are Python.
+    pub fn pythons(&self) -> Option<MapHandle> {
+        let map = self.object.maps().find(|m| m.name() == "pythons")?;
+        MapHandle::try_from(&map).ok()
     }
 
     /// The ring, each event handed to `take`.

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
-use timesink_live::{attempts, none_of, program, Folder, Recorded};
-use timesink_recording::tables::{Sample, Thread, Wait};
-use timesink_recording::words::Detail;
+use std::path::Path;
+use std::process::Command;
+
+use timesink_live::{attempts, none_of, number, output, program, Folder, Recorded};
+use timesink_recording::tables::{Frame, Module, Sample, Stack, Thread, Wait};
+use timesink_recording::words::{Detail, SymbolSource};
 use timesink_recording::{StackId, ThreadId};
 
 /// Functions, the innermost first, and whether the outermost is where the thread began.
@@ -22,11 +25,11 @@ impl Chain {
 fn chains(recorded: &Recorded) -> HashMap<StackId, Chain> {
     let mut chains = HashMap::new();
     let functions: HashMap<_, _> = recorded
-        .rows::<timesink_recording::tables::Frame>()
+        .rows::<Frame>()
         .into_iter()
         .map(|f| (f.frame, f.function))
         .collect();
-    for row in recorded.rows::<timesink_recording::tables::Stack>() {
+    for row in recorded.rows::<Stack>() {
         let mut chain = vec![functions[&row.frame].clone()];
         if let Some(Chain(callers, _)) = row.parent.and_then(|parent| chains.get(&parent)) {
             chain.extend(callers.iter().cloned());
@@ -134,4 +137,154 @@ fn samples_weigh_what_threads_ran() {
             thread.cpu_ns
         );
     }
+}
+
+/// How many percent of all stacks of this command reach the place where their thread began.
+fn complete_pct(name: &str, command: &[&str]) -> f64 {
+    let folder = Folder::new(name);
+    let within = folder.path().to_str().unwrap();
+    let command: Vec<String> = command.iter().map(|a| a.replace("{}", within)).collect();
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let stacks = &recorded.json["stacks"];
+    let (taken, complete) = (number(stacks, "taken"), number(stacks, "complete"));
+    assert!(
+        taken >= 30,
+        "{taken} stacks of {name} are too few to judge by"
+    );
+    complete as f64 * 100.0 / taken as f64
+}
+
+fn is_whole(name: &str, command: &[&str], percent: f64) {
+    attempts(|| match complete_pct(name, command) {
+        share if share >= percent => Ok(()),
+        share => Err(format!("{share:.1} % of the stacks are complete")),
+    });
+}
+
+/// A database that flushes for each row.
+#[test]
+fn whole_in_a_database() {
+    let script = "(echo 'create table t(a);'; for i in $(seq 300); do echo \"insert into t values($i);\"; done) | sqlite3 {}/t.db";
+    is_whole("whole-sqlite", &["sh", "-c", script], 98.0);
+}
+
+/// A program with several threads.
+#[test]
+fn whole_in_sort() {
+    let script = "seq 400000 | sort --parallel=2 -rn > {}/sorted";
+    is_whole("whole-sort", &["sh", "-c", script], 98.0);
+}
+
+/// A shell whose children live for a millisecond.
+#[test]
+fn whole_in_short_children() {
+    let script = "for i in $(seq 300); do /bin/true; done";
+    is_whole("whole-forks", &["bash", "-c", script], 95.0);
+}
+
+/// A compiler with its passes, each a process.
+#[test]
+fn whole_in_a_compiler() {
+    let script = "printf '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { return puts(\"x\") < 0; }\n' > {}/a.c && for i in 1 2 3; do gcc -O2 -o {}/a {}/a.c; done";
+    is_whole("whole-gcc", &["sh", "-c", script], 95.0);
+}
+
+/// A copy of the program of known functions, changed by a command, and recorded.
+fn changed(name: &str, change: &[&str], run: &str) -> (Folder, Recorded) {
+    let folder = Folder::new(name);
+    let copy = folder.join("copy");
+    std::fs::copy(program("stacks"), &copy).expect("a copy");
+    if let [tool, options @ ..] = change {
+        output(Command::new(tool).args(options).arg(&copy)).exits(0);
+    }
+    let within = folder.path().to_str().unwrap().to_string();
+    let script = run.replace("{}", &within);
+    let recorded = Recorded::run(
+        &folder.join("r.timesink"),
+        &["-q"],
+        &["sh", "-c", &script],
+        0,
+    );
+    (folder, recorded)
+}
+
+/// The module that the copy became.
+fn copy_in(recorded: &Recorded) -> Module {
+    let modules = recorded.rows::<Module>();
+    let copy = modules.into_iter().find(|m| {
+        Path::new(&m.path)
+            .file_name()
+            .is_some_and(|name| name == "copy")
+    });
+    copy.expect("the copy is a module")
+}
+
+/// A stripped program unwinds all the same; its frames have module and offset, and are counted.
+#[test]
+fn of_a_stripped_program() {
+    let (_folder, recorded) = changed("stripped", &["strip"], "{}/copy {}");
+    let module = copy_in(&recorded);
+    assert_eq!(module.symbols, SymbolSource::None);
+    assert!(module.build_id.len() >= 16, "{:?}", module.build_id);
+    let frames = recorded.rows::<Frame>();
+    let own: Vec<_> = frames
+        .iter()
+        .filter(|f| f.module == Some(module.module))
+        .collect();
+    assert!(own.len() > 10, "{} frames", own.len());
+    assert!(own.iter().all(|f| f.function.is_empty() && f.offset > 0));
+    let stacks = &recorded.json["stacks"];
+    assert!(
+        number(stacks, "nameless_frames") >= own.len() as i64,
+        "{stacks}"
+    );
+    let (taken, complete) = (number(stacks, "taken"), number(stacks, "complete"));
+    assert!(complete * 100 >= taken * 95, "{stacks}");
+}
+
+/// A program that is deleted as it runs, and replaced by another: it is unwound by what it was, and not
+/// named by what it is now. Without a build id, which would tell the two apart.
+#[test]
+fn of_a_replaced_program() {
+    let change = ["objcopy", "--remove-section=.note.gnu.build-id"];
+    let run = "{}/copy {} & sleep 0.1; rm {}/copy; cp /bin/true {}/copy; wait $!";
+    let (_folder, recorded) = changed("replaced", &change, run);
+    let module = copy_in(&recorded);
+    assert_eq!(module.symbols, SymbolSource::None, "{module:?}");
+    let stacks = &recorded.json["stacks"];
+    let (taken, complete) = (number(stacks, "taken"), number(stacks, "complete"));
+    assert!(complete * 100 >= taken * 95, "{stacks}");
+}
+
+/// A recursion 100,000 deep: the stack is cut, what is there is right, and it is not called whole.
+#[test]
+fn of_a_deep_recursion() {
+    let folder = Folder::new("deep");
+    let path = program("deep");
+    let command = [
+        "sh",
+        "-c",
+        "ulimit -s unlimited; exec $0",
+        path.to_str().unwrap(),
+    ];
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let chains = chains(&recorded);
+    let waits = recorded.rows::<Wait>();
+    let sleeps: Vec<_> = waits
+        .iter()
+        .filter(|w| w.detail == Detail::Sleep)
+        .filter_map(|w| chains.get(&w.stack?))
+        .collect();
+    assert!(sleeps.len() >= 30, "{} sleeps", sleeps.len());
+    for chain in sleeps {
+        assert!(!chain.1, "called whole: {:?}", chain.0);
+        let depth = chain.0.iter().filter(|f| *f == "down").count();
+        assert!(depth >= 100, "{depth} frames");
+    }
+    let stacks = &recorded.json["stacks"];
+    assert!(
+        number(stacks, "complete") < number(stacks, "taken"),
+        "{stacks}"
+    );
 }

@@ -112,6 +112,16 @@ impl Image {
         self.build_id.as_ref()
     }
 
+    /// Inode, size and time of change of the file that was mapped: what it is known by without a build id.
+    pub fn stamp(&self) -> Option<(u64, u64, i64)> {
+        match &self.bytes {
+            Bytes::File { identity, .. } => {
+                Some((identity.inode, identity.size, identity.modified.0))
+            }
+            _ => None,
+        }
+    }
+
     /// Why it could not be read.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()

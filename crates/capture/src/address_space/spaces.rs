@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::image::{Image, Images};
+use super::image::{Image, ImageKind, Images};
 use super::{maps, watch, Change, Mapped, Timed};
 use crate::error::Error;
 
@@ -93,6 +93,8 @@ struct Process {
     threads: HashSet<u32>,
     /// It was read from /proc at this time: what happened before is in it.
     since_ns: u64,
+    /// It has code that no file is behind, and `Spaces::makers` had it.
+    makes_code: bool,
 }
 
 /// The processes that descend from those it was given, and their images.
@@ -102,6 +104,7 @@ pub struct Spaces {
     /// Those that /proc has been asked about for want of anything better.
     asked: HashSet<u32>,
     images: Images,
+    makers: Vec<u32>,
 }
 
 impl Spaces {
@@ -115,9 +118,14 @@ impl Spaces {
         let path = PathBuf::from(format!("/proc/{pid}/maps"));
         let text = std::fs::read(&path).map_err(Error::file(&path, "cannot be read"))?;
         let mut space = Space::default();
+        let mut makes_code = false;
         for mapped in maps::parse(pid, &text) {
             let image = self.images.find(&mapped);
+            makes_code |= is_made(&mapped, &image);
             space.map(mapping(&mapped, image));
+        }
+        if makes_code {
+            self.makers.push(pid);
         }
         let mut threads = HashSet::from([pid]);
         if let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) {
@@ -128,6 +136,7 @@ impl Spaces {
             space,
             threads,
             since_ns,
+            makes_code,
         };
         self.processes.insert(pid, process);
         Ok(())
@@ -140,6 +149,10 @@ impl Spaces {
             Change::Mapped(mapped) => {
                 if let Some(process) = newer(&mut self.processes, mapped.pid, change.time_ns) {
                     let image = self.images.find(mapped);
+                    if is_made(mapped, &image) && !process.makes_code {
+                        process.makes_code = true;
+                        self.makers.push(mapped.pid);
+                    }
                     process.space.map(mapping(mapped, image));
                 }
             }
@@ -147,6 +160,7 @@ impl Spaces {
                 if let Some(process) = newer(&mut self.processes, *pid, change.time_ns) {
                     process.space = Space::default();
                     process.threads = HashSet::from([*pid]);
+                    process.makes_code = false;
                 }
             }
             Change::Forked {
@@ -178,9 +192,20 @@ impl Spaces {
                 space: parent.space.clone(),
                 threads: HashSet::from([tid]),
                 since_ns: time_ns,
+                // What was made before is the parent's.
+                makes_code: parent.makes_code,
             };
             self.processes.insert(pid, process);
         }
+    }
+
+    /// Processes that have come to have code that no file is behind, each once for each program it executes.
+    pub fn makers(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.makers)
+    }
+
+    pub fn follows(&self, pid: u32) -> bool {
+        self.processes.contains_key(&pid)
     }
 
     /// What a process has mapped. One that is not known, because the kernel's notice of it was lost, is looked up
@@ -195,6 +220,11 @@ impl Spaces {
         }
         self.processes.get(&pid).map(|process| &process.space)
     }
+}
+
+/// Whether a runtime may have made the code that is there. The kernel has a page of its own in each process.
+fn is_made(mapped: &Mapped, image: &Image) -> bool {
+    image.kind() == ImageKind::Jit && mapped.path.as_os_str() != "[vsyscall]"
 }
 
 fn mapping(mapped: &Mapped, image: Arc<Image>) -> Mapping {
@@ -336,6 +366,28 @@ mod tests {
         }];
         let mut spaces = after(until.into_iter().chain(gone));
         assert!(spaces.space(child).is_none());
+    }
+
+    /// A process is told of once when it has code without a file, and again when it does so in another program.
+    #[test]
+    fn makers() {
+        let pid = own();
+        let made = || code(pid, 0x1000, 0x1000, "//anon");
+        let mut spaces = after([Change::Executed { pid }, made(), made()]);
+        assert_eq!(
+            spaces
+                .makers()
+                .iter()
+                .filter(|&&maker| maker == pid)
+                .count(),
+            1
+        );
+        let time_ns = watch::now_ns();
+        for what in [made(), Change::Executed { pid }, made()] {
+            spaces.apply(&Timed { time_ns, what });
+        }
+        assert_eq!(spaces.makers(), [pid]);
+        assert!(spaces.makers().is_empty());
     }
 
     /// What happened before a process was looked at is in what was seen, and is not applied again.

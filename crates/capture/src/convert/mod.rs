@@ -32,7 +32,7 @@ use lives::Lives;
 use objects::Objects;
 use sort::Sorter;
 use spans::Context;
-use stacks::{Stacks, Told};
+use stacks::{Code, Stacks, Told};
 
 /// What the notes of a spool say.
 #[derive(Default)]
@@ -43,6 +43,9 @@ struct Notes {
     outsiders: HashMap<u32, String>,
     symbols: HashMap<u64, String>,
     modules: HashMap<u32, Told>,
+    /// Names of code that runtimes made, by module and address.
+    made: HashMap<u32, HashMap<u64, String>>,
+    codes: HashMap<u32, Code>,
     windows: Vec<(u64, u64)>,
     /// The last moment that any event tells of.
     last: u64,
@@ -107,7 +110,7 @@ fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
     } = first;
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
-    let mut stacks = Stacks::new(&nodes, &notes.modules, cache);
+    let mut stacks = Stacks::new(&nodes, &notes.modules, &notes.made, &notes.codes, cache);
     let mut context = Context::new(
         &mut lives,
         &mut objects,
@@ -189,18 +192,30 @@ impl Notes {
             Note::Outsider { tid, name } => {
                 self.outsiders.insert(tid, name);
             }
+            Note::Made { module, names } => {
+                self.made.entry(module).or_default().extend(names);
+            }
             Note::Module {
                 module,
                 kind,
                 path,
                 build_id,
+                stamp,
             } => {
                 let told = Told {
                     kind,
                     path,
                     build_id,
+                    stamp,
                 };
                 self.modules.insert(module, told);
+            }
+            Note::Code {
+                code,
+                function,
+                file,
+            } => {
+                self.codes.insert(code, Code { function, file });
             }
             Note::Window { t0, t1 } => self.windows.push((t0, t1)),
         }
@@ -357,6 +372,10 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
         e::TS_STACK => (
             LossKind::Samples,
             "samples or stacks are missing; the counts of samples are whole",
+        ),
+        e::TS_CODE => (
+            LossKind::Samples,
+            "functions of Python are missing from some stacks",
         ),
         e::TS_NO_STORAGE => (
             LossKind::Threads,

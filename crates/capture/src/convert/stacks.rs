@@ -2,6 +2,8 @@
 //! module by module; kernel frames are added as waits and samples name them.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use timesink_recording::tables::frames::Frame;
@@ -20,10 +22,30 @@ pub struct Told {
     pub kind: String,
     pub path: String,
     pub build_id: String,
+    /// Inode, size and time of change.
+    pub stamp: Option<(u64, u64, i64)>,
+}
+
+impl Told {
+    /// Whether the file at its path is still the one that ran. A build id says so better, and is looked at
+    /// where the file is read.
+    fn is_there(&self) -> bool {
+        let stamp = |about: Metadata| (about.ino(), about.size(), about.mtime());
+        !self.build_id.is_empty() || std::fs::metadata(&self.path).ok().map(stamp) == self.stamp
+    }
+}
+
+/// A function of a script, as the spool tells of it.
+#[derive(Debug, Clone)]
+pub struct Code {
+    pub function: String,
+    pub file: String,
 }
 
 /// What makes a frame: module (as the spool numbers them), offset, which of the calls inlined there.
 type Place = (u32, u64, bool, u32);
+/// What is at each offset of each module, and what it is written in.
+type Names = HashMap<(u32, u64), (Vec<symbols::Named>, Language)>;
 
 /// The module number of the kernel: no module of a process has it.
 const KERNEL: u32 = u32::MAX;
@@ -35,6 +57,9 @@ pub struct Stacks {
     stacks: Vec<Stack>,
     module_ids: HashMap<u32, ModuleId>,
     frame_ids: HashMap<Place, FrameId>,
+    /// Functions of scripts, by the spool's numbers, and lines.
+    line_ids: HashMap<(u32, u32), FrameId>,
+    scripts: HashMap<String, ModuleId>,
     stack_ids: HashMap<(Option<StackId>, FrameId, bool), StackId>,
     /// Each node's stack, by its number.
     of_node: Vec<Option<StackId>>,
@@ -62,16 +87,52 @@ fn bytes_of(text: &str) -> Vec<u8> {
         .collect()
 }
 
+fn resolve(
+    symbols: &Symbols,
+    number: u32,
+    module: &Told,
+    offsets: &[u64],
+    names: &mut Names,
+) -> SymbolSource {
+    let resolved = symbols.resolve(
+        &symbols::Module {
+            path: PathBuf::from(&module.path),
+            shown: module.path.clone(),
+            build_id: bytes_of(&module.build_id),
+        },
+        offsets,
+    );
+    for (&offset, named) in offsets.iter().zip(resolved.frames) {
+        names.insert((number, offset), (named, Language::Native));
+    }
+    resolved.source
+}
+
+/// Names out of a runtime's map.
+fn name_made(number: u32, made: &HashMap<u64, String>, names: &mut Names) -> SymbolSource {
+    for (&address, name) in made {
+        let (named, language) = symbols::understood(name);
+        names.insert((number, address), (vec![named], language));
+    }
+    SymbolSource::Map
+}
+
 impl Stacks {
     /// Give names to the user side: `nodes` in the order of their numbers, which is callers first.
-    pub fn new(nodes: &[e::ts_node], told: &HashMap<u32, Told>, cache: Option<PathBuf>) -> Stacks {
+    pub fn new(
+        nodes: &[e::ts_node],
+        told: &HashMap<u32, Told>,
+        made: &HashMap<u32, HashMap<u64, String>>,
+        codes: &HashMap<u32, Code>,
+        cache: Option<PathBuf>,
+    ) -> Stacks {
         let mut stacks = Stacks::default();
-        let mut symbols = Symbols::new(cache);
+        let symbols = Symbols::new(cache);
         let mut wanted: HashMap<u32, Vec<u64>> = HashMap::new();
         for node in nodes {
             wanted.entry(node.module).or_default().push(looked_up(node));
         }
-        let mut names: HashMap<(u32, u64), Vec<symbols::Named>> = HashMap::new();
+        let mut names = Names::new();
         let mut modules: Vec<_> = wanted.into_iter().filter(|(m, _)| *m != 0).collect();
         modules.sort_unstable_by_key(|(module, _)| *module);
         for (number, mut offsets) in modules {
@@ -80,36 +141,23 @@ impl Stacks {
             };
             offsets.sort_unstable();
             offsets.dedup();
-            let source = stacks.resolve(&mut symbols, number, module, &offsets, &mut names);
+            let source = match made.get(&number) {
+                Some(made) => name_made(number, made, &mut names),
+                None if module.is_there() => {
+                    resolve(&symbols, number, module, &offsets, &mut names)
+                }
+                None => SymbolSource::None,
+            };
             stacks.module(number, module, source);
         }
         stacks.of_node.push(None);
         for node in nodes {
-            stacks.add_node(node, &names);
+            match codes.get(&node.code) {
+                Some(code) => stacks.add_line(node, code),
+                None => stacks.add_node(node, &names),
+            }
         }
         stacks
-    }
-
-    fn resolve(
-        &self,
-        symbols: &mut Symbols,
-        number: u32,
-        module: &Told,
-        offsets: &[u64],
-        names: &mut HashMap<(u32, u64), Vec<symbols::Named>>,
-    ) -> SymbolSource {
-        let resolved = symbols.resolve(
-            &symbols::Module {
-                path: PathBuf::from(&module.path),
-                shown: module.path.clone(),
-                build_id: bytes_of(&module.build_id),
-            },
-            offsets,
-        );
-        for (&offset, named) in offsets.iter().zip(resolved.frames) {
-            names.insert((number, offset), named);
-        }
-        resolved.source
     }
 
     fn module(&mut self, number: u32, told: &Told, symbols: SymbolSource) -> ModuleId {
@@ -126,21 +174,61 @@ impl Stacks {
     }
 
     /// The stack that ends in this node: one frame for the function and one for each call inlined in it.
-    fn add_node(&mut self, node: &e::ts_node, names: &HashMap<(u32, u64), Vec<symbols::Named>>) {
+    fn add_node(&mut self, node: &e::ts_node, names: &Names) {
         let mut stack = self.of(node.parent);
         let complete = node.complete != 0;
         let nameless = [nameless()];
-        let named = names
+        let (named, language) = names
             .get(&(node.module, looked_up(node)))
-            .map(Vec::as_slice)
-            .filter(|named| !named.is_empty())
-            .unwrap_or(&nameless);
+            .filter(|(named, _)| !named.is_empty())
+            .map_or((&nameless[..], Language::Native), |(named, language)| {
+                (named.as_slice(), *language)
+            });
         for (i, named) in named.iter().enumerate().rev() {
             let place = (node.module, node.offset, node.exact != 0, i as u32);
-            let frame = self.frame(place, named, Language::Native);
+            let frame = self.frame(place, named, language);
             stack = Some(self.stack(stack, frame, complete));
         }
         self.of_node.push(stack);
+    }
+
+    /// The stack that ends in a line of a script.
+    fn add_line(&mut self, node: &e::ts_node, code: &Code) {
+        let line = u32::try_from(node.offset).unwrap_or(0);
+        let next = FrameId(self.frames.len() as u32);
+        let frame = *self.line_ids.entry((node.code, line)).or_insert(next);
+        if frame == next {
+            let module = self.script(&code.file);
+            self.frames.push(Frame {
+                frame,
+                module: Some(module),
+                offset: node.offset,
+                function: code.function.clone(),
+                file: code.file.clone(),
+                returns: false,
+                line: (line != 0).then_some(line),
+                inlined: false,
+                language: Language::Python,
+            });
+        }
+        let stack = self.stack(self.of(node.parent), frame, node.complete != 0);
+        self.of_node.push(Some(stack));
+    }
+
+    fn script(&mut self, file: &str) -> ModuleId {
+        if let Some(&module) = self.scripts.get(file) {
+            return module;
+        }
+        let module = ModuleId(self.modules.len() as u32);
+        self.scripts.insert(file.to_owned(), module);
+        self.modules.push(Module {
+            module,
+            kind: ModuleKind::Script,
+            path: file.to_owned(),
+            build_id: String::new(),
+            symbols: SymbolSource::Runtime,
+        });
+        module
     }
 
     fn frame(&mut self, place: Place, named: &symbols::Named, language: Language) -> FrameId {
@@ -151,6 +239,7 @@ impl Stacks {
                 frame,
                 module: self.module_ids.get(&place.0).copied(),
                 offset: place.1,
+                returns: !place.2,
                 function: named.function.to_string(),
                 file: named.file.to_string(),
                 line: named.line,
@@ -205,6 +294,7 @@ impl Stacks {
                     kind: ModuleKind::Kernel.to_string(),
                     path: "kernel".into(),
                     build_id: String::new(),
+                    stamp: None,
                 };
                 self.module(KERNEL, &kernel, SymbolSource::Kernel);
             }

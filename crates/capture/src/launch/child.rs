@@ -33,8 +33,8 @@ pub(super) struct Plan {
 /// Strings, and pointers to them with a null at the end.
 struct Pointers {
     pointers: Vec<*const libc::c_char>,
-    // Only kept so that the pointers stay good: the strings' bytes do not move with this vector.
-    _strings: Vec<CString>,
+    // Kept so that the pointers stay good: the strings' bytes do not move with this vector.
+    strings: Vec<CString>,
 }
 
 impl Pointers {
@@ -45,10 +45,7 @@ impl Pointers {
             .map(|text| text.as_ptr())
             .chain([end])
             .collect();
-        Pointers {
-            pointers,
-            _strings: strings,
-        }
+        Pointers { pointers, strings }
     }
 }
 
@@ -174,6 +171,15 @@ impl Plan {
             }
         }
         worst
+    }
+
+    /// Each entry with the zero behind it.
+    pub(super) fn environment(&self) -> Vec<u8> {
+        let entries = self.environment.strings.iter();
+        entries
+            .flat_map(|entry| entry.as_bytes_with_nul())
+            .copied()
+            .collect()
     }
 
     /// The first file that will be tried.

@@ -5,7 +5,7 @@ use super::identity::Identity;
 use super::inherited::Inherited;
 use super::running::Running;
 use super::signals::Signals;
-use super::{lookup, system, Error};
+use super::{lookup, runtime_flags, system, Error};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,6 +18,7 @@ use std::path::Path;
 pub struct Command {
     argv: Vec<OsString>,
     identity: Option<Identity>,
+    runtime_flags: bool,
 }
 
 impl Command {
@@ -26,12 +27,20 @@ impl Command {
         Command {
             argv,
             identity: None,
+            runtime_flags: false,
         }
     }
 
     /// Runs the program as somebody else. `None` runs it as whoever we are.
     pub fn identity(mut self, identity: Option<Identity>) -> Command {
         self.identity = identity;
+        self
+    }
+
+    /// Asks Node.js and Java, wherever they run below the program, to tell the names of the code that they
+    /// make.
+    pub fn runtime_flags(mut self, wanted: bool) -> Command {
+        self.runtime_flags = wanted;
         self
     }
 
@@ -77,14 +86,21 @@ impl Command {
     fn plan(self, signals: &Signals) -> Result<Plan, Error> {
         let name = self.argv.first().ok_or(Error::NoCommand)?;
         let path = std::env::var_os("PATH");
-        let look = || lookup::candidates(name, path.as_deref());
-        let candidates = match &self.identity {
+        let look = || {
+            // Node.js does not start where it is to write a map and cannot.
+            let maps = system::may_write_in(runtime_flags::MAPS).is_ok();
+            lookup::candidates(name, path.as_deref()).map(|found| (found, maps))
+        };
+        let (candidates, maps) = match &self.identity {
             Some(identity) => identity.with_files(look)??,
             None => look()?,
         };
         let mut environment = own_environment();
         if let Some(identity) = &self.identity {
             environment = identity.environment(environment);
+        }
+        if self.runtime_flags && maps {
+            environment = runtime_flags::with_flags(environment);
         }
         let arguments = c_strings(self.argv)?;
         let environment = c_strings(environment)?;
@@ -118,6 +134,11 @@ impl Held {
     /// A descriptor that stands for the child.
     pub fn pidfd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
+    }
+
+    /// The program's environment, as /proc will have it.
+    pub fn environment(&self) -> Vec<u8> {
+        self.plan.environment()
     }
 
     /// The file that will be executed.

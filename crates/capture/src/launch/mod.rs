@@ -7,7 +7,8 @@
 //!
 //! What must hold is that the program cannot tell: exit code, signals, terminal, process group,
 //! standard streams, open descriptors, directory, limits, user and environment are as without us.
-//! The one exception is sudo, where the program gets the identity of the user who called it.
+//! There are two exceptions: under sudo, the program gets the identity of the user who called it; and
+//! with [`Command::runtime_flags`] two variables of the environment ask runtimes to name their code.
 //!
 //! This room does not know about probes, recordings or what to print: its errors are sentences
 //! with a kind, and who shows them is the binary's business.
@@ -20,6 +21,7 @@ mod identity;
 mod inherited;
 mod lookup;
 mod running;
+mod runtime_flags;
 mod signals;
 mod status;
 mod system;
@@ -29,5 +31,6 @@ pub use command::{Command, Held};
 pub use error::{Error, Kind};
 pub use identity::{FsIdentity, Identity};
 pub use running::Running;
+pub use runtime_flags::Runtime;
 pub use signals::{Received, Signals};
 pub use status::Status;

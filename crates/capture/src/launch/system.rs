@@ -98,13 +98,22 @@ pub(super) fn wait(pid: u32, options: i32) -> io::Result<Option<i32>> {
 /// Whether this thread may execute a file, by the rights that it uses for files (fsuid and not
 /// the real user, which is what plain `access` asks about).
 pub(super) fn may_execute(path: &CStr) -> io::Result<()> {
+    may(path, libc::X_OK)
+}
+
+/// The same for making files in a folder.
+pub(super) fn may_write_in(path: &CStr) -> io::Result<()> {
+    may(path, libc::W_OK | libc::X_OK)
+}
+
+fn may(path: &CStr, what: libc::c_int) -> io::Result<()> {
     // SAFETY: the path ends in a zero byte, and the kernel only reads it.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_faccessat2,
             libc::AT_FDCWD,
             path.as_ptr(),
-            libc::X_OK,
+            what,
             libc::AT_EACCESS,
         )
     };

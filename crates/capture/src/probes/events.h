@@ -28,10 +28,12 @@ enum ts_kind {
 	TS_TURNS = 14, /* a batch of turns; those lost with it count as turns */
 	TS_SEEN = 15, /* made by user space: a stack, unwound */
 	TS_NODE = 16, /* made by user space: one more frame of a stack */
-	TS_KINDS = 17,
+	TS_PYTHON = 17, /* the Python frames of the stack that follows */
+	TS_CODE = 18, /* a code object of Python seen for the first time */
+	TS_KINDS = 19,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 17, /* a thread could not be tracked for want of memory */
-	TS_COUNTERS = 18,
+	TS_NO_STORAGE = 19, /* a thread could not be tracked for want of memory */
+	TS_COUNTERS = 20,
 };
 
 struct ts_head {
@@ -327,6 +329,7 @@ enum ts_stack_of {
 struct ts_stack {
 	struct ts_head head; /* t: of the sample, or the t_out of the wait */
 	__u64 ip, sp, bp, di, bx; /* of user space; ip 0: the thread has no such side */
+	__u64 python; /* a mark of its Python frames, 0: it has none */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;
 	__u32 length; /* of the copy */
@@ -337,7 +340,90 @@ struct ts_stack {
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
 	__u8 copy[TS_COPY]; /* from sp up; only as much as length says is sent */
 };
-_Static_assert(sizeof(struct ts_stack) == 16 + 40 + 16 + 8 * TS_FRAMES + TS_COPY, "stack");
+_Static_assert(sizeof(struct ts_stack) == 16 + 48 + 16 + 8 * TS_FRAMES + TS_COPY, "stack");
+
+/* How CPython tells which frames its interpreter was entered with, in ts_python.kind. */
+enum ts_python_kind {
+	TS_PYTHON_OBJECTS = 1, /* until 3.10: with every one; each is an object */
+	TS_PYTHON_ENTRIES = 2, /* 3.11: the frame says so */
+	TS_PYTHON_SHIMS = 3, /* since 3.12: the next is a frame that is none */
+};
+#define TS_PYTHON_SHIM 3 /* whose such a frame is: FRAME_OWNED_BY_CSTACK */
+
+/* CPython as it is laid out in one process. The numbers are offsets in its structures. */
+struct ts_python {
+	__u64 runtime; /* the address of _PyRuntime */
+	__u32 serial; /* what no other process has, but for those forked from it */
+	__u32 version; /* 3.11: 0x30b */
+	__u32 kind; /* enum ts_python_kind */
+	__u32 interpreters;
+	__u32 interpreter_next;
+	__u32 threads;
+	__u32 thread_next;
+	__u32 thread_id;
+	__u32 cframe; /* 0: the thread itself has the current frame */
+	__u32 current_frame;
+	__u32 frame_code;
+	__u32 frame_previous;
+	__u32 frame_at;
+	__u32 frame_entry;
+	__u32 at_shift; /* objects: what their count of instructions is shifted by */
+	__u32 code_first_line;
+	__u32 code_file;
+	__u32 code_name;
+	__u32 code_table;
+	__u32 code_start;
+	__u32 text_length;
+	__u32 text_state;
+	__u32 text_ascii;
+	__u32 text_wide;
+	__u32 bytes_length;
+	__u32 bytes_start;
+};
+_Static_assert(sizeof(struct ts_python) == 8 + 26 * 4, "python");
+
+#define TS_PYTHON_FRAMES 256
+
+struct ts_python_frame {
+	__u64 code; /* the id of a ts_code */
+	__s32 at; /* which of its bytes is executed */
+	__u32 fresh; /* what it called last is not a frame of the same run of the interpreter */
+};
+struct ts_frames {
+	struct ts_head head; /* as of the stack */
+	__u64 python_thread; /* for the probes: where Python keeps what it knows of the thread */
+	__u32 serial;
+	__u16 count;
+	__u8 what; /* as of the stack */
+	__u8 cut; /* there are more */
+	struct ts_python_frame frame[TS_PYTHON_FRAMES]; /* innermost first; only as many as count says are sent */
+};
+_Static_assert(sizeof(struct ts_frames) == 32 + 16 * TS_PYTHON_FRAMES, "frames");
+
+#define TS_TEXT 256
+
+/* A text as Python keeps it. */
+struct ts_text {
+	__u32 length; /* bytes */
+	__u32 wide; /* bytes a letter: 1, 2 or 4 */
+	__u8 bytes[TS_TEXT];
+};
+_Static_assert(sizeof(struct ts_text) == 8 + TS_TEXT, "text");
+
+#define TS_TABLE 4096
+
+struct ts_code {
+	struct ts_head head;
+	__u64 id;
+	__u32 version;
+	__u32 first_line;
+	__u32 length; /* of the table */
+	__u32 pad;
+	struct ts_text name;
+	struct ts_text file;
+	__u8 table[TS_TABLE]; /* which instructions are of which line; only as much as length says is sent */
+};
+_Static_assert(sizeof(struct ts_code) == 16 + 24 + 2 * (8 + TS_TEXT) + TS_TABLE, "code");
 
 /* The same, unwound: the user side is a node of the tree of stacks. */
 struct ts_seen {
@@ -361,8 +447,10 @@ struct ts_node {
 	__u8 complete; /* the outermost frame is where the thread began */
 	__u8 exact; /* the offset is of the instruction itself, not of the one to return to */
 	__u8 pad[2];
+	__u32 code; /* of a script: what the spool's notes tell of it; the offset is a line. 0: native */
+	__u32 pad2;
 };
-_Static_assert(sizeof(struct ts_node) == 40, "node");
+_Static_assert(sizeof(struct ts_node) == 48, "node");
 
 /* What user space says to the probes while they run, and they to it (mapped by both). */
 struct ts_control {

@@ -188,6 +188,9 @@ struct sched_entity {
 struct thread_info {
 	u32 status;
 };
+struct thread_struct {
+	unsigned long fsbase;
+};
 typedef struct {
 	u32 val;
 } kuid_t;
@@ -196,6 +199,7 @@ struct cred {
 };
 struct task_struct {
 	struct thread_info thread_info;
+	struct thread_struct thread;
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;

@@ -69,7 +69,9 @@ plain!(
     ts_end,
     ts_request,
     ts_seen,
-    ts_node
+    ts_node,
+    ts_python_frame,
+    ts_text
 );
 
 fn plain<T: Plain>(bytes: &[u8]) -> Option<T> {
@@ -133,6 +135,8 @@ pub struct Stack<'a> {
     pub bp: u64,
     pub di: u64,
     pub bx: u64,
+    /// A mark of its Python frames; 0 without any.
+    pub python: u64,
     pub about: u32,
     pub pid: u32,
     pub what: u8,
@@ -177,6 +181,7 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         bp: word(at!(bp))?,
         di: word(at!(di))?,
         bx: word(at!(bx))?,
+        python: word(at!(python))?,
         about: half(at!(about))?,
         pid: half(at!(pid))?,
         what: *fixed.get(at!(what))?,
@@ -188,17 +193,93 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
     })
 }
 
-/// An event that user space makes itself.
+/// The Python side of the stack that comes after it.
+pub struct PythonFrames {
+    pub head: events::ts_head,
+    pub what: u8,
+    /// There are more.
+    pub cut: bool,
+    /// Innermost first.
+    pub frames: Vec<events::ts_python_frame>,
+}
+
+/// Reads Python frames; `None` for bytes that are none.
+pub fn python_frames(bytes: &[u8]) -> Option<PythonFrames> {
+    type Frames = events::ts_frames;
+    let count = bytes.get(std::mem::offset_of!(Frames, count)..)?;
+    let count = u16::from_ne_bytes(*count.first_chunk()?);
+    let frames = bytes.get(std::mem::offset_of!(Frames, frame)..)?;
+    let frames = frames.chunks_exact(std::mem::size_of::<events::ts_python_frame>());
+    Some(PythonFrames {
+        head: head(bytes)?,
+        what: *bytes.get(std::mem::offset_of!(Frames, what))?,
+        cut: *bytes.get(std::mem::offset_of!(Frames, cut))? != 0,
+        frames: frames.take(usize::from(count)).filter_map(plain).collect(),
+    })
+}
+
+/// A code object of Python.
+pub struct Code<'a> {
+    pub id: u64,
+    pub version: u32,
+    pub first_line: u32,
+    pub name: String,
+    pub file: String,
+    pub table: &'a [u8],
+}
+
+/// Reads a code object; `None` for bytes that are none.
+pub fn code(bytes: &[u8]) -> Option<Code<'_>> {
+    type Told = events::ts_code;
+    let half = |at: usize| {
+        bytes
+            .get(at..at + 4)?
+            .try_into()
+            .ok()
+            .map(u32::from_ne_bytes)
+    };
+    let id = bytes.get(std::mem::offset_of!(Told, id)..)?.first_chunk()?;
+    let table = bytes.get(std::mem::offset_of!(Told, table)..)?;
+    let text = |at: usize| plain::<events::ts_text>(bytes.get(at..)?).map(|t| letters(&t));
+    Some(Code {
+        id: u64::from_ne_bytes(*id),
+        version: half(std::mem::offset_of!(Told, version))?,
+        first_line: half(std::mem::offset_of!(Told, first_line))?,
+        name: text(std::mem::offset_of!(Told, name))?,
+        file: text(std::mem::offset_of!(Told, file))?,
+        table: table.get(..half(std::mem::offset_of!(Told, length))? as usize)?,
+    })
+}
+
+/// A text of Python: each letter is its number in Unicode, in one, two or four bytes.
+fn letters(text: &events::ts_text) -> String {
+    let bytes = &text.bytes[..text.bytes.len().min(text.length as usize)];
+    let number = |letter: &[u8]| {
+        letter
+            .iter()
+            .rev()
+            .fold(0, |n, byte| n << 8 | u32::from(*byte))
+    };
+    let letter = |letter: &[u8]| char::from_u32(number(letter)).unwrap_or('\u{fffd}');
+    match text.wide {
+        1 | 2 | 4 => bytes.chunks_exact(text.wide as usize).map(letter).collect(),
+        _ => String::new(),
+    }
+}
+
+/// A structure of ours that is handed to the kernel's side, or into the spool.
 ///
 /// # Safety
 /// Only for generated structures without padding.
 pub unsafe trait Own: Copy {}
+// SAFETY: as below.
+unsafe impl Own for events::ts_python {}
 // SAFETY: the static asserts in `events.h` say that all members are accounted for.
 unsafe impl Own for events::ts_seen {}
 // SAFETY: as above.
 unsafe impl Own for events::ts_node {}
 
-/// Its bytes, for the spool.
+/// Its bytes.
 pub fn bytes_of<T: Own>(event: &T) -> &[u8] {
     // SAFETY: a structure without padding, read as the bytes that it is.
     unsafe {
@@ -257,6 +338,49 @@ mod tests {
             .map(|turn| turn.t_run)
             .collect();
         assert_eq!(runs, [0, 7]);
+    }
+
+    fn text(wide: u32, length: u32, bytes: &[u8]) -> String {
+        let mut text = events::ts_text {
+            length,
+            wide,
+            bytes: [b'x'; events::TS_TEXT as usize],
+        };
+        text.bytes[..bytes.len()].copy_from_slice(bytes);
+        letters(&text)
+    }
+
+    /// Texts of Python are read whatever the width of their letters, and nonsense is no text.
+    #[test]
+    fn texts_of_python() {
+        assert_eq!(text(1, 3, b"a\xe9c"), "a\u{e9}c");
+        assert_eq!(text(2, 4, &[0x42, 0x04, b'b', 0]), "\u{442}b");
+        assert_eq!(
+            text(4, 8, &[0, 0xf6, 1, 0, 0, 0, 0x11, 0]),
+            "\u{1f600}\u{fffd}"
+        );
+        assert_eq!(text(3, 9, b"abc"), "");
+        assert_eq!(text(1, u32::MAX, b"").len(), events::TS_TEXT as usize);
+    }
+
+    /// Python frames and code objects that are cut short are none, or fewer.
+    #[test]
+    fn python_events_that_are_cut() {
+        let mut bytes = vec![0; std::mem::size_of::<events::ts_frames>()];
+        let count = std::mem::offset_of!(events::ts_frames, count);
+        bytes[count..count + 2].copy_from_slice(&u16::MAX.to_ne_bytes());
+        let all = events::TS_PYTHON_FRAMES as usize;
+        assert_eq!(python_frames(&bytes).map(|p| p.frames.len()), Some(all));
+        assert_eq!(
+            python_frames(&bytes[..32 + 17]).map(|p| p.frames.len()),
+            Some(1)
+        );
+        assert!((0..32).all(|cut| python_frames(&bytes[..cut]).is_none()));
+        let mut bytes = vec![0; std::mem::size_of::<events::ts_code>()];
+        assert!(code(&bytes).is_some());
+        let length = std::mem::offset_of!(events::ts_code, length);
+        bytes[length..length + 4].copy_from_slice(&u32::MAX.to_ne_bytes());
+        assert!(code(&bytes).is_none());
     }
 
     /// A count beyond what there is, or bytes cut short, give no more turns than there are.

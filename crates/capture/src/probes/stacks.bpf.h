@@ -82,7 +82,7 @@ static __always_inline u64 *slot_of(struct ts_thread *st, u64 mark, u8 what)
 /* Whether these registers were seen lately; if not, they are now. */
 static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s, u64 **slot)
 {
-	u64 mark = mark_of(s);
+	u64 mark = mark_of(s) ^ s->python;
 
 	*slot = slot_of(st, mark, s->what);
 	if (**slot == mark && (++st->stack_hits & (TS_RECHECK - 1)))
@@ -94,14 +94,17 @@ static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s
 /*
  * Take a thread's stack, in its own context; the kernel's addresses are there already.
  */
-static __noinline bool send_stack(struct ts_thread *st, struct ts_stack *s, struct mm_struct *mm)
+static __noinline bool send_stack(u32 where, struct ts_thread *st, struct ts_stack *s, struct mm_struct *mm)
 {
 	u64 size = TS_HEADER, *slot = NULL;
 	u32 length;
+	bool lost;
 
 	s->length = 0;
+	s->python = 0;
 	s->repeated = 0;
 	if (s->ip && mm) {
+		look_into_python(st, s, where);
 		if (seen_before(st, s, &slot))
 			s->repeated = 1;
 		else
@@ -111,7 +114,8 @@ static __noinline bool send_stack(struct ts_thread *st, struct ts_stack *s, stru
 	if (length > TS_COPY)
 		return false;
 	size += length;
-	if (!has_room(TS_STACK) || bpf_ringbuf_output(&ring, s, size, BPF_RB_NO_WAKEUP)) {
+	lost = s->python && !s->repeated && tell_python(where, s->pid, st->id, s->head.t, s->what);
+	if (lost || !has_room(TS_STACK) || bpf_ringbuf_output(&ring, s, size, BPF_RB_NO_WAKEUP)) {
 		count_lost(TS_STACK, 1);
 		if (slot && !s->repeated)
 			*slot = 0;
@@ -165,7 +169,7 @@ static __always_inline bool take_wait_stack(u32 where, struct ts_thread *st, str
 
 		s->frames = bytes > 0 ? (u32)bytes / 8 : 0;
 	}
-	return send_stack(st, s, mm);
+	return send_stack(where, st, s, mm);
 }
 
 /*
@@ -180,7 +184,11 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 
 	if (!s)
 		return false;
+	/* Where its Python frames are now is not known. */
+	if (bpf_map_lookup_elem(&pythons, &s->pid))
+		return false;
 	user_registers(s, regs);
+	s->python = 0;
 	mark = mark_of(s);
 	slot = slot_of(st, mark, TS_OF_WAIT);
 	if (*slot != mark) {

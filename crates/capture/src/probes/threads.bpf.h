@@ -66,6 +66,8 @@ struct ts_thread {
 	u32 stack_hits;
 	u8 stack_taken; /* of the present wait */
 	u8 pad2[3];
+	u64 python; /* where Python keeps what it knows of the thread */
+	u32 no_python; /* how often it knew nothing */
 	u8 short_waits[16]; /* in a row, by call */
 	u64 known[TS_KNOWN];
 	struct ts_call batch[TS_BATCH];

@@ -12,6 +12,7 @@
 #include <bpf/bpf_core_read.h>
 #include "threads.bpf.h"
 #include "objects.bpf.h"
+#include "python.bpf.h"
 #include "stacks.bpf.h"
 #include "scheduling/scheduling.bpf.c"
 #include "lives/lives.bpf.c"

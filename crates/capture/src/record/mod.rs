@@ -3,6 +3,8 @@
 
 mod calibrate;
 mod names;
+mod perf_maps;
+mod python;
 mod sink;
 mod stacks;
 
@@ -22,11 +24,16 @@ use crate::probes::events;
 use crate::spool::{self, Begin, Costs, End, Note};
 
 use calibrate::Calibrator;
+use perf_maps::PerfMaps;
+use python::Pythons;
 use sink::Sink;
 use stacks::Stacks;
 
 /// How often the ring is drained. 16 MiB hold several times what can come in that time.
 const DRAIN_EVERY: Duration = Duration::from_millis(20);
+/// At first more often: a program that turns out to be Python can only be looked into from then on.
+const DRAIN_AT_START: Duration = Duration::from_millis(2);
+const STARTING: Duration = Duration::from_millis(50);
 /// How often a frame is written, at least.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 /// How long the end of the last thread is awaited after the program's end was told.
@@ -41,6 +48,8 @@ pub struct Options {
     pub rate_hz: u64,
     /// What timing calls may cost, in percent of a thread's time; `None` for no limit.
     pub budget_pct: Option<f64>,
+    /// Ask runtimes, through the environment, to name the code that they make.
+    pub runtime_flags: bool,
     /// With whose rights the recording is written.
     pub identity: Option<Identity>,
     /// When timesink itself was started.
@@ -79,8 +88,14 @@ pub fn run(
         .collect();
     let held = launch::Command::new(argv)
         .identity(options.identity.clone())
+        .runtime_flags(options.runtime_flags)
         .hold(signals)?;
-    let (mut session, calibrator) = Session::open(&facts, options)?;
+    let maps = PerfMaps::new(
+        options.identity.clone(),
+        Some(SystemTime::now()),
+        held.environment(),
+    );
+    let (mut session, calibrator) = Session::open(&facts, options, maps)?;
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
     let mut begin = session.begin("run", command, &facts, options, cost);
@@ -114,7 +129,11 @@ pub fn attach(
     let facts = Facts::gather();
     facts.check()?;
     let mut attached = Attached::open(pids)?;
-    let (mut session, calibrator) = Session::open(&facts, options)?;
+    let (mut session, calibrator) = Session::open(
+        &facts,
+        options,
+        PerfMaps::new(options.identity.clone(), None, Vec::new()),
+    )?;
     let cost = session.calibrate(calibrator)?;
     let begin = session.begin("attach", Vec::new(), &facts, options, cost);
     session.started(begin, options);
@@ -210,7 +229,11 @@ struct Session {
 
 impl Session {
     /// Load and attach, with nothing tracked yet.
-    fn open(facts: &Facts, options: &Options) -> Result<(Session, Calibrator), Error> {
+    fn open(
+        facts: &Facts,
+        options: &Options,
+        maps: PerfMaps,
+    ) -> Result<(Session, Calibrator), Error> {
         let system = |doing| move |source| Error::System { doing, source };
         let mut calibrator =
             Calibrator::start().map_err(system("starting a child that measures"))?;
@@ -218,7 +241,8 @@ impl Session {
         calibrator.bare_done();
         kernel.attach()?;
         let spool = create(options)?;
-        let stacks = Stacks::new(Watch::open(&facts.processors).ok());
+        let watch = Watch::open(&facts.processors).ok();
+        let stacks = Stacks::new(watch, maps, Pythons::new(kernel.pythons()));
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;
@@ -379,7 +403,15 @@ impl Session {
             if let Some(status) = running.try_wait()? {
                 return Ok(status);
             }
-            wait_for(&fds, DRAIN_EVERY);
+            let starting = self.begun.elapsed() < STARTING;
+            wait_for(
+                &fds,
+                if starting {
+                    DRAIN_AT_START
+                } else {
+                    DRAIN_EVERY
+                },
+            );
             running.on_signal()?;
         }
     }
@@ -419,6 +451,7 @@ impl Session {
         let sink = &mut *sink;
         kernel.gathered(|turn| sink.take(turn));
         sink.stacks.settle(u64::MAX, &mut sink.spool);
+        sink.stacks.name_made_code(&mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         sink.names.resolve_functions(&mut kernel, &mut sink.spool);
         if let Some((t0, t1)) = budget.open_window(end) {

@@ -57,6 +57,7 @@ impl Sink {
             // Switches are the bulk; the rest is decoded at leisure.
             events::TS_CALLS | events::TS_OBJECT | events::TS_LOOKUP => {}
             events::TS_STACK => return self.stack(bytes),
+            events::TS_PYTHON | events::TS_CODE => return self.stacks.take(bytes),
             _ => {
                 if !self.look(bytes) {
                     return;
@@ -109,7 +110,7 @@ impl Sink {
             Some(probes::Event::End(end)) if Some(end.head.thread) == self.root_thread => {
                 self.root_ended = true;
             }
-            Some(probes::Event::Exec(exec)) => self.stacks.forget(exec.head.thread),
+            Some(probes::Event::Exec(exec)) => self.stacks.executed(&exec),
             _ => {}
         }
         true

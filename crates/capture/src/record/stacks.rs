@@ -2,26 +2,41 @@
 //! its files replaced a moment later, and because the copies would fill the disk. What is kept is the tree
 //! of frames. Names are for later (`symbols/`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use timesink_recording::words::ModuleKind;
 
 use crate::address_space::{Change, ImageKind, Spaces, Timed, Watch};
-use crate::probes::{self, events};
+use crate::probes::{self, events, PythonFrames};
+use crate::python::{merge, Part, Step};
+use crate::record::perf_maps::{MapIndex, PerfMaps};
+use crate::record::python::Pythons;
 use crate::spool::{Note, Writer};
-use crate::unwind::{Ending, Frame, Registers, Unwinder};
+use crate::unwind::{Ending, Frame, ModuleIndex, Registers, Unwinder};
 
 /// Stacks remembered by their registers, for those that come again without a copy.
 const REMEMBERED: usize = 1 << 16;
 
-/// Which stack: of which thread, with which registers.
-type Key = (u32, u64, u64, u64);
-/// A frame under its caller: parent, module, offset, complete, exact.
-type Place = (u32, u32, u64, bool, bool);
+/// Which stack: of which thread, with which registers, with which frames of Python.
+type Key = (u32, u64, u64, u64, u64);
+
+/// A frame under its caller.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    parent: u32,
+    module: u32,
+    offset: u64,
+    complete: bool,
+    exact: bool,
+    /// Of a script: its function.
+    code: u32,
+}
 
 pub struct Stacks {
     watch: Option<Watch>,
     spaces: Spaces,
+    pythons: Pythons,
     unwinder: Unwinder,
     changes: Vec<Timed<Change>>,
     /// Not unwound yet, in the order of the ring.
@@ -29,24 +44,28 @@ pub struct Stacks {
     remembered: HashMap<Key, (u32, bool)>,
     nodes: HashMap<Place, u32>,
     frames: Vec<Frame>,
-    modules_told: usize,
+    maps: PerfMaps,
+    /// The number of each module; code that a runtime made is one for each process.
+    modules: HashMap<(ModuleIndex, Option<MapIndex>), u32>,
     /// The latest time that any stack was taken at.
     clock: u64,
 }
 
 impl Stacks {
     /// Without a watch (the kernel refused) only processes that are looked at while they live unwind.
-    pub fn new(watch: Option<Watch>) -> Stacks {
+    pub fn new(watch: Option<Watch>, maps: PerfMaps, pythons: Pythons) -> Stacks {
         Stacks {
             watch,
             spaces: Spaces::new(),
+            pythons,
             unwinder: Unwinder::new(),
             changes: Vec::new(),
             waiting: Vec::new(),
             remembered: HashMap::new(),
             nodes: HashMap::new(),
             frames: Vec::new(),
-            modules_told: 0,
+            maps,
+            modules: HashMap::new(),
             clock: 0,
         }
     }
@@ -59,7 +78,12 @@ impl Stacks {
     /// Follow this process, and all that come from it.
     pub fn seed(&mut self, pid: u32) {
         // One that is gone already has no stacks either.
-        let _ = self.spaces.seed(pid);
+        if self.spaces.seed(pid).is_ok() {
+            if let Some(space) = self.spaces.space(pid) {
+                self.pythons.seeded(pid, space);
+            }
+        }
+        self.notice_makers();
     }
 
     pub fn take(&mut self, bytes: &[u8]) {
@@ -67,8 +91,9 @@ impl Stacks {
     }
 
     /// The thread executes another program: what was remembered of it is of the old one.
-    pub fn forget(&mut self, thread: u32) {
-        self.remembered.retain(|key, _| key.0 != thread);
+    pub fn executed(&mut self, exec: &events::ts_exec) {
+        self.remembered.retain(|key, _| key.0 != exec.head.thread);
+        self.maps.executed(exec);
     }
 
     /// Unwind what was taken, with the address spaces as they were at the time. Changes from `until` on
@@ -81,7 +106,7 @@ impl Stacks {
         let waiting = std::mem::take(&mut self.waiting);
         let mut applied = 0;
         for bytes in &waiting {
-            let Some(stack) = probes::stack(bytes) else {
+            let Some(stack) = self.stack_of(bytes, spool) else {
                 continue;
             };
             self.clock = self.clock.max(stack.head.t);
@@ -92,6 +117,16 @@ impl Stacks {
         self.changes.drain(..applied);
     }
 
+    /// A stack; what belongs to stacks to come is kept.
+    fn stack_of<'a>(&mut self, bytes: &'a [u8], spool: &mut Writer) -> Option<probes::Stack<'a>> {
+        match u32::from(probes::head(bytes)?.kind) {
+            events::TS_PYTHON => self.pythons.frames(probes::python_frames(bytes)?),
+            events::TS_CODE => self.pythons.code(&probes::code(bytes)?, spool),
+            _ => return probes::stack(bytes),
+        }
+        None
+    }
+
     fn apply(&mut self, from: usize, until: u64) -> usize {
         let mut at = from;
         while let Some(change) = self
@@ -100,13 +135,69 @@ impl Stacks {
             .filter(|change| change.time_ns <= until)
         {
             self.spaces.apply(change);
+            self.pythons.applied(&change.what, &mut self.spaces);
             at += 1;
+            self.notice_makers();
         }
         at
     }
 
+    fn notice_makers(&mut self) {
+        for pid in self.spaces.makers() {
+            self.maps.notice(pid, self.spaces.space(pid));
+        }
+    }
+
+    /// Give names to code that runtimes made, when all stacks are settled and the program is over.
+    pub fn name_made_code(&self, spool: &mut Writer) {
+        /// So many names make a note, of bounded length.
+        const NAMES: usize = 256;
+        let maps: HashMap<u32, MapIndex> = self
+            .modules
+            .iter()
+            .filter_map(|((_, map), &module)| Some((module, (*map)?)))
+            .collect();
+        let mut wanted: HashMap<MapIndex, Vec<u64>> = HashMap::new();
+        let mut places: HashMap<MapIndex, Vec<u32>> = HashMap::new();
+        for place in self.nodes.keys() {
+            let module = place.module;
+            if let Some(&map) = maps.get(&module) {
+                let address = place.offset.saturating_sub(u64::from(!place.exact));
+                wanted.entry(map).or_default().push(address);
+                places.entry(map).or_default().push(module);
+            }
+        }
+        for (map, names) in self.maps.names(&wanted) {
+            let mut made: HashMap<u32, BTreeMap<u64, Arc<str>>> = HashMap::new();
+            let places = wanted[&map].iter().zip(&places[&map]);
+            for ((&address, &module), name) in places.zip(names) {
+                if let Some(name) = name {
+                    made.entry(module).or_default().insert(address, name);
+                }
+            }
+            for (module, names) in made {
+                let names: Vec<_> = names
+                    .into_iter()
+                    .map(|(address, name)| (address, name.to_string()))
+                    .collect();
+                for names in names.chunks(NAMES) {
+                    spool.note(&Note::Made {
+                        module,
+                        names: names.to_vec(),
+                    });
+                }
+            }
+        }
+    }
+
     fn tell(&mut self, stack: &probes::Stack<'_>, spool: &mut Writer) {
-        let key = (stack.head.thread, stack.ip, stack.sp, stack.bp);
+        let key = (
+            stack.head.thread,
+            stack.ip,
+            stack.sp,
+            stack.bp,
+            stack.python,
+        );
         let executing = u32::from(stack.user) & events::TS_EXECUTING != 0;
         let (node, complete) = if stack.ip == 0 {
             (0, true)
@@ -158,14 +249,67 @@ impl Stacks {
             .unwinder
             .unwind(space, registers, stack.copy, &mut frames);
         let complete = ending == Ending::Complete;
+        let python = self.pythons.side_of(stack);
+        let complete = complete && !python.as_ref().is_some_and(|python| python.cut);
+        let map = self.maps.of(stack.pid);
+        let node = self.nodes_of((&frames, map), python.as_ref(), complete, spool);
+        self.frames = frames;
+        (node, complete)
+    }
+
+    /// The node of these frames, with those of Python where they belong.
+    fn nodes_of(
+        &mut self,
+        (frames, map): (&[Frame], Option<MapIndex>),
+        python: Option<&PythonFrames>,
+        complete: bool,
+        spool: &mut Writer,
+    ) -> u32 {
+        let steps = match python {
+            Some(python) => {
+                let parts: Vec<Part> = frames.iter().map(|frame| self.part(frame)).collect();
+                let fresh: Vec<bool> = python.frames.iter().map(|f| f.fresh != 0).collect();
+                merge(&parts, &fresh, complete)
+            }
+            None => (0..frames.len()).map(Step::Native).collect(),
+        };
+        let python = python.map_or(&[][..], |python| &python.frames);
         let mut parent = 0;
-        for frame in frames.iter().rev() {
-            let module = frame.module.map_or(0, |index| index.0 + 1);
-            let place = (parent, module, frame.address, complete, frame.exact);
+        for step in steps.iter().rev() {
+            let place = match *step {
+                Step::Native(index) => Place {
+                    parent,
+                    module: frames[index]
+                        .module
+                        .map_or(0, |index| self.module(index, map, spool)),
+                    offset: frames[index].address,
+                    complete,
+                    exact: frames[index].exact,
+                    code: 0,
+                },
+                Step::Python(index) => match self.pythons.place(&python[index]) {
+                    // What it is called was lost.
+                    (0, _) => continue,
+                    (code, line) => Place {
+                        parent,
+                        module: 0,
+                        offset: u64::from(line),
+                        complete,
+                        exact: true,
+                        code,
+                    },
+                },
+            };
             parent = self.node(place, spool);
         }
-        self.frames = frames;
-        (parent, complete)
+        parent
+    }
+
+    fn part(&self, frame: &Frame) -> Part {
+        let modules = self.unwinder.modules();
+        let module = frame.module.and_then(|index| modules.get(index.0 as usize));
+        let address = frame.address.saturating_sub(u64::from(!frame.exact));
+        module.map_or(Part::Other, |image| self.pythons.part(image, address))
     }
 
     fn node(&mut self, place: Place, spool: &mut Writer) -> u32 {
@@ -174,8 +318,6 @@ impl Stacks {
         }
         let node = self.nodes.len() as u32 + 1;
         self.nodes.insert(place, node);
-        self.tell_modules(spool);
-        let (parent, module, offset, complete, exact) = place;
         let event = events::ts_node {
             head: events::ts_head {
                 kind: events::TS_NODE as u8,
@@ -184,37 +326,43 @@ impl Stacks {
                 thread: 0,
                 t: 0,
             },
-            offset,
+            offset: place.offset,
             node,
-            parent,
-            module,
-            complete: u8::from(complete),
-            exact: u8::from(exact),
+            parent: place.parent,
+            module: place.module,
+            complete: u8::from(place.complete),
+            exact: u8::from(place.exact),
             pad: [0; 2],
+            code: place.code,
+            pad2: 0,
         };
         spool.event(probes::bytes_of(&event));
         node
     }
 
-    /// Modules are told before the first node that is in them.
-    fn tell_modules(&mut self, spool: &mut Writer) {
-        let modules = self.unwinder.modules();
-        for (index, module) in modules.iter().enumerate().skip(self.modules_told) {
-            let kind = match module.kind() {
+    /// The number of a module, which is told before the first node that is in it.
+    fn module(&mut self, index: ModuleIndex, map: Option<MapIndex>, spool: &mut Writer) -> u32 {
+        let image = &self.unwinder.modules()[index.0 as usize];
+        let map = map.filter(|_| image.kind() == ImageKind::Jit);
+        let next = self.modules.len() as u32 + 1;
+        let module = *self.modules.entry((index, map)).or_insert(next);
+        if module == next {
+            let kind = match image.kind() {
                 ImageKind::File => ModuleKind::File,
                 ImageKind::Vdso => ModuleKind::Vdso,
                 ImageKind::Jit => ModuleKind::Jit,
             };
             spool.note(&Note::Module {
-                module: index as u32 + 1,
+                module,
                 kind: kind.to_string(),
-                path: module.path().to_string_lossy().into_owned(),
-                build_id: module
+                path: image.path().to_string_lossy().into_owned(),
+                build_id: image
                     .build_id()
                     .map(|id| id.to_string())
                     .unwrap_or_default(),
+                stamp: image.stamp(),
             });
         }
-        self.modules_told = modules.len();
+        module
     }
 }

@@ -86,13 +86,26 @@ pub enum Note {
         address: u64,
         name: String,
     },
-    /// Where code is from; nodes name it by its number.
+    /// Where code is from; nodes name it by its number. What a runtime made is a module of each process.
     Module {
         module: u32,
         kind: String,
         path: String,
         /// In hexadecimal.
         build_id: String,
+        /// Inode, size and time of change of the file.
+        stamp: Option<(u64, u64, i64)>,
+    },
+    /// What a map says of code that a runtime made, by address.
+    Made {
+        module: u32,
+        names: Vec<(u64, String)>,
+    },
+    /// A function of a script; nodes name it by its number.
+    Code {
+        code: u32,
+        function: String,
+        file: String,
     },
     Outsider {
         tid: u32,

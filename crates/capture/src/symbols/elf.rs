@@ -9,7 +9,7 @@ use super::unpack;
 use rustix::fs::{Mode, OFlags};
 use std::cell::Cell;
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
@@ -36,8 +36,17 @@ const NT_GNU_BUILD_ID: u32 = 3;
 
 /// Opens a file to read it. Whatever else than a regular file is there (a device, a pipe) is never opened.
 pub(super) fn open_regular(path: &Path) -> Result<File, Fault> {
-    let place = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .map_err(std::io::Error::from)?;
+    open_regular_in(rustix::fs::CWD, path, OFlags::empty())
+}
+
+pub(super) fn open_regular_in(
+    folder: impl AsFd,
+    path: &Path,
+    flags: OFlags,
+) -> Result<File, Fault> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
+    let place =
+        rustix::fs::openat(folder, path, flags, Mode::empty()).map_err(std::io::Error::from)?;
     let place = File::from(place);
     if !place.metadata()?.is_file() {
         return Err(Fault::NotRegular);
@@ -130,6 +139,11 @@ pub(super) struct Elf {
 impl Elf {
     pub(super) fn open(path: &Path) -> Result<Elf, Fault> {
         let file = open_regular(path)?;
+        let length = file.metadata()?.size();
+        Elf::read(Source::File(file), length)
+    }
+
+    pub(super) fn from_file(file: File) -> Result<Elf, Fault> {
         let length = file.metadata()?.size();
         Elf::read(Source::File(file), length)
     }
@@ -327,6 +341,21 @@ impl Elf {
     pub(super) fn code_start(&self) -> u64 {
         let code = self.sections.iter().filter(|section| section.is_code());
         code.map(|section| section.address).min().unwrap_or(0)
+    }
+
+    /// The bytes at an address, up to the end of what is there; none where the file has none.
+    pub(super) fn bytes_at(&self, address: u64, size: u64) -> Vec<u8> {
+        let there = |section: &&Section| {
+            section.address != 0 && section.kind != SHT_NOBITS && section.holds(address)
+        };
+        let Some(section) = self.sections.iter().find(there) else {
+            return Vec::new();
+        };
+        let from = address - section.address;
+        let size = size.min(section.size - from);
+        let offset = section.offset.checked_add(from);
+        let bytes = offset.and_then(|offset| self.bytes(offset, size).ok());
+        bytes.unwrap_or_default()
     }
 
     fn find_build_id(&self) -> Vec<u8> {

@@ -15,8 +15,10 @@ mod dwarf;
 mod elf;
 mod fault;
 pub mod perf_map;
+mod places;
 mod plt;
 mod quiet;
+mod runtimes;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,8 @@ mod unpack;
 
 pub use fault::Fault;
 pub use perf_map::PerfMap;
+pub use places::{places, Place};
+pub use runtimes::understood;
 
 use cache::Cache;
 use debug_files::Candidate;

@@ -3,10 +3,12 @@
 //! only the names of the addresses that are asked for are kept.
 
 use super::demangle::cut;
-use super::elf::open_regular;
+use super::elf::open_regular_in;
 use super::fault::Fault;
-use std::fs::File;
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,14 +25,19 @@ pub struct PerfMap {
 
 impl PerfMap {
     /// Opens the map of a program that `user` runs. In a folder that all may write to, others could
-    /// leave one too: only the user's own and root's are believed.
-    pub fn open(path: &Path, user: u32) -> Result<PerfMap, Fault> {
-        let file = open_regular(path)?;
+    /// leave one too, or a link: only the user's own and root's are believed, and links lead nowhere.
+    pub fn open(folder: impl AsFd, name: impl AsRef<Path>, user: u32) -> Result<PerfMap, Fault> {
+        let file = open_regular_in(folder, name.as_ref(), OFlags::NOFOLLOW)?;
         let owner = file.metadata()?.uid();
         if owner != user && owner != 0 {
             return Err(Fault::Owner(owner));
         }
         Ok(PerfMap { file })
+    }
+
+    /// The file's, by which it can be told from another of the same name.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
     }
 
     /// The name of the code at each address, in the order asked for.

@@ -153,6 +153,7 @@ fn plain_frame(name: &str) -> Frame {
         function: name.to_owned(),
         file: String::new(),
         line: None,
+        returns: false,
         inlined: false,
         language: Language::Native,
     }

@@ -13,13 +13,15 @@ table! {
         /// Where the code is from; null if that is not known.
         module: Option<ModuleId>,
         /// The address in the module, as its symbol table counts; a plain address outside of
-        /// modules and in the kernel. Callers' addresses are those to return to.
+        /// modules and in the kernel.
         offset: u64,
+        /// A caller: the offset is of the instruction to return to, and the call is the one before it.
+        returns: bool,
         /// The function, demangled; empty if it has no name.
         function: String,
         /// The source file; empty if not known.
         file: String,
-        /// The line in it.
+        /// The line in it; of code that a runtime made, where the function begins.
         line: Option<u32>,
         /// Inlined into the frame that calls it.
         inlined: bool,

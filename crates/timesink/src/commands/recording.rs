@@ -117,6 +117,7 @@ impl Shared {
             threshold_ns: u64::try_from(self.threshold.as_nanos()).unwrap_or(u64::MAX),
             rate_hz: self.rate,
             budget_pct: (!self.exact).then_some(self.budget),
+            runtime_flags: false,
             identity,
             started,
         }

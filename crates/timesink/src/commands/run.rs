@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Instant;
 
 use timesink_capture::launch::{Identity, Signals};
-use timesink_capture::record;
+use timesink_capture::record::{self, Options};
 
 use super::recording::{choose, code_of, finish, Meter, Shared};
 
@@ -12,6 +12,10 @@ use super::recording::{choose, code_of, finish, Meter, Shared};
 pub struct Arguments {
     #[command(flatten)]
     shared: Shared,
+
+    /// Leave the environment as it is: functions of Node.js and Java then have no names
+    #[arg(long)]
+    no_runtime_flags: bool,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
@@ -26,7 +30,10 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
     };
     let name = arguments.command[0].to_string_lossy();
     let folder = choose(&arguments.shared.output, &name);
-    let options = arguments.shared.options(folder, identity, started);
+    let options = Options {
+        runtime_flags: !arguments.no_runtime_flags,
+        ..arguments.shared.options(folder, identity, started)
+    };
     let mut meter = Meter::new();
     let outcome = record::run(arguments.command.clone(), &options, signals, &mut |p| {
         meter.show(p)

@@ -118,6 +118,7 @@ int on_fork(u64 *ctx)
 		how = is_vfork(parent) ? TS_START_VFORK : TS_START_FORK;
 	if (of->call_epoch == c->call_epoch)
 		since = of->call_since;
+	inherit_python(parent->tgid, child->tgid);
 	tell_start(st, child, how, of->id, since, resident_bytes(plain(parent)->mm), now);
 	return 0;
 }
@@ -133,12 +134,17 @@ int on_exec(u64 *ctx)
 	struct mm_struct *mm;
 	struct ts_exec *e;
 	u64 from, length;
+	u32 pid;
 
 	if (!st || !c || c->stopped)
 		return 0;
 	st->tid = task->pid;
 	/* Its stacks are others from now on. */
 	__builtin_memset(st->stacks, 0, sizeof(st->stacks));
+	st->python = 0;
+	st->no_python = 0;
+	pid = task->tgid;
+	bpf_map_delete_elem(&pythons, &pid);
 	e = RESERVE(struct ts_exec, TS_EXEC);
 	if (!e)
 		return 0;

@@ -41,6 +41,6 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 		if (mm)
 			user_registers(s, registers_of(st, task));
 	}
-	send_stack(st, s, mm);
+	send_stack(TS_IN_SAMPLE, st, s, mm);
 	return 0;
 }

@@ -165,7 +165,7 @@ static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct
 		mm = plain(current)->mm;
 		user_registers(s, regs);
 	}
-	send_stack(waker ? waker : st, s, mm);
+	send_stack(TS_IN_SWITCH, waker ? waker : st, s, mm);
 }
 
 SEC("tp_btf/sched_waking")

@@ -3,6 +3,7 @@
 use super::super::perf_map::{names, PerfMap};
 use super::super::Fault;
 use super::*;
+use rustix::fs::CWD;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
@@ -121,14 +122,17 @@ fn maps_of_others_are_refused() {
     let path = folder.path("perf-1.map");
     fs::write(&path, "1000 10 made\n").expect("a file");
     let owner = fs::metadata(&path).expect("it is there").uid();
-    let map = PerfMap::open(&path, owner).expect("it is the owner's");
+    let map = PerfMap::open(CWD, &path, owner).expect("it is the owner's");
     let names = map.names(&[0x1008]).expect("it can be read");
     assert_eq!(names[0].as_deref(), Some("made"));
     folder.run("mkfifo pipe");
-    let refused = PerfMap::open(&folder.path("pipe"), owner);
+    let refused = PerfMap::open(CWD, folder.path("pipe"), owner);
+    assert!(matches!(refused, Err(Fault::NotRegular)));
+    folder.run("ln -s perf-1.map link");
+    let refused = PerfMap::open(CWD, folder.path("link"), owner);
     assert!(matches!(refused, Err(Fault::NotRegular)));
     if owner != 0 {
-        let refused = PerfMap::open(&path, owner + 1);
+        let refused = PerfMap::open(CWD, &path, owner + 1);
         assert!(matches!(refused, Err(Fault::Owner(found)) if found == owner));
     }
 }

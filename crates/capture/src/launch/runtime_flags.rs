@@ -1,0 +1,147 @@
+//! What a program's environment gains so that Node.js and Java tell the names of the code that they make.
+//! Only two variables are touched, in place, behind what is in them. Whether a runtime is there to read
+//! them is not known beforehand: it may be a child's child.
+
+use std::ffi::{CStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Where runtimes write their maps.
+pub(super) const MAPS: &CStr = c"/tmp";
+
+const NODE: Variable = Variable {
+    name: b"NODE_OPTIONS=",
+    // Node refuses to start with flags that it does not allow here. Before 14, some do not allow the second.
+    flags: b"--perf-basic-prof --interpreted-frames-native-stack",
+    asks: &[b"--perf-basic-prof", b"--perf_basic_prof"],
+};
+const JAVA: Variable = Variable {
+    name: b"JAVA_TOOL_OPTIONS=",
+    // The first one is for virtual machines before 17, which do not know the last and would not start.
+    flags: b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer \
+             -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit",
+    asks: &[b"DumpPerfMapAtExit"],
+};
+/// Java 8 passes over the variable when it is longer.
+const LONGEST_FOR_JAVA_8: usize = 1000;
+
+struct Variable {
+    /// With its `=`.
+    name: &'static [u8],
+    flags: &'static [u8],
+    /// How a user asks for a map.
+    asks: &'static [&'static [u8]],
+}
+
+/// Who writes maps because of these flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    Node,
+    Java,
+}
+
+impl Runtime {
+    fn variable(self) -> &'static Variable {
+        match self {
+            Runtime::Node => &NODE,
+            Runtime::Java => &JAVA,
+        }
+    }
+
+    /// Whether a process writes its map because of us alone: the environment and the arguments, as /proc has
+    /// them, have our flags, and nobody else has asked for a map.
+    pub fn writes_for_us(self, environment: &[u8], arguments: &[u8]) -> bool {
+        let variable = self.variable();
+        let mut ours = false;
+        let mut asked = variable.asked_in(arguments);
+        for entry in environment.split(|byte| *byte == 0) {
+            let own = entry.starts_with(variable.name).then_some(entry);
+            let before = own.and_then(|entry| entry.strip_suffix(variable.flags));
+            ours |= before.is_some();
+            asked |= variable.asked_in(before.unwrap_or(entry));
+        }
+        ours && !asked
+    }
+}
+
+impl Variable {
+    fn asked_in(&self, text: &[u8]) -> bool {
+        let within = |ask: &[u8]| text.windows(ask.len()).any(|part| part == ask);
+        self.asks.iter().any(|ask| within(ask))
+    }
+
+    fn add(&self, entries: &mut Vec<OsString>, longest: usize) {
+        let mut there = false;
+        for entry in entries.iter_mut() {
+            if let Some(value) = entry.as_bytes().strip_prefix(self.name) {
+                there = true;
+                if value.len() + 1 + self.flags.len() <= longest {
+                    let space: &[u8] = if value.is_empty() { b"" } else { b" " };
+                    *entry = OsString::from_vec([self.name, value, space, self.flags].concat());
+                }
+            }
+        }
+        if !there {
+            entries.push(OsString::from_vec([self.name, self.flags].concat()));
+        }
+    }
+}
+
+/// An environment, with the flags.
+pub(super) fn with_flags(mut entries: Vec<OsString>) -> Vec<OsString> {
+    NODE.add(&mut entries, usize::MAX);
+    JAVA.add(&mut entries, LONGEST_FOR_JAVA_8);
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flagged(entries: &[&str]) -> Vec<String> {
+        let entries = entries.iter().map(OsString::from).collect();
+        let text = |entry: OsString| entry.into_string().expect("plain text");
+        with_flags(entries).into_iter().map(text).collect()
+    }
+
+    fn as_proc_has(entries: &[String]) -> Vec<u8> {
+        entries.join("\0").into_bytes()
+    }
+
+    /// What is there stays, in its place and in front; all other entries are as they were.
+    #[test]
+    fn flags_are_appended() {
+        let node = "--perf-basic-prof --interpreted-frames-native-stack";
+        let after = flagged(&["A=1", "NODE_OPTIONS=--inspect", "odd", "JAVA_TOOL_OPTIONS="]);
+        assert_eq!(after.len(), 4);
+        assert_eq!(
+            after[..3],
+            ["A=1", &format!("NODE_OPTIONS=--inspect {node}"), "odd"]
+        );
+        assert!(after[3].starts_with("JAVA_TOOL_OPTIONS=-XX:+IgnoreUnrecognizedVMOptions "));
+        let after = flagged(&["A=1"]);
+        assert_eq!(after[1], format!("NODE_OPTIONS={node}"));
+        assert_eq!(after.len(), 3);
+    }
+
+    /// A variable that an old Java would drop for its length is left alone.
+    #[test]
+    fn long_options_are_left_alone() {
+        let long = format!("JAVA_TOOL_OPTIONS=-Dx={}", "y".repeat(900));
+        assert_eq!(flagged(&[&long])[0], long);
+    }
+
+    /// A map is there because of us only where our flags are and nobody else asked for it.
+    #[test]
+    fn whose_map_it_is() {
+        let ours = as_proc_has(&flagged(&["A=1"]));
+        assert!(Runtime::Node.writes_for_us(&ours, b"node\0x.js\0"));
+        assert!(Runtime::Java.writes_for_us(&ours, b"java\0T\0"));
+        assert!(!Runtime::Node.writes_for_us(&ours, b"node\0--perf-basic-prof\0x.js\0"));
+        assert!(!Runtime::Java.writes_for_us(&ours, b"java\0-XX:+DumpPerfMapAtExit\0T\0"));
+        assert!(!Runtime::Node.writes_for_us(b"A=1\0", b"node\0"));
+        let both = as_proc_has(&flagged(&["NODE_OPTIONS=--perf-basic-prof"]));
+        assert!(!Runtime::Node.writes_for_us(&both, b"node\0"));
+        let other = as_proc_has(&flagged(&["_JAVA_OPTIONS=-XX:+DumpPerfMapAtExit"]));
+        assert!(!Runtime::Java.writes_for_us(&other, b"java\0"));
+    }
+}

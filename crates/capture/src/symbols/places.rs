@@ -1,0 +1,83 @@
+//! Where a file has a few things that are known by their names, and the bytes that it has there.
+
+use super::elf::{text_at, Elf, Record};
+use super::fault::Fault;
+use super::quiet::quietly;
+use std::fs::File;
+
+/// As much is read of each.
+const MOST_BYTES: u64 = 1024;
+/// More of them than that are not looked for.
+const MOST_PLACES: usize = 256;
+
+/// A symbol: a function, or data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub name: String,
+    pub start: u64,
+    pub size: u64,
+    /// How it begins; nothing, where the file has only room for it.
+    pub bytes: Vec<u8>,
+}
+
+/// The symbols of a file whose names are wanted, from both of its tables. The file is not to be trusted.
+pub fn places(file: File, wanted: fn(&str) -> bool) -> Result<Vec<Place>, Fault> {
+    quietly(|| {
+        let elf = Elf::from_file(file)?;
+        let mut places: Vec<Place> = Vec::new();
+        for exports in [true, false] {
+            for place in in_table(&elf, exports, wanted)? {
+                let known = |known: &Place| known.name == place.name && known.start == place.start;
+                if places.len() < MOST_PLACES && !places.iter().any(known) {
+                    places.push(place);
+                }
+            }
+        }
+        Ok(places)
+    })
+}
+
+fn in_table(elf: &Elf, exports: bool, wanted: fn(&str) -> bool) -> Result<Vec<Place>, Fault> {
+    let Some(section) = elf.symbol_table(exports) else {
+        return Ok(Vec::new());
+    };
+    let bytes = elf.data(section)?;
+    let names = match elf.sections.get(section.link as usize) {
+        Some(names) => elf.data(names)?,
+        None => Vec::new(),
+    };
+    let size = if elf.wide { 24 } else { 16 };
+    let mut places = Vec::new();
+    for record in bytes.chunks_exact(size) {
+        let symbol = Symbol::of(Record(record), elf.wide);
+        let Some(symbol) = symbol.filter(|symbol| symbol.start != 0) else {
+            continue;
+        };
+        let name = String::from_utf8_lossy(text_at(&names, symbol.name as usize));
+        if wanted(&name) && places.len() < MOST_PLACES {
+            places.push(Place {
+                name: name.into_owned(),
+                start: symbol.start,
+                size: symbol.size,
+                bytes: elf.bytes_at(symbol.start, symbol.size.min(MOST_BYTES)),
+            });
+        }
+    }
+    Ok(places)
+}
+
+struct Symbol {
+    name: u32,
+    start: u64,
+    size: u64,
+}
+
+impl Symbol {
+    fn of(record: Record, wide: bool) -> Option<Symbol> {
+        Some(Symbol {
+            name: record.u32(0)?,
+            start: record.word(wide, 8, 4)?,
+            size: record.word(wide, 16, 8)?,
+        })
+    }
+}

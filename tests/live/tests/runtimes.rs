@@ -1,0 +1,260 @@
+//! Code that Node.js and Java make while they run: its functions have names, on a processor and in waits,
+//! and beside two variables of the environment nothing shows that timesink asked for them.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use timesink_live::{attempts, none_of, output, root, timesink, Folder, Recorded, PLAIN_USER};
+use timesink_recording::tables::{Frame, Process, Sample, Stack, Thread, Wait};
+use timesink_recording::words::{Detail, Language};
+use timesink_recording::StackId;
+
+/// Frames, the innermost first, and whether the outermost is where the thread began.
+struct Chain(Vec<Frame>, bool);
+
+impl Chain {
+    /// Whether these functions of a language call each other, if not always directly.
+    fn has(&self, language: Language, called: &[&str]) -> bool {
+        let mut own = self.0.iter().filter(|frame| frame.language == language);
+        called
+            .iter()
+            .all(|name| own.any(|frame| frame.function == *name))
+    }
+
+    fn functions(&self) -> Vec<&str> {
+        self.0.iter().map(|f| f.function.as_str()).collect()
+    }
+}
+
+fn chains(recorded: &Recorded) -> HashMap<StackId, Chain> {
+    let frames = recorded.rows::<Frame>().into_iter();
+    let frames: HashMap<_, _> = frames.map(|f| (f.frame, f)).collect();
+    let mut chains: HashMap<StackId, Chain> = HashMap::new();
+    for row in recorded.rows::<Stack>() {
+        let mut chain = vec![frames[&row.frame].clone()];
+        if let Some(Chain(callers, _)) = row.parent.and_then(|parent| chains.get(&parent)) {
+            chain.extend(callers.iter().cloned());
+        }
+        chains.insert(row.stack, Chain(chain, row.complete));
+    }
+    chains
+}
+
+/// The map that a process writes, as long as nobody removes it.
+fn map_of(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/tmp/perf-{pid}.map"))
+}
+
+/// The maps that are left of what was recorded.
+fn maps_left(recorded: &Recorded) -> Vec<PathBuf> {
+    let processes = recorded.rows::<Process>().into_iter();
+    let maps = processes.map(|process| map_of(process.pid));
+    maps.filter(|map| map.symlink_metadata().is_ok()).collect()
+}
+
+fn script() -> String {
+    let path = root().join("tests/live/programs/runtimes.js");
+    path.canonicalize()
+        .expect("the script")
+        .display()
+        .to_string()
+}
+
+/// What is wrong with the stacks of the thread that sampled most.
+fn problems(recorded: &Recorded, language: Language, name: fn(&str) -> String) -> Vec<String> {
+    let mut problems = Vec::new();
+    let chains = chains(recorded);
+    let threads = recorded.rows::<Thread>();
+    let busiest = threads.iter().max_by_key(|t| t.cpu_ns).expect("a thread");
+    let is = |names: &[&str]| names.iter().map(|n| name(n)).collect::<Vec<_>>();
+    let has = |chain: &Chain, names: &[&str]| {
+        let names = is(names);
+        chain.has(
+            language,
+            &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    };
+    let samples = recorded.rows::<Sample>();
+    let own = || samples.iter().filter(|s| s.thread == busiest.thread);
+    let own_chains = || own().filter_map(|s| chains.get(&s.stack?));
+    let all = own().count();
+    let complete = own_chains().filter(|chain| chain.1).count();
+    if complete * 100 < all * 98 {
+        problems.push(format!("{complete} of {all} samples are complete"));
+    }
+    let inside = own_chains().filter(|c| has(c, &["inCpu", "middle", "outer"]));
+    let inside = inside.count();
+    if inside * 10 < all * 6 {
+        problems.push(format!("{inside} of {all} samples are in inCpu"));
+    }
+    if !own_chains().any(|c| has(c, &["leaf", "inCpu", "middle", "outer"])) {
+        problems.push("no sample is in leaf".into());
+    }
+    let waits = recorded.rows::<Wait>();
+    for (function, details) in [
+        ("inPipe", [Detail::PipeRead, Detail::PipeRead]),
+        ("inSleep", [Detail::Sleep, Detail::Condition]),
+    ] {
+        let found = waits.iter().filter(|w| w.thread == busiest.thread);
+        let found = found.filter(|w| details.contains(&w.detail));
+        let found: Vec<_> = found.filter_map(|w| chains.get(&w.stack?)).collect();
+        let right = |c: &&&Chain| has(c, &[function, "middle", "outer"]);
+        match found.iter().find(right) {
+            Some(chain) if chain.1 => {}
+            Some(chain) => {
+                problems.push(format!("{function}: not complete: {:?}", chain.functions()))
+            }
+            None => {
+                let all: Vec<_> = found.iter().map(|chain| chain.functions()).collect();
+                problems.push(format!("{function} is not in {all:?}"));
+            }
+        }
+    }
+    let left = maps_left(recorded);
+    if !left.is_empty() {
+        problems.push(format!("{left:?} are left"));
+    }
+    problems
+}
+
+/// A shell that feeds a program's pipe a while after it asks, and becomes nothing else.
+fn fed(command: &str) -> String {
+    format!("(sleep 2.5; echo) | {command}")
+}
+
+/// Functions of JavaScript are in the stacks, with file and line, as they call each other; node says nothing
+/// that it does not say otherwise, and its map is gone.
+#[test]
+fn functions_of_node() {
+    attempts(|| {
+        let folder = Folder::new("node");
+        let path = script();
+        let command = fed(&format!("node {path}"));
+        let recording = folder.join("r.timesink");
+        let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+        let mut problems = problems(&recorded, Language::JavaScript, str::to_string);
+        let frames = recorded.rows::<Frame>();
+        let leaf = frames.iter().find(|f| f.function == "leaf");
+        if !leaf.is_some_and(|leaf| leaf.file == path && leaf.line == Some(5)) {
+            problems.push(format!("leaf is {leaf:?}"));
+        }
+        if !recorded.ran.err.is_empty() {
+            problems.push(format!("stderr: {}", recorded.ran.err));
+        }
+        none_of(&problems)
+    });
+}
+
+/// Methods of Java that are compiled are in the stacks, as they call each other. What Java says of the
+/// variable is all that it says, and its map is gone.
+#[test]
+fn methods_of_java() {
+    let classes = Folder::new("classes");
+    let source = root().join("tests/live/programs/Runtimes.java");
+    output(
+        Command::new("javac")
+            .arg("-d")
+            .arg(classes.path())
+            .arg(source),
+    )
+    .exits(0);
+    attempts(|| {
+        let folder = Folder::new("java");
+        // Inlined methods have no frames, and interpreted ones no names.
+        let command = fed(&format!(
+            "java -Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Runtimes::* \
+             -XX:CompileCommand=dontinline,Runtimes::* -cp {} Runtimes",
+            classes.path().display()
+        ));
+        let recording = folder.join("r.timesink");
+        let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+        let mut problems = problems(&recorded, Language::Java, |name| format!("Runtimes.{name}"));
+        let said: Vec<_> = recorded.ran.err.lines().collect();
+        if said.len() != 1 || !said[0].starts_with("Picked up JAVA_TOOL_OPTIONS: -XX:") {
+            problems.push(format!("stderr: {said:?}"));
+        }
+        none_of(&problems)
+    });
+}
+
+/// For the user behind sudo it is the same: the map is that user's.
+#[test]
+fn of_a_plain_user() {
+    let folder = Folder::of_plain_user("runtimes");
+    let path = folder.join("runtimes.js");
+    std::fs::copy(script(), &path).expect("a copy");
+    let recording = folder.join("r.timesink");
+    let id = PLAIN_USER.to_string();
+    let mut run = Command::new(timesink());
+    run.args(["run", "-q", "-o"]).arg(&recording);
+    run.args(["--", "node"]).arg(&path);
+    run.envs([("SUDO_UID", &id), ("SUDO_GID", &id)]);
+    let ran = output(run.current_dir(folder.path())).exits(0);
+    let recorded = Recorded::open(&recording, ran);
+    let frames = recorded.rows::<Frame>();
+    assert!(frames.iter().any(|f| f.function == "leaf"), "{frames:?}");
+    assert_eq!(maps_left(&recorded), Vec::<PathBuf>::new());
+}
+
+/// A map that the user asked for stays, and so does a file of that name that is from before.
+#[test]
+fn maps_of_others_stay() {
+    let folder = Folder::new("own-map");
+    let recording = folder.join("r.timesink");
+    let command = ["node", "--perf-basic-prof", "-e", "0"];
+    let recorded = Recorded::run(&recording, &["-q"], &command, 0);
+    let left = maps_left(&recorded);
+    left.iter()
+        .for_each(|map| std::fs::remove_file(map).expect("a map"));
+    assert_eq!(left.len(), 1);
+
+    let recording = folder.join("s.timesink");
+    let older = std::env::temp_dir().join(format!("timesink-older-{}", std::process::id()));
+    std::fs::write(&older, "").expect("a file");
+    let script = format!("ln {} /tmp/perf-$$.map; exec node -e 0", older.display());
+    let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &script], 0);
+    let left = maps_left(&recorded);
+    left.iter()
+        .chain([&older])
+        .for_each(|file| std::fs::remove_file(file).expect("a file"));
+    assert_eq!(left.len(), 1);
+}
+
+/// The environment differs in these two variables only, which keep what is in them; with
+/// `--no-runtime-flags` in none, and no map is written.
+#[test]
+fn the_environment() {
+    let folder = Folder::new("environment");
+    let script = "env | grep -v ^_=; node -e 0";
+    let run = |option: &[&str], name: &str| {
+        let mut run = Command::new(timesink());
+        run.args(["run", "-q", "-o"]).arg(folder.join(name));
+        run.args(option).args(["--", "sh", "-c", script]);
+        run.env("NODE_OPTIONS", "--no-warnings")
+            .env_remove("JAVA_TOOL_OPTIONS");
+        let ran = output(&mut run).exits(0);
+        Recorded::open(&folder.join(name), ran)
+    };
+    let mut bare = Command::new("sh");
+    bare.args(["-c", script]);
+    bare.env("NODE_OPTIONS", "--no-warnings")
+        .env_remove("JAVA_TOOL_OPTIONS");
+    let bare = output(&mut bare).exits(0).text();
+    let without = run(&["--no-runtime-flags"], "without");
+    assert_eq!(without.ran.text(), bare);
+    assert_eq!(maps_left(&without), Vec::<PathBuf>::new());
+    let with = run(&[], "with").ran.text();
+    let (ours, others): (Vec<_>, Vec<_>) = with
+        .lines()
+        .partition(|l| l.starts_with("NODE_OPTIONS=") || l.starts_with("JAVA_TOOL_OPTIONS="));
+    let bare: Vec<_> = bare
+        .lines()
+        .filter(|l| !l.starts_with("NODE_OPTIONS="))
+        .collect();
+    assert_eq!(others, bare);
+    assert_eq!(ours.len(), 2, "{ours:?}");
+    assert!(ours
+        .iter()
+        .any(|l| l.starts_with("NODE_OPTIONS=--no-warnings --perf-basic-prof ")));
+}
