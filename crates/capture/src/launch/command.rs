@@ -37,7 +37,7 @@ impl Command {
         self
     }
 
-    /// Asks Node.js and Java, wherever they run below the program, to tell the names of the code that they
+    /// Asks Java, wherever it runs below the program, to tell the names of the code that they
     /// make.
     pub fn runtime_flags(mut self, wanted: bool) -> Command {
         self.runtime_flags = wanted;
@@ -87,7 +87,7 @@ impl Command {
         let name = self.argv.first().ok_or(Error::NoCommand)?;
         let path = std::env::var_os("PATH");
         let look = || {
-            // Node.js does not start where it is to write a map and cannot.
+            // There Java could not write its map either.
             let maps = system::may_write_in(runtime_flags::MAPS).is_ok();
             lookup::candidates(name, path.as_deref()).map(|found| (found, maps))
         };

@@ -1,6 +1,9 @@
-//! What a program's environment gains so that Node.js and Java tell the names of the code that they make.
-//! Only two variables are touched, in place, behind what is in them. Whether a runtime is there to read
-//! them is not known beforehand: it may be a child's child.
+//! What a program's environment gains so that Java tells the names of the code that it makes. Only one
+//! variable is touched, in place, behind what is in it. Whether a runtime is there to read it is not known
+//! beforehand: it may be a child's child.
+//!
+//! Node.js is not asked: `--perf-basic-prof` makes it leave a log in the folder it runs in, and where that
+//! log goes cannot be said in NODE_OPTIONS.
 
 use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,12 +11,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 /// Where runtimes write their maps.
 pub(super) const MAPS: &CStr = c"/tmp";
 
-const NODE: Variable = Variable {
-    name: b"NODE_OPTIONS=",
-    // Node refuses to start with flags that it does not allow here. Before 14, some do not allow the second.
-    flags: b"--perf-basic-prof --interpreted-frames-native-stack",
-    asks: &[b"--perf-basic-prof", b"--perf_basic_prof"],
-};
 const JAVA: Variable = Variable {
     name: b"JAVA_TOOL_OPTIONS=",
     // The first one is for virtual machines before 17, which do not know the last and would not start.
@@ -35,14 +32,12 @@ struct Variable {
 /// Who writes maps because of these flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
-    Node,
     Java,
 }
 
 impl Runtime {
     fn variable(self) -> &'static Variable {
         match self {
-            Runtime::Node => &NODE,
             Runtime::Java => &JAVA,
         }
     }
@@ -88,7 +83,6 @@ impl Variable {
 
 /// An environment, with the flags.
 pub(super) fn with_flags(mut entries: Vec<OsString>) -> Vec<OsString> {
-    NODE.add(&mut entries, usize::MAX);
     JAVA.add(&mut entries, LONGEST_FOR_JAVA_8);
     entries
 }
@@ -110,17 +104,18 @@ mod tests {
     /// What is there stays, in its place and in front; all other entries are as they were.
     #[test]
     fn flags_are_appended() {
-        let node = "--perf-basic-prof --interpreted-frames-native-stack";
-        let after = flagged(&["A=1", "NODE_OPTIONS=--inspect", "odd", "JAVA_TOOL_OPTIONS="]);
+        let after = flagged(&[
+            "A=1",
+            "NODE_OPTIONS=--inspect",
+            "odd",
+            "JAVA_TOOL_OPTIONS=-Da",
+        ]);
         assert_eq!(after.len(), 4);
-        assert_eq!(
-            after[..3],
-            ["A=1", &format!("NODE_OPTIONS=--inspect {node}"), "odd"]
-        );
-        assert!(after[3].starts_with("JAVA_TOOL_OPTIONS=-XX:+IgnoreUnrecognizedVMOptions "));
+        assert_eq!(after[..3], ["A=1", "NODE_OPTIONS=--inspect", "odd"]);
+        assert!(after[3].starts_with("JAVA_TOOL_OPTIONS=-Da -XX:+IgnoreUnrecognizedVMOptions "));
         let after = flagged(&["A=1"]);
-        assert_eq!(after[1], format!("NODE_OPTIONS={node}"));
-        assert_eq!(after.len(), 3);
+        assert!(after[1].starts_with("JAVA_TOOL_OPTIONS=-XX:"));
+        assert_eq!(after.len(), 2);
     }
 
     /// A variable that an old Java would drop for its length is left alone.
@@ -134,13 +129,9 @@ mod tests {
     #[test]
     fn whose_map_it_is() {
         let ours = as_proc_has(&flagged(&["A=1"]));
-        assert!(Runtime::Node.writes_for_us(&ours, b"node\0x.js\0"));
         assert!(Runtime::Java.writes_for_us(&ours, b"java\0T\0"));
-        assert!(!Runtime::Node.writes_for_us(&ours, b"node\0--perf-basic-prof\0x.js\0"));
         assert!(!Runtime::Java.writes_for_us(&ours, b"java\0-XX:+DumpPerfMapAtExit\0T\0"));
-        assert!(!Runtime::Node.writes_for_us(b"A=1\0", b"node\0"));
-        let both = as_proc_has(&flagged(&["NODE_OPTIONS=--perf-basic-prof"]));
-        assert!(!Runtime::Node.writes_for_us(&both, b"node\0"));
+        assert!(!Runtime::Java.writes_for_us(b"A=1\0", b"java\0"));
         let other = as_proc_has(&flagged(&["_JAVA_OPTIONS=-XX:+DumpPerfMapAtExit"]));
         assert!(!Runtime::Java.writes_for_us(&other, b"java\0"));
     }

@@ -216,7 +216,6 @@ fn runtime_of(space: &Space) -> Option<Runtime> {
     files
         .filter_map(|path| path.file_name()?.to_str())
         .find_map(|name| match name {
-            "node" | "nodejs" => Some(Runtime::Node),
             "libjvm.so" => Some(Runtime::Java),
             _ => None,
         })
