@@ -11,7 +11,7 @@
 //! starts, are timed whole.
 
 /// How much may be spent in advance.
-const CREDIT_NS: f64 = 3e6;
+const CREDIT_NS: f64 = 10e6;
 /// A window lasts at least this long.
 const WINDOW_NS: u64 = 20_000_000;
 /// Never pause longer than this, or short phases would be missed.
