@@ -8,82 +8,52 @@
 use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Where runtimes write their maps.
+/// Where Java writes its maps.
 pub(super) const MAPS: &CStr = c"/tmp";
 
-const JAVA: Variable = Variable {
-    name: b"JAVA_TOOL_OPTIONS=",
-    // The first one is for virtual machines before 17, which do not know the last and would not start.
-    flags: b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer \
-             -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit",
-    asks: &[b"DumpPerfMapAtExit"],
-};
+/// The variable, with its `=`.
+const NAME: &[u8] = b"JAVA_TOOL_OPTIONS=";
+/// The first one is for virtual machines before 17, which do not know the last and would not start.
+const FLAGS: &[u8] = b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer \
+    -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit";
+/// How a user asks for a map.
+const ASKS: &[u8] = b"DumpPerfMapAtExit";
 /// Java 8 passes over the variable when it is longer.
 const LONGEST_FOR_JAVA_8: usize = 1000;
 
-struct Variable {
-    /// With its `=`.
-    name: &'static [u8],
-    flags: &'static [u8],
-    /// How a user asks for a map.
-    asks: &'static [&'static [u8]],
+fn asked_in(text: &[u8]) -> bool {
+    text.windows(ASKS.len()).any(|part| part == ASKS)
 }
 
-/// Who writes maps because of these flags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runtime {
-    Java,
-}
-
-impl Runtime {
-    fn variable(self) -> &'static Variable {
-        match self {
-            Runtime::Java => &JAVA,
-        }
+/// Whether a Java writes its map because of us alone: the environment and the arguments, as /proc has
+/// them, have our flags, and nobody else has asked for a map.
+pub fn writes_for_us(environment: &[u8], arguments: &[u8]) -> bool {
+    let mut ours = false;
+    let mut asked = asked_in(arguments);
+    for entry in environment.split(|byte| *byte == 0) {
+        let own = entry.starts_with(NAME).then_some(entry);
+        let before = own.and_then(|entry| entry.strip_suffix(FLAGS));
+        ours |= before.is_some();
+        asked |= asked_in(before.unwrap_or(entry));
     }
-
-    /// Whether a process writes its map because of us alone: the environment and the arguments, as /proc has
-    /// them, have our flags, and nobody else has asked for a map.
-    pub fn writes_for_us(self, environment: &[u8], arguments: &[u8]) -> bool {
-        let variable = self.variable();
-        let mut ours = false;
-        let mut asked = variable.asked_in(arguments);
-        for entry in environment.split(|byte| *byte == 0) {
-            let own = entry.starts_with(variable.name).then_some(entry);
-            let before = own.and_then(|entry| entry.strip_suffix(variable.flags));
-            ours |= before.is_some();
-            asked |= variable.asked_in(before.unwrap_or(entry));
-        }
-        ours && !asked
-    }
-}
-
-impl Variable {
-    fn asked_in(&self, text: &[u8]) -> bool {
-        let within = |ask: &[u8]| text.windows(ask.len()).any(|part| part == ask);
-        self.asks.iter().any(|ask| within(ask))
-    }
-
-    fn add(&self, entries: &mut Vec<OsString>, longest: usize) {
-        let mut there = false;
-        for entry in entries.iter_mut() {
-            if let Some(value) = entry.as_bytes().strip_prefix(self.name) {
-                there = true;
-                if value.len() + 1 + self.flags.len() <= longest {
-                    let space: &[u8] = if value.is_empty() { b"" } else { b" " };
-                    *entry = OsString::from_vec([self.name, value, space, self.flags].concat());
-                }
-            }
-        }
-        if !there {
-            entries.push(OsString::from_vec([self.name, self.flags].concat()));
-        }
-    }
+    ours && !asked
 }
 
 /// An environment, with the flags.
 pub(super) fn with_flags(mut entries: Vec<OsString>) -> Vec<OsString> {
-    JAVA.add(&mut entries, LONGEST_FOR_JAVA_8);
+    let mut there = false;
+    for entry in &mut entries {
+        if let Some(value) = entry.as_bytes().strip_prefix(NAME) {
+            there = true;
+            if value.len() + 1 + FLAGS.len() <= LONGEST_FOR_JAVA_8 {
+                let space: &[u8] = if value.is_empty() { b"" } else { b" " };
+                *entry = OsString::from_vec([NAME, value, space, FLAGS].concat());
+            }
+        }
+    }
+    if !there {
+        entries.push(OsString::from_vec([NAME, FLAGS].concat()));
+    }
     entries
 }
 
@@ -129,10 +99,10 @@ mod tests {
     #[test]
     fn whose_map_it_is() {
         let ours = as_proc_has(&flagged(&["A=1"]));
-        assert!(Runtime::Java.writes_for_us(&ours, b"java\0T\0"));
-        assert!(!Runtime::Java.writes_for_us(&ours, b"java\0-XX:+DumpPerfMapAtExit\0T\0"));
-        assert!(!Runtime::Java.writes_for_us(b"A=1\0", b"java\0"));
+        assert!(writes_for_us(&ours, b"java\0T\0"));
+        assert!(!writes_for_us(&ours, b"java\0-XX:+DumpPerfMapAtExit\0T\0"));
+        assert!(!writes_for_us(b"A=1\0", b"java\0"));
         let other = as_proc_has(&flagged(&["_JAVA_OPTIONS=-XX:+DumpPerfMapAtExit"]));
-        assert!(!Runtime::Java.writes_for_us(&other, b"java\0"));
+        assert!(!writes_for_us(&other, b"java\0"));
     }
 }

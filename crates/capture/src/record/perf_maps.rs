@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
 
 use crate::address_space::Space;
-use crate::launch::{Identity, Runtime};
+use crate::launch::{writes_for_us, Identity};
 use crate::probes::events;
 use crate::symbols::PerfMap;
 
@@ -82,8 +82,8 @@ impl PerfMaps {
     pub fn notice(&mut self, pid: u32, space: Option<&Space>) {
         // What is known of the number is of an earlier process.
         self.current.remove(&pid);
-        let runtime = self.since.and(space).and_then(runtime_of);
-        if let Some(map) = self.look(pid, runtime).or_else(|| self.guess(pid, runtime)) {
+        let java = self.since.and(space).is_some_and(runs_java);
+        if let Some(map) = self.look(pid, java).or_else(|| self.guess(pid, java)) {
             self.current.insert(pid, MapIndex(self.maps.len() as u32));
             self.maps.push(map);
         }
@@ -93,7 +93,7 @@ impl PerfMaps {
         self.current.get(&pid).copied()
     }
 
-    fn look(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
+    fn look(&mut self, pid: u32, java: bool) -> Option<Map> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let inner: u32 = field(&status, "NSpid:")?.last()?.parse().ok()?;
         let user: u32 = field(&status, "Uid:")?.nth(1)?.parse().ok()?;
@@ -103,16 +103,16 @@ impl PerfMaps {
             folder: self.folder(pid)?,
             name: format!("perf-{inner}.map"),
             user,
-            ours: runtime.is_some_and(|r| r.writes_for_us(&text("environ"), &text("cmdline"))),
+            ours: java && writes_for_us(&text("environ"), &text("cmdline")),
         })
     }
 
     /// A process that lived so shortly that it is gone, and can only be thought to see what we see.
-    fn guess(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
+    fn guess(&mut self, pid: u32, java: bool) -> Option<Map> {
         let (user, arguments) = self.executed.get(&pid)?;
         let whole = arguments.len() < events::TS_ARGUMENTS as usize;
-        let by_us = |runtime: Runtime| runtime.writes_for_us(&self.environment, arguments);
-        let (user, ours) = (*user, whole && runtime.is_some_and(by_us));
+        let ours = java && whole && writes_for_us(&self.environment, arguments);
+        let user = *user;
         Some(Map {
             pid,
             folder: self.folder(std::process::id())?,
@@ -210,15 +210,10 @@ fn read_some(path: &str) -> Vec<u8> {
     text
 }
 
-/// Which of the runtimes that our flags are for, if any: others write maps because somebody asked them to.
-fn runtime_of(space: &Space) -> Option<Runtime> {
-    let files = space.mappings().iter().map(|m| m.image.path());
-    files
-        .filter_map(|path| path.file_name()?.to_str())
-        .find_map(|name| match name {
-            "libjvm.so" => Some(Runtime::Java),
-            _ => None,
-        })
+/// Whether this is Java, which our flags are for: others write maps because somebody asked them to.
+fn runs_java(space: &Space) -> bool {
+    let mut files = space.mappings().iter().map(|m| m.image.path());
+    files.any(|path| path.file_name().is_some_and(|name| name == "libjvm.so"))
 }
 
 /// Whether a process has ended, also if nobody has asked how.
