@@ -25,23 +25,38 @@ struct {
 #define TS_HEADER __builtin_offsetof(struct ts_stack, copy)
 
 /*
+ * Copy a page of the user's stack, or less, to its place in the scratch; how much of the stack is there then.
+ * Global functions, these: the verifier looks at each once, and forgets what is known of the result.
+ */
+__attribute__((noinline)) u32 copy_page(u32 where, u32 to, u32 size, u32 length)
+{
+	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+
+	if (!s || to > TS_COPY - TS_PAGE || size > TS_PAGE ||
+	    bpf_probe_read_user(s->copy + to, size, (void *)s->sp + to))
+		return length;
+	return to + size;
+}
+
+/*
  * Copy the stack, page by page: a big array that was never touched leaves pages out that are not there,
  * with callers beyond them. Where the stack ends is known of the first thread only.
  */
-static __always_inline u32 copy_stack(struct ts_stack *s, struct mm_struct *mm)
+__attribute__((noinline)) u32 copy_stack(u32 where, u64 end)
 {
-	u64 end = mm->start_stack, need = end - s->sp;
-	u32 at = TS_PAGE - (s->sp & (TS_PAGE - 1)), length = 0, i;
+	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	u32 at, length, i;
+	u64 need;
 
+	if (!s)
+		return 0;
+	need = end - s->sp;
 	if (s->sp > end || need > TS_COPY)
 		need = TS_COPY;
-	if (at <= TS_PAGE && !bpf_probe_read_user(s->copy, at, (void *)s->sp))
-		length = at;
-	for (i = 1; i < TS_COPY / TS_PAGE; i++) {
-		if (at >= need || at > TS_COPY - TS_PAGE)
-			break;
-		if (!bpf_probe_read_user(s->copy + at, TS_PAGE, (void *)s->sp + at))
-			length = at + TS_PAGE;
+	at = TS_PAGE - (s->sp & (TS_PAGE - 1));
+	length = copy_page(where, 0, at, 0);
+	for (i = 1; i < TS_COPY / TS_PAGE && at < need; i++) {
+		length = copy_page(where, at, TS_PAGE, length);
 		at += TS_PAGE;
 	}
 	/* The words at the very end tell that this is it. */
@@ -92,36 +107,44 @@ static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s
 }
 
 /*
- * Take a thread's stack, in its own context; the kernel's addresses are there already.
+ * Hand over the stack that was begun in the scratch, with the current thread's user side where its registers
+ * are in it; 1: there was no room. A global function, so that the verifier looks at it once.
  */
-static __noinline bool send_stack(u32 where, struct ts_thread *st, struct ts_stack *s, struct mm_struct *mm)
+__attribute__((noinline)) int send_stack(u32 where)
 {
+	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_thread *st = thread_of(task);
+	struct mm_struct *mm = plain(task)->mm;
 	u64 size = TS_HEADER, *slot = NULL;
+	bool lost = false;
 	u32 length;
-	bool lost;
 
+	if (!s)
+		return 1;
 	s->length = 0;
 	s->python = 0;
 	s->repeated = 0;
-	if (s->ip && mm) {
+	if (s->ip && mm && st) {
 		look_into_python(st, s, where);
-		if (seen_before(st, s, &slot))
+		if (seen_before(st, s, &slot)) {
 			s->repeated = 1;
-		else
-			s->length = copy_stack(s, mm);
+		} else {
+			s->length = copy_stack(where, mm->start_stack);
+			lost = s->python && tell_python(where, s->pid, st->id, s->head.t, s->what);
+		}
 	}
 	length = s->length;
 	if (length > TS_COPY)
-		return false;
+		return 1;
 	size += length;
-	lost = s->python && !s->repeated && tell_python(where, s->pid, st->id, s->head.t, s->what);
 	if (lost || !has_room(TS_STACK) || bpf_ringbuf_output(&ring, s, size, BPF_RB_NO_WAKEUP)) {
 		count_lost(TS_STACK, 1);
 		if (slot && !s->repeated)
 			*slot = 0;
-		return false;
+		return 1;
 	}
-	return true;
+	return 0;
 }
 
 /* Where to put a stack of this thread that is about the wait, or the sample, of another (or itself). */
@@ -151,25 +174,27 @@ static __always_inline void user_registers(struct ts_stack *s, struct pt_regs *r
 	s->bx = regs->bx;
 }
 
-/* The stack of a thread that waits, or has just waited, in its own context. */
-static __always_inline bool take_wait_stack(u32 where, struct ts_thread *st, struct task_struct *task, u64 t_out)
+/* The stack of the current thread, which is about to wait or has just waited. Global, as send_stack(). */
+__attribute__((noinline)) int take_wait_stack(u32 where, u64 t_out)
 {
-	struct mm_struct *mm = plain(task)->mm;
-	struct pt_regs *regs = registers_of(st, task);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_thread *st = thread_of(task);
 	struct ts_stack *s;
 
+	if (!st)
+		return 0;
 	s = new_stack(where, st, task, TS_OF_WAIT, st->id, t_out);
 	if (!s)
-		return false;
-	if (mm && !st->compat)
-		user_registers(s, regs);
+		return 0;
+	if (plain(task)->mm && !st->compat)
+		user_registers(s, registers_of(st, task));
 	/* Here it costs nobody anything: the thread is about to wait, and when it is woken it is in a hurry. */
 	if (where == TS_IN_SWITCH) {
 		long bytes = bpf_get_task_stack(task, s->frame, sizeof(s->frame), 0);
 
 		s->frames = bytes > 0 ? (u32)bytes / 8 : 0;
 	}
-	return send_stack(where, st, s, mm);
+	return !send_stack(where);
 }
 
 /*

@@ -53,7 +53,8 @@ static __always_inline s32 ready_in_epoll(struct pt_regs *regs)
 	return event.data;
 }
 
-static __always_inline u32 lowest_bit(u64 set)
+/* Global, so that the verifier forgets which of the 64 outcomes it was. */
+__attribute__((noinline)) u32 lowest_bit(u64 set)
 {
 	u32 bit = 0, step;
 
@@ -202,7 +203,7 @@ int on_return(u64 *ctx)
 	if (st->long_wait) {
 		send_result(st, task, regs, call, word, result, now);
 		if (!st->stack_taken)
-			take_wait_stack(TS_IN_CALL, st, task, st->long_wait);
+			take_wait_stack(TS_IN_CALL, st->long_wait);
 		st->long_wait = 0;
 	}
 	at = st->batched;

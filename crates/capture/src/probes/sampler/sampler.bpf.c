@@ -10,7 +10,6 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 	bool user = (cs & 3) != 0;
 	struct ts_gathered *g = gathered_here();
 	u64 now = bpf_ktime_get_ns();
-	struct mm_struct *mm;
 	struct ts_stack *s;
 	long bytes;
 
@@ -28,7 +27,6 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 		return 0;
 	if (user)
 		s->user |= TS_HIT_USER;
-	mm = plain(task)->mm;
 	if (user) {
 		s->ip = ip;
 		s->sp = sp;
@@ -38,9 +36,9 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 	} else {
 		bytes = bpf_get_stack(ctx, s->frame, sizeof(s->frame), 0);
 		s->frames = bytes > 0 ? (u32)bytes / 8 : 0;
-		if (mm)
+		if (plain(task)->mm)
 			user_registers(s, registers_of(st, task));
 	}
-	send_stack(TS_IN_SAMPLE, st, s, mm);
+	send_stack(TS_IN_SAMPLE);
 	return 0;
 }

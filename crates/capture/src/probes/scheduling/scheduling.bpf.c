@@ -146,7 +146,6 @@ static __always_inline bool has_queue_time(void)
 static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct *current)
 {
 	struct ts_thread *waker;
-	struct mm_struct *mm = NULL;
 	struct ts_stack *s;
 	long bytes;
 
@@ -159,13 +158,9 @@ static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct
 	bytes = bpf_get_task_stack(current, s->frame, sizeof(s->frame), 0);
 	s->frames = bytes > 0 ? (u32)bytes / 8 : 0;
 	/* What an unrecorded process has mapped is not known. */
-	if (waker && plain(current)->mm) {
-		struct pt_regs *regs = registers_of(waker, current);
-
-		mm = plain(current)->mm;
-		user_registers(s, regs);
-	}
-	send_stack(TS_IN_SWITCH, waker ? waker : st, s, mm);
+	if (waker && plain(current)->mm)
+		user_registers(s, registers_of(waker, current));
+	send_stack(TS_IN_SWITCH);
 }
 
 SEC("tp_btf/sched_waking")
@@ -488,7 +483,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	about_to_block(st, task, now);
 	st->stack_taken = *short_waits(st) < TS_SHORT && !(st->how & TS_EXITING);
 	if (st->stack_taken)
-		st->stack_taken = take_wait_stack(TS_IN_SWITCH, st, task, now);
+		st->stack_taken = take_wait_stack(TS_IN_SWITCH, now);
 }
 
 /* Who ran here since the thread became ready, the latest first. */
