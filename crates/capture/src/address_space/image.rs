@@ -6,7 +6,7 @@
 //! opened for reading, nothing is opened that could block or act, and a file counts only if it is the one that was mapped.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
 use super::elf::{self, Elf, ElfError, Part, Source};
-use super::{maps, BuildId, Mapped};
+use super::{maps, BuildId, FileNumber, Mapped};
 
 /// So many files are held open; others are found again by their path, if they are still there.
 const MOST_HELD: usize = 256;
@@ -66,13 +66,18 @@ struct Identity {
 
 impl Identity {
     fn of(file: &File) -> io::Result<Identity> {
-        let about = file.metadata()?;
-        Ok(Identity {
+        Ok(Identity::from(&file.metadata()?))
+    }
+}
+
+impl From<&Metadata> for Identity {
+    fn from(about: &Metadata) -> Identity {
+        Identity {
             device: about.dev(),
             inode: about.ino(),
             size: about.size(),
             modified: (about.mtime(), about.mtime_nsec()),
-        })
+        }
     }
 }
 
@@ -143,6 +148,18 @@ impl Image {
         // Also a file that we hold can have been written to.
         let same = Identity::of(&file)? == *identity;
         same.then_some(file).ok_or_else(replaced)
+    }
+
+    /// Whether the file still is what it was when it was first seen.
+    fn is_unchanged(&self) -> bool {
+        let Bytes::File { held, identity } = &self.bytes else {
+            return false;
+        };
+        let now = match held {
+            Some(file) => Identity::of(file),
+            None => std::fs::symlink_metadata(&self.path).map(|about| Identity::from(&about)),
+        };
+        now.is_ok_and(|now| now == *identity)
     }
 
     /// The bytes of a part.
@@ -217,10 +234,11 @@ fn reopen(name: &File) -> io::Result<File> {
 /// All images, each once.
 #[derive(Debug, Default)]
 pub struct Images {
-    by_build_id: HashMap<BuildId, Arc<Image>>,
     by_file: HashMap<Identity, Arc<Image>>,
+    /// As the kernel numbers the files: in most mappings is what others have mapped before.
+    by_number: HashMap<FileNumber, Arc<Image>>,
     /// Without a file, or not readable.
-    by_name: HashMap<(PathBuf, Option<BuildId>), Arc<Image>>,
+    by_name: HashMap<(PathBuf, FileNumber), Arc<Image>>,
     held: usize,
 }
 
@@ -230,9 +248,10 @@ impl Images {
         if self.by_file.len() + self.by_name.len() > MOST_KEPT {
             self.forget_unused();
         }
-        let known = mapped.build_id.as_ref();
-        if let Some(image) = known.and_then(|id| self.by_build_id.get(id)) {
-            return image.clone();
+        if let Some(image) = self.by_number.get(&mapped.file) {
+            if image.is_unchanged() {
+                return image.clone();
+            }
         }
         let name = mapped.path.as_os_str().as_bytes();
         // Mappings without a file are called `[heap]`, `//anon` and the like, or nothing.
@@ -244,17 +263,21 @@ impl Images {
         }
         let path = without_mark(&mapped.path);
         match self.opened(mapped, &path) {
-            Ok(image) => image,
+            Ok(image) => {
+                if mapped.file.inode != 0 {
+                    self.by_number.insert(mapped.file, image.clone());
+                }
+                image
+            }
             Err(e) => self.named(mapped, || Image {
                 problem: Some(e.to_string()),
-                build_id: known.cloned(),
                 ..Image::new(ImageKind::File, &path)
             }),
         }
     }
 
     fn named(&mut self, mapped: &Mapped, make: impl FnOnce() -> Image) -> Arc<Image> {
-        let name = (mapped.path.clone(), mapped.build_id.clone());
+        let name = (mapped.path.clone(), mapped.file);
         let image = self.by_name.entry(name).or_insert_with(|| make().into());
         image.clone()
     }
@@ -263,39 +286,25 @@ impl Images {
         let file = open_mapped(mapped, path)?;
         let identity = Identity::of(&file)?;
         if let Some(image) = self.by_file.get(&identity) {
-            let same = mapped.build_id.is_none() || mapped.build_id == image.build_id;
-            return same.then(|| image.clone()).ok_or_else(replaced);
+            return Ok(image.clone());
         }
         let image = Image::new(ImageKind::File, path);
         let mut image = image.understand(&(&file, identity.size));
-        let other = mapped.build_id.is_some() && mapped.build_id != image.build_id;
-        if other && image.problem.is_none() {
-            return Err(replaced());
-        }
         let held = (self.held < MOST_HELD).then_some(file);
         self.held += usize::from(held.is_some());
         image.bytes = Bytes::File { held, identity };
         let image = Arc::new(image);
         self.by_file.insert(identity, image.clone());
-        if let Some(id) = &image.build_id {
-            self.by_build_id.insert(id.clone(), image.clone());
-        }
         Ok(image)
     }
 
     fn forget_unused(&mut self) {
-        self.by_build_id.clear();
+        self.by_number.clear();
         self.by_file.retain(|_, image| Arc::strong_count(image) > 1);
         self.by_name.retain(|_, image| Arc::strong_count(image) > 1);
-        let files = || self.by_file.values();
-        for image in files() {
-            if let Some(id) = &image.build_id {
-                self.by_build_id.insert(id.clone(), image.clone());
-            }
-        }
         let is_held =
             |image: &&Arc<Image>| matches!(image.bytes, Bytes::File { held: Some(_), .. });
-        self.held = files().filter(is_held).count();
+        self.held = self.by_file.values().filter(is_held).count();
     }
 }
 
@@ -328,8 +337,94 @@ fn open_mapped(mapped: &Mapped, path: &Path) -> io::Result<File> {
     is_file(&file, mapped).then_some(file).ok_or_else(replaced)
 }
 
-/// Whether this is the file with that number. With a build id, that is compared instead, later.
+/// Whether this is the file with that number. Of which device is not asked: some file systems say one thing
+/// to who maps a file and another to who asks.
 fn is_file(file: &File, mapped: &Mapped) -> bool {
+    let number = mapped.file;
     let inode = file.metadata().map(|about| about.ino());
-    mapped.inode == 0 || inode.is_ok_and(|inode| inode == mapped.inode)
+    let generation = generation_of(file).filter(|_| number.generation != 0);
+    number.inode == 0
+        || inode.is_ok_and(|inode| inode == number.inode)
+            && generation.is_none_or(|generation| generation == number.generation)
+}
+
+/// Inode numbers are soon taken by other files; most file systems count those.
+fn generation_of(file: &File) -> Option<u64> {
+    let mut generation: libc::c_long = 0;
+    // SAFETY: the call writes at most a long to where it is told.
+    let done = unsafe {
+        libc::ioctl(
+            file.as_raw_fd(),
+            libc::FS_IOC_GETVERSION,
+            &raw mut generation,
+        )
+    };
+    (done == 0).then_some(u64::from(generation as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copy of a program, which is gone after the test.
+    struct Program(PathBuf);
+
+    impl Program {
+        fn new(name: &str) -> Program {
+            let name = format!("timesink-image-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            std::fs::copy("/bin/true", &path).unwrap();
+            Program(path)
+        }
+    }
+
+    impl Drop for Program {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    fn mapped(path: &Path) -> Mapped {
+        let about = std::fs::metadata(path).unwrap();
+        Mapped {
+            pid: 0,
+            start: 0,
+            length: 4096,
+            offset: 0,
+            file: FileNumber {
+                device: (0, 0),
+                inode: about.ino(),
+                generation: 0,
+            },
+            path: path.to_path_buf(),
+        }
+    }
+
+    /// One file is one image, until something else is written into it.
+    #[test]
+    fn rewritten_in_place() {
+        let program = Program::new("rewritten");
+        let mut images = Images::default();
+        let first = images.find(&mapped(&program.0));
+        assert!(first.elf().is_some());
+        let again = images.find(&mapped(&program.0));
+        assert_eq!(again.serial(), first.serial());
+        std::fs::copy("/bin/ls", &program.0).unwrap();
+        let second = images.find(&mapped(&program.0));
+        assert_ne!(second.serial(), first.serial());
+        assert_ne!(second.build_id(), first.build_id());
+    }
+
+    /// A file that has taken over the number of the one that was mapped is told from it, if the file system counts.
+    #[test]
+    fn number_of_another() {
+        let program = Program::new("number");
+        let generation = generation_of(&File::open(&program.0).unwrap());
+        let mut mapped = mapped(&program.0);
+        mapped.file.generation = generation.unwrap_or(1);
+        assert!(Images::default().find(&mapped).problem().is_none());
+        mapped.file.generation ^= 6;
+        let problem = Images::default().find(&mapped).problem().map(String::from);
+        assert_eq!(problem.is_some(), generation.is_some(), "{problem:?}");
+    }
 }

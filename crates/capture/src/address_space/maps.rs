@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::Mapped;
+use super::{FileNumber, Mapped};
 
 /// The executable mappings of a process. Lines that cannot be understood are left out.
 pub fn parse(pid: u32, text: &[u8]) -> Vec<Mapped> {
@@ -24,8 +24,13 @@ fn parse_line(pid: u32, line: &[u8]) -> Option<Mapped> {
     let (start, end) = field()?.split_once('-')?;
     let permissions = field()?;
     let offset = u64::from_str_radix(field()?, 16).ok()?;
-    let _device = field()?;
-    let inode = field()?.parse().ok()?;
+    let (major, minor) = field()?.split_once(':')?;
+    let hexadecimal = |text| u32::from_str_radix(text, 16).ok();
+    let file = FileNumber {
+        device: (hexadecimal(major)?, hexadecimal(minor)?),
+        inode: field()?.parse().ok()?,
+        generation: 0,
+    };
     let start = u64::from_str_radix(start, 16).ok()?;
     let end = u64::from_str_radix(end, 16).ok()?;
     let skipped = rest.iter().take_while(|&&b| b == b' ').count();
@@ -34,9 +39,8 @@ fn parse_line(pid: u32, line: &[u8]) -> Option<Mapped> {
         start,
         length: end - start,
         offset,
-        inode,
+        file,
         path: path(&rest[skipped..]),
-        build_id: None,
     })
 }
 
@@ -75,7 +79,7 @@ mod tests {
         let maps = parse(7, text);
         let seen: Vec<_> = maps
             .iter()
-            .map(|m| (m.start, m.length, m.offset, m.inode, m.path.to_str()))
+            .map(|m| (m.start, m.length, m.offset, m.file.inode, m.path.to_str()))
             .collect();
         assert_eq!(
             seen,

@@ -43,11 +43,18 @@ pub struct Mapped {
     pub length: u64,
     /// Where in the file it begins.
     pub offset: u64,
-    /// The file's number; 0 if it is not known.
-    pub inode: u64,
+    pub file: FileNumber,
     /// The path as the process sees it, or what the kernel calls the memory.
     pub path: PathBuf,
-    pub build_id: Option<BuildId>,
+}
+
+/// What the kernel knows a file by. All of it may be 0: there is no file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct FileNumber {
+    pub device: (u32, u32),
+    pub inode: u64,
+    /// Counts who had that inode; 0: not known.
+    pub generation: u64,
 }
 
 /// What tells one build of a program from all others: at most the first 20 bytes of it, as the kernel has it.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use libbpf_sys as sys;
 
-use super::{BuildId, Change, Mapped, Timed};
+use super::{Change, FileNumber, Mapped, Timed};
 
 const HEADER: usize = 8;
 /// Every record ends with the time (`sample_id_all` with `PERF_SAMPLE_TIME`).
@@ -57,7 +57,7 @@ fn one(record: &[u8]) -> Option<Record> {
     let time_ns = number(record, body.len())?;
     let pid = half(body, 8)?;
     let what = match kind {
-        sys::PERF_RECORD_MMAP2 => mapped(body, pid, misc)?,
+        sys::PERF_RECORD_MMAP2 => mapped(body, pid)?,
         sys::PERF_RECORD_COMM if misc & sys::PERF_RECORD_MISC_COMM_EXEC != 0 => {
             Change::Executed { pid }
         }
@@ -75,15 +75,10 @@ fn one(record: &[u8]) -> Option<Record> {
     Some(Record::Change(Timed { time_ns, what }))
 }
 
-fn mapped(body: &[u8], pid: u32, misc: u32) -> Option<Change> {
+fn mapped(body: &[u8], pid: u32) -> Option<Change> {
     if half(body, 64)? & EXECUTABLE == 0 {
         return None;
     }
-    let has_id = misc & sys::PERF_RECORD_MISC_MMAP_BUILD_ID != 0;
-    let build_id = has_id.then(|| {
-        let size = usize::from(body[40]).min(20);
-        BuildId::new(&body[44..44 + size])
-    });
     let path = body.get(MAPPED_PATH..)?;
     let end = path.iter().position(|&b| b == 0).unwrap_or(path.len());
     Some(Change::Mapped(Mapped {
@@ -91,9 +86,12 @@ fn mapped(body: &[u8], pid: u32, misc: u32) -> Option<Change> {
         start: number(body, 16)?,
         length: number(body, 24)?,
         offset: number(body, 32)?,
-        inode: if has_id { 0 } else { number(body, 48)? },
+        file: FileNumber {
+            device: (half(body, 40)?, half(body, 44)?),
+            inode: number(body, 48)?,
+            generation: number(body, 56)?,
+        },
         path: PathBuf::from(OsStr::from_bytes(&path[..end])),
-        build_id: build_id.flatten(),
     }))
 }
 
@@ -115,37 +113,30 @@ mod tests {
         (u64::from(first) | u64::from(second) << 32).to_ne_bytes()
     }
 
-    fn mapping(misc: u32, file: &[u8; 24], protection: u32, path: &[u8]) -> Vec<u8> {
+    fn mapping(file: &[u8; 24], protection: u32, path: &[u8]) -> Vec<u8> {
         let numbers = [0x7f00_0000_1000u64, 0x2000, 0x3000].map(u64::to_ne_bytes);
         let rest = pair(protection, 2);
         let body: [&[u8]; 5] = [&pair(7, 8), &numbers.concat(), file, &rest, path];
-        record(sys::PERF_RECORD_MMAP2, misc, &body, 99)
+        record(sys::PERF_RECORD_MMAP2, 2, &body, 99)
     }
 
     fn file() -> [u8; 24] {
         let mut file = [0; 24];
+        file[0..8].copy_from_slice(&pair(8, 1));
         file[8..16].copy_from_slice(&1234u64.to_ne_bytes());
+        file[16..24].copy_from_slice(&77u64.to_ne_bytes());
         file
     }
 
     /// Each kind of record says what it says; what is not executable, or not an exec, says nothing.
     #[test]
     fn kinds() {
-        let mut id = [0; 24];
-        id[0] = 20;
-        id[4..].copy_from_slice(&[0xab; 20]);
         let fork: [&[u8]; 3] = [&pair(11, 10), &pair(12, 10), &5u64.to_ne_bytes()];
         let lost: [&[u8]; 2] = [&1u64.to_ne_bytes(), &17u64.to_ne_bytes()];
         let comm: [&[u8]; 2] = [&pair(9, 9), b"sh\0\0\0\0\0\0"];
         let bytes = [
-            mapping(2, &file(), 5, b"/lib/x.so\0\0\0\0\0\0\0"),
-            mapping(2, &file(), 1, b"/lib/data\0\0\0\0\0\0\0"),
-            mapping(
-                sys::PERF_RECORD_MISC_MMAP_BUILD_ID,
-                &id,
-                5,
-                b"/b\0\0\0\0\0\0",
-            ),
+            mapping(&file(), 5, b"/lib/x.so\0\0\0\0\0\0\0"),
+            mapping(&file(), 1, b"/lib/data\0\0\0\0\0\0\0"),
             record(sys::PERF_RECORD_COMM, 0, &comm, 5),
             record(
                 sys::PERF_RECORD_COMM,
@@ -164,15 +155,12 @@ mod tests {
             start: 0x7f00_0000_1000,
             length: 0x2000,
             offset: 0x3000,
-            inode: 1234,
+            file: FileNumber {
+                device: (8, 1),
+                inode: 1234,
+                generation: 77,
+            },
             path: "/lib/x.so".into(),
-            build_id: None,
-        };
-        let with_id = Mapped {
-            inode: 0,
-            path: "/b".into(),
-            build_id: BuildId::new(&[0xab; 20]),
-            ..plain.clone()
         };
         let forked = Change::Forked {
             pid: 11,
@@ -184,7 +172,6 @@ mod tests {
             parse(&bytes).collect::<Vec<_>>(),
             [
                 change(99, Change::Mapped(plain)),
-                change(99, Change::Mapped(with_id)),
                 change(6, Change::Executed { pid: 9 }),
                 change(7, forked),
                 change(8, Change::Ended { pid: 11, tid: 12 }),
@@ -196,12 +183,7 @@ mod tests {
     /// However it is cut short or altered, a ring's content is read to some end, without a panic.
     #[test]
     fn nonsense() {
-        let whole = mapping(
-            sys::PERF_RECORD_MISC_MMAP_BUILD_ID,
-            &[255; 24],
-            5,
-            b"/b\0\0\0\0\0\0",
-        );
+        let whole = mapping(&[255; 24], 5, b"/b\0\0\0\0\0\0");
         for end in 0..whole.len() {
             assert_eq!(parse(&whole[..end]).count(), 0);
             // A record that claims to be as short as it was cut.

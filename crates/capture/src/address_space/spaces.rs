@@ -252,9 +252,8 @@ mod tests {
             start,
             length,
             offset: 0,
-            inode: 0,
+            file: Default::default(),
             path: name.into(),
-            build_id: None,
         })
     }
 

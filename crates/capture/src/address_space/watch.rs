@@ -85,7 +85,7 @@ pub(super) fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn open_event(processor: u32, with_build_id: bool) -> io::Result<OwnedFd> {
+fn open_event(processor: u32) -> io::Result<OwnedFd> {
     // SAFETY: zeroed is the structure's empty state; the size is set below.
     let mut attr: sys::perf_event_attr = unsafe { std::mem::zeroed() };
     attr.type_ = sys::PERF_TYPE_SOFTWARE;
@@ -100,7 +100,6 @@ fn open_event(processor: u32, with_build_id: bool) -> io::Result<OwnedFd> {
     attr.set_sample_id_all(1);
     attr.set_use_clockid(1);
     attr.clockid = libc::CLOCK_MONOTONIC;
-    attr.set_build_id(u64::from(with_build_id));
     // Nobody waits on it: it is read every few milliseconds anyway.
     attr.set_watermark(1);
     attr.__bindgen_anon_2.wakeup_watermark = RING as u32 - 1;
@@ -128,10 +127,7 @@ impl Ring {
             doing: "watching what programs map into memory",
             source,
         };
-        // Kernels before 5.12 do not know build ids.
-        let event = open_event(processor, true)
-            .or_else(|_| open_event(processor, false))
-            .map_err(failed)?;
+        let event = open_event(processor).map_err(failed)?;
         // SAFETY: a fresh shared mapping of an event's ring, of the size that the kernel asks for.
         let page = unsafe {
             libc::mmap(
