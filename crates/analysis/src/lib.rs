@@ -8,6 +8,8 @@ pub mod facts;
 pub mod files;
 pub mod ledger;
 pub mod measure;
+pub mod path;
 mod slots;
 pub mod stacks;
 pub mod starts;
+pub mod timeline;

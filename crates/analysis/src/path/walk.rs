@@ -1,0 +1,159 @@
+//! The walk from the end back to the beginning.
+
+use rustc_hash::FxHashSet;
+use timesink_recording::tables::Span;
+use timesink_recording::words::{Detail, State};
+use timesink_recording::Nanos;
+
+use super::{Path, Segment, Unknown};
+use crate::timeline::{Timeline, Waker, SKEW_NS};
+
+/// Nobody wakes somebody who wakes somebody, and so on, so often within one moment.
+const HOPS: usize = 1000;
+
+struct Walk<'a> {
+    timeline: &'a Timeline,
+    from: Nanos,
+    /// Where the walk stands.
+    slot: usize,
+    moment: Nanos,
+    /// Threads that it has been in at this very moment: it must not go in circles.
+    here: FxHashSet<usize>,
+    segments: Vec<Segment>,
+}
+
+pub(super) fn walk(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) -> Path {
+    let mut walk = Walk {
+        timeline,
+        from,
+        slot,
+        moment: until,
+        here: FxHashSet::default(),
+        segments: Vec::new(),
+    };
+    while walk.moment > walk.from {
+        walk.step();
+    }
+    walk.segments.reverse();
+    Path {
+        slot,
+        from,
+        until: until.max(from),
+        segments: walk.segments,
+    }
+}
+
+impl Walk<'_> {
+    /// Each step makes the moment earlier, or goes to a thread it has not been in at this moment.
+    fn step(&mut self) {
+        let Some(span) = self.timeline.before(self.slot, self.moment) else {
+            return self.born();
+        };
+        if span.t1 < self.moment {
+            let end = span.t1.max(span.t0);
+            // Clocks of two processors differ a little: who came from another thread has missed nothing.
+            let came = !self.here.is_empty() && self.moment.since(span.t1) <= SKEW_NS;
+            return match came {
+                true => self.lay(end, span.state, span.detail, span.object, None),
+                false => self.lost(end, Unknown::Lost),
+            };
+        }
+        match span.state {
+            State::Cpu | State::Ready => self.lay_span(span, None),
+            State::Lost => self.lay_span(span, Some(Unknown::Lost)),
+            State::Wait => self.wait(span),
+        }
+    }
+
+    fn wait(&mut self, span: &Span) {
+        // In the midst of a wait that is not over: nobody ended it yet.
+        if span.t1.since(self.moment) > SKEW_NS {
+            let over = self.moment == self.timeline.threads[self.slot].end;
+            return self.lay_span(span, (!over).then_some(Unknown::Impossible));
+        }
+        match self.timeline.waker(span) {
+            Waker::Thread(waker) if self.here.contains(&waker) || self.here.len() >= HOPS => {
+                self.lay_span(span, Some(Unknown::Circle));
+            }
+            Waker::Thread(waker) => self.go_to(waker),
+            Waker::Impossible => self.lay_span(span, Some(Unknown::Impossible)),
+            Waker::Outside => {
+                let told = span.waker_outsider.is_some() || span.wake_source.is_some();
+                let unknown = !told && ends_by_a_thread(span.detail);
+                self.lay_span(span, unknown.then_some(Unknown::NoWaker));
+            }
+        }
+    }
+
+    /// At the start of the thread: on to its parent.
+    fn born(&mut self) {
+        let thread = &self.timeline.threads[self.slot];
+        let parent = thread
+            .parent
+            .and_then(|parent| self.timeline.slot(parent))
+            .filter(|parent| *parent != self.slot && !self.here.contains(parent));
+        // Past the start there is nothing of this thread, whoever is to be asked next.
+        match parent {
+            Some(parent) => self.go_to(parent),
+            None => self.lost(self.from, Unknown::Unborn),
+        }
+    }
+
+    fn go_to(&mut self, slot: usize) {
+        self.here.insert(self.slot);
+        self.slot = slot;
+    }
+
+    fn lost(&mut self, from: Nanos, why: Unknown) {
+        self.lay(from, State::Lost, Detail::Unknown, None, Some(why));
+    }
+
+    fn lay_span(&mut self, span: &Span, unknown: Option<Unknown>) {
+        self.lay(span.t0, span.state, span.detail, span.object, unknown);
+    }
+
+    /// Lays down what lies between `from` and where the walk stands, and goes there.
+    fn lay(
+        &mut self,
+        from: Nanos,
+        state: State,
+        detail: Detail,
+        object: Option<timesink_recording::ObjectId>,
+        unknown: Option<Unknown>,
+    ) {
+        let t0 = from.max(self.from);
+        self.segments.push(Segment {
+            slot: self.slot,
+            t0,
+            t1: self.moment,
+            state,
+            detail,
+            object,
+            unknown,
+        });
+        self.moment = t0;
+        self.here.clear();
+    }
+}
+
+/// Whether only another thread can end such a wait.
+fn ends_by_a_thread(detail: Detail) -> bool {
+    matches!(
+        detail,
+        Detail::UnixReceive
+            | Detail::UnixSend
+            | Detail::UnixConnect
+            | Detail::PipeRead
+            | Detail::PipeWrite
+            | Detail::Lock
+            | Detail::Condition
+            | Detail::Join
+            | Detail::FileLock
+            | Detail::Child
+            | Detail::Vfork
+            | Detail::Creation
+            | Detail::Event
+            | Detail::Ipc
+            | Detail::KernelLock
+    )
+}

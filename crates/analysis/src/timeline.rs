@@ -1,0 +1,122 @@
+//! The spans of every thread in their order: what the critical path and the replay walk over.
+//!
+//! Rows of a damaged recording may lie anywhere in time; whoever walks must come to an end all the same, so
+//! nothing is promised here but that each thread's spans stand in the order in which they begin.
+
+use timesink_recording::ids::ThreadId;
+use timesink_recording::tables::{Span, Thread};
+use timesink_recording::words::State;
+use timesink_recording::{Nanos, Recording};
+
+use crate::slots::Slots;
+
+/// A wake-up is timed on the waker's processor, its run on its own: they differ by so much at most.
+pub const SKEW_NS: u64 = 20_000;
+
+/// All threads and their spans.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// In the order of their numbers.
+    pub threads: Vec<Thread>,
+    slots: Slots,
+    /// Where the spans of each thread begin; one more than there are threads.
+    first: Vec<usize>,
+    spans: Vec<Span>,
+}
+
+impl Timeline {
+    /// The timeline of an open recording.
+    pub fn of(recording: &Recording) -> timesink_recording::Result<Timeline> {
+        Ok(Timeline::new(recording.rows()?, recording.rows()?))
+    }
+
+    /// A timeline of these threads; spans of others are left out.
+    pub fn new(mut threads: Vec<Thread>, mut spans: Vec<Span>) -> Timeline {
+        threads.sort_by_key(|thread| thread.thread);
+        threads.dedup_by_key(|thread| thread.thread);
+        let slots = Slots::new(threads.iter().map(|thread| thread.thread.0));
+        spans.retain(|span| slots.get(span.thread.0).is_some());
+        if !spans.is_sorted_by_key(|span| (span.thread, span.t0)) {
+            spans.sort_by_key(|span| (span.thread, span.t0));
+        }
+        let mut first = Vec::with_capacity(threads.len() + 1);
+        let mut at = 0;
+        for thread in &threads {
+            first.push(at);
+            at += spans[at..].partition_point(|span| span.thread <= thread.thread);
+        }
+        first.push(spans.len());
+        Timeline {
+            threads,
+            slots,
+            first,
+            spans,
+        }
+    }
+
+    /// Where a thread stands in `threads`.
+    pub fn slot(&self, thread: ThreadId) -> Option<usize> {
+        self.slots.get(thread.0)
+    }
+
+    /// The spans of the thread at a place.
+    pub fn spans_of(&self, slot: usize) -> &[Span] {
+        &self.spans[self.first[slot]..self.first[slot + 1]]
+    }
+
+    /// How many spans there are.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there is no span at all.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The last span of a thread that begins before a moment.
+    pub fn before(&self, slot: usize, moment: Nanos) -> Option<&Span> {
+        let spans = self.spans_of(slot);
+        let after = spans.partition_point(|span| span.t0 < moment);
+        spans.get(after.checked_sub(1)?)
+    }
+
+    /// Who ended a wait, if that is recorded and was on a processor at that time. Somebody who was not
+    /// cannot have done it: what the recording says of the waker is wrong then.
+    pub fn waker(&self, wait: &Span) -> Waker {
+        let Some(waker) = wait.waker else {
+            return Waker::Outside;
+        };
+        match self.slot(waker) {
+            Some(slot) if waker != wait.thread && self.is_running(slot, wait.t1) => {
+                Waker::Thread(slot)
+            }
+            _ => Waker::Impossible,
+        }
+    }
+
+    /// Whether a thread was on a processor at a moment, or so near to it that the clocks may differ.
+    pub fn is_running(&self, slot: usize, moment: Nanos) -> bool {
+        let near = |other: Nanos| other.since(moment).max(moment.since(other)) <= SKEW_NS;
+        let Some(span) = self.before(slot, moment) else {
+            return near(self.threads[slot].start);
+        };
+        match span.state {
+            State::Cpu => moment <= span.t1 || near(span.t1),
+            State::Ready | State::Wait => near(span.t1) || near(span.t0),
+            // Nothing speaks against it.
+            State::Lost => true,
+        }
+    }
+}
+
+/// Who ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waker {
+    /// A recorded thread, as an index into [`Timeline::threads`].
+    Thread(usize),
+    /// A device, a timer, a peer or a thread that is not recorded, or nobody is known.
+    Outside,
+    /// The recording names one that was not running.
+    Impossible,
+}

@@ -1,0 +1,222 @@
+//! The critical path on small recordings drawn as text.
+
+use timesink_analysis::path::{Path, Unknown};
+use timesink_analysis::timeline::Timeline;
+use timesink_recording::notation::recording;
+use timesink_recording::words::{Detail, State};
+
+/// The path of the first thread: who did what for how long, in microseconds.
+fn path(text: &str) -> Vec<(u32, Detail, u64)> {
+    let (timeline, path) = walked(text);
+    let segments = path.segments.iter();
+    segments
+        .map(|s| (timeline.threads[s.slot].tid, s.detail, s.ns() / 1000))
+        .collect()
+}
+
+fn walked(text: &str) -> (Timeline, Path) {
+    let timeline = Timeline::of(&recording(text)).expect("a drawn recording reads");
+    let path = Path::of_thread(&timeline, 0);
+    let sum: u64 = path.segments.iter().map(|segment| segment.ns()).sum();
+    assert_eq!(sum, path.wall_ns(), "the path tiles the wall time");
+    let mut reached = path.from;
+    for segment in &path.segments {
+        assert_eq!(segment.t0, reached, "the segments follow each other");
+        reached = segment.t1;
+    }
+    (timeline, path)
+}
+
+fn unknowns(text: &str) -> Vec<(Unknown, u64)> {
+    let (_, path) = walked(text);
+    let segments = path.segments.iter();
+    segments
+        .filter_map(|s| Some((s.unknown?, s.ns() / 1000)))
+        .collect()
+}
+
+/// One thread is its own path: what it waited for outside is a leaf.
+#[test]
+fn one_thread() {
+    let path = path(
+        "process 1 p
+         thread 1.1 tid 1 p
+         1.1: cpu 0..4ms | wait ..10ms flush rows.db by block device | ready ..11ms | cpu ..15ms",
+    );
+    let expected = [
+        (1, Detail::Running, 4000),
+        (1, Detail::Flush, 6000),
+        (1, Detail::Woken, 1000),
+        (1, Detail::Running, 4000),
+    ];
+    assert_eq!(path, expected);
+}
+
+/// A wait leads to what the waker did before, and that to what it waited for itself.
+#[test]
+fn through_a_pipe() {
+    let path = path(
+        "process 1 reader
+         process 2 writer
+         thread 1.1 tid 1 reader
+         thread 2.2 tid 2 writer
+         1.1: cpu 0..1ms | wait ..9ms pipe read p by 2.2 | ready ..9100us | cpu ..10ms
+         2.2: cpu 0..2ms | wait ..7ms disk read data by block device | cpu ..10ms",
+    );
+    let expected = [
+        (2, Detail::Running, 2000),
+        (2, Detail::DiskRead, 5000),
+        (2, Detail::Running, 2000),
+        (1, Detail::Woken, 100),
+        (1, Detail::Running, 900),
+    ];
+    assert_eq!(path, expected);
+}
+
+/// A request and its answer: the client's part, the server's, the client's again.
+#[test]
+fn to_a_server_and_back() {
+    let path = path(
+        "process 1 client
+         process 2 server
+         thread 1.1 tid 1 client
+         thread 2.2 tid 2 server
+         1.1: cpu 0..2ms | wait ..8ms network receive s by 2.2 | cpu ..10ms
+         2.2: wait 0..2ms network receive s by 1.1 | cpu ..8ms | wait ..10ms network receive s",
+    );
+    let expected = [
+        (1, Detail::Running, 2000),
+        (2, Detail::Running, 6000),
+        (1, Detail::Running, 2000),
+    ];
+    assert_eq!(path, expected);
+}
+
+/// Waiting for a child leads into it, and its start back to its parent.
+#[test]
+fn into_a_child_and_out() {
+    let path = path(
+        "process 1 make
+         process 2 gcc parent 1
+         thread 1.1 tid 1 make
+         thread 2.2 tid 2 gcc parent 1.1
+         1.1: cpu 0..3ms | wait ..9ms child c by 2.2 | cpu ..10ms
+         2.2: wait 2ms..2100us creation by 1.1 | cpu ..9ms",
+    );
+    let expected = [
+        (1, Detail::Running, 2100),
+        (2, Detail::Running, 6900),
+        (1, Detail::Running, 1000),
+    ];
+    assert_eq!(path, expected);
+}
+
+/// The holder of a lock is on the path, not the wait for it.
+#[test]
+fn to_the_holder_of_a_lock() {
+    let path = path(
+        "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 holder
+         1.1: cpu 0..2ms | wait ..7ms lock l by 1.2 | cpu ..8ms
+         1.2: cpu 0..1ms | wait ..6ms sleep by timer | cpu ..8ms",
+    );
+    let expected = [
+        (2, Detail::Running, 1000),
+        (2, Detail::Sleep, 5000),
+        (2, Detail::Running, 1000),
+        (1, Detail::Running, 1000),
+    ];
+    assert_eq!(path, expected);
+}
+
+/// A waker that was asleep itself at that time did not do it: the wait is a leaf, and marked.
+#[test]
+fn a_waker_that_cannot_be() {
+    let text = "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 other
+         1.1: cpu 0..2ms | wait ..7ms lock l by 1.2 | cpu ..8ms
+         1.2: cpu 0..1ms | wait ..8ms sleep by timer";
+    assert_eq!(unknowns(text), [(Unknown::Impossible, 5000)]);
+}
+
+/// The clocks of two processors may differ by microseconds, so a waker that began to run a moment later is believed.
+#[test]
+fn a_waker_by_another_clock() {
+    let text = "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 other
+         1.1: cpu 0..2ms | wait ..7ms lock l by 1.2 | cpu ..8ms
+         1.2: wait 0..7003us sleep by timer | cpu ..8ms";
+    assert_eq!(unknowns(text), []);
+}
+
+/// Two that woke each other at the same moment do not send the walk in circles.
+#[test]
+fn a_circle() {
+    let text = "process 1 p
+         thread 1.1 tid 1 a
+         thread 1.2 tid 2 b
+         1.1: wait 0..5ms pipe read p by 1.2 | cpu ..6ms
+         1.2: wait 0..5ms pipe read q by 1.1 | cpu ..6ms";
+    assert_eq!(unknowns(text), [(Unknown::Circle, 5000)]);
+}
+
+/// What was lost, what nobody ended and what was before a thread was there are told as such.
+#[test]
+fn what_is_not_known() {
+    let lost = "process 1 p
+         thread 1.1 tid 1 p
+         1.1: cpu 0..1ms | lost ..3ms | cpu ..4ms | cpu 5ms..6ms";
+    assert_eq!(
+        unknowns(lost),
+        [(Unknown::Lost, 2000), (Unknown::Lost, 1000)]
+    );
+    let nobody = "process 1 p
+         thread 1.1 tid 1 p
+         1.1: cpu 0..1ms | wait ..3ms condition | cpu ..4ms";
+    assert_eq!(unknowns(nobody), [(Unknown::NoWaker, 2000)]);
+    let unborn = "process 1 p
+         thread 1.1 tid 1 p
+         thread 1.2 tid 2 q
+         1.1: cpu 0..1ms | wait ..3ms join j by 1.2 | cpu ..4ms
+         1.2: cpu 2ms..3ms";
+    assert_eq!(unknowns(unborn), [(Unknown::Unborn, 2000)]);
+}
+
+/// A wait that was not over when the recording ended is what it is.
+#[test]
+fn still_waiting_at_the_end() {
+    let text = "process 1 p
+         thread 1.1 tid 1 p alive_at_end
+         1.1: cpu 0..1ms | wait ..3ms network accept s";
+    assert_eq!(unknowns(text), []);
+    assert_eq!(walked(text).1.segments[1].state, State::Wait);
+}
+
+/// The causes add up to the wall time, and processes that run the same program can be told as one.
+#[test]
+fn causes_add_up() {
+    let (timeline, path) = walked(
+        "process 1 sh
+         process 2 awk parent 1
+         process 3 awk parent 1
+         thread 1.1 tid 1 sh
+         thread 2.2 tid 2 awk parent 1.1
+         thread 3.3 tid 3 awk parent 1.1
+         1.1: cpu 0..1ms | wait ..3ms child c by 2.2 | cpu ..4ms | wait ..8ms child d by 3.3 | cpu ..9ms
+         2.2: cpu 1ms..3ms
+         3.3: cpu 4ms..8ms",
+    );
+    let one = timeline.threads[1].process;
+    let another = timeline.threads[2].process;
+    let causes = path.causes(
+        &timeline,
+        |process| if process == another { one } else { process },
+    );
+    let sum: u64 = causes.iter().map(|cause| cause.ns).sum();
+    assert_eq!(sum, path.wall_ns());
+    assert_eq!((causes[0].key.process, causes[0].ns), (one, 6_000_000));
+    assert_eq!(causes.len(), 2);
+}
