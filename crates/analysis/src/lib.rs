@@ -9,6 +9,7 @@ pub mod files;
 pub mod ledger;
 pub mod measure;
 pub mod path;
+pub mod replay;
 mod slots;
 pub mod stacks;
 pub mod starts;

@@ -64,6 +64,18 @@ impl Timeline {
         &self.spans[self.first[slot]..self.first[slot + 1]]
     }
 
+    /// The same, each with the index that [`Timeline::span`] knows it by.
+    pub fn indexed(&self, slot: usize) -> impl Iterator<Item = (usize, &Span)> {
+        let first = self.first[slot];
+        let spans = self.spans_of(slot).iter().enumerate();
+        spans.map(move |(at, span)| (first + at, span))
+    }
+
+    /// A span.
+    pub fn span(&self, index: usize) -> Option<&Span> {
+        self.spans.get(index)
+    }
+
     /// How many spans there are.
     pub fn len(&self) -> usize {
         self.spans.len()

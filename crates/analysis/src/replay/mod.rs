@@ -1,0 +1,175 @@
+//! What if: all that was recorded is run again, with some of it made cheaper, and the wall time of the
+//! thread asked about is what comes out.
+//!
+//! Each thread keeps its order of things. Who waited for another recorded thread waits for the same thing again, however
+//! long that takes now; who waited for a device, a timer or a peer outside waits as long as it did; who wants a
+//! processor shares those that there were. A replay of the unchanged recording says how far that is from what
+//! happened, and that difference is the least error of every prediction.
+
+mod engine;
+mod program;
+
+use std::sync::Arc;
+
+use timesink_recording::tables::Occupant;
+use timesink_recording::{Nanos, Recording};
+
+use crate::path::Path;
+use crate::timeline::Timeline;
+use program::Program;
+
+/// Which processors there are in a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processors {
+    /// So many, and each thread may use any.
+    Any(u32),
+    /// Those of the recording, and each thread uses the one that it did then.
+    AsRecorded,
+}
+
+/// A recording, ready to be run again.
+#[derive(Clone, Debug)]
+pub struct Replay<'a> {
+    pub timeline: &'a Timeline,
+    program: Arc<Program>,
+    /// Whose end is asked about.
+    slot: usize,
+    from: Nanos,
+    /// What reproduces the recording best.
+    pub processors: Processors,
+    /// The wall time as recorded.
+    pub recorded_ns: u64,
+    /// The wall time of a replay in which nothing is changed.
+    pub unchanged_ns: u64,
+}
+
+/// How a replay came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub wall_ns: u64,
+    /// Waits that had to be ended because nothing was left that would have.
+    pub forced: u64,
+}
+
+impl<'a> Replay<'a> {
+    /// Reads what a replay to the end of a thread's life needs, and tries it.
+    pub fn of(
+        recording: &Recording,
+        timeline: &'a Timeline,
+        slot: usize,
+    ) -> timesink_recording::Result<Replay<'a>> {
+        let occupants: Vec<Occupant> = recording.rows()?;
+        let processors = recording.about().processors;
+        Ok(Replay::new(timeline, &occupants, slot, processors))
+    }
+
+    /// A replay to the end of the thread at `slot`, on so many processors.
+    pub fn new(
+        timeline: &'a Timeline,
+        occupants: &[Occupant],
+        slot: usize,
+        processors: u32,
+    ) -> Replay<'a> {
+        let thread = &timeline.threads[slot];
+        let contended = program::contended(timeline, occupants);
+        let mut replay = Replay {
+            timeline,
+            program: Arc::new(program::build(timeline, &contended, thread.start)),
+            slot,
+            from: thread.start,
+            processors: Processors::Any(processors),
+            recorded_ns: thread.end.since(thread.start),
+            unchanged_ns: 0,
+        };
+        // Threads that are bound to processors do not share all of them; which of the two it was, the
+        // recording itself tells.
+        let freely = replay.run(|_| 1.0).wall_ns;
+        let off = |wall_ns: u64| wall_ns.abs_diff(replay.recorded_ns);
+        replay.unchanged_ns = freely;
+        if off(freely) as f64 > replay.recorded_ns as f64 * GOOD {
+            let bound = replay.on(Processors::AsRecorded).run(|_| 1.0).wall_ns;
+            if off(bound) < off(freely) {
+                replay.processors = Processors::AsRecorded;
+                replay.unchanged_ns = bound;
+            }
+        }
+        replay
+    }
+
+    /// The same on other processors.
+    pub fn on(&self, processors: Processors) -> Replay<'a> {
+        Replay {
+            processors,
+            ..self.clone()
+        }
+    }
+
+    /// By how much the unchanged replay misses the recorded wall time, in percent of it.
+    pub fn error_pct(&self) -> f64 {
+        if self.recorded_ns == 0 {
+            return 0.0;
+        }
+        (self.unchanged_ns as f64 - self.recorded_ns as f64) * 100.0 / self.recorded_ns as f64
+    }
+
+    /// The wall time when the time of each span is multiplied by a factor: on a processor, or waiting
+    /// for something that no recorded thread did.
+    pub fn run(&self, factor: impl Fn(usize) -> f64) -> Outcome {
+        let run = self.engine(factor, false);
+        Outcome {
+            wall_ns: run.wall_ns.round() as u64,
+            forced: run.forced,
+        }
+    }
+
+    /// The critical path of such a replay: what the path turns into.
+    pub fn path(&self, factor: impl Fn(usize) -> f64) -> (Timeline, Path) {
+        let run = self.engine(factor, true);
+        let moment = |at: f64| Nanos(self.from.0.saturating_add(at.round() as i64));
+        let end = moment(run.wall_ns);
+        let times = run.times.unwrap_or_default();
+        let mut threads = self.timeline.threads.clone();
+        let mut spans = Vec::new();
+        for (slot, thread) in threads.iter_mut().enumerate() {
+            let mut life: Option<(Nanos, Nanos)> = None;
+            for (index, span) in self.timeline.indexed(slot) {
+                let Some((t0, t1)) = times.get(index).copied().flatten() else {
+                    continue;
+                };
+                let (t0, t1) = (moment(t0), moment(t1));
+                let (start, _) = life.unwrap_or((t0, t1));
+                life = Some((start, t1));
+                if t1 > t0 {
+                    spans.push(timesink_recording::tables::Span {
+                        t0,
+                        t1,
+                        ..span.clone()
+                    });
+                }
+            }
+            if let Some((start, end)) = life {
+                (thread.start, thread.end) = (start, end);
+            }
+        }
+        if let Some(thread) = threads.get_mut(self.slot) {
+            (thread.start, thread.end) = (self.from, end);
+        }
+        let timeline = Timeline::new(threads, spans);
+        let path = Path::of_thread(&timeline, self.slot);
+        (timeline, path)
+    }
+
+    fn engine(&self, factor: impl Fn(usize) -> f64, with_times: bool) -> engine::Run {
+        engine::run(
+            &self.program,
+            self.timeline,
+            self.slot,
+            self.processors,
+            factor,
+            with_times,
+        )
+    }
+}
+
+/// A replay that misses the recorded time by less is not tried otherwise.
+const GOOD: f64 = 0.01;

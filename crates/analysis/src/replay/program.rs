@@ -1,0 +1,319 @@
+//! What each thread did, as a program that can be run again: stretches on a processor, lengths of time that
+//! pass by themselves, and moments at which one thread waits for what another one does.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use timesink_recording::ids::{ObjectId, ThreadId};
+use timesink_recording::tables::{Occupant, Span};
+use timesink_recording::words::{Detail, State};
+use timesink_recording::Nanos;
+
+use crate::timeline::{Timeline, Waker, SKEW_NS};
+
+/// One step of a thread. `span` is the index of the span it is of, in [`Timeline::span`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It needs a processor for so long.
+    Run { ns: u64, span: u32 },
+    /// So much time passes: a device, a timer, a peer outside, or the way to a free processor.
+    Pass { ns: u64, span: u32 },
+    /// It waits until that has happened.
+    Await { event: u32, span: u32 },
+    /// It makes that happen.
+    Happen { event: u32 },
+}
+
+/// Steps that do not belong to a span.
+pub(super) const NO_SPAN: u32 = u32::MAX;
+
+/// The steps of all threads.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    steps: Vec<Step>,
+    /// Where the steps of each thread begin; one more than there are threads.
+    first: Vec<usize>,
+    pub(super) events: usize,
+}
+
+impl Program {
+    pub(super) fn of(&self, slot: usize) -> &[Step] {
+        &self.steps[self.first[slot]..self.first[slot + 1]]
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.first.len() - 1
+    }
+}
+
+/// What happens in a thread at a moment, beside its spans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Await(u32),
+    Happen(u32),
+}
+
+/// Of each ready span (by thread and start) the time in which recorded threads had the processor: a replay makes
+/// that anew. The rest stays as it was.
+pub(super) fn contended(
+    timeline: &Timeline,
+    occupants: &[Occupant],
+) -> FxHashMap<(usize, Nanos), u64> {
+    /// Of so many the list may not be whole.
+    const LISTED: u32 = 8;
+    let mut sums: FxHashMap<(usize, Nanos), (u64, u32)> = FxHashMap::default();
+    for row in occupants {
+        let Some(slot) = timeline.slot(row.thread) else {
+            continue;
+        };
+        let (ns, rows) = sums.entry((slot, row.t0)).or_default();
+        if row.occupant.is_some() {
+            *ns = ns.saturating_add(row.ns);
+        }
+        *rows += 1;
+    }
+    let whole = |(ns, rows)| {
+        if rows >= LISTED && ns > 0 {
+            u64::MAX
+        } else {
+            ns
+        }
+    };
+    sums.into_iter()
+        .map(|(key, sum)| (key, whole(sum)))
+        .collect()
+}
+
+struct Builder<'a> {
+    timeline: &'a Timeline,
+    from: Nanos,
+    contended: &'a FxHashMap<(usize, Nanos), u64>,
+    marks: Vec<Vec<(Nanos, Mark)>>,
+    /// For each span that is a wait for a recorded thread, the event that ends it.
+    ends: FxHashMap<usize, u32>,
+    /// For each thread, the event that starts it.
+    starts: Vec<Option<u32>>,
+    events: u32,
+}
+
+/// The program of all that happened from a moment on.
+pub(super) fn build(
+    timeline: &Timeline,
+    contended: &FxHashMap<(usize, Nanos), u64>,
+    from: Nanos,
+) -> Program {
+    let threads = timeline.threads.len();
+    let mut builder = Builder {
+        timeline,
+        from,
+        contended,
+        marks: vec![Vec::new(); threads],
+        ends: FxHashMap::default(),
+        starts: vec![None; threads],
+        events: 0,
+    };
+    builder.wakes();
+    builder.starts();
+    builder.reaped();
+    for marks in &mut builder.marks {
+        marks.sort_unstable();
+    }
+    let mut program = Program {
+        steps: Vec::with_capacity(timeline.len() * 2),
+        first: Vec::with_capacity(threads + 1),
+        events: builder.events as usize,
+    };
+    for slot in 0..threads {
+        program.first.push(program.steps.len());
+        builder.thread(slot, &mut program.steps);
+    }
+    program.first.push(program.steps.len());
+    program
+}
+
+impl Builder<'_> {
+    /// An event that happens in a thread at a moment.
+    fn event(&mut self, slot: usize, at: Nanos) -> u32 {
+        let event = self.events;
+        self.events += 1;
+        self.marks[slot].push((at, Mark::Happen(event)));
+        event
+    }
+
+    /// Waits that recorded threads ended.
+    fn wakes(&mut self) {
+        let meets = self.meetings();
+        for slot in 0..self.timeline.threads.len() {
+            for (index, span) in self.timeline.indexed(slot) {
+                if span.state != State::Wait || span.t1 <= self.from {
+                    continue;
+                }
+                let Waker::Thread(waker) = self.timeline.waker(span) else {
+                    continue;
+                };
+                let event = self.event(waker, span.t1);
+                self.ends.insert(index, event);
+                if span.object.is_some_and(|object| {
+                    meets.contains(&(span.thread, self.timeline.threads[waker].thread, object))
+                }) {
+                    let arrived = self.event(slot, span.t0);
+                    self.marks[waker].push((span.t1, Mark::Await(arrived)));
+                }
+            }
+        }
+    }
+
+    /// Pairs of threads that wait for each other at the same condition: who comes last at such a meeting
+    /// ends the wait of the others, but would have waited for them had it come first.
+    fn meetings(&self) -> FxHashSet<(ThreadId, ThreadId, ObjectId)> {
+        let mut woken: FxHashSet<(ThreadId, ThreadId, ObjectId)> = FxHashSet::default();
+        for slot in 0..self.timeline.threads.len() {
+            for span in self.timeline.spans_of(slot) {
+                if let (State::Wait, Detail::Condition, Some(waker), Some(object)) =
+                    (span.state, span.detail, span.waker, span.object)
+                {
+                    woken.insert((span.thread, waker, object));
+                }
+            }
+        }
+        let both = |&(one, other, object): &(ThreadId, ThreadId, ObjectId)| {
+            one != other && woken.contains(&(other, one, object))
+        };
+        woken.iter().copied().filter(both).collect()
+    }
+
+    /// Threads that others started.
+    fn starts(&mut self) {
+        for slot in 0..self.timeline.threads.len() {
+            let thread = &self.timeline.threads[slot];
+            let parent = thread.parent.and_then(|parent| self.timeline.slot(parent));
+            let Some(parent) = parent.filter(|&parent| parent != slot) else {
+                continue;
+            };
+            let start = thread.start;
+            if start > self.from && self.timeline.is_running(parent, start) {
+                self.starts[slot] = Some(self.event(parent, start));
+            }
+        }
+    }
+
+    /// Who joins a thread, or waits for a child, and finds it ended already does not wait, so nothing tells of it;
+    /// were everything else quicker it would have to.
+    fn reaped(&mut self) {
+        let mut reaps: FxHashMap<(usize, Detail), Vec<Nanos>> = FxHashMap::default();
+        for slot in 0..self.timeline.threads.len() {
+            for span in self.timeline.spans_of(slot) {
+                if span.state == State::Wait && matches!(span.detail, Detail::Join | Detail::Child)
+                {
+                    reaps.entry((slot, span.detail)).or_default().push(span.t1);
+                }
+            }
+        }
+        reaps.values_mut().for_each(|ends| ends.sort_unstable());
+        for slot in 0..self.timeline.threads.len() {
+            let thread = &self.timeline.threads[slot];
+            let parent = thread.parent.and_then(|parent| self.timeline.slot(parent));
+            let Some(parent) = parent.filter(|&parent| parent != slot) else {
+                continue;
+            };
+            if thread.alive_at_end || thread.end_lost || thread.end <= self.from {
+                continue;
+            }
+            let row = &self.timeline.threads[parent];
+            let same = row.process == thread.process;
+            let detail = if same { Detail::Join } else { Detail::Child };
+            let end = Nanos(thread.end.0.saturating_sub(SKEW_NS as i64));
+            let reap = reaps.get(&(parent, detail)).and_then(|ends| {
+                let at = ends.partition_point(|&t1| t1 < end);
+                ends.get(at).copied()
+            });
+            // A process ends with its first thread, which mostly has joined the others before.
+            let by_exit = row.exit.filter(|&exit| same && exit >= thread.end);
+            let Some(at) = reap.or(by_exit) else {
+                continue;
+            };
+            let ended = self.event(slot, thread.exit.unwrap_or(thread.end));
+            self.marks[parent].push((at, Mark::Await(ended)));
+        }
+    }
+
+    /// The steps of one thread.
+    fn thread(&self, slot: usize, steps: &mut Vec<Step>) {
+        let thread = &self.timeline.threads[slot];
+        match self.starts[slot] {
+            Some(event) => steps.push(Step::Await {
+                event,
+                span: NO_SPAN,
+            }),
+            None => steps.push(Step::Pass {
+                ns: thread.start.since(self.from),
+                span: NO_SPAN,
+            }),
+        }
+        let mut marks = self.marks[slot].iter().peekable();
+        let mut reached = thread.start.max(self.from);
+        for (index, span) in self.timeline.indexed(slot) {
+            let (t0, t1) = (span.t0.max(reached), span.t1);
+            if t1 <= reached {
+                continue;
+            }
+            let index = index as u32;
+            // Holes are time that passed.
+            if t0 > reached {
+                steps.push(Step::Pass {
+                    ns: t0.since(reached),
+                    span: index,
+                });
+            }
+            while let Some((_, mark)) = marks.next_if(|(at, _)| *at <= t0) {
+                steps.push(mark.step(index));
+            }
+            match span.state {
+                State::Cpu => {
+                    let mut from = t0;
+                    while let Some((at, mark)) = marks.next_if(|(at, _)| *at <= t1) {
+                        if *at > from {
+                            steps.push(Step::Run {
+                                ns: at.since(from),
+                                span: index,
+                            });
+                            from = *at;
+                        }
+                        steps.push(mark.step(index));
+                    }
+                    if t1 > from {
+                        steps.push(Step::Run {
+                            ns: t1.since(from),
+                            span: index,
+                        });
+                    }
+                }
+                _ => steps.push(self.passing(slot, index, span, t1.since(t0))),
+            }
+            reached = t1;
+        }
+        steps.extend(marks.map(|(_, mark)| mark.step(NO_SPAN)));
+    }
+
+    /// The step of a span in which it did not run.
+    fn passing(&self, slot: usize, index: u32, span: &Span, ns: u64) -> Step {
+        if let Some(&event) = self.ends.get(&(index as usize)) {
+            return Step::Await { event, span: index };
+        }
+        let again = match span.state {
+            State::Ready => self.contended.get(&(slot, span.t0)).copied(),
+            _ => None,
+        };
+        Step::Pass {
+            ns: ns.saturating_sub(again.unwrap_or(0)),
+            span: index,
+        }
+    }
+}
+
+impl Mark {
+    fn step(self, span: u32) -> Step {
+        match self {
+            Mark::Await(event) => Step::Await { event, span },
+            Mark::Happen(event) => Step::Happen { event },
+        }
+    }
+}
