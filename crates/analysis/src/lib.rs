@@ -8,6 +8,7 @@ pub mod facts;
 pub mod files;
 pub mod ledger;
 pub mod measure;
+pub mod outlook;
 pub mod path;
 pub mod replay;
 mod slots;

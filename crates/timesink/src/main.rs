@@ -41,6 +41,14 @@ enum Command {
     Attach(commands::attach::Arguments),
     /// Show where the time of a recording went
     Report(commands::report::Arguments),
+    /// Predict the wall time if something took less: a wait, a function, a thing
+    ///
+    /// Without a question: what each cause on the critical path would buy.
+    #[command(
+        after_help = "Examples:\n  timesink whatif x.timesink --cut 'flush rows.db'\n  \
+                      timesink whatif x.timesink --scale func=crc32_block 0.3 --cpus 4"
+    )]
+    Whatif(commands::whatif::Arguments),
     /// Write a recording's stacks for other tools: flame graphs, pprof, speedscope, Firefox, Perfetto
     Export(commands::export::Arguments),
     /// Put a recording's folder into one file
@@ -72,6 +80,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Run(a) => commands::run::run(&a, signals()?, started).map_err(failed),
         Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Export(a) => commands::export::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Doctor(a) => Ok(if commands::doctor::run(&a) {
@@ -101,6 +110,9 @@ mod tests {
             "report --tree x.timesink",
             "report x.timesink --top=5 --tree=callers --line main --thread 12 --process sh",
             "report x --tree=callees --state wait --object rows.db --cpu 1 --between 1s..2s",
+            "whatif x",
+            "whatif x --cut cpu --cut ready --scale func=f 0.5 --batch flush 100 --cpus 4",
+            "whatif x --keep-first func=load --overlap sleep",
             "export x --to folded",
             "export x --to pprof -o y --weights wait --state cpu --between ..2s",
             "export x --to perfetto --weights both --thread main",
@@ -113,6 +125,8 @@ mod tests {
             "report x --json --top",
             "report x --tree=sideways --state asleep",
             "report x --top --between 2s..1s",
+            "whatif",
+            "whatif x --scale func=f",
             "export x",
             "export x --to svg",
         ] {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
 
-use super::{Path, Unknown};
+use super::{Path, Segment, Unknown};
 use crate::timeline::Timeline;
 
 /// What identifies a cause on the path.
@@ -13,7 +13,8 @@ pub struct Key {
     /// Of several processes with the same program, the first on the path.
     pub process: ProcessId,
     pub state: State,
-    pub detail: Detail,
+    /// Of waits, and of what is not the program's own running.
+    pub detail: Option<Detail>,
     /// What was waited for.
     pub object: Option<ObjectId>,
     pub unknown: Option<Unknown>,
@@ -28,6 +29,29 @@ pub struct Cause {
     pub ns: u64,
 }
 
+impl Key {
+    /// The cause that a segment belongs to.
+    pub fn of(segment: &Segment, process: ProcessId) -> Key {
+        let detail = match (segment.state, segment.detail) {
+            // Who wants a processor, and who is switched to at once, is about to run: how it came to that is nothing
+            // that anybody could change.
+            (State::Ready, detail) if detail != Detail::Throttled => None,
+            (State::Cpu, Detail::Running | Detail::SwitchingIn) => None,
+            (_, detail) => Some(detail),
+        };
+        Key {
+            process,
+            state: segment.state,
+            detail,
+            // Of what is not known, why it is not is all there is to say.
+            object: segment
+                .object
+                .filter(|_| segment.state == State::Wait && segment.unknown.is_none()),
+            unknown: segment.unknown,
+        }
+    }
+}
+
 impl Path {
     /// The causes of its time, longest first; they add up to the wall time. `group` says under which process a
     /// process is to be counted: many that run the same program are better told as one.
@@ -38,17 +62,8 @@ impl Path {
     ) -> Vec<Cause> {
         let mut sums: FxHashMap<Key, (u64, u64)> = FxHashMap::default();
         for segment in &self.segments {
-            let key = Key {
-                process: group(timeline.threads[segment.slot].process),
-                state: segment.state,
-                // A thread that is switched to at once is about to run: nobody can act on the difference.
-                detail: match segment.detail {
-                    Detail::SwitchingIn => Detail::Running,
-                    other => other,
-                },
-                object: segment.object.filter(|_| segment.state == State::Wait),
-                unknown: segment.unknown,
-            };
+            let process = group(timeline.threads[segment.slot].process);
+            let key = Key::of(segment, process);
             let (count, ns) = sums.entry(key).or_default();
             *count += 1;
             *ns = ns.saturating_add(segment.ns());

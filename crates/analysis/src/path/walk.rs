@@ -71,6 +71,9 @@ impl Walk<'_> {
             let over = self.moment == self.timeline.threads[self.slot].end;
             return self.lay_span(span, (!over).then_some(Unknown::Impossible));
         }
+        if span.detail == Detail::Creation {
+            return self.born();
+        }
         match self.timeline.waker(span) {
             Waker::Thread(waker) if self.here.contains(&waker) || self.here.len() >= HOPS => {
                 self.lay_span(span, Some(Unknown::Circle));
@@ -92,9 +95,12 @@ impl Walk<'_> {
             .parent
             .and_then(|parent| self.timeline.slot(parent))
             .filter(|parent| *parent != self.slot && !self.here.contains(parent));
-        // Past the start there is nothing of this thread, whoever is to be asked next.
         match parent {
             Some(parent) => self.go_to(parent),
+            // While it is being created it is its parent's work, whoever that is.
+            None if thread.start < self.moment => {
+                self.lay(thread.start, State::Wait, Detail::Creation, None, None);
+            }
             None => self.lost(self.from, Unknown::Unborn),
         }
     }

@@ -263,7 +263,8 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     self.note(span, self.now);
                 }
                 Step::Await { event, span } => {
-                    if !self.happened[event as usize] {
+                    let waits = span == NO_SPAN || (self.factor)(span as usize) > 0.0;
+                    if waits && !self.happened[event as usize] {
                         self.waiting[event as usize] = slot as u32;
                         return;
                     }

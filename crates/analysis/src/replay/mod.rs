@@ -6,8 +6,14 @@
 //! processor shares those that there were. A replay of the unchanged recording says how far that is from what
 //! happened, and that difference is the least error of every prediction.
 
+mod change;
 mod engine;
+mod gains;
 mod program;
+mod shares;
+
+pub use change::{Change, How, What};
+pub use gains::{Gain, Gains};
 
 use std::sync::Arc;
 
@@ -59,7 +65,7 @@ impl<'a> Replay<'a> {
         slot: usize,
     ) -> timesink_recording::Result<Replay<'a>> {
         let occupants: Vec<Occupant> = recording.rows()?;
-        let processors = recording.about().processors;
+        let processors = processors(recording);
         Ok(Replay::new(timeline, &occupants, slot, processors))
     }
 
@@ -94,6 +100,11 @@ impl<'a> Replay<'a> {
             }
         }
         replay
+    }
+
+    /// How many steps it has: what a run of it costs grows with that.
+    pub fn steps(&self) -> usize {
+        self.program.steps()
     }
 
     /// The same on other processors.
@@ -168,6 +179,14 @@ impl<'a> Replay<'a> {
             factor,
             with_times,
         )
+    }
+}
+
+/// How many processors there were; where that is not known, enough for everybody.
+pub fn processors(recording: &Recording) -> u32 {
+    match recording.about().processors {
+        0 => u32::MAX,
+        known => known,
     }
 }
 

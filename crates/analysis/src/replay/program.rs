@@ -39,6 +39,10 @@ impl Program {
         &self.steps[self.first[slot]..self.first[slot + 1]]
     }
 
+    pub(super) fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
     pub(super) fn threads(&self) -> usize {
         self.first.len() - 1
     }
@@ -264,7 +268,7 @@ impl Builder<'_> {
                 });
             }
             while let Some((_, mark)) = marks.next_if(|(at, _)| *at <= t0) {
-                steps.push(mark.step(index));
+                steps.push(mark.step());
             }
             match span.state {
                 State::Cpu => {
@@ -277,7 +281,7 @@ impl Builder<'_> {
                             });
                             from = *at;
                         }
-                        steps.push(mark.step(index));
+                        steps.push(mark.step());
                     }
                     if t1 > from {
                         steps.push(Step::Run {
@@ -290,7 +294,7 @@ impl Builder<'_> {
             }
             reached = t1;
         }
-        steps.extend(marks.map(|(_, mark)| mark.step(NO_SPAN)));
+        steps.extend(marks.map(|(_, mark)| mark.step()));
     }
 
     /// The step of a span in which it did not run.
@@ -310,9 +314,12 @@ impl Builder<'_> {
 }
 
 impl Mark {
-    fn step(self, span: u32) -> Step {
+    fn step(self) -> Step {
         match self {
-            Mark::Await(event) => Step::Await { event, span },
+            Mark::Await(event) => Step::Await {
+                event,
+                span: NO_SPAN,
+            },
             Mark::Happen(event) => Step::Happen { event },
         }
     }

@@ -174,10 +174,11 @@ impl Code {
     }
 
     /// Whether a function belongs to the system rather than to the program: the kernel, the C
-    /// library, the dynamic loader, or something that has no name.
+    /// library, the dynamic loader, a stub on the way to another module, or something that has no name.
     pub fn is_system(&self, function: FunctionIx) -> bool {
         let found = self.function(function);
-        if found.name.is_empty() || found.language == Language::Kernel {
+        let is_stub = found.name.ends_with("@plt");
+        if found.name.is_empty() || is_stub || found.language == Language::Kernel {
             return true;
         }
         let Some(module) = self.module_of(function) else {

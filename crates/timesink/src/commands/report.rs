@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
+use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::stacks::{Direction, Filter, Stacks};
 use timesink_capture::convert;
 use timesink_recording::{ErrorKind, Recording};
@@ -86,6 +87,7 @@ fn print(path: &Path, out: &mut impl Write, style: Option<&Style>) -> anyhow::Re
     let recording = open(path)?;
     let facts = Facts::of(&recording)?;
     let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
+    let outlook = Outlook::of(&recording, &facts, &stacks, Patience::SHORT)?;
     let shown = path.to_string_lossy();
     let size_bytes =
         size_on_disk(path).with_context(|| format!("cannot tell the size of {shown}"))?;
@@ -95,6 +97,7 @@ fn print(path: &Path, out: &mut impl Write, style: Option<&Style>) -> anyhow::Re
         about: recording.about(),
         facts: &facts,
         stacks: &stacks,
+        outlook: outlook.as_ref(),
     };
     written(match style {
         None => json::write(&report, out).and_then(|()| out.flush()),

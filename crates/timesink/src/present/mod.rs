@@ -9,6 +9,7 @@ pub(crate) mod samples;
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::ThreadLedger;
+use timesink_analysis::outlook::Outlook;
 use timesink_analysis::stacks::Stacks;
 use timesink_recording::about::About;
 
@@ -23,6 +24,8 @@ pub struct Report<'a> {
     pub facts: &'a Facts,
     /// All of them, whatever the facts are about.
     pub stacks: &'a Stacks,
+    /// `None` if there is no main thread.
+    pub outlook: Option<&'a Outlook>,
 }
 
 impl<'a> Report<'a> {

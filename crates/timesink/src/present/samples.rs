@@ -1,6 +1,7 @@
 //! Recordings drawn for the tests of presentation.
 
 use timesink_analysis::facts::Facts;
+use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, Wait};
@@ -360,8 +361,10 @@ pub(crate) fn present_opened<T>(
 ) -> T {
     let facts = Facts::of(recording).expect("a kept or drawn recording reads");
     let stacks = stacks(recording, &facts, &Filter::default());
+    let outlook = Outlook::of(recording, &facts, &stacks, Patience::LONG).expect("it reads");
     show(&Report {
         stacks: &stacks,
+        outlook: outlook.as_ref(),
         path,
         size_bytes: 1_803_112,
         about: recording.about(),

@@ -5,6 +5,7 @@
 
 mod code;
 mod model;
+mod path;
 mod writer;
 
 use std::io::{self, Write};

@@ -13,6 +13,7 @@ use timesink_analysis::starts::{Start, Step};
 use timesink_recording::ids::{ObjectId, ProcessId};
 
 use super::code::{self, StacksPage, TopPage};
+use super::path::{self, PathPage};
 use crate::present::Report;
 
 #[derive(Serialize)]
@@ -36,6 +37,7 @@ pub(super) struct Page<'a> {
     lost: BTreeMap<&'static str, LossPage<'a>>,
     probes: Vec<ProbePage<'a>>,
     main_thread: Option<u32>,
+    path: Option<PathPage<'a>>,
     threads: Vec<ThreadPage<'a>>,
     processes: Vec<ProcessPage<'a>>,
     calls: Vec<CallPage<'a>>,
@@ -251,17 +253,16 @@ struct StepPage {
 /// The report in its JSON shape.
 pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
     let Report {
-        path,
         size_bytes,
         about,
         facts,
-        stacks: _,
+        ..
     } = *report;
     let ledger = &facts.ledger;
     let main = ledger.main.and_then(|main| ledger.threads.get(main));
     Page {
         version: super::VERSION,
-        recording: path,
+        recording: report.path,
         recording_bytes: size_bytes,
         tool_version: &about.tool_version,
         command: &about.command,
@@ -279,6 +280,7 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         lost: losses(facts),
         probes: probes(facts),
         main_thread: main.map(|main| main.row.thread.0),
+        path: path::path(report),
         threads: ledger
             .threads
             .iter()

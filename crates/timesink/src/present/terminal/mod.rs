@@ -9,6 +9,7 @@ mod files;
 mod foot;
 mod head;
 mod others;
+mod path;
 mod rows;
 mod starts;
 mod style;
@@ -16,10 +17,12 @@ mod table;
 mod time;
 mod units;
 mod views;
+mod whatif;
 mod words;
 
 pub use style::Style;
 pub use views::{tables, Table};
+pub use whatif::{gains, prediction, Prediction};
 
 use super::Report;
 
@@ -27,6 +30,7 @@ use super::Report;
 pub fn render(report: &Report, style: &Style) -> String {
     let sections = [
         head::lines(report, style),
+        path::lines(report, style),
         time::lines(report, style),
         code::lines(report, style),
         others::lines(report, style),

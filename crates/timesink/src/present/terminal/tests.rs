@@ -209,7 +209,7 @@ fn an_old_recording_makes_a_page() {
         samples::present_opened(&recording, "version-1.tar", |report| render(report, &PLAIN));
     for wanted in [
         "3 processes",
-        "main thread sh(",
+        "the path to the end of sh(",
         "asleep, as it asked",
         "lost: nothing",
     ] {

@@ -23,12 +23,12 @@ const OCCUPANTS: usize = 3;
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let facts = report.facts;
     let Some(thread) = report.main() else {
-        return vec!["No thread was recorded.".to_owned()];
+        return Vec::new();
     };
     let life = life(thread);
     let name = names::thread(facts, thread.row.thread);
-    let about = format!("main thread {name}, {}", units::time(life));
-    let mut lines = vec![title("WHERE THE TIME WENT", &about, style)];
+    let about = format!("{name}, {}", units::time(life));
+    let mut lines = vec![title("THE MAIN THREAD", &about, style)];
     lines.extend(align(&rows(report, thread, life), life, style));
     lines.extend(code::dominant(report, thread, style));
     lines

@@ -1,6 +1,7 @@
 //! Causes in plain words.
 
 use timesink_analysis::ledger::{Account, Kind};
+use timesink_analysis::path::Unknown;
 use timesink_recording::words::{Detail, LossKind};
 
 use super::style::Ink;
@@ -29,6 +30,17 @@ pub fn cause(account: Account, kind: Kind, function: &str) -> String {
         (Account::Wait, _) => "waiting: details lost".to_owned(),
         (Account::Tracer, _) => "being recorded (timesink)".to_owned(),
         (Account::Lost, _) => "not known: events were lost".to_owned(),
+    }
+}
+
+/// Why a part of the path is not known.
+pub fn unknown(why: Unknown) -> &'static str {
+    match why {
+        Unknown::Lost => "not known: events were lost",
+        Unknown::NoWaker => "not known: who ended the wait",
+        Unknown::Impossible => "not known: its waker was asleep",
+        Unknown::Circle => "not known: wakers in a circle",
+        Unknown::Unborn => "not known: before it was there",
     }
 }
 

@@ -1,0 +1,274 @@
+//! What the end of the main thread waited for, by cause, and what would be gained without each.
+//!
+//! The path tells the causes, the replay the gains, stacks where in the code it was.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::State;
+use timesink_recording::Recording;
+
+use crate::facts::Facts;
+use crate::ledger::Account;
+use crate::path::{Cause, Key, Path};
+use crate::replay::{processors, Change, Gain, Gains, How, Processors, Replay, What};
+use crate::stacks::{FunctionIx, StackIx, Stacks};
+use crate::timeline::Timeline;
+
+/// The path of the main thread, told by cause.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    pub wall_ns: u64,
+    pub unknown_ns: u64,
+    /// By how much a replay of what was recorded misses the wall time, in percent of it.
+    pub replay_error_pct: f64,
+    pub segments: usize,
+    /// Longest first; they add up to the wall time.
+    pub causes: Vec<OnPath>,
+    /// The program's own functions in which the path was, by the time in them and in what of the system they
+    /// called; longest first.
+    pub functions: Vec<InFunction>,
+}
+
+/// A cause on the path.
+#[derive(Clone, Debug)]
+pub struct OnPath {
+    pub cause: Cause,
+    /// The functions of its heaviest stack, innermost first.
+    pub frames: Vec<FunctionIx>,
+    /// What it would buy not to have it at all; `None` if that was not asked.
+    pub gain: Option<Gain>,
+}
+
+/// A function on the path.
+#[derive(Clone, Debug)]
+pub struct InFunction {
+    pub function: FunctionIx,
+    pub ns: u64,
+    pub gain: Option<Gain>,
+}
+
+/// How much work gains may be, in steps of replays: each cause is a replay of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    pub steps: usize,
+    /// Never more causes than these.
+    pub most: usize,
+    /// But so many in any case.
+    pub least: usize,
+}
+
+impl Patience {
+    /// For a report that is to be there at once.
+    pub const SHORT: Patience = Patience {
+        steps: 4_000_000,
+        most: 12,
+        least: 3,
+    };
+    /// For who asks for gains.
+    pub const LONG: Patience = Patience {
+        steps: 60_000_000,
+        most: 20,
+        least: 8,
+    };
+
+    /// For who asks for no gain at all.
+    pub const NONE: Patience = Patience {
+        steps: 0,
+        most: 0,
+        least: 0,
+    };
+
+    /// Whether no gain is wanted.
+    pub fn is_none(&self) -> bool {
+        self.most == 0
+    }
+
+    fn causes(&self, steps: usize) -> usize {
+        (self.steps / steps.max(1)).clamp(self.least, self.most)
+    }
+}
+
+/// Causes and functions with a smaller share of the path are not asked what they would buy.
+const SMALL: f64 = 0.001;
+
+impl Outlook {
+    /// The outlook of an open recording; `None` if it has no main thread.
+    pub fn of(
+        recording: &Recording,
+        facts: &Facts,
+        stacks: &Stacks,
+        patience: Patience,
+    ) -> timesink_recording::Result<Option<Outlook>> {
+        let Some(main) = facts.ledger.main else {
+            return Ok(None);
+        };
+        let timeline = Timeline::of(recording)?;
+        let Some(slot) = timeline.slot(facts.ledger.threads[main].row.thread) else {
+            return Ok(None);
+        };
+        let path = Path::of_thread(&timeline, slot);
+        let replay = Replay::of(recording, &timeline, slot)?;
+        let gains = Gains::new(&replay, stacks, processors(recording));
+        let groups = Groups::of(facts);
+        let mut code = InCode::default();
+        code.add(&path, &timeline, stacks, &groups);
+        let few = patience.causes(replay.steps());
+        let large = |ns: u64| ns as f64 >= path.wall_ns() as f64 * SMALL;
+        let causes = path.causes(&timeline, |process| groups.first(process));
+        let causes = causes.into_iter().enumerate().map(|(rank, cause)| OnPath {
+            frames: code.frames(&cause.key, stacks),
+            gain: (rank < few && large(cause.ns))
+                .then(|| groups.gain(&cause.key, &gains))
+                .flatten(),
+            cause,
+        });
+        let causes = causes.collect();
+        let functions = code.functions().into_iter().enumerate();
+        let functions = functions.map(|(rank, (function, ns))| InFunction {
+            function,
+            ns,
+            gain: (rank < few / 2 && large(ns)).then(|| {
+                let name = stacks.code.function(function).name.clone();
+                let change = Change {
+                    what: What::Function(name),
+                    processes: None,
+                    how: How::Scale(0.0),
+                };
+                gains.of(&[change], None)
+            }),
+        });
+        Ok(Some(Outlook {
+            wall_ns: path.wall_ns(),
+            unknown_ns: path.unknown_ns(),
+            replay_error_pct: replay.error_pct(),
+            segments: path.segments.len(),
+            causes,
+            functions: functions.collect(),
+        }))
+    }
+}
+
+/// Processes that run the same program are told as one: under the first of them.
+struct Groups {
+    first: FxHashMap<ProcessId, ProcessId>,
+}
+
+impl Groups {
+    fn of(facts: &Facts) -> Groups {
+        let mut programs: FxHashMap<&str, ProcessId> = FxHashMap::default();
+        let mut first = FxHashMap::default();
+        for process in &facts.ledger.processes {
+            let row = &process.row;
+            let program = match row.executable.as_str() {
+                "" => row.name.as_str(),
+                executable => executable,
+            };
+            let known = *programs.entry(program).or_insert(row.process);
+            first.insert(row.process, known);
+        }
+        Groups { first }
+    }
+
+    fn first(&self, process: ProcessId) -> ProcessId {
+        self.first.get(&process).copied().unwrap_or(process)
+    }
+
+    /// What it would buy not to have a cause; nobody can tell of what is not known.
+    fn gain(&self, key: &Key, gains: &Gains<'_>) -> Option<Gain> {
+        if key.unknown.is_some() || key.state == State::Lost {
+            return None;
+        }
+        let of_it = self
+            .first
+            .iter()
+            .filter(|(_, first)| **first == key.process);
+        let mut processes: BTreeSet<ProcessId> = of_it.map(|(process, _)| *process).collect();
+        processes.insert(key.process);
+        let change = Change {
+            what: What::Cause {
+                state: key.state,
+                detail: key.detail,
+                object: key.object,
+            },
+            processes: Some(processes),
+            how: How::Scale(0.0),
+        };
+        // Nobody waits for a processor where there is one for each.
+        let plenty = key.state == State::Ready && key.detail.is_none();
+        Some(gains.of(&[change], plenty.then_some(Processors::Any(u32::MAX))))
+    }
+}
+
+/// Where in the code the path was.
+#[derive(Default)]
+struct InCode {
+    stacks: FxHashMap<Key, FxHashMap<StackIx, u64>>,
+    own: FxHashMap<FunctionIx, u64>,
+}
+
+impl InCode {
+    fn add(&mut self, path: &Path, timeline: &Timeline, stacks: &Stacks, groups: &Groups) {
+        // A path comes back to a thread again and again, later each time.
+        let mut reached: FxHashMap<usize, usize> = FxHashMap::default();
+        for segment in &path.segments {
+            let account = match segment.state {
+                State::Cpu => Account::Cpu,
+                State::Wait => Account::Wait,
+                State::Ready | State::Lost => continue,
+            };
+            let thread = &timeline.threads[segment.slot];
+            let events = stacks.events_of(thread.thread);
+            let from = reached.entry(segment.slot).or_default();
+            *from += events[*from..].partition_point(|event| event.at < segment.t0);
+            let until = events[*from..].partition_point(|event| event.at < segment.t1);
+            let key = Key::of(segment, groups.first(thread.process));
+            for event in events[*from..*from + until]
+                .iter()
+                .filter(|e| e.account == account)
+            {
+                let ns = event.ns.min(segment.ns().max(SAMPLE_NS));
+                let sum = self
+                    .stacks
+                    .entry(key)
+                    .or_default()
+                    .entry(event.stack)
+                    .or_default();
+                *sum = sum.saturating_add(ns);
+                let functions = stacks.code.functions_of(event.stack);
+                let mut own = functions.iter().filter(|&&f| !stacks.code.is_system(f));
+                if let Some(&function) = own.next() {
+                    let sum = self.own.entry(function).or_default();
+                    *sum = sum.saturating_add(ns);
+                }
+            }
+            *from += until;
+        }
+    }
+
+    fn frames(&self, key: &Key, stacks: &Stacks) -> Vec<FunctionIx> {
+        const MOST: usize = 32;
+        let heaviest = self.stacks.get(key).and_then(|sums| {
+            let most = sums
+                .iter()
+                .max_by_key(|(stack, ns)| (**ns, Reverse(**stack)));
+            most.map(|(stack, _)| *stack)
+        });
+        let mut frames = heaviest.map_or(Vec::new(), |stack| stacks.code.functions_of(stack));
+        frames.truncate(MOST);
+        frames
+    }
+
+    fn functions(&self) -> Vec<(FunctionIx, u64)> {
+        const MOST: usize = 100;
+        let mut functions: Vec<_> = self.own.iter().map(|(f, ns)| (*f, *ns)).collect();
+        functions.sort_unstable_by_key(|(function, ns)| (Reverse(*ns), *function));
+        functions.truncate(MOST);
+        functions
+    }
+}
+
+/// A sample stands for the time since the one before it, which may be longer than the stretch it fell into.
+const SAMPLE_NS: u64 = 2_000_000;

@@ -1,0 +1,83 @@
+//! What would be gained: the wall time without a cause, as an interval.
+
+use super::{Change, Processors, Replay};
+use crate::stacks::Stacks;
+
+/// What a change would buy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gain {
+    /// The predicted wall time.
+    pub wall_ns: u64,
+    /// The time saved: likely, at least, at most. Negative where it would take longer.
+    pub ns: i64,
+    pub lo_ns: i64,
+    pub hi_ns: i64,
+    /// The time that the change is about, on the path or not, in all threads together.
+    pub meant_ns: u64,
+}
+
+/// Predicts what changes would buy.
+pub struct Gains<'a> {
+    replay: &'a Replay<'a>,
+    stacks: &'a Stacks,
+    /// The same with processors used in the other way: how far the two are apart is one of the doubts.
+    other: Option<Replay<'a>>,
+}
+
+/// Samples tell the share of a function, and sleeps and devices are never the same twice.
+const DOUBT: f64 = 0.05;
+/// A replay that misses the recorded time by more, in percent, is no second opinion.
+const FAR_PCT: f64 = 5.0;
+
+impl<'a> Gains<'a> {
+    /// `processors`: how many there were.
+    pub fn new(replay: &'a Replay<'a>, stacks: &'a Stacks, processors: u32) -> Gains<'a> {
+        let mut other = replay.on(match replay.processors {
+            Processors::Any(_) => Processors::AsRecorded,
+            Processors::AsRecorded => Processors::Any(processors),
+        });
+        other.unchanged_ns = other.run(|_| 1.0).wall_ns;
+        Gains {
+            replay,
+            stacks,
+            // What cannot even tell what was does not tell what would be.
+            other: (other.error_pct().abs() <= FAR_PCT).then_some(other),
+        }
+    }
+
+    /// The factor of each span under these changes, and the time that they are about.
+    pub fn factors(&self, changes: &[Change]) -> (Vec<f32>, u64) {
+        let timeline = self.replay.timeline;
+        let mut factors = vec![1.0; timeline.len()];
+        let meant = changes.iter().fold(0u64, |sum, change| {
+            sum.saturating_add(change.apply(timeline, self.stacks, &mut factors))
+        });
+        (factors, meant)
+    }
+
+    /// What these changes together would buy, on other processors if so said.
+    pub fn of(&self, changes: &[Change], processors: Option<Processors>) -> Gain {
+        let (factors, meant_ns) = self.factors(changes);
+        let factor = |index: usize| factors.get(index).map_or(1.0, |&factor| f64::from(factor));
+        let saved = |replay: &Replay<'_>| {
+            let on = processors.map_or_else(|| replay.clone(), |on| replay.on(on));
+            replay.unchanged_ns as i64 - on.run(factor).wall_ns as i64
+        };
+        let ns = saved(self.replay);
+        let other = self.other.as_ref().map_or(ns, saved);
+        let error = self.replay.unchanged_ns.abs_diff(self.replay.recorded_ns) as f64;
+        // What is not touched is not in doubt.
+        let doubt = if ns == 0 {
+            0
+        } else {
+            (error.min(ns.unsigned_abs() as f64) + ns.unsigned_abs() as f64 * DOUBT) as i64
+        };
+        Gain {
+            wall_ns: (self.replay.recorded_ns as i64 - ns).max(0) as u64,
+            ns,
+            lo_ns: ns.min(other) - doubt,
+            hi_ns: (ns.max(other) + doubt).min(self.replay.recorded_ns as i64),
+            meant_ns,
+        }
+    }
+}

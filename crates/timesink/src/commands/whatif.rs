@@ -1,0 +1,220 @@
+//! `timesink whatif FILE`: what the wall time would be if something took less.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::{bail, Context};
+
+use timesink_analysis::facts::Facts;
+use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::path::{Cause, Path};
+use timesink_analysis::replay::{processors, Change, Gain, Gains, How, Processors, Replay, What};
+use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_analysis::timeline::Timeline;
+use timesink_recording::ids::ObjectId;
+use timesink_recording::words::Detail;
+use timesink_recording::Recording;
+
+use super::report::{open, written};
+use crate::present::terminal::{self, Prediction, Style};
+use crate::present::Report;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The recording: a folder or a packed file.
+    recording: PathBuf,
+
+    /// As if it took no time at all
+    #[arg(long, value_name = "WHAT")]
+    cut: Vec<String>,
+
+    /// As if it took so many times as long: 0.3 is less than a third
+    #[arg(long, num_args = 2, value_names = ["WHAT", "FACTOR"])]
+    scale: Vec<String>,
+
+    /// As if so many of them were one
+    #[arg(long, num_args = 2, value_names = ["WHAT", "N"])]
+    batch: Vec<String>,
+
+    /// As if each thread did it only the first time
+    #[arg(long, value_name = "WHAT")]
+    keep_first: Vec<String>,
+
+    /// As if a thread waited for all of them at once
+    #[arg(long, value_name = "WHAT")]
+    overlap: Vec<String>,
+
+    /// As if there were so many processors
+    #[arg(long, value_name = "N")]
+    cpus: Option<u32>,
+}
+
+/// What is asked: changes, each with the words it was asked in.
+type Asked = Vec<(String, Change)>;
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let recording = open(&arguments.recording)?;
+    let facts = Facts::of(&recording)?;
+    let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
+    let asked = asked(arguments, &facts, &stacks)?;
+    let style = Style::of_stdout();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let patience = if asked.is_empty() && arguments.cpus.is_none() {
+        Patience::LONG
+    } else {
+        Patience::NONE
+    };
+    let Some(outlook) = Outlook::of(&recording, &facts, &stacks, patience)? else {
+        bail!("this recording has no thread to ask about");
+    };
+    let shown = arguments.recording.to_string_lossy();
+    let report = Report {
+        path: &shown,
+        size_bytes: 0,
+        about: recording.about(),
+        facts: &facts,
+        stacks: &stacks,
+        outlook: Some(&outlook),
+    };
+    let page = if patience.is_none() {
+        let (gain, path) = predict(&recording, &facts, &stacks, &asked, arguments.cpus)?;
+        let mut words: Vec<String> = asked.into_iter().map(|(words, _)| words).collect();
+        words.extend(arguments.cpus.map(|cpus| format!("{cpus} processors")));
+        let prediction = Prediction {
+            asked: &words,
+            gain,
+            path: &path,
+        };
+        terminal::prediction(&report, &prediction, &style)
+    } else {
+        terminal::gains(&report, &style)
+    };
+    written(out.write_all(page.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What all changes together buy, and the causes of the path that is left.
+fn predict(
+    recording: &Recording,
+    facts: &Facts,
+    stacks: &Stacks,
+    asked: &Asked,
+    cpus: Option<u32>,
+) -> anyhow::Result<(Gain, Vec<Cause>)> {
+    let timeline = Timeline::of(recording)?;
+    let main = facts
+        .ledger
+        .main
+        .and_then(|at| facts.ledger.threads.get(at));
+    let slot = main.and_then(|main| timeline.slot(main.row.thread));
+    let slot = slot.context("the main thread is not in the recording")?;
+    let replay = Replay::of(recording, &timeline, slot)?;
+    let gains = Gains::new(&replay, stacks, processors(recording));
+    let changes: Vec<Change> = asked.iter().map(|(_, change)| change.clone()).collect();
+    let on = cpus.map(Processors::Any);
+    let gain = gains.of(&changes, on);
+    let (factors, _) = gains.factors(&changes);
+    let factor = |index: usize| factors.get(index).map_or(1.0, |&factor| f64::from(factor));
+    let (replayed, path): (Timeline, Path) = match on {
+        Some(on) => replay.on(on).path(factor),
+        None => replay.path(factor),
+    };
+    Ok((gain, path.causes(&replayed, |process| process)))
+}
+
+fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Result<Asked> {
+    let mut asked = Vec::new();
+    let mut ask = |text: &str, how: How, words: String| -> anyhow::Result<()> {
+        let what = what(text, facts, stacks)?;
+        let change = Change {
+            what,
+            processes: None,
+            how,
+        };
+        asked.push((words, change));
+        Ok(())
+    };
+    for text in &arguments.cut {
+        ask(text, How::Scale(0.0), format!("without {text}"))?;
+    }
+    for pair in arguments.scale.chunks_exact(2) {
+        let factor: f64 = pair[1]
+            .parse()
+            .ok()
+            .filter(|factor: &f64| factor.is_finite() && *factor >= 0.0)
+            .with_context(|| format!("{:?} is no factor: say 0.3, or 2", pair[1]))?;
+        ask(
+            &pair[0],
+            How::Scale(factor),
+            format!("{} times {factor}", pair[0]),
+        )?;
+    }
+    for pair in arguments.batch.chunks_exact(2) {
+        let many: u32 = pair[1]
+            .parse()
+            .ok()
+            .filter(|many| *many > 0)
+            .with_context(|| format!("{:?} is no number of things to do at once", pair[1]))?;
+        ask(
+            &pair[0],
+            How::Batch(many),
+            format!("{} in batches of {many}", pair[0]),
+        )?;
+    }
+    for text in &arguments.keep_first {
+        ask(text, How::KeepFirst, format!("only the first {text}"))?;
+    }
+    for text in &arguments.overlap {
+        ask(text, How::Overlap, format!("{text} at the same time"))?;
+    }
+    Ok(asked)
+}
+
+const EXAMPLES: &str =
+    "say a state (cpu, ready), a kind of wait (flush, \"network receive\"), a thing \
+                        (rows.db), both (\"flush rows.db\"), or func=NAME";
+
+/// What a text means: `func=NAME`, a state, a kind of wait, a thing, or a kind of wait and a thing.
+fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {
+    if let Some(name) = text.strip_prefix("func=") {
+        let mut functions = stacks.code.functions.iter();
+        if !functions.any(|function| function.name == name) {
+            bail!("no stack in this recording has a function {name:?} (report --top lists them)");
+        }
+        return Ok(What::Function(name.to_owned()));
+    }
+    match text {
+        "cpu" => return Ok(What::Cpu),
+        "ready" => return Ok(What::Ready),
+        "" => bail!("what? {EXAMPLES}"),
+        _ => {}
+    }
+    // The longest kind of wait that the text begins with.
+    let kinds = Detail::ALL.iter().filter_map(|detail| {
+        let rest = text.strip_prefix(detail.as_str())?;
+        (rest.is_empty() || rest.starts_with(' ')).then(|| (*detail, rest.trim()))
+    });
+    let kind = kinds.max_by_key(|(detail, _)| detail.as_str().len());
+    let round_trips = text.strip_prefix("round trips to ");
+    let (detail, thing) = match (kind, round_trips) {
+        (Some((detail, thing)), _) => (Some(detail), thing),
+        (None, Some(peer)) => (None, peer),
+        (None, None) => (None, text),
+    };
+    let objects: BTreeSet<ObjectId> = facts
+        .objects
+        .iter()
+        .filter(|object| {
+            let path = object.path.as_deref().unwrap_or_default();
+            object.label.contains(thing) || path.contains(thing)
+        })
+        .map(|object| object.object)
+        .collect();
+    if !thing.is_empty() && objects.is_empty() {
+        bail!("nothing in this recording is called {thing:?}: {EXAMPLES}");
+    }
+    Ok(What::Waits {
+        detail,
+        objects: (!thing.is_empty()).then_some(objects),
+    })
+}

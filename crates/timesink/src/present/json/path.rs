@@ -1,0 +1,108 @@
+//! The parts of the JSON report that are about the critical path.
+
+use serde::Serialize;
+use timesink_analysis::outlook::{InFunction, OnPath};
+use timesink_analysis::replay::Gain;
+use timesink_recording::words::{Detail, State};
+
+use crate::present::{names, Report};
+
+#[derive(Serialize)]
+pub(super) struct PathPage<'a> {
+    wall_ns: u64,
+    unknown_pct: f64,
+    replay_error_pct: f64,
+    pieces: usize,
+    segments: Vec<SegmentPage<'a>>,
+    functions: Vec<FunctionPage<'a>>,
+}
+
+#[derive(Serialize)]
+struct SegmentPage<'a> {
+    state: &'static str,
+    detail: Option<&'static str>,
+    object: Option<String>,
+    unknown: Option<&'static str>,
+    process: u32,
+    frames: Vec<&'a str>,
+    count: u64,
+    ns: u64,
+    #[serde(flatten)]
+    gain: GainPage,
+}
+
+#[derive(Serialize)]
+struct FunctionPage<'a> {
+    function: &'a str,
+    module: Option<&'a str>,
+    ns: u64,
+    #[serde(flatten)]
+    gain: GainPage,
+}
+
+/// What it would buy not to have it; null where that was not asked.
+#[derive(Serialize)]
+struct GainPage {
+    gain_ns: Option<i64>,
+    gain_lo_ns: Option<i64>,
+    gain_hi_ns: Option<i64>,
+    wall_after_ns: Option<u64>,
+}
+
+impl From<Option<Gain>> for GainPage {
+    fn from(gain: Option<Gain>) -> GainPage {
+        GainPage {
+            gain_ns: gain.map(|gain| gain.ns),
+            gain_lo_ns: gain.map(|gain| gain.lo_ns),
+            gain_hi_ns: gain.map(|gain| gain.hi_ns),
+            wall_after_ns: gain.map(|gain| gain.wall_ns),
+        }
+    }
+}
+
+/// The critical path of the main thread.
+pub(super) fn path<'a>(report: &Report<'a>) -> Option<PathPage<'a>> {
+    let outlook = report.outlook?;
+    let segment = |cause| segment_page(report, cause);
+    let function = |function| function_page(report, function);
+    Some(PathPage {
+        wall_ns: outlook.wall_ns,
+        unknown_pct: outlook.unknown_ns as f64 * 100.0 / outlook.wall_ns.max(1) as f64,
+        replay_error_pct: outlook.replay_error_pct,
+        pieces: outlook.segments,
+        segments: outlook.causes.iter().map(segment).collect(),
+        functions: outlook.functions.iter().map(function).collect(),
+    })
+}
+
+fn segment_page<'a>(report: &Report<'a>, on_path: &OnPath) -> SegmentPage<'a> {
+    let key = on_path.cause.key;
+    let code = &report.stacks.code;
+    let name = |function| code.function(function).name.as_str();
+    SegmentPage {
+        state: State::as_str(key.state),
+        detail: key.detail.map(Detail::as_str),
+        object: key.object.map(|id| names::object(report.facts, id)),
+        unknown: key.unknown.map(|unknown| unknown.word()),
+        process: key.process.0,
+        frames: on_path
+            .frames
+            .iter()
+            .map(|&function| name(function))
+            .collect(),
+        count: on_path.cause.count,
+        ns: on_path.cause.ns,
+        gain: on_path.gain.into(),
+    }
+}
+
+fn function_page<'a>(report: &Report<'a>, in_function: &InFunction) -> FunctionPage<'a> {
+    let code = &report.stacks.code;
+    let module = code.module_of(in_function.function);
+    FunctionPage {
+        function: &code.function(in_function.function).name,
+        module: module.map(|module| module.path.as_str()),
+        ns: in_function.ns,
+        gain: in_function.gain.into(),
+    }
+}

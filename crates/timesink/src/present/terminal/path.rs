@@ -1,0 +1,124 @@
+//! What the end of the main thread waited for: the critical path by cause, with what each would buy.
+
+use timesink_analysis::ledger::{Account, Kind};
+use timesink_analysis::outlook::OnPath;
+use timesink_analysis::path::Key;
+use timesink_analysis::replay::Gain;
+use timesink_recording::words::{Detail, State};
+
+use super::rows::{align, times, title, Row};
+use super::style::{Ink, Style};
+use super::{units, words, Report};
+use crate::present::names;
+
+/// Causes below this share of the path are folded into one row.
+const SMALL: f64 = 0.005;
+/// So many rows.
+const ROWS: usize = 10;
+/// What a replay misses by less, in percent, is not worth a word.
+const NEAR_PCT: f64 = 0.1;
+
+pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let (Some(outlook), Some(main)) = (report.outlook, report.main()) else {
+        return vec!["No thread was recorded.".to_owned()];
+    };
+    let name = names::thread(report.facts, main.row.thread);
+    let about = format!(
+        "the path to the end of {name}, {}",
+        units::time(outlook.wall_ns)
+    );
+    let share = |ns: u64| ns as f64 / outlook.wall_ns.max(1) as f64;
+    let shown = outlook.causes.iter().enumerate();
+    let is_small = |rank: usize, on_path: &OnPath| rank >= ROWS || share(on_path.cause.ns) < SMALL;
+    let (small, large): (Vec<_>, Vec<_>) = shown.partition(|(rank, cause)| is_small(*rank, cause));
+    let mut rows: Vec<Row> = large
+        .iter()
+        .map(|(_, on_path)| row(report, main.row.process, on_path, share(on_path.cause.ns)))
+        .collect();
+    if !small.is_empty() {
+        let ns = small.iter().map(|(_, on_path)| on_path.cause.ns);
+        let ns = ns.fold(0, u64::saturating_add);
+        let many = units::plural(small.len() as u64, "smaller cause", "smaller causes");
+        rows.push(Row {
+            label: format!("and {many}"),
+            ns,
+            share: Some(share(ns)),
+            ..Row::default()
+        });
+    }
+    let mut lines = vec![title("WHERE THE TIME WENT", &about, style)];
+    lines.extend(align(&rows, outlook.wall_ns, style));
+    let mut notes = Vec::new();
+    if share(outlook.unknown_ns) >= SMALL {
+        let unknown = units::percent(share(outlook.unknown_ns) * 100.0);
+        notes.push(format!("{unknown} of the path is not known"));
+    }
+    if outlook.replay_error_pct.abs() >= NEAR_PCT {
+        notes.push(format!(
+            "unchanged it replays {:+.1} %: what is saved is no surer than that",
+            outlook.replay_error_pct
+        ));
+    }
+    let notes = notes
+        .iter()
+        .map(|note| style.paint(Ink::Faint, &format!("  {note}")));
+    lines.extend(notes);
+    lines
+}
+
+fn row(
+    report: &Report,
+    main: timesink_recording::ids::ProcessId,
+    on_path: &OnPath,
+    share: f64,
+) -> Row {
+    let key = on_path.cause.key;
+    let mut more = Vec::new();
+    if key.process != main {
+        let process = report.facts.ledger.process(key.process);
+        let name = process.map_or("a process that was lost", |process| &process.row.name);
+        more.push(format!("in {}", names::harmless(name)));
+    }
+    more.extend(on_path.gain.and_then(|gain| saves(&gain)));
+    Row {
+        label: label(&key),
+        ns: on_path.cause.ns,
+        share: Some(share),
+        times: match key.state {
+            State::Wait | State::Ready => times(on_path.cause.count, on_path.cause.ns),
+            State::Cpu | State::Lost => String::new(),
+        },
+        about: key
+            .object
+            .map_or(String::new(), |id| names::object_in(report, id)),
+        more: more.join(" · "),
+        ink: Some(words::ink(account(key.state))),
+        ..Row::default()
+    }
+}
+
+/// `saves 12.9 s (11.8 .. 13.1)`.
+pub(super) fn saves(gain: &Gain) -> Option<String> {
+    let saved = u64::try_from(gain.ns).ok().filter(|ns| *ns > 0)?;
+    let bound = |ns: i64| units::time(u64::try_from(ns).unwrap_or(0));
+    let (lo, hi) = (bound(gain.lo_ns), bound(gain.hi_ns));
+    Some(format!("saves {} ({lo} .. {hi})", units::time(saved)))
+}
+
+/// A cause in plain words.
+pub(super) fn label(key: &Key) -> String {
+    if let Some(unknown) = key.unknown {
+        return words::unknown(unknown).to_owned();
+    }
+    let kind = Kind::As(key.detail.unwrap_or(Detail::Running));
+    words::cause(account(key.state), kind, "")
+}
+
+fn account(state: State) -> Account {
+    match state {
+        State::Cpu => Account::Cpu,
+        State::Ready => Account::Ready,
+        State::Wait => Account::Wait,
+        State::Lost => Account::Lost,
+    }
+}
