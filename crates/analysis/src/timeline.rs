@@ -93,40 +93,54 @@ impl Timeline {
         spans.get(after.checked_sub(1)?)
     }
 
-    /// Who ended a wait, if that is recorded and was on a processor at that time. Somebody who was not
-    /// cannot have done it: what the recording says of the waker is wrong then.
+    /// Who ended a wait, if that is recorded and was on a processor then. Somebody who was not cannot have done
+    /// it: what the recording says of the waker is wrong then.
     pub fn waker(&self, wait: &Span) -> Waker {
-        let Some(waker) = wait.waker else {
+        let Some(waker) = wait.waker.filter(|waker| *waker != wait.thread) else {
             return Waker::Outside;
         };
-        match self.slot(waker) {
-            Some(slot) if waker != wait.thread && self.is_running(slot, wait.t1) => {
-                Waker::Thread(slot)
-            }
-            _ => Waker::Impossible,
+        let ran = |slot| Some((slot, self.ran(slot, wait.t1)?));
+        match self.slot(waker).and_then(ran) {
+            Some((slot, at)) => Waker::Thread { slot, at },
+            None => Waker::Impossible,
         }
     }
 
-    /// Whether a thread was on a processor at a moment, or so near to it that the clocks may differ.
-    pub fn is_running(&self, slot: usize, moment: Nanos) -> bool {
-        let near = |other: Nanos| other.since(moment).max(moment.since(other)) <= SKEW_NS;
-        let Some(span) = self.before(slot, moment) else {
-            return near(self.threads[slot].start);
-        };
-        match span.state {
-            State::Cpu => moment <= span.t1 || near(span.t1),
-            State::Ready | State::Wait => near(span.t1) || near(span.t0),
-            // Nothing speaks against it.
-            State::Lost => true,
+    /// When a thread did what was seen by another one at this moment: at the moment itself if it was running, else
+    /// when it last ran before, or a little after where the clocks of two processors may differ.
+    pub fn ran(&self, slot: usize, moment: Nanos) -> Option<Nanos> {
+        /// Between its spans on a processor there are at most these.
+        const FEW: usize = 4;
+        let spans = self.spans_of(slot);
+        let after = spans.partition_point(|span| span.t0 < moment);
+        let mut before = spans[..after].iter().rev().take(FEW);
+        // Where events were lost nothing speaks against it.
+        let last = before.find(|span| matches!(span.state, State::Cpu | State::Lost));
+        let last = last.map(|span| span.t1.min(moment));
+        let last = last.filter(|last| moment.since(*last) <= LATE_NS);
+        if last == Some(moment) {
+            return last;
+        }
+        let mut later = spans[after..].iter().take(FEW);
+        let next = later
+            .find(|span| span.state == State::Cpu)
+            .map(|span| span.t0);
+        let next = next.filter(|next| next.since(moment) <= SKEW_NS);
+        match (last, next) {
+            (Some(last), Some(next)) if next.since(moment) < moment.since(last) => Some(next),
+            (last, next) => last.or(next),
         }
     }
 }
 
+/// Who is woken on another processor that rests is queued there when that one has come to: so much later at most.
+const LATE_NS: u64 = 1_000_000;
+
 /// Who ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waker {
-    /// A recorded thread, as an index into [`Timeline::threads`].
-    Thread(usize),
+    /// A recorded thread, as an index into [`Timeline::threads`], and when it did that.
+    Thread { slot: usize, at: Nanos },
     /// A device, a timer, a peer or a thread that is not recorded, or nobody is known.
     Outside,
     /// The recording names one that was not running.

@@ -75,10 +75,16 @@ impl Walk<'_> {
             return self.born();
         }
         match self.timeline.waker(span) {
-            Waker::Thread(waker) if self.here.contains(&waker) || self.here.len() >= HOPS => {
+            Waker::Thread { slot, .. } if self.here.contains(&slot) || self.here.len() >= HOPS => {
                 self.lay_span(span, Some(Unknown::Circle));
             }
-            Waker::Thread(waker) => self.go_to(waker),
+            Waker::Thread { slot, at } => {
+                // From then on it was on its way to a processor.
+                if at < self.moment {
+                    self.lay(at, State::Ready, Detail::Woken, None, None);
+                }
+                self.go_to(slot);
+            }
             Waker::Impossible => self.lay_span(span, Some(Unknown::Impossible)),
             Waker::Outside => {
                 let told = span.waker_outsider.is_some() || span.wake_source.is_some();

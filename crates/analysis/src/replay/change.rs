@@ -25,6 +25,8 @@ pub enum What {
         detail: Option<Detail>,
         object: Option<ObjectId>,
     },
+    /// All that they do.
+    All,
     /// On a processor.
     Cpu,
     /// Wanting a processor.
@@ -99,6 +101,7 @@ impl Change {
                 let exactly = detail.is_none_or(|detail| detail == span.detail);
                 *state == is && exactly && (is != State::Wait || *object == span.object)
             }
+            (What::All, _) => true,
             (What::Cpu, State::Cpu) | (What::Ready, State::Ready) => true,
             (What::Waits { detail, objects }, State::Wait) => {
                 detail.is_none_or(|detail| detail == span.detail)
@@ -128,7 +131,7 @@ impl Change {
             _ => meant.first().map_or(Nanos::MAX, |(_, span, _)| span.t1),
         };
         for (number, &(index, span, share)) in meant.iter().enumerate() {
-            let by_thread = matches!(timeline.waker(span), Waker::Thread(_));
+            let by_thread = matches!(timeline.waker(span), Waker::Thread { .. });
             let waits = span.state == State::Wait && by_thread;
             // What another thread did takes as long as it does there. A lock can be done without; answers can
             // come together.

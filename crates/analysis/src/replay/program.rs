@@ -91,8 +91,8 @@ struct Builder<'a> {
     from: Nanos,
     contended: &'a FxHashMap<(usize, Nanos), u64>,
     marks: Vec<Vec<(Nanos, Mark)>>,
-    /// For each span that is a wait for a recorded thread, the event that ends it.
-    ends: FxHashMap<usize, u32>,
+    /// For each span that is a wait for a recorded thread, the event that ends it, and how much later it did.
+    ends: FxHashMap<usize, (u32, u64)>,
     /// For each thread, the event that starts it.
     starts: Vec<Option<u32>>,
     events: u32,
@@ -150,16 +150,16 @@ impl Builder<'_> {
                 if span.state != State::Wait || span.t1 <= self.from {
                     continue;
                 }
-                let Waker::Thread(waker) = self.timeline.waker(span) else {
+                let Waker::Thread { slot: waker, at } = self.timeline.waker(span) else {
                     continue;
                 };
-                let event = self.event(waker, span.t1);
-                self.ends.insert(index, event);
+                let event = self.event(waker, at);
+                self.ends.insert(index, (event, span.t1.since(at)));
                 if span.object.is_some_and(|object| {
                     meets.contains(&(span.thread, self.timeline.threads[waker].thread, object))
                 }) {
                     let arrived = self.event(slot, span.t0);
-                    self.marks[waker].push((span.t1, Mark::Await(arrived)));
+                    self.marks[waker].push((at, Mark::Await(arrived)));
                 }
             }
         }
@@ -193,8 +193,11 @@ impl Builder<'_> {
                 continue;
             };
             let start = thread.start;
-            if start > self.from && self.timeline.is_running(parent, start) {
-                self.starts[slot] = Some(self.event(parent, start));
+            if start <= self.from {
+                continue;
+            }
+            if let Some(at) = self.timeline.ran(parent, start) {
+                self.starts[slot] = Some(self.event(parent, at));
             }
         }
     }
@@ -290,26 +293,33 @@ impl Builder<'_> {
                         });
                     }
                 }
-                _ => steps.push(self.passing(slot, index, span, t1.since(t0))),
+                _ => self.passing(slot, (index, span), t1.since(t0), steps),
             }
             reached = t1;
         }
         steps.extend(marks.map(|(_, mark)| mark.step()));
     }
 
-    /// The step of a span in which it did not run.
-    fn passing(&self, slot: usize, index: u32, span: &Span, ns: u64) -> Step {
-        if let Some(&event) = self.ends.get(&(index as usize)) {
-            return Step::Await { event, span: index };
+    /// The steps of a span in which it did not run.
+    fn passing(&self, slot: usize, (index, span): (u32, &Span), ns: u64, steps: &mut Vec<Step>) {
+        if let Some(&(event, late_ns)) = self.ends.get(&(index as usize)) {
+            steps.push(Step::Await { event, span: index });
+            if late_ns > 0 {
+                steps.push(Step::Pass {
+                    ns: late_ns,
+                    span: NO_SPAN,
+                });
+            }
+            return;
         }
         let again = match span.state {
             State::Ready => self.contended.get(&(slot, span.t0)).copied(),
             _ => None,
         };
-        Step::Pass {
+        steps.push(Step::Pass {
             ns: ns.saturating_sub(again.unwrap_or(0)),
             span: index,
-        }
+        });
     }
 }
 

@@ -12,13 +12,13 @@ use timesink_analysis::path::{Cause, Path};
 use timesink_analysis::replay::{processors, Change, Gain, Gains, How, Processors, Replay, What};
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_recording::ids::ObjectId;
+use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 use timesink_recording::Recording;
 
 use super::report::{open, written};
-use crate::present::terminal::{self, Prediction, Style};
-use crate::present::Report;
+use crate::present::terminal::{self, Style};
+use crate::present::{json, Prediction, Report};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -48,6 +48,10 @@ pub struct Arguments {
     /// As if there were so many processors
     #[arg(long, value_name = "N")]
     cpus: Option<u32>,
+
+    /// Print the prediction as JSON (documented in docs/json.md)
+    #[arg(long)]
+    json: bool,
 }
 
 /// What is asked: changes, each with the words it was asked in.
@@ -77,7 +81,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         stacks: &stacks,
         outlook: Some(&outlook),
     };
-    let page = if patience.is_none() {
+    let page = if arguments.json && !patience.is_none() {
+        bail!("the gains of all causes are in report --json: for --json ask something");
+    } else if patience.is_none() {
         let (gain, path) = predict(&recording, &facts, &stacks, &asked, arguments.cpus)?;
         let mut words: Vec<String> = asked.into_iter().map(|(words, _)| words).collect();
         words.extend(arguments.cpus.map(|cpus| format!("{cpus} processors")));
@@ -86,7 +92,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             gain,
             path: &path,
         };
-        terminal::prediction(&report, &prediction, &style)
+        if arguments.json {
+            json::prediction(&report, &prediction)
+        } else {
+            terminal::prediction(&report, &prediction, &style)
+        }
     } else {
         terminal::gains(&report, &style)
     };
@@ -125,10 +135,13 @@ fn predict(
 fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Result<Asked> {
     let mut asked = Vec::new();
     let mut ask = |text: &str, how: How, words: String| -> anyhow::Result<()> {
-        let what = what(text, facts, stacks)?;
+        let (what, processes) = match text.strip_prefix("process=") {
+            Some(name) => (What::All, Some(processes(name, facts)?)),
+            None => (what(text, facts, stacks)?, None),
+        };
         let change = Change {
             what,
-            processes: None,
+            processes,
             how,
         };
         asked.push((words, change));
@@ -172,7 +185,18 @@ fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Resul
 
 const EXAMPLES: &str =
     "say a state (cpu, ready), a kind of wait (flush, \"network receive\"), a thing \
-                        (rows.db), both (\"flush rows.db\"), or func=NAME";
+                        (rows.db), both (\"flush rows.db\"), func=NAME or process=NAME";
+
+/// The processes of a name.
+fn processes(name: &str, facts: &Facts) -> anyhow::Result<BTreeSet<ProcessId>> {
+    let rows = facts.ledger.processes.iter().map(|process| &process.row);
+    let of_it = rows.filter(|row| row.name == name).map(|row| row.process);
+    let of_it: BTreeSet<ProcessId> = of_it.collect();
+    if of_it.is_empty() {
+        bail!("no process in this recording is called {name:?}");
+    }
+    Ok(of_it)
+}
 
 /// What a text means: `func=NAME`, a state, a kind of wait, a thing, or a kind of wait and a thing.
 fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {

@@ -10,6 +10,8 @@ pub(crate) mod samples;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::ThreadLedger;
 use timesink_analysis::outlook::Outlook;
+use timesink_analysis::path::Cause;
+use timesink_analysis::replay::Gain;
 use timesink_analysis::stacks::Stacks;
 use timesink_recording::about::About;
 
@@ -26,6 +28,16 @@ pub struct Report<'a> {
     pub stacks: &'a Stacks,
     /// `None` if there is no main thread.
     pub outlook: Option<&'a Outlook>,
+}
+
+/// What a change would buy, and what was asked.
+#[derive(Clone, Copy)]
+pub struct Prediction<'a> {
+    /// In words.
+    pub asked: &'a [String],
+    pub gain: Gain,
+    /// The causes of the path that is left.
+    pub path: &'a [Cause],
 }
 
 impl<'a> Report<'a> {

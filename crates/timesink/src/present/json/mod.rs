@@ -10,7 +10,7 @@ mod writer;
 
 use std::io::{self, Write};
 
-use super::Report;
+use super::{Prediction, Report};
 
 /// The version of this JSON. It grows when a field is removed or changes its meaning, not when one
 /// is added.
@@ -19,6 +19,14 @@ pub const VERSION: u32 = 1;
 /// Writes the report as one JSON object and a line feed.
 pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writer::write(&model::page(report), out)
+}
+
+/// A prediction, as one JSON object and a line feed.
+pub fn prediction(report: &Report, prediction: &Prediction) -> String {
+    let mut out = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = writer::write(&path::prediction(report, prediction), &mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

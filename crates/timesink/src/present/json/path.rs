@@ -5,7 +5,7 @@ use timesink_analysis::outlook::{InFunction, OnPath};
 use timesink_analysis::replay::Gain;
 use timesink_recording::words::{Detail, State};
 
-use crate::present::{names, Report};
+use crate::present::{names, Prediction, Report};
 
 #[derive(Serialize)]
 pub(super) struct PathPage<'a> {
@@ -104,5 +104,30 @@ fn function_page<'a>(report: &Report<'a>, in_function: &InFunction) -> FunctionP
         module: module.map(|module| module.path.as_str()),
         ns: in_function.ns,
         gain: in_function.gain.into(),
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct PredictionPage<'a> {
+    version: u32,
+    asked: &'a [String],
+    wall_ns: u64,
+    replay_error_pct: f64,
+    meant_ns: u64,
+    #[serde(flatten)]
+    gain: GainPage,
+}
+
+/// What a change would buy.
+pub(super) fn prediction<'a>(report: &Report, of: &Prediction<'a>) -> PredictionPage<'a> {
+    PredictionPage {
+        version: super::VERSION,
+        asked: of.asked,
+        wall_ns: report.outlook.map_or(0, |outlook| outlook.wall_ns),
+        replay_error_pct: report
+            .outlook
+            .map_or(0.0, |outlook| outlook.replay_error_pct),
+        meant_ns: of.gain.meant_ns,
+        gain: Some(of.gain).into(),
     }
 }

@@ -22,7 +22,7 @@ mod words;
 
 pub use style::Style;
 pub use views::{tables, Table};
-pub use whatif::{gains, prediction, Prediction};
+pub use whatif::{gains, prediction};
 
 use super::Report;
 

@@ -1,22 +1,10 @@
 //! Predictions: one in full, or a table of what each cause on the path would buy.
 
-use timesink_analysis::path::Cause;
-use timesink_analysis::replay::Gain;
-
 use super::path::{label, saves};
 use super::rows::{align, times, title, Row};
 use super::style::{Ink, Style};
 use super::{units, words, Report};
-use crate::present::names;
-
-/// A prediction and what was asked.
-pub struct Prediction<'a> {
-    /// In words.
-    pub asked: &'a [String],
-    pub gain: Gain,
-    /// The causes of the path that is left.
-    pub path: &'a [Cause],
-}
+use crate::present::{names, Prediction};
 
 /// So many causes of the path that is left.
 const LEFT: usize = 5;
