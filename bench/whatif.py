@@ -60,6 +60,7 @@ CASES = [
     Case("barrier-unlike", ["--scale", "func=work_a", str(1 / 6)], ["work_a"]),
     Case("barrier-alike", ["--scale", "func=work_a", "0.25"], None),
     Case("flush-behind", ["--cut", "flush"], None),
+    Case("polled", ["--scale", "func=work_a", "0.25"], ["work_a"]),
     Case("pool", ["--scale", "func=work_a", "0.25"], ["work_a"]),
     Case("pipe-maker", ["--scale", "func=work_a", "0.2"], ["work_a"]),
     Case("pipe-user", ["--scale", "func=work_b", "0.4"], ["work_b"]),
@@ -120,8 +121,8 @@ def measure(case, tools, timesink, work, rounds, say):
         answer = told(timesink, "whatif", str(file), "--json", *case.question)
         rows["wall"].append(answer["wall_ns"] / 1e9)
         rows["after"].append(answer["wall_after_ns"] / 1e9)
-        rows["lo"].append((answer["wall_ns"] - answer["gain_hi_ns"]) / 1e9)
-        rows["hi"].append((answer["wall_ns"] - answer["gain_lo_ns"]) / 1e9)
+        rows["lo"].append(answer["wall_lo_ns"] / 1e9)
+        rows["hi"].append(answer["wall_hi_ns"] / 1e9)
         rows["error"].append(answer["replay_error_pct"])
         if case.first:
             report = told(timesink, "report", str(file), "--json")

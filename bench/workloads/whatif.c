@@ -268,8 +268,8 @@ static void flush_behind(void) {
 
 /* ---------------------------------------------------------------- queues */
 
-static int work_left;
-static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
+static int work_left, in_work;
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER, empty = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
 
 static void *takes(void *nothing) {
@@ -280,15 +280,20 @@ static void *takes(void *nothing) {
             pthread_cond_wait(&more, &queue);
         bool end = work_left < 0;
         work_left -= !end;
+        in_work += !end;
         pthread_mutex_unlock(&queue);
         if (end)
             return NULL;
         work_a(fixed ? 1 : 4);
         work_b(1);
+        pthread_mutex_lock(&queue);
+        if (--in_work == 0 && work_left == 0)
+            pthread_cond_signal(&empty);
+        pthread_mutex_unlock(&queue);
     }
 }
 
-static void pool(void) {
+static void hand_out(bool poll) {
     void *first = start(takes, NULL), *second = start(takes, NULL);
     for (int i = 0; i < 120; i++) {
         pthread_mutex_lock(&queue);
@@ -297,16 +302,30 @@ static void pool(void) {
         pthread_mutex_unlock(&queue);
         work_rest(0.05);
     }
-    for (bool empty = false; !empty; nap(1)) {
-        pthread_mutex_lock(&queue);
-        empty = work_left == 0;
-        if (empty)
-            work_left = -1;
-        pthread_cond_broadcast(&more);
-        pthread_mutex_unlock(&queue);
+    pthread_mutex_lock(&queue);
+    while (work_left > 0 || in_work > 0) {
+        if (poll) {
+            pthread_mutex_unlock(&queue);
+            nap(1);
+            pthread_mutex_lock(&queue);
+        } else {
+            pthread_cond_wait(&empty, &queue);
+        }
     }
+    work_left = -1;
+    pthread_cond_broadcast(&more);
+    pthread_mutex_unlock(&queue);
     join(first);
     join(second);
+}
+
+static void pool(void) {
+    hand_out(false);
+}
+
+/* The end is waited for by looking now and then. */
+static void polled(void) {
+    hand_out(true);
 }
 
 static int stage[2][2];
@@ -512,6 +531,7 @@ static const struct {
     {"barrier-alike", barrier_alike},
     {"flush-behind", flush_behind},
     {"pool", pool},
+    {"polled", polled},
     {"pipe-maker", pipe_maker},
     {"pipe-user", pipe_user},
     {"pipe-alike", pipe_alike},

@@ -13,7 +13,9 @@ use timesink_recording::Recording;
 use crate::facts::Facts;
 use crate::ledger::Account;
 use crate::path::{Cause, Key, Path};
-use crate::replay::{processors, Change, Gain, Gains, How, Processors, Replay, What};
+use crate::replay::{
+    processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
+};
 use crate::stacks::{FunctionIx, StackIx, Stacks};
 use crate::timeline::Timeline;
 
@@ -111,7 +113,14 @@ impl Outlook {
         };
         let path = Path::of_thread(&timeline, slot);
         let replay = Replay::of(recording, &timeline, slot)?;
-        let gains = Gains::new(&replay, stacks, processors(recording));
+        let calls = CallsOfWaits::of(recording)?;
+        let recorded = Recorded {
+            timeline: &timeline,
+            facts,
+            stacks,
+            calls: &calls,
+        };
+        let gains = Gains::new(&replay, recorded, processors(recording));
         let groups = Groups::of(facts);
         let mut code = InCode::default();
         code.add(&path, &timeline, stacks, &groups);

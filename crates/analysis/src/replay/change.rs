@@ -8,8 +8,9 @@ use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use super::shares::Shares;
+use super::Recorded;
 use crate::stacks::Stacks;
-use crate::timeline::{Timeline, Waker};
+use crate::timeline::Waker;
 
 /// Which time is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,106 +58,207 @@ pub struct Change {
     pub how: How,
 }
 
+/// Part of a span that a change is about.
+struct Meant<'a> {
+    index: usize,
+    span: &'a Span,
+    share: f64,
+    /// Whoever is not made to wait is not woken either: the way back to a processor goes as the wait does.
+    follows: bool,
+}
+
 impl Change {
     /// Multiplies the factors of the spans that this is about; how much of the recorded time they are.
-    pub fn apply(&self, timeline: &Timeline, stacks: &Stacks, factors: &mut [f32]) -> u64 {
-        let shares = match &self.what {
-            What::Function(name) => Some(Shares::of(stacks, name)),
-            _ => None,
-        };
+    pub fn apply(&self, of: &Recorded<'_>, factors: &mut [f32]) -> u64 {
+        let shares = self.shares(of);
         let mut meant_ns = 0u64;
-        for (slot, thread) in timeline.threads.iter().enumerate() {
+        for (slot, thread) in of.timeline.threads.iter().enumerate() {
             let elsewhere = |processes: &BTreeSet<_>| !processes.contains(&thread.process);
             if self.processes.as_ref().is_some_and(elsewhere) {
+                if self.what == What::All {
+                    meant_ns = meant_ns.saturating_add(self.births(of, slot, factors));
+                }
                 continue;
             }
-            let mut meant: Vec<(usize, &Span, f64)> = Vec::new();
             let shares = shares.as_ref().map(|shares| shares.thread(thread.thread));
-            for (index, span) in timeline.indexed(slot) {
-                let share = match &shares {
+            let mut meant: Vec<Meant> = Vec::new();
+            let mut woken = false;
+            for (index, span) in of.timeline.indexed(slot) {
+                let follows = woken && matches!(span.detail, Detail::Woken | Detail::SwitchingIn);
+                woken = follows;
+                let mut share = match &shares {
                     Some(shares) => shares.of(span),
-                    None => f64::from(u8::from(self.means(span))),
+                    None => 0.0,
                 };
+                if self.means(span) || follows {
+                    share = 1.0;
+                    woken |= span.state == State::Wait;
+                }
                 if share > 0.0 {
-                    meant.push((index, span, share));
                     meant_ns =
                         meant_ns.saturating_add((span.t1.since(span.t0) as f64 * share) as u64);
+                    meant.push(Meant {
+                        index,
+                        span,
+                        share,
+                        follows,
+                    });
                 }
             }
-            self.scale(timeline, thread.thread, stacks, &meant, factors);
+            self.scale(of, thread.thread, &meant, factors);
         }
         meant_ns
     }
 
-    fn means(&self, span: &Span) -> bool {
-        match (&self.what, span.state) {
-            (
-                What::Cause {
-                    state,
-                    detail,
-                    object,
-                },
-                is,
-            ) => {
-                let exactly = detail.is_none_or(|detail| detail == span.detail);
-                *state == is && exactly && (is != State::Wait || *object == span.object)
+    /// Without a process its parent does not start it, nor look after it. Only for programs whose children are
+    /// all meant: of the others nobody can tell the parts.
+    fn births(&self, of: &Recorded<'_>, slot: usize, factors: &mut [f32]) -> u64 {
+        const CALLS: [&str; 7] = [
+            "fork", "vfork", "clone", "clone3", "wait4", "waitid", "execve",
+        ];
+        let parent = &of.timeline.threads[slot];
+        let rows = of.facts.ledger.processes.iter().map(|process| &process.row);
+        let mut children = rows
+            .filter(|row| row.parent == Some(parent.process))
+            .peekable();
+        let processes = self.processes.as_ref();
+        let (How::Scale(factor), Some(processes), true) =
+            (self.how, processes, children.peek().is_some())
+        else {
+            return 0;
+        };
+        if !children.all(|child| processes.contains(&child.process)) {
+            return 0;
+        }
+        let shares = Shares::of(of.stacks, |function| {
+            let call = entered(function);
+            f64::from(u8::from(call.is_some_and(|call| CALLS.contains(&call))))
+        });
+        let shares = shares.thread(parent.thread);
+        let mut meant_ns = 0u64;
+        for (index, span) in of.timeline.indexed(slot) {
+            let share = match span.state {
+                State::Cpu => shares.of(span),
+                _ => continue,
+            };
+            meant_ns = meant_ns.saturating_add((span.t1.since(span.t0) as f64 * share) as u64);
+            if let Some(kept) = factors.get_mut(index) {
+                *kept *= (1.0 - share * (1.0 - factor)) as f32;
             }
-            (What::All, _) => true,
-            (What::Cpu, State::Cpu) | (What::Ready, State::Ready) => true,
-            (What::Waits { detail, objects }, State::Wait) => {
-                detail.is_none_or(|detail| detail == span.detail)
+        }
+        meant_ns
+    }
+
+    /// The share of spans in code: in a function, or in the calls that the waits happen in.
+    fn shares(&self, of: &Recorded<'_>) -> Option<Shares> {
+        match &self.what {
+            What::Function(name) => Some(Shares::of(of.stacks, |function| {
+                f64::from(u8::from(function == name))
+            })),
+            What::Waits { .. }
+            | What::Cause {
+                state: State::Wait, ..
+            } => {
+                let calls = of
+                    .calls
+                    .shares(of.facts, |detail, object| self.waits(detail, object));
+                (!calls.is_empty()).then(|| {
+                    Shares::of(of.stacks, |function| {
+                        entered(function)
+                            .and_then(|call| calls.get(call))
+                            .copied()
+                            .unwrap_or(0.0)
+                    })
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it takes waits away.
+    pub(super) fn is_about_waits(&self) -> bool {
+        !matches!(self.what, What::Cpu | What::Ready)
+    }
+
+    /// Whether waits of this kind for this object are meant.
+    fn waits(&self, is: Detail, waited_for: Option<ObjectId>) -> bool {
+        match &self.what {
+            What::Waits { detail, objects } => {
+                detail.is_none_or(|detail| detail == is)
                     && objects.as_ref().is_none_or(|objects| {
-                        span.object.is_some_and(|object| objects.contains(&object))
+                        waited_for.is_some_and(|object| objects.contains(&object))
                     })
             }
+            What::Cause {
+                state: State::Wait,
+                detail,
+                object,
+            } => detail.is_none_or(|detail| detail == is) && *object == waited_for,
             _ => false,
         }
     }
 
-    /// The factors of one thread's spans that are meant, each with the share of it that is.
-    fn scale(
-        &self,
-        timeline: &Timeline,
-        thread: ThreadId,
-        stacks: &Stacks,
-        meant: &[(usize, &Span, f64)],
-        factors: &mut [f32],
-    ) {
-        let longest = meant
-            .iter()
-            .max_by_key(|(_, span, _)| span.t1.since(span.t0))
-            .map(|(index, _, _)| *index);
+    fn means(&self, span: &Span) -> bool {
+        match (&self.what, span.state) {
+            (_, State::Wait) if self.waits(span.detail, span.object) => true,
+            (What::Cause { state, detail, .. }, is) if is != State::Wait => {
+                *state == is && detail.is_none_or(|detail| detail == span.detail)
+            }
+            (What::Cpu, State::Cpu) | (What::Ready, State::Ready) | (What::All, _) => true,
+            _ => false,
+        }
+    }
+
+    /// The factors of one thread's spans that are meant.
+    fn scale(&self, of: &Recorded<'_>, thread: ThreadId, meant: &[Meant<'_>], factors: &mut [f32]) {
+        let waits = || meant.iter().filter(|meant| meant.span.state == State::Wait);
+        let longest = waits().max_by_key(|meant| meant.span.t1.since(meant.span.t0));
+        let longest = longest.map(|meant| meant.index);
         let first_until = match (&self.what, self.how) {
-            (What::Function(name), How::KeepFirst) => first_call(stacks, thread, name),
-            _ => meant.first().map_or(Nanos::MAX, |(_, span, _)| span.t1),
+            (What::Function(name), How::KeepFirst) => first_call(of.stacks, thread, name),
+            _ => meant.first().map_or(Nanos::MAX, |meant| meant.span.t1),
         };
-        for (number, &(index, span, share)) in meant.iter().enumerate() {
-            let by_thread = matches!(timeline.waker(span), Waker::Thread { .. });
-            let waits = span.state == State::Wait && by_thread;
+        let mut waited = 0;
+        let mut before = 1.0;
+        for meant in meant {
+            let span = meant.span;
+            let is_wait = span.state == State::Wait;
+            waited += u32::from(is_wait);
+            let by_thread = is_wait && matches!(of.timeline.waker(span), Waker::Thread { .. });
+            let whether = |is: bool| f64::from(u8::from(is));
             // What another thread did takes as long as it does there. A lock can be done without; answers can
             // come together.
             let factor = match self.how {
-                How::Scale(_) if waits && !is_lock(span.detail) => 1.0,
-                How::Scale(factor) if waits => f64::from(u8::from(factor > 0.0)),
+                _ if meant.follows => before,
+                How::Scale(_) if by_thread && !is_lock(span.detail) => 1.0,
+                How::Scale(factor) if by_thread => whether(factor > 0.0),
                 How::Scale(factor) => factor,
-                How::Batch(many) if waits => {
-                    f64::from(u8::from((number + 1) % many.max(1) as usize == 0))
-                }
+                How::Batch(many) if by_thread => whether(waited % many.max(1) == 0),
                 How::Batch(many) => 1.0 / f64::from(many.max(1)),
-                How::KeepFirst => f64::from(u8::from(span.t1 <= first_until)),
-                How::Overlap => f64::from(u8::from(Some(index) == longest)),
+                How::KeepFirst => whether(span.t1 <= first_until),
+                How::Overlap if is_wait => whether(Some(meant.index) == longest),
+                How::Overlap => 1.0,
             };
             // All of a wait for a thread, or nothing of it.
-            let factor = if waits && factor <= 0.0 {
-                0.0
-            } else {
-                1.0 - share * (1.0 - factor)
+            let factor = match by_thread && factor <= 0.0 {
+                true => 0.0,
+                false => 1.0 - meant.share * (1.0 - factor),
             };
-            if let Some(kept) = factors.get_mut(index) {
+            if is_wait {
+                before = factor;
+            }
+            if let Some(kept) = factors.get_mut(meant.index) {
                 *kept *= factor as f32;
             }
         }
     }
+}
+
+/// The system call that a function of the kernel is the entry of.
+fn entered(function: &str) -> Option<&str> {
+    function
+        .strip_prefix("__x64_sys_")
+        .or_else(|| function.strip_prefix("__arm64_sys_"))
 }
 
 fn is_lock(detail: Detail) -> bool {

@@ -1,13 +1,14 @@
 //! What would be gained: the wall time without a cause, as an interval.
 
-use super::{Change, Processors, Replay};
-use crate::stacks::Stacks;
+use super::{Change, Processors, Recorded, Replay};
 
 /// What a change would buy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gain {
-    /// The predicted wall time.
+    /// The predicted wall time: likely, at least, at most. Wider than the time saved: no two runs are alike.
     pub wall_ns: u64,
+    pub wall_lo_ns: u64,
+    pub wall_hi_ns: u64,
     /// The time saved: likely, at least, at most. Negative where it would take longer.
     pub ns: i64,
     pub lo_ns: i64,
@@ -19,19 +20,24 @@ pub struct Gain {
 /// Predicts what changes would buy.
 pub struct Gains<'a> {
     replay: &'a Replay<'a>,
-    stacks: &'a Stacks,
+    recorded: Recorded<'a>,
     /// The same with processors used in the other way: how far the two are apart is one of the doubts.
     other: Option<Replay<'a>>,
 }
 
 /// Samples tell the share of a function, and sleeps and devices are never the same twice.
 const DOUBT: f64 = 0.05;
+/// Two runs of the same program on the same machine differ by so much (measured; see bench/whatif.py).
+const RUN_TO_RUN: f64 = 0.08;
+/// After a wait a program runs slower for a while: its data have left the caches, the processor has slept. How much
+/// of the time on a processor goes with the waits is not recorded; it was up to so much of what is left.
+const COLD: f64 = 0.15;
 /// A replay that misses the recorded time by more, in percent, is no second opinion.
 const FAR_PCT: f64 = 5.0;
 
 impl<'a> Gains<'a> {
     /// `processors`: how many there were.
-    pub fn new(replay: &'a Replay<'a>, stacks: &'a Stacks, processors: u32) -> Gains<'a> {
+    pub fn new(replay: &'a Replay<'a>, recorded: Recorded<'a>, processors: u32) -> Gains<'a> {
         let mut other = replay.on(match replay.processors {
             Processors::Any(_) => Processors::AsRecorded,
             Processors::AsRecorded => Processors::Any(processors),
@@ -39,7 +45,7 @@ impl<'a> Gains<'a> {
         other.unchanged_ns = other.run(|_| 1.0).wall_ns;
         Gains {
             replay,
-            stacks,
+            recorded,
             // What cannot even tell what was does not tell what would be.
             other: (other.error_pct().abs() <= FAR_PCT).then_some(other),
         }
@@ -50,7 +56,7 @@ impl<'a> Gains<'a> {
         let timeline = self.replay.timeline;
         let mut factors = vec![1.0; timeline.len()];
         let meant = changes.iter().fold(0u64, |sum, change| {
-            sum.saturating_add(change.apply(timeline, self.stacks, &mut factors))
+            sum.saturating_add(change.apply(&self.recorded, &mut factors))
         });
         (factors, meant)
     }
@@ -72,8 +78,16 @@ impl<'a> Gains<'a> {
         } else {
             (error.min(ns.unsigned_abs() as f64) + ns.unsigned_abs() as f64 * DOUBT) as i64
         };
+        let wall = |saved: i64| (self.replay.recorded_ns as i64 - saved).max(0) as f64;
+        let cold = if changes.iter().any(Change::is_about_waits) && ns > 0 {
+            COLD
+        } else {
+            0.0
+        };
         Gain {
-            wall_ns: (self.replay.recorded_ns as i64 - ns).max(0) as u64,
+            wall_ns: wall(ns) as u64,
+            wall_lo_ns: (wall(ns.max(other) + doubt) * (1.0 - RUN_TO_RUN - cold)) as u64,
+            wall_hi_ns: (wall(ns.min(other) - doubt) * (1.0 + RUN_TO_RUN)) as u64,
             ns,
             lo_ns: ns.min(other) - doubt,
             hi_ns: (ns.max(other) + doubt).min(self.replay.recorded_ns as i64),

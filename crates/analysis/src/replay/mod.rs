@@ -6,12 +6,14 @@
 //! processor shares those that there were. A replay of the unchanged recording says how far that is from what
 //! happened, and that difference is the least error of every prediction.
 
+mod calls;
 mod change;
 mod engine;
 mod gains;
 mod program;
 mod shares;
 
+pub use calls::CallsOfWaits;
 pub use change::{Change, How, What};
 pub use gains::{Gain, Gains};
 
@@ -20,7 +22,9 @@ use std::sync::Arc;
 use timesink_recording::tables::Occupant;
 use timesink_recording::{Nanos, Recording};
 
+use crate::facts::Facts;
 use crate::path::Path;
+use crate::stacks::Stacks;
 use crate::timeline::Timeline;
 use program::Program;
 
@@ -47,6 +51,15 @@ pub struct Replay<'a> {
     pub recorded_ns: u64,
     /// The wall time of a replay in which nothing is changed.
     pub unchanged_ns: u64,
+}
+
+/// What is known of a recording beside its timeline: to find what a change is about.
+#[derive(Clone, Copy)]
+pub struct Recorded<'a> {
+    pub timeline: &'a Timeline,
+    pub facts: &'a Facts,
+    pub stacks: &'a Stacks,
+    pub calls: &'a CallsOfWaits,
 }
 
 /// How a replay came out.
@@ -191,4 +204,4 @@ pub fn processors(recording: &Recording) -> u32 {
 }
 
 /// A replay that misses the recorded time by less is not tried otherwise.
-const GOOD: f64 = 0.01;
+const GOOD: f64 = 0.02;

@@ -37,27 +37,28 @@ pub(super) struct InThread<'a> {
 }
 
 impl Shares {
-    pub(super) fn of(stacks: &Stacks, name: &str) -> Shares {
-        let mut known: FxHashMap<StackIx, bool> = FxHashMap::default();
-        let mut is_inside = |stack: StackIx| {
+    /// `weight`: how much of the time in a function of that name counts.
+    pub(super) fn of(stacks: &Stacks, weight: impl Fn(&str) -> f64) -> Shares {
+        let mut known: FxHashMap<StackIx, f64> = FxHashMap::default();
+        let mut weight_of = |stack: StackIx| {
             *known.entry(stack).or_insert_with(|| {
                 let functions = stacks.code.functions_of(stack);
-                let mut names = functions.iter().map(|&f| &stacks.code.function(f).name);
-                names.any(|found| found == name)
+                let names = functions.iter().map(|&f| &stacks.code.function(f).name);
+                names.map(|name| weight(name)).fold(0.0, f64::max)
             })
         };
         let mut threads: FxHashMap<ThreadId, Of> = FxHashMap::default();
         let (mut whole, mut part) = (0u64, 0u64);
         for event in &stacks.events {
-            let inside = is_inside(event.stack);
+            let weight = weight_of(event.stack);
             let of = threads.entry(event.thread).or_default();
             if event.account != Account::Cpu {
-                if inside {
+                if weight > 0.0 {
                     of.waits.push(event.at);
                 }
                 continue;
             }
-            let ns = if inside { event.ns } else { 0 };
+            let ns = (event.ns as f64 * weight) as u64;
             of.moments.push(event.at);
             let sums = (
                 of.all.last().copied().unwrap_or(0),

@@ -9,7 +9,9 @@ use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::path::{Cause, Path};
-use timesink_analysis::replay::{processors, Change, Gain, Gains, How, Processors, Replay, What};
+use timesink_analysis::replay::{
+    processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
+};
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::ids::{ObjectId, ProcessId};
@@ -119,7 +121,14 @@ fn predict(
     let slot = main.and_then(|main| timeline.slot(main.row.thread));
     let slot = slot.context("the main thread is not in the recording")?;
     let replay = Replay::of(recording, &timeline, slot)?;
-    let gains = Gains::new(&replay, stacks, processors(recording));
+    let calls = CallsOfWaits::of(recording)?;
+    let recorded = Recorded {
+        timeline: &timeline,
+        facts,
+        stacks,
+        calls: &calls,
+    };
+    let gains = Gains::new(&replay, recorded, processors(recording));
     let changes: Vec<Change> = asked.iter().map(|(_, change)| change.clone()).collect();
     let on = cpus.map(Processors::Any);
     let gain = gains.of(&changes, on);

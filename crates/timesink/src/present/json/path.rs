@@ -114,6 +114,8 @@ pub(super) struct PredictionPage<'a> {
     wall_ns: u64,
     replay_error_pct: f64,
     meant_ns: u64,
+    wall_lo_ns: u64,
+    wall_hi_ns: u64,
     #[serde(flatten)]
     gain: GainPage,
 }
@@ -128,6 +130,8 @@ pub(super) fn prediction<'a>(report: &Report, of: &Prediction<'a>) -> Prediction
             .outlook
             .map_or(0.0, |outlook| outlook.replay_error_pct),
         meant_ns: of.gain.meant_ns,
+        wall_lo_ns: of.gain.wall_lo_ns,
+        wall_hi_ns: of.gain.wall_hi_ns,
         gain: Some(of.gain).into(),
     }
 }

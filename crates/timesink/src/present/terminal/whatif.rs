@@ -20,11 +20,10 @@ pub fn prediction(report: &Report, prediction: &Prediction, style: &Style) -> St
         units::time(gain.wall_ns),
         units::time(recorded),
     ));
-    let wall = |saved: i64| units::time((recorded as i64).saturating_sub(saved).max(0) as u64);
     lines.push(format!(
         "  between {} and {}",
-        wall(gain.hi_ns),
-        wall(gain.lo_ns)
+        units::time(gain.wall_lo_ns),
+        units::time(gain.wall_hi_ns)
     ));
     if gain.meant_ns == 0 {
         lines.push("  Nothing in the recording is that: nothing was changed.".to_owned());

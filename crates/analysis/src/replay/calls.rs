@@ -1,0 +1,63 @@
+//! The system calls that waits happen in: without the wait there is no call either, and what it took on a
+//! processor goes with it.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::ObjectId;
+use timesink_recording::tables::Wait;
+use timesink_recording::words::Detail;
+use timesink_recording::Recording;
+
+use crate::facts::Facts;
+
+/// A kind of wait for a thing.
+type Kind = (Detail, Option<ObjectId>);
+
+/// In which calls each kind of wait was.
+#[derive(Clone, Debug, Default)]
+pub struct CallsOfWaits {
+    calls: FxHashMap<Kind, Vec<String>>,
+}
+
+impl CallsOfWaits {
+    pub fn of(recording: &Recording) -> timesink_recording::Result<CallsOfWaits> {
+        let mut found = CallsOfWaits::default();
+        recording.scan(|rows: &[Wait]| {
+            for row in rows.iter().filter(|row| !row.call.is_empty()) {
+                let calls = found.calls.entry((row.detail, row.object)).or_default();
+                if !calls.contains(&row.call) {
+                    calls.push(row.call.clone());
+                }
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Of each call that such waits happen in, the share that was on the same thing.
+    pub(super) fn shares(
+        &self,
+        facts: &Facts,
+        meant: impl Fn(Detail, Option<ObjectId>) -> bool,
+    ) -> BTreeMap<String, f64> {
+        let mut wanted: BTreeMap<&str, Vec<Option<ObjectId>>> = BTreeMap::new();
+        for ((detail, object), calls) in &self.calls {
+            if meant(*detail, *object) {
+                for call in calls {
+                    wanted.entry(call).or_default().push(*object);
+                }
+            }
+        }
+        let mut shares = BTreeMap::new();
+        for (call, objects) in wanted {
+            let of_it = || facts.calls.iter().filter(|sum| sum.call == call);
+            let whole: u64 = of_it().fold(0, |sum, row| sum.saturating_add(row.count));
+            let on_them = of_it().filter(|row| objects.contains(&row.object));
+            let part: u64 = on_them.fold(0, |sum, row| sum.saturating_add(row.count));
+            if whole > 0 {
+                shares.insert(call.to_owned(), part as f64 / whole as f64);
+            }
+        }
+        shares
+    }
+}
