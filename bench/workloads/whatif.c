@@ -109,7 +109,7 @@ static void direct_reads(void) {
     int direct = open("data.tmp", O_RDONLY | O_DIRECT);
     check(direct >= 0, "O_DIRECT");
     for (int i = 0; i < 1500; i++) {
-        work_rest(0.1);
+        work_rest(0.03);
         if (!fixed)
             check(pread(direct, page, 4096, (i * 37 % 64) * 4096) == 4096, "pread");
     }

@@ -2,11 +2,14 @@
 
 use timesink_analysis::facts::{Facts, Gathering, Listed};
 use timesink_analysis::ledger::Account;
+use timesink_analysis::path::Path;
+use timesink_analysis::replay::{Processors, Replay};
 use timesink_analysis::stacks::{Amount, Direction, Filter, Node, Stacks};
+use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::{draft, Draft};
-use timesink_recording::tables::{Frame, Occupant, Sample, Span, Stack};
+use timesink_recording::tables::{Frame, Occupant, Sample, Span, Stack, Thread};
 use timesink_recording::words::{Detail, Language, State};
-use timesink_recording::{FrameId, Nanos, ObjectId, StackId};
+use timesink_recording::{FrameId, Nanos, ObjectId, StackId, ThreadId};
 
 /// A small generator of numbers, the same for the same seed everywhere (xorshift).
 struct Dice(u64);
@@ -360,4 +363,112 @@ fn order_of_rows_does_not_show_in_stacks() {
         dice.shuffle(&mut drawn.frames);
         assert_eq!(before, shown(&drawn), "seed {seed}");
     }
+}
+
+/// Rows whose waits were ended by just anybody, at moments that may be impossible.
+fn with_wakers(seed: u64) -> Draft {
+    let mut drawn = random(seed);
+    let dice = &mut Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1);
+    let ids: Vec<_> = drawn.threads.iter().map(|row| row.thread).collect();
+    for span in &mut drawn.spans {
+        if span.state == State::Wait && dice.throw(4) > 0 {
+            span.waker = Some(ids[dice.throw(ids.len() as u64) as usize]);
+            span.detail = Detail::Condition;
+        }
+    }
+    for row in &mut drawn.threads {
+        row.parent = (dice.throw(2) == 0).then(|| ids[dice.throw(ids.len() as u64) as usize]);
+        row.start = Nanos(dice.throw(20_000) as i64);
+    }
+    drawn
+}
+
+/// Wherever wakes lead, and whatever moments rows claim, the path tiles the time asked about.
+#[test]
+fn paths_tile() {
+    for seed in 1..400 {
+        let drawn = with_wakers(seed);
+        let timeline = Timeline::new(drawn.threads.clone(), drawn.spans.clone());
+        for slot in 0..timeline.threads.len() {
+            let path = Path::of_thread(&timeline, slot);
+            let mut reached = path.from;
+            for segment in &path.segments {
+                assert_eq!(segment.t0, reached, "seed {seed}");
+                assert!(segment.t1 > segment.t0, "seed {seed}");
+                reached = segment.t1;
+            }
+            assert_eq!(reached, path.until, "seed {seed}");
+            let causes = path.causes(&timeline, |process| process);
+            let sum: u64 = causes.iter().map(|cause| cause.ns).sum();
+            assert_eq!(sum, path.wall_ns(), "seed {seed}");
+        }
+    }
+}
+
+/// A replay comes to an end whatever the rows claim. Times one change nothing, and with a processor for
+/// each thread nothing gets slower by taking less time.
+#[test]
+fn replays_end_and_less_is_not_slower() {
+    for seed in 1..200 {
+        let drawn = with_wakers(seed);
+        let timeline = Timeline::new(drawn.threads.clone(), drawn.spans.clone());
+        let dice = &mut Dice(seed | 1);
+        let slot = dice.throw(timeline.threads.len() as u64) as usize;
+        let few = Replay::new(&timeline, &drawn.occupants, slot, 2);
+        assert_eq!(few.run(|_| 1.0).wall_ns, few.unchanged_ns, "seed {seed}");
+        let replay = few.on(Processors::Any(u32::MAX));
+        let mut before = replay.run(|_| 1.0);
+        // Where waits had to be ended by force the order of things is anybody's guess.
+        let mut factors = vec![1.0; timeline.len()];
+        for _ in 0..20 {
+            let at = dice.throw(factors.len() as u64) as usize;
+            factors[at] *= 0.5;
+            let after = replay.run(|index| factors[index]);
+            if before.forced == 0 && after.forced == 0 {
+                assert!(after.wall_ns <= before.wall_ns + 1, "seed {seed}");
+            }
+            before = after;
+        }
+    }
+}
+
+/// A hundred thousand threads that start each other and wait for each other are no trouble.
+#[test]
+fn many_threads() {
+    let mut drawn = draft("process 1 p\nthread 1.1 t\n1.1: cpu 0..1us");
+    let (thread, span) = (drawn.threads[0].clone(), drawn.spans[0].clone());
+    let many = 100_000u32;
+    drawn.threads.clear();
+    drawn.spans.clear();
+    for number in 0..many {
+        let start = i64::from(number) * 1000;
+        let id = ThreadId(number);
+        drawn.threads.push(Thread {
+            thread: id,
+            parent: number.checked_sub(1).map(ThreadId),
+            start: Nanos(start),
+            end: Nanos(i64::from(many) * 1000),
+            ..thread.clone()
+        });
+        let states = [
+            (State::Cpu, start, start + 1500),
+            (State::Wait, start + 1500, i64::from(many) * 1000),
+        ];
+        for (state, t0, t1) in states {
+            drawn.spans.push(Span {
+                thread: id,
+                t0: Nanos(t0),
+                t1: Nanos(t1),
+                state,
+                waker: (state == State::Wait).then_some(ThreadId((number + 1) % many)),
+                ..span.clone()
+            });
+        }
+    }
+    let timeline = Timeline::new(drawn.threads.clone(), drawn.spans.clone());
+    let path = Path::of_thread(&timeline, 0);
+    let sum: u64 = path.segments.iter().map(|segment| segment.ns()).sum();
+    assert_eq!(sum, path.wall_ns());
+    let replay = Replay::new(&timeline, &[], 0, 2);
+    assert!(replay.unchanged_ns > 0);
 }

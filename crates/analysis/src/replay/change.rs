@@ -80,7 +80,7 @@ impl Change {
                 }
                 continue;
             }
-            let shares = shares.as_ref().map(|shares| shares.thread(thread.thread));
+            let shares = shares.as_ref().map(|shares| shares.thread(thread));
             let mut meant: Vec<Meant> = Vec::new();
             let mut woken = false;
             for (index, span) in of.timeline.indexed(slot) {
@@ -130,11 +130,11 @@ impl Change {
         if !children.all(|child| processes.contains(&child.process)) {
             return 0;
         }
-        let shares = Shares::of(of.stacks, |function| {
+        let shares = Shares::of(of, |function| {
             let call = entered(function);
             f64::from(u8::from(call.is_some_and(|call| CALLS.contains(&call))))
         });
-        let shares = shares.thread(parent.thread);
+        let shares = shares.thread(parent);
         let mut meant_ns = 0u64;
         for (index, span) in of.timeline.indexed(slot) {
             let share = match span.state {
@@ -152,7 +152,7 @@ impl Change {
     /// The share of spans in code: in a function, or in the calls that the waits happen in.
     fn shares(&self, of: &Recorded<'_>) -> Option<Shares> {
         match &self.what {
-            What::Function(name) => Some(Shares::of(of.stacks, |function| {
+            What::Function(name) => Some(Shares::of(of, |function| {
                 f64::from(u8::from(function == name))
             })),
             What::Waits { .. }
@@ -163,7 +163,7 @@ impl Change {
                     .calls
                     .shares(of.facts, |detail, object| self.waits(detail, object));
                 (!calls.is_empty()).then(|| {
-                    Shares::of(of.stacks, |function| {
+                    Shares::of(of, |function| {
                         entered(function)
                             .and_then(|call| calls.get(call))
                             .copied()

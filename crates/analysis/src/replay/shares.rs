@@ -2,14 +2,15 @@
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
-use timesink_recording::tables::Span;
+use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
+use super::Recorded;
 use crate::ledger::Account;
-use crate::stacks::{StackIx, Stacks};
+use crate::stacks::StackIx;
 
-/// So many samples tell the share of a span; where fewer are in it, those around it help.
+/// Samples that stand for half of a span tell its share, and so do so many; else those around it help.
 const ENOUGH: usize = 8;
 
 /// The samples and waits of one thread.
@@ -26,19 +27,20 @@ struct Of {
 /// The share of a function in all spans.
 pub(super) struct Shares {
     threads: FxHashMap<ThreadId, Of>,
-    /// In all threads together: for those too short to be sampled.
-    overall: f64,
+    /// In all threads of a name together: for those too short to be sampled.
+    by_name: FxHashMap<String, (u64, u64)>,
 }
 
 /// The share in the spans of one thread.
 pub(super) struct InThread<'a> {
     of: Option<&'a Of>,
-    overall: f64,
+    otherwise: f64,
 }
 
 impl Shares {
     /// `weight`: how much of the time in a function of that name counts.
-    pub(super) fn of(stacks: &Stacks, weight: impl Fn(&str) -> f64) -> Shares {
+    pub(super) fn of(of: &Recorded<'_>, weight: impl Fn(&str) -> f64) -> Shares {
+        let stacks = of.stacks;
         let mut known: FxHashMap<StackIx, f64> = FxHashMap::default();
         let mut weight_of = |stack: StackIx| {
             *known.entry(stack).or_insert_with(|| {
@@ -48,7 +50,6 @@ impl Shares {
             })
         };
         let mut threads: FxHashMap<ThreadId, Of> = FxHashMap::default();
-        let (mut whole, mut part) = (0u64, 0u64);
         for event in &stacks.events {
             let weight = weight_of(event.stack);
             let of = threads.entry(event.thread).or_default();
@@ -66,23 +67,27 @@ impl Shares {
             );
             of.all.push(sums.0.saturating_add(event.ns));
             of.inside.push(sums.1.saturating_add(ns));
-            whole = whole.saturating_add(event.ns);
-            part = part.saturating_add(ns);
         }
-        Shares {
-            threads,
-            overall: if whole == 0 {
-                0.0
-            } else {
-                part as f64 / whole as f64
-            },
+        let mut by_name: FxHashMap<String, (u64, u64)> = FxHashMap::default();
+        for thread in &of.timeline.threads {
+            if let Some(found) = threads.get(&thread.thread) {
+                let last = |sums: &[u64]| sums.last().copied().unwrap_or(0);
+                let (part, whole) = by_name.entry(thread.name.clone()).or_default();
+                *part = part.saturating_add(last(&found.inside));
+                *whole = whole.saturating_add(last(&found.all));
+            }
         }
+        Shares { threads, by_name }
     }
 
-    pub(super) fn thread(&self, thread: ThreadId) -> InThread<'_> {
+    pub(super) fn thread(&self, thread: &Thread) -> InThread<'_> {
+        let alike = self
+            .by_name
+            .get(&thread.name)
+            .filter(|(_, whole)| *whole > 0);
         InThread {
-            of: self.threads.get(&thread),
-            overall: self.overall,
+            of: self.threads.get(&thread.thread),
+            otherwise: alike.map_or(0.0, |&(part, whole)| part as f64 / whole as f64),
         }
     }
 }
@@ -91,7 +96,7 @@ impl InThread<'_> {
     pub(super) fn of(&self, span: &Span) -> f64 {
         match (span.state, self.of) {
             (State::Cpu, Some(of)) if !of.moments.is_empty() => of.share(span.t0, span.t1),
-            (State::Cpu, _) => self.overall,
+            (State::Cpu, _) => self.otherwise,
             (State::Wait, Some(of)) => {
                 f64::from(u8::from(of.waits.binary_search(&span.t0).is_ok()))
             }
@@ -104,19 +109,21 @@ impl Of {
     fn share(&self, t0: Nanos, t1: Nanos) -> f64 {
         let mut from = self.moments.partition_point(|&at| at < t0);
         let mut to = self.moments.partition_point(|&at| at <= t1);
-        if to - from < ENOUGH {
+        let half = t1.since(t0) / 2;
+        if to - from < ENOUGH && between(&self.all, from, to) < half {
             let lacking = (ENOUGH - (to - from)).div_ceil(2);
             from = from.saturating_sub(lacking);
             to = (to + lacking).min(self.moments.len());
         }
-        let between = |sums: &[u64]| {
-            let before = from.checked_sub(1).map_or(0, |at| sums[at]);
-            let until = to.checked_sub(1).map_or(0, |at| sums[at]);
-            until.saturating_sub(before)
-        };
-        match between(&self.all) {
+        match between(&self.all, from, to) {
             0 => 0.0,
-            all => between(&self.inside) as f64 / all as f64,
+            all => between(&self.inside, from, to) as f64 / all as f64,
         }
     }
+}
+
+/// The part of a running sum that is from these.
+fn between(sums: &[u64], from: usize, to: usize) -> u64 {
+    let until = |end: usize| end.checked_sub(1).map_or(0, |at| sums[at]);
+    until(to).saturating_sub(until(from))
 }

@@ -1,0 +1,257 @@
+//! Replays of small recordings drawn as text.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::facts::Facts;
+use timesink_analysis::replay::{
+    CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
+};
+use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_analysis::timeline::Timeline;
+use timesink_recording::notation::recording;
+use timesink_recording::words::Detail;
+
+const MANY: u32 = 64;
+
+/// What a change would buy, with so many processors.
+fn gain_on(text: &str, processors: u32, what: What, how: How) -> Gain {
+    let recording = recording(text);
+    let timeline = Timeline::of(&recording).expect("a drawn recording reads");
+    let facts = Facts::of(&recording).expect("its facts");
+    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
+    let calls = CallsOfWaits::of(&recording).expect("its calls");
+    let replay = Replay::new(&timeline, &[], 0, processors);
+    let recorded = Recorded {
+        timeline: &timeline,
+        facts: &facts,
+        stacks: &stacks,
+        calls: &calls,
+    };
+    let change = Change {
+        what,
+        processes: None,
+        how,
+    };
+    Gains::new(&replay, recorded, processors).of(&[change], None)
+}
+
+/// Milliseconds saved.
+fn saved(text: &str, what: What, how: How) -> f64 {
+    gain_on(text, MANY, what, how).ns as f64 / 1e6
+}
+
+fn waits(detail: Detail) -> What {
+    What::Waits {
+        detail: Some(detail),
+        objects: None,
+    }
+}
+
+fn function(name: &str) -> What {
+    What::Function(name.to_owned())
+}
+
+const CUT: How = How::Scale(0.0);
+
+const PIPE: &str = "
+    process 1 reader
+    process 2 writer
+    thread 1.1 tid 1 reader
+    thread 2.2 tid 2 writer
+    1.1: cpu 0..1ms | wait ..9ms pipe read p by 2.2 | cpu ..10ms
+    2.2: cpu 0..2ms | wait ..7ms disk read data by block device | cpu ..10ms";
+
+/// What is not changed comes out as it was.
+#[test]
+fn unchanged() {
+    let recording = recording(PIPE);
+    let timeline = Timeline::of(&recording).expect("it reads");
+    for processors in [MANY, 2] {
+        let replay = Replay::new(&timeline, &[], 0, processors);
+        assert_eq!(replay.unchanged_ns, replay.recorded_ns);
+        assert_eq!(replay.run(|_| 1.0).wall_ns, replay.recorded_ns);
+    }
+}
+
+/// Who waits for a thread that waits for the disk gains what that one gains, and no more than what is its own.
+#[test]
+fn through_a_pipe() {
+    assert_eq!(saved(PIPE, waits(Detail::DiskRead), CUT), 5.0);
+    assert_eq!(saved(PIPE, waits(Detail::DiskRead), How::Scale(0.5)), 2.5);
+    // All work gone: what the disk takes is left.
+    assert_eq!(saved(PIPE, What::Cpu, CUT), 5.0);
+}
+
+/// What is not on the path buys nothing, however long it is.
+#[test]
+fn off_the_path() {
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 other parent 1.1
+        1.1: cpu 0..10ms
+        1.2: cpu 1ms..2ms | wait ..8ms flush f by block device | cpu ..9ms";
+    let gain = gain_on(text, MANY, waits(Detail::Flush), CUT);
+    assert_eq!((gain.ns, gain.lo_ns, gain.hi_ns), (0, 0, 0));
+    assert_eq!(gain.meant_ns, 6_000_000);
+}
+
+/// Two threads that are joined: without the longer one the other is what is waited for, though nothing was recorded
+/// of that wait.
+#[test]
+fn the_next_longest() {
+    let text = r#"
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 a parent 1.1
+        thread 1.3 tid 3 b parent 1.1
+        1.1: cpu 0..1ms | wait ..10ms join j by 1.2 | cpu ..11ms
+        1.2: cpu 1ms..10ms
+        1.3: cpu 1ms..9ms
+        sample 1.2 5ms weight 9ms stack "start;a"
+        sample 1.3 5ms weight 8ms stack "start;b""#;
+    assert_eq!(saved(text, function("a"), CUT), 1.0);
+    assert_eq!(saved(text, function("b"), CUT), 0.0);
+}
+
+/// Where threads want more processors than there are, fewer of them buy something.
+#[test]
+fn processors() {
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 a parent 1.1
+        1.1: cpu 0..4ms on 0 | ready ..8ms preempted on 0 occupant 1.2 4ms | cpu ..10ms on 0 | wait ..12ms join j by 1.2
+        1.2: ready 0..4ms started on 0 occupant 1.1 4ms | cpu ..8ms on 0 | ready ..10ms preempted on 0 occupant 1.1 2ms
+           | cpu ..12ms on 0";
+    let recording = recording(text);
+    let timeline = Timeline::of(&recording).expect("it reads");
+    let occupants = recording.rows().expect("they read");
+    let one = Replay::new(&timeline, &occupants, 0, 1);
+    assert_eq!(one.unchanged_ns, 12_000_000);
+    let two = one.on(Processors::Any(2));
+    assert_eq!(two.run(|_| 1.0).wall_ns, 6_000_000);
+}
+
+/// A lock can be done without; what another thread says cannot.
+#[test]
+fn locks_and_answers() {
+    let lock = "
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 holder
+        1.1: cpu 0..2ms | wait ..7ms lock l by 1.2 | cpu ..8ms
+        1.2: cpu 0..8ms";
+    assert_eq!(saved(lock, waits(Detail::Lock), CUT), 5.0);
+    assert_eq!(saved(PIPE, waits(Detail::PipeRead), CUT), 0.0);
+}
+
+/// Many become one, all at once, or only the first.
+#[test]
+fn together() {
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 p
+        1.1: cpu 0..1ms | wait ..5ms sleep by timer | cpu ..6ms | wait ..8ms sleep by timer | cpu ..9ms
+           | wait ..13ms sleep by timer | cpu ..14ms";
+    assert_eq!(saved(text, waits(Detail::Sleep), How::Batch(2)), 5.0);
+    assert_eq!(saved(text, waits(Detail::Sleep), How::Overlap), 6.0);
+    assert_eq!(saved(text, waits(Detail::Sleep), How::KeepFirst), 6.0);
+}
+
+/// Threads that meet wait for the last of them, whoever that is then.
+#[test]
+fn meetings() {
+    let text = r#"
+        process 1 p
+        thread 1.1 tid 1 a
+        thread 1.2 tid 2 b
+        1.1: cpu 0..10ms | cpu ..14ms | wait ..20ms condition c by 1.2 | cpu ..30ms
+        1.2: cpu 0..8ms | wait ..10ms condition c by 1.1 | cpu ..20ms | cpu ..30ms
+        sample 1.1 5ms weight 10ms stack "start;first"
+        sample 1.1 12ms weight 4ms stack "start;second"
+        sample 1.1 25ms weight 10ms stack "start;third""#;
+    // The first meeting is at 8 ms then, not at once: the other one has not come before.
+    let gain = saved(text, function("first"), CUT);
+    assert!(gain > 0.0 && gain <= 2.0, "{gain}");
+}
+
+/// The share of a function is told by the samples in each stretch, not by those of the whole thread.
+#[test]
+fn samples_tell_when() {
+    let mut text = String::from(
+        "process 1 p
+         thread 1.1 tid 1 p
+         1.1: cpu 0..100ms | wait ..110ms sleep by timer | cpu ..210ms\n",
+    );
+    for ms in 1..=100 {
+        text += &format!("sample 1.1 {ms}ms weight 1ms stack \"main;load\"\n");
+        text += &format!("sample 1.1 {}ms weight 1ms stack \"main;work\"\n", ms + 110);
+    }
+    let gain = saved(&text, function("load"), CUT);
+    assert!((gain - 100.0).abs() < 0.01, "{gain}");
+}
+
+/// A call goes with its wait: what it took on a processor too.
+#[test]
+fn a_call_goes_with_its_wait() {
+    let text = r#"
+        process 1 p
+        thread 1.1 tid 1 p
+        1.1: cpu 0..4ms | wait ..10ms flush f by block device call fsync | cpu ..14ms
+        sample 1.1 2ms weight 4ms kernel stack "main;__x64_sys_fsync"
+        sample 1.1 13ms weight 4ms kernel stack "main;__x64_sys_fsync"
+        call 1.1 fsync f count 1 ns 13ms"#;
+    assert_eq!(saved(text, waits(Detail::Flush), CUT), 14.0);
+}
+
+/// Only the processes that are meant, and with all of a process's children its work for them.
+#[test]
+fn only_these_processes() {
+    let text = "
+        process 1 sh
+        process 2 awk parent 1
+        thread 1.1 tid 1 sh
+        thread 2.2 tid 2 awk parent 1.1
+        1.1: cpu 0..1ms | wait ..9ms child c by 2.2 | cpu ..10ms
+        2.2: cpu 1ms..3ms | wait ..5ms sleep by timer | cpu ..9ms";
+    let drawn = recording(text);
+    let timeline = Timeline::of(&drawn).expect("it reads");
+    let child = timeline.threads[1].process;
+    let facts = Facts::of(&drawn).expect("its facts");
+    let stacks = Stacks::of(&drawn, &facts, &Filter::default()).expect("its stacks");
+    let calls = CallsOfWaits::of(&drawn).expect("its calls");
+    let replay = Replay::new(&timeline, &[], 0, MANY);
+    let recorded = Recorded {
+        timeline: &timeline,
+        facts: &facts,
+        stacks: &stacks,
+        calls: &calls,
+    };
+    let change = Change {
+        what: What::All,
+        processes: Some(BTreeSet::from([child])),
+        how: CUT,
+    };
+    let gain = Gains::new(&replay, recorded, MANY).of(&[change], None);
+    assert_eq!(gain.ns, 8_000_000);
+}
+
+/// What the path turns into: a replayed path tiles the replayed wall time.
+#[test]
+fn the_path_that_is_left() {
+    let recording = recording(PIPE);
+    let timeline = Timeline::of(&recording).expect("it reads");
+    let replay = Replay::new(&timeline, &[], 0, MANY);
+    let disk = |index: usize| {
+        let is_disk = timeline
+            .span(index)
+            .is_some_and(|span| span.detail == Detail::DiskRead);
+        f64::from(u8::from(!is_disk))
+    };
+    let (_, path) = replay.path(disk);
+    assert_eq!(path.wall_ns(), 5_000_000);
+    let sum: u64 = path.segments.iter().map(|segment| segment.ns()).sum();
+    assert_eq!(sum, path.wall_ns());
+    assert_eq!(path.unknown_ns(), 0);
+}
