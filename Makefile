@@ -215,3 +215,4 @@ bench: need-rust need-bench need-root build ## Measure what recording costs, bes
 	$(CARGO) run $(LOCKED) --release -p timesink-analysis --example speed
 	python3 bench/overhead.py --rounds $(ROUNDS)
 	python3 bench/stacks.py
+	python3 bench/whatif.py

@@ -5,7 +5,10 @@
 use std::time::Instant;
 
 use timesink_analysis::facts::{Facts, Gathering, Listed};
+use timesink_analysis::path::Path;
+use timesink_analysis::replay::Replay;
 use timesink_analysis::stacks::{Direction, Filter, Stacks};
+use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{Frame, Occupant, Sample, Span, Stack, Thread, Wait};
 use timesink_recording::words::{Detail, Language, State};
@@ -51,6 +54,17 @@ fn main() {
         println!("facts from a recording {facts_ms:>10.1} ms");
         let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
         let (stacks_ms, start) = (start.elapsed().as_secs_f64() * 1e3, Instant::now());
+        let timeline = Timeline::of(&recording)?;
+        let path = Path::of_thread(&timeline, 0);
+        let (path_ms, start) = (start.elapsed().as_secs_f64() * 1e3, Instant::now());
+        let segments = path.segments.len();
+        println!("path, {segments:>7} segments {path_ms:>10.1} ms");
+        let replay = Replay::of(&recording, &timeline, 0)?;
+        let (replay_ms, start) = (start.elapsed().as_secs_f64() * 1e3, Instant::now());
+        println!(
+            "replay, {:>7} steps    {replay_ms:>10.1} ms",
+            replay.steps()
+        );
         println!("stacks from it         {stacks_ms:>10.1} ms");
         let view = stacks.view();
         let rows = view.top().len() + view.tree(Direction::Callees, 0.01).roots.len();

@@ -65,7 +65,7 @@ pub struct Patience {
 impl Patience {
     /// For a report that is to be there at once.
     pub const SHORT: Patience = Patience {
-        steps: 4_000_000,
+        steps: 3_000_000,
         most: 12,
         least: 3,
     };
@@ -88,6 +88,10 @@ impl Patience {
         self.most == 0
     }
 
+    fn doubts(&self, steps: usize) -> bool {
+        self.steps / steps.max(1) >= self.most
+    }
+
     fn causes(&self, steps: usize) -> usize {
         (self.steps / steps.max(1)).clamp(self.least, self.most)
     }
@@ -100,6 +104,7 @@ impl Outlook {
     /// The outlook of an open recording; `None` if it has no main thread.
     pub fn of(
         recording: &Recording,
+        timeline: &Timeline,
         facts: &Facts,
         stacks: &Stacks,
         patience: Patience,
@@ -107,36 +112,44 @@ impl Outlook {
         let Some(main) = facts.ledger.main else {
             return Ok(None);
         };
-        let timeline = Timeline::of(recording)?;
         let Some(slot) = timeline.slot(facts.ledger.threads[main].row.thread) else {
             return Ok(None);
         };
-        let path = Path::of_thread(&timeline, slot);
-        let replay = Replay::of(recording, &timeline, slot)?;
-        let calls = CallsOfWaits::of(recording)?;
+        let groups = Groups::of(facts);
+        let walk = || {
+            let path = Path::of_thread(timeline, slot);
+            let mut code = InCode::default();
+            code.add(&path, timeline, stacks, &groups);
+            let causes = path.causes(timeline, |process| groups.first(process));
+            (path, code, causes)
+        };
+        let (replay, calls, (path, code, causes)) = std::thread::scope(|scope| {
+            let walked = scope.spawn(walk);
+            let replay = Replay::of(recording, timeline, slot);
+            let calls = CallsOfWaits::of(recording);
+            (replay, calls, joined(walked))
+        });
+        let (replay, calls) = (replay?, calls?);
         let recorded = Recorded {
-            timeline: &timeline,
+            timeline,
             facts,
             stacks,
             calls: &calls,
         };
-        let gains = Gains::new(&replay, recorded, processors(recording));
-        let groups = Groups::of(facts);
-        let mut code = InCode::default();
-        code.add(&path, &timeline, stacks, &groups);
+        let mut gains = Gains::new(&replay, recorded);
+        if patience.doubts(replay.steps()) {
+            gains = gains.doubted(processors(recording));
+        }
         let few = patience.causes(replay.steps());
         let large = |ns: u64| ns as f64 >= path.wall_ns() as f64 * SMALL;
-        let causes = path.causes(&timeline, |process| groups.first(process));
-        let causes = causes.into_iter().enumerate().map(|(rank, cause)| OnPath {
+        let of_cause = |(rank, cause): (usize, Cause)| OnPath {
             frames: code.frames(&cause.key, stacks),
             gain: (rank < few && large(cause.ns))
                 .then(|| groups.gain(&cause.key, &gains))
                 .flatten(),
             cause,
-        });
-        let causes = causes.collect();
-        let functions = code.functions().into_iter().enumerate();
-        let functions = functions.map(|(rank, (function, ns))| InFunction {
+        };
+        let of_function = |(rank, (function, ns)): (usize, (FunctionIx, u64))| InFunction {
             function,
             ns,
             gain: (rank < few / 2 && large(ns)).then(|| {
@@ -148,6 +161,12 @@ impl Outlook {
                 };
                 gains.of(&[change], None)
             }),
+        };
+        let (causes, functions) = std::thread::scope(|scope| {
+            let functions = code.functions().into_iter().enumerate();
+            let functions = scope.spawn(|| functions.map(of_function).collect());
+            let causes = causes.into_iter().enumerate().map(of_cause).collect();
+            (causes, joined(functions))
         });
         Ok(Some(Outlook {
             wall_ns: path.wall_ns(),
@@ -155,9 +174,16 @@ impl Outlook {
             replay_error_pct: replay.error_pct(),
             segments: path.segments.len(),
             causes,
-            functions: functions.collect(),
+            functions,
         }))
     }
+}
+
+/// What a thread of ours came to; its panic is ours.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Processes that run the same program are told as one: under the first of them.

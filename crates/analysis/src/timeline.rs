@@ -86,13 +86,6 @@ impl Timeline {
         self.spans.is_empty()
     }
 
-    /// The last span of a thread that begins before a moment.
-    pub fn before(&self, slot: usize, moment: Nanos) -> Option<&Span> {
-        let spans = self.spans_of(slot);
-        let after = spans.partition_point(|span| span.t0 < moment);
-        spans.get(after.checked_sub(1)?)
-    }
-
     /// Who ended a wait, if that is recorded and was on a processor then. Somebody who was not cannot have done
     /// it: what the recording says of the waker is wrong then.
     pub fn waker(&self, wait: &Span) -> Waker {

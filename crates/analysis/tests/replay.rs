@@ -32,7 +32,9 @@ fn gain_on(text: &str, processors: u32, what: What, how: How) -> Gain {
         processes: None,
         how,
     };
-    Gains::new(&replay, recorded, processors).of(&[change], None)
+    Gains::new(&replay, recorded)
+        .doubted(processors)
+        .of(&[change], None)
 }
 
 /// Milliseconds saved.
@@ -233,7 +235,7 @@ fn only_these_processes() {
         processes: Some(BTreeSet::from([child])),
         how: CUT,
     };
-    let gain = Gains::new(&replay, recorded, MANY).of(&[change], None);
+    let gain = Gains::new(&replay, recorded).of(&[change], None);
     assert_eq!(gain.ns, 8_000_000);
 }
 

@@ -37,9 +37,8 @@ fn unwind_everywhere(spaces: &mut Spaces, unwinder: &mut Unwinder, file: &Path, 
             start: PLACE,
             length: length.max(1) + 0x4000,
             offset: 0,
-            inode: 0,
+            file: Default::default(),
             path: file.to_path_buf(),
-            build_id: None,
         }),
     ];
     for what in changes {

@@ -47,6 +47,26 @@ pub fn json_lines(text: &str) -> Vec<Value> {
         .collect()
 }
 
+/// The critical path of every recording that tests make tiles the life of its main thread to the nanosecond.
+#[track_caller]
+fn path_tiles(report: &Value) {
+    let Some(path) = report["path"].as_object() else {
+        assert_eq!(
+            report["main_thread"],
+            Value::Null,
+            "a main thread without a path"
+        );
+        return;
+    };
+    let segments = path["segments"].as_array().expect("segments of the path");
+    let sum: i64 = segments.iter().map(|segment| number(segment, "ns")).sum();
+    assert_eq!(
+        sum,
+        number(&report["path"], "wall_ns"),
+        "the path does not tile the wall time"
+    );
+}
+
 impl Recorded {
     /// `timesink run` with these options of this command, which has to exit with this code.
     #[track_caller]
@@ -72,7 +92,8 @@ impl Recorded {
                 .arg("--json"),
         )
         .exits(0);
-        let json = serde_json::from_slice(&report.out).expect("the report is not JSON");
+        let json: Value = serde_json::from_slice(&report.out).expect("the report is not JSON");
+        path_tiles(&json);
         Recorded {
             path: path.into(),
             json,

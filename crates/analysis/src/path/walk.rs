@@ -1,6 +1,5 @@
 //! The walk from the end back to the beginning.
 
-use rustc_hash::FxHashSet;
 use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
@@ -17,8 +16,10 @@ struct Walk<'a> {
     /// Where the walk stands.
     slot: usize,
     moment: Nanos,
-    /// Threads that it has been in at this very moment: it must not go in circles.
-    here: FxHashSet<usize>,
+    /// Threads that it has been in at this very moment, few: it must not go in circles.
+    here: Vec<usize>,
+    /// For each thread, how many of its spans begin before the walk's moment, or were not looked at yet.
+    left: Vec<usize>,
     segments: Vec<Segment>,
 }
 
@@ -28,7 +29,10 @@ pub(super) fn walk(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) 
         from,
         slot,
         moment: until,
-        here: FxHashSet::default(),
+        here: Vec::new(),
+        left: (0..timeline.threads.len())
+            .map(|slot| timeline.spans_of(slot).len())
+            .collect(),
         segments: Vec::new(),
     };
     while walk.moment > walk.from {
@@ -43,10 +47,10 @@ pub(super) fn walk(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) 
     }
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     /// Each step makes the moment earlier, or goes to a thread it has not been in at this moment.
     fn step(&mut self) {
-        let Some(span) = self.timeline.before(self.slot, self.moment) else {
+        let Some(span) = self.before() else {
             return self.born();
         };
         if span.t1 < self.moment {
@@ -63,6 +67,19 @@ impl Walk<'_> {
             State::Lost => self.lay_span(span, Some(Unknown::Lost)),
             State::Wait => self.wait(span),
         }
+    }
+
+    /// The last span of the thread that begins before this moment. The walk only goes back, so each is passed once.
+    fn before(&mut self) -> Option<&'a Span> {
+        let spans = self.timeline.spans_of(self.slot);
+        let left = &mut self.left[self.slot];
+        while let Some(last) = left.checked_sub(1) {
+            if spans[last].t0 < self.moment {
+                return Some(&spans[last]);
+            }
+            *left = last;
+        }
+        None
     }
 
     fn wait(&mut self, span: &Span) {
@@ -112,7 +129,7 @@ impl Walk<'_> {
     }
 
     fn go_to(&mut self, slot: usize) {
-        self.here.insert(self.slot);
+        self.here.push(self.slot);
         self.slot = slot;
     }
 

@@ -36,19 +36,24 @@ const COLD: f64 = 0.15;
 const FAR_PCT: f64 = 5.0;
 
 impl<'a> Gains<'a> {
-    /// `processors`: how many there were.
-    pub fn new(replay: &'a Replay<'a>, recorded: Recorded<'a>, processors: u32) -> Gains<'a> {
-        let mut other = replay.on(match replay.processors {
+    pub fn new(replay: &'a Replay<'a>, recorded: Recorded<'a>) -> Gains<'a> {
+        Gains {
+            replay,
+            recorded,
+            other: None,
+        }
+    }
+
+    /// With a second opinion, which costs as much again. `processors`: how many there were.
+    pub fn doubted(mut self, processors: u32) -> Gains<'a> {
+        let mut other = self.replay.on(match self.replay.processors {
             Processors::Any(_) => Processors::AsRecorded,
             Processors::AsRecorded => Processors::Any(processors),
         });
         other.unchanged_ns = other.run(|_| 1.0).wall_ns;
-        Gains {
-            replay,
-            recorded,
-            // What cannot even tell what was does not tell what would be.
-            other: (other.error_pct().abs() <= FAR_PCT).then_some(other),
-        }
+        // What cannot even tell what was does not tell what would be.
+        self.other = (other.error_pct().abs() <= FAR_PCT).then_some(other);
+        self
     }
 
     /// The factor of each span under these changes, and the time that they are about.

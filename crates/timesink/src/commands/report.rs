@@ -7,6 +7,7 @@ use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::stacks::{Direction, Filter, Stacks};
+use timesink_analysis::timeline::Timeline;
 use timesink_capture::convert;
 use timesink_recording::{ErrorKind, Recording};
 
@@ -85,9 +86,16 @@ pub fn show(recording: &Path) -> anyhow::Result<()> {
 /// As text in a style, or as JSON.
 fn print(path: &Path, out: &mut impl Write, style: Option<&Style>) -> anyhow::Result<()> {
     let recording = open(path)?;
-    let facts = Facts::of(&recording)?;
+    // Who waits for a report does not want to wait for two things one after the other.
+    let (facts, timeline) = std::thread::scope(|scope| {
+        let timeline = scope.spawn(|| Timeline::of(&recording));
+        let facts = Facts::of(&recording);
+        (facts, timeline.join())
+    });
+    let facts = facts?;
+    let timeline = timeline.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
-    let outlook = Outlook::of(&recording, &facts, &stacks, Patience::SHORT)?;
+    let outlook = Outlook::of(&recording, &timeline, &facts, &stacks, Patience::SHORT)?;
     let shown = path.to_string_lossy();
     let size_bytes =
         size_on_disk(path).with_context(|| format!("cannot tell the size of {shown}"))?;

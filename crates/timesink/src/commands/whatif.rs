@@ -63,6 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let recording = open(&arguments.recording)?;
     let facts = Facts::of(&recording)?;
     let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
+    let timeline = Timeline::of(&recording)?;
     let asked = asked(arguments, &facts, &stacks)?;
     let style = Style::of_stdout();
     let mut out = BufWriter::new(io::stdout().lock());
@@ -71,7 +72,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     } else {
         Patience::NONE
     };
-    let Some(outlook) = Outlook::of(&recording, &facts, &stacks, patience)? else {
+    let Some(outlook) = Outlook::of(&recording, &timeline, &facts, &stacks, patience)? else {
         bail!("this recording has no thread to ask about");
     };
     let shown = arguments.recording.to_string_lossy();
@@ -86,7 +87,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let page = if arguments.json && !patience.is_none() {
         bail!("the gains of all causes are in report --json: for --json ask something");
     } else if patience.is_none() {
-        let (gain, path) = predict(&recording, &facts, &stacks, &asked, arguments.cpus)?;
+        let (gain, path) = predict(
+            &recording,
+            &timeline,
+            &facts,
+            &stacks,
+            (&asked, arguments.cpus),
+        )?;
         let mut words: Vec<String> = asked.into_iter().map(|(words, _)| words).collect();
         words.extend(arguments.cpus.map(|cpus| format!("{cpus} processors")));
         let prediction = Prediction {
@@ -108,27 +115,26 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// What all changes together buy, and the causes of the path that is left.
 fn predict(
     recording: &Recording,
+    timeline: &Timeline,
     facts: &Facts,
     stacks: &Stacks,
-    asked: &Asked,
-    cpus: Option<u32>,
+    (asked, cpus): (&Asked, Option<u32>),
 ) -> anyhow::Result<(Gain, Vec<Cause>)> {
-    let timeline = Timeline::of(recording)?;
     let main = facts
         .ledger
         .main
         .and_then(|at| facts.ledger.threads.get(at));
     let slot = main.and_then(|main| timeline.slot(main.row.thread));
     let slot = slot.context("the main thread is not in the recording")?;
-    let replay = Replay::of(recording, &timeline, slot)?;
+    let replay = Replay::of(recording, timeline, slot)?;
     let calls = CallsOfWaits::of(recording)?;
     let recorded = Recorded {
-        timeline: &timeline,
+        timeline,
         facts,
         stacks,
         calls: &calls,
     };
-    let gains = Gains::new(&replay, recorded, processors(recording));
+    let gains = Gains::new(&replay, recorded).doubted(processors(recording));
     let changes: Vec<Change> = asked.iter().map(|(_, change)| change.clone()).collect();
     let on = cpus.map(Processors::Any);
     let gain = gains.of(&changes, on);

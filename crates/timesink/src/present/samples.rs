@@ -3,6 +3,7 @@
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, Wait};
 use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
@@ -361,7 +362,9 @@ pub(crate) fn present_opened<T>(
 ) -> T {
     let facts = Facts::of(recording).expect("a kept or drawn recording reads");
     let stacks = stacks(recording, &facts, &Filter::default());
-    let outlook = Outlook::of(recording, &facts, &stacks, Patience::LONG).expect("it reads");
+    let timeline = Timeline::of(recording).expect("its spans");
+    let outlook =
+        Outlook::of(recording, &timeline, &facts, &stacks, Patience::LONG).expect("it reads");
     show(&Report {
         stacks: &stacks,
         outlook: outlook.as_ref(),
