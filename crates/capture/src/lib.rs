@@ -10,11 +10,13 @@
 pub mod address_space;
 mod budget;
 mod calls;
+mod clock;
 pub mod convert;
 mod error;
 pub mod host;
 mod kernel;
 pub mod launch;
+mod perf_event;
 mod probes;
 mod python;
 pub mod record;
