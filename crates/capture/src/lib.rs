@@ -9,6 +9,7 @@
 
 pub mod address_space;
 mod budget;
+mod build_id;
 mod calls;
 mod clock;
 pub mod convert;
@@ -20,6 +21,7 @@ mod perf_event;
 mod probes;
 mod python;
 pub mod record;
+mod regular_file;
 mod spool;
 pub mod symbols;
 pub mod unwind;

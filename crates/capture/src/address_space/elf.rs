@@ -10,6 +10,8 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use crate::build_id::build_id;
+
 /// Headers beyond these numbers are not from a compiler.
 const MOST_PROGRAM_HEADERS: u16 = 256;
 const SECTION_HEADERS_LIMIT: u64 = 4 << 20;
@@ -29,7 +31,6 @@ const PF_X: u32 = 1;
 const EM_X86_64: u16 = 62;
 const SHT_PROGBITS: u32 = 1;
 const SHT_X86_64_UNWIND: u32 = 0x7000_0001;
-const NT_GNU_BUILD_ID: u32 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
@@ -194,7 +195,9 @@ impl Elf {
             }
             PT_NOTE if self.build_id.is_none() => {
                 let notes = table(source, offset, size, NOTES_LIMIT);
-                self.build_id = notes.ok().and_then(|notes| build_id(&notes));
+                self.build_id = notes
+                    .ok()
+                    .and_then(|notes| Some(build_id(&notes)?.to_vec()));
             }
             _ => {}
         }
@@ -273,21 +276,6 @@ fn frames_by_sections(source: &(impl Source + ?Sized), head: &[u8]) -> Option<Pa
     (part.size <= TABLE_LIMIT && end <= source.length()).then_some(part)
 }
 
-/// The build id among notes.
-pub fn build_id(mut notes: &[u8]) -> Option<Vec<u8>> {
-    while notes.len() >= 12 {
-        let (name, content) = (half(notes, 0) as usize, half(notes, 4) as usize);
-        let content_at = 12 + name.checked_next_multiple_of(4)?;
-        let end = content_at.checked_add(content)?;
-        if half(notes, 8) == NT_GNU_BUILD_ID && notes.get(12..16) == Some(b"GNU\0") && name == 4 {
-            let id = notes.get(content_at..end)?;
-            return (!id.is_empty() && id.len() <= 64).then(|| id.to_vec());
-        }
-        notes = notes.get(content_at + content.checked_next_multiple_of(4)?..)?;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,19 +297,5 @@ mod tests {
             elf.frames_by_index(&bytes[..]).expect("frames").address,
             frames.address
         );
-    }
-
-    /// A build id is found behind other notes, and nonsense is none.
-    #[test]
-    fn notes() {
-        let note = |kind: u32, name: &[u8], content: &[u8]| {
-            let sizes = [name.len() as u32, content.len() as u32, kind].map(u32::to_le_bytes);
-            [&sizes.concat()[..], name, content].concat()
-        };
-        let notes = [note(5, b"GNU\0", &[0; 16]), note(3, b"GNU\0", &[7; 20])].concat();
-        assert_eq!(build_id(&notes), Some(vec![7; 20]));
-        assert_eq!(build_id(&notes[..notes.len() - 1]), None);
-        assert_eq!(build_id(&[0xff; 64]), None);
-        assert_eq!(build_id(&note(3, b"GNU\0", &[])), None);
     }
 }
