@@ -5,6 +5,7 @@ mod calibrate;
 mod names;
 mod perf_maps;
 mod python;
+mod remembered;
 mod sink;
 mod stacks;
 
