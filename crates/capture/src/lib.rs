@@ -23,6 +23,7 @@ mod python;
 pub mod record;
 mod regular_file;
 mod spool;
+pub mod symbolize;
 pub mod symbols;
 pub mod unwind;
 

@@ -91,14 +91,6 @@ fn nameless() -> symbols::Named {
     }
 }
 
-/// Bytes written in hexadecimal; what is not that ends them.
-fn bytes_of(text: &str) -> Vec<u8> {
-    let digits = text.as_bytes().chunks_exact(2);
-    digits
-        .map_while(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok())
-        .collect()
-}
-
 fn resolve(
     symbols: &Symbols,
     number: u32,
@@ -106,14 +98,8 @@ fn resolve(
     offsets: &[u64],
     names: &mut Names,
 ) -> SymbolSource {
-    let resolved = symbols.resolve(
-        &symbols::Module {
-            path: PathBuf::from(&module.path),
-            shown: module.path.clone(),
-            build_id: bytes_of(&module.build_id),
-        },
-        offsets,
-    );
+    let module = symbols::Module::recorded(&module.path, &module.build_id);
+    let resolved = symbols.resolve(&module, offsets);
     for (&offset, named) in offsets.iter().zip(resolved.frames) {
         names.insert((number, offset), (named, Language::Native));
     }

@@ -9,3 +9,4 @@ pub mod recording;
 pub mod report;
 pub mod run;
 pub mod selection;
+pub mod symbolize;
