@@ -61,7 +61,7 @@ fn unwind_everywhere(spaces: &mut Spaces, unwinder: &mut Unwinder, file: &Path, 
                 bx: None,
                 di: None,
             };
-            unwinder.unwind(&space, registers, &stack, &mut frames);
+            unwinder.unwind(&space, registers, &stack, None, &mut frames);
             assert!(!frames.is_empty());
         }
     }

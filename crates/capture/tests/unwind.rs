@@ -181,7 +181,7 @@ fn unwind(
     (program, names): (&Path, &Names),
 ) -> Seen {
     let mut frames = Vec::new();
-    let ending = unwinder.unwind(space, registers, stack, &mut frames);
+    let ending = unwinder.unwind(space, registers, stack, None, &mut frames);
     let own = frames.iter().filter(|frame| {
         let module = frame
             .module
@@ -436,7 +436,7 @@ fn python() {
     let space = spaces.space(stopped.child.id()).expect("known");
     let mut unwinder = Unwinder::new();
     let mut frames = Vec::new();
-    let ending = unwinder.unwind(space, registers, &stack, &mut frames);
+    let ending = unwinder.unwind(space, registers, &stack, None, &mut frames);
     assert_eq!(ending, Ending::Complete, "{frames:x?}");
     assert!(frames.len() > 10, "{frames:x?}");
 }

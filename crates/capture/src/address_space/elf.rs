@@ -100,6 +100,11 @@ pub struct Elf {
     pub frames: Option<Part>,
     /// `.eh_frame_hdr`
     pub frames_index: Option<Part>,
+    /// Go's own tables.
+    pub go: Option<Part>,
+    /// What Go knows of the program as a whole.
+    pub go_module: Option<Part>,
+    pub text: Option<Part>,
     pub build_id: Option<Vec<u8>>,
 }
 
@@ -170,7 +175,8 @@ impl Elf {
             elf.program_header(source, header);
         }
         // A file without section headers is not damaged: they can be stripped.
-        elf.frames = frames_by_sections(source, &head).or_else(|| elf.frames_by_index(source));
+        elf.parts_by_sections(source, &head);
+        elf.frames = elf.frames.or_else(|| elf.frames_by_index(source));
         Ok(elf)
     }
 
@@ -201,6 +207,40 @@ impl Elf {
             }
             _ => {}
         }
+    }
+
+    fn parts_by_sections(&mut self, source: &(impl Source + ?Sized), head: &[u8]) -> Option<()> {
+        if usize::from(short(head, 58)) != SECTION_HEADER {
+            return None;
+        }
+        let size = u64::from(short(head, 60)) * SECTION_HEADER as u64;
+        let sections = table(source, word(head, 40), size, SECTION_HEADERS_LIMIT).ok()?;
+        let names_at = usize::from(short(head, 62)) * SECTION_HEADER;
+        let names = sections.get(names_at..names_at + SECTION_HEADER)?;
+        let names = table(source, word(names, 24), word(names, 32), NAMES_LIMIT).ok()?;
+        for section in sections.chunks_exact(SECTION_HEADER) {
+            let name = names.get(half(section, 0) as usize..).unwrap_or_default();
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            let part = match name {
+                b".eh_frame" => &mut self.frames,
+                b".gopclntab" | b".data.rel.ro.gopclntab" => &mut self.go,
+                b".go.module" => &mut self.go_module,
+                b".text" => &mut self.text,
+                _ => continue,
+            };
+            let in_file = matches!(half(section, 4), SHT_PROGBITS | SHT_X86_64_UNWIND);
+            let (offset, size) = (word(section, 24), word(section, 32));
+            let end = offset.checked_add(size);
+            if in_file && part.is_none() && end.is_some_and(|end| end <= source.length()) {
+                *part = Some(Part {
+                    offset,
+                    size,
+                    address: word(section, 16),
+                });
+            }
+        }
+        self.frames = self.frames.filter(|part| part.size <= TABLE_LIMIT);
+        Some(())
     }
 
     /// Where section headers are stripped, the index still says where the frames begin. They have an end
@@ -250,30 +290,6 @@ impl Elf {
         let load = self.loads.iter().find(holds)?;
         Some(address - load.address + load.offset)
     }
-}
-
-fn frames_by_sections(source: &(impl Source + ?Sized), head: &[u8]) -> Option<Part> {
-    if usize::from(short(head, 58)) != SECTION_HEADER {
-        return None;
-    }
-    let size = u64::from(short(head, 60)) * SECTION_HEADER as u64;
-    let sections = table(source, word(head, 40), size, SECTION_HEADERS_LIMIT).ok()?;
-    let names_at = usize::from(short(head, 62)) * SECTION_HEADER;
-    let names = sections.get(names_at..names_at + SECTION_HEADER)?;
-    let names = table(source, word(names, 24), word(names, 32), NAMES_LIMIT).ok()?;
-    let is_frames = |section: &&[u8]| {
-        let name = names.get(half(section, 0) as usize..);
-        matches!(half(section, 4), SHT_PROGBITS | SHT_X86_64_UNWIND)
-            && name.is_some_and(|name| name.starts_with(b".eh_frame\0"))
-    };
-    let section = sections.chunks_exact(SECTION_HEADER).find(is_frames)?;
-    let part = Part {
-        offset: word(section, 24),
-        size: word(section, 32),
-        address: word(section, 16),
-    };
-    let end = part.offset.checked_add(part.size)?;
-    (part.size <= TABLE_LIMIT && end <= source.length()).then_some(part)
 }
 
 #[cfg(test)]

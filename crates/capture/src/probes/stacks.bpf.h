@@ -25,28 +25,40 @@ struct {
 #define TS_HEADER __builtin_offsetof(struct ts_stack, copy)
 
 /*
- * Copy the stack, page by page: a big array that was never touched leaves pages out that are not there,
- * with callers beyond them. Where the stack ends is known of the first thread only.
+ * Copy a stack, page by page: a big array that was never touched leaves pages out that are not there,
+ * with callers beyond them.
  */
-static __always_inline u32 copy_stack(struct ts_stack *s, struct mm_struct *mm)
+static __noinline u32 copy_from(struct ts_stack *s, u32 to, u64 from, u64 need)
 {
-	u64 end = mm->start_stack, need = end - s->sp;
-	u32 at = TS_PAGE - (s->sp & (TS_PAGE - 1)), length = 0, i;
+	u32 at = TS_PAGE - (from & (TS_PAGE - 1)), length = 0, i;
 
-	if (s->sp > end || need > TS_COPY)
-		need = TS_COPY;
-	if (at <= TS_PAGE && !bpf_probe_read_user(s->copy, at, (void *)s->sp))
+	if (to > TS_COPY - TS_PAGE)
+		return 0;
+	if (at <= TS_PAGE && !bpf_probe_read_user(s->copy + to, at, (void *)from))
 		length = at;
+	at += to;
 	for (i = 1; i < TS_COPY / TS_PAGE; i++) {
-		if (at >= need || at > TS_COPY - TS_PAGE)
+		if (at >= to + need || at > TS_COPY - TS_PAGE)
 			break;
-		if (!bpf_probe_read_user(s->copy + at, TS_PAGE, (void *)s->sp + at))
-			length = at + TS_PAGE;
+		if (!bpf_probe_read_user(s->copy + at, TS_PAGE, (void *)from + at - to))
+			length = at - to + TS_PAGE;
 		at += TS_PAGE;
 	}
-	/* The words at the very end tell that this is it. */
-	need += 16;
 	return length < need ? length : need;
+}
+
+/* Where the stack ends is known of the first thread only, and of what Go has made. */
+static __always_inline u32 copy_stack(struct ts_stack *s, struct mm_struct *mm, u64 end)
+{
+	u64 need;
+
+	if (!end)
+		end = mm->start_stack;
+	need = end - s->sp;
+	if (s->sp > end || need > TS_COPY)
+		need = TS_COPY;
+	/* The words at the very end tell that this is it. */
+	return copy_from(s, 0, s->sp, need + 16);
 }
 
 static __always_inline u64 mark_of(struct ts_stack *s)
@@ -82,7 +94,7 @@ static __always_inline u64 *slot_of(struct ts_thread *st, u64 mark, u8 what)
 /* Whether these registers were seen lately; if not, they are now. */
 static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s, u64 **slot)
 {
-	u64 mark = mark_of(s) ^ s->python;
+	u64 mark = mark_of(s) ^ s->python ^ s->left_sp;
 
 	*slot = slot_of(st, mark, s->what);
 	if (**slot == mark && (++st->stack_hits & (TS_RECHECK - 1)))
@@ -91,26 +103,81 @@ static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s
 	return false;
 }
 
+/* As Go lays out its goroutines and threads since 1.13. */
+#define TS_GO_THREAD 48 /* of a goroutine: its thread */
+#define TS_GO_LEFT 56 /* of a goroutine: sp and ip when it was left */
+#define TS_GO_CURRENT 0xb8 /* of a thread: its current goroutine; before 1.25 one word later */
+#define TS_GO_OUTERMOST 512 /* more than lies between where a thread's stack is thought to end and who called there */
+
+/* A goroutine's own words; false for what is none. */
+static __always_inline bool read_goroutine(u64 *to, u32 size, u64 goroutine)
+{
+	return goroutine > TS_PAGE && !(goroutine & 7) && !bpf_probe_read_user(to, size, (void *)goroutine);
+}
+
+/*
+ * Whether this is Go on the stack that a thread has for the scheduler and the collector, and which goroutine called for
+ * that, if any: its own stack has the callers. Where the stack ends; 0 if it is none of Go's.
+ */
+static __noinline u64 look_into_go(struct ts_stack *s, u64 *left_end)
+{
+	u64 own[7] = {}, left[9] = {}, current[2] = {}, first = 0, lo, hi;
+	u32 i;
+
+	s->left_ip = 0;
+	s->left_sp = 0;
+	if (!read_goroutine(own, sizeof(own), s->r14))
+		return 0;
+	lo = own[0];
+	hi = own[1];
+	if (s->sp < lo || s->sp >= hi || hi - lo > 1 << 30 || (hi & 7))
+		return 0;
+	/* Its thread's first goroutine is the one that has that other stack, whose end C knows and Go guesses. */
+	if (bpf_probe_read_user(&first, 8, (void *)own[TS_GO_THREAD / 8]) || first != s->r14)
+		return hi;
+	hi += TS_GO_OUTERMOST;
+	if (bpf_probe_read_user(current, sizeof(current), (void *)own[TS_GO_THREAD / 8] + TS_GO_CURRENT))
+		return hi;
+	for (i = 0; i < 2; i++) {
+		if (!read_goroutine(left, sizeof(left), current[i]) || left[TS_GO_THREAD / 8] != own[TS_GO_THREAD / 8])
+			continue;
+		if (left[TS_GO_LEFT / 8] < left[0] || left[TS_GO_LEFT / 8] >= left[1])
+			continue;
+		s->left_sp = left[TS_GO_LEFT / 8];
+		s->left_ip = left[TS_GO_LEFT / 8 + 1];
+		*left_end = left[1];
+		return hi;
+	}
+	if (!current[0] || !current[1])
+		s->user |= TS_NO_GOROUTINE;
+	return hi;
+}
+
 /*
  * Take a thread's stack, in its own context; the kernel's addresses are there already.
  */
 static __noinline bool send_stack(u32 where, struct ts_thread *st, struct ts_stack *s, struct mm_struct *mm)
 {
-	u64 size = TS_HEADER, *slot = NULL;
+	u64 size = TS_HEADER, end, left_end = 0, *slot = NULL;
 	u32 length;
 	bool lost;
 
 	s->length = 0;
+	s->left_length = 0;
 	s->python = 0;
 	s->repeated = 0;
 	if (s->ip && mm) {
 		look_into_python(st, s, where);
-		if (seen_before(st, s, &slot))
+		end = look_into_go(s, &left_end);
+		if (seen_before(st, s, &slot)) {
 			s->repeated = 1;
-		else
-			s->length = copy_stack(s, mm);
+		} else {
+			s->length = copy_stack(s, mm, end);
+			if (s->left_sp)
+				s->left_length = copy_from(s, s->length, s->left_sp, left_end - s->left_sp);
+		}
 	}
-	length = s->length;
+	length = s->length + s->left_length;
 	if (length > TS_COPY)
 		return false;
 	size += length;
@@ -149,6 +216,7 @@ static __always_inline void user_registers(struct ts_stack *s, struct pt_regs *r
 	s->bp = regs->bp;
 	s->di = regs->di;
 	s->bx = regs->bx;
+	s->r14 = regs->r14;
 }
 
 /* The stack of a thread that waits, or has just waited, in its own context. */
@@ -189,6 +257,9 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 		return false;
 	user_registers(s, regs);
 	s->python = 0;
+	s->left_ip = 0;
+	s->left_sp = 0;
+	s->left_length = 0;
 	mark = mark_of(s);
 	slot = slot_of(st, mark, TS_OF_WAIT);
 	if (*slot != mark) {

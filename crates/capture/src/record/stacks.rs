@@ -14,7 +14,7 @@ use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
 use crate::record::remembered::Remembered;
 use crate::spool::{Note, Writer};
-use crate::unwind::{Ending, Frame, ModuleIndex, Registers, Unwinder};
+use crate::unwind::{Ending, Frame, Goroutine, ModuleIndex, Registers, Unwinder};
 
 /// A frame under its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -187,7 +187,8 @@ impl Stacks {
 
     fn tell(&mut self, stack: &probes::Stack<'_>, spool: &mut Writer) {
         let thread = stack.head.thread;
-        let key = (stack.ip, stack.sp, stack.bp, stack.python);
+        // A goroutine's stack and a mark of Python's frames are never there both.
+        let key = (stack.ip, stack.sp, stack.bp, stack.python ^ stack.left_sp);
         let executing = u32::from(stack.user) & events::TS_EXECUTING != 0;
         let (node, complete) = if stack.ip == 0 {
             (0, true)
@@ -232,10 +233,16 @@ impl Stacks {
             return (0, false);
         };
         let mut frames = std::mem::take(&mut self.frames);
+        let goroutine = (stack.left_sp != 0).then_some(Goroutine {
+            ip: stack.left_ip,
+            sp: stack.left_sp,
+            stack: stack.left,
+        });
         let ending = self
             .unwinder
-            .unwind(space, registers, stack.copy, &mut frames);
-        let complete = ending == Ending::Complete;
+            .unwind(space, registers, stack.copy, goroutine, &mut frames);
+        let left = u32::from(stack.user) & events::TS_NO_GOROUTINE != 0;
+        let complete = ending == Ending::Complete || ending == Ending::NoGoroutine && left;
         let python = self.pythons.side_of(stack);
         let complete = complete && !python.as_ref().is_some_and(|python| python.cut);
         let map = self.maps.of(stack.pid);
