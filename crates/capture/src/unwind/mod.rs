@@ -185,6 +185,8 @@ impl Unwinder {
                     exact = true;
                     caller
                 }
+                // The code that calls `main` may have no table, as that of musl.
+                Err(_) if !exact && stack.is_start(known.sp()) => return Ending::Complete,
                 Err(Stuck::Missing(Missing::Above)) => return Ending::OutOfCopy,
                 Err(_) => return Ending::NoRules,
             };

@@ -226,3 +226,27 @@ fn the_usual_name_is_chosen() {
     let resolved = resolve(&folder.path("prog"), &[folder.label("prog", "chosen")]);
     assert_eq!(shown(&resolved.frames[0]), ["chosen"]);
 }
+
+/// A library exports some functions, and between them lie others: one that does not say how long it is names only where it
+/// begins. (The system calls of musl were called `memset`.)
+#[test]
+fn an_export_without_a_size_names_no_others() {
+    let folder = Folder::new();
+    let source = ".globl exported\n.type exported, @function\nexported: nop\nret\n\
+                  .type hidden, @function\nhidden: nop\nret\n";
+    fs::write(folder.path("lib.s"), source).expect("a source file");
+    folder.run("gcc -shared -nostdlib -o lib.so lib.s");
+    let (exported, hidden) = (
+        folder.label("lib.so", "exported"),
+        folder.label("lib.so", "hidden"),
+    );
+    let offsets = [exported, exported + 1, hidden];
+    let names = |resolved: Resolved| -> Vec<Vec<String>> {
+        resolved.frames.iter().map(|frames| shown(frames)).collect()
+    };
+    let whole = names(resolve(&folder.path("lib.so"), &offsets));
+    assert_eq!(whole, [["exported"], ["exported"], ["hidden"]]);
+    folder.run("strip lib.so");
+    let stripped = names(resolve(&folder.path("lib.so"), &offsets));
+    assert_eq!(stripped, [vec!["exported".to_owned()], vec![], vec![]]);
+}
