@@ -134,6 +134,62 @@ fn of_rust() {
     });
 }
 
+/// One file that the kernel puts wherever it likes.
+#[test]
+fn of_a_static_program() {
+    attempts(|| {
+        let parts: [Part; 3] = [
+            (None, &["in_cpu", "middle", "outer"]),
+            (Some(Detail::Sleep), &["in_sleep", "middle", "outer"]),
+            (Some(Detail::PipeRead), &["in_pipe", "middle", "outer"]),
+        ];
+        let began = ["main", "thread_main"];
+        none_of(&problems(&program("stacks-static-pie"), &parts, &began))
+    });
+}
+
+/// The library musl has no tables, so what waits in it has no callers; but what it calls is whole, in the first thread and
+/// in others, and nothing in it has a wrong name.
+#[test]
+fn of_musl() {
+    for name in ["stacks-musl", "stacks-musl-static"] {
+        attempts(|| {
+            let folder = Folder::new("musl");
+            let path = program(name);
+            let command = [path.to_str().unwrap(), folder.path().to_str().unwrap()];
+            let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+            let chains = recorded.chains();
+            let samples = recorded.rows::<Sample>();
+            let all: Vec<&Chain> = samples
+                .iter()
+                .filter_map(|s| chains.get(&s.stack?))
+                .collect();
+            let mut problems = Vec::new();
+            for began in ["main", "thread_main"] {
+                let words = ["in_cpu", "middle", "outer", began];
+                let count = all.iter().filter(|c| c.complete && c.has(&words)).count();
+                if count < 50 {
+                    problems.push(format!("{name}: {count} whole samples of {words:?}"));
+                }
+            }
+            let whole = all.iter().filter(|c| c.complete).count();
+            if whole * 100 < all.len() * 95 {
+                problems.push(format!(
+                    "{name}: {whole} of {} samples are whole",
+                    all.len()
+                ));
+            }
+            // It calls this, but never waits in it.
+            let waits = recorded.rows::<Wait>();
+            let mut waits = waits.iter().filter_map(|w| chains.get(&w.stack?));
+            if waits.any(|c| c.functions().contains(&"memset")) {
+                problems.push(format!("{name}: a wait in memset"));
+            }
+            none_of(&problems)
+        });
+    }
+}
+
 /// Every Go that is here: on the path, and Debian's.
 fn go_tools() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
