@@ -14,6 +14,7 @@ mod calls;
 mod clock;
 pub mod convert;
 mod error;
+mod go_table;
 pub mod host;
 mod kernel;
 pub mod launch;

@@ -26,13 +26,13 @@ struct {
 
 /*
  * Copy a stack, page by page: a big array that was never touched leaves pages out that are not there,
- * with callers beyond them.
+ * with callers beyond them. A global function, so that it is verified once and not for each caller.
  */
-static __noinline u32 copy_from(struct ts_stack *s, u32 to, u64 from, u64 need)
+__noinline u32 copy_from(struct ts_stack *s, u32 to, u64 from, u64 need)
 {
 	u32 at = TS_PAGE - (from & (TS_PAGE - 1)), length = 0, i;
 
-	if (to > TS_COPY - TS_PAGE)
+	if (!s || to > TS_COPY - TS_PAGE)
 		return 0;
 	if (at <= TS_PAGE && !bpf_probe_read_user(s->copy + to, at, (void *)from))
 		length = at;
@@ -47,18 +47,21 @@ static __noinline u32 copy_from(struct ts_stack *s, u32 to, u64 from, u64 need)
 	return length < need ? length : need;
 }
 
-/* Where the stack ends is known of the first thread only, and of what Go has made. */
-static __always_inline u32 copy_stack(struct ts_stack *s, struct mm_struct *mm, u64 end)
+/* The thread's stack up to where it ends, and that of the goroutine that it has left. Global for the same reason. */
+__noinline int copy_stacks(struct ts_stack *s, u64 end)
 {
 	u64 need;
 
-	if (!end)
-		end = mm->start_stack;
+	if (!s)
+		return 0;
 	need = end - s->sp;
 	if (s->sp > end || need > TS_COPY)
 		need = TS_COPY;
 	/* The words at the very end tell that this is it. */
-	return copy_from(s, 0, s->sp, need + 16);
+	s->length = copy_from(s, 0, s->sp, need + 16);
+	if (s->left_sp)
+		s->left_length = copy_from(s, s->length, s->left_sp, s->left_length);
+	return 0;
 }
 
 static __always_inline u64 mark_of(struct ts_stack *s)
@@ -117,21 +120,23 @@ static __always_inline bool read_goroutine(u64 *to, u32 size, u64 goroutine)
 
 /*
  * Whether this is Go on the stack that a thread has for the scheduler and the collector, and which goroutine called for
- * that, if any: its own stack has the callers. Where the stack ends; 0 if it is none of Go's.
+ * that, if any: its own stack has the callers. Tells where the stack ends, which is else known of the first thread only.
  */
-static __noinline u64 look_into_go(struct ts_stack *s, u64 *left_end)
+__noinline u64 look_into_go(struct ts_stack *s, u64 start_stack)
 {
 	u64 own[7] = {}, left[9] = {}, current[2] = {}, first = 0, lo, hi;
 	u32 i;
 
+	if (!s)
+		return start_stack;
 	s->left_ip = 0;
 	s->left_sp = 0;
 	if (!read_goroutine(own, sizeof(own), s->r14))
-		return 0;
+		return start_stack;
 	lo = own[0];
 	hi = own[1];
 	if (s->sp < lo || s->sp >= hi || hi - lo > 1 << 30 || (hi & 7))
-		return 0;
+		return start_stack;
 	/* Its thread's first goroutine is the one that has that other stack, whose end C knows and Go guesses. */
 	if (bpf_probe_read_user(&first, 8, (void *)own[TS_GO_THREAD / 8]) || first != s->r14)
 		return hi;
@@ -145,7 +150,8 @@ static __noinline u64 look_into_go(struct ts_stack *s, u64 *left_end)
 			continue;
 		s->left_sp = left[TS_GO_LEFT / 8];
 		s->left_ip = left[TS_GO_LEFT / 8 + 1];
-		*left_end = left[1];
+		/* So much of it there is. */
+		s->left_length = left[1] - s->left_sp < TS_COPY ? left[1] - s->left_sp : TS_COPY;
 		return hi;
 	}
 	if (!current[0] || !current[1])
@@ -158,7 +164,7 @@ static __noinline u64 look_into_go(struct ts_stack *s, u64 *left_end)
  */
 static __noinline bool send_stack(u32 where, struct ts_thread *st, struct ts_stack *s, struct mm_struct *mm)
 {
-	u64 size = TS_HEADER, end, left_end = 0, *slot = NULL;
+	u64 size = TS_HEADER, end, *slot = NULL;
 	u32 length;
 	bool lost;
 
@@ -168,13 +174,12 @@ static __noinline bool send_stack(u32 where, struct ts_thread *st, struct ts_sta
 	s->repeated = 0;
 	if (s->ip && mm) {
 		look_into_python(st, s, where);
-		end = look_into_go(s, &left_end);
+		end = look_into_go(s, mm->start_stack);
 		if (seen_before(st, s, &slot)) {
 			s->repeated = 1;
+			s->left_length = 0;
 		} else {
-			s->length = copy_stack(s, mm, end);
-			if (s->left_sp)
-				s->left_length = copy_from(s, s->length, s->left_sp, left_end - s->left_sp);
+			copy_stacks(s, end);
 		}
 	}
 	length = s->length + s->left_length;

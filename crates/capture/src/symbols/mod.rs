@@ -14,6 +14,7 @@ mod demangle;
 mod dwarf;
 mod elf;
 mod fault;
+mod go;
 pub mod perf_map;
 mod places;
 mod plt;
@@ -273,13 +274,21 @@ impl Search<'_> {
         } else {
             table::Table::default()
         };
+        let go = if full.is_empty() {
+            go::Names::read(self.elf)?
+        } else {
+            None
+        };
         let clock = dwarf::Clock::start();
         let mut last: Option<(Vec<u8>, TableName)> = None;
         for (address, name) in self.wanted.iter().zip(names) {
             clock.look()?;
+            let by_go = go.as_ref().and_then(|go| go.name(*address));
             let (raw, source, end) = if let Some(raw) = stubs.target(*address) {
                 (raw, SymbolSource::Exports, "@plt")
             } else if let Some(raw) = full.name(*address) {
+                (raw, SymbolSource::Table, "")
+            } else if let Some(raw) = by_go.as_deref() {
                 (raw, SymbolSource::Table, "")
             } else if let Some(raw) = exports.name(*address) {
                 (raw, SymbolSource::Exports, "")

@@ -1,175 +1,70 @@
-//! The tables that Go programs carry for their own unwinder (`.gopclntab`, Go 1.18 and newer), stripped or not: how far the
-//! stack pointer is from the return address at each instruction, and which functions begin a stack or change to another one.
-//! Read piece by piece as addresses are asked for. Not to be trusted, as all that is in files: each piece has a limit.
+//! Rules for the code of Go programs, by Go's own tables: which functions begin a stack, which change to another one, and
+//! how large the frames of the others are.
 
 use super::rule::{Rule, Saved};
 use super::stack::SAVED;
 use crate::address_space::{Elf, Image, Part};
+use crate::go_table::{self, Code, GoTable};
 use gimli::X86_64;
 
-const VERSION_18: u32 = 0xffff_fff0;
-const VERSION_20: u32 = 0xffff_fff1;
-const HEADER: u64 = 72;
-const MOST_FUNCTIONS: u64 = 4 << 20;
-/// A function of which the distance changes more often is not followed.
-const LONGEST_PROGRAM: u64 = 4096;
-/// Where the start of the code stands in the description of the module.
-const TEXT_IN_MODULE: u64 = 176;
-
-/// Nobody called it.
-const TOP_FRAME: u8 = 1;
-/// It sets the stack pointer to something that the tables do not tell.
-const WRITES_SP: u8 = 2;
-const ASSEMBLY: u8 = 4;
-
-pub struct GoTable {
-    part: Part,
-    /// Where the code is that all entries count from.
-    text: u64,
-    /// Where each function begins, and its place in `about`, sorted; at the end where the last one ends.
-    functions: Vec<u8>,
-    number: usize,
-    names: u64,
-    programs: u64,
-    about: u64,
-    is_20: bool,
+/// Read the table of an image that has one.
+pub fn read(image: &Image, elf: &Elf) -> Option<GoTable> {
+    let part = elf.go?;
+    let module = elf.go_module.and_then(|part| piece(image, part, 0, 1024));
+    let code = Code {
+        module: module.as_deref(),
+        text: elf.text.map(|text| (text.address, text.size)),
+    };
+    GoTable::read(&|from, size| piece(image, part, from, size), &code)
 }
 
-/// What a function is to who unwinds.
-struct Function {
-    begins: u32,
-    name: u32,
-    program: u32,
-    flags: u8,
+/// The rule of an address; none if it is in no function of Go. `is_signal_return` is asked of assembly.
+pub fn rule(
+    table: &GoTable,
+    image: &Image,
+    address: u64,
+    is_signal_return: impl Fn() -> bool,
+) -> Option<Rule> {
+    let part = image.elf()?.go?;
+    let piece = |from, size| piece(image, part, from, size);
+    let function = table.function(&piece, address)?;
+    let is = |flag: u8| function.flags & flag != 0;
+    if is(go_table::ASSEMBLY) && is_signal_return() {
+        return Some(Rule::Signal);
+    }
+    let special = is(go_table::TOP_FRAME) || is(go_table::WRITES_SP);
+    let name = special.then(|| table.name(&piece, &function)).flatten();
+    match name.as_deref() {
+        // The goroutine is on a stack of its own.
+        Some(b"runtime.systemstack" | b"runtime.morestack") => return Some(Rule::Goroutine),
+        // The goroutine has been left, and the thread goes on with others.
+        Some(b"runtime.mcall") => return Some(Rule::Root),
+        // It was called by a signal.
+        Some(b"runtime.sigtramp") => {}
+        _ if is(go_table::TOP_FRAME) => return Some(Rule::Root),
+        _ if is(go_table::WRITES_SP) => return Some(Rule::NoTable),
+        _ => {}
+    }
+    let room = table.distance(&piece, &function)?;
+    let mut saved = [Saved::Gone; SAVED.len()];
+    for (saved, register) in saved.iter_mut().zip(SAVED) {
+        if register == X86_64::RBP {
+            // Whoever makes room puts it there first.
+            *saved = if room > 0 {
+                Saved::Word(-2)
+            } else {
+                Saved::Kept
+            };
+        }
+    }
+    Some(Rule::Distance {
+        register: X86_64::RSP.0 as u8,
+        distance: room.checked_add(8)?,
+        saved,
+    })
 }
 
-fn half(bytes: &[u8], at: usize) -> Option<u32> {
-    let part = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(part.try_into().ok()?))
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    let part = bytes.get(at..at.checked_add(8)?)?;
-    Some(u64::from_le_bytes(part.try_into().ok()?))
-}
-
-impl GoTable {
-    pub fn read(image: &Image, elf: &Elf) -> Option<GoTable> {
-        let part = elf.go?;
-        let head = piece(image, part, 0, HEADER)?;
-        let version = half(&head, 0)?;
-        // Instructions of any length, pointers of eight bytes.
-        if !matches!(version, VERSION_18 | VERSION_20) || head.get(4..8)? != [0, 0, 1, 8] {
-            return None;
-        }
-        let number = word(&head, 8)?;
-        let about = word(&head, 64)?;
-        if number == 0 || number > MOST_FUNCTIONS {
-            return None;
-        }
-        let functions = piece(image, part, about, number * 8 + 4)?;
-        let number = usize::try_from(number).ok()?;
-        if functions.len() != number * 8 + 4 {
-            return None;
-        }
-        let length = half(&functions, number * 8)?;
-        Some(GoTable {
-            part,
-            text: text(image, elf, word(&head, 24)?, u64::from(length))?,
-            functions,
-            number,
-            names: word(&head, 32)?,
-            programs: word(&head, 56)?,
-            about,
-            is_20: version == VERSION_20,
-        })
-    }
-
-    /// Bytes that it takes.
-    pub fn size(&self) -> usize {
-        self.functions.len()
-    }
-
-    /// The rule of an address; none if it is in no function of Go. `is_signal_return` is asked of assembly.
-    pub fn rule(
-        &self,
-        image: &Image,
-        address: u64,
-        is_signal_return: impl Fn() -> bool,
-    ) -> Option<Rule> {
-        let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
-        let function = self.function(image, offset)?;
-        if function.flags & ASSEMBLY != 0 && is_signal_return() {
-            return Some(Rule::Signal);
-        }
-        let special = function.flags & (TOP_FRAME | WRITES_SP) != 0;
-        let name = special.then(|| self.name(image, &function)).flatten();
-        match name.as_deref() {
-            // The goroutine is on a stack of its own.
-            Some(b"runtime.systemstack" | b"runtime.morestack") => return Some(Rule::Goroutine),
-            // The goroutine has been left, and the thread goes on with others.
-            Some(b"runtime.mcall") => return Some(Rule::Root),
-            // It was called by a signal.
-            Some(b"runtime.sigtramp") => {}
-            _ if function.flags & TOP_FRAME != 0 => return Some(Rule::Root),
-            _ if function.flags & WRITES_SP != 0 => return Some(Rule::NoTable),
-            _ => {}
-        }
-        let program = self.programs.checked_add(u64::from(function.program))?;
-        let program = piece(image, self.part, program, LONGEST_PROGRAM)?;
-        let room = distance(&program, offset - function.begins)?;
-        let mut saved = [Saved::Gone; SAVED.len()];
-        for (saved, register) in saved.iter_mut().zip(SAVED) {
-            if register == X86_64::RBP {
-                // Whoever makes room puts it there first.
-                *saved = if room > 0 {
-                    Saved::Word(-2)
-                } else {
-                    Saved::Kept
-                };
-            }
-        }
-        Some(Rule::Distance {
-            register: X86_64::RSP.0 as u8,
-            distance: room.checked_add(8)?,
-            saved,
-        })
-    }
-
-    fn function(&self, image: &Image, offset: u32) -> Option<Function> {
-        let begins = |index: usize| half(&self.functions, index * 8).unwrap_or(u32::MAX);
-        let (mut low, mut high) = (0, self.number + 1);
-        while low < high {
-            let middle = (low + high) / 2;
-            match begins(middle) <= offset {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        let index = low.checked_sub(1).filter(|index| *index < self.number)?;
-        let place = half(&self.functions, index * 8 + 4)?;
-        let place = self.about.checked_add(u64::from(place))?;
-        let about = piece(image, self.part, place, 44)?;
-        let flags = if self.is_20 { 41 } else { 37 };
-        let function = Function {
-            begins: half(&about, 0)?,
-            name: half(&about, 4)?,
-            program: half(&about, 16)?,
-            flags: *about.get(flags)?,
-        };
-        (function.begins == begins(index)).then_some(function)
-    }
-
-    fn name(&self, image: &Image, function: &Function) -> Option<Vec<u8>> {
-        const LONGEST: u64 = 32;
-        let at = self.names.checked_add(u64::from(function.name))?;
-        let mut name = piece(image, self.part, at, LONGEST)?;
-        name.truncate(name.iter().position(|byte| *byte == 0)?);
-        Some(name)
-    }
-}
-
-/// Some bytes of the table, fewer at its end.
+/// Some bytes of a part, fewer at its end.
 fn piece(image: &Image, part: Part, from: u64, size: u64) -> Option<Vec<u8>> {
     let left = part.size.checked_sub(from)?;
     let piece = Part {
@@ -178,81 +73,4 @@ fn piece(image: &Image, part: Part, from: u64, size: u64) -> Option<Vec<u8>> {
         address: part.address,
     };
     image.read(piece).ok()
-}
-
-/// Where the code begins that the table is about: as its header says, or the description of the module; or, if both leave
-/// that to the loader, with the section, if it is as long as the table's functions.
-fn text(image: &Image, elf: &Elf, in_header: u64, length: u64) -> Option<u64> {
-    if in_header != 0 {
-        return Some(in_header);
-    }
-    let in_module = elf
-        .go_module
-        .and_then(|part| word(&piece(image, part, TEXT_IN_MODULE, 8)?, 0));
-    if let Some(text) = in_module.filter(|text| *text != 0) {
-        return Some(text);
-    }
-    let section = elf.text?;
-    let alike = section.size.abs_diff(length) < 64;
-    alike.then_some(section.address)
-}
-
-/// How far the stack pointer is from the return address, at an offset into a function: pairs of changes, of the distance
-/// and of how many instructions' bytes it is for.
-fn distance(program: &[u8], offset: u32) -> Option<i32> {
-    let mut bytes = program.iter().copied();
-    let mut number = || {
-        let mut number = 0u32;
-        for shift in (0..32).step_by(7) {
-            let byte = bytes.next()?;
-            number |= u32::from(byte & 0x7f).checked_shl(shift)?;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-        }
-        None
-    };
-    let (mut distance, mut end) = (-1i32, 0u32);
-    loop {
-        let change = number()?;
-        if change == 0 && end != 0 {
-            return None;
-        }
-        let change = (change >> 1) as i32 ^ -((change & 1) as i32);
-        distance = distance.checked_add(change)?;
-        end = end.checked_add(number()?)?;
-        if offset < end {
-            return Some(distance).filter(|room| *room >= 0 && *room % 8 == 0);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Distances change where the table says so, by positive and negative steps; it ends with a zero.
-    #[test]
-    fn distances() {
-        // 0 for 4 bytes, 8 for 2, 136 for 300, 0 for 1.
-        let program = [2, 4, 16, 2, 0x80, 2, 0xac, 2, 0x8f, 2, 1, 0];
-        assert_eq!(distance(&program, 0), Some(0));
-        assert_eq!(distance(&program, 3), Some(0));
-        assert_eq!(distance(&program, 4), Some(8));
-        assert_eq!(distance(&program, 6), Some(136));
-        assert_eq!(distance(&program, 305), Some(136));
-        assert_eq!(distance(&program, 306), Some(0));
-        assert_eq!(distance(&program, 307), None);
-    }
-
-    /// Nonsense has no distance: cut short, endless numbers, distances that no stack has.
-    #[test]
-    fn damaged_distances() {
-        assert_eq!(distance(&[], 0), None);
-        assert_eq!(distance(&[2], 0), None);
-        assert_eq!(distance(&[0xff; 4096], 0), None);
-        assert_eq!(distance(&[1, 9], 0), None);
-        assert_eq!(distance(&[8, 9], 0), None);
-        assert_eq!(distance(&[2, 0, 0, 0], 5), None);
-    }
 }

@@ -182,6 +182,10 @@ impl Unwinder {
                     caller
                 }
                 Ok(Caller::Interrupted(caller)) => {
+                    // Nobody called what returns from a signal: the address is where it begins, not behind a call.
+                    if let Some(frame) = frames.last_mut() {
+                        frame.exact = true;
+                    }
                     exact = true;
                     caller
                 }

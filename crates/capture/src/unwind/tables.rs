@@ -9,10 +9,11 @@ use gimli::{
     LittleEndian, Section, UnwindContext, UnwindOffset, UnwindSection,
 };
 
-use super::go::GoTable;
+use super::go;
 use super::rule::{self, Rule, Stuck};
 use super::stack::{Known, Stack};
 use crate::address_space::{Elf, Image, Part};
+use crate::go_table::GoTable;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 type Fde<'a> = FrameDescriptionEntry<Bytes<'a>>;
@@ -80,7 +81,7 @@ impl Tables {
         };
         let table = loaded.table.as_ref();
         let by_table = table.and_then(|table| table.rule(&mut self.context, address));
-        let by_go = || loaded.go.as_ref()?.rule(image, address, is_signal_return);
+        let by_go = || go::rule(loaded.go.as_ref()?, image, address, is_signal_return);
         match by_table.or_else(by_go) {
             Some(rule) => rule,
             None if is_signal_return() => Rule::Signal,
@@ -127,7 +128,7 @@ impl Tables {
         }
         let loaded = Loaded {
             table: image.elf().and_then(|elf| Table::read(image, elf)),
-            go: image.elf().and_then(|elf| GoTable::read(image, elf)),
+            go: image.elf().and_then(|elf| go::read(image, elf)),
             last_used,
         };
         self.used += loaded.size();
