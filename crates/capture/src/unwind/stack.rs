@@ -49,8 +49,8 @@ impl Stack<'_> {
         let last = |words: u64| self.read(end.saturating_sub(8 * words)).unwrap_or(0);
         // Other copies end with a page. The argument itself lies above.
         end >= 16
-            && end % 16 == 0
-            && end % PAGE != 0
+            && end.is_multiple_of(16)
+            && !end.is_multiple_of(PAGE)
             && (1..MOST_ARGUMENTS).contains(&last(2))
             && last(1)
                 .checked_sub(end)
