@@ -31,7 +31,9 @@ FOR_DEMO := $(FOR_BUILD)
 # The unit tests build small programs, take them apart and look whether their functions are found.
 FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # The JDK is large (200 MB), but what is said of Java is tested with Java.
-FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless
+# So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
+FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless musl-tools \
+  $(if $(shell command -v go),,golang-go)
 FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.

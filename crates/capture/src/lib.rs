@@ -9,16 +9,22 @@
 
 pub mod address_space;
 mod budget;
+mod build_id;
 mod calls;
+mod clock;
 pub mod convert;
 mod error;
+mod go_table;
 pub mod host;
 mod kernel;
 pub mod launch;
+mod perf_event;
 mod probes;
 mod python;
 pub mod record;
+mod regular_file;
 mod spool;
+pub mod symbolize;
 pub mod symbols;
 pub mod unwind;
 

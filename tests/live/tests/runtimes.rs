@@ -1,44 +1,20 @@
 //! Code that Node.js and Java make while they run: its functions have names, on a processor and in waits,
 //! and beside two variables of the environment nothing shows that timesink asked for them.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use timesink_live::{attempts, none_of, output, root, timesink, Folder, Recorded};
-use timesink_recording::tables::{Frame, Process, Sample, Stack, Thread, Wait};
+use timesink_live::{attempts, none_of, output, root, timesink, Chain, Folder, Recorded};
+use timesink_recording::tables::{Frame, Process, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, Language};
-use timesink_recording::StackId;
 
-/// Frames, the innermost first, and whether the outermost is where the thread began.
-struct Chain(Vec<Frame>, bool);
-
-impl Chain {
-    /// Whether these functions of a language call each other, if not always directly.
-    fn has(&self, language: Language, called: &[&str]) -> bool {
-        let mut own = self.0.iter().filter(|frame| frame.language == language);
-        called
-            .iter()
-            .all(|name| own.any(|frame| frame.function == *name))
-    }
-
-    fn functions(&self) -> Vec<&str> {
-        self.0.iter().map(|f| f.function.as_str()).collect()
-    }
-}
-
-fn chains(recorded: &Recorded) -> HashMap<StackId, Chain> {
-    let frames = recorded.rows::<Frame>().into_iter();
-    let frames: HashMap<_, _> = frames.map(|f| (f.frame, f)).collect();
-    let mut chains: HashMap<StackId, Chain> = HashMap::new();
-    for row in recorded.rows::<Stack>() {
-        let mut chain = vec![frames[&row.frame].clone()];
-        if let Some(Chain(callers, _)) = row.parent.and_then(|parent| chains.get(&parent)) {
-            chain.extend(callers.iter().cloned());
-        }
-        chains.insert(row.stack, Chain(chain, row.complete));
-    }
-    chains
+/// Whether these functions of a language call each other, if not always directly.
+fn calls(chain: &Chain, language: Language, called: &[&str]) -> bool {
+    let frames = &mut chain.frames.iter();
+    let mut own = frames.filter(|frame| frame.language == language);
+    called
+        .iter()
+        .all(|name| own.any(|frame| frame.function == *name))
 }
 
 /// The map that a process writes, as long as nobody removes it.
@@ -64,22 +40,20 @@ fn script() -> String {
 /// What is wrong with the stacks of the thread that sampled most.
 fn problems(recorded: &Recorded, language: Language, name: fn(&str) -> String) -> Vec<String> {
     let mut problems = Vec::new();
-    let chains = chains(recorded);
+    let chains = recorded.chains();
     let threads = recorded.rows::<Thread>();
     let busiest = threads.iter().max_by_key(|t| t.cpu_ns).expect("a thread");
     let is = |names: &[&str]| names.iter().map(|n| name(n)).collect::<Vec<_>>();
     let has = |chain: &Chain, names: &[&str]| {
         let names = is(names);
-        chain.has(
-            language,
-            &names.iter().map(String::as_str).collect::<Vec<_>>(),
-        )
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        calls(chain, language, &names)
     };
     let samples = recorded.rows::<Sample>();
     let own = || samples.iter().filter(|s| s.thread == busiest.thread);
     let own_chains = || own().filter_map(|s| chains.get(&s.stack?));
     let all = own().count();
-    let complete = own_chains().filter(|chain| chain.1).count();
+    let complete = own_chains().filter(|chain| chain.complete).count();
     if complete * 100 < all * 98 {
         problems.push(format!("{complete} of {all} samples are complete"));
     }
@@ -101,7 +75,7 @@ fn problems(recorded: &Recorded, language: Language, name: fn(&str) -> String) -
         let found: Vec<_> = found.filter_map(|w| chains.get(&w.stack?)).collect();
         let right = |c: &&&Chain| has(c, &[function, "middle", "outer"]);
         match found.iter().find(right) {
-            Some(chain) if chain.1 => {}
+            Some(chain) if chain.complete => {}
             Some(chain) => {
                 problems.push(format!("{function}: not complete: {:?}", chain.functions()))
             }

@@ -323,24 +323,30 @@ enum ts_stack_of {
 #define TS_HIT_USER 1 /* a sample that hit user space */
 #define TS_EXECUTING 2 /* in execve: the memory may be the new program's, the registers the old one's */
 
+#define TS_NO_GOROUTINE 4 /* on a stack of Go's scheduler, which has left the last goroutine */
+
 #define TS_COPY 28672 /* what one element of a map by processor can hold, less the rest */
 
 /* A stack as it is found: kernel addresses, and a copy of the user stack for user space to unwind. */
 struct ts_stack {
 	struct ts_head head; /* t: of the sample, or the t_out of the wait */
 	__u64 ip, sp, bp, di, bx; /* of user space; ip 0: the thread has no such side */
+	__u64 r14; /* where Go keeps its goroutine */
+	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */
 	__u64 python; /* a mark of its Python frames, 0: it has none */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;
 	__u32 length; /* of the copy */
+	__u32 left_length; /* of the copy of that goroutine's stack, which comes after it */
+	__u32 pad;
 	__u8 what; /* enum ts_stack_of */
 	__u8 repeated; /* these registers were seen before: no copy was made */
-	__u8 user; /* TS_HIT_USER, TS_EXECUTING */
+	__u8 user; /* TS_HIT_USER, TS_EXECUTING, TS_NO_GOROUTINE */
 	__u8 frames; /* how many of the following are set */
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
 	__u8 copy[TS_COPY]; /* from sp up; only as much as length says is sent */
 };
-_Static_assert(sizeof(struct ts_stack) == 16 + 48 + 16 + 8 * TS_FRAMES + TS_COPY, "stack");
+_Static_assert(sizeof(struct ts_stack) == 16 + 72 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
 
 /* How CPython tells which frames its interpreter was entered with, in ts_python.kind. */
 enum ts_python_kind {

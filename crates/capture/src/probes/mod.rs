@@ -135,6 +135,9 @@ pub struct Stack<'a> {
     pub bp: u64,
     pub di: u64,
     pub bx: u64,
+    /// Of the goroutine whose thread is at work on its own stack; 0: there is none.
+    pub left_ip: u64,
+    pub left_sp: u64,
     /// A mark of its Python frames; 0 without any.
     pub python: u64,
     pub about: u32,
@@ -145,6 +148,8 @@ pub struct Stack<'a> {
     pub frames: u8,
     pub frame: [u64; events::TS_FRAMES as usize],
     pub copy: &'a [u8],
+    /// What lies at `left_sp`.
+    pub left: &'a [u8],
 }
 
 /// Reads a stack; `None` for bytes that are none.
@@ -174,6 +179,8 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         *slot = word(at!(frame) + 8 * i)?;
     }
     let length = half(at!(length))? as usize;
+    let left_length = half(at!(left_length))? as usize;
+    let (copy, left) = copy.split_at_checked(length)?;
     Some(Stack {
         head: head(bytes)?,
         ip: word(at!(ip))?,
@@ -181,6 +188,8 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         bp: word(at!(bp))?,
         di: word(at!(di))?,
         bx: word(at!(bx))?,
+        left_ip: word(at!(left_ip))?,
+        left_sp: word(at!(left_sp))?,
         python: word(at!(python))?,
         about: half(at!(about))?,
         pid: half(at!(pid))?,
@@ -189,7 +198,8 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         user: *fixed.get(at!(user))?,
         frames: (*fixed.get(at!(frames))?).min(events::TS_FRAMES as u8),
         frame,
-        copy: copy.get(..length)?,
+        copy,
+        left: left.get(..left_length)?,
     })
 }
 

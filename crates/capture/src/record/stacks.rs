@@ -12,14 +12,9 @@ use crate::probes::{self, events, PythonFrames};
 use crate::python::{merge, Part, Step};
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
+use crate::record::remembered::Remembered;
 use crate::spool::{Note, Writer};
-use crate::unwind::{Ending, Frame, ModuleIndex, Registers, Unwinder};
-
-/// Stacks remembered by their registers, for those that come again without a copy.
-const REMEMBERED: usize = 1 << 16;
-
-/// Which stack: of which thread, with which registers, with which frames of Python.
-type Key = (u32, u64, u64, u64, u64);
+use crate::unwind::{Ending, Frame, Goroutine, ModuleIndex, Registers, Unwinder};
 
 /// A frame under its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,7 +36,7 @@ pub struct Stacks {
     changes: Vec<Timed<Change>>,
     /// Not unwound yet, in the order of the ring.
     waiting: Vec<Vec<u8>>,
-    remembered: HashMap<Key, (u32, bool)>,
+    remembered: Remembered,
     nodes: HashMap<Place, u32>,
     frames: Vec<Frame>,
     maps: PerfMaps,
@@ -61,7 +56,7 @@ impl Stacks {
             unwinder: Unwinder::new(),
             changes: Vec::new(),
             waiting: Vec::new(),
-            remembered: HashMap::new(),
+            remembered: Remembered::default(),
             nodes: HashMap::new(),
             frames: Vec::new(),
             maps,
@@ -92,7 +87,7 @@ impl Stacks {
 
     /// The thread executes another program: what was remembered of it is of the old one.
     pub fn executed(&mut self, exec: &events::ts_exec) {
-        self.remembered.retain(|key, _| key.0 != exec.head.thread);
+        self.remembered.forget(exec.head.thread);
         self.maps.executed(exec);
     }
 
@@ -191,13 +186,9 @@ impl Stacks {
     }
 
     fn tell(&mut self, stack: &probes::Stack<'_>, spool: &mut Writer) {
-        let key = (
-            stack.head.thread,
-            stack.ip,
-            stack.sp,
-            stack.bp,
-            stack.python,
-        );
+        let thread = stack.head.thread;
+        // A goroutine's stack and a mark of Python's frames are never there both.
+        let key = (stack.ip, stack.sp, stack.bp, stack.python ^ stack.left_sp);
         let executing = u32::from(stack.user) & events::TS_EXECUTING != 0;
         let (node, complete) = if stack.ip == 0 {
             (0, true)
@@ -206,13 +197,10 @@ impl Stacks {
             let (node, complete) = self.unwind(stack, spool);
             (node * u32::from(complete), true)
         } else if stack.repeated {
-            self.remembered.get(&key).copied().unwrap_or((0, false))
+            self.remembered.get(thread, key).unwrap_or((0, false))
         } else {
             let found = self.unwind(stack, spool);
-            if self.remembered.len() >= REMEMBERED {
-                self.remembered.clear();
-            }
-            self.remembered.insert(key, found);
+            self.remembered.insert(thread, key, found);
             found
         };
         let seen = events::ts_seen {
@@ -245,10 +233,16 @@ impl Stacks {
             return (0, false);
         };
         let mut frames = std::mem::take(&mut self.frames);
+        let goroutine = (stack.left_sp != 0).then_some(Goroutine {
+            ip: stack.left_ip,
+            sp: stack.left_sp,
+            stack: stack.left,
+        });
         let ending = self
             .unwinder
-            .unwind(space, registers, stack.copy, &mut frames);
-        let complete = ending == Ending::Complete;
+            .unwind(space, registers, stack.copy, goroutine, &mut frames);
+        let left = u32::from(stack.user) & events::TS_NO_GOROUTINE != 0;
+        let complete = ending == Ending::Complete || ending == Ending::NoGoroutine && left;
         let python = self.pythons.side_of(stack);
         let complete = complete && !python.as_ref().is_some_and(|python| python.cut);
         let map = self.maps.of(stack.pid);

@@ -3,7 +3,7 @@
 //! only the names of the addresses that are asked for are kept.
 
 use super::demangle::cut;
-use super::elf::open_regular_in;
+use super::elf::open_regular;
 use super::fault::Fault;
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
@@ -27,7 +27,7 @@ impl PerfMap {
     /// Opens the map of a program that `user` runs. In a folder that all may write to, others could
     /// leave one too, or a link: only the user's own and root's are believed, and links lead nowhere.
     pub fn open(folder: impl AsFd, name: impl AsRef<Path>, user: u32) -> Result<PerfMap, Fault> {
-        let file = open_regular_in(folder, name.as_ref(), OFlags::NOFOLLOW)?;
+        let file = open_regular(folder, name.as_ref(), OFlags::NOFOLLOW)?;
         let owner = file.metadata()?.uid();
         if owner != user && owner != 0 {
             return Err(Fault::Owner(owner));
