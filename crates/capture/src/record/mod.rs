@@ -359,6 +359,7 @@ impl Session {
         sink.stacks.settle(from, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         if self.flushed.elapsed() >= FLUSH_EVERY {
+            sink.stacks.look_again();
             sink.names
                 .resolve_functions(&mut self.kernel, &mut sink.spool);
             sink.spool.flush();

@@ -1,7 +1,7 @@
 //! The maps that runtimes write of the code that they make, `/tmp/perf-PID.map`. A process is looked at as
 //! soon as it has such memory, because its folders and numbers are its own and it may be gone at the end;
 //! its map is read at the end, because Java writes it then. Maps that are only there because of our flags
-//! are removed when their process is gone.
+//! are removed when their process is gone, and so are the logs that some versions of Node.js write then.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,15 +12,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
 
 use crate::address_space::Space;
-use crate::launch::{writes_for_us, Identity};
+use crate::launch::{Identity, Runtime, Written};
 use crate::probes::events;
 use crate::symbols::PerfMap;
 
-/// Different folders that are held; there is one for each container.
-const MOST_FOLDERS: usize = 64;
+/// Different folders that are held: one for each container, and those that Node.js runs in.
+const MOST_FOLDERS: usize = 256;
+/// Folders of one process that are looked through, and what is looked at in one of them.
+const MOST_FOLDERS_OF_ONE: usize = 16;
+const MOST_FILES: usize = 1 << 17;
 /// What is read of a process's environment and arguments.
 const LONGEST_TEXT: u64 = 4 << 20;
 
@@ -32,6 +35,8 @@ pub struct PerfMaps {
     maps: Vec<Map>,
     /// The one of each process now.
     current: HashMap<u32, MapIndex>,
+    /// Those of processes that may leave logs, as long as they run.
+    logging: Vec<MapIndex>,
     /// By device and inode.
     folders: HashMap<(u64, u64), Arc<OwnedFd>>,
     /// With whose rights they are read and removed.
@@ -51,6 +56,10 @@ struct Map {
     user: u32,
     /// It is there because of our flags.
     ours: bool,
+    /// Where the process has run, if it may leave logs there because of our flags.
+    log_folders: Vec<Arc<OwnedFd>>,
+    /// How the names of these logs end.
+    log_ending: String,
 }
 
 impl PerfMaps {
@@ -63,6 +72,7 @@ impl PerfMaps {
         PerfMaps {
             maps: Vec::new(),
             current: HashMap::new(),
+            logging: Vec::new(),
             folders: HashMap::new(),
             identity,
             since,
@@ -82,9 +92,13 @@ impl PerfMaps {
     pub fn notice(&mut self, pid: u32, space: Option<&Space>) {
         // What is known of the number is of an earlier process.
         self.current.remove(&pid);
-        let java = self.since.and(space).is_some_and(runs_java);
-        if let Some(map) = self.look(pid, java).or_else(|| self.guess(pid, java)) {
-            self.current.insert(pid, MapIndex(self.maps.len() as u32));
+        let runtime = self.since.and(space).and_then(runtime_in);
+        if let Some(map) = self.look(pid, runtime).or_else(|| self.guess(pid, runtime)) {
+            let index = MapIndex(self.maps.len() as u32);
+            if !map.log_folders.is_empty() {
+                self.logging.push(index);
+            }
+            self.current.insert(pid, index);
             self.maps.push(map);
         }
     }
@@ -93,41 +107,82 @@ impl PerfMaps {
         self.current.get(&pid).copied()
     }
 
-    fn look(&mut self, pid: u32, java: bool) -> Option<Map> {
+    /// A process may have gone elsewhere, where its new workers leave their logs.
+    pub fn look_again(&mut self) {
+        for index in std::mem::take(&mut self.logging) {
+            let Some(folder) = self.own_folder(self.maps[index.0 as usize].pid) else {
+                continue;
+            };
+            let folders = &mut self.maps[index.0 as usize].log_folders;
+            let known = folders.iter().any(|known| Arc::ptr_eq(known, &folder));
+            if !known && folders.len() < MOST_FOLDERS_OF_ONE {
+                folders.push(folder);
+            }
+            self.logging.push(index);
+        }
+    }
+
+    fn look(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let inner: u32 = field(&status, "NSpid:")?.last()?.parse().ok()?;
         let user: u32 = field(&status, "Uid:")?.nth(1)?.parse().ok()?;
         let text = |name| read_some(&format!("/proc/{pid}/{name}"));
+        let (environment, arguments) = (text("environ"), text("cmdline"));
+        let ours = |what| {
+            runtime.is_some_and(|asked| asked.writes_for_us(what, &environment, &arguments))
+        };
+        let logs = runtime == Some(Runtime::Node) && ours(Written::Log);
         Some(Map {
             pid,
-            folder: self.folder(pid)?,
+            folder: self.temporary(pid)?,
             name: format!("perf-{inner}.map"),
             user,
-            ours: java && writes_for_us(&text("environ"), &text("cmdline")),
+            ours: ours(Written::Map),
+            log_folders: self.own_folder(pid).filter(|_| logs).into_iter().collect(),
+            log_ending: format!("-{inner}-v8.log"),
         })
     }
 
     /// A process that lived so shortly that it is gone, and can only be thought to see what we see.
-    fn guess(&mut self, pid: u32, java: bool) -> Option<Map> {
+    fn guess(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
         let (user, arguments) = self.executed.get(&pid)?;
         let whole = arguments.len() < events::TS_ARGUMENTS as usize;
-        let ours = java && whole && writes_for_us(&self.environment, arguments);
+        let ours = |what| {
+            whole && runtime.is_some_and(|r| r.writes_for_us(what, &self.environment, arguments))
+        };
         let user = *user;
+        let (map, logs) = (ours(Written::Map), ours(Written::Log));
+        let logs = runtime == Some(Runtime::Node) && logs;
+        let us = std::process::id();
         Some(Map {
             pid,
-            folder: self.folder(std::process::id())?,
+            folder: self.temporary(us)?,
             name: format!("perf-{pid}.map"),
             user,
-            ours,
+            ours: map,
+            log_folders: self.own_folder(us).filter(|_| logs).into_iter().collect(),
+            log_ending: format!("-{pid}-v8.log"),
         })
     }
 
     /// The process's own `/tmp`. What is a link in it leads where it leads for the process.
-    fn folder(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
+    fn temporary(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(format!("/proc/{pid}/root"), flags, Mode::empty()).ok()?;
         let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         let folder = rustix::fs::openat2(root, "tmp", flags, Mode::empty(), inside).ok()?;
+        self.held(folder)
+    }
+
+    /// Where the process is.
+    fn own_folder(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(format!("/proc/{pid}/cwd"), flags, Mode::empty()).ok()?;
+        self.held(folder)
+    }
+
+    /// The same folder is held once.
+    fn held(&mut self, folder: OwnedFd) -> Option<Arc<OwnedFd>> {
         let about = rustix::fs::fstat(&folder).ok()?;
         let key = (about.st_dev, about.st_ino);
         if let Some(known) = self.folders.get(&key) {
@@ -150,9 +205,11 @@ impl PerfMaps {
             let mut named = HashMap::new();
             for &index in self.current.values() {
                 let addresses = wanted.get(&index).map_or(&[][..], Vec::as_slice);
-                if let Some(names) = self.maps[index.0 as usize].take(addresses, self.since) {
+                let map = &self.maps[index.0 as usize];
+                if let Some(names) = map.take(addresses, self.since) {
                     named.insert(index, names);
                 }
+                map.remove_logs(self.since);
             }
             named
         };
@@ -163,35 +220,75 @@ impl PerfMaps {
     }
 }
 
+/// Whether something happened since then.
+fn after(time: std::io::Result<SystemTime>, since: Option<SystemTime>) -> bool {
+    since.is_none_or(|since| time.is_ok_and(|time| time >= since))
+}
+
 impl Map {
     /// Reads the map, and removes it if it is ours and its process is gone.
     fn take(&self, addresses: &[u64], since: Option<SystemTime>) -> Option<Vec<Option<Arc<str>>>> {
         let map = PerfMap::open(self.folder.as_fd(), &self.name, self.user).ok()?;
         let about = map.metadata().ok()?;
-        let after = |time: std::io::Result<SystemTime>| {
-            since.is_none_or(|since| time.is_ok_and(|time| time >= since))
-        };
-        if !after(about.modified()) {
+        if !after(about.modified(), since) {
             return None;
         }
         let names = (!addresses.is_empty()).then(|| map.names(addresses).ok());
         // A file system that does not tell when a file was made keeps it.
-        let ours = self.ours && about.uid() == self.user && after(about.created());
+        let ours = self.ours && about.uid() == self.user && after(about.created(), since);
         if ours && is_gone(self.pid) {
-            self.remove((about.dev(), about.ino()));
+            remove(&self.folder, &self.name, (about.dev(), about.ino()));
         }
         names.flatten()
     }
 
-    /// Only the very file that was read. Should its owner put another one there in this moment, that goes,
-    /// which the owner could have had without us.
-    fn remove(&self, file: (u64, u64)) {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let there = rustix::fs::statat(&self.folder, &self.name, flags);
-        if there.is_ok_and(|there| (there.st_dev, there.st_ino) == file) {
-            // One that cannot be removed does no harm.
-            let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
+    /// Removes the logs of the process, if it is gone: one for each of its heaps, `isolate-0x1d0-7-v8.log`.
+    fn remove_logs(&self, since: Option<SystemTime>) {
+        if self.log_folders.is_empty() || !is_gone(self.pid) {
+            return;
         }
+        for folder in &self.log_folders {
+            for name in self.logs_in(folder) {
+                let Ok(log) = PerfMap::open(folder, &name, self.user).and_then(|log| Ok(log.metadata()?))
+                else {
+                    continue;
+                };
+                if log.uid() == self.user && after(log.created(), since) {
+                    remove(folder, &name, (log.dev(), log.ino()));
+                }
+            }
+        }
+    }
+
+    fn logs_in(&self, folder: &OwnedFd) -> Vec<String> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(folder, ".", flags, Mode::empty());
+        let Ok(entries) = opened.and_then(Dir::new) else {
+            return Vec::new();
+        };
+        let names = entries.take(MOST_FILES).filter_map(|entry| {
+            let entry = entry.ok()?;
+            Some(entry.file_name().to_str().ok()?.to_owned())
+        });
+        names.filter(|name| self.is_log(name)).collect()
+    }
+
+    fn is_log(&self, name: &str) -> bool {
+        let rest = name.strip_prefix("isolate-0x");
+        let heap = rest.and_then(|rest| rest.strip_suffix(self.log_ending.as_str()));
+        heap.is_some_and(|heap| {
+            !heap.is_empty() && heap.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    }
+}
+
+/// Only the very file that was looked at. Should its owner put another one there in this moment, that goes,
+/// which the owner could have had without us.
+fn remove(folder: &OwnedFd, name: &str, file: (u64, u64)) {
+    let there = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    if there.is_ok_and(|there| (there.st_dev, there.st_ino) == file) {
+        // One that cannot be removed does no harm.
+        let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
     }
 }
 
@@ -210,10 +307,15 @@ fn read_some(path: &str) -> Vec<u8> {
     text
 }
 
-/// Whether this is Java, which our flags are for: others write maps because somebody asked them to.
-fn runs_java(space: &Space) -> bool {
+/// Which of those this is that our flags are for: others write maps because somebody asked them to.
+fn runtime_in(space: &Space) -> Option<Runtime> {
     let mut files = space.mappings().iter().map(|m| m.image.path());
-    files.any(|path| path.file_name().is_some_and(|name| name == "libjvm.so"))
+    files.find_map(|path| match path.file_name()?.to_str()? {
+        "libjvm.so" => Some(Runtime::Java),
+        "node" | "nodejs" => Some(Runtime::Node),
+        name if name.starts_with("libnode.so") => Some(Runtime::Node),
+        _ => None,
+    })
 }
 
 /// Whether a process has ended, also if nobody has asked how.

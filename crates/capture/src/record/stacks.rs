@@ -142,6 +142,11 @@ impl Stacks {
         at
     }
 
+    /// Now and then: what is only known while processes run.
+    pub fn look_again(&mut self) {
+        self.maps.look_again();
+    }
+
     fn notice_makers(&mut self) {
         for pid in self.spaces.makers() {
             self.maps.notice(pid, self.spaces.space(pid));
