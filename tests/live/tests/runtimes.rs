@@ -2,7 +2,7 @@
 //! and beside two variables of the environment nothing shows that timesink asked for them.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use timesink_live::{attempts, none_of, output, root, timesink, Folder, Recorded};
@@ -53,12 +53,28 @@ fn maps_left(recorded: &Recorded) -> Vec<PathBuf> {
     maps.filter(|map| map.symlink_metadata().is_ok()).collect()
 }
 
-fn script() -> String {
-    let path = root().join("tests/live/programs/runtimes.js");
+fn script(name: &str) -> String {
+    let path = root().join("tests/live/programs").join(name);
     path.canonicalize()
         .expect("the script")
         .display()
         .to_string()
+}
+
+/// The machine's own node, and those that nvm has put into the user's folder.
+fn nodes() -> Vec<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let others = std::fs::read_dir(home.join(".nvm/versions/node"));
+    let others = others.into_iter().flatten().flatten();
+    let others = others.map(|version| version.path().join("bin/node"));
+    std::iter::once("node".into()).chain(others).collect()
+}
+
+/// The files in a folder, but for the recording.
+fn files_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("the folder");
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name != "r.timesink").collect()
 }
 
 /// What is wrong with the stacks of the thread that sampled most.
@@ -123,38 +139,43 @@ fn fed(command: &str) -> String {
     format!("(sleep 2.5; echo) | {command}")
 }
 
-/// Functions of JavaScript are in the stacks, with file and line, as they call each other, where node has
-/// been asked for its map.
+/// What is wrong with a recording of this node.
+fn problems_of_node(node: &Path) -> Vec<String> {
+    let folder = Folder::new("node");
+    let path = script("runtimes.js");
+    let node = fed(&format!("{} {path}", node.display()));
+    let command = format!("cd {}; {node}", folder.path().display());
+    let recording = folder.join("r.timesink");
+    let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+    let mut problems = problems(&recorded, Language::JavaScript, str::to_string);
+    let frames = recorded.rows::<Frame>();
+    for (function, line) in [("leaf", 5), ("inSleep", 18)] {
+        let found = frames.iter().find(|f| f.function == function);
+        if !found.is_some_and(|found| found.file == path && found.line == Some(line)) {
+            problems.push(format!("{function} is {found:?}"));
+        }
+    }
+    if !recorded.ran.err.is_empty() {
+        problems.push(format!("stderr: {}", recorded.ran.err));
+    }
+    let left = files_in(folder.path());
+    if !left.is_empty() {
+        problems.push(format!("{left:?} are left"));
+    }
+    problems
+}
+
+/// Functions of JavaScript are in the stacks, with file and line, as they call each other: those that run
+/// often, which are compiled, and those that run once, which are interpreted.
 #[test]
 fn functions_of_node() {
-    attempts(|| {
-        let folder = Folder::new("node");
-        let path = script();
-        // Its user asks for the map; functions that run once are interpreted, and have names by the second flag.
-        let flags = "--perf-basic-prof --interpreted-frames-native-stack";
-        let node = fed(&format!("node {flags} {path}"));
-        let command = format!("cd {}; {node}", folder.path().display());
-        let recording = folder.join("r.timesink");
-        let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
-        // It stays, because its user has asked for it.
-        let left = maps_left(&recorded);
-        let mut problems = problems(&recorded, Language::JavaScript, str::to_string);
-        problems.retain(|problem| !problem.ends_with("are left"));
-        if left.len() != 1 {
-            problems.push(format!("{left:?} are left of the one that was asked for"));
-        }
-        left.iter()
-            .for_each(|map| std::fs::remove_file(map).expect("a map"));
-        let frames = recorded.rows::<Frame>();
-        let leaf = frames.iter().find(|f| f.function == "leaf");
-        if !leaf.is_some_and(|leaf| leaf.file == path && leaf.line == Some(5)) {
-            problems.push(format!("leaf is {leaf:?}"));
-        }
-        if !recorded.ran.err.is_empty() {
-            problems.push(format!("stderr: {}", recorded.ran.err));
-        }
-        none_of(&problems)
-    });
+    for node in nodes() {
+        attempts(|| {
+            let problems = problems_of_node(&node).into_iter();
+            let problems = problems.map(|problem| format!("{}: {problem}", node.display()));
+            none_of(&problems.collect::<Vec<_>>())
+        });
+    }
 }
 
 /// Methods of Java that are compiled are in the stacks, as they call each other. What Java says of the
@@ -189,25 +210,49 @@ fn methods_of_java() {
     });
 }
 
-/// A program of Node.js leaves nothing that it does not leave otherwise: no map, no log where it ran.
+/// A program of Node.js leaves nothing that it does not leave otherwise, neither a map nor a log where it runs:
+/// also if it has children and workers, goes elsewhere, and is killed. Flags that its user gave it are in force.
 #[test]
 fn node_leaves_nothing() {
-    let folder = Folder::new("runtimes");
-    let path = folder.join("runtimes.js");
-    std::fs::copy(script(), &path).expect("a copy");
-    let mut run = Command::new(timesink());
-    run.args(["run", "-q", "-o", "r.timesink", "--", "node"])
-        .arg(&path);
-    let ran = output(run.current_dir(folder.path())).exits(0);
-    assert_eq!(ran.err, "");
-    let recorded = Recorded::open(&folder.join("r.timesink"), ran);
-    assert_eq!(maps_left(&recorded), Vec::<PathBuf>::new());
-    let mut files: Vec<_> = std::fs::read_dir(folder.path())
-        .expect("the folder")
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
-    files.sort();
-    assert_eq!(files, ["r.timesink", "runtimes.js"]);
+    const KILLED: i32 = 128 + 9;
+    for node in nodes() {
+        let folder = Folder::new("leaves");
+        let elsewhere = folder.join("elsewhere");
+        std::fs::create_dir(&elsewhere).expect("a folder");
+        let mut run = Command::new(timesink());
+        run.args(["run", "-q", "-o", "r.timesink", "--"])
+            .args([&node, Path::new(&script("leaves.js")), &elsewhere])
+            .env("NODE_OPTIONS", "--no-deprecation --trace-deprecation");
+        let ran = output(run.current_dir(folder.path())).exits(KILLED);
+        assert_eq!((&*ran.err, &*ran.text()), ("", "true true\n"));
+        let recorded = Recorded::open(&folder.join("r.timesink"), ran);
+        assert_eq!(recorded.rows::<Process>().len(), 3);
+        assert_eq!(maps_left(&recorded), Vec::<PathBuf>::new());
+        assert_eq!(files_in(folder.path()), ["elsewhere"], "{}", node.display());
+        assert_eq!(files_in(&elsewhere), Vec::<String>::new());
+    }
+}
+
+/// A log that lay there before, or that only is called like one, is not touched.
+#[test]
+fn logs_of_others_stay() {
+    for node in nodes() {
+        let folder = Folder::new("own-log");
+        let others = ["isolate-0x1-1-v8.log", "v8.log"];
+        for name in others {
+            std::fs::write(folder.join(name), "").expect("a log");
+        }
+        let mut run = Command::new(timesink());
+        run.args(["run", "-q", "-o", "r.timesink", "--"]).args([
+            &node,
+            Path::new("-e"),
+            Path::new("0"),
+        ]);
+        output(run.current_dir(folder.path())).exits(0);
+        let mut left = files_in(folder.path());
+        left.sort();
+        assert_eq!(left, others);
+    }
 }
 
 /// A map that the user asked for stays.
@@ -227,7 +272,7 @@ fn maps_of_others_stay() {
     assert_eq!(left.len(), 1);
 }
 
-/// The environment differs in one variable only, which keeps what is in it; with `--no-runtime-flags` in none.
+/// The environment differs in two variables only, which keep what is in them; with `--no-runtime-flags` in none.
 #[test]
 fn the_environment() {
     let folder = Folder::new("environment");
@@ -250,10 +295,14 @@ fn the_environment() {
     assert_eq!(without.ran.text(), bare);
     assert_eq!(maps_left(&without), Vec::<PathBuf>::new());
     let with = run(&[], "with").ran.text();
+    let known = |line: &&str| line.split('=').next() != Some("NODE_OPTIONS");
     let (ours, others): (Vec<_>, Vec<_>) = with
         .lines()
+        .filter(known)
         .partition(|l| l.starts_with("JAVA_TOOL_OPTIONS="));
-    let bare: Vec<_> = bare.lines().collect();
+    let bare: Vec<_> = bare.lines().filter(known).collect();
     assert_eq!(others, bare);
     assert_eq!(ours.len(), 1, "{ours:?}");
+    let mut node = with.lines().filter(|line| !known(line));
+    assert!(node.all(|line| line.starts_with("NODE_OPTIONS=--no-warnings --perf-")));
 }

@@ -164,7 +164,12 @@ mod tests {
     /// What is there stays, in its place and in front; all other entries are as they were.
     #[test]
     fn flags_are_appended() {
-        let after = flagged(&["A=1", "NODE_OPTIONS=--inspect", "odd", "JAVA_TOOL_OPTIONS=-Da"]);
+        let after = flagged(&[
+            "A=1",
+            "NODE_OPTIONS=--inspect",
+            "odd",
+            "JAVA_TOOL_OPTIONS=-Da",
+        ]);
         assert_eq!(after.len(), 4);
         assert_eq!((&*after[0], &*after[2]), ("A=1", "odd"));
         assert!(after[1].starts_with("NODE_OPTIONS=--inspect --perf-basic-prof-only-functions "));

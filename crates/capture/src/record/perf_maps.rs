@@ -128,9 +128,8 @@ impl PerfMaps {
         let user: u32 = field(&status, "Uid:")?.nth(1)?.parse().ok()?;
         let text = |name| read_some(&format!("/proc/{pid}/{name}"));
         let (environment, arguments) = (text("environ"), text("cmdline"));
-        let ours = |what| {
-            runtime.is_some_and(|asked| asked.writes_for_us(what, &environment, &arguments))
-        };
+        let ours =
+            |what| runtime.is_some_and(|asked| asked.writes_for_us(what, &environment, &arguments));
         let logs = runtime == Some(Runtime::Node) && ours(Written::Log);
         Some(Map {
             pid,
@@ -249,7 +248,8 @@ impl Map {
         }
         for folder in &self.log_folders {
             for name in self.logs_in(folder) {
-                let Ok(log) = PerfMap::open(folder, &name, self.user).and_then(|log| Ok(log.metadata()?))
+                let Ok(log) =
+                    PerfMap::open(folder, &name, self.user).and_then(|log| Ok(log.metadata()?))
                 else {
                     continue;
                 };
@@ -371,5 +371,52 @@ mod tests {
         assert_eq!(named(None), None);
         std::fs::remove_file(&path).expect("removed");
         std::fs::remove_file(&other).expect("removed");
+    }
+
+    /// The logs of a process that is gone go: not those of others, from before, behind links, or of one that runs.
+    #[test]
+    fn logs_are_removed() {
+        let path = std::env::temp_dir().join(format!("logs-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("a folder");
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let folder = rustix::fs::open(&path, flags, Mode::empty()).expect("the folder");
+        let folder = Arc::new(folder);
+        // No process has this number: it is above the highest.
+        let gone = 1 << 30;
+        let mut map = Map {
+            pid: gone,
+            folder: folder.clone(),
+            name: "perf-7.map".into(),
+            user: path.metadata().expect("the folder").uid(),
+            ours: true,
+            log_folders: vec![folder],
+            log_ending: "-7-v8.log".into(),
+        };
+        let ours = ["isolate-0x1d0-7-v8.log", "isolate-0x7f00-7-v8.log"];
+        let others = [
+            "isolate-0x1d0-17-v8.log",
+            "isolate--7-v8.log",
+            "isolate-0x-7-v8.log",
+            "v8.log",
+        ];
+        for name in ours.iter().chain(&others) {
+            std::fs::write(path.join(name), "").expect("a log");
+        }
+        std::os::unix::fs::symlink(path.join("v8.log"), path.join("isolate-0x2-7-v8.log"))
+            .expect("a link");
+        let count = || std::fs::read_dir(&path).expect("the folder").count();
+        let all = count();
+        map.pid = std::process::id();
+        map.remove_logs(None);
+        map.pid = gone;
+        map.remove_logs(Some(SystemTime::now() + std::time::Duration::from_secs(60)));
+        map.user += 1;
+        map.remove_logs(None);
+        map.user -= 1;
+        assert_eq!(count(), all);
+        map.remove_logs(None);
+        assert_eq!(count(), all - ours.len());
+        assert!(ours.iter().all(|name| !path.join(name).exists()));
+        std::fs::remove_dir_all(&path).expect("removed");
     }
 }
