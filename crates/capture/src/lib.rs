@@ -13,6 +13,7 @@ mod calls;
 pub mod convert;
 mod error;
 pub mod host;
+mod java;
 mod kernel;
 pub mod launch;
 mod probes;

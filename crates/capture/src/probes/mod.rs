@@ -137,6 +137,8 @@ pub struct Stack<'a> {
     pub bx: u64,
     /// A mark of its Python frames; 0 without any.
     pub python: u64,
+    /// A mark of the methods in it; 0 if it is none of Java.
+    pub java: u64,
     pub about: u32,
     pub pid: u32,
     pub what: u8,
@@ -182,6 +184,7 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         di: word(at!(di))?,
         bx: word(at!(bx))?,
         python: word(at!(python))?,
+        java: word(at!(java))?,
         about: half(at!(about))?,
         pid: half(at!(pid))?,
         what: *fixed.get(at!(what))?,
@@ -274,6 +277,8 @@ fn letters(text: &events::ts_text) -> String {
 pub unsafe trait Own: Copy {}
 // SAFETY: as below.
 unsafe impl Own for events::ts_python {}
+// SAFETY: as above.
+unsafe impl Own for events::ts_java {}
 // SAFETY: the static asserts in `events.h` say that all members are accounted for.
 unsafe impl Own for events::ts_seen {}
 // SAFETY: as above.

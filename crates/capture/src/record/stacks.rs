@@ -10,6 +10,7 @@ use timesink_recording::words::ModuleKind;
 use crate::address_space::{Change, ImageKind, Spaces, Timed, Watch};
 use crate::probes::{self, events, PythonFrames};
 use crate::python::{merge, Part, Step};
+use crate::record::java::Javas;
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
 use crate::spool::{Note, Writer};
@@ -18,8 +19,8 @@ use crate::unwind::{Ending, Frame, ModuleIndex, Registers, Unwinder};
 /// Stacks remembered by their registers, for those that come again without a copy.
 const REMEMBERED: usize = 1 << 16;
 
-/// Which stack: of which thread, with which registers, with which frames of Python.
-type Key = (u32, u64, u64, u64, u64);
+/// Which stack: of which thread, with which registers, with which frames of Python and Java.
+type Key = (u32, u64, u64, u64, u64, u64);
 
 /// A frame under its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +38,7 @@ pub struct Stacks {
     watch: Option<Watch>,
     spaces: Spaces,
     pythons: Pythons,
+    javas: Javas,
     unwinder: Unwinder,
     changes: Vec<Timed<Change>>,
     /// Not unwound yet, in the order of the ring.
@@ -53,11 +55,12 @@ pub struct Stacks {
 
 impl Stacks {
     /// Without a watch (the kernel refused) only processes that are looked at while they live unwind.
-    pub fn new(watch: Option<Watch>, maps: PerfMaps, pythons: Pythons) -> Stacks {
+    pub fn new(watch: Option<Watch>, maps: PerfMaps, pythons: Pythons, javas: Javas) -> Stacks {
         Stacks {
             watch,
             spaces: Spaces::new(),
             pythons,
+            javas,
             unwinder: Unwinder::new(),
             changes: Vec::new(),
             waiting: Vec::new(),
@@ -81,6 +84,7 @@ impl Stacks {
         if self.spaces.seed(pid).is_ok() {
             if let Some(space) = self.spaces.space(pid) {
                 self.pythons.seeded(pid, space);
+                self.javas.seeded(pid, space);
             }
         }
         self.notice_makers();
@@ -103,6 +107,7 @@ impl Stacks {
             self.changes.extend(watch.read());
         }
         self.changes.sort_by_key(|change| change.time_ns);
+        self.javas.settle();
         let waiting = std::mem::take(&mut self.waiting);
         let mut applied = 0;
         for bytes in &waiting {
@@ -136,6 +141,7 @@ impl Stacks {
         {
             self.spaces.apply(change);
             self.pythons.applied(&change.what, &mut self.spaces);
+            self.javas.applied(&change.what, &mut self.spaces);
             at += 1;
             self.notice_makers();
         }
@@ -202,6 +208,7 @@ impl Stacks {
             stack.sp,
             stack.bp,
             stack.python,
+            stack.java,
         );
         let executing = u32::from(stack.user) & events::TS_EXECUTING != 0;
         let (node, complete) = if stack.ip == 0 {
@@ -257,15 +264,17 @@ impl Stacks {
         let python = self.pythons.side_of(stack);
         let complete = complete && !python.as_ref().is_some_and(|python| python.cut);
         let map = self.maps.of(stack.pid);
-        let node = self.nodes_of((&frames, map), python.as_ref(), complete, spool);
+        let methods = self.javas.codes(stack, &frames, spool);
+        let native = (&*frames, &*methods, map);
+        let node = self.nodes_of(native, python.as_ref(), complete, spool);
         self.frames = frames;
         (node, complete)
     }
 
-    /// The node of these frames, with those of Python where they belong.
+    /// The node of these frames, some of which are methods of Java, with those of Python where they belong.
     fn nodes_of(
         &mut self,
-        (frames, map): (&[Frame], Option<MapIndex>),
+        (frames, methods, map): (&[Frame], &[u32], Option<MapIndex>),
         python: Option<&PythonFrames>,
         complete: bool,
         spool: &mut Writer,
@@ -281,7 +290,17 @@ impl Stacks {
         let python = python.map_or(&[][..], |python| &python.frames);
         let mut parent = 0;
         for step in steps.iter().rev() {
+            let method = |index: usize| methods.get(index).copied().filter(|code| *code != 0);
             let place = match *step {
+                Step::Native(index) if method(index).is_some() => Place {
+                    parent,
+                    module: 0,
+                    // Its line is not known.
+                    offset: 0,
+                    complete,
+                    exact: true,
+                    code: method(index).unwrap_or(0),
+                },
                 Step::Native(index) => Place {
                     parent,
                     module: frames[index]

@@ -1,0 +1,236 @@
+//! Which processes are Java, told to the probes as soon as their interpreter is there; and what the methods in
+//! the frames of the interpreter are called, read from the process while it lives.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use timesink_recording::words::Language;
+
+use crate::address_space::{Change, Mapping, Space, Spaces};
+use crate::java::{self, Description, Layout, Memory, Method, Stamp, METHOD_IN_FRAME};
+use crate::probes::{self, events, Stack};
+use crate::spool::{Note, Writer};
+use crate::unwind::Frame;
+
+/// The numbers of Java's methods are not those of Python's functions.
+const FIRST_CODE: u32 = 1 << 31;
+/// More methods than that have no names.
+const MOST_METHODS: usize = 1 << 18;
+/// What is looked for in one round at most: a program that starts has not that many.
+const MOST_NEW: u32 = 4096;
+/// So often it is asked whether the interpreter is there.
+const PATIENCE: u32 = 2000;
+
+/// The memory of a process, also when its number is another's.
+struct Opened(File);
+
+impl Memory for Opened {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> usize {
+        self.0.read_at(bytes, address).unwrap_or(0)
+    }
+}
+
+struct Process {
+    memory: Opened,
+    /// What is added to the file's addresses.
+    moved: u64,
+    file: Rc<Description>,
+    tried: u32,
+    ready: Option<Ready>,
+}
+
+struct Ready {
+    layout: Layout,
+    interpreter: Range<u64>,
+    methods: HashMap<u64, Known>,
+}
+
+/// A method, and its number, 0: it is none.
+#[derive(Clone, Copy)]
+struct Known {
+    stamp: Option<Stamp>,
+    /// When it was looked at.
+    round: u64,
+    code: u32,
+}
+
+#[derive(Default)]
+pub struct Javas {
+    map: Option<MapHandle>,
+    /// By the images' serial numbers.
+    files: HashMap<u32, Option<Rc<Description>>>,
+    processes: HashMap<u32, Process>,
+    codes: HashMap<Method, u32>,
+    round: u64,
+    /// Looked for in this round.
+    new: u32,
+}
+
+impl Javas {
+    /// Without a map stacks could be taken for others, so that nothing is Java.
+    pub fn new(map: Option<MapHandle>) -> Javas {
+        Javas {
+            map,
+            ..Javas::default()
+        }
+    }
+
+    /// A process was found running.
+    pub fn seeded(&mut self, pid: u32, space: &Space) {
+        space.mappings().iter().for_each(|m| self.look_at(pid, m));
+    }
+
+    /// What happened has been applied to the address spaces.
+    pub fn applied(&mut self, change: &Change, spaces: &mut Spaces) {
+        match change {
+            Change::Mapped(mapped) if java::may_be(&mapped.path) => {
+                if !spaces.follows(mapped.pid) {
+                    return;
+                }
+                let found = spaces.space(mapped.pid);
+                if let Some(mapping) = found.and_then(|space| space.find(mapped.start)) {
+                    self.look_at(mapped.pid, mapping);
+                }
+            }
+            Change::Executed { pid } => self.forget(*pid),
+            Change::Ended { pid, .. } if !spaces.follows(*pid) => self.forget(*pid),
+            _ => {}
+        }
+    }
+
+    fn look_at(&mut self, pid: u32, mapping: &Mapping) {
+        if self.map.is_none() || self.processes.contains_key(&pid) {
+            return;
+        }
+        let image = &mapping.image;
+        let found = self.files.entry(image.serial());
+        let Some(file) = found.or_insert_with(|| java::recognise(image).map(Rc::new)) else {
+            return;
+        };
+        let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else {
+            return;
+        };
+        let process = Process {
+            memory: Opened(memory),
+            moved: mapping.start.wrapping_sub(mapping.in_image(mapping.start)),
+            file: file.clone(),
+            tried: 0,
+            ready: None,
+        };
+        self.processes.insert(pid, process);
+    }
+
+    /// Stacks are about to be looked at: virtual machines that have started since are made ready.
+    pub fn settle(&mut self) {
+        self.round += 1;
+        self.new = 0;
+        let starting = self.processes.iter_mut();
+        for (pid, process) in starting.filter(|(_, p)| p.ready.is_none() && p.tried < PATIENCE) {
+            process.tried += 1;
+            let layout = Layout::read(&process.memory, &process.file, process.moved);
+            let Some(layout) = layout else { continue };
+            let Some(interpreter) = layout.interpreter(&process.memory) else {
+                continue;
+            };
+            let told = events::ts_java {
+                start: interpreter.start,
+                length: interpreter.end - interpreter.start,
+            };
+            let map = self.map.as_ref();
+            let key = pid.to_ne_bytes();
+            // One that the map has no room for keeps its nameless frames.
+            let update = |map: &MapHandle| map.update(&key, probes::bytes_of(&told), MapFlags::ANY);
+            if map.is_some_and(|map| update(map).is_ok()) {
+                process.ready = Some(Ready {
+                    layout,
+                    interpreter,
+                    methods: HashMap::new(),
+                });
+            }
+        }
+    }
+
+    fn forget(&mut self, pid: u32) {
+        if self.processes.remove(&pid).is_some() {
+            if let Some(map) = &self.map {
+                let _ = map.delete(&pid.to_ne_bytes());
+            }
+        }
+    }
+
+    /// The number of the method in each of these frames, 0: none is known.
+    pub fn codes(&mut self, stack: &Stack<'_>, frames: &[Frame], spool: &mut Writer) -> Vec<u32> {
+        let is_ready = |process: &Process| process.ready.is_some();
+        if !self.processes.get(&stack.pid).is_some_and(is_ready) {
+            return Vec::new();
+        }
+        let code = |frame| self.code(stack, frame, spool).unwrap_or(0);
+        frames.iter().map(code).collect()
+    }
+
+    fn code(&mut self, stack: &Stack<'_>, frame: &Frame, spool: &mut Writer) -> Option<u32> {
+        let process = self.processes.get_mut(&stack.pid)?;
+        let ready = process.ready.as_mut()?;
+        let called = frame.address.wrapping_sub(u64::from(!frame.exact));
+        if !ready.interpreter.contains(&called) {
+            return None;
+        }
+        let place = frame.frame_pointer.checked_sub(8 * METHOD_IN_FRAME)?;
+        let from = usize::try_from(place.checked_sub(stack.sp)?).ok()?;
+        let method = stack.copy.get(from..)?.first_chunk::<8>()?;
+        let method = u64::from_le_bytes(*method);
+        let known = ready.methods.get(&method).copied();
+        if let Some(known) = known.filter(|known| known.round == self.round) {
+            return Some(known.code);
+        }
+        if self.new >= MOST_NEW {
+            return None;
+        }
+        self.new += 1;
+        let stamp = Stamp::of(&process.memory, &ready.layout, method);
+        let (same, code) = match (known, stamp) {
+            // It was there before, and still is; or nothing is there any more, because the process is gone.
+            (Some(known), None) => (known.stamp, known.code),
+            (Some(known), Some(_)) if known.stamp == stamp => (stamp, known.code),
+            (_, Some(found)) => {
+                let method = Method::read(&process.memory, &ready.layout, method, found);
+                let code = method.map(|method| number(&mut self.codes, method, spool));
+                (stamp, code.unwrap_or(0))
+            }
+            (None, None) => (None, 0),
+        };
+        if ready.methods.len() >= MOST_METHODS {
+            ready.methods.clear();
+        }
+        let known = Known {
+            stamp: same,
+            round: self.round,
+            code,
+        };
+        ready.methods.insert(method, known);
+        Some(code)
+    }
+}
+
+/// The number of a method, which is told before the first frame that is in it. 0: there are too many.
+fn number(codes: &mut HashMap<Method, u32>, method: Method, spool: &mut Writer) -> u32 {
+    if let Some(code) = codes.get(&method) {
+        return *code;
+    }
+    if codes.len() >= MOST_METHODS {
+        return 0;
+    }
+    let code = FIRST_CODE + codes.len() as u32;
+    spool.note(&Note::Code {
+        code,
+        function: method.function.clone(),
+        file: method.file.clone(),
+        language: Language::Java.to_string(),
+    });
+    codes.insert(method, code);
+    code
+}
