@@ -178,36 +178,109 @@ fn functions_of_node() {
     }
 }
 
-/// Methods of Java that are compiled are in the stacks, as they call each other. What Java says of the
-/// variable is all that it says, and its map is gone.
+/// The machine's own virtual machines, and those that SDKMAN has put into the user's folder.
+fn javas() -> Vec<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let folders = ["/usr/lib/jvm".into(), home.join(".sdkman/candidates/java")];
+    let entries = folders
+        .into_iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok());
+    let entries = entries.flatten().flatten().map(|entry| entry.path());
+    let found = entries.filter_map(|entry| entry.join("bin/java").canonicalize().ok());
+    // Many names lead to the same.
+    let mut found: Vec<_> = found.collect();
+    found.sort();
+    found.dedup();
+    assert!(!found.is_empty(), "no Java in /usr/lib/jvm");
+    found
+}
+
+/// One of the programs in Java, compiled.
+fn classes(name: &str) -> Folder {
+    let classes = Folder::new("classes");
+    let source = root().join("tests/live/programs").join(name);
+    let mut javac = Command::new("javac");
+    javac.args(["--release", "17", "-d"]).arg(classes.path());
+    output(javac.arg(source)).exits(0);
+    classes
+}
+
+/// What Java says of the variable is all that it says.
+fn said_more(recorded: &Recorded) -> Option<String> {
+    let said: Vec<_> = recorded.ran.err.lines().collect();
+    let only = said.len() == 1 && said[0].starts_with("Picked up JAVA_TOOL_OPTIONS: -XX:");
+    (!only).then(|| format!("stderr: {said:?}"))
+}
+
+/// Methods of Java are in the stacks, as they call each other: those that are compiled, by the machine's map,
+/// which is gone then, and those that are interpreted, by its memory.
 #[test]
 fn methods_of_java() {
-    let classes = Folder::new("classes");
-    let source = root().join("tests/live/programs/Runtimes.java");
-    output(
-        Command::new("javac")
-            .arg("-d")
-            .arg(classes.path())
-            .arg(source),
-    )
-    .exits(0);
-    attempts(|| {
-        let folder = Folder::new("java");
-        // Inlined methods have no frames, and interpreted ones no names.
-        let command = fed(&format!(
-            "java -Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Runtimes::* \
-             -XX:CompileCommand=dontinline,Runtimes::* -cp {} Runtimes",
-            classes.path().display()
-        ));
-        let recording = folder.join("r.timesink");
-        let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
-        let mut problems = problems(&recorded, Language::Java, |name| format!("Runtimes.{name}"));
-        let said: Vec<_> = recorded.ran.err.lines().collect();
-        if said.len() != 1 || !said[0].starts_with("Picked up JAVA_TOOL_OPTIONS: -XX:") {
-            problems.push(format!("stderr: {said:?}"));
-        }
-        none_of(&problems)
-    });
+    let classes = classes("Runtimes.java");
+    // Inlined methods have no frames.
+    let compiled = "-Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Runtimes::* \
+                    -XX:CompileCommand=dontinline,Runtimes::*";
+    for (java, flags) in javas()
+        .iter()
+        .flat_map(|java| [(java, compiled), (java, "-Xint")])
+    {
+        attempts(|| {
+            let folder = Folder::new("java");
+            let path = classes.path().display();
+            let command = fed(&format!("{} {flags} -cp {path} Runtimes", java.display()));
+            let recording = folder.join("r.timesink");
+            let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+            let mut problems =
+                problems(&recorded, Language::Java, |name| format!("Runtimes.{name}"));
+            problems.extend(said_more(&recorded));
+            let frames = recorded.rows::<Frame>();
+            let nameless = frames
+                .iter()
+                .filter(|f| f.function == "Interpreter")
+                .count();
+            if nameless > 2 {
+                problems.push(format!(
+                    "{nameless} frames of the interpreter have no method"
+                ));
+            }
+            let named = frames.iter().find(|f| f.function == "Runtimes.main");
+            if flags == "-Xint" && named.is_none_or(|named| named.file != "Runtimes.java") {
+                problems.push(format!("main is {named:?}"));
+            }
+            let name = |problem| format!("{} {flags}: {problem}", java.display());
+            none_of(&problems.into_iter().map(name).collect::<Vec<_>>())
+        });
+    }
+}
+
+/// Interpreted methods that call the same from the same depth differ in their names alone: none of them is taken
+/// for another, although their registers are the same. A sleep may be longer than asked for, never shorter.
+#[test]
+fn interpreted_methods_are_told_apart() {
+    let classes = classes("Shapes.java");
+    let path = classes.path().display().to_string();
+    let java = &javas()[0];
+    let command = [&java.display().to_string(), "-Xint", "-cp", &path, "Shapes"];
+    let folder = Folder::new("shapes");
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let chains = chains(&recorded);
+    let waits = recorded.rows::<Wait>();
+    for (name, least_ns) in [("two", 2_000_000), ("five", 5_000_000), ("nine", 9_000_000)] {
+        let function = format!("Shapes.{name}");
+        let own = |wait: &&Wait| {
+            let chain = wait.stack.and_then(|stack| chains.get(&stack));
+            chain.is_some_and(|chain| chain.has(Language::Java, &[&function, "Shapes.main"]))
+        };
+        let own = waits.iter().filter(own).map(|wait| wait.t1 - wait.t0);
+        let own: Vec<_> = own.collect();
+        let short: Vec<_> = own.iter().filter(|ns| **ns < least_ns).collect();
+        assert!(short.is_empty(), "{name} slept for {short:?}");
+        assert!(
+            own.len() > 30 && own.len() <= 42,
+            "{name}: {} waits",
+            own.len()
+        );
+    }
 }
 
 /// A program of Node.js leaves nothing that it does not leave otherwise, neither a map nor a log where it runs:
