@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use timesink_live::{attempts, none_of, output, root, timesink, Folder, Recorded};
+use timesink_live::{attempts, none_of, output, program, root, timesink, Folder, Recorded};
 use timesink_recording::tables::{Frame, Process, Sample, Stack, Thread, Wait};
 use timesink_recording::words::{Detail, Language};
 use timesink_recording::StackId;
@@ -378,4 +378,40 @@ fn the_environment() {
     assert_eq!(ours.len(), 1, "{ours:?}");
     let mut node = with.lines().filter(|line| !known(line));
     assert!(node.all(|line| line.starts_with("NODE_OPTIONS=--no-warnings --perf-")));
+}
+
+/// Code that takes the place of other code is told from it: each has the samples of its own time.
+#[test]
+fn code_that_is_reused() {
+    attempts(|| {
+        let folder = Folder::new("reused");
+        let program = program("reused").display().to_string();
+        let recording = folder.join("r.timesink");
+        let recorded = Recorded::run(&recording, &["-q"], &[&program, "500"], 0);
+        let maps = maps_left(&recorded);
+        maps.iter()
+            .for_each(|map| std::fs::remove_file(map).expect("a map"));
+        let chains = chains(&recorded);
+        let mut samples = recorded.rows::<Sample>();
+        samples.sort_by_key(|sample| sample.t);
+        let innermost =
+            |sample: &Sample| Some(chains.get(&sample.stack?)?.0.first()?.function.clone());
+        let names: Vec<_> = samples.iter().filter_map(innermost).collect();
+        let count = |name: &str| names.iter().filter(|known| *known == name).count();
+        let (first, second) = (count("first"), count("second"));
+        let mut problems = Vec::new();
+        if first < 100 || second < 100 {
+            problems.push(format!(
+                "{first} samples of the first and {second} of the second"
+            ));
+        }
+        let last = names.iter().rposition(|name| name == "first");
+        let from = names.iter().position(|name| name == "second");
+        if last > from {
+            problems.push(format!(
+                "the first until {last:?}, the second from {from:?}"
+            ));
+        }
+        none_of(&problems)
+    });
 }

@@ -92,7 +92,7 @@ fn text(memory: &impl Memory, address: u64) -> String {
 }
 
 /// The types and fields that are needed.
-const FIELDS: [(&str, &str); 14] = [
+pub(super) const FIELDS: [(&str, &str); 14] = [
     ("Method", "_constMethod"),
     ("ConstMethod", "_constants"),
     ("ConstMethod", "_name_index"),

@@ -2,8 +2,12 @@
 //! soon as it has such memory, because its folders and numbers are its own and it may be gone at the end;
 //! its map is read at the end, because Java writes it then. Maps that are only there because of our flags
 //! are removed when their process is gone, and so are the logs that some versions of Node.js write then.
+//!
+//! Code is thrown away, and other code put in its place. A map that is written meanwhile is followed: when it
+//! speaks anew of a place that was in a stack already, what comes from then on is another part of the
+//! recording, and each part has the names that the map had by its end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,7 +21,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
 use crate::address_space::Space;
 use crate::launch::{Identity, Runtime, Written};
 use crate::probes::events;
-use crate::symbols::PerfMap;
+use crate::symbols::{Names, PerfMap, Tail, Wanted};
 
 /// Different folders that are held: one for each container, and those that Node.js runs in.
 const MOST_FOLDERS: usize = 256;
@@ -27,16 +31,28 @@ const MOST_FILES: usize = 1 << 17;
 /// What is read of a process's environment and arguments.
 const LONGEST_TEXT: u64 = 4 << 20;
 
-/// Which map: that of a process, as long as it executes the same program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MapIndex(u32);
+/// So many maps are followed at once; each into so many parts.
+const MOST_FOLLOWED: usize = 64;
+const MOST_PARTS: usize = 64;
+/// So often it is looked whether a map is there that could be followed. Java writes its own only at the end.
+const PATIENCE: u32 = 100;
+
+/// Which map: that of a process, as long as it executes the same program; and which part of the recording, as
+/// long as no code takes the place of other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MapIndex {
+    map: u32,
+    part: u32,
+}
 
 pub struct PerfMaps {
     maps: Vec<Map>,
     /// The one of each process now.
     current: HashMap<u32, MapIndex>,
-    /// Those of processes that may leave logs, as long as they run.
-    logging: Vec<MapIndex>,
+    /// The maps of processes that may leave logs, as long as they run.
+    logging: Vec<u32>,
+    /// Those that are followed.
+    followed: Vec<u32>,
     /// By device and inode.
     folders: HashMap<(u64, u64), Arc<OwnedFd>>,
     /// With whose rights they are read and removed.
@@ -60,6 +76,13 @@ struct Map {
     log_folders: Vec<Arc<OwnedFd>>,
     /// How the names of these logs end.
     log_ending: String,
+    /// How long it was when each part but the last one ended.
+    ends: Vec<u64>,
+    tail: Option<Tail>,
+    /// How often it was looked for.
+    tried: u32,
+    /// The code that was in stacks of this part.
+    seen: BTreeSet<u64>,
 }
 
 impl PerfMaps {
@@ -73,6 +96,7 @@ impl PerfMaps {
             maps: Vec::new(),
             current: HashMap::new(),
             logging: Vec::new(),
+            followed: Vec::new(),
             folders: HashMap::new(),
             identity,
             since,
@@ -94,10 +118,17 @@ impl PerfMaps {
         self.current.remove(&pid);
         let runtime = self.since.and(space).and_then(runtime_in);
         if let Some(map) = self.look(pid, runtime).or_else(|| self.guess(pid, runtime)) {
-            let index = MapIndex(self.maps.len() as u32);
+            let number = self.maps.len() as u32;
             if !map.log_folders.is_empty() {
-                self.logging.push(index);
+                self.logging.push(number);
             }
+            if self.followed.len() < MOST_FOLLOWED {
+                self.followed.push(number);
+            }
+            let index = MapIndex {
+                map: number,
+                part: 0,
+            };
             self.current.insert(pid, index);
             self.maps.push(map);
         }
@@ -107,19 +138,52 @@ impl PerfMaps {
         self.current.get(&pid).copied()
     }
 
-    /// A process may have gone elsewhere, where its new workers leave their logs.
+    /// This code was in a stack.
+    pub fn seen(&mut self, index: MapIndex, address: u64) {
+        self.maps[index.map as usize].seen.insert(address);
+    }
+
+    /// Looks at what was written to maps since the last time, before stacks are looked at that came since then.
+    pub fn follow(&mut self) {
+        for &number in &self.followed {
+            let map = &mut self.maps[number as usize];
+            if map.tail.is_none() && map.tried < PATIENCE {
+                map.tried += 1;
+                let opened = || map.open().and_then(|map| map.follow().ok());
+                map.tail = with_rights(&self.identity, opened);
+            }
+            if map.takes_places() {
+                let part = map.ends.len() as u32;
+                let now = self.current.get_mut(&map.pid);
+                if let Some(index) = now.filter(|index| index.map == number) {
+                    index.part = part;
+                }
+            }
+        }
+    }
+
+    /// A process may have gone elsewhere, where its new workers leave their logs; or it may have ended.
     pub fn look_again(&mut self) {
-        for index in std::mem::take(&mut self.logging) {
-            let Some(folder) = self.own_folder(self.maps[index.0 as usize].pid) else {
+        for number in std::mem::take(&mut self.logging) {
+            let Some(folder) = self.own_folder(self.maps[number as usize].pid) else {
                 continue;
             };
-            let folders = &mut self.maps[index.0 as usize].log_folders;
+            let folders = &mut self.maps[number as usize].log_folders;
             let known = folders.iter().any(|known| Arc::ptr_eq(known, &folder));
             if !known && folders.len() < MOST_FOLDERS_OF_ONE {
                 folders.push(folder);
             }
-            self.logging.push(index);
+            self.logging.push(number);
         }
+        let maps = &mut self.maps;
+        self.followed.retain(|&number| {
+            let map = &mut maps[number as usize];
+            let gone = is_gone(map.pid) || (map.tail.is_none() && map.tried >= PATIENCE);
+            if gone {
+                map.tail = None;
+            }
+            !gone
+        });
     }
 
     fn look(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
@@ -139,6 +203,10 @@ impl PerfMaps {
             ours: ours(Written::Map),
             log_folders: self.own_folder(pid).filter(|_| logs).into_iter().collect(),
             log_ending: format!("-{inner}-v8.log"),
+            ends: Vec::new(),
+            tail: None,
+            tried: 0,
+            seen: BTreeSet::new(),
         })
     }
 
@@ -161,6 +229,10 @@ impl PerfMaps {
             ours: map,
             log_folders: self.own_folder(us).filter(|_| logs).into_iter().collect(),
             log_ending: format!("-{pid}-v8.log"),
+            ends: Vec::new(),
+            tail: None,
+            tried: 0,
+            seen: BTreeSet::new(),
         })
     }
 
@@ -196,26 +268,37 @@ impl PerfMaps {
     }
 
     /// The names of addresses, for those maps that have them. Called when all is over.
-    pub fn names(
-        &self,
-        wanted: &HashMap<MapIndex, Vec<u64>>,
-    ) -> HashMap<MapIndex, Vec<Option<Arc<str>>>> {
+    pub fn names(&self, wanted: &HashMap<MapIndex, Vec<u64>>) -> HashMap<MapIndex, Names> {
         let work = || {
             let mut named = HashMap::new();
-            for &index in self.current.values() {
-                let addresses = wanted.get(&index).map_or(&[][..], Vec::as_slice);
-                let map = &self.maps[index.0 as usize];
-                if let Some(names) = map.take(addresses, self.since) {
-                    named.insert(index, names);
-                }
+            for &MapIndex { map, .. } in self.current.values() {
+                let parts = 0..=self.maps[map as usize].ends.len() as u32;
+                let parts = parts.map(|part| MapIndex { map, part });
+                let parts: Vec<_> = parts.filter(|part| wanted.contains_key(part)).collect();
+                let map = &self.maps[map as usize];
+                let part = |index: &MapIndex| Wanted {
+                    addresses: &wanted[index],
+                    until: map
+                        .ends
+                        .get(index.part as usize)
+                        .map_or(u64::MAX, |end| *end),
+                };
+                let asked: Vec<_> = parts.iter().map(part).collect();
+                let names = map.take(&asked, self.since).unwrap_or_default();
+                named.extend(parts.into_iter().zip(names));
                 map.remove_logs(self.since);
             }
             named
         };
-        match &self.identity {
-            Some(identity) => identity.with_files(work).unwrap_or_default(),
-            None => work(),
-        }
+        with_rights(&self.identity, work)
+    }
+}
+
+/// What comes of work that is done with somebody's rights to files; nothing, if these are not to be had.
+fn with_rights<T: Default>(identity: &Option<Identity>, work: impl FnOnce() -> T) -> T {
+    match identity {
+        Some(identity) => identity.with_files(work).unwrap_or_default(),
+        None => work(),
     }
 }
 
@@ -225,14 +308,34 @@ fn after(time: std::io::Result<SystemTime>, since: Option<SystemTime>) -> bool {
 }
 
 impl Map {
+    fn open(&self) -> Option<PerfMap> {
+        PerfMap::open(self.folder.as_fd(), &self.name, self.user).ok()
+    }
+
+    /// Whether it says something new of code that was in stacks already: then another part begins.
+    fn takes_places(&mut self) -> bool {
+        let Some(tail) = &mut self.tail else {
+            return false;
+        };
+        let length = tail.read();
+        let mut ranges = tail.ranges().into_iter();
+        let reused = ranges.any(|range| self.seen.range(range).next().is_some());
+        if reused && self.ends.len() < MOST_PARTS {
+            self.ends.push(length);
+            self.seen.clear();
+            return true;
+        }
+        false
+    }
+
     /// Reads the map, and removes it if it is ours and its process is gone.
-    fn take(&self, addresses: &[u64], since: Option<SystemTime>) -> Option<Vec<Option<Arc<str>>>> {
-        let map = PerfMap::open(self.folder.as_fd(), &self.name, self.user).ok()?;
+    fn take(&self, wanted: &[Wanted<'_>], since: Option<SystemTime>) -> Option<Vec<Names>> {
+        let map = self.open()?;
         let about = map.metadata().ok()?;
         if !after(about.modified(), since) {
             return None;
         }
-        let names = (!addresses.is_empty()).then(|| map.names(addresses).ok());
+        let names = (!wanted.is_empty()).then(|| map.names(wanted).ok());
         // A file system that does not tell when a file was made keeps it.
         let ours = self.ours && about.uid() == self.user && after(about.created(), since);
         if ours && is_gone(self.pid) {
@@ -333,6 +436,23 @@ fn is_gone(pid: u32) -> bool {
 mod tests {
     use super::*;
 
+    /// The map of a process that calls itself 7.
+    fn drawn(path: &Path, pid: u32, folder: Arc<OwnedFd>) -> Map {
+        Map {
+            pid,
+            folder,
+            name: "perf-7.map".into(),
+            user: path.metadata().expect("the folder").uid(),
+            ours: true,
+            log_folders: Vec::new(),
+            log_ending: "-7-v8.log".into(),
+            ends: Vec::new(),
+            tail: None,
+            tried: 0,
+            seen: BTreeSet::new(),
+        }
+    }
+
     /// A process that runs is not gone; one that waits to be asked how it ended is.
     #[test]
     fn who_is_gone() {
@@ -373,6 +493,43 @@ mod tests {
         std::fs::remove_file(&other).expect("removed");
     }
 
+    /// What takes the place of code that was in a stack begins another part, with other names; what comes beside
+    /// it does not.
+    #[test]
+    fn parts_of_a_map() {
+        use std::io::Write;
+        let path = std::env::temp_dir().join(format!("parts-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("a folder");
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let folder = rustix::fs::open(&path, flags, Mode::empty()).expect("the folder");
+        let mut maps = PerfMaps::new(None, None, Vec::new());
+        let pid = std::process::id();
+        maps.maps.push(drawn(&path, pid, Arc::new(folder)));
+        maps.followed.push(0);
+        maps.current.insert(pid, MapIndex { map: 0, part: 0 });
+        let mut file = std::fs::File::create(path.join("perf-7.map")).expect("a map");
+        let mut wanted = HashMap::new();
+        let mut parts = Vec::new();
+        for line in [
+            "1000 10 first",
+            "2000 10 beside",
+            "1008 10 second",
+            "1000 1 third",
+        ] {
+            writeln!(file, "{line}").expect("written");
+            maps.follow();
+            let index = maps.of(pid).expect("it runs");
+            maps.seen(index, 0x1008);
+            wanted.insert(index, vec![0x1008]);
+            parts.push(index.part);
+        }
+        assert_eq!(parts, [0, 0, 1, 1]);
+        let names = maps.names(&wanted);
+        let name = |part| names[&MapIndex { map: 0, part }][0].as_deref();
+        assert_eq!((name(0), name(1)), (Some("first"), Some("second")));
+        std::fs::remove_dir_all(&path).expect("removed");
+    }
+
     /// The logs of a process that is gone go: not those of others, from before, behind links, or of one that runs.
     #[test]
     fn logs_are_removed() {
@@ -383,15 +540,8 @@ mod tests {
         let folder = Arc::new(folder);
         // No process has this number: it is above the highest.
         let gone = 1 << 30;
-        let mut map = Map {
-            pid: gone,
-            folder: folder.clone(),
-            name: "perf-7.map".into(),
-            user: path.metadata().expect("the folder").uid(),
-            ours: true,
-            log_folders: vec![folder],
-            log_ending: "-7-v8.log".into(),
-        };
+        let mut map = drawn(&path, gone, folder.clone());
+        map.log_folders.push(folder);
         let ours = ["isolate-0x1d0-7-v8.log", "isolate-0x7f00-7-v8.log"];
         let others = [
             "isolate-0x1d0-17-v8.log",

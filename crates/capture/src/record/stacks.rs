@@ -34,6 +34,11 @@ struct Place {
     code: u32,
 }
 
+/// A call is the instruction before the one that is returned to.
+fn looked_up(frame: &Frame) -> u64 {
+    frame.address.saturating_sub(u64::from(!frame.exact))
+}
+
 pub struct Stacks {
     watch: Option<Watch>,
     spaces: Spaces,
@@ -108,6 +113,7 @@ impl Stacks {
         }
         self.changes.sort_by_key(|change| change.time_ns);
         self.javas.settle();
+        self.maps.follow();
         let waiting = std::mem::take(&mut self.waiting);
         let mut applied = 0;
         for bytes in &waiting {
@@ -301,16 +307,18 @@ impl Stacks {
                     exact: true,
                     code: method(index).unwrap_or(0),
                 },
-                Step::Native(index) => Place {
-                    parent,
-                    module: frames[index]
-                        .module
-                        .map_or(0, |index| self.module(index, map, spool)),
-                    offset: frames[index].address,
-                    complete,
-                    exact: frames[index].exact,
-                    code: 0,
-                },
+                Step::Native(index) => {
+                    let frame = &frames[index];
+                    let module = frame.module;
+                    Place {
+                        parent,
+                        module: module.map_or(0, |index| self.module(index, map, spool)),
+                        offset: frame.address,
+                        complete,
+                        exact: frame.exact,
+                        code: 0,
+                    }
+                }
                 Step::Python(index) => match self.pythons.place(&python[index]) {
                     // What it is called was lost.
                     (0, _) => continue,
@@ -324,16 +332,30 @@ impl Stacks {
                     },
                 },
             };
+            let known = self.nodes.len();
             parent = self.node(place, spool);
+            if let (Step::Native(index), Some(map), true) = (step, map, self.nodes.len() > known) {
+                if self.is_made(&frames[*index]) {
+                    self.maps.seen(map, looked_up(&frames[*index]));
+                }
+            }
         }
         parent
+    }
+
+    /// Whether it is code that a runtime made.
+    fn is_made(&self, frame: &Frame) -> bool {
+        let modules = self.unwinder.modules();
+        let module = frame.module.and_then(|index| modules.get(index.0 as usize));
+        module.is_some_and(|image| image.kind() == ImageKind::Jit)
     }
 
     fn part(&self, frame: &Frame) -> Part {
         let modules = self.unwinder.modules();
         let module = frame.module.and_then(|index| modules.get(index.0 as usize));
-        let address = frame.address.saturating_sub(u64::from(!frame.exact));
-        module.map_or(Part::Other, |image| self.pythons.part(image, address))
+        module.map_or(Part::Other, |image| {
+            self.pythons.part(image, looked_up(frame))
+        })
     }
 
     fn node(&mut self, place: Place, spool: &mut Writer) -> u32 {
