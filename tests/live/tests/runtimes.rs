@@ -212,17 +212,19 @@ fn said_more(recorded: &Recorded) -> Option<String> {
     (!only).then(|| format!("stderr: {said:?}"))
 }
 
-/// Methods of Java are in the stacks, as they call each other: those that are compiled, by the machine's map,
-/// which is gone then, and those that are interpreted, by its memory.
+/// All methods of the program are compiled, and nothing else; inlined ones would have no frames.
+const COMPILED: &str =
+    "-Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Runtimes::* \
+                        -XX:CompileCommand=dontinline,Runtimes::*";
+
+/// Methods of Java are in the stacks, as they call each other, compiled or interpreted. The map that the virtual
+/// machine writes at its end is gone.
 #[test]
 fn methods_of_java() {
     let classes = classes("Runtimes.java");
-    // Inlined methods have no frames.
-    let compiled = "-Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Runtimes::* \
-                    -XX:CompileCommand=dontinline,Runtimes::*";
     for (java, flags) in javas()
         .iter()
-        .flat_map(|java| [(java, compiled), (java, "-Xint")])
+        .flat_map(|java| [(java, COMPILED), (java, "-Xint")])
     {
         attempts(|| {
             let folder = Folder::new("java");
@@ -253,6 +255,39 @@ fn methods_of_java() {
     }
 }
 
+/// The names of compiled methods do not wait for the end of a virtual machine: one that is killed has them, too.
+#[test]
+fn a_java_that_is_killed() {
+    let classes = classes("Runtimes.java");
+    let path = classes.path().display();
+    for java in javas() {
+        attempts(|| {
+            let folder = Folder::new("killed");
+            let java = java.display();
+            let command = format!("timeout -s KILL 2 {java} {COMPILED} -cp {path} Runtimes");
+            let command = format!("sleep 3 | {command}; true");
+            let recording = folder.join("r.timesink");
+            let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+            let chains = chains(&recorded);
+            let called =
+                ["leaf", "inCpu", "middle", "outer"].map(|name| format!("Runtimes.{name}"));
+            let called: Vec<_> = called.iter().map(String::as_str).collect();
+            let samples = recorded.rows::<Sample>().into_iter();
+            let chains = samples.filter_map(|sample| chains.get(&sample.stack?));
+            let named = chains
+                .filter(|chain| chain.has(Language::Java, &called))
+                .count();
+            let left = maps_left(&recorded);
+            match named > 50 && left.is_empty() {
+                true => Ok(()),
+                false => Err(format!(
+                    "{java}: {named} samples have names, {left:?} are left"
+                )),
+            }
+        });
+    }
+}
+
 /// Interpreted methods that call the same from the same depth differ in their names alone: none of them is taken
 /// for another, although their registers are the same. A sleep may be longer than asked for, never shorter.
 #[test]
@@ -269,7 +304,10 @@ fn interpreted_methods_are_told_apart() {
         let function = format!("Shapes.{name}");
         let own = |wait: &&Wait| {
             let chain = wait.stack.and_then(|stack| chains.get(&stack));
-            chain.is_some_and(|chain| chain.has(Language::Java, &[&function, "Shapes.main"]))
+            let inside =
+                chain.is_some_and(|chain| chain.has(Language::Java, &[&function, "Shapes.main"]));
+            // Others are waits for the machine itself.
+            inside && wait.expired == Some(true)
         };
         let own = waits.iter().filter(own).map(|wait| wait.t1 - wait.t0);
         let own: Vec<_> = own.collect();

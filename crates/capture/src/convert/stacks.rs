@@ -1,7 +1,7 @@
 //! From the nodes of stacks to modules, frames and stacks with names. The user side is resolved at once,
 //! module by module; kernel frames are added as waits and samples name them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -43,7 +43,8 @@ pub struct Code {
     pub language: Language,
 }
 
-/// What makes a frame: module (as the spool numbers them), offset, which of the calls inlined there.
+/// What makes a frame: module (as the spool numbers them), offset, which of the calls inlined there, or the code
+/// that was made of which function.
 type Place = (u32, u64, bool, u32);
 /// What is at each offset of each module, and what it is written in.
 type Names = HashMap<(u32, u64), (Vec<symbols::Named>, Language)>;
@@ -130,8 +131,12 @@ impl Stacks {
         let mut stacks = Stacks::default();
         let symbols = Symbols::new(cache);
         let mut wanted: HashMap<u32, Vec<u64>> = HashMap::new();
+        let mut told_by_runtime = HashSet::new();
         for node in nodes {
             wanted.entry(node.module).or_default().push(looked_up(node));
+            if codes.contains_key(&node.code) {
+                told_by_runtime.insert(node.module);
+            }
         }
         let mut names = Names::new();
         let mut modules: Vec<_> = wanted.into_iter().filter(|(m, _)| *m != 0).collect();
@@ -149,12 +154,17 @@ impl Stacks {
                 }
                 None => SymbolSource::None,
             };
+            let source = match source {
+                SymbolSource::None if told_by_runtime.contains(&number) => SymbolSource::Runtime,
+                source => source,
+            };
             stacks.module(number, module, source);
         }
         stacks.of_node.push(None);
         for node in nodes {
             match codes.get(&node.code) {
-                Some(code) => stacks.add_line(node, code),
+                Some(code) if node.module == 0 => stacks.add_line(node, code),
+                Some(code) => stacks.add_made(node, code),
                 None => stacks.add_node(node, &names),
             }
         }
@@ -191,6 +201,20 @@ impl Stacks {
             stack = Some(self.stack(stack, frame, complete));
         }
         self.of_node.push(stack);
+    }
+
+    /// The stack that ends in code that a runtime made of a function.
+    fn add_made(&mut self, node: &e::ts_node, code: &Code) {
+        let named = symbols::Named {
+            function: code.function.as_str().into(),
+            file: code.file.as_str().into(),
+            ..nameless()
+        };
+        // At the same place there may have been other code before.
+        let place = (node.module, node.offset, node.exact != 0, node.code);
+        let frame = self.frame(place, &named, code.language);
+        let stack = self.stack(self.of(node.parent), frame, node.complete != 0);
+        self.of_node.push(Some(stack));
     }
 
     /// The stack that ends in a line of a script.

@@ -1,5 +1,6 @@
 //! Where a virtual machine keeps what, as it says itself: tables of types and their fields, with names.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{Description, Memory};
@@ -33,6 +34,8 @@ pub struct Layout {
     code: u64,
     code_start: u64,
     code_length: u64,
+    /// `None` where the virtual machine does not say it.
+    pub(super) compiled: Option<Compiled>,
 }
 
 /// A table of the virtual machine's.
@@ -83,7 +86,7 @@ impl<M: Memory> Tables<'_, M> {
 }
 
 /// A text that a zero byte ends; empty if it is too long for a name.
-fn text(memory: &impl Memory, address: u64) -> String {
+pub(super) fn text(memory: &impl Memory, address: u64) -> String {
     let mut bytes = [0; LONGEST_NAME];
     let length = memory.read(address, &mut bytes);
     let end = bytes[..length].iter().position(|byte| *byte == 0);
@@ -91,25 +94,18 @@ fn text(memory: &impl Memory, address: u64) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// The types and fields that are needed.
-pub(super) const FIELDS: [(&str, &str); 14] = [
-    ("Method", "_constMethod"),
-    ("ConstMethod", "_constants"),
-    ("ConstMethod", "_name_index"),
-    ("ConstantPool", "_source_file_name_index"),
-    ("ConstantPool", "_pool_holder"),
-    ("Klass", "_name"),
-    ("InstanceKlass", "_methods"),
-    ("Array<int>", "_length"),
-    ("Array<Method*>", "_data"),
-    ("Symbol", "_length"),
-    ("Symbol", "_body"),
-    ("AbstractInterpreter", "_code"),
-    ("StubQueue", "_stub_buffer"),
-    ("StubQueue", "_buffer_limit"),
-];
-/// This one there is only once: its address is what counts.
-const CODE: usize = 11;
+/// What the tables say of a field: its offset, and its address, if there is only one of it.
+type Fields = HashMap<(String, String), (u64, u64)>;
+
+fn offset(fields: &Fields, kind: &str, field: &str) -> Option<u64> {
+    let (offset, _) = fields.get(&(kind.into(), field.into()))?;
+    (*offset < LARGEST).then_some(*offset)
+}
+
+fn address(fields: &Fields, kind: &str, field: &str) -> Option<u64> {
+    let (_, address) = fields.get(&(kind.into(), field.into()))?;
+    Some(*address)
+}
 
 impl Layout {
     /// What the virtual machine with this file says of itself, if it is that far.
@@ -120,24 +116,25 @@ impl Layout {
             moved,
         };
         let fields = read_fields(&tables)?;
-        let of = |index: usize| fields[index].filter(|offset| *offset < LARGEST);
-        let pool_size = read_size(&tables, "ConstantPool")?;
+        let of = |kind, field| offset(&fields, kind, field);
+        let sizes = read_sizes(&tables)?;
         Some(Layout {
-            const_method: of(0)?,
-            constants: of(1)?,
-            name_index: of(2)?,
-            source_index: of(3)?,
-            holder: of(4)?,
-            pool_size: (pool_size < LARGEST).then_some(pool_size)?,
-            class_name: of(5)?,
-            methods: of(6)?,
-            array_length: of(7)?,
-            method_array: of(8)?,
-            symbol_length: of(9)?,
-            symbol_body: of(10)?,
-            code: fields[CODE]?,
-            code_start: of(12)?,
-            code_length: of(13)?,
+            const_method: of("Method", "_constMethod")?,
+            constants: of("ConstMethod", "_constants")?,
+            name_index: of("ConstMethod", "_name_index")?,
+            source_index: of("ConstantPool", "_source_file_name_index")?,
+            holder: of("ConstantPool", "_pool_holder")?,
+            pool_size: sizes.get("ConstantPool").copied()?,
+            class_name: of("Klass", "_name")?,
+            methods: of("InstanceKlass", "_methods")?,
+            array_length: of("Array<int>", "_length")?,
+            method_array: of("Array<Method*>", "_data")?,
+            symbol_length: of("Symbol", "_length")?,
+            symbol_body: of("Symbol", "_body")?,
+            code: address(&fields, "AbstractInterpreter", "_code")?,
+            code_start: of("StubQueue", "_stub_buffer")?,
+            code_length: of("StubQueue", "_buffer_limit")?,
+            compiled: Compiled::of(&fields, &sizes),
         })
     }
 
@@ -151,31 +148,94 @@ impl Layout {
     }
 }
 
-/// The offset of each of `FIELDS`, or its address.
-fn read_fields(tables: &Tables<impl Memory>) -> Option<[Option<u64>; FIELDS.len()]> {
+/// Where compiled code is kept, and what is compiled there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Compiled {
+    /// The address of what leads to the heaps.
+    pub heaps: u64,
+    pub list_length: u64,
+    pub list: u64,
+    pub memory: u64,
+    pub segments: u64,
+    pub segment_size: u64,
+    pub low: u64,
+    pub high: u64,
+    pub block_length: u64,
+    pub block_used: u64,
+    pub block_size: u64,
+    pub name: u64,
+    pub method: u64,
+}
+
+impl Compiled {
+    fn of(fields: &Fields, sizes: &HashMap<String, u64>) -> Option<Compiled> {
+        let of = |kind, field| offset(fields, kind, field);
+        Some(Compiled {
+            heaps: address(fields, "CodeCache", "_heaps")?,
+            list_length: of("GrowableArrayBase", "_len")?,
+            list: of("GrowableArray<int>", "_data")?,
+            memory: of("CodeHeap", "_memory")?,
+            segments: of("CodeHeap", "_segmap")?,
+            segment_size: of("CodeHeap", "_log2_segment_size")?,
+            low: of("VirtualSpace", "_low")?,
+            high: of("VirtualSpace", "_high_boundary")?,
+            block_length: of("HeapBlock::Header", "_length")?,
+            block_used: of("HeapBlock::Header", "_used")?,
+            block_size: sizes.get("HeapBlock").copied()?,
+            name: of("CodeBlob", "_name")?,
+            method: of("CompiledMethod", "_method").or_else(|| of("nmethod", "_method"))?,
+        })
+    }
+}
+
+/// The types whose fields are needed.
+const KINDS: [&str; 19] = [
+    "Method",
+    "ConstMethod",
+    "ConstantPool",
+    "Klass",
+    "InstanceKlass",
+    "Array<int>",
+    "Array<Method*>",
+    "Symbol",
+    "AbstractInterpreter",
+    "StubQueue",
+    "CodeCache",
+    "GrowableArrayBase",
+    "GrowableArray<int>",
+    "CodeHeap",
+    "VirtualSpace",
+    "HeapBlock::Header",
+    "CodeBlob",
+    "CompiledMethod",
+    "nmethod",
+];
+
+fn read_fields(tables: &Tables<impl Memory>) -> Option<Fields> {
     const ENTRY: &str = "gHotSpotVMStructEntry";
     let of_entry = |what: &str| tables.variable(&format!("{ENTRY}{what}Offset"));
     let table = Table::of(tables, "gHotSpotVMStructs", ENTRY)?;
     let (field_name, offset) = (of_entry("FieldName")?, of_entry("Offset")?);
     let address = of_entry("Address")?;
     let memory = tables.memory;
-    let wanted = |name: &str| FIELDS.iter().any(|(kind, _)| *kind == name);
-    let mut fields = [None; FIELDS.len()];
+    let wanted = |name: &str| KINDS.contains(&name);
+    let mut fields = Fields::new();
     for (kind, entry) in table.entries(memory, &wanted) {
-        let name = text(memory, memory.word(entry.wrapping_add(field_name))?);
-        let known = FIELDS.iter().position(|known| *known == (&*kind, &*name));
-        if let Some(index) = known {
-            let value = if index == CODE { address } else { offset };
-            fields[index] = memory.word(entry.wrapping_add(value));
-        }
+        let word = |at: u64| memory.word(entry.wrapping_add(at));
+        let name = text(memory, word(field_name)?);
+        fields.insert((kind, name), (word(offset)?, word(address)?));
     }
     Some(fields)
 }
 
-fn read_size(tables: &Tables<impl Memory>, kind: &str) -> Option<u64> {
+fn read_sizes(tables: &Tables<impl Memory>) -> Option<HashMap<String, u64>> {
     const ENTRY: &str = "gHotSpotVMTypeEntry";
     let size = tables.variable(&format!("{ENTRY}SizeOffset"))?;
     let table = Table::of(tables, "gHotSpotVMTypes", ENTRY)?;
-    let (_, entry) = table.entries(tables.memory, &|name| name == kind).next()?;
-    tables.memory.word(entry.wrapping_add(size))
+    let wanted = |name: &str| matches!(name, "ConstantPool" | "HeapBlock");
+    let sizes = table.entries(tables.memory, &wanted).map(|(kind, entry)| {
+        let size = tables.memory.word(entry.wrapping_add(size))?;
+        (size < LARGEST).then_some((kind, size))
+    });
+    sizes.collect()
 }

@@ -1,9 +1,10 @@
-//! HotSpot, the Java virtual machine: what the methods are called that its interpreter runs. A virtual machine
-//! tells its own tools where it keeps what (`gHotSpotVMStructs`), so no version has to be known here.
+//! HotSpot, the Java virtual machine: what the methods are called that it interprets and compiles. A virtual
+//! machine tells its own tools where it keeps what (`gHotSpotVMStructs`), so no version has to be known here.
 //!
-//! `layout` reads that; `methods` follows a method to its name. Does no input or output itself: how the memory of
+//! `layout` reads that; `heaps` goes from compiled code to its method, and `methods` from a method to its name. Does no input or output itself: how the memory of
 //! a process is read is the caller's business, and nothing in it is trusted.
 
+mod heaps;
 mod layout;
 mod methods;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use std::path::Path;
 use crate::address_space::{Image, ImageKind};
 use crate::symbols;
 
+pub use heaps::Heaps;
 pub use layout::Layout;
 pub use methods::{Method, Stamp};
 

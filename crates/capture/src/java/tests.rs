@@ -53,6 +53,38 @@ const OTHER: u64 = 0x4100;
 const LIST: u64 = 0x5000;
 const QUEUE: u64 = 0x6000;
 const CODE: u64 = 0x6100;
+const HEAPS: u64 = 0x7000;
+const SEGMENTS: u64 = 0x7800;
+const HEAP: u64 = 0x40_0000;
+
+const FIELDS: [(&str, &str); 26] = [
+    ("Method", "_constMethod"),
+    ("ConstMethod", "_constants"),
+    ("ConstMethod", "_name_index"),
+    ("ConstantPool", "_source_file_name_index"),
+    ("ConstantPool", "_pool_holder"),
+    ("Klass", "_name"),
+    ("InstanceKlass", "_methods"),
+    ("Array<int>", "_length"),
+    ("Array<Method*>", "_data"),
+    ("Symbol", "_length"),
+    ("Symbol", "_body"),
+    ("AbstractInterpreter", "_code"),
+    ("StubQueue", "_stub_buffer"),
+    ("StubQueue", "_buffer_limit"),
+    ("CodeCache", "_heaps"),
+    ("GrowableArrayBase", "_len"),
+    ("GrowableArray<int>", "_data"),
+    ("CodeHeap", "_memory"),
+    ("CodeHeap", "_segmap"),
+    ("CodeHeap", "_log2_segment_size"),
+    ("VirtualSpace", "_low"),
+    ("VirtualSpace", "_high_boundary"),
+    ("HeapBlock::Header", "_length"),
+    ("HeapBlock::Header", "_used"),
+    ("CodeBlob", "_name"),
+    ("nmethod", "_method"),
+];
 
 /// Offsets that are like no real machine's.
 fn offset(kind: &str, field: &str) -> u64 {
@@ -67,6 +99,12 @@ fn offset(kind: &str, field: &str) -> u64 {
         ("Symbol", "_body") => 2,
         ("StubQueue", "_buffer_limit") => 8,
         ("Method", "_constMethod") => 8,
+        ("GrowableArray<int>", "_data") => 8,
+        ("CodeHeap", "_segmap") => 16,
+        ("CodeHeap", "_log2_segment_size") => 32,
+        ("VirtualSpace", "_high_boundary") => 8,
+        ("HeapBlock::Header", "_used") => 4,
+        ("nmethod", "_method") => 16,
         _ => 0,
     }
 }
@@ -109,14 +147,33 @@ fn machine() -> (Drawn, Description) {
         at
     };
     let mut entries = vec![text("Thread"), text("_name"), 9, 9, 9];
-    for (kind, field) in layout::FIELDS {
-        let entry = [text(kind), text(field), offset(kind, field), CODE, 7];
+    for (kind, field) in FIELDS {
+        let address = if kind == "CodeCache" { HEAPS } else { CODE };
+        let entry = [text(kind), text(field), offset(kind, field), address, 7];
         entries.extend(entry);
     }
     entries.extend([0; 5]);
     memory.words(structs, &entries);
-    let sizes = [text("Method"), 88, text("ConstantPool"), POOL_SIZE, 0, 0];
+    let sizes = [
+        text("Method"),
+        88,
+        text("ConstantPool"),
+        POOL_SIZE,
+        text("HeapBlock"),
+        8,
+        0,
+        0,
+    ];
     memory.words(types, &sizes);
+    // One heap of segments of 16 bytes: nothing, a block of three segments, one of the machine's own, nothing.
+    memory.words(HEAPS, &[HEAPS + 0x10]);
+    memory.words(HEAPS + 0x10, &[1, HEAPS + 0x20]);
+    memory.words(HEAPS + 0x20, &[HEAPS + 0x30]);
+    memory.words(HEAPS + 0x30, &[HEAP, HEAP + 0x1000, SEGMENTS, 0, 4]);
+    memory.put(SEGMENTS, &[0xff, 0, 1, 1, 0, 1, 0xff, 0xff]);
+    let (method, stub) = (text("nmethod"), text("StubRoutines (1)"));
+    memory.words(HEAP + 0x10, &[1 << 32 | 3, method, 0, METHOD]);
+    memory.words(HEAP + 0x40, &[1 << 32 | 2, stub, 0, METHOD]);
     memory.words(CODE, &[QUEUE]);
     memory.words(QUEUE, &[0x9_0000, 0x1000]);
     // Constants: nothing, two names, the source.
@@ -208,6 +265,46 @@ fn a_place_that_is_used_again() {
     assert_eq!(Stamp::of(&memory, &layout, METHOD), before);
     memory.words(METHOD, &[0, CONSTANT + 0x100]);
     assert_ne!(Stamp::of(&memory, &layout, METHOD), before);
+}
+
+/// Compiled code leads to its method, wherever in it an address is; what is free, or not of a method, leads nowhere.
+#[test]
+fn compiled_code() {
+    let (memory, description) = machine();
+    let layout = layout_of(&memory, &description);
+    let heaps = Heaps::read(&memory, &layout).expect("the heaps");
+    let method = |offset: u64| heaps.method(&memory, &layout, HEAP + offset);
+    for inside in [0x10, 0x18, 0x2f, 0x3f] {
+        assert_eq!(method(inside), Some(METHOD), "{inside:x}");
+    }
+    for outside in [0, 0xf, 0x40, 0x5f, 0x60, 0x70, 0x80, 0x1000, 1 << 30] {
+        assert_eq!(method(outside), None, "{outside:x}");
+    }
+    assert!(heaps.have(HEAP) && !heaps.have(HEAP + 0x1000) && !heaps.are_gone(&memory));
+    // It has been thrown away.
+    let name = memory.word(HEAP + 0x18).expect("a name");
+    memory.words(HEAP + 0x10, &[3, name, 0, METHOD]);
+    assert_eq!(heaps.method(&memory, &layout, HEAP + 0x18), None);
+    memory.parts.borrow_mut().clear();
+    assert!(heaps.are_gone(&memory));
+}
+
+/// A map of segments that leads in circles, or out of itself, leads nowhere.
+#[test]
+fn hostile_heaps() {
+    let (memory, description) = machine();
+    let layout = layout_of(&memory, &description);
+    let heaps = Heaps::read(&memory, &layout).expect("the heaps");
+    let method = || heaps.method(&memory, &layout, HEAP + 0x38);
+    memory.put(SEGMENTS, &[1, 2, 3, 4, 5]);
+    assert_eq!(method(), None);
+    memory.put(SEGMENTS, &[0, 1, 1, 1]);
+    assert_eq!(method(), None);
+    memory.words(HEAPS + 0x10, &[1 << 20, HEAPS + 0x20]);
+    assert!(Heaps::read(&memory, &layout).is_none());
+    memory.words(HEAPS + 0x10, &[1, HEAPS + 0x20]);
+    memory.words(HEAPS + 0x30, &[HEAP, HEAP + 0x1000, SEGMENTS, 0, 64]);
+    assert!(Heaps::read(&memory, &layout).is_none());
 }
 
 /// A machine that has not made its interpreter yet has none, nor one that says nonsense of it.

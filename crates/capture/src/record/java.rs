@@ -1,5 +1,5 @@
 //! Which processes are Java, told to the probes as soon as their interpreter is there; and what the methods in
-//! the frames of the interpreter are called, read from the process while it lives.
+//! its frames are called, the interpreter's and those of compiled code, read from the process while it lives.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Mapping, Space, Spaces};
-use crate::java::{self, Description, Layout, Memory, Method, Stamp, METHOD_IN_FRAME};
+use crate::java::{self, Description, Heaps, Layout, Memory, Method, Stamp, METHOD_IN_FRAME};
 use crate::probes::{self, events, Stack};
 use crate::spool::{Note, Writer};
 use crate::unwind::Frame;
@@ -22,6 +22,9 @@ const FIRST_CODE: u32 = 1 << 31;
 const MOST_METHODS: usize = 1 << 18;
 /// What is looked for in one round at most: a program that starts has not that many.
 const MOST_NEW: u32 = 4096;
+/// In so many rounds, which are 20 ms long, no code takes the place of other code that was run meanwhile: that
+/// takes several collections of garbage.
+const CODE_LASTS: u64 = 8;
 /// So often it is asked whether the interpreter is there.
 const PATIENCE: u32 = 2000;
 
@@ -46,7 +49,17 @@ struct Process {
 struct Ready {
     layout: Layout,
     interpreter: Range<u64>,
+    heaps: Option<Heaps>,
     methods: HashMap<u64, Known>,
+    /// The methods of compiled code, by address.
+    compiled: HashMap<u64, Compiled>,
+}
+
+/// The method, if any, that was compiled to the code at an address, and when that was looked at.
+#[derive(Clone, Copy)]
+struct Compiled {
+    method: Option<u64>,
+    round: u64,
 }
 
 /// A method, and its number, 0: it is none.
@@ -146,9 +159,11 @@ impl Javas {
             let update = |map: &MapHandle| map.update(&key, probes::bytes_of(&told), MapFlags::ANY);
             if map.is_some_and(|map| update(map).is_ok()) {
                 process.ready = Some(Ready {
+                    heaps: Heaps::read(&process.memory, &layout),
                     layout,
                     interpreter,
                     methods: HashMap::new(),
+                    compiled: HashMap::new(),
                 });
             }
         }
@@ -162,57 +177,119 @@ impl Javas {
         }
     }
 
-    /// The number of the method in each of these frames, 0: none is known.
-    pub fn codes(&mut self, stack: &Stack<'_>, frames: &[Frame], spool: &mut Writer) -> Vec<u32> {
-        let is_ready = |process: &Process| process.ready.is_some();
-        if !self.processes.get(&stack.pid).is_some_and(is_ready) {
+    /// The method in each of these frames.
+    pub fn methods(
+        &mut self,
+        stack: &Stack<'_>,
+        frames: &[Frame],
+        spool: &mut Writer,
+    ) -> Vec<Option<InFrame>> {
+        let Some(process) = self.processes.get_mut(&stack.pid) else {
             return Vec::new();
+        };
+        let Some(ready) = &mut process.ready else {
+            return Vec::new();
+        };
+        let memory = &process.memory;
+        let mut method = |frame: &Frame| {
+            let address = frame.address.wrapping_sub(u64::from(!frame.exact));
+            let interpreted = ready.interpreter.contains(&address);
+            let method = match interpreted {
+                true => in_frame(stack, frame),
+                false => ready.compiled_at(memory, address, self.round, &mut self.new),
+            };
+            let stamped = ready.known(memory, method?, self.round, &mut self.new)?;
+            let code = match stamped {
+                Found::Known(code) => code,
+                Found::New(at, method) => {
+                    let code = method.map_or(0, |method| number(&mut self.codes, method, spool));
+                    ready
+                        .methods
+                        .entry(at)
+                        .and_modify(|known| known.code = code);
+                    code
+                }
+            };
+            (code != 0).then_some(InFrame { code, interpreted })
+        };
+        frames.iter().map(&mut method).collect()
+    }
+}
+
+/// A method of a frame.
+#[derive(Debug, Clone, Copy)]
+pub struct InFrame {
+    pub code: u32,
+    pub interpreted: bool,
+}
+
+enum Found {
+    Known(u32),
+    /// It was not known, or is another now.
+    New(u64, Option<Method>),
+}
+
+/// The method that a frame of the interpreter has.
+fn in_frame(stack: &Stack<'_>, frame: &Frame) -> Option<u64> {
+    let place = frame.frame_pointer.checked_sub(8 * METHOD_IN_FRAME)?;
+    let from = usize::try_from(place.checked_sub(stack.sp)?).ok()?;
+    let method = stack.copy.get(from..)?.first_chunk::<8>()?;
+    Some(u64::from_le_bytes(*method))
+}
+
+impl Ready {
+    /// The method that was compiled to the code at an address.
+    fn compiled_at(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<u64> {
+        let heaps = self.heaps.as_ref()?;
+        let known = self.compiled.get(&at).copied();
+        if let Some(known) = known.filter(|known| round - known.round < CODE_LASTS) {
+            return known.method;
         }
-        let code = |frame| self.code(stack, frame, spool).unwrap_or(0);
-        frames.iter().map(code).collect()
+        if *new >= MOST_NEW || !heaps.have(at) {
+            return known?.method;
+        }
+        *new += 1;
+        let found = heaps.method(memory, &self.layout, at);
+        // When the process is gone, what was there is right.
+        let gone = found.is_none() && heaps.are_gone(memory);
+        let method = if gone { known?.method } else { found };
+        if self.compiled.len() >= MOST_METHODS {
+            self.compiled.clear();
+        }
+        self.compiled.insert(at, Compiled { method, round });
+        method
     }
 
-    fn code(&mut self, stack: &Stack<'_>, frame: &Frame, spool: &mut Writer) -> Option<u32> {
-        let process = self.processes.get_mut(&stack.pid)?;
-        let ready = process.ready.as_mut()?;
-        let called = frame.address.wrapping_sub(u64::from(!frame.exact));
-        if !ready.interpreter.contains(&called) {
+    /// What is known of a method, after a look at whether it is still the same.
+    fn known(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<Found> {
+        let known = self.methods.get(&at).copied();
+        if let Some(known) = known.filter(|known| known.round == round) {
+            return Some(Found::Known(known.code));
+        }
+        if *new >= MOST_NEW {
             return None;
         }
-        let place = frame.frame_pointer.checked_sub(8 * METHOD_IN_FRAME)?;
-        let from = usize::try_from(place.checked_sub(stack.sp)?).ok()?;
-        let method = stack.copy.get(from..)?.first_chunk::<8>()?;
-        let method = u64::from_le_bytes(*method);
-        let known = ready.methods.get(&method).copied();
-        if let Some(known) = known.filter(|known| known.round == self.round) {
-            return Some(known.code);
-        }
-        if self.new >= MOST_NEW {
-            return None;
-        }
-        self.new += 1;
-        let stamp = Stamp::of(&process.memory, &ready.layout, method);
-        let (same, code) = match (known, stamp) {
+        *new += 1;
+        let stamp = Stamp::of(memory, &self.layout, at);
+        let (stamp, found) = match (known, stamp) {
             // It was there before, and still is; or nothing is there any more, because the process is gone.
-            (Some(known), None) => (known.stamp, known.code),
-            (Some(known), Some(_)) if known.stamp == stamp => (stamp, known.code),
+            (Some(known), None) => (known.stamp, Found::Known(known.code)),
+            (Some(known), Some(_)) if known.stamp == stamp => (stamp, Found::Known(known.code)),
             (_, Some(found)) => {
-                let method = Method::read(&process.memory, &ready.layout, method, found);
-                let code = method.map(|method| number(&mut self.codes, method, spool));
-                (stamp, code.unwrap_or(0))
+                let method = Method::read(memory, &self.layout, at, found);
+                (stamp, Found::New(at, method))
             }
-            (None, None) => (None, 0),
+            (None, None) => (None, Found::Known(0)),
         };
-        if ready.methods.len() >= MOST_METHODS {
-            ready.methods.clear();
+        if self.methods.len() >= MOST_METHODS {
+            self.methods.clear();
         }
-        let known = Known {
-            stamp: same,
-            round: self.round,
-            code,
+        let code = match found {
+            Found::Known(code) => code,
+            Found::New(..) => 0,
         };
-        ready.methods.insert(method, known);
-        Some(code)
+        self.methods.insert(at, Known { stamp, round, code });
+        Some(found)
     }
 }
 

@@ -10,7 +10,7 @@ use timesink_recording::words::ModuleKind;
 use crate::address_space::{Change, ImageKind, Spaces, Timed, Watch};
 use crate::probes::{self, events, PythonFrames};
 use crate::python::{merge, Part, Step};
-use crate::record::java::Javas;
+use crate::record::java::{InFrame, Javas};
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
 use crate::spool::{Note, Writer};
@@ -30,7 +30,7 @@ struct Place {
     offset: u64,
     complete: bool,
     exact: bool,
-    /// Of a script: its function.
+    /// Of a script, or of Java: its function.
     code: u32,
 }
 
@@ -176,7 +176,7 @@ impl Stacks {
             .collect();
         let mut wanted: HashMap<MapIndex, Vec<u64>> = HashMap::new();
         let mut places: HashMap<MapIndex, Vec<u32>> = HashMap::new();
-        for place in self.nodes.keys() {
+        for place in self.nodes.keys().filter(|place| place.code == 0) {
             let module = place.module;
             if let Some(&map) = maps.get(&module) {
                 let address = place.offset.saturating_sub(u64::from(!place.exact));
@@ -270,7 +270,7 @@ impl Stacks {
         let python = self.pythons.side_of(stack);
         let complete = complete && !python.as_ref().is_some_and(|python| python.cut);
         let map = self.maps.of(stack.pid);
-        let methods = self.javas.codes(stack, &frames, spool);
+        let methods = self.javas.methods(stack, &frames, spool);
         let native = (&*frames, &*methods, map);
         let node = self.nodes_of(native, python.as_ref(), complete, spool);
         self.frames = frames;
@@ -280,7 +280,7 @@ impl Stacks {
     /// The node of these frames, some of which are methods of Java, with those of Python where they belong.
     fn nodes_of(
         &mut self,
-        (frames, methods, map): (&[Frame], &[u32], Option<MapIndex>),
+        (frames, methods, map): (&[Frame], &[Option<InFrame>], Option<MapIndex>),
         python: Option<&PythonFrames>,
         complete: bool,
         spool: &mut Writer,
@@ -296,16 +296,16 @@ impl Stacks {
         let python = python.map_or(&[][..], |python| &python.frames);
         let mut parent = 0;
         for step in steps.iter().rev() {
-            let method = |index: usize| methods.get(index).copied().filter(|code| *code != 0);
+            let method = |index: usize| methods.get(index).copied().flatten();
             let place = match *step {
-                Step::Native(index) if method(index).is_some() => Place {
+                Step::Native(index) if method(index).is_some_and(|m| m.interpreted) => Place {
                     parent,
                     module: 0,
                     // Its line is not known.
                     offset: 0,
                     complete,
                     exact: true,
-                    code: method(index).unwrap_or(0),
+                    code: method(index).map_or(0, |method| method.code),
                 },
                 Step::Native(index) => {
                     let frame = &frames[index];
@@ -316,7 +316,7 @@ impl Stacks {
                         offset: frame.address,
                         complete,
                         exact: frame.exact,
-                        code: 0,
+                        code: method(index).map_or(0, |method| method.code),
                     }
                 }
                 Step::Python(index) => match self.pythons.place(&python[index]) {
