@@ -30,7 +30,7 @@ pub struct Stamp {
 impl Stamp {
     /// Of what may be a method.
     pub fn of(memory: &impl Memory, layout: &Layout, method: u64) -> Option<Stamp> {
-        if method % 8 != 0 || method == 0 || method >= HIGHEST {
+        if !method.is_multiple_of(8) || method == 0 || method >= HIGHEST {
             return None;
         }
         let constant = memory.word(method + layout.const_method)?;

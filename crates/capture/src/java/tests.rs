@@ -111,6 +111,24 @@ fn offset(kind: &str, field: &str) -> u64 {
 
 const POOL_SIZE: u64 = 48;
 
+fn draw_class(memory: &Drawn) {
+    // Constants: nothing, two names, the source.
+    memory.words(
+        POOL,
+        &[3 << 16, CLASS, 0, 0, 0, 0, 0, 0x8100, 0x8200, 0x8300],
+    );
+    memory.words(CONSTANT, &[0, 0, POOL, 1]);
+    memory.words(CONSTANT + 0x100, &[0, 0, POOL, 2]);
+    memory.words(METHOD, &[0, CONSTANT]);
+    memory.words(OTHER, &[0, CONSTANT + 0x100]);
+    memory.words(CLASS, &[0, 0, 0, 0, 0x8000, LIST]);
+    memory.words(LIST, &[2, METHOD, OTHER]);
+    memory.symbol(0x8000, "com/x/Y");
+    memory.symbol(0x8100, "get");
+    memory.symbol(0x8200, "<init>");
+    memory.symbol(0x8300, "Y.java");
+}
+
 fn machine() -> (Drawn, Description) {
     let memory = Drawn::default();
     let mut places = Vec::new();
@@ -176,21 +194,7 @@ fn machine() -> (Drawn, Description) {
     memory.words(HEAP + 0x40, &[1 << 32 | 2, stub, 0, METHOD]);
     memory.words(CODE, &[QUEUE]);
     memory.words(QUEUE, &[0x9_0000, 0x1000]);
-    // Constants: nothing, two names, the source.
-    memory.words(
-        POOL,
-        &[3 << 16, CLASS, 0, 0, 0, 0, 0, 0x8100, 0x8200, 0x8300],
-    );
-    memory.words(CONSTANT, &[0, 0, POOL, 1]);
-    memory.words(CONSTANT + 0x100, &[0, 0, POOL, 2]);
-    memory.words(METHOD, &[0, CONSTANT]);
-    memory.words(OTHER, &[0, CONSTANT + 0x100]);
-    memory.words(CLASS, &[0, 0, 0, 0, 0x8000, LIST]);
-    memory.words(LIST, &[2, METHOD, OTHER]);
-    memory.symbol(0x8000, "com/x/Y");
-    memory.symbol(0x8100, "get");
-    memory.symbol(0x8200, "<init>");
-    memory.symbol(0x8300, "Y.java");
+    draw_class(&memory);
     (memory, Description(places))
 }
 
