@@ -53,23 +53,76 @@ impl Heaps {
         heaps.any(|heap| (heap.low..heap.high).contains(&address))
     }
 
-    /// Whether nothing can be read of them any more.
-    pub fn are_gone(&self, memory: &impl Memory) -> bool {
-        let first = self.heaps.first();
-        first.is_none_or(|heap| memory.word(heap.segments).is_none())
-    }
-
-    /// Where the method may be that was compiled to the code at this address.
-    pub fn method(&self, memory: &impl Memory, layout: &Layout, address: u64) -> Option<u64> {
+    /// The piece of code that an address is in.
+    pub fn piece(&self, memory: &impl Memory, layout: &Layout, address: u64) -> Option<Piece> {
         let compiled = layout.compiled.as_ref()?;
         let mut heaps = self.heaps.iter();
         let heap = heaps.find(|heap| (heap.low..heap.high).contains(&address))?;
-        let block = heap.block(memory, compiled, address)?;
-        let blob = block.checked_add(compiled.block_size)?;
-        let name = text(memory, memory.word(blob.wrapping_add(compiled.name))?);
+        let block = heap.block(memory, address)?;
+        let head = Head::read(memory, compiled, block)?;
+        let bytes = head.length.checked_mul(1 << heap.size)?;
+        let inside = bytes <= LARGEST_BLOCK && address - block < bytes;
+        (head.used && inside).then_some(Piece { block, head })
+    }
+}
+
+/// A piece of code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    block: u64,
+    head: Head,
+}
+
+impl Piece {
+    /// Where the method may be that was compiled to it.
+    pub fn method(&self, memory: &impl Memory) -> Option<u64> {
         // All else is the virtual machine's own.
-        let is_method = matches!(&*name, "nmethod" | "native nmethod");
-        is_method.then(|| memory.word(blob.wrapping_add(compiled.method)))?
+        let is_method = matches!(&*text(memory, self.head.name), "nmethod" | "native nmethod");
+        is_method.then_some(self.head.method)
+    }
+
+    /// Whether it is still there; `None` if there is nothing any more.
+    pub fn is_there(&self, memory: &impl Memory, layout: &Layout) -> Option<bool> {
+        let compiled = layout.compiled.as_ref()?;
+        Some(Head::read(memory, compiled, self.block)? == self.head)
+    }
+}
+
+/// How it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head {
+    length: u64,
+    used: bool,
+    name: u64,
+    method: u64,
+}
+
+impl Head {
+    /// All of it is near enough to be read at once.
+    const SIZE: usize = 512;
+
+    fn read(memory: &impl Memory, compiled: &Compiled, block: u64) -> Option<Head> {
+        let blob = compiled.block_size;
+        let (name, method) = (blob + compiled.name, blob + compiled.method);
+        let ends = [compiled.block_length, compiled.block_used, name, method].map(|at| at + 8);
+        let mut bytes = [0; Head::SIZE];
+        let bytes = bytes.get_mut(..*ends.iter().max()? as usize)?;
+        if memory.read(block, bytes) != bytes.len() {
+            return None;
+        }
+        let word = |at: u64| {
+            let bytes = bytes.get(at as usize..)?.first_chunk::<8>()?;
+            Some(u64::from_le_bytes(*bytes))
+        };
+        let length = word(compiled.block_length)?;
+        // It was a word, and is half of one by now, with what says that it is used behind it.
+        let half = compiled.block_used < compiled.block_length + 8;
+        Some(Head {
+            length: if half { length & 0xffff_ffff } else { length },
+            used: *bytes.get(compiled.block_used as usize)? != 0,
+            name: word(name)?,
+            method: word(method)?,
+        })
     }
 }
 
@@ -86,8 +139,8 @@ impl Heap {
         })
     }
 
-    /// The block that is in use at this address.
-    fn block(&self, memory: &impl Memory, compiled: &Compiled, address: u64) -> Option<u64> {
+    /// Where the block begins that an address is in.
+    fn block(&self, memory: &impl Memory, address: u64) -> Option<u64> {
         let mut segment = (address - self.low) >> self.size;
         for _ in 0..MOST_STEPS {
             let [back] = memory.array(self.segments.checked_add(segment)?)?;
@@ -95,30 +148,10 @@ impl Heap {
                 return None;
             }
             if back == 0 {
-                let block = self.low.checked_add(segment << self.size)?;
-                return is_in_use(memory, compiled, block, address - block, self.size);
+                return self.low.checked_add(segment << self.size);
             }
             segment = segment.checked_sub(u64::from(back))?;
         }
         None
     }
-}
-
-/// The block, if it is used and reaches that far.
-fn is_in_use(
-    memory: &impl Memory,
-    compiled: &Compiled,
-    block: u64,
-    reaches: u64,
-    size: u32,
-) -> Option<u64> {
-    let length = block.wrapping_add(compiled.block_length);
-    // It was a word, and is half of one by now, with what says that it is used behind it.
-    let length = match compiled.block_used < compiled.block_length + 8 {
-        true => u64::from(memory.half(length)?),
-        false => memory.word(length)?,
-    };
-    let [used] = memory.array(block.wrapping_add(compiled.block_used))?;
-    let bytes = length.checked_mul(1 << size)?;
-    (used != 0 && bytes <= LARGEST_BLOCK && reaches < bytes).then_some(block)
 }

@@ -34,10 +34,18 @@ impl Stamp {
             return None;
         }
         let constant = memory.word(method + layout.const_method)?;
+        // Both lie near enough to be read at once.
+        let mut bytes = [0; 256];
+        let end = (layout.constants + 8).max(layout.name_index + 2);
+        let bytes = bytes.get_mut(..end as usize)?;
+        if memory.read(constant, bytes) != bytes.len() {
+            return None;
+        }
+        let (pool, index) = (layout.constants as usize, layout.name_index as usize);
         Some(Stamp {
             constant,
-            pool: memory.word(constant.wrapping_add(layout.constants))?,
-            name_index: memory.short(constant.wrapping_add(layout.name_index))?,
+            pool: u64::from_le_bytes(*bytes.get(pool..)?.first_chunk()?),
+            name_index: u16::from_le_bytes(*bytes.get(index..)?.first_chunk()?),
         })
     }
 }

@@ -277,20 +277,28 @@ fn compiled_code() {
     let (memory, description) = machine();
     let layout = layout_of(&memory, &description);
     let heaps = Heaps::read(&memory, &layout).expect("the heaps");
-    let method = |offset: u64| heaps.method(&memory, &layout, HEAP + offset);
+    let piece = |offset: u64| heaps.piece(&memory, &layout, HEAP + offset);
+    let method = |offset: u64| piece(offset)?.method(&memory);
     for inside in [0x10, 0x18, 0x2f, 0x3f] {
         assert_eq!(method(inside), Some(METHOD), "{inside:x}");
     }
     for outside in [0, 0xf, 0x40, 0x5f, 0x60, 0x70, 0x80, 0x1000, 1 << 30] {
         assert_eq!(method(outside), None, "{outside:x}");
     }
-    assert!(heaps.have(HEAP) && !heaps.have(HEAP + 0x1000) && !heaps.are_gone(&memory));
+    assert!(heaps.have(HEAP) && !heaps.have(HEAP + 0x1000));
+    let before = piece(0x18).expect("a piece");
+    assert_eq!(before.is_there(&memory, &layout), Some(true));
     // It has been thrown away.
     let name = memory.word(HEAP + 0x18).expect("a name");
     memory.words(HEAP + 0x10, &[3, name, 0, METHOD]);
-    assert_eq!(heaps.method(&memory, &layout, HEAP + 0x18), None);
+    assert_eq!(piece(0x18), None);
+    assert_eq!(before.is_there(&memory, &layout), Some(false));
+    // Another method was compiled to the same place.
+    memory.words(HEAP + 0x10, &[1 << 32 | 3, name, 0, OTHER]);
+    assert_eq!(before.is_there(&memory, &layout), Some(false));
+    assert_eq!(method(0x18), Some(OTHER));
     memory.parts.borrow_mut().clear();
-    assert!(heaps.are_gone(&memory));
+    assert_eq!(before.is_there(&memory, &layout), None);
 }
 
 /// A map of segments that leads in circles, or out of itself, leads nowhere.
@@ -299,7 +307,7 @@ fn hostile_heaps() {
     let (memory, description) = machine();
     let layout = layout_of(&memory, &description);
     let heaps = Heaps::read(&memory, &layout).expect("the heaps");
-    let method = || heaps.method(&memory, &layout, HEAP + 0x38);
+    let method = || heaps.piece(&memory, &layout, HEAP + 0x38);
     memory.put(SEGMENTS, &[1, 2, 3, 4, 5]);
     assert_eq!(method(), None);
     memory.put(SEGMENTS, &[0, 1, 1, 1]);

@@ -11,7 +11,9 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Mapping, Space, Spaces};
-use crate::java::{self, Description, Heaps, Layout, Memory, Method, Stamp, METHOD_IN_FRAME};
+use crate::java::{
+    self, Description, Heaps, Layout, Memory, Method, Piece, Stamp, METHOD_IN_FRAME,
+};
 use crate::probes::{self, events, Stack};
 use crate::spool::{Note, Writer};
 use crate::unwind::Frame;
@@ -22,9 +24,9 @@ const FIRST_CODE: u32 = 1 << 31;
 const MOST_METHODS: usize = 1 << 18;
 /// What is looked for in one round at most: a program that starts has not that many.
 const MOST_NEW: u32 = 4096;
-/// In so many rounds, which are 20 ms long, no code takes the place of other code that was run meanwhile: that
-/// takes several collections of garbage.
-const CODE_LASTS: u64 = 8;
+/// In so many rounds, which are 20 ms long, neither code nor a method takes the place of another that was run
+/// meanwhile: that takes several collections of garbage.
+const LASTING: u64 = 8;
 /// So often it is asked whether the interpreter is there.
 const PATIENCE: u32 = 2000;
 
@@ -55,9 +57,10 @@ struct Ready {
     compiled: HashMap<u64, Compiled>,
 }
 
-/// The method, if any, that was compiled to the code at an address, and when that was looked at.
+/// The code at an address, the method, if any, that was compiled to it, and when that was looked at.
 #[derive(Clone, Copy)]
 struct Compiled {
+    piece: Option<Piece>,
     method: Option<u64>,
     round: u64,
 }
@@ -242,28 +245,38 @@ impl Ready {
     fn compiled_at(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<u64> {
         let heaps = self.heaps.as_ref()?;
         let known = self.compiled.get(&at).copied();
-        if let Some(known) = known.filter(|known| round - known.round < CODE_LASTS) {
+        if let Some(known) = known.filter(|known| round - known.round < LASTING) {
             return known.method;
         }
         if *new >= MOST_NEW || !heaps.have(at) {
             return known?.method;
         }
         *new += 1;
-        let found = heaps.method(memory, &self.layout, at);
-        // When the process is gone, what was there is right.
-        let gone = found.is_none() && heaps.are_gone(memory);
-        let method = if gone { known?.method } else { found };
+        let there = |piece: Piece| piece.is_there(memory, &self.layout);
+        let (piece, method) = match known.and_then(|known| Some((known, there(known.piece?)))) {
+            // It is still there; or nothing is there any more, because the process is gone.
+            Some((known, Some(true) | None)) => (known.piece, known.method),
+            _ => {
+                let piece = heaps.piece(memory, &self.layout, at);
+                (piece, piece.and_then(|piece| piece.method(memory)))
+            }
+        };
         if self.compiled.len() >= MOST_METHODS {
             self.compiled.clear();
         }
-        self.compiled.insert(at, Compiled { method, round });
+        let code = Compiled {
+            piece,
+            method,
+            round,
+        };
+        self.compiled.insert(at, code);
         method
     }
 
     /// What is known of a method, after a look at whether it is still the same.
     fn known(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<Found> {
         let known = self.methods.get(&at).copied();
-        if let Some(known) = known.filter(|known| known.round == round) {
+        if let Some(known) = known.filter(|known| round - known.round < LASTING) {
             return Some(Found::Known(known.code));
         }
         if *new >= MOST_NEW {
