@@ -27,8 +27,9 @@ const MOST_NEW: u32 = 4096;
 /// In so many rounds, which are 20 ms long, neither code nor a method takes the place of another that was run
 /// meanwhile: that takes several collections of garbage.
 const LASTING: u64 = 8;
-/// So often it is asked whether the interpreter is there.
+/// In so many rounds it is asked whether the interpreter is there; in the first of them each time.
 const PATIENCE: u32 = 2000;
+const EAGER: u32 = 50;
 
 /// The memory of a process, also when its number is another's.
 struct Opened(File);
@@ -147,6 +148,9 @@ impl Javas {
         let starting = self.processes.iter_mut();
         for (pid, process) in starting.filter(|(_, p)| p.ready.is_none() && p.tried < PATIENCE) {
             process.tried += 1;
+            if process.tried > EAGER && process.tried % EAGER != 0 {
+                continue;
+            }
             let layout = Layout::read(&process.memory, &process.file, process.moved);
             let Some(layout) = layout else { continue };
             let Some(interpreter) = layout.interpreter(&process.memory) else {
