@@ -18,8 +18,8 @@ use crate::probes::{self, events, Stack};
 use crate::spool::{Note, Writer};
 use crate::unwind::Frame;
 
-/// The numbers of Java's methods are not those of Python's functions.
-const FIRST_CODE: u32 = 1 << 31;
+/// The numbers of Java's methods are not those of the functions of scripts.
+const FIRST_CODE: u32 = 3 << 30;
 /// More methods than that have no names.
 const MOST_METHODS: usize = 1 << 18;
 /// What is looked for in one round at most: a program that starts has not that many.
