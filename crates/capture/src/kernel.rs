@@ -359,7 +359,16 @@ impl Kernel {
 
     /// The map that says which processes are Python.
     pub fn pythons(&self) -> Option<MapHandle> {
-        let map = self.object.maps().find(|m| m.name() == "pythons")?;
+        self.map("pythons")
+    }
+
+    /// The map that says which processes are Java.
+    pub fn javas(&self) -> Option<MapHandle> {
+        self.map("javas")
+    }
+
+    fn map(&self, name: &str) -> Option<MapHandle> {
+        let map = self.object.maps().find(|m| m.name() == name)?;
         MapHandle::try_from(&map).ok()
     }
 

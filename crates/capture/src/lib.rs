@@ -16,6 +16,7 @@ pub mod convert;
 mod error;
 mod go_table;
 pub mod host;
+mod java;
 mod kernel;
 pub mod launch;
 mod perf_event;

@@ -1,7 +1,7 @@
 //! From the nodes of stacks to modules, frames and stacks with names. The user side is resolved at once,
 //! module by module; kernel frames are added as waits and samples name them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -35,11 +35,12 @@ impl Told {
     }
 }
 
-/// A function of a script, as the spool tells of it.
+/// A function of a script, or an interpreted method, as the spool tells of it.
 #[derive(Debug, Clone)]
 pub struct Code {
     pub function: String,
     pub file: String,
+    pub language: Language,
 }
 
 /// What makes a frame; modules and functions of scripts as the spool numbers them.
@@ -51,6 +52,13 @@ enum Place {
         exact: bool,
         /// Which of the calls inlined there.
         inlined: u32,
+    },
+    /// Code that a runtime made of a function: at the same place there may have been other code before.
+    Made {
+        module: u32,
+        offset: u64,
+        exact: bool,
+        code: u32,
     },
     Line {
         code: u32,
@@ -127,8 +135,12 @@ impl Stacks {
         let mut stacks = Stacks::default();
         let symbols = Symbols::new(cache);
         let mut wanted: HashMap<u32, Vec<u64>> = HashMap::new();
+        let mut told_by_runtime = HashSet::new();
         for node in nodes {
             wanted.entry(node.module).or_default().push(looked_up(node));
+            if codes.contains_key(&node.code) {
+                told_by_runtime.insert(node.module);
+            }
         }
         let mut names = Names::new();
         let mut modules: Vec<_> = wanted.into_iter().filter(|(m, _)| *m != 0).collect();
@@ -146,12 +158,17 @@ impl Stacks {
                 }
                 None => SymbolSource::None,
             };
+            let source = match source {
+                SymbolSource::None if told_by_runtime.contains(&number) => SymbolSource::Runtime,
+                source => source,
+            };
             stacks.module(number, module, source);
         }
         stacks.of_node.push(None);
         for node in nodes {
             match codes.get(&node.code) {
-                Some(code) => stacks.add_line(node, code),
+                Some(code) if node.module == 0 => stacks.add_line(node, code),
+                Some(code) => stacks.add_made(node, code),
                 None => stacks.add_node(node, &names),
             }
         }
@@ -217,6 +234,25 @@ impl Stacks {
         self.of_node.push(stack);
     }
 
+    /// The stack that ends in code that a runtime made of a function.
+    fn add_made(&mut self, node: &e::ts_node, code: &Code) {
+        let named = symbols::Named {
+            function: code.function.as_str().into(),
+            file: code.file.as_str().into(),
+            ..nameless()
+        };
+        let place = Place::Made {
+            module: node.module,
+            offset: node.offset,
+            exact: node.exact != 0,
+            code: node.code,
+        };
+        let module = self.module_ids.get(&node.module).copied();
+        let frame = self.frame(place, module, &named, code.language);
+        let stack = self.stack(self.of(node.parent), frame, node.complete != 0);
+        self.of_node.push(Some(stack));
+    }
+
     /// The stack that ends in a line of a script.
     fn add_line(&mut self, node: &e::ts_node, code: &Code) {
         let line = u32::try_from(node.offset).unwrap_or(0);
@@ -231,7 +267,7 @@ impl Stacks {
             line: (line != 0).then_some(line),
             inlined: false,
         };
-        let frame = self.frame(place, module, &named, Language::Python);
+        let frame = self.frame(place, module, &named, code.language);
         let stack = self.stack(self.of(node.parent), frame, node.complete != 0);
         self.of_node.push(Some(stack));
     }
@@ -247,7 +283,9 @@ impl Stacks {
         let frame = *self.frame_ids.entry(place).or_insert(next);
         if frame == next {
             let (offset, exact) = match place {
-                Place::Code { offset, exact, .. } => (offset, exact),
+                Place::Code { offset, exact, .. } | Place::Made { offset, exact, .. } => {
+                    (offset, exact)
+                }
                 Place::Line { line, .. } => (u64::from(line), true),
             };
             self.frames.push(Frame {

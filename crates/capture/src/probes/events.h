@@ -334,6 +334,7 @@ struct ts_stack {
 	__u64 r14; /* where Go keeps its goroutine */
 	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */
 	__u64 python; /* a mark of its Python frames, 0: it has none */
+	__u64 java; /* a mark of the methods in its frames of Java, 0: it is none of Java */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;
 	__u32 length; /* of the copy */
@@ -346,7 +347,14 @@ struct ts_stack {
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
 	__u8 copy[TS_COPY]; /* from sp up; only as much as length says is sent */
 };
-_Static_assert(sizeof(struct ts_stack) == 16 + 72 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
+_Static_assert(sizeof(struct ts_stack) == 16 + 80 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
+
+/* Java: where the code of its interpreter is. */
+struct ts_java {
+	__u64 start;
+	__u64 length;
+};
+_Static_assert(sizeof(struct ts_java) == 16, "java");
 
 /* How CPython tells which frames its interpreter was entered with, in ts_python.kind. */
 enum ts_python_kind {
@@ -453,7 +461,7 @@ struct ts_node {
 	__u8 complete; /* the outermost frame is where the thread began */
 	__u8 exact; /* the offset is of the instruction itself, not of the one to return to */
 	__u8 pad[2];
-	__u32 code; /* of a script: what the spool's notes tell of it; the offset is a line. 0: native */
+	__u32 code; /* of a function of a script, or of Java: what the spool's notes tell of it; the offset is a line. 0: native */
 	__u32 pad2;
 };
 _Static_assert(sizeof(struct ts_node) == 48, "node");

@@ -140,6 +140,8 @@ pub struct Stack<'a> {
     pub left_sp: u64,
     /// A mark of its Python frames; 0 without any.
     pub python: u64,
+    /// A mark of the methods in it; 0 if it is none of Java.
+    pub java: u64,
     pub about: u32,
     pub pid: u32,
     pub what: u8,
@@ -191,6 +193,7 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         left_ip: word(at!(left_ip))?,
         left_sp: word(at!(left_sp))?,
         python: word(at!(python))?,
+        java: word(at!(java))?,
         about: half(at!(about))?,
         pid: half(at!(pid))?,
         what: *fixed.get(at!(what))?,
@@ -284,6 +287,8 @@ fn letters(text: &events::ts_text) -> String {
 pub unsafe trait Own: Copy {}
 // SAFETY: as below.
 unsafe impl Own for events::ts_python {}
+// SAFETY: as above.
+unsafe impl Own for events::ts_java {}
 // SAFETY: the static asserts in `events.h` say that all members are accounted for.
 unsafe impl Own for events::ts_seen {}
 // SAFETY: as above.

@@ -48,20 +48,6 @@ struct {
 #define TS_FEW_STEPS 24 /* the same, and for frames, where the kernel has no loops */
 #define TS_PYTHON_PATIENCE 16 /* a thread that is none of Python's so often is looked for more rarely */
 
-static __always_inline u64 user_word(u64 address)
-{
-	u64 word = 0;
-
-	bpf_probe_read_user(&word, sizeof(word), (void *)address);
-	return word;
-}
-
-static __always_inline u64 mixed(u64 mark, u64 with)
-{
-	mark = (mark ^ with) * 0x9e3779b97f4a7c15;
-	return mark ^ (mark >> 29);
-}
-
 struct ts_search {
 	struct ts_python *p;
 	u64 interpreter;

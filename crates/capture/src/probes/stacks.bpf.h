@@ -7,20 +7,6 @@
 #ifndef TIMESINK_STACKS_H
 #define TIMESINK_STACKS_H
 
-/* One for each context that may interrupt another: switches and wake-ups, calls, the sampler. */
-enum ts_scratch {
-	TS_IN_SWITCH,
-	TS_IN_CALL,
-	TS_IN_SAMPLE,
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
-	__type(key, u32);
-	__type(value, struct ts_stack);
-} stack_scratch SEC(".maps");
-
-#define TS_PAGE 4096
 #define TS_RECHECK 64 /* every so many repetitions are copied all the same */
 #define TS_HEADER __builtin_offsetof(struct ts_stack, copy)
 
@@ -104,7 +90,7 @@ static __always_inline u64 *slot_of(struct ts_thread *st, u64 mark, u8 what)
 /* Whether these registers were seen lately; if not, they are now. */
 static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s, u64 **slot)
 {
-	u64 mark = mark_of(s) ^ s->python ^ s->left_sp;
+	u64 mark = mark_of(s) ^ s->python ^ s->java ^ s->left_sp;
 
 	*slot = slot_of(st, mark, s->what);
 	if (**slot == mark && (++st->stack_hits & (TS_RECHECK - 1)))
@@ -186,9 +172,11 @@ __attribute__((noinline)) int send_stack(u32 where)
 	s->length = 0;
 	s->left_length = 0;
 	s->python = 0;
+	s->java = 0;
 	s->repeated = 0;
 	if (s->ip && mm && st) {
 		look_into_python(st, s, where);
+		s->java = mark_of_java(where);
 		end = look_into_go(where, mm->start_stack);
 		if (seen_before(st, s, &slot)) {
 			s->repeated = 1;
@@ -274,14 +262,15 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 
 	if (!s)
 		return false;
-	/* Where its Python frames are now is not known. */
-	if (bpf_map_lookup_elem(&pythons, &s->pid))
+	/* Which frames of Python or Java it has now is not known. */
+	if (bpf_map_lookup_elem(&pythons, &s->pid) || bpf_map_lookup_elem(&javas, &s->pid))
 		return false;
 	user_registers(s, regs);
 	s->python = 0;
 	s->left_ip = 0;
 	s->left_sp = 0;
 	s->left_length = 0;
+	s->java = 0;
 	mark = mark_of(s);
 	slot = slot_of(st, mark, TS_OF_WAIT);
 	if (*slot != mark) {

@@ -2,6 +2,7 @@
 //! and close the books. What the spool becomes afterwards is `convert`'s business.
 
 mod calibrate;
+mod java;
 mod names;
 mod perf_maps;
 mod python;
@@ -26,6 +27,7 @@ use crate::probes::events;
 use crate::spool::{self, Begin, Costs, End, Note};
 
 use calibrate::Calibrator;
+use java::Javas;
 use perf_maps::PerfMaps;
 use python::Pythons;
 use sink::Sink;
@@ -233,7 +235,8 @@ impl Session {
         kernel.attach()?;
         let spool = create(options)?;
         let watch = Watch::open(&facts.processors).ok();
-        let stacks = Stacks::new(watch, maps, Pythons::new(kernel.pythons()));
+        let (pythons, javas) = (kernel.pythons(), kernel.javas());
+        let stacks = Stacks::new(watch, maps, Pythons::new(pythons), Javas::new(javas));
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;
@@ -350,6 +353,7 @@ impl Session {
         sink.stacks.settle(from, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         if self.flushed.elapsed() >= FLUSH_EVERY {
+            sink.stacks.look_again();
             sink.names
                 .resolve_functions(&mut self.kernel, &mut sink.spool);
             sink.spool.flush();

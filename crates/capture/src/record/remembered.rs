@@ -6,7 +6,8 @@ use std::collections::HashMap;
 /// With more of them, of all threads, all are forgotten.
 const MOST: usize = 1 << 16;
 
-/// Which stack of a thread: with which registers, with which frames of Python.
+/// Which stack of a thread: with which registers, and a mark of what else tells it from others: frames of Python or
+/// Java, the stack of a goroutine.
 pub type Key = (u64, u64, u64, u64);
 
 /// The node that a stack ends in, and whether it is whole.

@@ -10,6 +10,7 @@ use timesink_recording::words::ModuleKind;
 use crate::address_space::{Change, ImageKind, Spaces, Timed, Watch};
 use crate::probes::{self, events, PythonFrames};
 use crate::python::{merge, Part, Step};
+use crate::record::java::{InFrame, Javas};
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
 use crate::record::remembered::Remembered;
@@ -24,14 +25,20 @@ struct Place {
     offset: u64,
     complete: bool,
     exact: bool,
-    /// Of a script: its function.
+    /// Of a script, or of Java: its function.
     code: u32,
+}
+
+/// A call is the instruction before the one that is returned to.
+fn looked_up(frame: &Frame) -> u64 {
+    frame.address.saturating_sub(u64::from(!frame.exact))
 }
 
 pub struct Stacks {
     watch: Option<Watch>,
     spaces: Spaces,
     pythons: Pythons,
+    javas: Javas,
     unwinder: Unwinder,
     changes: Vec<Timed<Change>>,
     /// Not unwound yet, in the order of the ring.
@@ -48,11 +55,12 @@ pub struct Stacks {
 
 impl Stacks {
     /// Without a watch (the kernel refused) only processes that are looked at while they live unwind.
-    pub fn new(watch: Option<Watch>, maps: PerfMaps, pythons: Pythons) -> Stacks {
+    pub fn new(watch: Option<Watch>, maps: PerfMaps, pythons: Pythons, javas: Javas) -> Stacks {
         Stacks {
             watch,
             spaces: Spaces::new(),
             pythons,
+            javas,
             unwinder: Unwinder::new(),
             changes: Vec::new(),
             waiting: Vec::new(),
@@ -76,6 +84,7 @@ impl Stacks {
         if self.spaces.seed(pid).is_ok() {
             if let Some(space) = self.spaces.space(pid) {
                 self.pythons.seeded(pid, space);
+                self.javas.seeded(pid, space);
             }
         }
         self.notice_makers();
@@ -98,6 +107,8 @@ impl Stacks {
             self.changes.extend(watch.read());
         }
         self.changes.sort_by_key(|change| change.time_ns);
+        self.javas.settle();
+        self.maps.follow();
         let waiting = std::mem::take(&mut self.waiting);
         let mut applied = 0;
         for bytes in &waiting {
@@ -131,10 +142,16 @@ impl Stacks {
         {
             self.spaces.apply(change);
             self.pythons.applied(&change.what, &mut self.spaces);
+            self.javas.applied(&change.what, &mut self.spaces);
             at += 1;
             self.notice_makers();
         }
         at
+    }
+
+    /// Now and then: what is only known while processes run.
+    pub fn look_again(&mut self) {
+        self.maps.look_again();
     }
 
     fn notice_makers(&mut self) {
@@ -154,7 +171,7 @@ impl Stacks {
             .collect();
         let mut wanted: HashMap<MapIndex, Vec<u64>> = HashMap::new();
         let mut places: HashMap<MapIndex, Vec<u32>> = HashMap::new();
-        for place in self.nodes.keys() {
+        for place in self.nodes.keys().filter(|place| place.code == 0) {
             let module = place.module;
             if let Some(&map) = maps.get(&module) {
                 let address = place.offset.saturating_sub(u64::from(!place.exact));
@@ -187,8 +204,8 @@ impl Stacks {
 
     fn tell(&mut self, stack: &probes::Stack<'_>, spool: &mut Writer) {
         let thread = stack.head.thread;
-        // A goroutine's stack and a mark of Python's frames are never there both.
-        let key = (stack.ip, stack.sp, stack.bp, stack.python ^ stack.left_sp);
+        let side = stack.python ^ stack.java ^ stack.left_sp;
+        let key = (stack.ip, stack.sp, stack.bp, side);
         let executing = u32::from(stack.user) & events::TS_EXECUTING != 0;
         let (node, complete) = if stack.ip == 0 {
             (0, true)
@@ -246,15 +263,17 @@ impl Stacks {
         let python = self.pythons.side_of(stack);
         let complete = complete && !python.as_ref().is_some_and(|python| python.cut);
         let map = self.maps.of(stack.pid);
-        let node = self.nodes_of((&frames, map), python.as_ref(), complete, spool);
+        let methods = self.javas.methods(stack, &frames, spool);
+        let native = (&*frames, &*methods, map);
+        let node = self.nodes_of(native, python.as_ref(), complete, spool);
         self.frames = frames;
         (node, complete)
     }
 
-    /// The node of these frames, with those of Python where they belong.
+    /// The node of these frames, some of which are methods of Java, with those of Python where they belong.
     fn nodes_of(
         &mut self,
-        (frames, map): (&[Frame], Option<MapIndex>),
+        (frames, methods, map): (&[Frame], &[Option<InFrame>], Option<MapIndex>),
         python: Option<&PythonFrames>,
         complete: bool,
         spool: &mut Writer,
@@ -270,17 +289,29 @@ impl Stacks {
         let python = python.map_or(&[][..], |python| &python.frames);
         let mut parent = 0;
         for step in steps.iter().rev() {
+            let method = |index: usize| methods.get(index).copied().flatten();
             let place = match *step {
-                Step::Native(index) => Place {
+                Step::Native(index) if method(index).is_some_and(|m| m.interpreted) => Place {
                     parent,
-                    module: frames[index]
-                        .module
-                        .map_or(0, |index| self.module(index, map, spool)),
-                    offset: frames[index].address,
+                    module: 0,
+                    // Its line is not known.
+                    offset: 0,
                     complete,
-                    exact: frames[index].exact,
-                    code: 0,
+                    exact: true,
+                    code: method(index).map_or(0, |method| method.code),
                 },
+                Step::Native(index) => {
+                    let frame = &frames[index];
+                    let module = frame.module;
+                    Place {
+                        parent,
+                        module: module.map_or(0, |index| self.module(index, map, spool)),
+                        offset: frame.address,
+                        complete,
+                        exact: frame.exact,
+                        code: method(index).map_or(0, |method| method.code),
+                    }
+                }
                 Step::Python(index) => match self.pythons.place(&python[index]) {
                     // What it is called was lost.
                     (0, _) => continue,
@@ -294,16 +325,30 @@ impl Stacks {
                     },
                 },
             };
+            let known = self.nodes.len();
             parent = self.node(place, spool);
+            if let (Step::Native(index), Some(map), true) = (step, map, self.nodes.len() > known) {
+                if self.is_made(&frames[*index]) {
+                    self.maps.seen(map, looked_up(&frames[*index]));
+                }
+            }
         }
         parent
+    }
+
+    /// Whether it is code that a runtime made.
+    fn is_made(&self, frame: &Frame) -> bool {
+        let modules = self.unwinder.modules();
+        let module = frame.module.and_then(|index| modules.get(index.0 as usize));
+        module.is_some_and(|image| image.kind() == ImageKind::Jit)
     }
 
     fn part(&self, frame: &Frame) -> Part {
         let modules = self.unwinder.modules();
         let module = frame.module.and_then(|index| modules.get(index.0 as usize));
-        let address = frame.address.saturating_sub(u64::from(!frame.exact));
-        module.map_or(Part::Other, |image| self.pythons.part(image, address))
+        module.map_or(Part::Other, |image| {
+            self.pythons.part(image, looked_up(frame))
+        })
     }
 
     fn node(&mut self, place: Place, spool: &mut Writer) -> u32 {

@@ -27,7 +27,7 @@ mod texts;
 mod unpack;
 
 pub use fault::Fault;
-pub use perf_map::PerfMap;
+pub use perf_map::{Names, PerfMap, Tail, Wanted};
 pub use places::{places, Place};
 pub use runtimes::understood;
 

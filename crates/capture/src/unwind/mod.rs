@@ -48,6 +48,8 @@ pub struct Frame {
     /// As the module's symbol table counts; the plain address where there is none, or no module.
     pub address: u64,
     pub exact: bool,
+    /// What its frame pointer was; 0 where that is not known.
+    pub frame_pointer: u64,
 }
 
 /// A goroutine that was left while the runtime works on a stack of the thread's.
@@ -149,6 +151,7 @@ impl Unwinder {
                 module: mapping.map(|m| self.intern(&m.image)),
                 address: in_image.wrapping_add(back),
                 exact,
+                frame_pointer: known.get(X86_64::RBP).unwrap_or(0),
             });
             let caller = match mapping {
                 Some(m) => self.leave(space, &m.image, (in_image, exact), &known, &stack),

@@ -145,6 +145,7 @@ int on_exec(u64 *ctx)
 	st->no_python = 0;
 	pid = task->tgid;
 	bpf_map_delete_elem(&pythons, &pid);
+	bpf_map_delete_elem(&javas, &pid);
 	e = RESERVE(struct ts_exec, TS_EXEC);
 	if (!e)
 		return 0;
