@@ -348,7 +348,7 @@ enum ts_python_kind {
 	TS_PYTHON_ENTRIES = 2, /* 3.11: the frame says so */
 	TS_PYTHON_SHIMS = 3, /* since 3.12: the next is a frame that is none */
 };
-#define TS_PYTHON_SHIM 3 /* whose such a frame is: FRAME_OWNED_BY_CSTACK */
+#define TS_PYTHON_SHIM 3 /* whose such a frame is, from here up: FRAME_OWNED_BY_CSTACK, in 3.14 _INTERPRETER */
 
 /* CPython as it is laid out in one process. The numbers are offsets in its structures. */
 struct ts_python {

@@ -129,7 +129,7 @@ static long next_frame(u64 index, struct ts_descent *d)
 	d->frame = user_word(frame + p->frame_previous);
 	if (p->kind != TS_PYTHON_OBJECTS)
 		bpf_probe_read_user(&flag, sizeof(flag), (void *)frame + p->frame_entry);
-	if (p->kind == TS_PYTHON_SHIMS && flag == TS_PYTHON_SHIM) {
+	if (p->kind == TS_PYTHON_SHIMS && flag >= TS_PYTHON_SHIM) {
 		d->fresh = 1;
 		return 0;
 	}
@@ -137,7 +137,8 @@ static long next_frame(u64 index, struct ts_descent *d)
 		d->e->cut = 1;
 		return 1;
 	}
-	code = user_word(frame + p->frame_code);
+	/* Since 3.14 the lowest bits say how the reference is counted. */
+	code = user_word(frame + p->frame_code) & ~7ULL;
 	at = user_word(frame + p->frame_at);
 	if (p->kind == TS_PYTHON_OBJECTS)
 		at = (u32)at << p->at_shift;
