@@ -12,6 +12,7 @@ use timesink_analysis::stacks::StackIx;
 
 use super::protobuf::Message;
 use super::{missing, Export};
+use crate::present::file_name;
 
 // The numbers of fields, as profile.proto has them.
 const SAMPLE_TYPE: u32 = 1;
@@ -119,7 +120,8 @@ impl Profile<'_> {
         let main = main.and_then(|thread| ledger.processes.get(thread.process?));
         let program = main.map_or("", |process| &process.row.executable);
         let mut modules: Vec<_> = (1u64..).zip(&self.export.stacks.code.modules).collect();
-        modules.sort_by_key(|(_, module)| module.path != program);
+        // It may have been started by another path than the one that it was mapped by.
+        modules.sort_by_key(|(_, module)| file_name(&module.path) != file_name(program));
         for (id, module) in modules {
             let mut mapping = Message::default();
             mapping.number(1, id);

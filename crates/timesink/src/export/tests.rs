@@ -351,7 +351,7 @@ fn pprof_holds_to_its_rules() {
 #[test]
 fn the_program_is_the_first_mapping_of_pprof() {
     let drawn = "run wall 1s exit 0 command ./p\n\
-        process 1 pid 9 p executable /opt/p\n\
+        process 1 pid 9 p executable ./p\n\
         thread 1.1 tid 9 p\n\
         frame _start module /lib/ld.so\n\
         frame main module /opt/p\n\
