@@ -360,7 +360,16 @@ impl Kernel {
 
     /// The map that says which processes are Python.
     pub fn pythons(&self) -> Option<MapHandle> {
-        let map = self.object.maps().find(|m| m.name() == "pythons")?;
+        self.map("pythons")
+    }
+
+    /// The map that says which processes are a bash.
+    pub fn bashes(&self) -> Option<MapHandle> {
+        self.map("bashes")
+    }
+
+    fn map(&self, name: &str) -> Option<MapHandle> {
+        let map = self.object.maps().find(|m| m.name() == name)?;
         MapHandle::try_from(&map).ok()
     }
 

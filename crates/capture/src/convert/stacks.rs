@@ -40,6 +40,7 @@ impl Told {
 pub struct Code {
     pub function: String,
     pub file: String,
+    pub language: Language,
 }
 
 /// What makes a frame: module (as the spool numbers them), offset, which of the calls inlined there.
@@ -208,7 +209,7 @@ impl Stacks {
                 returns: false,
                 line: (line != 0).then_some(line),
                 inlined: false,
-                language: Language::Python,
+                language: code.language,
             });
         }
         let stack = self.stack(self.of(node.parent), frame, node.complete != 0);

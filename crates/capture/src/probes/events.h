@@ -30,10 +30,11 @@ enum ts_kind {
 	TS_NODE = 16, /* made by user space: one more frame of a stack */
 	TS_PYTHON = 17, /* the Python frames of the stack that follows */
 	TS_CODE = 18, /* a code object of Python seen for the first time */
-	TS_KINDS = 19,
+	TS_SCRIPT = 19, /* where in its scripts the bash of the stack that follows is */
+	TS_KINDS = 20,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 19, /* a thread could not be tracked for want of memory */
-	TS_COUNTERS = 20,
+	TS_NO_STORAGE = 20, /* a thread could not be tracked for want of memory */
+	TS_COUNTERS = 21,
 };
 
 struct ts_head {
@@ -329,7 +330,7 @@ enum ts_stack_of {
 struct ts_stack {
 	struct ts_head head; /* t: of the sample, or the t_out of the wait */
 	__u64 ip, sp, bp, di, bx; /* of user space; ip 0: the thread has no such side */
-	__u64 python; /* a mark of its Python frames, 0: it has none */
+	__u64 python; /* a mark of its frames of Python, or in scripts of bash; 0: it has none */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;
 	__u32 length; /* of the copy */
@@ -424,6 +425,39 @@ struct ts_code {
 	__u8 table[TS_TABLE]; /* which instructions are of which line; only as much as length says is sent */
 };
 _Static_assert(sizeof(struct ts_code) == 16 + 24 + 2 * (8 + TS_TEXT) + TS_TABLE, "code");
+
+/* Where a bash keeps what, in one process: addresses. */
+struct ts_bash {
+	__u64 line; /* of what is being expanded, or read */
+	__u64 simple_line; /* of the last simple command */
+	__u64 command; /* its last text */
+	__u64 trap; /* which trap is being executed */
+	__u64 variables; /* those that are not local */
+};
+_Static_assert(sizeof(struct ts_bash) == 40, "bash");
+
+#define TS_BASH_FRAMES 32
+
+/* A function that it is in. Texts that fill their room were longer. */
+struct ts_bash_frame {
+	char line[16]; /* where it was called, in the file of the next */
+	char function[64];
+	char file[240];
+};
+_Static_assert(sizeof(struct ts_bash_frame) == 320, "bash frame");
+
+struct ts_script {
+	struct ts_head head; /* as of the stack */
+	__u32 line;
+	__u32 simple_line;
+	__u32 trap;
+	__u16 count;
+	__u8 what; /* as of the stack */
+	__u8 cut; /* there are more */
+	char command[8];
+	struct ts_bash_frame frame[TS_BASH_FRAMES]; /* innermost first; only as many as count says are sent */
+};
+_Static_assert(sizeof(struct ts_script) == 40 + 320 * TS_BASH_FRAMES, "script");
 
 /* The same, unwound: the user side is a node of the tree of stacks. */
 struct ts_seen {

@@ -323,20 +323,4 @@ static __always_inline void inherit_python(u32 from, u32 to)
 		bpf_map_update_elem(&pythons, &to, p, BPF_ANY);
 }
 
-/* Read the Python side of a stack, if there is one; s->python is its mark. */
-static __always_inline void look_into_python(struct ts_thread *st, struct ts_stack *s, u32 where)
-{
-	u32 pid = s->pid;
-	struct ts_frames *e;
-
-	if (!bpf_map_lookup_elem(&pythons, &pid))
-		return;
-	if (!st->python && st->no_python > TS_PYTHON_PATIENCE && (++st->no_python & 7))
-		return;
-	s->python = read_python(where, pid, st->python);
-	e = bpf_map_lookup_elem(&frames_scratch, &where);
-	st->python = e ? e->python_thread : 0;
-	st->no_python = st->python ? 0 : st->no_python + 1;
-}
-
 #endif

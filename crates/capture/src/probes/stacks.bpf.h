@@ -26,13 +26,19 @@ struct {
 
 /*
  * Copy the stack, page by page: a big array that was never touched leaves pages out that are not there,
- * with callers beyond them. Where the stack ends is known of the first thread only.
+ * with callers beyond them. Where the stack ends is known of the first thread only. A global function, so that the
+ * verifier looks at it once.
  */
-static __always_inline u32 copy_stack(struct ts_stack *s, struct mm_struct *mm)
+__attribute__((noinline)) u32 copy_stack(u32 where, u64 end)
 {
-	u64 end = mm->start_stack, need = end - s->sp;
-	u32 at = TS_PAGE - (s->sp & (TS_PAGE - 1)), length = 0, i;
+	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	u32 at, length = 0, i;
+	u64 need;
 
+	if (!s)
+		return 0;
+	need = end - s->sp;
+	at = TS_PAGE - (s->sp & (TS_PAGE - 1));
 	if (s->sp > end || need > TS_COPY)
 		need = TS_COPY;
 	if (at <= TS_PAGE && !bpf_probe_read_user(s->copy, at, (void *)s->sp))
@@ -97,24 +103,24 @@ static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s
 static __noinline bool send_stack(u32 where, struct ts_thread *st, struct ts_stack *s, struct mm_struct *mm)
 {
 	u64 size = TS_HEADER, *slot = NULL;
-	u32 length;
 	bool lost;
+	u32 length;
 
 	s->length = 0;
 	s->python = 0;
 	s->repeated = 0;
 	if (s->ip && mm) {
-		look_into_python(st, s, where);
+		look_into(st, s, where);
 		if (seen_before(st, s, &slot))
 			s->repeated = 1;
 		else
-			s->length = copy_stack(s, mm);
+			s->length = copy_stack(where, mm->start_stack);
 	}
 	length = s->length;
 	if (length > TS_COPY)
 		return false;
 	size += length;
-	lost = s->python && !s->repeated && tell_python(where, s->pid, st->id, s->head.t, s->what);
+	lost = s->python && !s->repeated && tell_side(where, s->pid, st->id, s->head.t, s->what);
 	if (lost || !has_room(TS_STACK) || bpf_ringbuf_output(&ring, s, size, BPF_RB_NO_WAKEUP)) {
 		count_lost(TS_STACK, 1);
 		if (slot && !s->repeated)
@@ -184,8 +190,8 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 
 	if (!s)
 		return false;
-	/* Where its Python frames are now is not known. */
-	if (bpf_map_lookup_elem(&pythons, &s->pid))
+	/* Where its Python frames are now, or where it is in its script, is not known. */
+	if (bpf_map_lookup_elem(&pythons, &s->pid) || bpf_map_lookup_elem(&bashes, &s->pid))
 		return false;
 	user_registers(s, regs);
 	s->python = 0;

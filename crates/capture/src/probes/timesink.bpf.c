@@ -13,6 +13,7 @@
 #include "threads.bpf.h"
 #include "objects.bpf.h"
 #include "python.bpf.h"
+#include "bash.bpf.h"
 #include "stacks.bpf.h"
 #include "scheduling/scheduling.bpf.c"
 #include "lives/lives.bpf.c"

@@ -5,6 +5,7 @@ mod calibrate;
 mod names;
 mod perf_maps;
 mod python;
+mod scripts;
 mod sink;
 mod stacks;
 
@@ -26,6 +27,7 @@ use crate::spool::{self, Begin, Costs, End, Note};
 use calibrate::Calibrator;
 use perf_maps::PerfMaps;
 use python::Pythons;
+use scripts::Scripts;
 use sink::Sink;
 use stacks::Stacks;
 
@@ -242,7 +244,9 @@ impl Session {
         kernel.attach()?;
         let spool = create(options)?;
         let watch = Watch::open(&facts.processors).ok();
-        let stacks = Stacks::new(watch, maps, Pythons::new(kernel.pythons()));
+        let pythons = Pythons::new(kernel.pythons());
+        let scripts = Scripts::new(kernel.bashes());
+        let stacks = Stacks::new(watch, maps, pythons, scripts);
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;

@@ -106,6 +106,7 @@ pub enum Note {
         code: u32,
         function: String,
         file: String,
+        language: String,
     },
     Outsider {
         tid: u32,
