@@ -324,7 +324,7 @@ enum ts_stack_of {
 #define TS_HIT_USER 1 /* a sample that hit user space */
 #define TS_EXECUTING 2 /* in execve: the memory may be the new program's, the registers the old one's */
 
-#define TS_COPY 28672 /* what one element of a map by processor can hold, less the rest */
+#define TS_COPY 98304 /* at most */
 
 /* A stack as it is found: kernel addresses, and a copy of the user stack for user space to unwind. */
 struct ts_stack {

@@ -13,42 +13,60 @@ enum ts_scratch {
 	TS_IN_CALL,
 	TS_IN_SAMPLE,
 };
+#define TS_CONTEXTS 3
+/* For each processor one for each context. An element of a map by processor can only hold 32 KiB. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TS_CONTEXTS); /* times the processors: set before loading */
 	__type(key, u32);
 	__type(value, struct ts_stack);
 } stack_scratch SEC(".maps");
 
+static __always_inline struct ts_stack *scratch_of(u32 where)
+{
+	u32 key = bpf_get_smp_processor_id() * TS_CONTEXTS + where;
+
+	return bpf_map_lookup_elem(&stack_scratch, &key);
+}
+
 #define TS_PAGE 4096
+#define TS_LARGEST (64 << 20) /* a stack; what is farther away is the end of another */
+#define TS_UNKNOWN 28672 /* so much is copied where it is not known how much there is */
 #define TS_RECHECK 64 /* every so many repetitions are copied all the same */
 #define TS_HEADER __builtin_offsetof(struct ts_stack, copy)
 
 /*
  * Copy the stack, page by page: a big array that was never touched leaves pages out that are not there,
- * with callers beyond them. Where the stack ends is known of the first thread only. A global function, so that the
- * verifier looks at it once.
+ * with callers beyond them. The first thread's stack ends where the kernel began it, that of others where glibc
+ * puts what it knows of a thread. A global function, so that the verifier looks at it once.
  */
 __attribute__((noinline)) u32 copy_stack(u32 where, u64 end)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_stack *s = scratch_of(where);
 	u32 at, length = 0, i;
-	u64 need;
+	u64 need, absent;
 
 	if (!s)
 		return 0;
 	need = end - s->sp;
 	at = TS_PAGE - (s->sp & (TS_PAGE - 1));
-	if (s->sp > end || need > TS_COPY)
+	if (need > TS_LARGEST)
+		need = BPF_CORE_READ(task, thread.fsbase) - s->sp;
+	if (need > TS_LARGEST)
+		need = TS_UNKNOWN;
+	if (need > TS_COPY)
 		need = TS_COPY;
 	if (at <= TS_PAGE && !bpf_probe_read_user(s->copy, at, (void *)s->sp))
 		length = at;
 	for (i = 1; i < TS_COPY / TS_PAGE; i++) {
 		if (at >= need || at > TS_COPY - TS_PAGE)
 			break;
-		if (!bpf_probe_read_user(s->copy + at, TS_PAGE, (void *)s->sp + at))
-			length = at + TS_PAGE;
+		/* All bits if it is not there. Not a branch: the verifier would follow each combination of pages. */
+		absent = bpf_probe_read_user(s->copy + at, TS_PAGE, (void *)s->sp + at) >> 63;
+		barrier_var(absent);
 		at += TS_PAGE;
+		length = (length & absent) | (at & ~absent);
 	}
 	/* The words at the very end tell that this is it. */
 	need += 16;
@@ -134,7 +152,7 @@ static __noinline bool send_stack(u32 where, struct ts_thread *st, struct ts_sta
 static __always_inline struct ts_stack *new_stack(u32 where, struct ts_thread *st, struct task_struct *task,
 						  u8 what, u32 about, u64 t)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 
 	if (!s)
 		return NULL;
