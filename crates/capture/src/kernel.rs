@@ -145,6 +145,12 @@ fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::R
                 fill_config(settings, value);
             }
         }
+        if name == "stack_scratch" {
+            // A part for each processor, by its number.
+            let processors = settings.processors.iter().max().map_or(1, |last| last + 1);
+            let contexts = map.max_entries();
+            map.set_max_entries(contexts * processors)?;
+        }
     }
     for mut program in open.progs_mut() {
         let wanted = programs.contains(program.name().to_string_lossy().as_ref());
@@ -365,6 +371,11 @@ impl Kernel {
     /// The map that says which processes are Java.
     pub fn javas(&self) -> Option<MapHandle> {
         self.map("javas")
+    }
+
+    /// The map that says which processes are a bash.
+    pub fn bashes(&self) -> Option<MapHandle> {
+        self.map("bashes")
     }
 
     fn map(&self, name: &str) -> Option<MapHandle> {

@@ -10,7 +10,7 @@ use timesink_recording::words::{Detail, Language, ModuleKind, SymbolSource};
 use timesink_recording::{StackId, ThreadId};
 
 /// The versions that are looked for. The machine's own, 3.11 on Debian 12, must be there.
-const VERSIONS: [&str; 6] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"];
+const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
 const MUST_BE_THERE: &str = "3.11";
 
 /// Where a Python of this version is: in one of the usual places, or where pyenv puts it.

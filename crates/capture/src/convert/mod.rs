@@ -216,11 +216,10 @@ impl Notes {
                 file,
                 language,
             } => {
-                let language = Language::from_str(&language).unwrap_or(Language::Native);
                 let told = Code {
                     function,
                     file,
-                    language,
+                    language: Language::from_str(&language).unwrap_or(Language::Native),
                 };
                 self.codes.insert(code, told);
             }

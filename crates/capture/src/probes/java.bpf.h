@@ -52,7 +52,7 @@ static long next_java(u64 index, struct ts_java_search *d)
  */
 __attribute__((noinline)) u64 mark_of_java(u32 where)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 	struct ts_java_search d = { .s = s, .mark = 1 };
 	struct ts_java *j;
 	u32 at, rest;

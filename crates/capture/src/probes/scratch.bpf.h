@@ -11,12 +11,21 @@ enum ts_scratch {
 	TS_IN_CALL,
 	TS_IN_SAMPLE,
 };
+#define TS_CONTEXTS 3
+/* For each processor one for each context. An element of a map by processor can only hold 32 KiB. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TS_CONTEXTS); /* times the processors: set before loading */
 	__type(key, u32);
 	__type(value, struct ts_stack);
 } stack_scratch SEC(".maps");
+
+static __always_inline struct ts_stack *scratch_of(u32 where)
+{
+	u32 key = bpf_get_smp_processor_id() * TS_CONTEXTS + where;
+
+	return bpf_map_lookup_elem(&stack_scratch, &key);
+}
 
 static __always_inline u64 user_word(u64 address)
 {

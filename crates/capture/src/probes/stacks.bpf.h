@@ -7,6 +7,8 @@
 #ifndef TIMESINK_STACKS_H
 #define TIMESINK_STACKS_H
 
+#define TS_LARGEST (64 << 20) /* a stack; what is farther away is the end of another */
+#define TS_UNKNOWN 28672 /* so much is copied where it is not known how much there is */
 #define TS_RECHECK 64 /* every so many repetitions are copied all the same */
 #define TS_HEADER __builtin_offsetof(struct ts_stack, copy)
 
@@ -16,7 +18,7 @@
  */
 __attribute__((noinline)) u32 copy_page(u32 where, u32 to, u64 from, u32 size, u32 length)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 
 	if (!s || to > TS_COPY - TS_PAGE || size > TS_PAGE || bpf_probe_read_user(s->copy + to, size, (void *)from))
 		return length;
@@ -39,17 +41,23 @@ __attribute__((noinline)) u32 copy_pages(u32 where, u32 to, u64 from, u64 need)
 	return end - to < need ? end - to : need;
 }
 
-/* The thread's stack up to where it ends, and behind it that of the goroutine that it has left. */
+/*
+ * The thread's stack up to where it ends, and behind it that of the goroutine that it has left. The first thread's ends
+ * where the kernel began it, that of others where glibc puts what it knows of a thread.
+ */
 __attribute__((noinline)) int copy_stack(u32 where, u64 end)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_stack *s = scratch_of(where);
 	u64 need;
 
 	if (!s)
 		return 0;
 	need = end - s->sp;
-	if (s->sp > end || need > TS_COPY)
-		need = TS_COPY;
+	if (need > TS_LARGEST)
+		need = BPF_CORE_READ(task, thread.fsbase) - s->sp;
+	if (need > TS_LARGEST)
+		need = TS_UNKNOWN;
 	/* The words at the very end tell that this is it. */
 	s->length = copy_pages(where, 0, s->sp, need + 16);
 	if (s->left_sp)
@@ -117,7 +125,7 @@ static __always_inline bool read_goroutine(u64 *to, u32 size, u64 goroutine)
  */
 __attribute__((noinline)) u64 look_into_go(u32 where, u64 start_stack)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 	u64 own[7] = {}, left[9] = {}, current[2] = {}, first = 0, lo, hi;
 	u32 i;
 
@@ -159,7 +167,7 @@ __attribute__((noinline)) u64 look_into_go(u32 where, u64 start_stack)
  */
 __attribute__((noinline)) int send_stack(u32 where)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_thread *st = thread_of(task);
 	struct mm_struct *mm = plain(task)->mm;
@@ -175,7 +183,7 @@ __attribute__((noinline)) int send_stack(u32 where)
 	s->java = 0;
 	s->repeated = 0;
 	if (s->ip && mm && st) {
-		look_into_python(st, s, where);
+		s->python = look_into(where);
 		s->java = mark_of_java(where);
 		end = look_into_go(where, mm->start_stack);
 		if (seen_before(st, s, &slot)) {
@@ -183,7 +191,7 @@ __attribute__((noinline)) int send_stack(u32 where)
 			s->left_length = 0;
 		} else {
 			copy_stack(where, end);
-			lost = s->python && tell_python(where, s->pid, st->id, s->head.t, s->what);
+			lost = s->python && tell_side(where, s->pid, st->id, s->head.t, s->what);
 		}
 	}
 	length = s->length + s->left_length;
@@ -203,7 +211,7 @@ __attribute__((noinline)) int send_stack(u32 where)
 static __always_inline struct ts_stack *new_stack(u32 where, struct ts_thread *st, struct task_struct *task,
 						  u8 what, u32 about, u64 t)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 
 	if (!s)
 		return NULL;
@@ -262,8 +270,9 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 
 	if (!s)
 		return false;
-	/* Which frames of Python or Java it has now is not known. */
-	if (bpf_map_lookup_elem(&pythons, &s->pid) || bpf_map_lookup_elem(&javas, &s->pid))
+	/* Which frames of Python or Java it has now, or where it is in its script, is not known. */
+	if (bpf_map_lookup_elem(&pythons, &s->pid) || bpf_map_lookup_elem(&javas, &s->pid) ||
+	    bpf_map_lookup_elem(&bashes, &s->pid))
 		return false;
 	user_registers(s, regs);
 	s->python = 0;

@@ -15,6 +15,7 @@
 #include "scratch.bpf.h"
 #include "python.bpf.h"
 #include "java.bpf.h"
+#include "bash.bpf.h"
 #include "stacks.bpf.h"
 #include "scheduling/scheduling.bpf.c"
 #include "lives/lives.bpf.c"

@@ -7,6 +7,7 @@ mod names;
 mod perf_maps;
 mod python;
 mod remembered;
+mod scripts;
 mod sink;
 mod stacks;
 
@@ -30,6 +31,7 @@ use calibrate::Calibrator;
 use java::Javas;
 use perf_maps::PerfMaps;
 use python::Pythons;
+use scripts::Scripts;
 use sink::Sink;
 use stacks::Stacks;
 
@@ -235,8 +237,10 @@ impl Session {
         kernel.attach()?;
         let spool = create(options)?;
         let watch = Watch::open(&facts.processors).ok();
-        let (pythons, javas) = (kernel.pythons(), kernel.javas());
-        let stacks = Stacks::new(watch, maps, Pythons::new(pythons), Javas::new(javas));
+        let pythons = Pythons::new(kernel.pythons());
+        let scripts = Scripts::new(kernel.bashes());
+        let javas = Javas::new(kernel.javas());
+        let stacks = Stacks::new(watch, maps, (pythons, javas, scripts));
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use timesink_recording::words::ModuleKind;
 
-use crate::address_space::{Change, ImageKind, Spaces, Timed, Watch};
-use crate::probes::{self, events, PythonFrames};
-use crate::python::{merge, Part, Step};
+use crate::address_space::{Change, Image, ImageKind, Spaces, Timed, Watch};
+use crate::bash;
+use crate::probes::{self, events, PythonFrames, Script};
+use crate::python::{self, merge, Step};
 use crate::record::java::{InFrame, Javas};
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
 use crate::record::remembered::Remembered;
+use crate::record::scripts::Scripts;
 use crate::spool::{Note, Writer};
 use crate::unwind::{Ending, Frame, Goroutine, ModuleIndex, Registers, Unwinder};
 
@@ -34,11 +36,15 @@ fn looked_up(frame: &Frame) -> u64 {
     frame.address.saturating_sub(u64::from(!frame.exact))
 }
 
+/// Native frames and those of a script in their order; of the latter, by their index, the function's number and the line.
+type Merged = (Vec<Step>, Vec<(u32, u32)>);
+
 pub struct Stacks {
     watch: Option<Watch>,
     spaces: Spaces,
     pythons: Pythons,
     javas: Javas,
+    scripts: Scripts,
     unwinder: Unwinder,
     changes: Vec<Timed<Change>>,
     /// Not unwound yet, in the order of the ring.
@@ -55,12 +61,17 @@ pub struct Stacks {
 
 impl Stacks {
     /// Without a watch (the kernel refused) only processes that are looked at while they live unwind.
-    pub fn new(watch: Option<Watch>, maps: PerfMaps, pythons: Pythons, javas: Javas) -> Stacks {
+    pub fn new(
+        watch: Option<Watch>,
+        maps: PerfMaps,
+        (pythons, javas, scripts): (Pythons, Javas, Scripts),
+    ) -> Stacks {
         Stacks {
             watch,
             spaces: Spaces::new(),
             pythons,
             javas,
+            scripts,
             unwinder: Unwinder::new(),
             changes: Vec::new(),
             waiting: Vec::new(),
@@ -85,6 +96,7 @@ impl Stacks {
             if let Some(space) = self.spaces.space(pid) {
                 self.pythons.seeded(pid, space);
                 self.javas.seeded(pid, space);
+                self.scripts.seeded(pid, space);
             }
         }
         self.notice_makers();
@@ -128,6 +140,7 @@ impl Stacks {
         match u32::from(probes::head(bytes)?.kind) {
             events::TS_PYTHON => self.pythons.frames(probes::python_frames(bytes)?),
             events::TS_CODE => self.pythons.code(&probes::code(bytes)?, spool),
+            events::TS_SCRIPT => self.scripts.frames(probes::script(bytes)?),
             _ => return probes::stack(bytes),
         }
         None
@@ -143,6 +156,7 @@ impl Stacks {
             self.spaces.apply(change);
             self.pythons.applied(&change.what, &mut self.spaces);
             self.javas.applied(&change.what, &mut self.spaces);
+            self.scripts.applied(&change.what, &mut self.spaces);
             at += 1;
             self.notice_makers();
         }
@@ -260,33 +274,57 @@ impl Stacks {
             .unwind(space, registers, stack.copy, goroutine, &mut frames);
         let left = u32::from(stack.user) & events::TS_NO_GOROUTINE != 0;
         let complete = ending == Ending::Complete || ending == Ending::NoGoroutine && left;
-        let python = self.pythons.side_of(stack);
-        let complete = complete && !python.as_ref().is_some_and(|python| python.cut);
         let map = self.maps.of(stack.pid);
         let methods = self.javas.methods(stack, &frames, spool);
+        let (merged, complete) = if let Some(python) = self.pythons.side_of(stack) {
+            let complete = complete && !python.cut;
+            (self.with_python(&frames, &python, complete), complete)
+        } else if let Some(script) = self.scripts.side_of(stack) {
+            let merged = self.with_script(&frames, &script, spool);
+            (merged, complete && !script.cut)
+        } else {
+            let native = (0..frames.len()).map(Step::Native).collect();
+            ((native, Vec::new()), complete)
+        };
         let native = (&*frames, &*methods, map);
-        let node = self.nodes_of(native, python.as_ref(), complete, spool);
+        let node = self.nodes_of(native, merged, complete, spool);
         self.frames = frames;
         (node, complete)
     }
 
-    /// The node of these frames, some of which are methods of Java, with those of Python where they belong.
+    /// The frames of Python where they belong among the native ones.
+    fn with_python(&self, frames: &[Frame], python: &PythonFrames, complete: bool) -> Merged {
+        let part = |frame| match self.image_of(frame) {
+            Some((image, address)) => self.pythons.part(image, address),
+            None => python::Part::Other,
+        };
+        let parts: Vec<python::Part> = frames.iter().map(part).collect();
+        let fresh: Vec<bool> = python.frames.iter().map(|f| f.fresh != 0).collect();
+        let places = python.frames.iter().map(|frame| self.pythons.place(frame));
+        (merge(&parts, &fresh, complete), places.collect())
+    }
+
+    /// The functions of a script of bash where they belong among the native frames.
+    fn with_script(&mut self, frames: &[Frame], script: &Script, spool: &mut Writer) -> Merged {
+        let part = |frame| match self.image_of(frame) {
+            Some((image, address)) => self.scripts.part(image, address),
+            None => bash::Part::Other,
+        };
+        let parts: Vec<bash::Part> = frames.iter().map(part).collect();
+        let (steps, lines) = bash::merge(&parts, script);
+        let numbered = script.frames.iter().zip(lines);
+        let places = numbered.map(|(frame, line)| (self.scripts.number(frame, spool), line));
+        (steps, places.collect())
+    }
+
+    /// The node of these frames, some of which are methods of Java, with those of a script where they belong.
     fn nodes_of(
         &mut self,
         (frames, methods, map): (&[Frame], &[Option<InFrame>], Option<MapIndex>),
-        python: Option<&PythonFrames>,
+        (steps, places): Merged,
         complete: bool,
         spool: &mut Writer,
     ) -> u32 {
-        let steps = match python {
-            Some(python) => {
-                let parts: Vec<Part> = frames.iter().map(|frame| self.part(frame)).collect();
-                let fresh: Vec<bool> = python.frames.iter().map(|f| f.fresh != 0).collect();
-                merge(&parts, &fresh, complete)
-            }
-            None => (0..frames.len()).map(Step::Native).collect(),
-        };
-        let python = python.map_or(&[][..], |python| &python.frames);
         let mut parent = 0;
         for step in steps.iter().rev() {
             let method = |index: usize| methods.get(index).copied().flatten();
@@ -312,7 +350,7 @@ impl Stacks {
                         code: method(index).map_or(0, |method| method.code),
                     }
                 }
-                Step::Python(index) => match self.pythons.place(&python[index]) {
+                Step::Script(index) => match places[index] {
                     // What it is called was lost.
                     (0, _) => continue,
                     (code, line) => Place {
@@ -338,17 +376,14 @@ impl Stacks {
 
     /// Whether it is code that a runtime made.
     fn is_made(&self, frame: &Frame) -> bool {
-        let modules = self.unwinder.modules();
-        let module = frame.module.and_then(|index| modules.get(index.0 as usize));
-        module.is_some_and(|image| image.kind() == ImageKind::Jit)
+        self.image_of(frame)
+            .is_some_and(|(image, _)| image.kind() == ImageKind::Jit)
     }
 
-    fn part(&self, frame: &Frame) -> Part {
-        let modules = self.unwinder.modules();
-        let module = frame.module.and_then(|index| modules.get(index.0 as usize));
-        module.map_or(Part::Other, |image| {
-            self.pythons.part(image, looked_up(frame))
-        })
+    /// Where a frame is: the file, and the address in it of its instruction, or its call.
+    fn image_of(&self, frame: &Frame) -> Option<(&Image, u64)> {
+        let image = self.unwinder.modules().get(frame.module?.0 as usize)?;
+        Some((image, looked_up(frame)))
     }
 
     fn node(&mut self, place: Place, spool: &mut Writer) -> u32 {
