@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use timesink_capture::address_space::{Change, Mapped, Spaces, Timed};
+use timesink_capture::address_space::{Change, FileNumber, Mapped, Spaces, Timed};
 use timesink_capture::unwind::{Ending, Registers, Unwinder};
 
 /// Where the file is pretended to be mapped.
@@ -37,9 +37,8 @@ fn unwind_everywhere(spaces: &mut Spaces, unwinder: &mut Unwinder, file: &Path, 
             start: PLACE,
             length: length.max(1) + 0x4000,
             offset: 0,
-            inode: 0,
+            file: FileNumber::default(),
             path: file.to_path_buf(),
-            build_id: None,
         }),
     ];
     for what in changes {
@@ -189,9 +188,8 @@ fn callers_in(program: &Path, address: u64) -> Vec<u64> {
         start: PLACE,
         length: 0x8000,
         offset: 0,
-        inode: 0,
+        file: FileNumber::default(),
         path: program.to_path_buf(),
-        build_id: None,
     });
     for what in [Change::Executed { pid }, mapped] {
         let time_ns = u64::MAX;

@@ -64,7 +64,7 @@ fn waits_of(recorded: &Recorded, texts: &HashMap<String, Vec<String>>) -> Vec<Se
     let processes = recorded.rows::<Process>();
     let command = |wait: &Wait| {
         let pid = pids.get(&wait.object?).copied().flatten()?;
-        let process = processes.iter().find(|p| p.pid as u64 == pid as u64)?;
+        let process = processes.iter().find(|p| u64::from(p.pid) == pid)?;
         Some(process.arguments.replace('\0', " ").trim().to_owned())
     };
     let waits = recorded.rows::<Wait>();

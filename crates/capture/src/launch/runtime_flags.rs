@@ -99,16 +99,27 @@ fn place_of(part: &[u8], whole: &[u8]) -> Option<usize> {
 }
 
 /// Whom to ask, with the rights to files that this thread has, which are this user's. Who cannot write
-/// there is not asked: Node.js would even end itself. For the same reason it is not asked where somebody
-/// else's map lies: one of its processes could get the number that is in that map's name.
+/// there is not asked: Node.js would even end itself.
 pub(super) fn to_ask(user: u32) -> Vec<Runtime> {
-    if system::may_write_in(MAPS).is_err() {
+    asked_with(MAPS, user)
+}
+
+fn asked_with(maps: &CStr, user: u32) -> Vec<Runtime> {
+    if system::may_write_in(maps).is_err() {
         return Vec::new();
     }
-    match has_maps_of_others(Path::new(OsStr::from_bytes(MAPS.to_bytes())), user) {
-        true => vec![Runtime::Java],
-        false => vec![Runtime::Java, Runtime::Node],
+    match is_safe_for_node(Path::new(OsStr::from_bytes(maps.to_bytes())), user) {
+        true => vec![Runtime::Java, Runtime::Node],
+        false => vec![Runtime::Java],
     }
+}
+
+/// Whether no Node.js would end itself because it cannot write its map: also those have to be able to that become
+/// other users, and none may get the number that is in the name of somebody else's map.
+fn is_safe_for_node(maps: &Path, user: u32) -> bool {
+    const ALL_MAY_WRITE: u32 = 0o003;
+    let mode = std::fs::metadata(maps).map_or(0, |about| about.mode());
+    mode & ALL_MAY_WRITE == ALL_MAY_WRITE && !has_maps_of_others(maps, user)
 }
 
 fn has_maps_of_others(folder: &Path, user: u32) -> bool {
@@ -149,6 +160,9 @@ pub(super) fn with_flags(mut entries: Vec<OsString>, asked: &[Runtime]) -> Vec<O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::CString;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     fn flagged(entries: &[&str]) -> Vec<String> {
         let entries = entries.iter().map(OsString::from).collect();
@@ -193,6 +207,32 @@ mod tests {
         assert!(!has_maps_of_others(&folder, user + 1));
         std::fs::remove_dir_all(&folder).expect("removed");
         assert!(has_maps_of_others(&folder, user));
+    }
+
+    /// Who could not write a map is not asked for one: it would fail because it is recorded.
+    #[test]
+    fn nobody_is_asked_for_what_cannot_be_written() {
+        let folder = std::env::temp_dir().join(format!("asked-{}", std::process::id()));
+        let asked = |user| {
+            let maps = CString::new(folder.as_os_str().as_bytes()).expect("a path");
+            asked_with(&maps, user)
+        };
+        let allow = |mode| std::fs::set_permissions(&folder, Permissions::from_mode(mode));
+        assert_eq!(asked(0), []);
+        std::fs::write(&folder, "").expect("a file");
+        assert_eq!(asked(0), []);
+        std::fs::remove_file(&folder).expect("removed");
+        std::fs::create_dir(&folder).expect("a folder");
+        let user = folder.metadata().expect("a folder").uid();
+        allow(0o1777).expect("for all");
+        assert_eq!(asked(user), [Runtime::Java, Runtime::Node]);
+        allow(0o755).expect("for one");
+        assert_eq!(asked(user), [Runtime::Java]);
+        allow(0o1777).expect("for all");
+        std::fs::write(folder.join("perf-7.map"), "").expect("a map");
+        assert_eq!(asked(user), [Runtime::Java, Runtime::Node]);
+        assert_eq!(asked(user + 1), [Runtime::Java]);
+        std::fs::remove_dir_all(&folder).expect("removed");
     }
 
     /// Only who is asked has a variable.
