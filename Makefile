@@ -31,7 +31,9 @@ FOR_DEMO := $(FOR_BUILD)
 # The unit tests build small programs, take them apart and look whether their functions are found.
 FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # The JDK is large (200 MB), but what is said of Java is tested with Java.
-FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless
+# So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
+FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless musl-tools \
+  $(if $(shell command -v go),,golang-go)
 FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
@@ -62,7 +64,7 @@ help: ## List these commands
 
 # ---------------------------------------------------------------- building
 
-.PHONY: need-rust need-build need-demo need-check need-test need-bench need-root
+.PHONY: need-rust need-build need-demo need-check need-test need-bench need-readers need-root
 
 need-rust:
 	@if ! command -v $(CARGO) >/dev/null; then \
@@ -84,6 +86,8 @@ need-test:
 	$(call need,$(FOR_TEST))
 need-bench:
 	$(call need,$(FOR_BENCH))
+need-readers:
+	@command -v npm >/dev/null || { echo "make readers: npm is not on the path: apt-get install npm" >&2; exit 2; }
 need-root:
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo "make $(MAKECMDGOALS): recording needs root, and no test may be skipped: run it as root" >&2; \
@@ -150,7 +154,7 @@ $(DEMO)/prices.txt: Makefile
 
 # ---------------------------------------------------------------- tests
 
-.PHONY: test check unit lint tidy interop live
+.PHONY: test check unit lint tidy interop readers live
 
 # The live tests come last, so that what is read last is their result.
 test: need-rust need-test need-root unit lint build interop live ## Run all tests (as root: the privileged ones too)
@@ -185,9 +189,10 @@ tidy:
 	@! grep -n '^timesink-analysis' crates/capture/Cargo.toml
 	@echo "tidy: ok"
 
-# A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file.
+# A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file. An export for Perfetto is
+# what Perfetto's own messages say.
 VENV := target/venv
-PYTHON_PACKAGES := duckdb pandas pyarrow
+PYTHON_PACKAGES := duckdb pandas pyarrow perfetto protobuf
 INTEROP := target/interop
 interop: $(VENV)/ready demo-build
 	@rm -rf $(INTEROP) && mkdir -p $(INTEROP)/unpacked
@@ -199,6 +204,24 @@ interop: $(VENV)/ready demo-build
 	tar xf $(INTEROP)/small.timesink.tar -C $(INTEROP)/unpacked
 	$(VENV)/bin/python tests/interop/check_recording.py \
 	  "$$(dirname "$$(find $(INTEROP)/unpacked -name recording.json)")" >/dev/null
+	for format in folded perfetto; do \
+	  $(TIMESINK) export $(INTEROP)/small.timesink --to $$format -o $(INTEROP)/export.$$format; \
+	done
+	$(VENV)/bin/python tests/interop/check_perfetto.py $(INTEROP)/export.perfetto $(INTEROP)/export.folded
+
+# What exports are made for reads them: speedscope's importer and the Firefox Profiler's, as npm has them. The latter
+# wants Node.js 24, which comes along, so this is 200 MB and no part of `make test`.
+READERS := target/readers
+readers: need-rust need-demo need-root need-readers demo-build ## Read exports with speedscope's importer and the Firefox Profiler's
+	@mkdir -p $(READERS)
+	npm install --prefix $(READERS) --no-fund --no-audit --loglevel=error \
+	  speedscope@1.25.0 @firefox-devtools/profiler-cli@0.10.0 node@24
+	cd $(READERS) && rm -rf small.timesink export.* && cp ../demo/data.txt ../demo/prices.txt . && \
+	  ../release/timesink run --quiet -o small.timesink -- ../demo/nightly-import data.txt
+	for format in folded pprof speedscope firefox; do \
+	  $(TIMESINK) export $(READERS)/small.timesink --to $$format -o $(READERS)/export.$$format; \
+	done
+	$(READERS)/node_modules/.bin/node tests/interop/check_readers.mjs $(READERS)
 
 $(VENV)/ready: Makefile
 	python3 -m venv --clear $(VENV)

@@ -30,7 +30,32 @@ SOURCE = "#include <map>\n#include <string>\n#include <regex>\nint main() { std:
          "std::map<int, std::string> m; return m.size() + std::regex_match(\"aab\", r); }\n"
 
 
+LARGE = "int g{n}(int x, int y) {{ int s = 0; for (int i = 0; i < x; i++) {{ s += i * y + {n}; if (s & {n} % 7) s ^= i; " \
+        "switch (s % 5) {{ case 0: s += 3; break; case 1: s -= i; break; default: s *= 3; }} }} return s; }}\n"
+MAKEFILE = "OBJECTS := $(patsubst %.c,%.o,$(wildcard *.c))\nall: $(OBJECTS)\n%.o: %.c\n\tgcc -O2 -c -o $@ $<\n"
+CRATE = "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n"
+
+
+def project(folder, files):
+    """A folder that `make` has work in."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "Makefile").write_text(MAKEFILE)
+    for n in range(files):
+        (folder / f"f{n}.c").write_text("".join(LARGE.format(n=100 * n + i) for i in range(40)))
+
+
+def crate(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "src").mkdir(parents=True)
+    (folder / "Cargo.toml").write_text(CRATE)
+    (folder / "src/main.rs").write_text("fn main() { println!(\"{:?}\", (0..9).map(|n| n.to_string()).collect::<Vec<_>>()); }\n")
+
+
 def workloads(work):
+    project(work / "project", 40)
+    crate(work / "crate")
+    (work / "large.c").write_text("".join(LARGE.format(n=n) for n in range(6000)))
     (work / "rows.sql").write_text("\n".join(
         ["CREATE TABLE t (a);"] + [f"INSERT INTO t VALUES ({n});" for n in range(ROWS)]) + "\n")
     (work / "big.cc").write_text(SOURCE)
@@ -42,6 +67,9 @@ def workloads(work):
         "node": ["node", "-e", NODE],
         "java": ["java", f"{work}/Spin.java"],
         "bash, 500 children": ["bash", "-c", "for i in $(seq 500); do /bin/true; done"],
+        "make -j2, 40 files of C": ["sh", "-c", f"rm -f {work}/project/*.o; make -s -j2 -C {work}/project"],
+        "cargo build, small crate": ["sh", "-c", f"cd {work}/crate && rm -rf target && cargo build -q --offline"],
+        "gcc, a large file": ["gcc", "-O2", "-c", f"{work}/large.c", "-o", f"{work}/large.o"],
         "g++": ["g++", "-O2", "-c", f"{work}/big.cc", "-o", f"{work}/big.o"],
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
@@ -14,6 +14,7 @@ use libbpf_rs::{
 use crate::budget::Counted;
 use crate::calls;
 use crate::error::Error;
+use crate::perf_event;
 use crate::probes::{self, events, ProbeInfo, OBJECT, PROBES};
 
 /// How one probe fared.
@@ -58,8 +59,6 @@ pub struct Control {
 unsafe impl Send for Control {}
 
 const PAGE: usize = 4096;
-/// From the kernel's interface; `libc` lacks it.
-const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
 
 impl Control {
     fn map(fd: i32) -> Result<Control, Error> {
@@ -145,6 +144,12 @@ fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::R
             if let Some(value) = map.initial_value_mut() {
                 fill_config(settings, value);
             }
+        }
+        if name == "stack_scratch" {
+            // A part for each processor, by its number.
+            let processors = settings.processors.iter().max().map_or(1, |last| last + 1);
+            let contexts = map.max_entries();
+            map.set_max_entries(contexts * processors)?;
         }
     }
     for mut program in open.progs_mut() {
@@ -360,7 +365,21 @@ impl Kernel {
 
     /// The map that says which processes are Python.
     pub fn pythons(&self) -> Option<MapHandle> {
-        let map = self.object.maps().find(|m| m.name() == "pythons")?;
+        self.map("pythons")
+    }
+
+    /// The map that says which processes are Java.
+    pub fn javas(&self) -> Option<MapHandle> {
+        self.map("javas")
+    }
+
+    /// The map that says which processes are a bash.
+    pub fn bashes(&self) -> Option<MapHandle> {
+        self.map("bashes")
+    }
+
+    fn map(&self, name: &str) -> Option<MapHandle> {
+        let map = self.object.maps().find(|m| m.name() == name)?;
         MapHandle::try_from(&map).ok()
     }
 
@@ -474,25 +493,9 @@ fn open_sampler(processor: u32, rate_hz: u64) -> Option<OwnedFd> {
         libbpf_sys::PERF_COUNT_SW_CPU_CLOCK,
     );
     [cycles, clock].into_iter().find_map(|(kind, config)| {
-        // SAFETY: zeroed is the structure's empty state; the size is set below.
-        let mut attr: libbpf_sys::perf_event_attr = unsafe { std::mem::zeroed() };
-        attr.type_ = kind;
-        attr.size = size_of::<libbpf_sys::perf_event_attr>() as u32;
-        attr.config = u64::from(config);
-        attr.__bindgen_anon_1.sample_freq = rate_hz;
-        attr.set_freq(1);
-        // SAFETY: a plain system call on a structure that outlives it.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attr,
-                -1,
-                processor as libc::c_int,
-                -1,
-                PERF_FLAG_FD_CLOEXEC,
-            )
-        };
-        // SAFETY: a fresh descriptor that nobody else has.
-        (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })
+        let mut event = perf_event::event(kind, config);
+        event.__bindgen_anon_1.sample_freq = rate_hz;
+        event.set_freq(1);
+        perf_event::open(&event, processor).ok()
     })
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use timesink_capture::address_space::{Change, Mapped, Spaces, Timed};
-use timesink_capture::unwind::{Registers, Unwinder};
+use timesink_capture::address_space::{Change, FileNumber, Mapped, Spaces, Timed};
+use timesink_capture::unwind::{Ending, Registers, Unwinder};
 
 /// Where the file is pretended to be mapped.
 const PLACE: u64 = 0x5000_0000;
@@ -37,7 +37,7 @@ fn unwind_everywhere(spaces: &mut Spaces, unwinder: &mut Unwinder, file: &Path, 
             start: PLACE,
             length: length.max(1) + 0x4000,
             offset: 0,
-            file: Default::default(),
+            file: FileNumber::default(),
             path: file.to_path_buf(),
         }),
     ];
@@ -60,7 +60,7 @@ fn unwind_everywhere(spaces: &mut Spaces, unwinder: &mut Unwinder, file: &Path, 
                 bx: None,
                 di: None,
             };
-            unwinder.unwind(&space, registers, &stack, &mut frames);
+            unwinder.unwind(&space, registers, &stack, None, &mut frames);
             assert!(!frames.is_empty());
         }
     }
@@ -116,6 +116,103 @@ fn flipped() {
         assert!(try_all(name, std::iter::once(whole.clone())) > 0);
         try_all(name, files);
     }
+}
+
+/// A library with the tables of Go, of two functions: one that makes room, and one that nobody called.
+const GO: &str = r#"
+.text
+f: .fill 64, 1, 0x90
+g: .fill 64, 1, 0x90
+end:
+.section .gopclntab, "a"
+table:
+.long 0xfffffff1
+.byte 0, 0, 1, 8
+.quad 2, 0, 0, names - table, 0, 0, programs - table, about - table
+names: .asciz "main.f"
+top: .asciz "runtime.goexit"
+programs: .byte 0, 2, 4, 32, 60, 0
+.balign 4
+about:
+.long 0, of_f - about, g - f, of_g - about, end - f
+of_f: .long 0, 0, 0, 0, 1, 0, 0, 0, 0, 0
+.byte 0, 0, 0, 0
+of_g: .long g - f, top - names, 0, 0, 1, 0, 0, 0, 0, 0
+.byte 0, 1, 0, 0
+"#;
+
+/// Nor do tables of Go have to be right, wherever they are not, or whole.
+#[test]
+fn tables_of_go() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (source, program) = (folder.join("go.s"), folder.join("go.so"));
+    fs::write(&source, GO).expect("written");
+    let mut build = Command::new("gcc");
+    build.args(["-shared", "-nostdlib", "-o"]);
+    let built = build.args([&program, &source]).status();
+    assert!(built.expect("gcc runs").success());
+    let whole = fs::read(&program).expect("the program");
+    let magic = 0xffff_fff1u32.to_le_bytes();
+    let table = whole
+        .windows(4)
+        .position(|w| w == magic)
+        .expect("the table");
+    // As it is, it is read; and the room that a function makes is known: four instructions later its caller is found.
+    assert!(try_all("go", std::iter::once(whole.clone())) > 0);
+    assert_eq!(callers_in(&program, 0x1002), [0x1002, 0x1050]);
+    assert_eq!(callers_in(&program, 0x1008), [0x1008, 0x1060]);
+    assert_eq!(callers_in(&program, 0x1044), [0x1044]);
+    let places = table..table + 0x100;
+    let files = places.flat_map(|place| {
+        [0x01u8, 0x10, 0x80, 0xff].map(|bits| {
+            let mut bytes = whole.clone();
+            bytes[place] ^= bits;
+            bytes
+        })
+    });
+    try_all("go", files);
+    try_all(
+        "go",
+        (table..table + 0x100).map(|end| whole[..end].to_vec()),
+    );
+}
+
+/// The frames at an address of a library of which the stack has two: by one of them it was called if it made no room,
+/// by the other if it made 16 bytes.
+fn callers_in(program: &Path, address: u64) -> Vec<u64> {
+    let mut spaces = Spaces::new();
+    let pid = std::process::id();
+    spaces.seed(pid).expect("our own mappings");
+    let mapped = Change::Mapped(Mapped {
+        pid,
+        start: PLACE,
+        length: 0x8000,
+        offset: 0,
+        file: FileNumber::default(),
+        path: program.to_path_buf(),
+    });
+    for what in [Change::Executed { pid }, mapped] {
+        let time_ns = u64::MAX;
+        spaces.apply(&Timed { time_ns, what });
+    }
+    let space = spaces.space(pid).expect("followed");
+    let words = [PLACE + 0x1050, 7, PLACE + 0x1060];
+    let stack: Vec<u8> = words
+        .iter()
+        .flat_map(|word: &u64| word.to_le_bytes())
+        .collect();
+    let registers = Registers {
+        ip: PLACE + address,
+        sp: 0x7000_0000,
+        bp: 0,
+        bx: None,
+        di: None,
+    };
+    let mut frames = Vec::new();
+    let mut unwinder = Unwinder::new();
+    let ending = unwinder.unwind(space, registers, &stack, None, &mut frames);
+    assert_eq!(ending, Ending::Complete);
+    frames.iter().map(|frame| frame.address).collect()
 }
 
 /// What is no regular file is not opened: a pipe would block for ever.

@@ -17,6 +17,7 @@ pub mod tables;
 pub mod units;
 pub mod words;
 
+mod caught;
 mod files;
 mod page_limits;
 mod reader;
@@ -24,6 +25,7 @@ mod tar_index;
 mod writer;
 
 pub use about::{About, Costs, Mode, TableEntry, FORMAT_VERSION, MANIFEST};
+pub use caught::caught;
 pub use error::{Error, ErrorKind, Result};
 pub use ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, ThreadId};
 pub use store::{pack, Recording};

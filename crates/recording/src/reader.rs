@@ -3,15 +3,13 @@
 //! before anything is allocated by them, and a decoder that panics is a fault of the file.
 
 use crate::about::FORMAT_VERSION;
+use crate::caught::caught;
 use crate::cells::Fault;
 use crate::page_limits;
 use crate::table::{RowDecoder, TableRow};
 use bytes::Bytes;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
-use std::cell::Cell;
-use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::Once;
 
 /// Rows decoded at a time: what they and their columns take stays in the processor's cache.
 const BATCH: usize = 4096;
@@ -77,48 +75,12 @@ fn open<R: TableRow>(
     Ok(file)
 }
 
-thread_local! {
-    /// Whether a panic of this thread is about to be caught below, and is to be kept quiet.
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs a decoder. A panic in it becomes a fault and is not printed.
+/// Runs a decoder. A panic in it becomes a fault.
 fn quietly<T>(decode: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let usual = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if !QUIET.get() {
-                usual(panic);
-            }
-        }));
-    });
-    QUIET.set(true);
     // What was half decoded is dropped with the fault, so nothing broken is seen afterwards.
-    let result = catch_unwind(AssertUnwindSafe(decode));
-    QUIET.set(false);
-    result.unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no reason given");
+    caught(decode).unwrap_or_else(|text| {
         Err(Fault(format!(
             "its bytes make no sense to the Parquet decoder ({text})"
         )))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A decoder that panics is a fault with the panic's text, and the next one is heard again.
-    #[test]
-    fn a_panic_becomes_a_fault() {
-        let fault = quietly::<()>(|| panic!("index {} out of bounds", 7)).map_err(|fault| fault.0);
-        assert!(fault.is_err_and(|text| text.contains("index 7 out of bounds")));
-        assert!(!QUIET.get());
-        assert!(quietly(|| Ok(3)).is_ok_and(|three| three == 3));
-    }
 }

@@ -215,7 +215,7 @@ words! {
         Vdso = "vdso",
         /// Code that a runtime made while it ran.
         Jit = "jit",
-        /// Source text that an interpreter runs.
+        /// A source whose code an interpreter runs.
         Script = "script",
     }
 }

@@ -4,6 +4,7 @@ use crate::about::{About, TableEntry, FORMAT_VERSION, MANIFEST};
 use crate::cells::ColumnSink;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{Directory, TableFile};
+use crate::store::Recording;
 use crate::table::{Column, TableRow};
 use crate::tables;
 use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, ZstdLevel};
@@ -232,6 +233,26 @@ impl RecordingWriter {
     /// Appends a row to its table.
     pub fn push<R: TableRow>(&mut self, row: R) -> Result<()> {
         self.table::<R>()?.push(row)
+    }
+
+    /// Copies the tables of another recording, but for those of these names.
+    pub fn copy(&mut self, from: &Recording, but: &[&str]) -> Result<()> {
+        macro_rules! copy {
+            ($row:ident) => {
+                if !but.contains(&tables::$row::NAME) {
+                    let table = self.table::<tables::$row>()?;
+                    let mut copied = Ok(());
+                    from.scan::<tables::$row>(|rows| {
+                        for row in rows {
+                            copied = copied.clone().and_then(|()| table.push(row.clone()));
+                        }
+                    })?;
+                    copied?;
+                }
+            };
+        }
+        tables::for_each_table!(copy);
+        Ok(())
     }
 
     /// Finishes all tables, those that were never written too, and then writes the manifest. The

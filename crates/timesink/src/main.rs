@@ -51,6 +51,12 @@ enum Command {
     Whatif(commands::whatif::Arguments),
     /// Write a recording's stacks for other tools: flame graphs, pprof, speedscope, Firefox, Perfetto
     Export(commands::export::Arguments),
+    /// Look for the names of a recording's functions again, with better debug files
+    ///
+    /// Only files with the build id that was recorded count. The recording is replaced in one step, and is left as it is
+    /// if nothing better was found.
+    #[command(after_help = "Example: timesink symbolize slow.timesink --debug-dir ~/debug-files")]
+    Symbolize(commands::symbolize::Arguments),
     /// Put a recording's folder into one file
     Pack(commands::pack::Arguments),
     /// Tell what this kernel and this user may do
@@ -82,6 +88,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Export(a) => commands::export::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Symbolize(a) => commands::symbolize::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Doctor(a) => Ok(if commands::doctor::run(&a) {
             0
@@ -113,6 +120,8 @@ mod tests {
             "whatif x",
             "whatif x --cut cpu --cut ready --scale func=f 0.5 --batch flush 100 --cpus 4",
             "whatif x --keep-first func=load --overlap sleep",
+            "symbolize x",
+            "symbolize x --debug-dir a --debug-dir b",
             "export x --to folded",
             "export x --to pprof -o y --weights wait --state cpu --between ..2s",
             "export x --to perfetto --weights both --thread main",

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 
 pub use command::{output, Ran, Running};
-pub use recorded::{json_lines, ns, number, text, Recorded};
+pub use recorded::{json_lines, ns, number, text, Chain, Recorded};
 
 /// The project's folder.
 pub fn root() -> &'static Path {

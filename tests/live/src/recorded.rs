@@ -1,11 +1,14 @@
 //! A recording as a test looks at it: its JSON report, and its tables.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 use serde_json::Value;
+use timesink_recording::tables::{Frame, Stack};
 use timesink_recording::words::State;
-use timesink_recording::{Recording, TableRow};
+use timesink_recording::{Recording, StackId, TableRow};
 
 use crate::command::{output, Ran};
 use crate::timesink;
@@ -16,6 +19,26 @@ pub struct Recorded {
     pub json: Value,
     /// How the command that made it went.
     pub ran: Ran,
+}
+
+/// A stack.
+pub struct Chain {
+    /// The innermost first.
+    pub frames: Vec<Rc<Frame>>,
+    /// The outermost is where the thread began.
+    pub complete: bool,
+}
+
+impl Chain {
+    pub fn functions(&self) -> Vec<&str> {
+        self.frames.iter().map(|f| f.function.as_str()).collect()
+    }
+
+    /// Whether these functions call each other without any between them, the innermost first.
+    pub fn has(&self, called: &[&str]) -> bool {
+        let functions = self.functions();
+        functions.windows(called.len()).any(|w| w == called)
+    }
 }
 
 /// A whole number; a field that is not there is a failure, not a zero.
@@ -104,6 +127,25 @@ impl Recorded {
     pub fn rows<R: TableRow>(&self) -> Vec<R> {
         let recording = Recording::open(&self.path).expect("the recording");
         recording.rows::<R>().expect("a table")
+    }
+
+    /// All stacks.
+    pub fn chains(&self) -> HashMap<StackId, Chain> {
+        let frames = self.rows::<Frame>().into_iter();
+        let frames: HashMap<_, _> = frames.map(|f| (f.frame, Rc::new(f))).collect();
+        let mut chains: HashMap<StackId, Chain> = HashMap::new();
+        for row in self.rows::<Stack>() {
+            let mut own = vec![frames[&row.frame].clone()];
+            if let Some(caller) = row.parent.and_then(|parent| chains.get(&parent)) {
+                own.extend(caller.frames.iter().cloned());
+            }
+            let chain = Chain {
+                frames: own,
+                complete: row.complete,
+            };
+            chains.insert(row.stack, chain);
+        }
+        chains
     }
 
     #[track_caller]

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use timesink_live::{attempts, none_of, root, Folder, Recorded};
-use timesink_recording::tables::{Frame, Module, Sample, Stack, Thread, Wait};
+use timesink_live::{attempts, none_of, root, Chain, Folder, Recorded};
+use timesink_recording::tables::{Frame, Module, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, Language, ModuleKind, SymbolSource};
 use timesink_recording::{StackId, ThreadId};
 
 /// The versions that are looked for. The machine's own, 3.11 on Debian 12, must be there.
-const VERSIONS: [&str; 6] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"];
+const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
 const MUST_BE_THERE: &str = "3.11";
 
 /// Where a Python of this version is: in one of the usual places, or where pyenv puts it.
@@ -31,37 +31,26 @@ fn python(version: &str) -> Option<PathBuf> {
     })
 }
 
-/// Frames, the innermost first.
-type Chain<'a> = Vec<&'a Frame>;
-
-fn chains<'a>(stacks: &[Stack], frames: &'a [Frame]) -> HashMap<StackId, Chain<'a>> {
-    let by_id: HashMap<_, _> = frames.iter().map(|f| (f.frame, f)).collect();
-    let mut chains: HashMap<StackId, Chain> = HashMap::new();
-    for row in stacks {
-        let mut chain = vec![by_id[&row.frame]];
-        let callers = row.parent.and_then(|parent| chains.get(&parent));
-        chain.extend(callers.into_iter().flatten());
-        chains.insert(row.stack, chain);
-    }
-    chains
-}
-
 /// The last part of a name: `method` of `Thing.method`, which versions before 3.11 do not know.
 fn last(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
 /// The names of the Python frames, the innermost first.
-fn names<'a>(chain: &[&'a Frame]) -> Vec<&'a str> {
-    let python = chain.iter().filter(|f| f.language == Language::Python);
+fn names(chain: &Chain) -> Vec<&str> {
+    let python = chain
+        .frames
+        .iter()
+        .filter(|f| f.language == Language::Python);
     python.map(|f| last(&f.function)).collect()
 }
 
 /// Whether native frames stand between these two functions.
-fn native_between(chain: &[&Frame], inner: &str, outer: &str) -> bool {
-    let place = |name: &str| chain.iter().position(|f| last(&f.function) == name);
+fn native_between(chain: &Chain, inner: &str, outer: &str) -> bool {
+    let frames = &chain.frames;
+    let place = |name: &str| frames.iter().position(|f| last(&f.function) == name);
     match (place(inner), place(outer)) {
-        (Some(inner), Some(outer)) if inner < outer => chain[inner + 1..outer]
+        (Some(inner), Some(outer)) if inner < outer => frames[inner + 1..outer]
             .iter()
             .any(|f| f.language == Language::Native),
         _ => false,
@@ -77,8 +66,8 @@ const PARTS: [&[&str]; 4] = [
 ];
 const ENOUGH: usize = 30;
 
-struct Seen<'a> {
-    chains: HashMap<StackId, Chain<'a>>,
+struct Seen {
+    chains: HashMap<StackId, Chain>,
     samples: Vec<Sample>,
     waits: Vec<Wait>,
     /// The line that sleeps.
@@ -87,7 +76,7 @@ struct Seen<'a> {
     direct: bool,
 }
 
-impl Seen<'_> {
+impl Seen {
     /// What is wrong with the stacks of one thread, whose outermost function in Python is this one.
     fn problems(&self, thread: ThreadId, outermost: &str) -> Vec<String> {
         let mut problems = Vec::new();
@@ -119,7 +108,10 @@ impl Seen<'_> {
             .filter(|w| w.detail == Detail::Sleep)
             .filter_map(|w| self.chains.get(&w.stack?));
         let right = |chain: &Chain| {
-            let mut python = chain.iter().filter(|f| f.language == Language::Python);
+            let mut python = chain
+                .frames
+                .iter()
+                .filter(|f| f.language == Language::Python);
             names(chain).starts_with(&asleep)
                 && python.next().and_then(|f| f.line) == Some(self.line)
         };
@@ -162,9 +154,9 @@ fn problems_with(python: &Path, version: &str) -> Vec<String> {
         .position(|l| l.contains("# the line that waits"));
     let command = [python.to_str().unwrap(), script.to_str().unwrap()];
     let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
-    let (frames, stacks) = (recorded.rows::<Frame>(), recorded.rows::<Stack>());
+    let frames = recorded.rows::<Frame>();
     let seen = Seen {
-        chains: chains(&stacks, &frames),
+        chains: recorded.chains(),
         samples: recorded.rows::<Sample>(),
         waits: recorded.rows::<Wait>(),
         line: line.expect("the line") as u32 + 1,
@@ -212,8 +204,7 @@ fn forked_children() {
         let folder = Folder::new("forked");
         let command = [python.to_str().unwrap(), "-c", program];
         let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
-        let (frames, stacks) = (recorded.rows::<Frame>(), recorded.rows::<Stack>());
-        let chains = chains(&stacks, &frames);
+        let chains = recorded.chains();
         let threads = recorded.rows::<Thread>();
         let samples = recorded.rows::<Sample>();
         let of_children = samples.iter().filter(|s| s.thread != threads[0].thread);

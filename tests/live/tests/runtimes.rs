@@ -1,44 +1,20 @@
 //! Code that Node.js and Java make while they run: its functions have names, on a processor and in waits,
 //! and beside two variables of the environment nothing shows that timesink asked for them.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use timesink_live::{attempts, none_of, output, root, timesink, Folder, Recorded};
-use timesink_recording::tables::{Frame, Process, Sample, Stack, Thread, Wait};
+use timesink_live::{attempts, none_of, output, program, root, timesink, Chain, Folder, Recorded};
+use timesink_recording::tables::{Frame, Process, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, Language};
-use timesink_recording::StackId;
 
-/// Frames, the innermost first, and whether the outermost is where the thread began.
-struct Chain(Vec<Frame>, bool);
-
-impl Chain {
-    /// Whether these functions of a language call each other, if not always directly.
-    fn has(&self, language: Language, called: &[&str]) -> bool {
-        let mut own = self.0.iter().filter(|frame| frame.language == language);
-        called
-            .iter()
-            .all(|name| own.any(|frame| frame.function == *name))
-    }
-
-    fn functions(&self) -> Vec<&str> {
-        self.0.iter().map(|f| f.function.as_str()).collect()
-    }
-}
-
-fn chains(recorded: &Recorded) -> HashMap<StackId, Chain> {
-    let frames = recorded.rows::<Frame>().into_iter();
-    let frames: HashMap<_, _> = frames.map(|f| (f.frame, f)).collect();
-    let mut chains: HashMap<StackId, Chain> = HashMap::new();
-    for row in recorded.rows::<Stack>() {
-        let mut chain = vec![frames[&row.frame].clone()];
-        if let Some(Chain(callers, _)) = row.parent.and_then(|parent| chains.get(&parent)) {
-            chain.extend(callers.iter().cloned());
-        }
-        chains.insert(row.stack, Chain(chain, row.complete));
-    }
-    chains
+/// Whether these functions of a language call each other, if not always directly.
+fn calls(chain: &Chain, language: Language, called: &[&str]) -> bool {
+    let frames = &mut chain.frames.iter();
+    let mut own = frames.filter(|frame| frame.language == language);
+    called
+        .iter()
+        .all(|name| own.any(|frame| frame.function == *name))
 }
 
 /// The map that a process writes, as long as nobody removes it.
@@ -53,33 +29,47 @@ fn maps_left(recorded: &Recorded) -> Vec<PathBuf> {
     maps.filter(|map| map.symlink_metadata().is_ok()).collect()
 }
 
-fn script() -> String {
-    let path = root().join("tests/live/programs/runtimes.js");
+fn script(name: &str) -> String {
+    let path = root().join("tests/live/programs").join(name);
     path.canonicalize()
         .expect("the script")
         .display()
         .to_string()
 }
 
+/// The machine's own node, and those that nvm has put into the user's folder.
+fn nodes() -> Vec<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let others = std::fs::read_dir(home.join(".nvm/versions/node"));
+    let others = others.into_iter().flatten().flatten();
+    let others = others.map(|version| version.path().join("bin/node"));
+    std::iter::once("node".into()).chain(others).collect()
+}
+
+/// The files in a folder, but for the recording.
+fn files_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("the folder");
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name != "r.timesink").collect()
+}
+
 /// What is wrong with the stacks of the thread that sampled most.
 fn problems(recorded: &Recorded, language: Language, name: fn(&str) -> String) -> Vec<String> {
     let mut problems = Vec::new();
-    let chains = chains(recorded);
+    let chains = recorded.chains();
     let threads = recorded.rows::<Thread>();
     let busiest = threads.iter().max_by_key(|t| t.cpu_ns).expect("a thread");
     let is = |names: &[&str]| names.iter().map(|n| name(n)).collect::<Vec<_>>();
     let has = |chain: &Chain, names: &[&str]| {
         let names = is(names);
-        chain.has(
-            language,
-            &names.iter().map(String::as_str).collect::<Vec<_>>(),
-        )
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        calls(chain, language, &names)
     };
     let samples = recorded.rows::<Sample>();
     let own = || samples.iter().filter(|s| s.thread == busiest.thread);
     let own_chains = || own().filter_map(|s| chains.get(&s.stack?));
     let all = own().count();
-    let complete = own_chains().filter(|chain| chain.1).count();
+    let complete = own_chains().filter(|chain| chain.complete).count();
     if complete * 100 < all * 98 {
         problems.push(format!("{complete} of {all} samples are complete"));
     }
@@ -101,7 +91,7 @@ fn problems(recorded: &Recorded, language: Language, name: fn(&str) -> String) -
         let found: Vec<_> = found.filter_map(|w| chains.get(&w.stack?)).collect();
         let right = |c: &&&Chain| has(c, &[function, "middle", "outer"]);
         match found.iter().find(right) {
-            Some(chain) if chain.1 => {}
+            Some(chain) if chain.complete => {}
             Some(chain) => {
                 problems.push(format!("{function}: not complete: {:?}", chain.functions()))
             }
@@ -123,91 +113,231 @@ fn fed(command: &str) -> String {
     format!("(sleep 2.5; echo) | {command}")
 }
 
-/// Functions of JavaScript are in the stacks, with file and line, as they call each other, where node has
-/// been asked for its map.
+/// What is wrong with a recording of this node.
+fn problems_of_node(node: &Path) -> Vec<String> {
+    let folder = Folder::new("node");
+    let path = script("runtimes.js");
+    let node = fed(&format!("{} {path}", node.display()));
+    let command = format!("cd {}; {node}", folder.path().display());
+    let recording = folder.join("r.timesink");
+    let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+    let mut problems = problems(&recorded, Language::JavaScript, str::to_string);
+    let frames = recorded.rows::<Frame>();
+    for (function, line) in [("leaf", 5), ("inSleep", 18)] {
+        let found = frames.iter().find(|f| f.function == function);
+        if !found.is_some_and(|found| found.file == path && found.line == Some(line)) {
+            problems.push(format!("{function} is {found:?}"));
+        }
+    }
+    if !recorded.ran.err.is_empty() {
+        problems.push(format!("stderr: {}", recorded.ran.err));
+    }
+    let left = files_in(folder.path());
+    if !left.is_empty() {
+        problems.push(format!("{left:?} are left"));
+    }
+    problems
+}
+
+/// Functions of JavaScript are in the stacks, with file and line, as they call each other: those that run
+/// often, which are compiled, and those that run once, which are interpreted.
 #[test]
 fn functions_of_node() {
-    attempts(|| {
-        let folder = Folder::new("node");
-        let path = script();
-        // Its user asks for the map; functions that run once are interpreted, and have names by the second flag.
-        let flags = "--perf-basic-prof --interpreted-frames-native-stack";
-        let node = fed(&format!("node {flags} {path}"));
-        let command = format!("cd {}; {node}", folder.path().display());
-        let recording = folder.join("r.timesink");
-        let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
-        // It stays, because its user has asked for it.
-        let left = maps_left(&recorded);
-        let mut problems = problems(&recorded, Language::JavaScript, str::to_string);
-        problems.retain(|problem| !problem.ends_with("are left"));
-        if left.len() != 1 {
-            problems.push(format!("{left:?} are left of the one that was asked for"));
-        }
-        left.iter()
-            .for_each(|map| std::fs::remove_file(map).expect("a map"));
-        let frames = recorded.rows::<Frame>();
-        let leaf = frames.iter().find(|f| f.function == "leaf");
-        if !leaf.is_some_and(|leaf| leaf.file == path && leaf.line == Some(5)) {
-            problems.push(format!("leaf is {leaf:?}"));
-        }
-        if !recorded.ran.err.is_empty() {
-            problems.push(format!("stderr: {}", recorded.ran.err));
-        }
-        none_of(&problems)
-    });
+    for node in nodes() {
+        attempts(|| {
+            let problems = problems_of_node(&node).into_iter();
+            let problems = problems.map(|problem| format!("{}: {problem}", node.display()));
+            none_of(&problems.collect::<Vec<_>>())
+        });
+    }
 }
 
-/// Methods of Java that are compiled are in the stacks, as they call each other. What Java says of the
-/// variable is all that it says, and its map is gone.
+/// The machine's own virtual machines, and those that SDKMAN has put into the user's folder.
+fn javas() -> Vec<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let folders = ["/usr/lib/jvm".into(), home.join(".sdkman/candidates/java")];
+    let entries = folders
+        .into_iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok());
+    let entries = entries.flatten().flatten().map(|entry| entry.path());
+    let found = entries.filter_map(|entry| entry.join("bin/java").canonicalize().ok());
+    // Many names lead to the same.
+    let mut found: Vec<_> = found.collect();
+    found.sort();
+    found.dedup();
+    assert!(!found.is_empty(), "no Java in /usr/lib/jvm");
+    found
+}
+
+/// One of the programs in Java, compiled.
+fn classes(name: &str) -> Folder {
+    let classes = Folder::new("classes");
+    let source = root().join("tests/live/programs").join(name);
+    let mut javac = Command::new("javac");
+    javac.args(["--release", "17", "-d"]).arg(classes.path());
+    output(javac.arg(source)).exits(0);
+    classes
+}
+
+/// What Java says of the variable is all that it says.
+fn said_more(recorded: &Recorded) -> Option<String> {
+    let said: Vec<_> = recorded.ran.err.lines().collect();
+    let only = said.len() == 1 && said[0].starts_with("Picked up JAVA_TOOL_OPTIONS: -XX:");
+    (!only).then(|| format!("stderr: {said:?}"))
+}
+
+/// All methods of the program are compiled, and nothing else; inlined ones would have no frames.
+const COMPILED: &str =
+    "-Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Runtimes::* \
+                        -XX:CompileCommand=dontinline,Runtimes::*";
+
+/// Methods of Java are in the stacks, as they call each other, compiled or interpreted. The map that the virtual
+/// machine writes at its end is gone.
 #[test]
 fn methods_of_java() {
-    let classes = Folder::new("classes");
-    let source = root().join("tests/live/programs/Runtimes.java");
-    output(
-        Command::new("javac")
-            .arg("-d")
-            .arg(classes.path())
-            .arg(source),
-    )
-    .exits(0);
-    attempts(|| {
-        let folder = Folder::new("java");
-        // Inlined methods have no frames, and interpreted ones no names.
-        let command = fed(&format!(
-            "java -Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Runtimes::* \
-             -XX:CompileCommand=dontinline,Runtimes::* -cp {} Runtimes",
-            classes.path().display()
-        ));
-        let recording = folder.join("r.timesink");
-        let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
-        let mut problems = problems(&recorded, Language::Java, |name| format!("Runtimes.{name}"));
-        let said: Vec<_> = recorded.ran.err.lines().collect();
-        if said.len() != 1 || !said[0].starts_with("Picked up JAVA_TOOL_OPTIONS: -XX:") {
-            problems.push(format!("stderr: {said:?}"));
-        }
-        none_of(&problems)
-    });
+    let classes = classes("Runtimes.java");
+    for (java, flags) in javas()
+        .iter()
+        .flat_map(|java| [(java, COMPILED), (java, "-Xint")])
+    {
+        attempts(|| {
+            let folder = Folder::new("java");
+            let path = classes.path().display();
+            let command = fed(&format!("{} {flags} -cp {path} Runtimes", java.display()));
+            let recording = folder.join("r.timesink");
+            let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+            let mut problems =
+                problems(&recorded, Language::Java, |name| format!("Runtimes.{name}"));
+            problems.extend(said_more(&recorded));
+            let frames = recorded.rows::<Frame>();
+            let nameless = frames
+                .iter()
+                .filter(|f| f.function == "Interpreter")
+                .count();
+            if nameless > 2 {
+                problems.push(format!(
+                    "{nameless} frames of the interpreter have no method"
+                ));
+            }
+            let named = frames.iter().find(|f| f.function == "Runtimes.main");
+            if flags == "-Xint" && named.is_none_or(|named| named.file != "Runtimes.java") {
+                problems.push(format!("main is {named:?}"));
+            }
+            let name = |problem| format!("{} {flags}: {problem}", java.display());
+            none_of(&problems.into_iter().map(name).collect::<Vec<_>>())
+        });
+    }
 }
 
-/// A program of Node.js leaves nothing that it does not leave otherwise: no map, no log where it ran.
+/// The names of compiled methods do not wait for the end of a virtual machine: one that is killed has them, too.
+#[test]
+fn a_java_that_is_killed() {
+    let classes = classes("Runtimes.java");
+    let path = classes.path().display();
+    for java in javas() {
+        attempts(|| {
+            let folder = Folder::new("killed");
+            let java = java.display();
+            let command = format!("timeout -s KILL 2 {java} {COMPILED} -cp {path} Runtimes");
+            let command = format!("sleep 3 | {command}; true");
+            let recording = folder.join("r.timesink");
+            let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+            let chains = recorded.chains();
+            let called =
+                ["leaf", "inCpu", "middle", "outer"].map(|name| format!("Runtimes.{name}"));
+            let called: Vec<_> = called.iter().map(String::as_str).collect();
+            let samples = recorded.rows::<Sample>().into_iter();
+            let chains = samples.filter_map(|sample| chains.get(&sample.stack?));
+            let named = chains
+                .filter(|chain| calls(chain, Language::Java, &called))
+                .count();
+            let left = maps_left(&recorded);
+            match named > 50 && left.is_empty() {
+                true => Ok(()),
+                false => Err(format!(
+                    "{java}: {named} samples have names, {left:?} are left"
+                )),
+            }
+        });
+    }
+}
+
+/// Interpreted methods that call the same from the same depth differ in their names alone: none of them is taken
+/// for another, although their registers are the same. A sleep may be longer than asked for, never shorter.
+#[test]
+fn interpreted_methods_are_told_apart() {
+    let classes = classes("Shapes.java");
+    let path = classes.path().display().to_string();
+    let java = &javas()[0];
+    let command = [&java.display().to_string(), "-Xint", "-cp", &path, "Shapes"];
+    let folder = Folder::new("shapes");
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let chains = recorded.chains();
+    let waits = recorded.rows::<Wait>();
+    for (name, least_ns) in [("two", 2_000_000), ("five", 5_000_000), ("nine", 9_000_000)] {
+        let function = format!("Shapes.{name}");
+        let own = |wait: &&Wait| {
+            let chain = wait.stack.and_then(|stack| chains.get(&stack));
+            let inside = chain
+                .is_some_and(|chain| calls(chain, Language::Java, &[&function, "Shapes.main"]));
+            // Others are waits for the machine itself.
+            inside && wait.expired == Some(true)
+        };
+        let own = waits.iter().filter(own).map(|wait| wait.t1 - wait.t0);
+        let own: Vec<_> = own.collect();
+        let short: Vec<_> = own.iter().filter(|ns| **ns < least_ns).collect();
+        assert!(short.is_empty(), "{name} slept for {short:?}");
+        assert!(
+            own.len() > 30 && own.len() <= 42,
+            "{name}: {} waits",
+            own.len()
+        );
+    }
+}
+
+/// A program of Node.js leaves nothing that it does not leave otherwise, neither a map nor a log where it runs:
+/// also if it has children and workers, goes elsewhere, and is killed. Flags that its user gave it are in force.
 #[test]
 fn node_leaves_nothing() {
-    let folder = Folder::new("runtimes");
-    let path = folder.join("runtimes.js");
-    std::fs::copy(script(), &path).expect("a copy");
-    let mut run = Command::new(timesink());
-    run.args(["run", "-q", "-o", "r.timesink", "--", "node"])
-        .arg(&path);
-    let ran = output(run.current_dir(folder.path())).exits(0);
-    assert_eq!(ran.err, "");
-    let recorded = Recorded::open(&folder.join("r.timesink"), ran);
-    assert_eq!(maps_left(&recorded), Vec::<PathBuf>::new());
-    let mut files: Vec<_> = std::fs::read_dir(folder.path())
-        .expect("the folder")
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
-    files.sort();
-    assert_eq!(files, ["r.timesink", "runtimes.js"]);
+    const KILLED: i32 = 128 + 9;
+    for node in nodes() {
+        let folder = Folder::new("leaves");
+        let elsewhere = folder.join("elsewhere");
+        std::fs::create_dir(&elsewhere).expect("a folder");
+        let mut run = Command::new(timesink());
+        run.args(["run", "-q", "-o", "r.timesink", "--"])
+            .args([&node, Path::new(&script("leaves.js")), &elsewhere])
+            .env("NODE_OPTIONS", "--no-deprecation --trace-deprecation");
+        let ran = output(run.current_dir(folder.path())).exits(KILLED);
+        assert_eq!((&*ran.err, &*ran.text()), ("", "true true\n"));
+        let recorded = Recorded::open(&folder.join("r.timesink"), ran);
+        assert_eq!(recorded.rows::<Process>().len(), 3);
+        assert_eq!(maps_left(&recorded), Vec::<PathBuf>::new());
+        assert_eq!(files_in(folder.path()), ["elsewhere"], "{}", node.display());
+        assert_eq!(files_in(&elsewhere), Vec::<String>::new());
+    }
+}
+
+/// A log that lay there before, or that only is called like one, is not touched.
+#[test]
+fn logs_of_others_stay() {
+    for node in nodes() {
+        let folder = Folder::new("own-log");
+        let others = ["isolate-0x1-1-v8.log", "v8.log"];
+        for name in others {
+            std::fs::write(folder.join(name), "").expect("a log");
+        }
+        let mut run = Command::new(timesink());
+        run.args(["run", "-q", "-o", "r.timesink", "--"]).args([
+            &node,
+            Path::new("-e"),
+            Path::new("0"),
+        ]);
+        output(run.current_dir(folder.path())).exits(0);
+        let mut left = files_in(folder.path());
+        left.sort();
+        assert_eq!(left, others);
+    }
 }
 
 /// A map that the user asked for stays.
@@ -227,7 +357,7 @@ fn maps_of_others_stay() {
     assert_eq!(left.len(), 1);
 }
 
-/// The environment differs in one variable only, which keeps what is in it; with `--no-runtime-flags` in none.
+/// The environment differs in two variables only, which keep what is in them; with `--no-runtime-flags` in none.
 #[test]
 fn the_environment() {
     let folder = Folder::new("environment");
@@ -250,10 +380,50 @@ fn the_environment() {
     assert_eq!(without.ran.text(), bare);
     assert_eq!(maps_left(&without), Vec::<PathBuf>::new());
     let with = run(&[], "with").ran.text();
+    let known = |line: &&str| line.split('=').next() != Some("NODE_OPTIONS");
     let (ours, others): (Vec<_>, Vec<_>) = with
         .lines()
+        .filter(known)
         .partition(|l| l.starts_with("JAVA_TOOL_OPTIONS="));
-    let bare: Vec<_> = bare.lines().collect();
+    let bare: Vec<_> = bare.lines().filter(known).collect();
     assert_eq!(others, bare);
     assert_eq!(ours.len(), 1, "{ours:?}");
+    let mut node = with.lines().filter(|line| !known(line));
+    assert!(node.all(|line| line.starts_with("NODE_OPTIONS=--no-warnings --perf-")));
+}
+
+/// Code that takes the place of other code is told from it: each has the samples of its own time.
+#[test]
+fn code_that_is_reused() {
+    attempts(|| {
+        let folder = Folder::new("reused");
+        let program = program("reused").display().to_string();
+        let recording = folder.join("r.timesink");
+        let recorded = Recorded::run(&recording, &["-q"], &[&program, "500"], 0);
+        let maps = maps_left(&recorded);
+        maps.iter()
+            .for_each(|map| std::fs::remove_file(map).expect("a map"));
+        let chains = recorded.chains();
+        let mut samples = recorded.rows::<Sample>();
+        samples.sort_by_key(|sample| sample.t);
+        let innermost =
+            |sample: &Sample| Some(chains.get(&sample.stack?)?.frames.first()?.function.clone());
+        let names: Vec<_> = samples.iter().filter_map(innermost).collect();
+        let count = |name: &str| names.iter().filter(|known| *known == name).count();
+        let (first, second) = (count("first"), count("second"));
+        let mut problems = Vec::new();
+        if first < 100 || second < 100 {
+            problems.push(format!(
+                "{first} samples of the first and {second} of the second"
+            ));
+        }
+        let last = names.iter().rposition(|name| name == "first");
+        let from = names.iter().position(|name| name == "second");
+        if last > from {
+            problems.push(format!(
+                "the first until {last:?}, the second from {from:?}"
+            ));
+        }
+        none_of(&problems)
+    });
 }

@@ -5,39 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
-use timesink_live::{attempts, none_of, number, output, program, Folder, Recorded};
-use timesink_recording::tables::{Frame, Module, Sample, Stack, Thread, Wait};
+use timesink_live::{attempts, none_of, number, output, program, Chain, Folder, Recorded};
+use timesink_recording::tables::{Frame, Module, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, SymbolSource};
 use timesink_recording::{StackId, ThreadId};
-
-/// Functions, the innermost first, and whether the outermost is where the thread began.
-struct Chain(Vec<String>, bool);
-
-impl Chain {
-    /// Whether these functions call each other without any between them.
-    fn has(&self, called: &[&str]) -> bool {
-        self.0
-            .windows(called.len())
-            .any(|w| w.iter().zip(called).all(|(is, should)| is == should))
-    }
-}
-
-fn chains(recorded: &Recorded) -> HashMap<StackId, Chain> {
-    let mut chains = HashMap::new();
-    let functions: HashMap<_, _> = recorded
-        .rows::<Frame>()
-        .into_iter()
-        .map(|f| (f.frame, f.function))
-        .collect();
-    for row in recorded.rows::<Stack>() {
-        let mut chain = vec![functions[&row.frame].clone()];
-        if let Some(Chain(callers, _)) = row.parent.and_then(|parent| chains.get(&parent)) {
-            chain.extend(callers.iter().cloned());
-        }
-        chains.insert(row.stack, Chain(chain, row.complete));
-    }
-    chains
-}
 
 /// The kinds of wait, each with the function that waits.
 const WAITS: [(Detail, &str); 7] = [
@@ -68,10 +39,12 @@ fn problems_of(
             .filter_map(|w| chains.get(&w.stack?))
             .collect::<Vec<_>>();
         match found.iter().find(|chain| chain.has(&expected)) {
-            Some(chain) if chain.1 => {}
-            Some(chain) => problems.push(format!("{detail}: not complete: {:?}", chain.0)),
+            Some(chain) if chain.complete => {}
+            Some(chain) => {
+                problems.push(format!("{detail}: not complete: {:?}", chain.functions()))
+            }
             None => {
-                let all: Vec<_> = found.iter().map(|chain| &chain.0).collect();
+                let all: Vec<_> = found.iter().map(|chain| chain.functions()).collect();
                 problems.push(format!("{detail}: {expected:?} is not in {all:?}"));
             }
         }
@@ -81,7 +54,7 @@ fn problems_of(
     let in_cpu = own
         .iter()
         .filter_map(|s| chains.get(&s.stack?))
-        .filter(|chain| chain.1 && chain.has(&["in_cpu", "middle", "outer", name]))
+        .filter(|chain| chain.complete && chain.has(&["in_cpu", "middle", "outer", name]))
         .count();
     if in_cpu * 10 < own.len() * 9 || in_cpu < 50 {
         problems.push(format!("{in_cpu} of {} samples are in in_cpu", own.len()));
@@ -98,7 +71,7 @@ fn of_known_functions() {
         let path = program("stacks");
         let command = [path.to_str().unwrap(), folder.path().to_str().unwrap()];
         let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
-        let chains = chains(&recorded);
+        let chains = recorded.chains();
         let threads = recorded.rows::<Thread>();
         let first = threads[0].thread;
         let other = threads
@@ -269,7 +242,7 @@ fn of_a_deep_recursion() {
         path.to_str().unwrap(),
     ];
     let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
-    let chains = chains(&recorded);
+    let chains = recorded.chains();
     let waits = recorded.rows::<Wait>();
     let sleeps: Vec<_> = waits
         .iter()
@@ -278,8 +251,9 @@ fn of_a_deep_recursion() {
         .collect();
     assert!(sleeps.len() >= 30, "{} sleeps", sleeps.len());
     for chain in sleeps {
-        assert!(!chain.1, "called whole: {:?}", chain.0);
-        let depth = chain.0.iter().filter(|f| *f == "down").count();
+        let functions = chain.functions();
+        assert!(!chain.complete, "called whole: {functions:?}");
+        let depth = functions.iter().filter(|f| **f == "down").count();
         assert!(depth >= 100, "{depth} frames");
     }
     let stacks = &recorded.json["stacks"];

@@ -10,6 +10,8 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use crate::build_id::build_id;
+
 /// Headers beyond these numbers are not from a compiler.
 const MOST_PROGRAM_HEADERS: u16 = 256;
 const SECTION_HEADERS_LIMIT: u64 = 4 << 20;
@@ -29,7 +31,6 @@ const PF_X: u32 = 1;
 const EM_X86_64: u16 = 62;
 const SHT_PROGBITS: u32 = 1;
 const SHT_X86_64_UNWIND: u32 = 0x7000_0001;
-const NT_GNU_BUILD_ID: u32 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
@@ -99,6 +100,11 @@ pub struct Elf {
     pub frames: Option<Part>,
     /// `.eh_frame_hdr`
     pub frames_index: Option<Part>,
+    /// Go's own tables.
+    pub go: Option<Part>,
+    /// What Go knows of the program as a whole.
+    pub go_module: Option<Part>,
+    pub text: Option<Part>,
     pub build_id: Option<Vec<u8>>,
 }
 
@@ -169,7 +175,8 @@ impl Elf {
             elf.program_header(source, header);
         }
         // A file without section headers is not damaged: they can be stripped.
-        elf.frames = frames_by_sections(source, &head).or_else(|| elf.frames_by_index(source));
+        elf.parts_by_sections(source, &head);
+        elf.frames = elf.frames.or_else(|| elf.frames_by_index(source));
         Ok(elf)
     }
 
@@ -194,10 +201,46 @@ impl Elf {
             }
             PT_NOTE if self.build_id.is_none() => {
                 let notes = table(source, offset, size, NOTES_LIMIT);
-                self.build_id = notes.ok().and_then(|notes| build_id(&notes));
+                self.build_id = notes
+                    .ok()
+                    .and_then(|notes| Some(build_id(&notes)?.to_vec()));
             }
             _ => {}
         }
+    }
+
+    fn parts_by_sections(&mut self, source: &(impl Source + ?Sized), head: &[u8]) -> Option<()> {
+        if usize::from(short(head, 58)) != SECTION_HEADER {
+            return None;
+        }
+        let size = u64::from(short(head, 60)) * SECTION_HEADER as u64;
+        let sections = table(source, word(head, 40), size, SECTION_HEADERS_LIMIT).ok()?;
+        let names_at = usize::from(short(head, 62)) * SECTION_HEADER;
+        let names = sections.get(names_at..names_at + SECTION_HEADER)?;
+        let names = table(source, word(names, 24), word(names, 32), NAMES_LIMIT).ok()?;
+        for section in sections.chunks_exact(SECTION_HEADER) {
+            let name = names.get(half(section, 0) as usize..).unwrap_or_default();
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            let part = match name {
+                b".eh_frame" => &mut self.frames,
+                b".gopclntab" | b".data.rel.ro.gopclntab" => &mut self.go,
+                b".go.module" => &mut self.go_module,
+                b".text" => &mut self.text,
+                _ => continue,
+            };
+            let in_file = matches!(half(section, 4), SHT_PROGBITS | SHT_X86_64_UNWIND);
+            let (offset, size) = (word(section, 24), word(section, 32));
+            let end = offset.checked_add(size);
+            if in_file && part.is_none() && end.is_some_and(|end| end <= source.length()) {
+                *part = Some(Part {
+                    offset,
+                    size,
+                    address: word(section, 16),
+                });
+            }
+        }
+        self.frames = self.frames.filter(|part| part.size <= TABLE_LIMIT);
+        Some(())
     }
 
     /// Where section headers are stripped, the index still says where the frames begin. They have an end
@@ -249,45 +292,6 @@ impl Elf {
     }
 }
 
-fn frames_by_sections(source: &(impl Source + ?Sized), head: &[u8]) -> Option<Part> {
-    if usize::from(short(head, 58)) != SECTION_HEADER {
-        return None;
-    }
-    let size = u64::from(short(head, 60)) * SECTION_HEADER as u64;
-    let sections = table(source, word(head, 40), size, SECTION_HEADERS_LIMIT).ok()?;
-    let names_at = usize::from(short(head, 62)) * SECTION_HEADER;
-    let names = sections.get(names_at..names_at + SECTION_HEADER)?;
-    let names = table(source, word(names, 24), word(names, 32), NAMES_LIMIT).ok()?;
-    let is_frames = |section: &&[u8]| {
-        let name = names.get(half(section, 0) as usize..);
-        matches!(half(section, 4), SHT_PROGBITS | SHT_X86_64_UNWIND)
-            && name.is_some_and(|name| name.starts_with(b".eh_frame\0"))
-    };
-    let section = sections.chunks_exact(SECTION_HEADER).find(is_frames)?;
-    let part = Part {
-        offset: word(section, 24),
-        size: word(section, 32),
-        address: word(section, 16),
-    };
-    let end = part.offset.checked_add(part.size)?;
-    (part.size <= TABLE_LIMIT && end <= source.length()).then_some(part)
-}
-
-/// The build id among notes.
-pub fn build_id(mut notes: &[u8]) -> Option<Vec<u8>> {
-    while notes.len() >= 12 {
-        let (name, content) = (half(notes, 0) as usize, half(notes, 4) as usize);
-        let content_at = 12 + name.checked_next_multiple_of(4)?;
-        let end = content_at.checked_add(content)?;
-        if half(notes, 8) == NT_GNU_BUILD_ID && notes.get(12..16) == Some(b"GNU\0") && name == 4 {
-            let id = notes.get(content_at..end)?;
-            return (!id.is_empty() && id.len() <= 64).then(|| id.to_vec());
-        }
-        notes = notes.get(content_at + content.checked_next_multiple_of(4)?..)?;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,19 +313,5 @@ mod tests {
             elf.frames_by_index(&bytes[..]).expect("frames").address,
             frames.address
         );
-    }
-
-    /// A build id is found behind other notes, and nonsense is none.
-    #[test]
-    fn notes() {
-        let note = |kind: u32, name: &[u8], content: &[u8]| {
-            let sizes = [name.len() as u32, content.len() as u32, kind].map(u32::to_le_bytes);
-            [&sizes.concat()[..], name, content].concat()
-        };
-        let notes = [note(5, b"GNU\0", &[0; 16]), note(3, b"GNU\0", &[7; 20])].concat();
-        assert_eq!(build_id(&notes), Some(vec![7; 20]));
-        assert_eq!(build_id(&notes[..notes.len() - 1]), None);
-        assert_eq!(build_id(&[0xff; 64]), None);
-        assert_eq!(build_id(&note(3, b"GNU\0", &[])), None);
     }
 }

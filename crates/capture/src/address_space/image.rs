@@ -6,17 +6,20 @@
 //! opened for reading, nothing is opened that could block or act, and a file counts only if it is the one that was mapped.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
+
 use super::elf::{self, Elf, ElfError, Part, Source};
 use super::{maps, BuildId, FileNumber, Mapped};
+use crate::regular_file;
 
 /// So many files are held open; others are found again by their path, if they are still there.
 const MOST_HELD: usize = 256;
@@ -205,30 +208,19 @@ impl Image {
     }
 }
 
-/// Open for reading what is a regular file. A device or a pipe is not even touched: the first descriptor
-/// only names it.
+/// Open a file by a name that somebody may have put a link under.
 fn open_regular(path: &Path) -> io::Result<File> {
-    let mut name = OpenOptions::new();
-    name.read(true)
-        .custom_flags(libc::O_PATH | libc::O_NOFOLLOW);
-    reopen(&name.open(path)?)
+    open(path, OFlags::NOFOLLOW)
 }
 
-/// As above, of the kernel's own link to the file of a mapping.
+/// Open a file by the kernel's own link to what was mapped.
 fn open_mapping(link: &Path) -> io::Result<File> {
-    let mut name = OpenOptions::new();
-    name.read(true).custom_flags(libc::O_PATH);
-    reopen(&name.open(link)?)
+    open(link, OFlags::empty())
 }
 
-fn reopen(name: &File) -> io::Result<File> {
-    if !name.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(format!("/proc/self/fd/{}", name.as_raw_fd()))
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let file = regular_file::open(rustix::fs::CWD, path, flags)?;
+    file.ok_or_else(|| io::Error::other("it is no regular file"))
 }
 
 /// All images, each once.

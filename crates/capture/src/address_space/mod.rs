@@ -57,15 +57,13 @@ pub struct FileNumber {
     pub generation: u64,
 }
 
-/// What tells one build of a program from all others: at most the first 20 bytes of it, as the kernel has it.
+/// What tells one build of a program from all others.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct BuildId(Box<[u8]>);
 
 impl BuildId {
     /// None of no bytes.
     pub fn new(bytes: &[u8]) -> Option<BuildId> {
-        const KERNEL_KEEPS: usize = 20;
-        let bytes = &bytes[..bytes.len().min(KERNEL_KEEPS)];
         (!bytes.is_empty()).then(|| BuildId(bytes.into()))
     }
 }
@@ -80,5 +78,18 @@ impl fmt::Display for BuildId {
 impl fmt::Debug for BuildId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BuildId({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some linkers make longer ones than the kernel knows: cut, it would be another program's, and no file would be
+    /// believed to be it.
+    #[test]
+    fn a_long_build_id_stays_whole() {
+        let id = BuildId::new(&[0xab; 32]).expect("a build id");
+        assert_eq!(id.to_string(), "ab".repeat(32));
     }
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::image::{Image, ImageKind, Images};
-use super::{maps, watch, Change, Mapped, Timed};
+use super::{maps, Change, Mapped, Timed};
+use crate::clock::now_ns;
 use crate::error::Error;
 
 /// The kernel allows 65,530 mappings. More than that have been unmapped since, which nobody tells.
@@ -114,7 +115,7 @@ impl Spaces {
 
     /// Follow this process, as it is now, and all that it will start.
     pub fn seed(&mut self, pid: u32) -> Result<(), Error> {
-        let since_ns = watch::now_ns();
+        let since_ns = now_ns();
         let path = PathBuf::from(format!("/proc/{pid}/maps"));
         let text = std::fs::read(&path).map_err(Error::file(&path, "cannot be read"))?;
         let mut space = Space::default();
@@ -261,7 +262,7 @@ mod tests {
     fn after(changes: impl IntoIterator<Item = Change>) -> Spaces {
         let mut spaces = Spaces::new();
         spaces.seed(own()).expect("our own mappings");
-        let time_ns = watch::now_ns();
+        let time_ns = now_ns();
         for what in changes {
             spaces.apply(&Timed { time_ns, what });
         }
@@ -381,7 +382,7 @@ mod tests {
                 .count(),
             1
         );
-        let time_ns = watch::now_ns();
+        let time_ns = now_ns();
         for what in [made(), Change::Executed { pid }, made()] {
             spaces.apply(&Timed { time_ns, what });
         }

@@ -2,7 +2,7 @@
 //! processes matter is for `Spaces` to say.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,12 +10,13 @@ use libbpf_sys as sys;
 
 use super::records::{self, Record};
 use super::{Change, Timed};
+use crate::clock::now_ns;
 use crate::error::Error;
+use crate::perf_event;
 
 const PAGE: usize = 4096;
 /// One processor's ring, without its control page. A power of two.
 const RING: usize = 512 << 10;
-const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 
 /// One event and its ring for each processor.
 pub struct Watch {
@@ -75,50 +76,21 @@ impl Watch {
     }
 }
 
-pub(super) fn now_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: writes the structure given; this clock is always there.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 fn open_event(processor: u32) -> io::Result<OwnedFd> {
-    // SAFETY: zeroed is the structure's empty state; the size is set below.
-    let mut attr: sys::perf_event_attr = unsafe { std::mem::zeroed() };
-    attr.type_ = sys::PERF_TYPE_SOFTWARE;
-    attr.config = u64::from(sys::PERF_COUNT_SW_DUMMY);
-    attr.size = size_of::<sys::perf_event_attr>() as u32;
-    attr.sample_type = u64::from(sys::PERF_SAMPLE_TIME);
-    attr.set_mmap(1);
-    attr.set_mmap2(1);
-    attr.set_comm(1);
-    attr.set_comm_exec(1);
-    attr.set_task(1);
-    attr.set_sample_id_all(1);
-    attr.set_use_clockid(1);
-    attr.clockid = libc::CLOCK_MONOTONIC;
+    let mut event = perf_event::event(sys::PERF_TYPE_SOFTWARE, sys::PERF_COUNT_SW_DUMMY);
+    event.sample_type = u64::from(sys::PERF_SAMPLE_TIME);
+    event.set_mmap(1);
+    event.set_mmap2(1);
+    event.set_comm(1);
+    event.set_comm_exec(1);
+    event.set_task(1);
+    event.set_sample_id_all(1);
+    event.set_use_clockid(1);
+    event.clockid = libc::CLOCK_MONOTONIC;
     // Nobody waits on it: it is read every few milliseconds anyway.
-    attr.set_watermark(1);
-    attr.__bindgen_anon_2.wakeup_watermark = RING as u32 - 1;
-    // SAFETY: a plain system call on a structure that outlives it.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attr,
-            -1,
-            processor as libc::c_int,
-            -1,
-            CLOSE_ON_EXEC,
-        )
-    };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: a fresh descriptor that nobody else has.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    event.set_watermark(1);
+    event.__bindgen_anon_2.wakeup_watermark = RING as u32 - 1;
+    perf_event::open(&event, processor)
 }
 
 impl Ring {

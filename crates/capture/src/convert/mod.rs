@@ -19,7 +19,7 @@ use timesink_recording::tables::losses::Loss;
 use timesink_recording::tables::outsiders::Outsider;
 use timesink_recording::tables::probes::Probe;
 use timesink_recording::tables::requests::Request;
-use timesink_recording::words::{LossKind, RequestKind};
+use timesink_recording::words::{Language, LossKind, RequestKind};
 use timesink_recording::{About, Costs, Mode, Nanos, RecordingWriter};
 
 use crate::error::Error;
@@ -214,8 +214,14 @@ impl Notes {
                 code,
                 function,
                 file,
+                language,
             } => {
-                self.codes.insert(code, Code { function, file });
+                let told = Code {
+                    function,
+                    file,
+                    language: Language::from_str(&language).unwrap_or(Language::Native),
+                };
+                self.codes.insert(code, told);
             }
             Note::Window { t0, t1 } => self.windows.push((t0, t1)),
         }

@@ -1,7 +1,7 @@
 //! From the nodes of stacks to modules, frames and stacks with names. The user side is resolved at once,
 //! module by module; kernel frames are added as waits and samples name them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -35,15 +35,37 @@ impl Told {
     }
 }
 
-/// A function of a script, as the spool tells of it.
+/// A function of a script, or an interpreted method, as the spool tells of it.
 #[derive(Debug, Clone)]
 pub struct Code {
     pub function: String,
     pub file: String,
+    pub language: Language,
 }
 
-/// What makes a frame: module (as the spool numbers them), offset, which of the calls inlined there.
-type Place = (u32, u64, bool, u32);
+/// What makes a frame; modules and functions of scripts as the spool numbers them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Code {
+        module: u32,
+        offset: u64,
+        exact: bool,
+        /// Which of the calls inlined there.
+        inlined: u32,
+    },
+    /// Code that a runtime made of a function: at the same place there may have been other code before.
+    Made {
+        module: u32,
+        offset: u64,
+        exact: bool,
+        code: u32,
+    },
+    Line {
+        code: u32,
+        line: u32,
+    },
+}
+
 /// What is at each offset of each module, and what it is written in.
 type Names = HashMap<(u32, u64), (Vec<symbols::Named>, Language)>;
 
@@ -57,8 +79,6 @@ pub struct Stacks {
     stacks: Vec<Stack>,
     module_ids: HashMap<u32, ModuleId>,
     frame_ids: HashMap<Place, FrameId>,
-    /// Functions of scripts, by the spool's numbers, and lines.
-    line_ids: HashMap<(u32, u32), FrameId>,
     scripts: HashMap<String, ModuleId>,
     stack_ids: HashMap<(Option<StackId>, FrameId, bool), StackId>,
     /// Each node's stack, by its number.
@@ -79,14 +99,6 @@ fn nameless() -> symbols::Named {
     }
 }
 
-/// Bytes written in hexadecimal; what is not that ends them.
-fn bytes_of(text: &str) -> Vec<u8> {
-    let digits = text.as_bytes().chunks_exact(2);
-    digits
-        .map_while(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok())
-        .collect()
-}
-
 fn resolve(
     symbols: &Symbols,
     number: u32,
@@ -94,14 +106,8 @@ fn resolve(
     offsets: &[u64],
     names: &mut Names,
 ) -> SymbolSource {
-    let resolved = symbols.resolve(
-        &symbols::Module {
-            path: PathBuf::from(&module.path),
-            shown: module.path.clone(),
-            build_id: bytes_of(&module.build_id),
-        },
-        offsets,
-    );
+    let module = symbols::Module::recorded(&module.path, &module.build_id);
+    let resolved = symbols.resolve(&module, offsets);
     for (&offset, named) in offsets.iter().zip(resolved.frames) {
         names.insert((number, offset), (named, Language::Native));
     }
@@ -129,8 +135,12 @@ impl Stacks {
         let mut stacks = Stacks::default();
         let symbols = Symbols::new(cache);
         let mut wanted: HashMap<u32, Vec<u64>> = HashMap::new();
+        let mut told_by_runtime = HashSet::new();
         for node in nodes {
             wanted.entry(node.module).or_default().push(looked_up(node));
+            if codes.contains_key(&node.code) {
+                told_by_runtime.insert(node.module);
+            }
         }
         let mut names = Names::new();
         let mut modules: Vec<_> = wanted.into_iter().filter(|(m, _)| *m != 0).collect();
@@ -148,26 +158,52 @@ impl Stacks {
                 }
                 None => SymbolSource::None,
             };
+            let source = match source {
+                SymbolSource::None if told_by_runtime.contains(&number) => SymbolSource::Runtime,
+                source => source,
+            };
             stacks.module(number, module, source);
         }
         stacks.of_node.push(None);
         for node in nodes {
             match codes.get(&node.code) {
-                Some(code) => stacks.add_line(node, code),
+                Some(code) if node.module == 0 => stacks.add_line(node, code),
+                Some(code) => stacks.add_made(node, code),
                 None => stacks.add_node(node, &names),
             }
         }
         stacks
     }
 
-    fn module(&mut self, number: u32, told: &Told, symbols: SymbolSource) -> ModuleId {
-        let module = ModuleId(self.modules.len() as u32);
+    /// A module of the spool.
+    fn module(&mut self, number: u32, told: &Told, symbols: SymbolSource) {
+        let kind = ModuleKind::from_str(&told.kind).unwrap_or(ModuleKind::File);
+        let module = self.add_module(kind, &told.path, &told.build_id, symbols);
         self.module_ids.insert(number, module);
+    }
+
+    fn script(&mut self, file: &str) -> ModuleId {
+        if let Some(&module) = self.scripts.get(file) {
+            return module;
+        }
+        let module = self.add_module(ModuleKind::Script, file, "", SymbolSource::Runtime);
+        self.scripts.insert(file.to_owned(), module);
+        module
+    }
+
+    fn add_module(
+        &mut self,
+        kind: ModuleKind,
+        path: &str,
+        build_id: &str,
+        symbols: SymbolSource,
+    ) -> ModuleId {
+        let module = ModuleId(self.modules.len() as u32);
         self.modules.push(Module {
             module,
-            kind: ModuleKind::from_str(&told.kind).unwrap_or(ModuleKind::File),
-            path: told.path.clone(),
-            build_id: told.build_id.clone(),
+            kind,
+            path: path.to_owned(),
+            build_id: build_id.to_owned(),
             symbols,
         });
         module
@@ -185,61 +221,78 @@ impl Stacks {
                 (named.as_slice(), *language)
             });
         for (i, named) in named.iter().enumerate().rev() {
-            let place = (node.module, node.offset, node.exact != 0, i as u32);
-            let frame = self.frame(place, named, language);
+            let place = Place::Code {
+                module: node.module,
+                offset: node.offset,
+                exact: node.exact != 0,
+                inlined: i as u32,
+            };
+            let module = self.module_ids.get(&node.module).copied();
+            let frame = self.frame(place, module, named, language);
             stack = Some(self.stack(stack, frame, complete));
         }
         self.of_node.push(stack);
     }
 
-    /// The stack that ends in a line of a script.
-    fn add_line(&mut self, node: &e::ts_node, code: &Code) {
-        let line = u32::try_from(node.offset).unwrap_or(0);
-        let next = FrameId(self.frames.len() as u32);
-        let frame = *self.line_ids.entry((node.code, line)).or_insert(next);
-        if frame == next {
-            let module = self.script(&code.file);
-            self.frames.push(Frame {
-                frame,
-                module: Some(module),
-                offset: node.offset,
-                function: code.function.clone(),
-                file: code.file.clone(),
-                returns: false,
-                line: (line != 0).then_some(line),
-                inlined: false,
-                language: Language::Python,
-            });
-        }
+    /// The stack that ends in code that a runtime made of a function.
+    fn add_made(&mut self, node: &e::ts_node, code: &Code) {
+        let named = symbols::Named {
+            function: code.function.as_str().into(),
+            file: code.file.as_str().into(),
+            ..nameless()
+        };
+        let place = Place::Made {
+            module: node.module,
+            offset: node.offset,
+            exact: node.exact != 0,
+            code: node.code,
+        };
+        let module = self.module_ids.get(&node.module).copied();
+        let frame = self.frame(place, module, &named, code.language);
         let stack = self.stack(self.of(node.parent), frame, node.complete != 0);
         self.of_node.push(Some(stack));
     }
 
-    fn script(&mut self, file: &str) -> ModuleId {
-        if let Some(&module) = self.scripts.get(file) {
-            return module;
-        }
-        let module = ModuleId(self.modules.len() as u32);
-        self.scripts.insert(file.to_owned(), module);
-        self.modules.push(Module {
-            module,
-            kind: ModuleKind::Script,
-            path: file.to_owned(),
-            build_id: String::new(),
-            symbols: SymbolSource::Runtime,
-        });
-        module
+    /// The stack that ends in a line of a script.
+    fn add_line(&mut self, node: &e::ts_node, code: &Code) {
+        let line = u32::try_from(node.offset).unwrap_or(0);
+        let place = Place::Line {
+            code: node.code,
+            line,
+        };
+        let module = Some(self.script(&code.file));
+        let named = symbols::Named {
+            function: code.function.as_str().into(),
+            file: code.file.as_str().into(),
+            line: (line != 0).then_some(line),
+            inlined: false,
+        };
+        let frame = self.frame(place, module, &named, code.language);
+        let stack = self.stack(self.of(node.parent), frame, node.complete != 0);
+        self.of_node.push(Some(stack));
     }
 
-    fn frame(&mut self, place: Place, named: &symbols::Named, language: Language) -> FrameId {
+    fn frame(
+        &mut self,
+        place: Place,
+        module: Option<ModuleId>,
+        named: &symbols::Named,
+        language: Language,
+    ) -> FrameId {
         let next = FrameId(self.frames.len() as u32);
         let frame = *self.frame_ids.entry(place).or_insert(next);
         if frame == next {
+            let (offset, exact) = match place {
+                Place::Code { offset, exact, .. } | Place::Made { offset, exact, .. } => {
+                    (offset, exact)
+                }
+                Place::Line { line, .. } => (u64::from(line), true),
+            };
             self.frames.push(Frame {
                 frame,
-                module: self.module_ids.get(&place.0).copied(),
-                offset: place.1,
-                returns: !place.2,
+                module,
+                offset,
+                returns: !exact,
                 function: named.function.to_string(),
                 file: named.file.to_string(),
                 line: named.line,
@@ -280,6 +333,10 @@ impl Stacks {
         names: &HashMap<u64, String>,
     ) -> Option<StackId> {
         let mut stack = self.of(node);
+        if addresses.is_empty() {
+            return stack;
+        }
+        let kernel = self.kernel();
         for (i, &address) in addresses.iter().enumerate().rev() {
             let named = symbols::Named {
                 function: names
@@ -289,19 +346,25 @@ impl Stacks {
                     .into(),
                 ..nameless()
             };
-            if !self.module_ids.contains_key(&KERNEL) {
-                let kernel = Told {
-                    kind: ModuleKind::Kernel.to_string(),
-                    path: "kernel".into(),
-                    build_id: String::new(),
-                    stamp: None,
-                };
-                self.module(KERNEL, &kernel, SymbolSource::Kernel);
-            }
-            let frame = self.frame((KERNEL, address, i == 0, 0), &named, Language::Kernel);
+            let place = Place::Code {
+                module: KERNEL,
+                offset: address,
+                exact: i == 0,
+                inlined: 0,
+            };
+            let frame = self.frame(place, Some(kernel), &named, Language::Kernel);
             stack = Some(self.stack(stack, frame, complete));
         }
         stack
+    }
+
+    fn kernel(&mut self) -> ModuleId {
+        if let Some(&module) = self.module_ids.get(&KERNEL) {
+            return module;
+        }
+        let module = self.add_module(ModuleKind::Kernel, "kernel", "", SymbolSource::Kernel);
+        self.module_ids.insert(KERNEL, module);
+        module
     }
 
     pub fn write(self, out: &mut RecordingWriter) -> Result<(), Error> {

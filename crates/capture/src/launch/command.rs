@@ -37,8 +37,8 @@ impl Command {
         self
     }
 
-    /// Asks Java, wherever it runs below the program, to tell the names of the code that they
-    /// make.
+    /// Asks Java and Node.js, wherever they run below the program, to tell the names of the code that
+    /// they make.
     pub fn runtime_flags(mut self, wanted: bool) -> Command {
         self.runtime_flags = wanted;
         self
@@ -86,12 +86,17 @@ impl Command {
     fn plan(self, signals: &Signals) -> Result<Plan, Error> {
         let name = self.argv.first().ok_or(Error::NoCommand)?;
         let path = std::env::var_os("PATH");
+        // SAFETY: geteuid cannot fail.
+        let own = || unsafe { libc::geteuid() };
+        let user = self.identity.as_ref().map_or_else(own, Identity::uid);
         let look = || {
-            // There Java could not write its map either.
-            let maps = system::may_write_in(runtime_flags::MAPS).is_ok();
-            lookup::candidates(name, path.as_deref()).map(|found| (found, maps))
+            let asked = match self.runtime_flags {
+                true => runtime_flags::to_ask(user),
+                false => Vec::new(),
+            };
+            lookup::candidates(name, path.as_deref()).map(|found| (found, asked))
         };
-        let (candidates, maps) = match &self.identity {
+        let (candidates, asked) = match &self.identity {
             Some(identity) => identity.with_files(look)??,
             None => look()?,
         };
@@ -99,9 +104,7 @@ impl Command {
         if let Some(identity) = &self.identity {
             environment = identity.environment(environment);
         }
-        if self.runtime_flags && maps {
-            environment = runtime_flags::with_flags(environment);
-        }
+        environment = runtime_flags::with_flags(environment, &asked);
         let arguments = c_strings(self.argv)?;
         let environment = c_strings(environment)?;
         Ok(Plan::new(

@@ -31,6 +31,6 @@ pub use command::{Command, Held};
 pub use error::{Error, Kind};
 pub use identity::{FsIdentity, Identity};
 pub use running::Running;
-pub use runtime_flags::writes_for_us;
+pub use runtime_flags::{Runtime, Written};
 pub use signals::{Received, Signals};
 pub use status::Status;

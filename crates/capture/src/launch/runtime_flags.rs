@@ -1,58 +1,158 @@
-//! What a program's environment gains so that Java tells the names of the code that it makes. Only one
-//! variable is touched, in place, behind what is in it. Whether a runtime is there to read it is not known
-//! beforehand: it may be a child's child.
-//!
-//! Node.js is not asked: `--perf-basic-prof` makes it leave a log in the folder it runs in, and where that
-//! log goes cannot be said in NODE_OPTIONS.
+//! What a program's environment gains so that Java and Node.js tell the names of the code that they make.
+//! Two variables are touched, in place, behind what is in them. Whether a runtime is there to read them is
+//! not known beforehand: it may be a child's child.
 
-use std::ffi::{CStr, OsString};
+use super::system;
+use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-/// Where Java writes its maps.
-pub(super) const MAPS: &CStr = c"/tmp";
+/// Where both write their maps.
+const MAPS: &CStr = c"/tmp";
 
-/// The variable, with its `=`.
-const NAME: &[u8] = b"JAVA_TOOL_OPTIONS=";
-/// The first one is for virtual machines before 17, which do not know the last and would not start.
-const FLAGS: &[u8] = b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer \
-    -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit";
-/// How a user asks for a map.
-const ASKS: &[u8] = b"DumpPerfMapAtExit";
+/// Who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    Java,
+    Node,
+}
+
+/// What a runtime writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// Of the code that it makes.
+    Map,
+    /// Some versions of Node.js also write this, where they run, as soon as they are asked for a map.
+    Log,
+}
+
 /// Java 8 passes over the variable when it is longer.
 const LONGEST_FOR_JAVA_8: usize = 1000;
 
-fn asked_in(text: &[u8]) -> bool {
-    text.windows(ASKS.len()).any(|part| part == ASKS)
-}
-
-/// Whether a Java writes its map because of us alone: the environment and the arguments, as /proc has
-/// them, have our flags, and nobody else has asked for a map.
-pub fn writes_for_us(environment: &[u8], arguments: &[u8]) -> bool {
-    let mut ours = false;
-    let mut asked = asked_in(arguments);
-    for entry in environment.split(|byte| *byte == 0) {
-        let own = entry.starts_with(NAME).then_some(entry);
-        let before = own.and_then(|entry| entry.strip_suffix(FLAGS));
-        ours |= before.is_some();
-        asked |= asked_in(before.unwrap_or(entry));
-    }
-    ours && !asked
-}
-
-/// An environment, with the flags.
-pub(super) fn with_flags(mut entries: Vec<OsString>) -> Vec<OsString> {
-    let mut there = false;
-    for entry in &mut entries {
-        if let Some(value) = entry.as_bytes().strip_prefix(NAME) {
-            there = true;
-            if value.len() + 1 + FLAGS.len() <= LONGEST_FOR_JAVA_8 {
-                let space: &[u8] = if value.is_empty() { b"" } else { b" " };
-                *entry = OsString::from_vec([NAME, value, space, FLAGS].concat());
-            }
+impl Runtime {
+    /// The variable, with its `=`.
+    fn variable(self) -> &'static [u8] {
+        match self {
+            Runtime::Java => b"JAVA_TOOL_OPTIONS=",
+            Runtime::Node => b"NODE_OPTIONS=",
         }
     }
-    if !there {
-        entries.push(OsString::from_vec([NAME, FLAGS].concat()));
+
+    fn flags(self) -> &'static [u8] {
+        match self {
+            // The first one is for virtual machines before 17, which do not know the last and would not start.
+            Runtime::Java => {
+                b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer \
+                -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit"
+            }
+            // `--perf-basic-prof` itself would make versions 18 to 22 write a log, too. The second gives
+            // each interpreted function a piece of code of its own, by which it has a name.
+            Runtime::Node => b"--perf-basic-prof-only-functions --interpreted-frames-native-stack",
+        }
+    }
+
+    /// How the words begin with which a user asks for such a file.
+    fn asks(self, what: Written) -> &'static [&'static [u8]] {
+        match (self, what) {
+            (Runtime::Java, _) => &[b"-XX:+DumpPerfMapAtExit"],
+            (Runtime::Node, Written::Map) => &[b"--perf-basic-prof"],
+            (Runtime::Node, Written::Log) => &[b"--perf-", b"--log", b"--prof", b"--ll-prof"],
+        }
+    }
+
+    fn asked_in(self, what: Written, text: &[u8]) -> bool {
+        // To Node.js `_` is `-`. A variable's first word stands behind its `=`.
+        let mut words = text.split(|byte| byte.is_ascii_whitespace() || b"\0=\"'".contains(byte));
+        words.any(|word| {
+            let plain = word.iter().map(|byte| match byte {
+                b'_' => b'-',
+                other => *other,
+            });
+            let plain: Vec<u8> = plain.collect();
+            self.asks(what).iter().any(|ask| plain.starts_with(ask))
+        })
+    }
+
+    /// Whether it writes this because of us alone: the environment and the arguments, as /proc has
+    /// them, have our flags, and nobody else has asked for it.
+    pub fn writes_for_us(self, what: Written, environment: &[u8], arguments: &[u8]) -> bool {
+        let mut ours = false;
+        let mut asked = self.asked_in(what, arguments);
+        for entry in environment.split(|byte| *byte == 0) {
+            let own = entry.starts_with(self.variable());
+            match own.then(|| place_of(self.flags(), entry)).flatten() {
+                Some(at) => {
+                    ours = true;
+                    asked |= self.asked_in(what, &entry[..at]);
+                    asked |= self.asked_in(what, &entry[at + self.flags().len()..]);
+                }
+                None => asked |= self.asked_in(what, entry),
+            }
+        }
+        ours && !asked
+    }
+}
+
+fn place_of(part: &[u8], whole: &[u8]) -> Option<usize> {
+    whole.windows(part.len()).position(|here| here == part)
+}
+
+/// Whom to ask, with the rights to files that this thread has, which are this user's. Who cannot write
+/// there is not asked: Node.js would even end itself.
+pub(super) fn to_ask(user: u32) -> Vec<Runtime> {
+    asked_with(MAPS, user)
+}
+
+fn asked_with(maps: &CStr, user: u32) -> Vec<Runtime> {
+    if system::may_write_in(maps).is_err() {
+        return Vec::new();
+    }
+    match is_safe_for_node(Path::new(OsStr::from_bytes(maps.to_bytes())), user) {
+        true => vec![Runtime::Java, Runtime::Node],
+        false => vec![Runtime::Java],
+    }
+}
+
+/// Whether no Node.js would end itself because it cannot write its map: also those have to be able to that become
+/// other users, and none may get the number that is in the name of somebody else's map.
+fn is_safe_for_node(maps: &Path, user: u32) -> bool {
+    const ALL_MAY_WRITE: u32 = 0o003;
+    let mode = std::fs::metadata(maps).map_or(0, |about| about.mode());
+    mode & ALL_MAY_WRITE == ALL_MAY_WRITE && !has_maps_of_others(maps, user)
+}
+
+fn has_maps_of_others(folder: &Path, user: u32) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        // They may be there.
+        return true;
+    };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        let name = name.as_bytes();
+        let map = name.starts_with(b"perf-") && name.ends_with(b".map");
+        map && entry.metadata().is_ok_and(|about| about.uid() != user)
+    })
+}
+
+/// An environment, with the flags for these.
+pub(super) fn with_flags(mut entries: Vec<OsString>, asked: &[Runtime]) -> Vec<OsString> {
+    for runtime in asked {
+        let (variable, flags) = (runtime.variable(), runtime.flags());
+        let mut there = false;
+        for entry in &mut entries {
+            if let Some(value) = entry.as_bytes().strip_prefix(variable) {
+                there = true;
+                let fits = value.len() + 1 + flags.len() <= LONGEST_FOR_JAVA_8;
+                if fits || *runtime != Runtime::Java {
+                    let space: &[u8] = if value.is_empty() { b"" } else { b" " };
+                    *entry = OsString::from_vec([variable, value, space, flags].concat());
+                }
+            }
+        }
+        if !there {
+            entries.push(OsString::from_vec([variable, flags].concat()));
+        }
     }
     entries
 }
@@ -60,11 +160,15 @@ pub(super) fn with_flags(mut entries: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::CString;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     fn flagged(entries: &[&str]) -> Vec<String> {
         let entries = entries.iter().map(OsString::from).collect();
         let text = |entry: OsString| entry.into_string().expect("plain text");
-        with_flags(entries).into_iter().map(text).collect()
+        let flagged = with_flags(entries, &[Runtime::Java, Runtime::Node]);
+        flagged.into_iter().map(text).collect()
     }
 
     fn as_proc_has(entries: &[String]) -> Vec<u8> {
@@ -81,11 +185,62 @@ mod tests {
             "JAVA_TOOL_OPTIONS=-Da",
         ]);
         assert_eq!(after.len(), 4);
-        assert_eq!(after[..3], ["A=1", "NODE_OPTIONS=--inspect", "odd"]);
+        assert_eq!((&*after[0], &*after[2]), ("A=1", "odd"));
+        assert!(after[1].starts_with("NODE_OPTIONS=--inspect --perf-basic-prof-only-functions "));
         assert!(after[3].starts_with("JAVA_TOOL_OPTIONS=-Da -XX:+IgnoreUnrecognizedVMOptions "));
         let after = flagged(&["A=1"]);
         assert!(after[1].starts_with("JAVA_TOOL_OPTIONS=-XX:"));
+        assert!(after[2].starts_with("NODE_OPTIONS=--perf-"));
+        assert_eq!(after.len(), 3);
+    }
+
+    /// Maps of others are seen, and those of the user itself do no harm.
+    #[test]
+    fn maps_of_others() {
+        let folder = std::env::temp_dir().join(format!("flags-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        std::fs::write(folder.join("perf-7.map"), "").expect("a map");
+        let user = folder.metadata().expect("a folder").uid();
+        assert!(!has_maps_of_others(&folder, user));
+        assert!(has_maps_of_others(&folder, user + 1));
+        std::fs::rename(folder.join("perf-7.map"), folder.join("perf-7.txt")).expect("moved");
+        assert!(!has_maps_of_others(&folder, user + 1));
+        std::fs::remove_dir_all(&folder).expect("removed");
+        assert!(has_maps_of_others(&folder, user));
+    }
+
+    /// Who could not write a map is not asked for one: it would fail because it is recorded.
+    #[test]
+    fn nobody_is_asked_for_what_cannot_be_written() {
+        let folder = std::env::temp_dir().join(format!("asked-{}", std::process::id()));
+        let asked = |user| {
+            let maps = CString::new(folder.as_os_str().as_bytes()).expect("a path");
+            asked_with(&maps, user)
+        };
+        let allow = |mode| std::fs::set_permissions(&folder, Permissions::from_mode(mode));
+        assert_eq!(asked(0), []);
+        std::fs::write(&folder, "").expect("a file");
+        assert_eq!(asked(0), []);
+        std::fs::remove_file(&folder).expect("removed");
+        std::fs::create_dir(&folder).expect("a folder");
+        let user = folder.metadata().expect("a folder").uid();
+        allow(0o1777).expect("for all");
+        assert_eq!(asked(user), [Runtime::Java, Runtime::Node]);
+        allow(0o755).expect("for one");
+        assert_eq!(asked(user), [Runtime::Java]);
+        allow(0o1777).expect("for all");
+        std::fs::write(folder.join("perf-7.map"), "").expect("a map");
+        assert_eq!(asked(user), [Runtime::Java, Runtime::Node]);
+        assert_eq!(asked(user + 1), [Runtime::Java]);
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    /// Only who is asked has a variable.
+    #[test]
+    fn only_who_is_asked() {
+        let after = with_flags(vec!["NODE_OPTIONS=--inspect".into()], &[Runtime::Java]);
         assert_eq!(after.len(), 2);
+        assert_eq!(after[0], "NODE_OPTIONS=--inspect");
     }
 
     /// A variable that an old Java would drop for its length is left alone.
@@ -99,10 +254,43 @@ mod tests {
     #[test]
     fn whose_map_it_is() {
         let ours = as_proc_has(&flagged(&["A=1"]));
-        assert!(writes_for_us(&ours, b"java\0T\0"));
-        assert!(!writes_for_us(&ours, b"java\0-XX:+DumpPerfMapAtExit\0T\0"));
-        assert!(!writes_for_us(b"A=1\0", b"java\0"));
+        let (java, node) = (Runtime::Java, Runtime::Node);
+        assert!(java.writes_for_us(Written::Map, &ours, b"java\0T\0"));
+        let asks = b"java\0-XX:+DumpPerfMapAtExit\0T\0";
+        assert!(!java.writes_for_us(Written::Map, &ours, asks));
+        assert!(!java.writes_for_us(Written::Map, b"A=1\0", b"java\0"));
         let other = as_proc_has(&flagged(&["_JAVA_OPTIONS=-XX:+DumpPerfMapAtExit"]));
-        assert!(!writes_for_us(&other, b"java\0"));
+        assert!(!java.writes_for_us(Written::Map, &other, b"java\0"));
+        assert!(node.writes_for_us(Written::Map, &ours, b"node\0x.js\0"));
+        for asks in ["--perf-basic-prof", "--perf_basic_prof_only_functions"] {
+            let arguments = format!("node\0{asks}\0x.js\0");
+            assert!(!node.writes_for_us(Written::Map, &ours, arguments.as_bytes()));
+            let other = as_proc_has(&flagged(&[&format!("NODE_OPTIONS={asks} --inspect")]));
+            assert!(!node.writes_for_us(Written::Map, &other, b"node\0x.js\0"));
+        }
+    }
+
+    /// Flags that the program itself adds for its children do not make the map theirs.
+    #[test]
+    fn flags_behind_ours() {
+        let mut entries = flagged(&["A=1"]);
+        entries[2] += " --max-old-space-size=512";
+        let ours = as_proc_has(&entries);
+        assert!(Runtime::Node.writes_for_us(Written::Map, &ours, b"node\0"));
+        entries[2] += " --perf-basic-prof";
+        let asked = as_proc_has(&entries);
+        assert!(!Runtime::Node.writes_for_us(Written::Map, &asked, b"node\0"));
+    }
+
+    /// A log that somebody asked for is theirs, even where the map is ours.
+    #[test]
+    fn whose_log_it_is() {
+        let ours = as_proc_has(&flagged(&["A=1"]));
+        let node = Runtime::Node;
+        assert!(node.writes_for_us(Written::Log, &ours, b"node\0x.js\0"));
+        for asks in ["--prof", "--logfile=x", "--log_all", "--perf-basic-prof"] {
+            let arguments = format!("node\0{asks}\0x.js\0");
+            assert!(!node.writes_for_us(Written::Log, &ours, arguments.as_bytes()));
+        }
     }
 }

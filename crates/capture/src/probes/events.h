@@ -30,10 +30,11 @@ enum ts_kind {
 	TS_NODE = 16, /* made by user space: one more frame of a stack */
 	TS_PYTHON = 17, /* the Python frames of the stack that follows */
 	TS_CODE = 18, /* a code object of Python seen for the first time */
-	TS_KINDS = 19,
+	TS_SCRIPT = 19, /* where in its scripts the bash of the stack that follows is */
+	TS_KINDS = 20,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 19, /* a thread could not be tracked for want of memory */
-	TS_COUNTERS = 20,
+	TS_NO_STORAGE = 20, /* a thread could not be tracked for want of memory */
+	TS_COUNTERS = 21,
 };
 
 struct ts_head {
@@ -323,24 +324,38 @@ enum ts_stack_of {
 #define TS_HIT_USER 1 /* a sample that hit user space */
 #define TS_EXECUTING 2 /* in execve: the memory may be the new program's, the registers the old one's */
 
-#define TS_COPY 28672 /* what one element of a map by processor can hold, less the rest */
+#define TS_NO_GOROUTINE 4 /* on a stack of Go's scheduler, which has left the last goroutine */
+
+#define TS_COPY 98304 /* at most */
 
 /* A stack as it is found: kernel addresses, and a copy of the user stack for user space to unwind. */
 struct ts_stack {
 	struct ts_head head; /* t: of the sample, or the t_out of the wait */
 	__u64 ip, sp, bp, di, bx; /* of user space; ip 0: the thread has no such side */
-	__u64 python; /* a mark of its Python frames, 0: it has none */
+	__u64 r14; /* where Go keeps its goroutine */
+	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */
+	__u64 python; /* a mark of its frames of Python, or in scripts of bash; 0: it has none */
+	__u64 java; /* a mark of the methods in its frames of Java, 0: it is none of Java */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;
 	__u32 length; /* of the copy */
+	__u32 left_length; /* of the copy of that goroutine's stack, which comes after it */
+	__u32 pad;
 	__u8 what; /* enum ts_stack_of */
 	__u8 repeated; /* these registers were seen before: no copy was made */
-	__u8 user; /* TS_HIT_USER, TS_EXECUTING */
+	__u8 user; /* TS_HIT_USER, TS_EXECUTING, TS_NO_GOROUTINE */
 	__u8 frames; /* how many of the following are set */
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
 	__u8 copy[TS_COPY]; /* from sp up; only as much as length says is sent */
 };
-_Static_assert(sizeof(struct ts_stack) == 16 + 48 + 16 + 8 * TS_FRAMES + TS_COPY, "stack");
+_Static_assert(sizeof(struct ts_stack) == 16 + 80 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
+
+/* Java: where the code of its interpreter is. */
+struct ts_java {
+	__u64 start;
+	__u64 length;
+};
+_Static_assert(sizeof(struct ts_java) == 16, "java");
 
 /* How CPython tells which frames its interpreter was entered with, in ts_python.kind. */
 enum ts_python_kind {
@@ -348,7 +363,7 @@ enum ts_python_kind {
 	TS_PYTHON_ENTRIES = 2, /* 3.11: the frame says so */
 	TS_PYTHON_SHIMS = 3, /* since 3.12: the next is a frame that is none */
 };
-#define TS_PYTHON_SHIM 3 /* whose such a frame is: FRAME_OWNED_BY_CSTACK */
+#define TS_PYTHON_SHIM 3 /* whose such a frame is, from here up: FRAME_OWNED_BY_CSTACK, in 3.14 _INTERPRETER */
 
 /* CPython as it is laid out in one process. The numbers are offsets in its structures. */
 struct ts_python {
@@ -425,6 +440,39 @@ struct ts_code {
 };
 _Static_assert(sizeof(struct ts_code) == 16 + 24 + 2 * (8 + TS_TEXT) + TS_TABLE, "code");
 
+/* Where a bash keeps what, in one process: addresses. */
+struct ts_bash {
+	__u64 line; /* of what is being expanded, or read */
+	__u64 simple_line; /* of the last simple command */
+	__u64 command; /* its last text */
+	__u64 trap; /* which trap is being executed */
+	__u64 variables; /* those that are not local */
+};
+_Static_assert(sizeof(struct ts_bash) == 40, "bash");
+
+#define TS_BASH_FRAMES 32
+
+/* A function that it is in. Texts that fill their room were longer. */
+struct ts_bash_frame {
+	char line[16]; /* where it was called, in the file of the next */
+	char function[64];
+	char file[240];
+};
+_Static_assert(sizeof(struct ts_bash_frame) == 320, "bash frame");
+
+struct ts_script {
+	struct ts_head head; /* as of the stack */
+	__u32 line;
+	__u32 simple_line;
+	__u32 trap;
+	__u16 count;
+	__u8 what; /* as of the stack */
+	__u8 cut; /* there are more */
+	char command[8];
+	struct ts_bash_frame frame[TS_BASH_FRAMES]; /* innermost first; only as many as count says are sent */
+};
+_Static_assert(sizeof(struct ts_script) == 40 + 320 * TS_BASH_FRAMES, "script");
+
 /* The same, unwound: the user side is a node of the tree of stacks. */
 struct ts_seen {
 	struct ts_head head; /* thread: the one it is about */
@@ -447,7 +495,7 @@ struct ts_node {
 	__u8 complete; /* the outermost frame is where the thread began */
 	__u8 exact; /* the offset is of the instruction itself, not of the one to return to */
 	__u8 pad[2];
-	__u32 code; /* of a script: what the spool's notes tell of it; the offset is a line. 0: native */
+	__u32 code; /* of a function of a script, or of Java: what the spool's notes tell of it; the offset is a line. 0: native */
 	__u32 pad2;
 };
 _Static_assert(sizeof(struct ts_node) == 48, "node");

@@ -71,6 +71,7 @@ plain!(
     ts_seen,
     ts_node,
     ts_python_frame,
+    ts_bash_frame,
     ts_text
 );
 
@@ -135,8 +136,13 @@ pub struct Stack<'a> {
     pub bp: u64,
     pub di: u64,
     pub bx: u64,
+    /// Of the goroutine whose thread is at work on its own stack; 0: there is none.
+    pub left_ip: u64,
+    pub left_sp: u64,
     /// A mark of its Python frames; 0 without any.
     pub python: u64,
+    /// A mark of the methods in it; 0 if it is none of Java.
+    pub java: u64,
     pub about: u32,
     pub pid: u32,
     pub what: u8,
@@ -145,6 +151,8 @@ pub struct Stack<'a> {
     pub frames: u8,
     pub frame: [u64; events::TS_FRAMES as usize],
     pub copy: &'a [u8],
+    /// What lies at `left_sp`.
+    pub left: &'a [u8],
 }
 
 /// Reads a stack; `None` for bytes that are none.
@@ -174,6 +182,8 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         *slot = word(at!(frame) + 8 * i)?;
     }
     let length = half(at!(length))? as usize;
+    let left_length = half(at!(left_length))? as usize;
+    let (copy, left) = copy.split_at_checked(length)?;
     Some(Stack {
         head: head(bytes)?,
         ip: word(at!(ip))?,
@@ -181,7 +191,10 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         bp: word(at!(bp))?,
         di: word(at!(di))?,
         bx: word(at!(bx))?,
+        left_ip: word(at!(left_ip))?,
+        left_sp: word(at!(left_sp))?,
         python: word(at!(python))?,
+        java: word(at!(java))?,
         about: half(at!(about))?,
         pid: half(at!(pid))?,
         what: *fixed.get(at!(what))?,
@@ -189,7 +202,8 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         user: *fixed.get(at!(user))?,
         frames: (*fixed.get(at!(frames))?).min(events::TS_FRAMES as u8),
         frame,
-        copy: copy.get(..length)?,
+        copy,
+        left: left.get(..left_length)?,
     })
 }
 
@@ -216,6 +230,75 @@ pub fn python_frames(bytes: &[u8]) -> Option<PythonFrames> {
         cut: *bytes.get(std::mem::offset_of!(Frames, cut))? != 0,
         frames: frames.take(usize::from(count)).filter_map(plain).collect(),
     })
+}
+
+/// Where a bash is in its scripts, at the stack that comes after it.
+#[derive(Default)]
+pub struct Script {
+    pub thread: u32,
+    pub t: u64,
+    pub what: u8,
+    /// There are more frames.
+    pub cut: bool,
+    /// Of what is being expanded, or read.
+    pub line: u32,
+    /// Of the last simple command.
+    pub simple_line: u32,
+    /// Which trap is being executed, 0: none.
+    pub trap: u32,
+    /// How the text of the last command begins.
+    pub command: String,
+    /// Innermost first.
+    pub frames: Vec<ScriptFrame>,
+}
+
+/// A function that a bash is in, or its script itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScriptFrame {
+    pub function: String,
+    pub file: String,
+    /// Where it was called, in the file of the next; 0: not known.
+    pub called_at: u32,
+}
+
+/// Reads what is told of a script; `None` for bytes that are none.
+pub fn script(bytes: &[u8]) -> Option<Script> {
+    type Told = events::ts_script;
+    let number = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
+    let count = bytes.get(std::mem::offset_of!(Told, count)..)?;
+    let count = u16::from_ne_bytes(*count.first_chunk()?);
+    let command = bytes.get(std::mem::offset_of!(Told, command)..)?;
+    let frames = bytes.get(std::mem::offset_of!(Told, frame)..)?;
+    let frames = frames.chunks_exact(std::mem::size_of::<events::ts_bash_frame>());
+    let head = head(bytes)?;
+    Some(Script {
+        thread: head.thread,
+        t: head.t,
+        what: *bytes.get(std::mem::offset_of!(Told, what))?,
+        cut: *bytes.get(std::mem::offset_of!(Told, cut))? != 0,
+        line: number(std::mem::offset_of!(Told, line))?,
+        simple_line: number(std::mem::offset_of!(Told, simple_line))?,
+        trap: number(std::mem::offset_of!(Told, trap))?,
+        command: String::from_utf8_lossy(command.first_chunk::<8>()?).into_owned(),
+        frames: frames
+            .take(usize::from(count))
+            .filter_map(plain::<events::ts_bash_frame>)
+            .map(|frame| ScriptFrame {
+                function: whole(&frame.function),
+                file: whole(&frame.file),
+                called_at: whole(&frame.line).parse().unwrap_or(0),
+            })
+            .collect(),
+    })
+}
+
+/// A text that may have been cut where its room ends, which is said then.
+fn whole(bytes: &[std::os::raw::c_char]) -> String {
+    let text = text(bytes);
+    match text.len() + 1 < bytes.len() {
+        true => text,
+        false => text + "...",
+    }
 }
 
 /// A code object of Python.
@@ -274,6 +357,10 @@ fn letters(text: &events::ts_text) -> String {
 pub unsafe trait Own: Copy {}
 // SAFETY: as below.
 unsafe impl Own for events::ts_python {}
+// SAFETY: as below.
+unsafe impl Own for events::ts_bash {}
+// SAFETY: as above.
+unsafe impl Own for events::ts_java {}
 // SAFETY: the static asserts in `events.h` say that all members are accounted for.
 unsafe impl Own for events::ts_seen {}
 // SAFETY: as above.
@@ -381,6 +468,26 @@ mod tests {
         let length = std::mem::offset_of!(events::ts_code, length);
         bytes[length..length + 4].copy_from_slice(&u32::MAX.to_ne_bytes());
         assert!(code(&bytes).is_none());
+    }
+
+    /// What is told of a script may be cut short, too, and a text that fills its room was longer.
+    #[test]
+    fn scripts_that_are_cut() {
+        let mut bytes = vec![0; std::mem::size_of::<events::ts_script>()];
+        let count = std::mem::offset_of!(events::ts_script, count);
+        bytes[count..count + 2].copy_from_slice(&u16::MAX.to_ne_bytes());
+        let first = std::mem::offset_of!(events::ts_script, frame);
+        let size = std::mem::size_of::<events::ts_bash_frame>();
+        let file = first + std::mem::offset_of!(events::ts_bash_frame, file);
+        bytes[first..first + 2].copy_from_slice(b"12");
+        bytes[file..first + size - 1].fill(b'x');
+        let all = script(&bytes).expect("a script").frames;
+        assert_eq!(all.len(), events::TS_BASH_FRAMES as usize);
+        assert_eq!(all[0].called_at, 12);
+        assert!(all[0].file.ends_with("x..."));
+        let two = script(&bytes[..first + 2 * size + 1]).expect("a script");
+        assert_eq!(two.frames.len(), 2);
+        assert!((0..first).all(|cut| script(&bytes[..cut]).is_none()));
     }
 
     /// A count beyond what there is, or bytes cut short, give no more turns than there are.

@@ -48,20 +48,6 @@ struct {
 #define TS_FEW_STEPS 24 /* the same, and for frames, where the kernel has no loops */
 #define TS_PYTHON_PATIENCE 16 /* a thread that is none of Python's so often is looked for more rarely */
 
-static __always_inline u64 user_word(u64 address)
-{
-	u64 word = 0;
-
-	bpf_probe_read_user(&word, sizeof(word), (void *)address);
-	return word;
-}
-
-static __always_inline u64 mixed(u64 mark, u64 with)
-{
-	mark = (mark ^ with) * 0x9e3779b97f4a7c15;
-	return mark ^ (mark >> 29);
-}
-
 struct ts_search {
 	struct ts_python *p;
 	u64 interpreter;
@@ -129,7 +115,7 @@ static long next_frame(u64 index, struct ts_descent *d)
 	d->frame = user_word(frame + p->frame_previous);
 	if (p->kind != TS_PYTHON_OBJECTS)
 		bpf_probe_read_user(&flag, sizeof(flag), (void *)frame + p->frame_entry);
-	if (p->kind == TS_PYTHON_SHIMS && flag == TS_PYTHON_SHIM) {
+	if (p->kind == TS_PYTHON_SHIMS && flag >= TS_PYTHON_SHIM) {
 		d->fresh = 1;
 		return 0;
 	}
@@ -137,7 +123,8 @@ static long next_frame(u64 index, struct ts_descent *d)
 		d->e->cut = 1;
 		return 1;
 	}
-	code = user_word(frame + p->frame_code);
+	/* Since 3.14 the lowest bits say how the reference is counted. */
+	code = user_word(frame + p->frame_code) & ~7ULL;
 	at = user_word(frame + p->frame_at);
 	if (p->kind == TS_PYTHON_OBJECTS)
 		at = (u32)at << p->at_shift;
@@ -320,22 +307,6 @@ static __always_inline void inherit_python(u32 from, u32 to)
 
 	if (p && from != to)
 		bpf_map_update_elem(&pythons, &to, p, BPF_ANY);
-}
-
-/* Read the Python side of a stack, if there is one; s->python is its mark. */
-static __always_inline void look_into_python(struct ts_thread *st, struct ts_stack *s, u32 where)
-{
-	u32 pid = s->pid;
-	struct ts_frames *e;
-
-	if (!bpf_map_lookup_elem(&pythons, &pid))
-		return;
-	if (!st->python && st->no_python > TS_PYTHON_PATIENCE && (++st->no_python & 7))
-		return;
-	s->python = read_python(where, pid, st->python);
-	e = bpf_map_lookup_elem(&frames_scratch, &where);
-	st->python = e ? e->python_thread : 0;
-	st->no_python = st->python ? 0 : st->no_python + 1;
 }
 
 #endif

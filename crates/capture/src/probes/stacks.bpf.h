@@ -7,61 +7,62 @@
 #ifndef TIMESINK_STACKS_H
 #define TIMESINK_STACKS_H
 
-/* One for each context that may interrupt another: switches and wake-ups, calls, the sampler. */
-enum ts_scratch {
-	TS_IN_SWITCH,
-	TS_IN_CALL,
-	TS_IN_SAMPLE,
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
-	__type(key, u32);
-	__type(value, struct ts_stack);
-} stack_scratch SEC(".maps");
-
-#define TS_PAGE 4096
+#define TS_LARGEST (64 << 20) /* a stack; what is farther away is the end of another */
+#define TS_UNKNOWN 28672 /* so much is copied where it is not known how much there is */
 #define TS_RECHECK 64 /* every so many repetitions are copied all the same */
 #define TS_HEADER __builtin_offsetof(struct ts_stack, copy)
 
 /*
- * Copy a page of the user's stack, or less, to its place in the scratch; how much of the stack is there then.
+ * Copy a page of the user's memory, or less, into the scratch; up to where something is there then.
  * Global functions, these: the verifier looks at each once, and forgets what is known of the result.
  */
-__attribute__((noinline)) u32 copy_page(u32 where, u32 to, u32 size, u32 length)
+__attribute__((noinline)) u32 copy_page(u32 where, u32 to, u64 from, u32 size, u32 length)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 
-	if (!s || to > TS_COPY - TS_PAGE || size > TS_PAGE ||
-	    bpf_probe_read_user(s->copy + to, size, (void *)s->sp + to))
+	if (!s || to > TS_COPY - TS_PAGE || size > TS_PAGE || bpf_probe_read_user(s->copy + to, size, (void *)from))
 		return length;
 	return to + size;
 }
 
 /*
- * Copy the stack, page by page: a big array that was never touched leaves pages out that are not there,
- * with callers beyond them. Where the stack ends is known of the first thread only.
+ * Copy a stack, page by page, and tell how much of it is there then: a big array that was never touched leaves pages
+ * out that are not there, with callers beyond them.
  */
-__attribute__((noinline)) u32 copy_stack(u32 where, u64 end)
+__attribute__((noinline)) u32 copy_pages(u32 where, u32 to, u64 from, u64 need)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
-	u32 at, length, i;
+	u32 at = TS_PAGE - (from & (TS_PAGE - 1)), end, i;
+
+	end = copy_page(where, to, from, at, to);
+	for (i = 1; i < TS_COPY / TS_PAGE && at < need; i++) {
+		end = copy_page(where, to + at, from + at, TS_PAGE, end);
+		at += TS_PAGE;
+	}
+	return end - to < need ? end - to : need;
+}
+
+/*
+ * The thread's stack up to where it ends, and behind it that of the goroutine that it has left. The first thread's ends
+ * where the kernel began it, that of others where glibc puts what it knows of a thread.
+ */
+__attribute__((noinline)) int copy_stack(u32 where, u64 end)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_stack *s = scratch_of(where);
 	u64 need;
 
 	if (!s)
 		return 0;
 	need = end - s->sp;
-	if (s->sp > end || need > TS_COPY)
-		need = TS_COPY;
-	at = TS_PAGE - (s->sp & (TS_PAGE - 1));
-	length = copy_page(where, 0, at, 0);
-	for (i = 1; i < TS_COPY / TS_PAGE && at < need; i++) {
-		length = copy_page(where, at, TS_PAGE, length);
-		at += TS_PAGE;
-	}
+	if (need > TS_LARGEST)
+		need = BPF_CORE_READ(task, thread.fsbase) - s->sp;
+	if (need > TS_LARGEST)
+		need = TS_UNKNOWN;
 	/* The words at the very end tell that this is it. */
-	need += 16;
-	return length < need ? length : need;
+	s->length = copy_pages(where, 0, s->sp, need + 16);
+	if (s->left_sp)
+		s->left_length = copy_pages(where, s->length, s->left_sp, s->left_length);
+	return 0;
 }
 
 static __always_inline u64 mark_of(struct ts_stack *s)
@@ -97,7 +98,7 @@ static __always_inline u64 *slot_of(struct ts_thread *st, u64 mark, u8 what)
 /* Whether these registers were seen lately; if not, they are now. */
 static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s, u64 **slot)
 {
-	u64 mark = mark_of(s) ^ s->python;
+	u64 mark = mark_of(s) ^ s->python ^ s->java ^ s->left_sp;
 
 	*slot = slot_of(st, mark, s->what);
 	if (**slot == mark && (++st->stack_hits & (TS_RECHECK - 1)))
@@ -106,35 +107,94 @@ static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s
 	return false;
 }
 
+/* As Go lays out its goroutines and threads since 1.13. */
+#define TS_GO_THREAD 48 /* of a goroutine: its thread */
+#define TS_GO_LEFT 56 /* of a goroutine: sp and ip when it was left */
+#define TS_GO_CURRENT 0xb8 /* of a thread: its current goroutine; before 1.25 one word later */
+#define TS_GO_OUTERMOST 512 /* more than lies between where a thread's stack is thought to end and who called there */
+
+/* A goroutine's own words; false for what is none. */
+static __always_inline bool read_goroutine(u64 *to, u32 size, u64 goroutine)
+{
+	return goroutine > TS_PAGE && !(goroutine & 7) && !bpf_probe_read_user(to, size, (void *)goroutine);
+}
+
+/*
+ * Whether this is Go on the stack that a thread has for the scheduler and the collector, and which goroutine called for
+ * that, if any: its own stack has the callers. Tells where the stack ends, which is else known of the first thread only.
+ */
+__attribute__((noinline)) u64 look_into_go(u32 where, u64 start_stack)
+{
+	struct ts_stack *s = scratch_of(where);
+	u64 own[7] = {}, left[9] = {}, current[2] = {}, first = 0, lo, hi;
+	u32 i;
+
+	if (!s)
+		return start_stack;
+	s->left_ip = 0;
+	s->left_sp = 0;
+	if (!read_goroutine(own, sizeof(own), s->r14))
+		return start_stack;
+	lo = own[0];
+	hi = own[1];
+	if (s->sp < lo || s->sp >= hi || hi - lo > 1 << 30 || (hi & 7))
+		return start_stack;
+	/* Its thread's first goroutine is the one that has that other stack, whose end C knows and Go guesses. */
+	if (bpf_probe_read_user(&first, 8, (void *)own[TS_GO_THREAD / 8]) || first != s->r14)
+		return hi;
+	hi += TS_GO_OUTERMOST;
+	if (bpf_probe_read_user(current, sizeof(current), (void *)own[TS_GO_THREAD / 8] + TS_GO_CURRENT))
+		return hi;
+	for (i = 0; i < 2; i++) {
+		if (!read_goroutine(left, sizeof(left), current[i]) || left[TS_GO_THREAD / 8] != own[TS_GO_THREAD / 8])
+			continue;
+		if (left[TS_GO_LEFT / 8] < left[0] || left[TS_GO_LEFT / 8] >= left[1])
+			continue;
+		s->left_sp = left[TS_GO_LEFT / 8];
+		s->left_ip = left[TS_GO_LEFT / 8 + 1];
+		/* So much of it there is. */
+		s->left_length = left[1] - s->left_sp < TS_COPY ? left[1] - s->left_sp : TS_COPY;
+		return hi;
+	}
+	if (!current[0] || !current[1])
+		s->user |= TS_NO_GOROUTINE;
+	return hi;
+}
+
 /*
  * Hand over the stack that was begun in the scratch, with the current thread's user side where its registers
  * are in it; 1: there was no room. A global function, so that the verifier looks at it once.
  */
 __attribute__((noinline)) int send_stack(u32 where)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_thread *st = thread_of(task);
 	struct mm_struct *mm = plain(task)->mm;
-	u64 size = TS_HEADER, *slot = NULL;
+	u64 size = TS_HEADER, end, *slot = NULL;
 	bool lost = false;
 	u32 length;
 
 	if (!s)
 		return 1;
 	s->length = 0;
+	s->left_length = 0;
 	s->python = 0;
+	s->java = 0;
 	s->repeated = 0;
 	if (s->ip && mm && st) {
-		look_into_python(st, s, where);
+		s->python = look_into(where);
+		s->java = mark_of_java(where);
+		end = look_into_go(where, mm->start_stack);
 		if (seen_before(st, s, &slot)) {
 			s->repeated = 1;
+			s->left_length = 0;
 		} else {
-			s->length = copy_stack(where, mm->start_stack);
-			lost = s->python && tell_python(where, s->pid, st->id, s->head.t, s->what);
+			copy_stack(where, end);
+			lost = s->python && tell_side(where, s->pid, st->id, s->head.t, s->what);
 		}
 	}
-	length = s->length;
+	length = s->length + s->left_length;
 	if (length > TS_COPY)
 		return 1;
 	size += length;
@@ -151,7 +211,7 @@ __attribute__((noinline)) int send_stack(u32 where)
 static __always_inline struct ts_stack *new_stack(u32 where, struct ts_thread *st, struct task_struct *task,
 						  u8 what, u32 about, u64 t)
 {
-	struct ts_stack *s = bpf_map_lookup_elem(&stack_scratch, &where);
+	struct ts_stack *s = scratch_of(where);
 
 	if (!s)
 		return NULL;
@@ -172,6 +232,7 @@ static __always_inline void user_registers(struct ts_stack *s, struct pt_regs *r
 	s->bp = regs->bp;
 	s->di = regs->di;
 	s->bx = regs->bx;
+	s->r14 = regs->r14;
 }
 
 /* The stack of the current thread, which is about to wait or has just waited. Global, as send_stack(). */
@@ -209,11 +270,16 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 
 	if (!s)
 		return false;
-	/* Where its Python frames are now is not known. */
-	if (bpf_map_lookup_elem(&pythons, &s->pid))
+	/* Which frames of Python or Java it has now, or where it is in its script, is not known. */
+	if (bpf_map_lookup_elem(&pythons, &s->pid) || bpf_map_lookup_elem(&javas, &s->pid) ||
+	    bpf_map_lookup_elem(&bashes, &s->pid))
 		return false;
 	user_registers(s, regs);
 	s->python = 0;
+	s->left_ip = 0;
+	s->left_sp = 0;
+	s->left_length = 0;
+	s->java = 0;
 	mark = mark_of(s);
 	slot = slot_of(st, mark, TS_OF_WAIT);
 	if (*slot != mark) {

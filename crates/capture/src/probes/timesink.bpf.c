@@ -12,7 +12,10 @@
 #include <bpf/bpf_core_read.h>
 #include "threads.bpf.h"
 #include "objects.bpf.h"
+#include "scratch.bpf.h"
 #include "python.bpf.h"
+#include "java.bpf.h"
+#include "bash.bpf.h"
 #include "stacks.bpf.h"
 #include "scheduling/scheduling.bpf.c"
 #include "lives/lives.bpf.c"

@@ -84,48 +84,82 @@ pub fn of(version: u32, runtime: &[u8]) -> Option<ts_python> {
             text_wide: 56,
             ..since_3_11(version)
         },
-        0x30d => described(version, runtime)?,
+        0x30d => described(version, &SINCE_3_13, runtime)?,
+        0x30e => described(version, &SINCE_3_14, runtime)?,
         _ => return None,
     })
 }
 
-/// What stands at the beginning of `_PyRuntime` since 3.13: `_Py_DebugOffsets`, numbers of 8 bytes each.
-/// Python without its global lock is another one, and is left alone.
-fn described(version: u32, runtime: &[u8]) -> Option<ts_python> {
+/// Where the parts begin of what stands at the beginning of `_PyRuntime` since 3.13: `_Py_DebugOffsets`, numbers of
+/// 8 bytes each. They are counted from 0, with the mark `xdebugpy` as the first.
+struct Description {
+    interpreter: usize,
+    thread: usize,
+    frame: usize,
+    code: usize,
+    object: usize,
+    bytes: usize,
+    text: usize,
+}
+const SINCE_3_13: Description = Description {
+    interpreter: 6,
+    thread: 19,
+    frame: 28,
+    code: 34,
+    object: 44,
+    bytes: 64,
+    text: 67,
+};
+const SINCE_3_14: Description = Description {
+    interpreter: 6,
+    thread: 22,
+    frame: 31,
+    code: 39,
+    object: 50,
+    bytes: 74,
+    text: 77,
+};
+
+/// What the interpreter says of itself. Python without its global lock is another one, and is left alone;
+/// so is one whose description is arranged in another way, as in versions before the first release.
+fn described(version: u32, parts: &Description, runtime: &[u8]) -> Option<ts_python> {
     if !runtime.starts_with(b"xdebugpy") {
         return None;
     }
-    let number = |index: usize| {
+    let word = |index: usize| {
         let bytes = runtime.get(8 * index..8 * index + 8)?;
-        let number = u64::from_le_bytes(bytes.try_into().ok()?);
-        u32::try_from(number).ok().filter(|n| *n < 1 << 20)
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
     };
-    if number(2)? != 0 {
+    let number = |index: usize| u32::try_from(word(index)?).ok().filter(|n| *n < 1 << 20);
+    let without_lock = number(2)? != 0;
+    // Of each object the first member is the count of references.
+    let arranged = number(parts.object)? == 16 && number(parts.object + 1)? == 8;
+    if word(1)? >> 16 != u64::from(version) || without_lock || !arranged {
         return None;
     }
-    let text_ascii = number(70)?;
+    let text_ascii = number(parts.text + 3)?;
     Some(ts_python {
         version,
         kind: events::TS_PYTHON_SHIMS,
         interpreters: number(5)?,
-        interpreter_next: number(8)?,
-        threads: number(9)?,
-        thread_next: number(21)?,
-        current_frame: number(23)?,
-        thread_id: number(24)?,
-        frame_previous: number(29)?,
-        frame_code: number(30)?,
-        frame_at: number(31)?,
-        frame_entry: number(33)?,
-        code_file: number(35)?,
-        code_name: number(37)?,
-        code_table: number(38)?,
-        code_first_line: number(39)?,
-        code_start: number(43)?,
-        bytes_length: number(65)?,
-        bytes_start: number(66)?,
-        text_state: number(68)?,
-        text_length: number(69)?,
+        interpreter_next: number(parts.interpreter + 2)?,
+        threads: number(parts.interpreter + 3)?,
+        thread_next: number(parts.thread + 2)?,
+        current_frame: number(parts.thread + 4)?,
+        thread_id: number(parts.thread + 5)?,
+        frame_previous: number(parts.frame + 1)?,
+        frame_code: number(parts.frame + 2)?,
+        frame_at: number(parts.frame + 3)?,
+        frame_entry: number(parts.frame + 5)?,
+        code_file: number(parts.code + 1)?,
+        code_name: number(parts.code + 3)?,
+        code_table: number(parts.code + 4)?,
+        code_first_line: number(parts.code + 5)?,
+        code_start: number(parts.code + 9)?,
+        bytes_length: number(parts.bytes + 1)?,
+        bytes_start: number(parts.bytes + 2)?,
+        text_state: number(parts.text + 1)?,
+        text_length: number(parts.text + 2)?,
         text_ascii,
         text_wide: text_ascii + 16,
         ..ts_python::default()
@@ -137,55 +171,103 @@ mod tests {
     use super::*;
 
     /// `_Py_DebugOffsets` of 3.13.0, as its `_PyRuntime` has it, number by number.
-    const DESCRIBED: &[u64] = &[
+    const OF_3_13: &[u64] = &[
         0x30d00f0, 0, 283320, 608, 632, 194968, 7272, 7264, 7344, 7400, 7656, 7640, 7648, 16, 7752,
         0, 7768, 7760, 304, 0, 8, 16, 72, 152, 160, 232, 32, 80, 8, 0, 56, 72, 70, 208, 112, 120,
         128, 136, 68, 52, 96, 104, 200, 16, 8, 416, 24, 88, 168, 32, 24, 16, 40, 24, 16, 48, 32,
         40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40,
     ];
+    /// The same of 3.14.3.
+    const OF_3_14: &[u64] = &[
+        0x30e03f0, 0, 316576, 784, 808, 225824, 7280, 7272, 7344, 7360, 7408, 7664, 7648, 7656, 16,
+        7760, 0, 7776, 7768, 7968, 0, 824, 0, 8, 16, 72, 152, 160, 232, 32, 88, 8, 0, 56, 80, 74,
+        64, 0, 216, 112, 120, 128, 136, 68, 52, 96, 104, 208, 0, 16, 8, 416, 24, 88, 168, 40, 32,
+        16, 40, 24, 16, 200, 24, 40, 32, 48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16,
+        40,
+    ];
 
-    fn bytes() -> Vec<u8> {
-        let numbers = DESCRIBED.iter().flat_map(|n| n.to_le_bytes());
+    fn bytes(numbers: &[u64]) -> Vec<u8> {
+        let numbers = numbers.iter().flat_map(|n| n.to_le_bytes());
         b"xdebugpy".iter().copied().chain(numbers).collect()
     }
 
-    /// What 3.13 says of itself is what its headers say.
-    #[test]
-    fn the_description_is_read() {
-        let layout = of(0x30d, &bytes()).expect("3.13");
-        let thread = (layout.threads, layout.thread_next, layout.thread_id);
-        assert_eq!(thread, (7344, 8, 152));
-        assert_eq!((layout.interpreters, layout.interpreter_next), (632, 7264));
-        assert_eq!((layout.cframe, layout.current_frame), (0, 72));
-        let frame = (layout.frame_code, layout.frame_previous, layout.frame_at);
-        assert_eq!((frame, layout.frame_entry), ((0, 8, 56), 70));
-        let code = (layout.code_file, layout.code_name, layout.code_table);
-        assert_eq!((code, layout.code_first_line), ((112, 128, 136), 68));
-        assert_eq!(layout.code_start, 200);
-        let text = (layout.text_length, layout.text_state, layout.text_ascii);
-        assert_eq!((text, layout.text_wide), ((16, 32, 40), 56));
-        assert_eq!((layout.bytes_length, layout.bytes_start), (16, 32));
+    fn read(version: u32, numbers: &[u64]) -> String {
+        format!("{:?}", of(version, &bytes(numbers)).expect("a layout"))
     }
 
-    /// A description that is cut short, or speaks of places that cannot be, is none.
+    /// What both of those that describe themselves have in the same places.
+    fn expected(version: u32) -> ts_python {
+        ts_python {
+            version,
+            kind: events::TS_PYTHON_SHIMS,
+            threads: 7344,
+            thread_next: 8,
+            current_frame: 72,
+            thread_id: 152,
+            frame_previous: 8,
+            frame_at: 56,
+            code_file: 112,
+            code_name: 128,
+            code_table: 136,
+            code_first_line: 68,
+            bytes_length: 16,
+            bytes_start: 32,
+            text_state: 32,
+            text_length: 16,
+            text_ascii: 40,
+            text_wide: 56,
+            ..ts_python::default()
+        }
+    }
+
+    /// What 3.13 and 3.14 say of themselves is what their headers say.
+    #[test]
+    fn descriptions_are_read() {
+        let of_3_13 = ts_python {
+            interpreters: 632,
+            interpreter_next: 7264,
+            frame_entry: 70,
+            code_start: 200,
+            ..expected(0x30d)
+        };
+        assert_eq!(read(0x30d, OF_3_13), format!("{of_3_13:?}"));
+        let of_3_14 = ts_python {
+            interpreters: 808,
+            interpreter_next: 7272,
+            frame_entry: 74,
+            code_start: 208,
+            ..expected(0x30e)
+        };
+        assert_eq!(read(0x30e, OF_3_14), format!("{of_3_14:?}"));
+    }
+
+    /// A description that is cut short, of another version, or speaks of places that cannot be, is none.
     #[test]
     fn false_descriptions() {
-        let whole = bytes();
-        assert!((0..71 * 8).all(|cut| of(0x30d, &whole[..cut]).is_none()));
-        let mut huge = whole.clone();
-        huge[8 * 9 + 7] = 1;
-        assert!(of(0x30d, &huge).is_none());
-        let mut free = whole;
-        free[16] = 1;
-        assert!(of(0x30d, &free).is_none());
+        for (version, numbers) in [(0x30d, OF_3_13), (0x30e, OF_3_14)] {
+            let whole = bytes(numbers);
+            assert!((0..whole.len()).all(|cut| of(version, &whole[..cut]).is_none()));
+            let mut huge = whole.clone();
+            huge[8 * 9 + 7] = 1;
+            assert!(of(version, &huge).is_none());
+            let mut free = whole.clone();
+            free[16] = 1;
+            assert!(of(version, &free).is_none());
+            // One number more or less, as while a version was being made.
+            for moved in [&numbers[..20], &numbers[..22]] {
+                let moved = [moved, &numbers[21..]].concat();
+                assert!(of(version, &bytes(&moved)).is_none());
+            }
+        }
+        assert!(of(0x30e, &bytes(OF_3_13)).is_none());
+        assert!(of(0x30d, &bytes(OF_3_14)).is_none());
     }
 
     /// Versions that nobody has looked at are not guessed.
     #[test]
     fn unknown_versions() {
-        assert!([0x207, 0x306, 0x307, 0x30e, 0x400]
-            .iter()
-            .all(|v| of(*v, &bytes()).is_none()));
+        let unknown = [0x207, 0x306, 0x307, 0x30f, 0x400];
+        assert!(unknown.iter().all(|v| of(*v, &bytes(OF_3_14)).is_none()));
         assert!((0x308..0x30d).all(|v| of(v, &[]).is_some()));
     }
 }

@@ -18,7 +18,8 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Native(usize),
-    Python(usize),
+    /// A function of the interpreter's own list.
+    Script(usize),
 }
 
 /// Both lists are innermost first. `parts` says what each native frame is, `fresh` of each
@@ -45,7 +46,7 @@ pub fn merge(parts: &[Part], fresh: &[bool], whole: bool) -> Vec<Step> {
     let mut seen = 0;
     let mut replaced = false;
     let put = |steps: &mut Vec<Step>, run: Option<&Range<usize>>| {
-        steps.extend(run.cloned().into_iter().flatten().map(Step::Python));
+        steps.extend(run.cloned().into_iter().flatten().map(Step::Script));
     };
     if count == 0 {
         (0..early).for_each(|_| put(&mut steps, waiting.next()));
@@ -106,7 +107,7 @@ mod tests {
         let steps = merge(&parts, &fresh, whole);
         let letter = |step: &Step| match step {
             Step::Native(index) => native[*index],
-            Step::Python(index) => python[*index],
+            Step::Script(index) => python[*index],
         };
         steps.iter().map(letter).collect()
     }

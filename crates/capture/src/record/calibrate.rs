@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 
+use crate::clock::now_ns;
 use crate::spool::Costs;
 
 /// Calls, or round trips, in one batch, and batches: the fastest counts, the others were disturbed.
@@ -39,11 +40,11 @@ fn pipe() -> io::Result<(File, File)> {
 fn fastest(turns: u32, mut work: impl FnMut()) -> f64 {
     let mut best = f64::MAX;
     for _ in 0..BATCHES {
-        let start = super::now();
+        let start = now_ns();
         for _ in 0..turns {
             work();
         }
-        best = best.min((super::now() - start) as f64 / f64::from(turns));
+        best = best.min((now_ns() - start) as f64 / f64::from(turns));
     }
     best
 }

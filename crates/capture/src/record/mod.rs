@@ -2,9 +2,12 @@
 //! and close the books. What the spool becomes afterwards is `convert`'s business.
 
 mod calibrate;
+mod java;
 mod names;
 mod perf_maps;
 mod python;
+mod remembered;
+mod scripts;
 mod sink;
 mod stacks;
 
@@ -16,6 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::address_space::Watch;
 use crate::budget::{Budget, Prices, Step};
+use crate::clock::now_ns;
 use crate::error::Error;
 use crate::host::Facts;
 use crate::kernel::Kernel;
@@ -24,8 +28,10 @@ use crate::probes::events;
 use crate::spool::{self, Begin, Costs, End, Note};
 
 use calibrate::Calibrator;
+use java::Javas;
 use perf_maps::PerfMaps;
 use python::Pythons;
+use scripts::Scripts;
 use sink::Sink;
 use stacks::Stacks;
 
@@ -100,7 +106,7 @@ pub fn run(
     let cost = session.calibrate(calibrator)?;
     let mut begin = session.begin("run", command, &facts, options, cost);
     session.seed(&[held.pid()])?;
-    begin.zero = now();
+    begin.zero = now_ns();
     session.started(begin, options);
     let mut running = match held.release() {
         Ok(running) => running,
@@ -163,17 +169,6 @@ pub fn attach(
 fn raw(fd: std::os::fd::BorrowedFd) -> i32 {
     use std::os::fd::AsRawFd;
     fd.as_raw_fd()
-}
-
-/// The monotonic clock, which is the probes' clock.
-fn now() -> u64 {
-    let mut t = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: room for the time.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
 /// Sleep until one of the descriptors has something to say, or the time is up.
@@ -242,7 +237,10 @@ impl Session {
         kernel.attach()?;
         let spool = create(options)?;
         let watch = Watch::open(&facts.processors).ok();
-        let stacks = Stacks::new(watch, maps, Pythons::new(kernel.pythons()));
+        let pythons = Pythons::new(kernel.pythons());
+        let scripts = Scripts::new(kernel.bashes());
+        let javas = Javas::new(kernel.javas());
+        let stacks = Stacks::new(watch, maps, (pythons, javas, scripts));
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;
@@ -298,7 +296,7 @@ impl Session {
                 .to_string_lossy()
                 .into_owned(),
             started_unix_ns: unix.as_nanos() as u64,
-            zero: now(),
+            zero: now_ns(),
             threshold_ns: options.threshold_ns,
             budget_pct: options.budget_pct,
             exact: options.budget_pct.is_none(),
@@ -350,7 +348,7 @@ impl Session {
 
     /// One round: drain, keep to the budget, write, tell.
     fn turn(&mut self, watch: &mut dyn FnMut(&Progress)) {
-        let from = now();
+        let from = now_ns();
         self.drain();
         self.keep_to_budget();
         // At once: a thread that ran for a moment is gone the next.
@@ -359,6 +357,7 @@ impl Session {
         sink.stacks.settle(from, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         if self.flushed.elapsed() >= FLUSH_EVERY {
+            sink.stacks.look_again();
             sink.names
                 .resolve_functions(&mut self.kernel, &mut sink.spool);
             sink.spool.flush();
@@ -375,17 +374,17 @@ impl Session {
     }
 
     fn keep_to_budget(&mut self) {
-        match self.budget.step(now(), self.kernel.counted()) {
+        match self.budget.step(now_ns(), self.kernel.counted()) {
             Step::Nothing => {}
             Step::Pause => {
                 // Detaching takes a while, during which calls are no longer timed.
-                let (t0, t1) = self.budget.paused(now());
+                let (t0, t1) = self.budget.paused(now_ns());
                 self.kernel.detach("calls");
                 self.sink.borrow_mut().spool.note(&Note::Window { t0, t1 });
             }
             Step::Resume => {
                 if self.kernel.attach_calls().is_ok() {
-                    self.budget.resumed(now());
+                    self.budget.resumed(now_ns());
                 }
             }
         }
@@ -432,7 +431,7 @@ impl Session {
     fn close(mut self, status: Option<Status>) -> Result<Option<String>, Error> {
         self.kernel.detach("sampler");
         self.kernel.detach("calls");
-        let end = now();
+        let end = now_ns();
         let finished = self.kernel.finish();
         self.kernel.control().stop();
         self.drain();

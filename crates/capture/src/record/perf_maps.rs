@@ -1,9 +1,13 @@
 //! The maps that runtimes write of the code that they make, `/tmp/perf-PID.map`. A process is looked at as
 //! soon as it has such memory, because its folders and numbers are its own and it may be gone at the end;
 //! its map is read at the end, because Java writes it then. Maps that are only there because of our flags
-//! are removed when their process is gone.
+//! are removed when their process is gone, and so are the logs that some versions of Node.js write then.
+//!
+//! Code is thrown away, and other code put in its place. A map that is written meanwhile is followed: when it
+//! speaks anew of a place that was in a stack already, what comes from then on is another part of the
+//! recording, and each part has the names that the map had by its end.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,26 +16,43 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
 
 use crate::address_space::Space;
-use crate::launch::{writes_for_us, Identity};
+use crate::launch::{Identity, Runtime, Written};
 use crate::probes::events;
-use crate::symbols::PerfMap;
+use crate::symbols::{Names, PerfMap, Tail, Wanted};
 
-/// Different folders that are held; there is one for each container.
-const MOST_FOLDERS: usize = 64;
+/// Different folders that are held: one for each container, and those that Node.js runs in.
+const MOST_FOLDERS: usize = 256;
+/// Folders of one process that are looked through, and what is looked at in one of them.
+const MOST_FOLDERS_OF_ONE: usize = 16;
+const MOST_FILES: usize = 1 << 17;
 /// What is read of a process's environment and arguments.
 const LONGEST_TEXT: u64 = 4 << 20;
 
-/// Which map: that of a process, as long as it executes the same program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct MapIndex(u32);
+/// So many maps are followed at once; each into so many parts.
+const MOST_FOLLOWED: usize = 64;
+const MOST_PARTS: usize = 64;
+/// So often it is looked whether a map is there that could be followed. Java writes its own only at the end.
+const PATIENCE: u32 = 100;
+
+/// Which map: that of a process, as long as it executes the same program; and which part of the recording, as
+/// long as no code takes the place of other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MapIndex {
+    map: u32,
+    part: u32,
+}
 
 pub struct PerfMaps {
     maps: Vec<Map>,
     /// The one of each process now.
     current: HashMap<u32, MapIndex>,
+    /// The maps of processes that may leave logs, as long as they run.
+    logging: Vec<u32>,
+    /// Those that are followed.
+    followed: Vec<u32>,
     /// By device and inode.
     folders: HashMap<(u64, u64), Arc<OwnedFd>>,
     /// With whose rights they are read and removed.
@@ -51,6 +72,17 @@ struct Map {
     user: u32,
     /// It is there because of our flags.
     ours: bool,
+    /// Where the process has run, if it may leave logs there because of our flags.
+    log_folders: Vec<Arc<OwnedFd>>,
+    /// How the names of these logs end.
+    log_ending: String,
+    /// How long it was when each part but the last one ended.
+    ends: Vec<u64>,
+    tail: Option<Tail>,
+    /// How often it was looked for.
+    tried: u32,
+    /// The code that was in stacks of this part.
+    seen: BTreeSet<u64>,
 }
 
 impl PerfMaps {
@@ -63,6 +95,8 @@ impl PerfMaps {
         PerfMaps {
             maps: Vec::new(),
             current: HashMap::new(),
+            logging: Vec::new(),
+            followed: Vec::new(),
             folders: HashMap::new(),
             identity,
             since,
@@ -82,9 +116,20 @@ impl PerfMaps {
     pub fn notice(&mut self, pid: u32, space: Option<&Space>) {
         // What is known of the number is of an earlier process.
         self.current.remove(&pid);
-        let java = self.since.and(space).is_some_and(runs_java);
-        if let Some(map) = self.look(pid, java).or_else(|| self.guess(pid, java)) {
-            self.current.insert(pid, MapIndex(self.maps.len() as u32));
+        let runtime = self.since.and(space).and_then(runtime_in);
+        if let Some(map) = self.look(pid, runtime).or_else(|| self.guess(pid, runtime)) {
+            let number = self.maps.len() as u32;
+            if !map.log_folders.is_empty() {
+                self.logging.push(number);
+            }
+            if self.followed.len() < MOST_FOLLOWED {
+                self.followed.push(number);
+            }
+            let index = MapIndex {
+                map: number,
+                part: 0,
+            };
+            self.current.insert(pid, index);
             self.maps.push(map);
         }
     }
@@ -93,41 +138,122 @@ impl PerfMaps {
         self.current.get(&pid).copied()
     }
 
-    fn look(&mut self, pid: u32, java: bool) -> Option<Map> {
+    /// This code was in a stack.
+    pub fn seen(&mut self, index: MapIndex, address: u64) {
+        self.maps[index.map as usize].seen.insert(address);
+    }
+
+    /// Looks at what was written to maps since the last time, before stacks are looked at that came since then.
+    pub fn follow(&mut self) {
+        for &number in &self.followed {
+            let map = &mut self.maps[number as usize];
+            if map.tail.is_none() && map.tried < PATIENCE {
+                map.tried += 1;
+                let opened = || map.open().and_then(|map| map.follow().ok());
+                map.tail = with_rights(&self.identity, opened);
+            }
+            if map.takes_places() {
+                let part = map.ends.len() as u32;
+                let now = self.current.get_mut(&map.pid);
+                if let Some(index) = now.filter(|index| index.map == number) {
+                    index.part = part;
+                }
+            }
+        }
+    }
+
+    /// A process may have gone elsewhere, where its new workers leave their logs; or it may have ended.
+    pub fn look_again(&mut self) {
+        for number in std::mem::take(&mut self.logging) {
+            let Some(folder) = self.own_folder(self.maps[number as usize].pid) else {
+                continue;
+            };
+            let folders = &mut self.maps[number as usize].log_folders;
+            let known = folders.iter().any(|known| Arc::ptr_eq(known, &folder));
+            if !known && folders.len() < MOST_FOLDERS_OF_ONE {
+                folders.push(folder);
+            }
+            self.logging.push(number);
+        }
+        let maps = &mut self.maps;
+        self.followed.retain(|&number| {
+            let map = &mut maps[number as usize];
+            let gone = is_gone(map.pid) || (map.tail.is_none() && map.tried >= PATIENCE);
+            if gone {
+                map.tail = None;
+            }
+            !gone
+        });
+    }
+
+    fn look(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let inner: u32 = field(&status, "NSpid:")?.last()?.parse().ok()?;
         let user: u32 = field(&status, "Uid:")?.nth(1)?.parse().ok()?;
         let text = |name| read_some(&format!("/proc/{pid}/{name}"));
+        let (environment, arguments) = (text("environ"), text("cmdline"));
+        let ours =
+            |what| runtime.is_some_and(|asked| asked.writes_for_us(what, &environment, &arguments));
+        let logs = runtime == Some(Runtime::Node) && ours(Written::Log);
         Some(Map {
             pid,
-            folder: self.folder(pid)?,
+            folder: self.temporary(pid)?,
             name: format!("perf-{inner}.map"),
             user,
-            ours: java && writes_for_us(&text("environ"), &text("cmdline")),
+            ours: ours(Written::Map),
+            log_folders: self.own_folder(pid).filter(|_| logs).into_iter().collect(),
+            log_ending: format!("-{inner}-v8.log"),
+            ends: Vec::new(),
+            tail: None,
+            tried: 0,
+            seen: BTreeSet::new(),
         })
     }
 
     /// A process that lived so shortly that it is gone, and can only be thought to see what we see.
-    fn guess(&mut self, pid: u32, java: bool) -> Option<Map> {
+    fn guess(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
         let (user, arguments) = self.executed.get(&pid)?;
         let whole = arguments.len() < events::TS_ARGUMENTS as usize;
-        let ours = java && whole && writes_for_us(&self.environment, arguments);
+        let ours = |what| {
+            whole && runtime.is_some_and(|r| r.writes_for_us(what, &self.environment, arguments))
+        };
         let user = *user;
+        let (map, logs) = (ours(Written::Map), ours(Written::Log));
+        let logs = runtime == Some(Runtime::Node) && logs;
+        let us = std::process::id();
         Some(Map {
             pid,
-            folder: self.folder(std::process::id())?,
+            folder: self.temporary(us)?,
             name: format!("perf-{pid}.map"),
             user,
-            ours,
+            ours: map,
+            log_folders: self.own_folder(us).filter(|_| logs).into_iter().collect(),
+            log_ending: format!("-{pid}-v8.log"),
+            ends: Vec::new(),
+            tail: None,
+            tried: 0,
+            seen: BTreeSet::new(),
         })
     }
 
     /// The process's own `/tmp`. What is a link in it leads where it leads for the process.
-    fn folder(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
+    fn temporary(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(format!("/proc/{pid}/root"), flags, Mode::empty()).ok()?;
         let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         let folder = rustix::fs::openat2(root, "tmp", flags, Mode::empty(), inside).ok()?;
+        self.held(folder)
+    }
+
+    /// Where the process is.
+    fn own_folder(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(format!("/proc/{pid}/cwd"), flags, Mode::empty()).ok()?;
+        self.held(folder)
+    }
+
+    /// The same folder is held once.
+    fn held(&mut self, folder: OwnedFd) -> Option<Arc<OwnedFd>> {
         let about = rustix::fs::fstat(&folder).ok()?;
         let key = (about.st_dev, about.st_ino);
         if let Some(known) = self.folders.get(&key) {
@@ -142,56 +268,130 @@ impl PerfMaps {
     }
 
     /// The names of addresses, for those maps that have them. Called when all is over.
-    pub fn names(
-        &self,
-        wanted: &HashMap<MapIndex, Vec<u64>>,
-    ) -> HashMap<MapIndex, Vec<Option<Arc<str>>>> {
+    pub fn names(&self, wanted: &HashMap<MapIndex, Vec<u64>>) -> HashMap<MapIndex, Names> {
         let work = || {
             let mut named = HashMap::new();
-            for &index in self.current.values() {
-                let addresses = wanted.get(&index).map_or(&[][..], Vec::as_slice);
-                if let Some(names) = self.maps[index.0 as usize].take(addresses, self.since) {
-                    named.insert(index, names);
-                }
+            for &MapIndex { map, .. } in self.current.values() {
+                let parts = 0..=self.maps[map as usize].ends.len() as u32;
+                let parts = parts.map(|part| MapIndex { map, part });
+                let parts: Vec<_> = parts.filter(|part| wanted.contains_key(part)).collect();
+                let map = &self.maps[map as usize];
+                let part = |index: &MapIndex| Wanted {
+                    addresses: &wanted[index],
+                    until: map
+                        .ends
+                        .get(index.part as usize)
+                        .map_or(u64::MAX, |end| *end),
+                };
+                let asked: Vec<_> = parts.iter().map(part).collect();
+                let names = map.take(&asked, self.since).unwrap_or_default();
+                named.extend(parts.into_iter().zip(names));
+                map.remove_logs(self.since);
             }
             named
         };
-        match &self.identity {
-            Some(identity) => identity.with_files(work).unwrap_or_default(),
-            None => work(),
-        }
+        with_rights(&self.identity, work)
     }
 }
 
+/// What comes of work that is done with somebody's rights to files; nothing, if these are not to be had.
+fn with_rights<T: Default>(identity: &Option<Identity>, work: impl FnOnce() -> T) -> T {
+    match identity {
+        Some(identity) => identity.with_files(work).unwrap_or_default(),
+        None => work(),
+    }
+}
+
+/// Whether something happened since then.
+fn after(time: std::io::Result<SystemTime>, since: Option<SystemTime>) -> bool {
+    since.is_none_or(|since| time.is_ok_and(|time| time >= since))
+}
+
 impl Map {
-    /// Reads the map, and removes it if it is ours and its process is gone.
-    fn take(&self, addresses: &[u64], since: Option<SystemTime>) -> Option<Vec<Option<Arc<str>>>> {
-        let map = PerfMap::open(self.folder.as_fd(), &self.name, self.user).ok()?;
-        let about = map.metadata().ok()?;
-        let after = |time: std::io::Result<SystemTime>| {
-            since.is_none_or(|since| time.is_ok_and(|time| time >= since))
+    fn open(&self) -> Option<PerfMap> {
+        PerfMap::open(self.folder.as_fd(), &self.name, self.user).ok()
+    }
+
+    /// Whether it says something new of code that was in stacks already: then another part begins.
+    fn takes_places(&mut self) -> bool {
+        let Some(tail) = &mut self.tail else {
+            return false;
         };
-        if !after(about.modified()) {
+        let length = tail.read();
+        let mut ranges = tail.ranges().into_iter();
+        let reused = ranges.any(|range| self.seen.range(range).next().is_some());
+        if reused && self.ends.len() < MOST_PARTS {
+            self.ends.push(length);
+            self.seen.clear();
+            return true;
+        }
+        false
+    }
+
+    /// Reads the map, and removes it if it is ours and its process is gone.
+    fn take(&self, wanted: &[Wanted<'_>], since: Option<SystemTime>) -> Option<Vec<Names>> {
+        let map = self.open()?;
+        let about = map.metadata().ok()?;
+        if !after(about.modified(), since) {
             return None;
         }
-        let names = (!addresses.is_empty()).then(|| map.names(addresses).ok());
+        let names = (!wanted.is_empty()).then(|| map.names(wanted).ok());
         // A file system that does not tell when a file was made keeps it.
-        let ours = self.ours && about.uid() == self.user && after(about.created());
+        let ours = self.ours && about.uid() == self.user && after(about.created(), since);
         if ours && is_gone(self.pid) {
-            self.remove((about.dev(), about.ino()));
+            remove(&self.folder, &self.name, (about.dev(), about.ino()));
         }
         names.flatten()
     }
 
-    /// Only the very file that was read. Should its owner put another one there in this moment, that goes,
-    /// which the owner could have had without us.
-    fn remove(&self, file: (u64, u64)) {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let there = rustix::fs::statat(&self.folder, &self.name, flags);
-        if there.is_ok_and(|there| (there.st_dev, there.st_ino) == file) {
-            // One that cannot be removed does no harm.
-            let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
+    /// Removes the logs of the process, if it is gone: one for each of its heaps, `isolate-0x1d0-7-v8.log`.
+    fn remove_logs(&self, since: Option<SystemTime>) {
+        if self.log_folders.is_empty() || !is_gone(self.pid) {
+            return;
         }
+        for folder in &self.log_folders {
+            for name in self.logs_in(folder) {
+                let Ok(log) =
+                    PerfMap::open(folder, &name, self.user).and_then(|log| Ok(log.metadata()?))
+                else {
+                    continue;
+                };
+                if log.uid() == self.user && after(log.created(), since) {
+                    remove(folder, &name, (log.dev(), log.ino()));
+                }
+            }
+        }
+    }
+
+    fn logs_in(&self, folder: &OwnedFd) -> Vec<String> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(folder, ".", flags, Mode::empty());
+        let Ok(entries) = opened.and_then(Dir::new) else {
+            return Vec::new();
+        };
+        let names = entries.take(MOST_FILES).filter_map(|entry| {
+            let entry = entry.ok()?;
+            Some(entry.file_name().to_str().ok()?.to_owned())
+        });
+        names.filter(|name| self.is_log(name)).collect()
+    }
+
+    fn is_log(&self, name: &str) -> bool {
+        let rest = name.strip_prefix("isolate-0x");
+        let heap = rest.and_then(|rest| rest.strip_suffix(self.log_ending.as_str()));
+        heap.is_some_and(|heap| {
+            !heap.is_empty() && heap.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    }
+}
+
+/// Only the very file that was looked at. Should its owner put another one there in this moment, that goes,
+/// which the owner could have had without us.
+fn remove(folder: &OwnedFd, name: &str, file: (u64, u64)) {
+    let there = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    if there.is_ok_and(|there| (there.st_dev, there.st_ino) == file) {
+        // One that cannot be removed does no harm.
+        let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
     }
 }
 
@@ -210,10 +410,15 @@ fn read_some(path: &str) -> Vec<u8> {
     text
 }
 
-/// Whether this is Java, which our flags are for: others write maps because somebody asked them to.
-fn runs_java(space: &Space) -> bool {
+/// Which of those this is that our flags are for: others write maps because somebody asked them to.
+fn runtime_in(space: &Space) -> Option<Runtime> {
     let mut files = space.mappings().iter().map(|m| m.image.path());
-    files.any(|path| path.file_name().is_some_and(|name| name == "libjvm.so"))
+    files.find_map(|path| match path.file_name()?.to_str()? {
+        "libjvm.so" => Some(Runtime::Java),
+        "node" | "nodejs" => Some(Runtime::Node),
+        name if name.starts_with("libnode.so") => Some(Runtime::Node),
+        _ => None,
+    })
 }
 
 /// Whether a process has ended, also if nobody has asked how.
@@ -230,6 +435,23 @@ fn is_gone(pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The map of a process that calls itself 7.
+    fn drawn(path: &Path, pid: u32, folder: Arc<OwnedFd>) -> Map {
+        Map {
+            pid,
+            folder,
+            name: "perf-7.map".into(),
+            user: path.metadata().expect("the folder").uid(),
+            ours: true,
+            log_folders: Vec::new(),
+            log_ending: "-7-v8.log".into(),
+            ends: Vec::new(),
+            tail: None,
+            tried: 0,
+            seen: BTreeSet::new(),
+        }
+    }
 
     /// A process that runs is not gone; one that waits to be asked how it ended is.
     #[test]
@@ -269,5 +491,82 @@ mod tests {
         assert_eq!(named(None), None);
         std::fs::remove_file(&path).expect("removed");
         std::fs::remove_file(&other).expect("removed");
+    }
+
+    /// What takes the place of code that was in a stack begins another part, with other names; what comes beside
+    /// it does not.
+    #[test]
+    fn parts_of_a_map() {
+        use std::io::Write;
+        let path = std::env::temp_dir().join(format!("parts-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("a folder");
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let folder = rustix::fs::open(&path, flags, Mode::empty()).expect("the folder");
+        let mut maps = PerfMaps::new(None, None, Vec::new());
+        let pid = std::process::id();
+        maps.maps.push(drawn(&path, pid, Arc::new(folder)));
+        maps.followed.push(0);
+        maps.current.insert(pid, MapIndex { map: 0, part: 0 });
+        let mut file = std::fs::File::create(path.join("perf-7.map")).expect("a map");
+        let mut wanted = HashMap::new();
+        let mut parts = Vec::new();
+        for line in [
+            "1000 10 first",
+            "2000 10 beside",
+            "1008 10 second",
+            "1000 1 third",
+        ] {
+            writeln!(file, "{line}").expect("written");
+            maps.follow();
+            let index = maps.of(pid).expect("it runs");
+            maps.seen(index, 0x1008);
+            wanted.insert(index, vec![0x1008]);
+            parts.push(index.part);
+        }
+        assert_eq!(parts, [0, 0, 1, 1]);
+        let names = maps.names(&wanted);
+        let name = |part| names[&MapIndex { map: 0, part }][0].as_deref();
+        assert_eq!((name(0), name(1)), (Some("first"), Some("second")));
+        std::fs::remove_dir_all(&path).expect("removed");
+    }
+
+    /// The logs of a process that is gone go: not those of others, from before, behind links, or of one that runs.
+    #[test]
+    fn logs_are_removed() {
+        let path = std::env::temp_dir().join(format!("logs-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("a folder");
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let folder = rustix::fs::open(&path, flags, Mode::empty()).expect("the folder");
+        let folder = Arc::new(folder);
+        // No process has this number: it is above the highest.
+        let gone = 1 << 30;
+        let mut map = drawn(&path, gone, folder.clone());
+        map.log_folders.push(folder);
+        let ours = ["isolate-0x1d0-7-v8.log", "isolate-0x7f00-7-v8.log"];
+        let others = [
+            "isolate-0x1d0-17-v8.log",
+            "isolate--7-v8.log",
+            "isolate-0x-7-v8.log",
+            "v8.log",
+        ];
+        for name in ours.iter().chain(&others) {
+            std::fs::write(path.join(name), "").expect("a log");
+        }
+        std::os::unix::fs::symlink(path.join("v8.log"), path.join("isolate-0x2-7-v8.log"))
+            .expect("a link");
+        let count = || std::fs::read_dir(&path).expect("the folder").count();
+        let all = count();
+        map.pid = std::process::id();
+        map.remove_logs(None);
+        map.pid = gone;
+        map.remove_logs(Some(SystemTime::now() + std::time::Duration::from_secs(60)));
+        map.user += 1;
+        map.remove_logs(None);
+        map.user -= 1;
+        assert_eq!(count(), all);
+        map.remove_logs(None);
+        assert_eq!(count(), all - ours.len());
+        assert!(ours.iter().all(|name| !path.join(name).exists()));
+        std::fs::remove_dir_all(&path).expect("removed");
     }
 }

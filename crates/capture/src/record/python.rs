@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::probes::{self, events, PythonFrames};
@@ -161,6 +162,7 @@ impl Pythons {
                 code: number,
                 function: code.name.clone(),
                 file: code.file.clone(),
+                language: Language::Python.to_string(),
             });
             self.functions.push(function);
         }

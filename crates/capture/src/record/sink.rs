@@ -57,7 +57,9 @@ impl Sink {
             // Switches are the bulk; the rest is decoded at leisure.
             events::TS_CALLS | events::TS_OBJECT | events::TS_LOOKUP => {}
             events::TS_STACK => return self.stack(bytes),
-            events::TS_PYTHON | events::TS_CODE => return self.stacks.take(bytes),
+            events::TS_PYTHON | events::TS_CODE | events::TS_SCRIPT => {
+                return self.stacks.take(bytes)
+            }
             _ => {
                 if !self.look(bytes) {
                     return;

@@ -7,19 +7,17 @@ use std::sync::Arc;
 
 use timesink_recording::words::ModuleKind;
 
-use crate::address_space::{Change, ImageKind, Spaces, Timed, Watch};
-use crate::probes::{self, events, PythonFrames};
-use crate::python::{merge, Part, Step};
+use crate::address_space::{Change, Image, ImageKind, Spaces, Timed, Watch};
+use crate::bash;
+use crate::probes::{self, events, PythonFrames, Script};
+use crate::python::{self, merge, Step};
+use crate::record::java::{InFrame, Javas};
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
+use crate::record::remembered::Remembered;
+use crate::record::scripts::Scripts;
 use crate::spool::{Note, Writer};
-use crate::unwind::{Ending, Frame, ModuleIndex, Registers, Unwinder};
-
-/// Stacks remembered by their registers, for those that come again without a copy.
-const REMEMBERED: usize = 1 << 16;
-
-/// Which stack: of which thread, with which registers, with which frames of Python.
-type Key = (u32, u64, u64, u64, u64);
+use crate::unwind::{Ending, Frame, Goroutine, ModuleIndex, Registers, Unwinder};
 
 /// A frame under its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,19 +27,29 @@ struct Place {
     offset: u64,
     complete: bool,
     exact: bool,
-    /// Of a script: its function.
+    /// Of a script, or of Java: its function.
     code: u32,
 }
+
+/// A call is the instruction before the one that is returned to.
+fn looked_up(frame: &Frame) -> u64 {
+    frame.address.saturating_sub(u64::from(!frame.exact))
+}
+
+/// Native frames and those of a script in their order; of the latter, by their index, the function's number and the line.
+type Merged = (Vec<Step>, Vec<(u32, u32)>);
 
 pub struct Stacks {
     watch: Option<Watch>,
     spaces: Spaces,
     pythons: Pythons,
+    javas: Javas,
+    scripts: Scripts,
     unwinder: Unwinder,
     changes: Vec<Timed<Change>>,
     /// Not unwound yet, in the order of the ring.
     waiting: Vec<Vec<u8>>,
-    remembered: HashMap<Key, (u32, bool)>,
+    remembered: Remembered,
     nodes: HashMap<Place, u32>,
     frames: Vec<Frame>,
     maps: PerfMaps,
@@ -53,15 +61,21 @@ pub struct Stacks {
 
 impl Stacks {
     /// Without a watch (the kernel refused) only processes that are looked at while they live unwind.
-    pub fn new(watch: Option<Watch>, maps: PerfMaps, pythons: Pythons) -> Stacks {
+    pub fn new(
+        watch: Option<Watch>,
+        maps: PerfMaps,
+        (pythons, javas, scripts): (Pythons, Javas, Scripts),
+    ) -> Stacks {
         Stacks {
             watch,
             spaces: Spaces::new(),
             pythons,
+            javas,
+            scripts,
             unwinder: Unwinder::new(),
             changes: Vec::new(),
             waiting: Vec::new(),
-            remembered: HashMap::new(),
+            remembered: Remembered::default(),
             nodes: HashMap::new(),
             frames: Vec::new(),
             maps,
@@ -81,6 +95,8 @@ impl Stacks {
         if self.spaces.seed(pid).is_ok() {
             if let Some(space) = self.spaces.space(pid) {
                 self.pythons.seeded(pid, space);
+                self.javas.seeded(pid, space);
+                self.scripts.seeded(pid, space);
             }
         }
         self.notice_makers();
@@ -92,7 +108,7 @@ impl Stacks {
 
     /// The thread executes another program: what was remembered of it is of the old one.
     pub fn executed(&mut self, exec: &events::ts_exec) {
-        self.remembered.retain(|key, _| key.0 != exec.head.thread);
+        self.remembered.forget(exec.head.thread);
         self.maps.executed(exec);
     }
 
@@ -103,6 +119,8 @@ impl Stacks {
             self.changes.extend(watch.read());
         }
         self.changes.sort_by_key(|change| change.time_ns);
+        self.javas.settle();
+        self.maps.follow();
         let waiting = std::mem::take(&mut self.waiting);
         let mut applied = 0;
         for bytes in &waiting {
@@ -122,6 +140,7 @@ impl Stacks {
         match u32::from(probes::head(bytes)?.kind) {
             events::TS_PYTHON => self.pythons.frames(probes::python_frames(bytes)?),
             events::TS_CODE => self.pythons.code(&probes::code(bytes)?, spool),
+            events::TS_SCRIPT => self.scripts.frames(probes::script(bytes)?),
             _ => return probes::stack(bytes),
         }
         None
@@ -136,10 +155,17 @@ impl Stacks {
         {
             self.spaces.apply(change);
             self.pythons.applied(&change.what, &mut self.spaces);
+            self.javas.applied(&change.what, &mut self.spaces);
+            self.scripts.applied(&change.what, &mut self.spaces);
             at += 1;
             self.notice_makers();
         }
         at
+    }
+
+    /// Now and then: what is only known while processes run.
+    pub fn look_again(&mut self) {
+        self.maps.look_again();
     }
 
     fn notice_makers(&mut self) {
@@ -159,7 +185,7 @@ impl Stacks {
             .collect();
         let mut wanted: HashMap<MapIndex, Vec<u64>> = HashMap::new();
         let mut places: HashMap<MapIndex, Vec<u32>> = HashMap::new();
-        for place in self.nodes.keys() {
+        for place in self.nodes.keys().filter(|place| place.code == 0) {
             let module = place.module;
             if let Some(&map) = maps.get(&module) {
                 let address = place.offset.saturating_sub(u64::from(!place.exact));
@@ -191,13 +217,9 @@ impl Stacks {
     }
 
     fn tell(&mut self, stack: &probes::Stack<'_>, spool: &mut Writer) {
-        let key = (
-            stack.head.thread,
-            stack.ip,
-            stack.sp,
-            stack.bp,
-            stack.python,
-        );
+        let thread = stack.head.thread;
+        let side = stack.python ^ stack.java ^ stack.left_sp;
+        let key = (stack.ip, stack.sp, stack.bp, side);
         let executing = u32::from(stack.user) & events::TS_EXECUTING != 0;
         let (node, complete) = if stack.ip == 0 {
             (0, true)
@@ -206,13 +228,10 @@ impl Stacks {
             let (node, complete) = self.unwind(stack, spool);
             (node * u32::from(complete), true)
         } else if stack.repeated {
-            self.remembered.get(&key).copied().unwrap_or((0, false))
+            self.remembered.get(thread, key).unwrap_or((0, false))
         } else {
             let found = self.unwind(stack, spool);
-            if self.remembered.len() >= REMEMBERED {
-                self.remembered.clear();
-            }
-            self.remembered.insert(key, found);
+            self.remembered.insert(thread, key, found);
             found
         };
         let seen = events::ts_seen {
@@ -245,49 +264,93 @@ impl Stacks {
             return (0, false);
         };
         let mut frames = std::mem::take(&mut self.frames);
+        let goroutine = (stack.left_sp != 0).then_some(Goroutine {
+            ip: stack.left_ip,
+            sp: stack.left_sp,
+            stack: stack.left,
+        });
         let ending = self
             .unwinder
-            .unwind(space, registers, stack.copy, &mut frames);
-        let complete = ending == Ending::Complete;
-        let python = self.pythons.side_of(stack);
-        let complete = complete && !python.as_ref().is_some_and(|python| python.cut);
+            .unwind(space, registers, stack.copy, goroutine, &mut frames);
+        let left = u32::from(stack.user) & events::TS_NO_GOROUTINE != 0;
+        let complete = ending == Ending::Complete || ending == Ending::NoGoroutine && left;
         let map = self.maps.of(stack.pid);
-        let node = self.nodes_of((&frames, map), python.as_ref(), complete, spool);
+        let methods = self.javas.methods(stack, &frames, spool);
+        let (merged, complete) = if let Some(python) = self.pythons.side_of(stack) {
+            let complete = complete && !python.cut;
+            (self.with_python(&frames, &python, complete), complete)
+        } else if let Some(script) = self.scripts.side_of(stack) {
+            let merged = self.with_script(&frames, &script, spool);
+            (merged, complete && !script.cut)
+        } else {
+            let native = (0..frames.len()).map(Step::Native).collect();
+            ((native, Vec::new()), complete)
+        };
+        let native = (&*frames, &*methods, map);
+        let node = self.nodes_of(native, merged, complete, spool);
         self.frames = frames;
         (node, complete)
     }
 
-    /// The node of these frames, with those of Python where they belong.
+    /// The frames of Python where they belong among the native ones.
+    fn with_python(&self, frames: &[Frame], python: &PythonFrames, complete: bool) -> Merged {
+        let part = |frame| match self.image_of(frame) {
+            Some((image, address)) => self.pythons.part(image, address),
+            None => python::Part::Other,
+        };
+        let parts: Vec<python::Part> = frames.iter().map(part).collect();
+        let fresh: Vec<bool> = python.frames.iter().map(|f| f.fresh != 0).collect();
+        let places = python.frames.iter().map(|frame| self.pythons.place(frame));
+        (merge(&parts, &fresh, complete), places.collect())
+    }
+
+    /// The functions of a script of bash where they belong among the native frames.
+    fn with_script(&mut self, frames: &[Frame], script: &Script, spool: &mut Writer) -> Merged {
+        let part = |frame| match self.image_of(frame) {
+            Some((image, address)) => self.scripts.part(image, address),
+            None => bash::Part::Other,
+        };
+        let parts: Vec<bash::Part> = frames.iter().map(part).collect();
+        let (steps, lines) = bash::merge(&parts, script);
+        let numbered = script.frames.iter().zip(lines);
+        let places = numbered.map(|(frame, line)| (self.scripts.number(frame, spool), line));
+        (steps, places.collect())
+    }
+
+    /// The node of these frames, some of which are methods of Java, with those of a script where they belong.
     fn nodes_of(
         &mut self,
-        (frames, map): (&[Frame], Option<MapIndex>),
-        python: Option<&PythonFrames>,
+        (frames, methods, map): (&[Frame], &[Option<InFrame>], Option<MapIndex>),
+        (steps, places): Merged,
         complete: bool,
         spool: &mut Writer,
     ) -> u32 {
-        let steps = match python {
-            Some(python) => {
-                let parts: Vec<Part> = frames.iter().map(|frame| self.part(frame)).collect();
-                let fresh: Vec<bool> = python.frames.iter().map(|f| f.fresh != 0).collect();
-                merge(&parts, &fresh, complete)
-            }
-            None => (0..frames.len()).map(Step::Native).collect(),
-        };
-        let python = python.map_or(&[][..], |python| &python.frames);
         let mut parent = 0;
         for step in steps.iter().rev() {
+            let method = |index: usize| methods.get(index).copied().flatten();
             let place = match *step {
-                Step::Native(index) => Place {
+                Step::Native(index) if method(index).is_some_and(|m| m.interpreted) => Place {
                     parent,
-                    module: frames[index]
-                        .module
-                        .map_or(0, |index| self.module(index, map, spool)),
-                    offset: frames[index].address,
+                    module: 0,
+                    // Its line is not known.
+                    offset: 0,
                     complete,
-                    exact: frames[index].exact,
-                    code: 0,
+                    exact: true,
+                    code: method(index).map_or(0, |method| method.code),
                 },
-                Step::Python(index) => match self.pythons.place(&python[index]) {
+                Step::Native(index) => {
+                    let frame = &frames[index];
+                    let module = frame.module;
+                    Place {
+                        parent,
+                        module: module.map_or(0, |index| self.module(index, map, spool)),
+                        offset: frame.address,
+                        complete,
+                        exact: frame.exact,
+                        code: method(index).map_or(0, |method| method.code),
+                    }
+                }
+                Step::Script(index) => match places[index] {
                     // What it is called was lost.
                     (0, _) => continue,
                     (code, line) => Place {
@@ -300,16 +363,27 @@ impl Stacks {
                     },
                 },
             };
+            let known = self.nodes.len();
             parent = self.node(place, spool);
+            if let (Step::Native(index), Some(map), true) = (step, map, self.nodes.len() > known) {
+                if self.is_made(&frames[*index]) {
+                    self.maps.seen(map, looked_up(&frames[*index]));
+                }
+            }
         }
         parent
     }
 
-    fn part(&self, frame: &Frame) -> Part {
-        let modules = self.unwinder.modules();
-        let module = frame.module.and_then(|index| modules.get(index.0 as usize));
-        let address = frame.address.saturating_sub(u64::from(!frame.exact));
-        module.map_or(Part::Other, |image| self.pythons.part(image, address))
+    /// Whether it is code that a runtime made.
+    fn is_made(&self, frame: &Frame) -> bool {
+        self.image_of(frame)
+            .is_some_and(|(image, _)| image.kind() == ImageKind::Jit)
+    }
+
+    /// Where a frame is: the file, and the address in it of its instruction, or its call.
+    fn image_of(&self, frame: &Frame) -> Option<(&Image, u64)> {
+        let image = self.unwinder.modules().get(frame.module?.0 as usize)?;
+        Some((image, looked_up(frame)))
     }
 
     fn node(&mut self, place: Place, spool: &mut Writer) -> u32 {

@@ -101,11 +101,12 @@ pub enum Note {
         module: u32,
         names: Vec<(u64, String)>,
     },
-    /// A function of a script; nodes name it by its number.
+    /// A function of a script, or a method that Java interprets; nodes name it by its number.
     Code {
         code: u32,
         function: String,
         file: String,
+        language: String,
     },
     Outsider {
         tid: u32,

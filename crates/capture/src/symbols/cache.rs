@@ -19,7 +19,7 @@ use std::sync::Arc;
 use timesink_recording::words::SymbolSource;
 
 /// What a change of the content of these files, or of how names are found, raises.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The longest file, unpacked. It holds the names of some hundred thousand places.
 const LONGEST: u64 = 32 << 20;
 /// How large the folder may grow, and how much is left when it has grown beyond that.

@@ -6,6 +6,7 @@ use super::fault::Fault;
 use super::quiet::quietly;
 use super::{hex, Module};
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -14,6 +15,8 @@ use std::path::{Component, Path, PathBuf};
 const LONGEST_PATH: usize = 4096;
 /// The most that a small symbol table inside of a program is, unpacked.
 const MOST_MINI: u64 = 256 << 20;
+/// Of more files in one folder not all are looked at.
+const MOST_FILES: usize = 10_000;
 
 /// A file that may be the one, and how it can prove that.
 pub(super) struct Candidate {
@@ -22,16 +25,50 @@ pub(super) struct Candidate {
     checksum: Option<u32>,
 }
 
-/// All places where a program's debug file may lie, the best first.
-pub(super) fn candidates(root: &Path, module: &Module, elf: &Elf) -> Vec<Candidate> {
-    let mut found = Vec::new();
-    if let Some(path) = by_build_id(root, &elf.build_id) {
-        found.push(Candidate {
+/// Where debug files are looked for.
+pub(super) struct Places {
+    /// The user's own folders first, then that of the distribution; all may be laid out as that is.
+    roots: Vec<PathBuf>,
+    /// Files of whatever name in the user's own folders, by build id.
+    named: Vec<(Vec<u8>, PathBuf)>,
+}
+
+impl Places {
+    pub(super) fn new(root: &Path) -> Places {
+        Places {
+            roots: vec![root.to_owned()],
+            named: Vec::new(),
+        }
+    }
+
+    pub(super) fn look_in(&mut self, folder: &Path) -> io::Result<()> {
+        for entry in std::fs::read_dir(folder)?.take(MOST_FILES) {
+            let path = entry?.path();
+            // What is no program, or cannot be read, is nobody's debug file.
+            let elf = quietly(|| Elf::open(&path)).ok();
+            let build_id = elf.map(|elf| elf.build_id).filter(|id| !id.is_empty());
+            self.named.extend(build_id.map(|id| (id, path)));
+        }
+        let last = self.roots.len() - 1;
+        self.roots.insert(last, folder.to_owned());
+        Ok(())
+    }
+}
+
+/// All places where a program's debug file may lie, the best first. Without the program itself, its build id says.
+pub(super) fn candidates(places: &Places, module: &Module, elf: Option<&Elf>) -> Vec<Candidate> {
+    let build_id = elf.map_or(&module.build_id, |elf| &elf.build_id);
+    let by_id = places.roots.iter();
+    let by_id = by_id.filter_map(|root| by_build_id(root, build_id));
+    let named = places.named.iter().filter(|(id, _)| id == build_id);
+    let certain = by_id.chain(named.map(|(_, path)| path.clone()));
+    let mut found: Vec<Candidate> = certain
+        .map(|path| Candidate {
             path,
             checksum: None,
-        });
-    }
-    let Some((name, checksum)) = link(elf) else {
+        })
+        .collect();
+    let Some((name, checksum)) = elf.and_then(link) else {
         return found;
     };
     let mut folders = Vec::new();
@@ -41,7 +78,8 @@ pub(super) fn candidates(root: &Path, module: &Module, elf: &Elf) -> Vec<Candida
             folders.push(folder.join(".debug").join(&name));
             if is_plain(folder) {
                 let below = folder.strip_prefix("/").unwrap_or(folder);
-                folders.push(root.join(below).join(&name));
+                let roots = places.roots.iter();
+                folders.extend(roots.map(|root| root.join(below).join(&name)));
             }
         }
     }
@@ -64,20 +102,39 @@ pub(super) fn fingerprint<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<Stri
     paths.filter_map(state).collect()
 }
 
-/// The first candidate that is there and belongs to the program.
-pub(super) fn open(candidates: &[Candidate], elf: &Elf) -> Option<(Elf, PathBuf)> {
-    candidates.iter().find_map(|candidate| {
-        let debug = quietly(|| Elf::open(&candidate.path)).ok()?;
-        if debug.build_id != elf.build_id || debug.machine != elf.machine {
-            return None;
+/// The candidate that belongs to the program and says most; of equals the first.
+pub(super) fn open(
+    candidates: &[Candidate],
+    build_id: &[u8],
+    elf: Option<&Elf>,
+) -> Option<(Elf, PathBuf)> {
+    let mut best = None;
+    for candidate in candidates {
+        let Some(debug) = belonging(candidate, build_id, elf) else {
+            continue;
+        };
+        let has = |name| debug.named(name).is_some();
+        let worth = if has(b".debug_info") || has(b".zdebug_info") {
+            2
+        } else {
+            u8::from(debug.symbol_table(false).is_some())
+        };
+        if best.as_ref().is_none_or(|(most, _, _)| worth > *most) {
+            best = Some((worth, debug, candidate.path.clone()));
         }
-        if let Some(checksum) = candidate.checksum {
-            if debug.checksum().ok()? != checksum {
-                return None;
-            }
-        }
-        Some((debug, candidate.path.clone()))
-    })
+    }
+    best.map(|(_, debug, path)| (debug, path))
+}
+
+fn belonging(candidate: &Candidate, build_id: &[u8], elf: Option<&Elf>) -> Option<Elf> {
+    let debug = quietly(|| Elf::open(&candidate.path)).ok()?;
+    if debug.build_id != build_id || elf.is_some_and(|elf| debug.machine != elf.machine) {
+        return None;
+    }
+    match candidate.checksum {
+        Some(checksum) if debug.checksum().ok()? != checksum => None,
+        _ => Some(debug),
+    }
 }
 
 /// `.build-id/ab/cdef.debug`
@@ -112,7 +169,7 @@ fn is_plain(folder: &Path) -> bool {
 }
 
 /// The file that `dwz` moved what several programs share into, if this debug file has such a part.
-pub(super) fn shared_part(root: &Path, debug: &Elf, path: &Path) -> Option<Elf> {
+pub(super) fn shared_part(places: &Places, debug: &Elf, path: &Path) -> Option<Elf> {
     let section = debug.named(b".gnu_debugaltlink")?;
     if section.size > LONGEST_PATH as u64 {
         return None;
@@ -122,8 +179,9 @@ pub(super) fn shared_part(root: &Path, debug: &Elf, path: &Path) -> Option<Elf> 
     let build_id = bytes.get(name.len() + 1..).filter(|id| !id.is_empty())?;
     let name = Path::new(OsStr::from_bytes(name));
     let beside = path.parent().map(|folder| folder.join(name));
-    let places = [by_build_id(root, build_id), beside];
-    places.into_iter().flatten().find_map(|place| {
+    let by_id = places.roots.iter();
+    let by_id = by_id.filter_map(|root| by_build_id(root, build_id));
+    by_id.chain(beside).find_map(|place| {
         let shared = quietly(|| Elf::open(&place)).ok()?;
         (shared.build_id == build_id).then_some(shared)
     })

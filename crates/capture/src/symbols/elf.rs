@@ -6,10 +6,12 @@
 
 use super::fault::{damaged, Fault};
 use super::unpack;
-use rustix::fs::{Mode, OFlags};
+use crate::build_id::build_id;
+use crate::regular_file;
+use rustix::fs::OFlags;
 use std::cell::Cell;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
@@ -32,30 +34,10 @@ const SHT_DYNSYM: u32 = 11;
 const SHF_EXECINSTR: u64 = 4;
 const SHF_COMPRESSED: u64 = 0x800;
 const SHN_XINDEX: u64 = 0xffff;
-const NT_GNU_BUILD_ID: u32 = 3;
 
 /// Opens a file to read it. Whatever else than a regular file is there (a device, a pipe) is never opened.
-pub(super) fn open_regular(path: &Path) -> Result<File, Fault> {
-    open_regular_in(rustix::fs::CWD, path, OFlags::empty())
-}
-
-pub(super) fn open_regular_in(
-    folder: impl AsFd,
-    path: &Path,
-    flags: OFlags,
-) -> Result<File, Fault> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
-    let place =
-        rustix::fs::openat(folder, path, flags, Mode::empty()).map_err(std::io::Error::from)?;
-    let place = File::from(place);
-    if !place.metadata()?.is_file() {
-        return Err(Fault::NotRegular);
-    }
-    // The very file that was just looked at, whatever its name leads to by now.
-    let again = format!("/proc/self/fd/{}", place.as_raw_fd());
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = rustix::fs::open(again, flags, Mode::empty()).map_err(std::io::Error::from)?;
-    Ok(File::from(file))
+pub(super) fn open_regular(folder: impl AsFd, path: &Path, flags: OFlags) -> Result<File, Fault> {
+    regular_file::open(folder, path, flags)?.ok_or(Fault::NotRegular)
 }
 
 /// Little-endian numbers out of a record; `None` beyond its end.
@@ -138,7 +120,7 @@ pub(super) struct Elf {
 
 impl Elf {
     pub(super) fn open(path: &Path) -> Result<Elf, Fault> {
-        let file = open_regular(path)?;
+        let file = open_regular(rustix::fs::CWD, path, OFlags::empty())?;
         let length = file.metadata()?.size();
         Elf::read(Source::File(file), length)
     }
@@ -367,7 +349,8 @@ impl Elf {
             let Ok(bytes) = self.raw(section) else {
                 continue;
             };
-            if let Some(id) = build_id_in(&bytes) {
+            // Shorter ones were made up by somebody: they are not names of files.
+            if let Some(id) = build_id(&bytes).filter(|id| id.len() >= 8) {
                 return id.to_vec();
             }
         }
@@ -391,24 +374,5 @@ impl Elf {
             at += got as u64;
         }
         Ok(hasher.finalize())
-    }
-}
-
-/// The build id among some notes.
-fn build_id_in(mut notes: &[u8]) -> Option<&[u8]> {
-    loop {
-        let head = Record(notes);
-        let name_size = usize::try_from(head.u32(0)?).ok()?;
-        let size = usize::try_from(head.u32(4)?).ok()?;
-        let kind = head.u32(8)?;
-        let name_end = 12usize.checked_add(name_size)?;
-        let at = name_end.checked_next_multiple_of(4)?;
-        let end = at.checked_add(size)?;
-        let (name, id) = (notes.get(12..name_end)?, notes.get(at..end)?);
-        // Others than the usual sizes are not names of files: 8 to 64 bytes.
-        if kind == NT_GNU_BUILD_ID && name == b"GNU\0" && (8..=64).contains(&size) {
-            return Some(id);
-        }
-        notes = notes.get(end.checked_next_multiple_of(4)?..)?;
     }
 }

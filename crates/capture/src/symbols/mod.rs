@@ -14,6 +14,7 @@ mod demangle;
 mod dwarf;
 mod elf;
 mod fault;
+mod go;
 pub mod perf_map;
 mod places;
 mod plt;
@@ -26,7 +27,7 @@ mod texts;
 mod unpack;
 
 pub use fault::Fault;
-pub use perf_map::PerfMap;
+pub use perf_map::{Names, PerfMap, Tail, Wanted};
 pub use places::{places, Place};
 pub use runtimes::understood;
 
@@ -36,6 +37,7 @@ use elf::Elf;
 use quiet::quietly;
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use texts::Texts;
@@ -52,6 +54,19 @@ pub struct Module {
     pub shown: String,
     /// The build id of what ran; empty if it has none. A file with another one is not used.
     pub build_id: Vec<u8>,
+}
+
+impl Module {
+    /// A module of a recording, which has its build id in hexadecimal. What is not that ends it.
+    pub fn recorded(path: &str, build_id: &str) -> Module {
+        let digits = build_id.as_bytes().chunks_exact(2);
+        let byte = |two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok();
+        Module {
+            path: PathBuf::from(path),
+            shown: path.to_owned(),
+            build_id: digits.map_while(byte).collect(),
+        }
+    }
 }
 
 /// A function at an offset.
@@ -85,7 +100,7 @@ struct Known {
 
 pub struct Symbols {
     cache: Option<Cache>,
-    debug_root: PathBuf,
+    places: debug_files::Places,
 }
 
 impl Symbols {
@@ -97,8 +112,13 @@ impl Symbols {
     fn with_debug_root(cache: Option<PathBuf>, debug_root: &Path) -> Symbols {
         Symbols {
             cache: cache.map(Cache::new),
-            debug_root: debug_root.to_owned(),
+            places: debug_files::Places::new(debug_root),
         }
+    }
+
+    /// Look for debug files in this folder, too, before others.
+    pub fn look_in(&mut self, folder: &Path) -> io::Result<()> {
+        self.places.look_in(folder)
     }
 
     /// The names at some offsets, which count as the symbol table of the module does, in any order. For
@@ -110,14 +130,11 @@ impl Symbols {
             Ok(elf) => (Some(elf), None),
             Err(fault) => (None, Some(fault)),
         };
-        let Some(elf) = elf else {
-            // What was found when it could still be opened is as good as ever.
-            let known = self.load(&module.build_id, None, &mut texts);
-            return collect(offsets, &known, fault);
-        };
-        let candidates = debug_files::candidates(&self.debug_root, module, &elf);
-        let sources = sources(module, &candidates);
-        let mut known = self.load(&elf.build_id, Some(&sources), &mut texts);
+        let build_id = elf.as_ref().map_or(&module.build_id, |elf| &elf.build_id);
+        let build_id = build_id.clone();
+        let candidates = debug_files::candidates(&self.places, module, elf.as_ref());
+        let sources = sources(module, elf.is_some(), &candidates);
+        let mut known = self.load(&build_id, Some(&sources), &mut texts);
         let mut wanted: Vec<u64> = offsets.to_vec();
         wanted.sort_unstable();
         wanted.dedup();
@@ -125,17 +142,28 @@ impl Symbols {
         if wanted.is_empty() {
             return collect(offsets, &known, None);
         }
+        let debug = debug_files::open(&candidates, &build_id, elf.as_ref());
+        let (elf, path, debug) = match (elf, debug) {
+            (Some(elf), debug) => (elf, module.path.clone(), debug),
+            // The program is gone, and its debug file says as much.
+            (None, Some((debug, path))) => (debug, path, None),
+            (None, None) => {
+                // What was found when it could still be opened is as good as ever.
+                let known = self.load(&build_id, None, &mut texts);
+                return collect(offsets, &known, fault);
+            }
+        };
         let search = Search {
             elf: &elf,
-            path: &module.path,
-            debug_root: &self.debug_root,
-            debug: debug_files::open(&candidates, &elf),
+            path: &path,
+            places: &self.places,
+            debug,
             wanted: &wanted,
         };
         let (found, fault) = search.run(&mut texts);
         known.extend(wanted.into_iter().zip(found));
         if let (Some(cache), None) = (&self.cache, &fault) {
-            cache.store(&elf.build_id, &sources, &known);
+            cache.store(&build_id, &sources, &known);
         }
         collect(offsets, &known, fault)
     }
@@ -162,8 +190,9 @@ fn open(module: &Module) -> Result<Elf, Fault> {
 
 /// What the names are from: the module, and all debug files that might be its own. Stripping a file
 /// leaves its build id as it is, so its size and time count too; its place does not.
-fn sources(module: &Module, candidates: &[Candidate]) -> Vec<String> {
-    let own = debug_files::fingerprint([module.path.as_path()].into_iter());
+fn sources(module: &Module, is_there: bool, candidates: &[Candidate]) -> Vec<String> {
+    let own = is_there.then_some(module.path.as_path());
+    let own = debug_files::fingerprint(own.into_iter());
     let own = own.iter().filter_map(|text| {
         let mut parts = text.rsplitn(3, ' ');
         let (time, size) = (parts.next()?, parts.next()?);
@@ -191,7 +220,7 @@ fn collect(offsets: &[u64], known: &HashMap<u64, Known>, fault: Option<Fault>) -
 }
 
 /// How much a source says, compared with others.
-fn worth(source: SymbolSource) -> u8 {
+pub fn worth(source: SymbolSource) -> u8 {
     match source {
         SymbolSource::None => 0,
         SymbolSource::Exports => 1,
@@ -213,7 +242,7 @@ struct TableName {
 struct Search<'a> {
     elf: &'a Elf,
     path: &'a Path,
-    debug_root: &'a Path,
+    places: &'a debug_files::Places,
     debug: Option<(Elf, PathBuf)>,
     /// Sorted, each once.
     wanted: &'a [u64],
@@ -245,13 +274,21 @@ impl Search<'_> {
         } else {
             table::Table::default()
         };
+        let go = if full.is_empty() {
+            go::Names::read(self.elf)?
+        } else {
+            None
+        };
         let clock = dwarf::Clock::start();
         let mut last: Option<(Vec<u8>, TableName)> = None;
         for (address, name) in self.wanted.iter().zip(names) {
             clock.look()?;
+            let by_go = go.as_ref().and_then(|go| go.name(*address));
             let (raw, source, end) = if let Some(raw) = stubs.target(*address) {
                 (raw, SymbolSource::Exports, "@plt")
             } else if let Some(raw) = full.name(*address) {
+                (raw, SymbolSource::Table, "")
+            } else if let Some(raw) = by_go.as_deref() {
                 (raw, SymbolSource::Table, "")
             } else if let Some(raw) = exports.name(*address) {
                 (raw, SymbolSource::Exports, "")
@@ -300,7 +337,7 @@ impl Search<'_> {
             let Some(sections) = dwarf::Sections::read(elf)? else {
                 continue;
             };
-            let shared = debug_files::shared_part(self.debug_root, elf, path);
+            let shared = debug_files::shared_part(self.places, elf, path);
             let shared = shared.as_ref().map(dwarf::Sections::read).transpose()?;
             let task = dwarf::Task {
                 addresses: self.wanted,

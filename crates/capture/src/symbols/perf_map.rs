@@ -3,13 +3,14 @@
 //! only the names of the addresses that are asked for are kept.
 
 use super::demangle::cut;
-use super::elf::open_regular_in;
+use super::elf::open_regular;
 use super::fault::Fault;
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ impl PerfMap {
     /// Opens the map of a program that `user` runs. In a folder that all may write to, others could
     /// leave one too, or a link: only the user's own and root's are believed, and links lead nowhere.
     pub fn open(folder: impl AsFd, name: impl AsRef<Path>, user: u32) -> Result<PerfMap, Fault> {
-        let file = open_regular_in(folder, name.as_ref(), OFlags::NOFOLLOW)?;
+        let file = open_regular(folder, name.as_ref(), OFlags::NOFOLLOW)?;
         let owner = file.metadata()?.uid();
         if owner != user && owner != 0 {
             return Err(Fault::Owner(owner));
@@ -40,55 +41,135 @@ impl PerfMap {
         self.file.metadata()
     }
 
-    /// The name of the code at each address, in the order asked for.
-    pub fn names(self, addresses: &[u64]) -> Result<Vec<Option<Arc<str>>>, Fault> {
-        Ok(names(self.file, addresses)?)
+    /// The name of the code at each of the addresses, in the order asked for.
+    pub fn names(self, wanted: &[Wanted<'_>]) -> Result<Vec<Names>, Fault> {
+        Ok(names(self.file, wanted)?)
+    }
+
+    /// Follows what is written from now on.
+    pub fn follow(self) -> io::Result<Tail> {
+        let read = self.file.metadata()?.len();
+        Ok(Tail {
+            file: self.file,
+            read,
+            line: Vec::new(),
+        })
     }
 }
 
+/// Addresses whose names are asked for.
+pub struct Wanted<'a> {
+    pub addresses: &'a [u64],
+    /// As long was the map when they were seen for the last time. What it says later is of other code.
+    pub until: u64,
+}
+
+/// One for each address, if it has one.
+pub type Names = Vec<Option<Arc<str>>>;
+
 /// Reads a map. Code is made, moved and thrown away, so a later line is right where two speak of the
-/// same address. A last line without its end was being written, and is left out.
-pub fn names(map: impl Read, addresses: &[u64]) -> io::Result<Vec<Option<Arc<str>>>> {
-    let mut sorted = addresses.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let mut slots = Slots::new(sorted.len());
+/// same address, up to the length at which it was seen for the last time; where no line before that speaks of
+/// it, because the whole map was written later, it is the last one of all. A last line without its end was
+/// being written, and is left out.
+pub fn names(map: impl Read, wanted: &[Wanted<'_>]) -> io::Result<Vec<Names>> {
+    let mut all = Places::new(wanted.iter().flat_map(|part| part.addresses));
+    let early = wanted.iter().filter(|part| part.until != u64::MAX);
+    let mut early: Vec<_> = early
+        .map(|part| (part.until, Places::new(part.addresses)))
+        .collect();
     let mut reader = BufReader::with_capacity(1 << 18, map.take(LONGEST_MAP));
     let mut line = Vec::new();
-    while next_line(&mut reader, &mut line)? {
+    let mut read = 0;
+    loop {
+        read += match next_line(&mut reader, &mut line)? {
+            0 => break,
+            length => length,
+        };
         let Some((start, size, name)) = entry(&line) else {
             continue;
         };
-        let from = sorted.partition_point(|at| *at < start);
-        let rest = &sorted[from..];
-        let count = rest.partition_point(|at| *at - start < size);
-        if count > 0 {
-            let name = cut(&String::from_utf8_lossy(name));
-            slots.fill(from, from + count, Arc::from(name));
+        if !all.has(start, size) {
+            continue;
+        }
+        let name: Arc<str> = Arc::from(cut(&String::from_utf8_lossy(name)));
+        all.fill(start, size, &name);
+        for (_, places) in early.iter_mut().filter(|(until, _)| read <= *until) {
+            places.fill(start, size, &name);
         }
     }
-    let place = |address: &u64| sorted.binary_search(address).ok();
-    let name = |address| place(address).and_then(|place| slots.latest(place));
-    Ok(addresses.iter().map(name).collect())
+    let mut early = early.iter();
+    let mut named = |part: &Wanted<'_>| {
+        let own = match part.until {
+            u64::MAX => None,
+            _ => early.next().map(|(_, places)| places),
+        };
+        let name = |at: &u64| {
+            own.and_then(|own| own.latest(*at))
+                .or_else(|| all.latest(*at))
+        };
+        part.addresses.iter().map(name).collect()
+    };
+    Ok(wanted.iter().map(&mut named).collect())
 }
 
-/// Reads a line, of which the beginning is kept. False at the end, also if a line is cut short by it.
-fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+/// What is written to a map while it is followed.
+pub struct Tail {
+    file: File,
+    read: u64,
+    /// The beginning of a line that was not whole yet.
+    line: Vec<u8>,
+}
+
+impl Tail {
+    /// How much of the map was looked at.
+    pub fn read(&self) -> u64 {
+        self.read - self.line.len() as u64
+    }
+
+    /// The ranges of code that were told since the last time, as far as they are not too many for now.
+    pub fn ranges(&mut self) -> Vec<Range<u64>> {
+        const AT_ONCE: usize = 1 << 20;
+        let length = self.file.metadata().map_or(0, |about| about.len());
+        if length <= self.read {
+            return Vec::new();
+        }
+        let mut bytes = std::mem::take(&mut self.line);
+        let known = bytes.len();
+        bytes.resize(known + AT_ONCE, 0);
+        let more = self
+            .file
+            .read_at(&mut bytes[known..], self.read)
+            .unwrap_or(0);
+        self.read += more as u64;
+        bytes.truncate(known + more);
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+        let whole = whole.map_or(0, |end| end + 1);
+        // A line that is longer than any is left out.
+        if bytes.len() - whole <= LONGEST_LINE {
+            self.line = bytes.split_off(whole);
+        }
+        let lines = bytes[..whole].split(|byte| *byte == b'\n');
+        let ranges = lines.filter_map(|line| {
+            let (start, size, _) = entry(line)?;
+            Some(start..start.saturating_add(size))
+        });
+        ranges.collect()
+    }
+}
+
+/// Reads a line, of which the beginning is kept, and gives its length; 0 at the end, also if a line is cut
+/// short by it.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     line.clear();
-    loop {
-        let bytes = reader.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(false);
-        }
-        let end = bytes.iter().position(|byte| *byte == b'\n');
-        let part = &bytes[..end.unwrap_or(bytes.len())];
-        let room = LONGEST_LINE.saturating_sub(line.len());
-        line.extend_from_slice(&part[..part.len().min(room)]);
-        let used = part.len() + usize::from(end.is_some());
-        reader.consume(used);
-        if end.is_some() {
-            return Ok(true);
-        }
+    let mut kept = reader.by_ref().take(LONGEST_LINE as u64);
+    let length = kept.read_until(b'\n', line)?;
+    if line.last() == Some(&b'\n') {
+        return Ok(length as u64);
+    }
+    // Of a line this long only the beginning is used, so that it may be cut short.
+    match length {
+        LONGEST_LINE => Ok((length + reader.skip_until(b'\n')?) as u64),
+        _ => Ok(0),
     }
 }
 
@@ -110,6 +191,44 @@ fn number(text: &[u8]) -> Option<u64> {
     // What Rust also takes for a number, `+7`, is none here.
     let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     plain.then(|| u64::from_str_radix(digits, 16).ok())?
+}
+
+/// Addresses, and what was said of them.
+struct Places {
+    sorted: Vec<u64>,
+    slots: Slots,
+}
+
+impl Places {
+    fn new<'a>(addresses: impl IntoIterator<Item = &'a u64>) -> Places {
+        let mut sorted: Vec<u64> = addresses.into_iter().copied().collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let slots = Slots::new(sorted.len());
+        Places { sorted, slots }
+    }
+
+    fn range(&self, start: u64, size: u64) -> Range<usize> {
+        let from = self.sorted.partition_point(|at| *at < start);
+        let count = self.sorted[from..].partition_point(|at| *at - start < size);
+        from..from + count
+    }
+
+    fn has(&self, start: u64, size: u64) -> bool {
+        !self.range(start, size).is_empty()
+    }
+
+    fn fill(&mut self, start: u64, size: u64, name: &Arc<str>) {
+        let range = self.range(start, size);
+        if !range.is_empty() {
+            self.slots.fill(range.start, range.end, name.clone());
+        }
+    }
+
+    fn latest(&self, address: u64) -> Option<Arc<str>> {
+        let place = self.sorted.binary_search(&address).ok()?;
+        self.slots.latest(place)
+    }
 }
 
 /// For each of many places the name that was put last on a range around it. A range is noted at the

@@ -33,6 +33,8 @@ pub(super) struct Table {
     symbols: Vec<Symbol>,
     names: Vec<u8>,
     code: Vec<Range<u64>>,
+    /// Only some functions are in it, and others may lie behind one that does not say how long it is.
+    partial: bool,
 }
 
 impl Table {
@@ -67,6 +69,7 @@ impl Table {
             symbols,
             names,
             code,
+            partial: exports,
         })
     }
 
@@ -94,7 +97,7 @@ impl Table {
                 open = Some(symbol);
             }
         }
-        let open = open?;
+        let open = open.filter(|open| !self.partial || open.start == address)?;
         let section = self.code.iter().find(|code| code.contains(&address))?;
         let same = section.contains(&open.start);
         same.then(|| self.best_name(open.start..open.end, open.function))

@@ -5,6 +5,7 @@
 //! looked up as its image counts, so that rules that were found for one process serve all others with the
 //! same program. Reads no memory of processes, and knows no names of functions.
 
+mod go;
 mod rule;
 mod stack;
 mod tables;
@@ -47,6 +48,17 @@ pub struct Frame {
     /// As the module's symbol table counts; the plain address where there is none, or no module.
     pub address: u64,
     pub exact: bool,
+    /// What its frame pointer was; 0 where that is not known.
+    pub frame_pointer: u64,
+}
+
+/// A goroutine that was left while the runtime works on a stack of the thread's.
+#[derive(Debug, Clone, Copy)]
+pub struct Goroutine<'a> {
+    pub ip: u64,
+    pub sp: u64,
+    /// What lies there and above.
+    pub stack: &'a [u8],
 }
 
 /// Why a stack ends where it does.
@@ -56,6 +68,8 @@ pub enum Ending {
     Complete,
     /// More of the stack would be needed than was copied.
     OutOfCopy,
+    /// Go's scheduler or collector is at work for a goroutine that is not known.
+    NoGoroutine,
     /// Nothing says who called the last frame.
     NoRules,
     /// There are more frames than are followed.
@@ -110,9 +124,11 @@ impl Unwinder {
         space: &Space,
         registers: Registers,
         stack: &[u8],
+        goroutine: Option<Goroutine>,
         frames: &mut Vec<Frame>,
     ) -> Ending {
-        let stack = Stack {
+        let mut goroutine = goroutine;
+        let mut stack = Stack {
             start: registers.sp,
             bytes: stack,
         };
@@ -135,6 +151,7 @@ impl Unwinder {
                 module: mapping.map(|m| self.intern(&m.image)),
                 address: in_image.wrapping_add(back),
                 exact,
+                frame_pointer: known.get(X86_64::RBP).unwrap_or(0),
             });
             let caller = match mapping {
                 Some(m) => self.leave(space, &m.image, (in_image, exact), &known, &stack),
@@ -143,6 +160,18 @@ impl Unwinder {
             };
             known = match caller {
                 Ok(Caller::Nobody) => return Ending::Complete,
+                Ok(Caller::Goroutine) => {
+                    // Once: what the goroutine does is never on a third stack.
+                    let Some(left) = goroutine.take() else {
+                        return Ending::NoGoroutine;
+                    };
+                    exact = true;
+                    stack = Stack {
+                        start: left.sp,
+                        bytes: left.stack,
+                    };
+                    Known::new(left.ip, left.sp, 0)
+                }
                 Ok(Caller::Called(caller) | Caller::Interrupted(caller)) if caller.ip() == 0 => {
                     return Ending::Complete;
                 }
@@ -156,9 +185,15 @@ impl Unwinder {
                     caller
                 }
                 Ok(Caller::Interrupted(caller)) => {
+                    // Nobody called what returns from a signal: the address is where it begins, not behind a call.
+                    if let Some(frame) = frames.last_mut() {
+                        frame.exact = true;
+                    }
                     exact = true;
                     caller
                 }
+                // The code that calls `main` may have no table, as that of musl.
+                Err(_) if !exact && stack.is_start(known.sp()) => return Ending::Complete,
                 Err(Stuck::Missing(Missing::Above)) => return Ending::OutOfCopy,
                 Err(_) => return Ending::NoRules,
             };
@@ -206,6 +241,7 @@ impl Unwinder {
     ) -> Result<Caller, Stuck> {
         let by_table = match self.rule(image, address) {
             Rule::Root => return Ok(Caller::Nobody),
+            Rule::Goroutine => return Ok(Caller::Goroutine),
             Rule::Signal => return rule::by_signal(known, stack).map(Caller::Interrupted),
             Rule::Distance {
                 register,
@@ -243,6 +279,8 @@ enum Caller {
     Called(Known),
     /// By a signal.
     Interrupted(Known),
+    /// By a goroutine, which is on a stack of its own.
+    Goroutine,
     Nobody,
 }
 

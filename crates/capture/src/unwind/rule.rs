@@ -25,6 +25,8 @@ pub enum Rule {
         /// Where the registers of `SAVED` are, from the beginning of the caller's frame, in words.
         saved: [Saved; SAVED.len()],
     },
+    /// Go changed stacks here: the goroutine was left on its own.
+    Goroutine,
     /// The entry at this place of the table needs to be evaluated.
     Evaluate { entry: u32 },
     /// The table has nothing for this address.

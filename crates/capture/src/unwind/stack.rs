@@ -39,6 +39,25 @@ impl Stack<'_> {
         Ok(word.try_into().map_or(0, u64::from_le_bytes))
     }
 
+    /// Whether this is where a program's first thread begins: the copy ends with the number of its arguments and the first
+    /// of them, and there is room below for no more than the code that starts `main`.
+    pub fn is_start(&self, address: u64) -> bool {
+        const STARTING: u64 = 256;
+        const MOST_ARGUMENTS: u64 = 1 << 22;
+        const PAGE: u64 = 4096;
+        let end = self.end();
+        let last = |words: u64| self.read(end.saturating_sub(8 * words)).unwrap_or(0);
+        // Other copies end with a page. The argument itself lies above.
+        end >= 16
+            && end.is_multiple_of(16)
+            && !end.is_multiple_of(PAGE)
+            && (1..MOST_ARGUMENTS).contains(&last(2))
+            && last(1)
+                .checked_sub(end)
+                .is_some_and(|above| above < 64 << 20)
+            && (end.saturating_sub(16 + STARTING)..end - 8).contains(&address)
+    }
+
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.bytes.len() as u64)
     }
@@ -106,6 +125,32 @@ mod tests {
         assert_eq!(stack.read(0x1004), Err(Missing::Above));
         assert_eq!(stack.read(u64::MAX), Err(Missing::Above));
         assert_eq!(stack.read(0xfff), Err(Missing::Elsewhere));
+    }
+
+    /// A copy that ends with arguments reaches to where the program began, and only what is near to that began there.
+    #[test]
+    fn where_a_program_began() {
+        let mut bytes = vec![0; 4096];
+        let start = 0x7ffd_0000_0410;
+        let end = start + bytes.len() as u64;
+        let is_start = |bytes: &[u8], address| Stack { start, bytes }.is_start(address);
+        let length = bytes.len();
+        bytes[length - 16..length - 8].copy_from_slice(&3u64.to_le_bytes());
+        bytes[length - 8..].copy_from_slice(&(end + 4000).to_le_bytes());
+        assert!(is_start(&bytes, end - 16) && is_start(&bytes, end - 200));
+        assert!(!is_start(&bytes, end - 300) && !is_start(&bytes, end) && !is_start(&bytes, 0));
+        // No arguments, and a first argument that is none.
+        for (at, value) in [(16, 0u64), (8, end - 64), (8, 7)] {
+            let mut other = bytes.clone();
+            other[length - at..length - at + 8].copy_from_slice(&value.to_le_bytes());
+            assert!(!is_start(&other, end - 16), "{at} {value}");
+        }
+        assert!(!is_start(&[], start));
+        assert!(!Stack {
+            start: 3,
+            bytes: &[]
+        }
+        .is_start(0));
     }
 
     /// Only what was set is known, and a register that does not exist is none.

@@ -9,9 +9,11 @@ use gimli::{
     LittleEndian, Section, UnwindContext, UnwindOffset, UnwindSection,
 };
 
+use super::go;
 use super::rule::{self, Rule, Stuck};
 use super::stack::{Known, Stack};
 use crate::address_space::{Elf, Image, Part};
+use crate::go_table::GoTable;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 type Fde<'a> = FrameDescriptionEntry<Bytes<'a>>;
@@ -32,7 +34,15 @@ pub struct Tables {
 
 struct Loaded {
     table: Option<Table>,
+    go: Option<GoTable>,
     last_used: u64,
+}
+
+impl Loaded {
+    fn size(&self) -> usize {
+        let size = self.table.as_ref().map_or(0, Table::size);
+        size + self.go.as_ref().map_or(0, GoTable::size)
+    }
 }
 
 /// One image's table.
@@ -65,16 +75,17 @@ impl Tables {
     /// The rule at an address of an image.
     pub fn rule(&mut self, image: &Image, address: u64) -> Rule {
         self.load(image);
-        let Some(table) = self.get(image) else {
-            return match is_signal_return(image, address) {
-                true => Rule::Signal,
-                false => Rule::NoTable,
-            };
+        let is_signal_return = || is_signal_return(image, address);
+        let Some(loaded) = self.loaded.get(&image.serial()) else {
+            return Rule::NoTable;
         };
-        let (loaded, context) = table;
-        match loaded.rule(context, address) {
+        let table = loaded.table.as_ref();
+        let by_table = table.and_then(|table| table.rule(&mut self.context, address));
+        let by_go = || go::rule(loaded.go.as_ref()?, image, address, is_signal_return);
+        match by_table.or_else(by_go) {
             Some(rule) => rule,
-            None if is_signal_return(image, address) => Rule::Signal,
+            None if is_signal_return() => Rule::Signal,
+            None if table.is_none() => Rule::NoTable,
             None => Rule::None,
         }
     }
@@ -115,19 +126,22 @@ impl Tables {
             loaded.last_used = last_used;
             return;
         }
-        let table = image.elf().and_then(|elf| Table::read(image, elf));
-        self.used += table.as_ref().map_or(0, Table::size);
-        let loaded = Loaded { table, last_used };
+        let loaded = Loaded {
+            table: image.elf().and_then(|elf| Table::read(image, elf)),
+            go: image.elf().and_then(|elf| go::read(image, elf)),
+            last_used,
+        };
+        self.used += loaded.size();
         self.loaded.insert(image.serial(), loaded);
         while self.used > ROOM {
-            let others = self.loaded.iter().filter(|(_, l)| l.table.is_some());
+            let others = self.loaded.iter().filter(|(_, l)| l.size() > 0);
             let oldest = others.min_by_key(|(_, l)| l.last_used);
             let Some(oldest) = oldest.map(|(&serial, _)| serial) else {
                 break;
             };
             // Also the one just read, if it is larger than all the room.
-            let gone = self.loaded.remove(&oldest).and_then(|l| l.table);
-            self.used -= gone.as_ref().map_or(0, Table::size);
+            let gone = self.loaded.remove(&oldest);
+            self.used -= gone.as_ref().map_or(0, Loaded::size);
         }
     }
 }

@@ -9,4 +9,5 @@ pub mod recording;
 pub mod report;
 pub mod run;
 pub mod selection;
+pub mod symbolize;
 pub mod whatif;

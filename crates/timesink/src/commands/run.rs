@@ -13,7 +13,7 @@ pub struct Arguments {
     #[command(flatten)]
     shared: Shared,
 
-    /// Leave the environment as it is: functions of Java then have no names
+    /// Leave the environment as it is: functions of Node.js and Java then have no names
     #[arg(long)]
     no_runtime_flags: bool,
 

@@ -32,6 +32,8 @@ pub(super) fn profile(export: &Export) -> Value {
             "preprocessedProfileVersion": 46,
             "processType": 0,
             "product": export.about.command.join(" "),
+            "importedFrom": "timesink",
+            "oscpu": format!("Linux {}", export.about.architecture),
             "startTime": export.about.started_unix_ns as f64 / 1e6,
             "interval": 1.0,
             "symbolicated": true,
@@ -187,6 +189,8 @@ fn page(export: &Export, thread: &ThreadLedger) -> Value {
     let ms = |ns: i64| ns as f64 / 1e6;
     let mut tables = Tables::default();
     let (mut stacks, mut times, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    // On a processor since the row before, which is what draws the curve of each thread.
+    let mut on_cpu = Vec::new();
     for event in export.events(row.thread) {
         let frames: Vec<_> = export.stacks.code.frames_of(event.stack).collect();
         let mut stack = None;
@@ -201,6 +205,8 @@ fn page(export: &Export, thread: &ThreadLedger) -> Value {
         stacks.push(json!(stack));
         times.push(ms(event.at.0));
         weights.push(event.ns as f64 / 1e6);
+        let is_cpu = event.account == Account::Cpu;
+        on_cpu.push(if is_cpu { event.ns } else { 0 });
     }
     for rest in export.rests(row.thread) {
         let kind = match rest.missing.account() {
@@ -214,6 +220,7 @@ fn page(export: &Export, thread: &ThreadLedger) -> Value {
         )));
         times.push(ms(row.end.0).max(times.last().copied().unwrap_or(0.0)));
         weights.push(rest.ns as f64 / 1e6);
+        on_cpu.push(0);
     }
     let none: [Value; 0] = [];
     let mut page = json!({
@@ -234,6 +241,7 @@ fn page(export: &Export, thread: &ThreadLedger) -> Value {
             "time": times,
             "weight": weights,
             "weightType": "tracing-ms",
+            "threadCPUDelta": on_cpu,
         },
         "markers": {
             "length": 0, "data": none, "name": none, "startTime": none, "endTime": none,

@@ -9,7 +9,7 @@ use std::io::Write;
 
 use timesink_analysis::ledger::Account;
 use timesink_recording::tables::Span;
-use timesink_recording::words::{Detail, State};
+use timesink_recording::words::{Detail, Language, State};
 use timesink_recording::{Recording, ThreadId};
 
 use super::protobuf::Message;
@@ -28,6 +28,10 @@ mod packet {
     pub const CLEARED: u64 = 1;
     /// The flag that what was interned before is needed.
     pub const NEEDED: u64 = 2;
+}
+mod mode {
+    pub const KERNEL: u64 = 1;
+    pub const USER: u64 = 2;
 }
 const BEGIN: u64 = 1;
 const END: u64 = 2;
@@ -217,7 +221,10 @@ fn stacks(export: &Export, out: &mut impl Write) -> std::io::Result<()> {
         for event in export.events(thread.row.thread) {
             let code = &export.stacks.code;
             let mut frames = Vec::new();
+            // It is in the kernel if it waits there, or has frames there.
+            let mut kernel = event.account == Account::Wait;
             for (frame, function) in code.frames_of(event.stack) {
+                kernel |= code.function(function).language == Language::Kernel;
                 let path = code.module_of(function).map_or("", |module| &module.path);
                 let address = frame.map_or(0, |(_, frame)| frame.offset);
                 frames.push(interned.frame(&export.function(function), path, address));
@@ -226,10 +233,9 @@ fn stacks(export: &Export, out: &mut impl Write) -> std::io::Result<()> {
             frames.extend(waiting(event).map(|name| interned.frame(&name, "", 0)));
             let stack = interned.stack(frames);
             let (mut sample, mut packet) = <(Message, Message)>::default();
-            sample.number(1, 0).number(2, u64::from(pid));
+            sample.number(2, u64::from(pid));
             sample.number(3, u64::from(thread.row.tid)).number(4, stack);
-            // In user space or, of a wait, in the kernel.
-            sample.number(5, if event.account == Account::Wait { 1 } else { 2 });
+            sample.number(5, if kernel { mode::KERNEL } else { mode::USER });
             packet.number(packet::TIMESTAMP, u64::try_from(event.at.0).unwrap_or(0));
             packet.number(packet::SEQUENCE, STACKS);
             packet.number(packet::FLAGS, flags);

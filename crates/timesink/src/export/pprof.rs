@@ -12,6 +12,7 @@ use timesink_analysis::stacks::StackIx;
 
 use super::protobuf::Message;
 use super::{missing, Export};
+use crate::present::file_name;
 
 // The numbers of fields, as profile.proto has them.
 const SAMPLE_TYPE: u32 = 1;
@@ -112,9 +113,16 @@ fn profile(export: &Export) -> Message {
 
 impl Profile<'_> {
     /// Modules as mappings, numbered by their index from 1. Where they lay in memory is not told: offsets
-    /// are the modules' own, and the names are there already.
+    /// are the modules' own, and the names are there already. Readers take the first for the program.
     fn mappings(&mut self) {
-        for (id, module) in (1u64..).zip(&self.export.stacks.code.modules) {
+        let ledger = &self.export.facts.ledger;
+        let main = ledger.main.and_then(|at| ledger.threads.get(at));
+        let main = main.and_then(|thread| ledger.processes.get(thread.process?));
+        let program = main.map_or("", |process| &process.row.executable);
+        let mut modules: Vec<_> = (1u64..).zip(&self.export.stacks.code.modules).collect();
+        // It may have been started by another path than the one that it was mapped by.
+        modules.sort_by_key(|(_, module)| file_name(&module.path) != file_name(program));
+        for (id, module) in modules {
             let mut mapping = Message::default();
             mapping.number(1, id);
             mapping.number(5, self.strings.id(&module.path));

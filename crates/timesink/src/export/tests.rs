@@ -8,7 +8,7 @@ use prost::Message;
 use serde_json::Value;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_recording::notation::Draft;
+use timesink_recording::notation::{draft, Draft};
 use timesink_recording::Nanos;
 
 use super::{write, Export, Format, Weights};
@@ -263,10 +263,14 @@ mod proto {
 
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct PerfSample {
+        #[prost(uint32, optional, tag = "1")]
+        pub cpu: Option<u32>,
         #[prost(uint32, tag = "3")]
         pub tid: u32,
         #[prost(uint64, tag = "4")]
         pub stack: u64,
+        #[prost(int32, tag = "5")]
+        pub mode: i32,
     }
 }
 
@@ -343,6 +347,33 @@ fn pprof_holds_to_its_rules() {
     assert!(labels.contains(&("detail", "flush", 0)) && labels.contains(&("tid", "", 800)));
 }
 
+/// `go tool pprof` takes the first mapping for the program, also where the dynamic linker was seen before.
+#[test]
+fn the_program_is_the_first_mapping_of_pprof() {
+    let drawn = "run wall 1s exit 0 command ./p\n\
+        process 1 pid 9 p executable ./p\n\
+        thread 1.1 tid 9 p\n\
+        frame _start module /lib/ld.so\n\
+        frame main module /opt/p\n\
+        1.1: cpu 0..1s exit\n\
+        sample 1.1 500ms weight 500ms stack \"_start\"\n\
+        sample 1.1 1s weight 500ms stack \"main\"\n";
+    let drawn = draft(drawn);
+    let bytes = export_of(&drawn, &Filter::default(), Format::Pprof, Weights::Both);
+    let profile = proto::Profile::decode(unzipped(&bytes).as_slice()).expect("a profile");
+    let file = |m: &proto::Mapping| profile.string_table[m.filename as usize].clone();
+    let files: Vec<_> = profile.mapping.iter().map(file).collect();
+    assert_eq!(files, ["/opt/p", "/lib/ld.so"]);
+    let main = profile
+        .location
+        .iter()
+        .find(|l| l.mapping_id == profile.mapping[0].id);
+    let line = &main.expect("the program's").line[0];
+    let function = profile.function.iter().find(|f| f.id == line.function_id);
+    let name = function.expect("a function").name;
+    assert_eq!(profile.string_table[name as usize], "main");
+}
+
 /// speedscope's rules: as many weights as samples, and indices that lead to frames.
 #[test]
 fn speedscope_holds_to_its_rules() {
@@ -395,7 +426,7 @@ fn firefox_holds_to_its_rules() {
         .as_array()
         .expect("categories")
         .len();
-    let mut sum = 0.0;
+    let (mut sum, mut on_cpu) = (0.0, 0);
     for thread in profile["threads"].as_array().expect("threads") {
         let length = |table: &str| thread[table]["length"].as_u64().expect("a length");
         let tables = [
@@ -438,8 +469,15 @@ fn firefox_holds_to_its_rules() {
             .expect("weights")
             .iter();
         sum += weights.filter_map(Value::as_f64).sum::<f64>();
+        let cpu = thread["samples"]["threadCPUDelta"].as_array();
+        on_cpu += cpu
+            .expect("times")
+            .iter()
+            .filter_map(Value::as_u64)
+            .sum::<u64>();
     }
     assert!((sum * 1e6 - sums(&samples::coded()).2 as f64).abs() < 10.0);
+    assert_eq!(on_cpu, 3_380_000_000, "what the samples stand for");
 }
 
 /// A Perfetto trace has a track for each thread, slices that open and close in order, and stacks
@@ -457,7 +495,7 @@ fn perfetto_slices_and_stacks_are_whole() {
     let mut open: Option<(u64, String)> = None;
     let mut slices = Vec::new();
     let (mut names, mut frames, mut stacks) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
-    let mut samples = 0;
+    let (mut samples, mut in_kernel) = (0, 0);
     for packet in &trace.packet {
         match &packet.event {
             Some(event) if event.kind == 1 => {
@@ -487,6 +525,8 @@ fn perfetto_slices_and_stacks_are_whole() {
         }
         if let Some(sample) = &packet.sample {
             samples += 1;
+            in_kernel += usize::from(sample.mode == 1);
+            assert_eq!(sample.cpu, None, "which processor it was is not known here");
             let stack = stacks
                 .iter()
                 .find(|(iid, _)| *iid == sample.stack)
@@ -503,7 +543,7 @@ fn perfetto_slices_and_stacks_are_whole() {
     }
     assert!(open.is_none());
     assert!(slices.contains(&("waiting: flush · rows.db".to_owned(), 5_000_000_000)));
-    assert_eq!(samples, 10);
+    assert_eq!((samples, in_kernel), (10, 4), "three waits and a sample");
 }
 
 /// A filter chooses what is exported.

@@ -119,6 +119,7 @@ int on_fork(u64 *ctx)
 	if (of->call_epoch == c->call_epoch)
 		since = of->call_since;
 	inherit_python(parent->tgid, child->tgid);
+	inherit_bash(parent->tgid, child->tgid);
 	tell_start(st, child, how, of->id, since, resident_bytes(plain(parent)->mm), now);
 	return 0;
 }
@@ -145,6 +146,8 @@ int on_exec(u64 *ctx)
 	st->no_python = 0;
 	pid = task->tgid;
 	bpf_map_delete_elem(&pythons, &pid);
+	bpf_map_delete_elem(&javas, &pid);
+	bpf_map_delete_elem(&bashes, &pid);
 	e = RESERVE(struct ts_exec, TS_EXEC);
 	if (!e)
 		return 0;

@@ -2,7 +2,7 @@
 
 use super::super::elf::Elf;
 use super::super::texts::Texts;
-use super::super::{Known, Search};
+use super::super::{debug_files::Places, Known, Search};
 use super::*;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ fn look(bytes: Vec<u8>, wanted: &[u64]) -> Vec<Known> {
     let search = Search {
         elf: &elf,
         path: nowhere,
-        debug_root: nowhere,
+        places: &Places::new(nowhere),
         debug: None,
         wanted,
     };

@@ -226,3 +226,50 @@ fn the_usual_name_is_chosen() {
     let resolved = resolve(&folder.path("prog"), &[folder.label("prog", "chosen")]);
     assert_eq!(shown(&resolved.frames[0]), ["chosen"]);
 }
+
+/// A library exports some functions, and between them lie others: one that does not say how long it is names only where it
+/// begins. (The system calls of musl were called `memset`.)
+#[test]
+fn an_export_without_a_size_names_no_others() {
+    let folder = Folder::new();
+    let source = ".globl exported\n.type exported, @function\nexported: nop\nret\n\
+                  .type hidden, @function\nhidden: nop\nret\n";
+    fs::write(folder.path("lib.s"), source).expect("a source file");
+    folder.run("gcc -shared -nostdlib -o lib.so lib.s");
+    let (exported, hidden) = (
+        folder.label("lib.so", "exported"),
+        folder.label("lib.so", "hidden"),
+    );
+    let offsets = [exported, exported + 1, hidden];
+    let names = |resolved: Resolved| -> Vec<Vec<String>> {
+        resolved.frames.iter().map(|frames| shown(frames)).collect()
+    };
+    let whole = names(resolve(&folder.path("lib.so"), &offsets));
+    assert_eq!(whole, [["exported"], ["exported"], ["hidden"]]);
+    folder.run("strip lib.so");
+    let stripped = names(resolve(&folder.path("lib.so"), &offsets));
+    assert_eq!(stripped, [vec!["exported".to_owned()], vec![], vec![]]);
+}
+
+/// A stripped Go program names its functions by the table that it has for its own unwinder; what is not Go's is nameless.
+#[test]
+fn a_table_of_go() {
+    let folder = Folder::new();
+    let source = ".text\nf: .fill 64, 1, 0x90\ng: .fill 64, 1, 0x90\nend:\n\
+        .section .gopclntab, \"a\"\ntable: .long 0xfffffff1\n.byte 0, 0, 1, 8\n\
+        .quad 2, 0, 0, names - table, 0, 0, programs - table, about - table\n\
+        names: .asciz \"main.f\"\nsecond: .asciz \"main.(*T).g\"\nprograms: .byte 2, 64, 0\n.balign 4\n\
+        about: .long 0, of_f - about, g - f, of_g - about, end - f\n\
+        of_f: .fill 11, 4, 0\nof_g: .long g - f, second - names\n.fill 9, 4, 0\n";
+    fs::write(folder.path("go.s"), source).expect("a source file");
+    folder.run("gcc -shared -nostdlib -o go.so go.s");
+    let (f, g) = (folder.label("go.so", "f"), folder.label("go.so", "g"));
+    folder.run("strip go.so");
+    let resolved = resolve(&folder.path("go.so"), &[f, g - 1, g, g + 63, g + 64, f - 1]);
+    let names: Vec<_> = resolved.frames.iter().map(|f| shown(f).join(";")).collect();
+    assert_eq!(
+        names,
+        ["main.f", "main.f", "main.(*T).g", "main.(*T).g", "", ""]
+    );
+    assert_eq!(resolved.source, SymbolSource::Table);
+}

@@ -1,0 +1,330 @@
+//! Which processes are Java, told to the probes as soon as their interpreter is there; and what the methods in
+//! its frames are called, the interpreter's and those of compiled code, read from the process while it lives.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use timesink_recording::words::Language;
+
+use crate::address_space::{Change, Mapping, Space, Spaces};
+use crate::java::{
+    self, Description, Heaps, Layout, Memory, Method, Piece, Stamp, METHOD_IN_FRAME,
+};
+use crate::probes::{self, events, Stack};
+use crate::spool::{Note, Writer};
+use crate::unwind::Frame;
+
+/// The numbers of Java's methods are not those of the functions of scripts.
+const FIRST_CODE: u32 = 3 << 30;
+/// More methods than that have no names.
+const MOST_METHODS: usize = 1 << 18;
+/// What is looked for in one round at most: a program that starts has not that many.
+const MOST_NEW: u32 = 4096;
+/// In so many rounds, which are 20 ms long, neither code nor a method takes the place of another that was run
+/// meanwhile: that takes several collections of garbage.
+const LASTING: u64 = 8;
+/// In so many rounds it is asked whether the interpreter is there; in the first of them each time.
+const PATIENCE: u32 = 2000;
+const EAGER: u32 = 50;
+
+/// The memory of a process, also when its number is another's.
+struct Opened(File);
+
+impl Memory for Opened {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> usize {
+        self.0.read_at(bytes, address).unwrap_or(0)
+    }
+}
+
+struct Process {
+    memory: Opened,
+    /// What is added to the file's addresses.
+    moved: u64,
+    file: Rc<Description>,
+    tried: u32,
+    ready: Option<Ready>,
+}
+
+struct Ready {
+    layout: Layout,
+    interpreter: Range<u64>,
+    heaps: Option<Heaps>,
+    methods: HashMap<u64, Known>,
+    /// The methods of compiled code, by address.
+    compiled: HashMap<u64, Compiled>,
+}
+
+/// The code at an address, the method, if any, that was compiled to it, and when that was looked at.
+#[derive(Clone, Copy)]
+struct Compiled {
+    piece: Option<Piece>,
+    method: Option<u64>,
+    round: u64,
+}
+
+/// A method, and its number, 0: it is none.
+#[derive(Clone, Copy)]
+struct Known {
+    stamp: Option<Stamp>,
+    /// When it was looked at.
+    round: u64,
+    code: u32,
+}
+
+#[derive(Default)]
+pub struct Javas {
+    map: Option<MapHandle>,
+    /// By the images' serial numbers.
+    files: HashMap<u32, Option<Rc<Description>>>,
+    processes: HashMap<u32, Process>,
+    codes: HashMap<Method, u32>,
+    round: u64,
+    /// Looked for in this round.
+    new: u32,
+}
+
+impl Javas {
+    /// Without a map stacks could be taken for others, so that nothing is Java.
+    pub fn new(map: Option<MapHandle>) -> Javas {
+        Javas {
+            map,
+            ..Javas::default()
+        }
+    }
+
+    /// A process was found running.
+    pub fn seeded(&mut self, pid: u32, space: &Space) {
+        space.mappings().iter().for_each(|m| self.look_at(pid, m));
+    }
+
+    /// What happened has been applied to the address spaces.
+    pub fn applied(&mut self, change: &Change, spaces: &mut Spaces) {
+        match change {
+            Change::Mapped(mapped) if java::may_be(&mapped.path) => {
+                if !spaces.follows(mapped.pid) {
+                    return;
+                }
+                let found = spaces.space(mapped.pid);
+                if let Some(mapping) = found.and_then(|space| space.find(mapped.start)) {
+                    self.look_at(mapped.pid, mapping);
+                }
+            }
+            Change::Executed { pid } => self.forget(*pid),
+            Change::Ended { pid, .. } if !spaces.follows(*pid) => self.forget(*pid),
+            _ => {}
+        }
+    }
+
+    fn look_at(&mut self, pid: u32, mapping: &Mapping) {
+        if self.map.is_none() || self.processes.contains_key(&pid) {
+            return;
+        }
+        let image = &mapping.image;
+        let found = self.files.entry(image.serial());
+        let Some(file) = found.or_insert_with(|| java::recognise(image).map(Rc::new)) else {
+            return;
+        };
+        let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else {
+            return;
+        };
+        let process = Process {
+            memory: Opened(memory),
+            moved: mapping.start.wrapping_sub(mapping.in_image(mapping.start)),
+            file: file.clone(),
+            tried: 0,
+            ready: None,
+        };
+        self.processes.insert(pid, process);
+    }
+
+    /// Stacks are about to be looked at: virtual machines that have started since are made ready.
+    pub fn settle(&mut self) {
+        self.round += 1;
+        self.new = 0;
+        let starting = self.processes.iter_mut();
+        for (pid, process) in starting.filter(|(_, p)| p.ready.is_none() && p.tried < PATIENCE) {
+            process.tried += 1;
+            if process.tried > EAGER && process.tried % EAGER != 0 {
+                continue;
+            }
+            let layout = Layout::read(&process.memory, &process.file, process.moved);
+            let Some(layout) = layout else { continue };
+            let Some(interpreter) = layout.interpreter(&process.memory) else {
+                continue;
+            };
+            let told = events::ts_java {
+                start: interpreter.start,
+                length: interpreter.end - interpreter.start,
+            };
+            let map = self.map.as_ref();
+            let key = pid.to_ne_bytes();
+            // One that the map has no room for keeps its nameless frames.
+            let update = |map: &MapHandle| map.update(&key, probes::bytes_of(&told), MapFlags::ANY);
+            if map.is_some_and(|map| update(map).is_ok()) {
+                process.ready = Some(Ready {
+                    heaps: Heaps::read(&process.memory, &layout),
+                    layout,
+                    interpreter,
+                    methods: HashMap::new(),
+                    compiled: HashMap::new(),
+                });
+            }
+        }
+    }
+
+    fn forget(&mut self, pid: u32) {
+        if self.processes.remove(&pid).is_some() {
+            if let Some(map) = &self.map {
+                let _ = map.delete(&pid.to_ne_bytes());
+            }
+        }
+    }
+
+    /// The method in each of these frames.
+    pub fn methods(
+        &mut self,
+        stack: &Stack<'_>,
+        frames: &[Frame],
+        spool: &mut Writer,
+    ) -> Vec<Option<InFrame>> {
+        let Some(process) = self.processes.get_mut(&stack.pid) else {
+            return Vec::new();
+        };
+        let Some(ready) = &mut process.ready else {
+            return Vec::new();
+        };
+        let memory = &process.memory;
+        let mut method = |frame: &Frame| {
+            let address = frame.address.wrapping_sub(u64::from(!frame.exact));
+            let interpreted = ready.interpreter.contains(&address);
+            let method = match interpreted {
+                true => in_frame(stack, frame),
+                false => ready.compiled_at(memory, address, self.round, &mut self.new),
+            };
+            let stamped = ready.known(memory, method?, self.round, &mut self.new)?;
+            let code = match stamped {
+                Found::Known(code) => code,
+                Found::New(at, method) => {
+                    let code = method.map_or(0, |method| number(&mut self.codes, method, spool));
+                    ready
+                        .methods
+                        .entry(at)
+                        .and_modify(|known| known.code = code);
+                    code
+                }
+            };
+            (code != 0).then_some(InFrame { code, interpreted })
+        };
+        frames.iter().map(&mut method).collect()
+    }
+}
+
+/// A method of a frame.
+#[derive(Debug, Clone, Copy)]
+pub struct InFrame {
+    pub code: u32,
+    pub interpreted: bool,
+}
+
+enum Found {
+    Known(u32),
+    /// It was not known, or is another now.
+    New(u64, Option<Method>),
+}
+
+/// The method that a frame of the interpreter has.
+fn in_frame(stack: &Stack<'_>, frame: &Frame) -> Option<u64> {
+    let place = frame.frame_pointer.checked_sub(8 * METHOD_IN_FRAME)?;
+    let from = usize::try_from(place.checked_sub(stack.sp)?).ok()?;
+    let method = stack.copy.get(from..)?.first_chunk::<8>()?;
+    Some(u64::from_le_bytes(*method))
+}
+
+impl Ready {
+    /// The method that was compiled to the code at an address.
+    fn compiled_at(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<u64> {
+        let heaps = self.heaps.as_ref()?;
+        let known = self.compiled.get(&at).copied();
+        if let Some(known) = known.filter(|known| round - known.round < LASTING) {
+            return known.method;
+        }
+        if *new >= MOST_NEW || !heaps.have(at) {
+            return known?.method;
+        }
+        *new += 1;
+        let there = |piece: Piece| piece.is_there(memory, &self.layout);
+        let (piece, method) = match known.and_then(|known| Some((known, there(known.piece?)))) {
+            // It is still there; or nothing is there any more, because the process is gone.
+            Some((known, Some(true) | None)) => (known.piece, known.method),
+            _ => {
+                let piece = heaps.piece(memory, &self.layout, at);
+                (piece, piece.and_then(|piece| piece.method(memory)))
+            }
+        };
+        if self.compiled.len() >= MOST_METHODS {
+            self.compiled.clear();
+        }
+        let code = Compiled {
+            piece,
+            method,
+            round,
+        };
+        self.compiled.insert(at, code);
+        method
+    }
+
+    /// What is known of a method, after a look at whether it is still the same.
+    fn known(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<Found> {
+        let known = self.methods.get(&at).copied();
+        if let Some(known) = known.filter(|known| round - known.round < LASTING) {
+            return Some(Found::Known(known.code));
+        }
+        if *new >= MOST_NEW {
+            return None;
+        }
+        *new += 1;
+        let stamp = Stamp::of(memory, &self.layout, at);
+        let (stamp, found) = match (known, stamp) {
+            // It was there before, and still is; or nothing is there any more, because the process is gone.
+            (Some(known), None) => (known.stamp, Found::Known(known.code)),
+            (Some(known), Some(_)) if known.stamp == stamp => (stamp, Found::Known(known.code)),
+            (_, Some(found)) => {
+                let method = Method::read(memory, &self.layout, at, found);
+                (stamp, Found::New(at, method))
+            }
+            (None, None) => (None, Found::Known(0)),
+        };
+        if self.methods.len() >= MOST_METHODS {
+            self.methods.clear();
+        }
+        let code = match found {
+            Found::Known(code) => code,
+            Found::New(..) => 0,
+        };
+        self.methods.insert(at, Known { stamp, round, code });
+        Some(found)
+    }
+}
+
+/// The number of a method, which is told before the first frame that is in it. 0: there are too many.
+fn number(codes: &mut HashMap<Method, u32>, method: Method, spool: &mut Writer) -> u32 {
+    if let Some(code) = codes.get(&method) {
+        return *code;
+    }
+    if codes.len() >= MOST_METHODS {
+        return 0;
+    }
+    let code = FIRST_CODE + codes.len() as u32;
+    spool.note(&Note::Code {
+        code,
+        function: method.function.clone(),
+        file: method.file.clone(),
+        language: Language::Java.to_string(),
+    });
+    codes.insert(method, code);
+    code
+}

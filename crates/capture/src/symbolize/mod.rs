@@ -1,0 +1,224 @@
+//! A recording -> the same recording, with the names of native functions looked for again: debug files may
+//! have come since. What it knew stays known, and nothing else in it changes.
+//!
+//! A file counts only if it has the build id that was recorded. Code that runtimes made, scripts and the kernel keep the
+//! names that they have: nobody could be asked anew.
+
+mod beside;
+mod renamed;
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use timesink_recording::tables::{Frame, Module, Sample, Stack, Wait};
+use timesink_recording::words::{Language, ModuleKind, SymbolSource};
+use timesink_recording::{ModuleId, Recording, RecordingWriter, StackId, TableRow};
+
+use crate::error::Error;
+use crate::symbols::{self, Named, Symbols};
+use beside::Beside;
+use renamed::{Place, Renamed};
+
+/// The frames of a module before or after, inlined calls too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    pub frames: usize,
+    pub named: usize,
+}
+
+/// What became of one module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    pub path: String,
+    pub build_id: String,
+    pub before: Count,
+    pub after: Count,
+    /// Where its names are from now.
+    pub symbols: SymbolSource,
+    /// Why nothing, or less than could be, was found.
+    pub fault: Option<String>,
+}
+
+/// What was found: new names, and what is to be told of each module.
+#[derive(Default)]
+struct Found {
+    names: HashMap<Place, Vec<Named>>,
+    outcomes: HashMap<ModuleId, Outcome>,
+}
+
+/// Look for the names of a recording again. It is replaced in one step, or, if anything fails or nothing better was found,
+/// left as it is.
+pub fn symbolize(path: &Path, symbols: &Symbols) -> Result<Vec<Outcome>, Error> {
+    // Links lead to the recording; what replaces it must be on its own file system.
+    let path = path.canonicalize();
+    let path = &path.map_err(Error::file(Path::new("the recording"), "cannot be found"))?;
+    let beside = Beside::make(path)?;
+    let recording = Recording::open(path)?;
+    let modules = recording.rows::<Module>()?;
+    let frames = recording.rows::<Frame>()?;
+    let mut found = find(symbols, &modules, &frames);
+    if !found.names.is_empty() {
+        let stacks = recording.rows::<Stack>()?;
+        let renamed = Renamed::new(&frames, &stacks, &found.names);
+        let renamed = renamed.map_err(|what| Error::Damaged {
+            path: path.clone(),
+            what,
+        })?;
+        for (module, outcome) in &mut found.outcomes {
+            outcome.after = count(*module, &renamed.frames);
+        }
+        let modules = modules.iter().map(|module| Module {
+            symbols: found
+                .outcomes
+                .get(&module.module)
+                .map_or(module.symbols, |outcome| outcome.symbols),
+            ..module.clone()
+        });
+        write(&recording, modules.collect(), renamed, &beside)?;
+        beside.replace()?;
+    }
+    let mut outcomes: Vec<_> = found.outcomes.into_values().collect();
+    outcomes.sort_unstable_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
+    Ok(outcomes)
+}
+
+fn count(module: ModuleId, frames: &[Frame]) -> Count {
+    let own = || frames.iter().filter(|frame| frame.module == Some(module));
+    Count {
+        frames: own().count(),
+        named: own().filter(|frame| !frame.function.is_empty()).count(),
+    }
+}
+
+fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> Found {
+    let mut found = Found::default();
+    let mut own: HashMap<ModuleId, Vec<&Frame>> = HashMap::new();
+    for frame in frames.iter().filter(|f| f.language == Language::Native) {
+        if let Some(module) = frame.module {
+            own.entry(module).or_default().push(frame);
+        }
+    }
+    let files = modules.iter().filter(|m| m.kind == ModuleKind::File);
+    for module in files {
+        if let Some(frames) = own.get(&module.module) {
+            found.look(symbols, module, frames);
+        }
+    }
+    found
+}
+
+impl Found {
+    /// Look for the names of one module.
+    fn look(&mut self, symbols: &Symbols, module: &Module, frames: &[&Frame]) {
+        let before = Count {
+            frames: frames.len(),
+            named: frames.iter().filter(|f| !f.function.is_empty()).count(),
+        };
+        let mut outcome = Outcome {
+            path: module.path.clone(),
+            build_id: module.build_id.clone(),
+            before,
+            after: before,
+            symbols: module.symbols,
+            fault: None,
+        };
+        if module.build_id.is_empty() {
+            let why = "it has no build id by which its file could be known";
+            outcome.fault = Some(why.to_owned());
+            self.outcomes.insert(module.module, outcome);
+            return;
+        }
+        let mut places: HashMap<Place, Vec<&Frame>> = HashMap::new();
+        for frame in frames {
+            places.entry(Place::of(frame)).or_default().push(frame);
+        }
+        let places: Vec<_> = places.into_iter().collect();
+        let offsets: Vec<u64> = places.iter().map(|(place, _)| place.looked_up()).collect();
+        let recorded = symbols::Module::recorded(&module.path, &module.build_id);
+        let resolved = symbols.resolve(&recorded, &offsets);
+        let as_good = symbols::worth(resolved.source) >= symbols::worth(module.symbols);
+        outcome.fault = resolved.fault.map(|fault| fault.to_string());
+        for ((place, old), new) in places.into_iter().zip(resolved.frames) {
+            if is_better(&old, &new, as_good) {
+                self.names.insert(place, new);
+                if as_good {
+                    outcome.symbols = resolved.source;
+                }
+            }
+        }
+        self.outcomes.insert(module.module, outcome);
+    }
+}
+
+/// Whether what was found at a place is something else than what is known of it, and says no less.
+fn is_better(old: &[&Frame], new: &[Named], as_good: bool) -> bool {
+    if new.iter().all(|named| named.function.is_empty()) {
+        return false;
+    }
+    let said: HashSet<_> = old.iter().map(|f| said(f)).collect();
+    let same = |n: &Named| said.contains(&(&*n.function, &*n.file, n.line, n.inlined));
+    let nameless = old.iter().all(|frame| frame.function.is_empty());
+    let lines = old.iter().any(|f| f.line.is_some()) <= new.iter().any(|n| n.line.is_some());
+    (nameless || as_good && lines) && !(old.len() == new.len() && new.iter().all(same))
+}
+
+fn said(frame: &Frame) -> (&str, &str, Option<u32>, bool) {
+    (&frame.function, &frame.file, frame.line, frame.inlined)
+}
+
+/// Write the recording with its new names.
+fn write(
+    recording: &Recording,
+    modules: Vec<Module>,
+    renamed: Renamed,
+    beside: &Beside,
+) -> Result<(), Error> {
+    let mut out = RecordingWriter::create(&beside.folder())?;
+    let changed = [
+        Module::NAME,
+        Frame::NAME,
+        Stack::NAME,
+        Sample::NAME,
+        Wait::NAME,
+    ];
+    out.copy(recording, &changed)?;
+    let ids = &renamed.ids;
+    copy_changed(recording, &mut out, |row: &mut Sample| {
+        follow(ids, &mut row.stack)
+    })?;
+    copy_changed(recording, &mut out, |row: &mut Wait| {
+        follow(ids, &mut row.stack);
+        follow(ids, &mut row.waker_stack);
+    })?;
+    for row in modules {
+        out.push(row)?;
+    }
+    for row in renamed.frames {
+        out.push(row)?;
+    }
+    for row in renamed.stacks {
+        out.push(row)?;
+    }
+    out.finish(recording.about().clone())?;
+    Ok(())
+}
+
+fn follow(ids: &HashMap<StackId, StackId>, stack: &mut Option<StackId>) {
+    *stack = stack.and_then(|stack| ids.get(&stack).copied());
+}
+
+fn copy_changed<R: TableRow>(
+    recording: &Recording,
+    out: &mut RecordingWriter,
+    change: impl Fn(&mut R),
+) -> Result<(), Error> {
+    let mut written = Ok(());
+    recording.scan::<R>(|rows| {
+        for row in rows {
+            let mut row = row.clone();
+            change(&mut row);
+            written = written.clone().and_then(|()| out.push(row));
+        }
+    })?;
+    Ok(written?)
+}
