@@ -257,3 +257,74 @@ fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {
         objects: (!thing.is_empty()).then_some(objects),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::present::samples;
+
+    /// What is asked means what it says, and what nothing in the recording is called is an error, not a prediction.
+    #[test]
+    fn questions() {
+        samples::present_stacks(&samples::coded(), &Filter::default(), |_, facts, stacks| {
+            let meant = |text: &str| what(text, facts, stacks);
+            let waits = |text: &str| match meant(text).expect("it is understood") {
+                What::Waits { detail, objects } => (detail, objects.map(|found| found.len())),
+                other => panic!("{text}: {other:?}"),
+            };
+            assert_eq!(waits("flush"), (Some(Detail::Flush), None));
+            assert_eq!(waits("flush rows.db"), (Some(Detail::Flush), Some(1)));
+            assert_eq!(waits("rows.db"), (None, Some(1)));
+            assert_eq!(waits("pipe read"), (Some(Detail::PipeRead), None));
+            assert_eq!(waits("round trips to rows"), (None, Some(1)));
+            assert_eq!(meant("cpu").ok(), Some(What::Cpu));
+            let function = What::Function("price_of".to_owned());
+            assert_eq!(meant("func=price_of").ok(), Some(function));
+            for nothing in ["", "flush nowhere.db", "nowhere.db", "func=nobody"] {
+                assert!(meant(nothing).is_err(), "{nothing}");
+            }
+            assert_eq!(
+                processes("nightly-import", facts)
+                    .map(|found| found.len())
+                    .ok(),
+                Some(1)
+            );
+            assert!(processes("nobody", facts).is_err());
+        });
+    }
+
+    /// A prediction, and what the path turns into, on the recording that the other snapshots are of.
+    #[test]
+    fn a_prediction() {
+        samples::present_stacks(
+            &samples::coded(),
+            &Filter::default(),
+            |recording, facts, stacks| {
+                let timeline = Timeline::of(recording).expect("its spans");
+                let change = Change {
+                    what: what("flush rows.db", facts, stacks).expect("it is there"),
+                    processes: None,
+                    how: How::Scale(0.0),
+                };
+                let asked = vec![("without it".to_owned(), change)];
+                let (gain, path) = predict(recording, &timeline, facts, stacks, (&asked, None))
+                    .expect("a prediction");
+                // Five of ten seconds were waited for the disk, and nothing else takes their place. The two
+                // threads are drawn on one processor at the same time, which a replay sorts out.
+                assert!(
+                    (5_000_000_000..5_200_000_000).contains(&gain.ns),
+                    "{gain:?}"
+                );
+                assert!(gain.wall_lo_ns < gain.wall_ns && gain.wall_ns < gain.wall_hi_ns);
+                let left: u64 = path.iter().map(|cause| cause.ns).sum();
+                assert!(
+                    left.abs_diff(gain.wall_ns) < 1_000_000_000,
+                    "{left} {gain:?}"
+                );
+                assert!(path
+                    .iter()
+                    .all(|cause| cause.key.detail != Some(Detail::Flush)));
+            },
+        );
+    }
+}

@@ -8,9 +8,9 @@ use timesink_analysis::stacks::{Direction, Filter};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::Recording;
 
-use super::{render, tables, Style, Table};
+use super::{gains, prediction, render, tables, Style, Table};
 use crate::present::names::is_hostile;
-use crate::present::samples;
+use crate::present::{samples, Prediction};
 
 const PLAIN: Style = Style::PLAIN;
 const COLOUR: Style = Style {
@@ -160,6 +160,22 @@ fn hostile_names_do_nothing() {
         rest = after;
     }
     check("hostile_plain", &plain);
+}
+
+/// What each cause would buy, and one prediction in full.
+#[test]
+fn predictions() {
+    let pages = samples::present(&samples::coded(), "nightly-import.timesink", |report| {
+        let outlook = report.outlook.expect("a path");
+        let causes: Vec<_> = outlook.causes.iter().map(|on_path| on_path.cause).collect();
+        let told = Prediction {
+            asked: &["without flush rows.db".to_owned()],
+            gain: outlook.causes[0].gain.expect("a gain"),
+            path: &causes[1..],
+        };
+        gains(report, &PLAIN) + "\n" + &prediction(report, &told, &PLAIN)
+    });
+    check("whatif_plain", &pages);
 }
 
 /// On a terminal no line but the foot's sentences is wider than the terminal.
