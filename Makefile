@@ -133,7 +133,7 @@ demo: need-rust need-demo demo-build ## Record a slow program and print its repo
 	@echo
 	@echo "The recording is the folder $(DEMO)/nightly-import.timesink, the program demo/nightly-import.c."
 	@echo "What to try next:"
-	@echo "  cd $(DEMO) && ../release/timesink whatif nightly-import.timesink --cut sleep"
+	@echo "  $(TIMESINK) whatif $(DEMO)/nightly-import.timesink --cut sleep"
 	@echo "  $(TIMESINK) report $(DEMO)/nightly-import.timesink | less"
 	@echo "  $(TIMESINK) report --json $(DEMO)/nightly-import.timesink | python3 -m json.tool | less"
 	@echo "  cd $(DEMO)/nightly-import.timesink && duckdb -c \\"
