@@ -10,11 +10,21 @@ use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::recording;
 use timesink_recording::words::Detail;
+use timesink_recording::ProcessId;
 
 const MANY: u32 = 64;
 
 /// What a change would buy, with so many processors.
 fn gain_on(text: &str, processors: u32, what: What, how: How) -> Gain {
+    let change = Change {
+        what,
+        processes: None,
+        how,
+    };
+    gain_of(text, processors, change)
+}
+
+fn gain_of(text: &str, processors: u32, change: Change) -> Gain {
     let recording = recording(text);
     let timeline = Timeline::of(&recording).expect("a drawn recording reads");
     let facts = Facts::of(&recording).expect("its facts");
@@ -26,11 +36,6 @@ fn gain_on(text: &str, processors: u32, what: What, how: How) -> Gain {
         facts: &facts,
         stacks: &stacks,
         calls: &calls,
-    };
-    let change = Change {
-        what,
-        processes: None,
-        how,
     };
     Gains::new(&replay, recorded)
         .doubted(processors)
@@ -217,26 +222,12 @@ fn only_these_processes() {
         thread 2.2 tid 2 awk parent 1.1
         1.1: cpu 0..1ms | wait ..9ms child c by 2.2 | cpu ..10ms
         2.2: cpu 1ms..3ms | wait ..5ms sleep by timer | cpu ..9ms";
-    let drawn = recording(text);
-    let timeline = Timeline::of(&drawn).expect("it reads");
-    let child = timeline.threads[1].process;
-    let facts = Facts::of(&drawn).expect("its facts");
-    let stacks = Stacks::of(&drawn, &facts, &Filter::default()).expect("its stacks");
-    let calls = CallsOfWaits::of(&drawn).expect("its calls");
-    let replay = Replay::new(&timeline, &[], 0, MANY);
-    let recorded = Recorded {
-        timeline: &timeline,
-        facts: &facts,
-        stacks: &stacks,
-        calls: &calls,
-    };
     let change = Change {
         what: What::All,
-        processes: Some(BTreeSet::from([child])),
+        processes: Some(BTreeSet::from([ProcessId(2)])),
         how: CUT,
     };
-    let gain = Gains::new(&replay, recorded).of(&[change], None);
-    assert_eq!(gain.ns, 8_000_000);
+    assert_eq!(gain_of(text, MANY, change).ns, 8_000_000);
 }
 
 /// What the path turns into: a replayed path tiles the replayed wall time.
