@@ -67,16 +67,46 @@ struct Meant<'a> {
     follows: bool,
 }
 
+/// What parents do to start their children and to look after them.
+struct Births {
+    parents: BTreeSet<ProcessId>,
+    shares: Shares,
+    factor: f64,
+}
+
+impl Births {
+    /// The factors of one thread of a parent; how much of its time this is about.
+    fn apply(&self, of: &Recorded<'_>, slot: usize, factors: &mut [f32]) -> u64 {
+        let shares = self.shares.thread(&of.timeline.threads[slot]);
+        let mut meant_ns = 0u64;
+        for (index, span) in of.timeline.indexed(slot) {
+            let share = match span.state {
+                State::Cpu => shares.of(span),
+                _ => continue,
+            };
+            meant_ns = meant_ns.saturating_add((span.t1.since(span.t0) as f64 * share) as u64);
+            if let Some(kept) = factors.get_mut(index) {
+                *kept *= (1.0 - share * (1.0 - self.factor)) as f32;
+            }
+        }
+        meant_ns
+    }
+}
+
 impl Change {
     /// Multiplies the factors of the spans that this is about; how much of the recorded time they are.
     pub fn apply(&self, of: &Recorded<'_>, factors: &mut [f32]) -> u64 {
         let shares = self.shares(of);
+        let births = self.births(of);
         let mut meant_ns = 0u64;
         for (slot, thread) in of.timeline.threads.iter().enumerate() {
             let elsewhere = |processes: &BTreeSet<_>| !processes.contains(&thread.process);
             if self.processes.as_ref().is_some_and(elsewhere) {
-                if self.what == What::All {
-                    meant_ns = meant_ns.saturating_add(self.births(of, slot, factors));
+                if let Some(births) = births
+                    .as_ref()
+                    .filter(|b| b.parents.contains(&thread.process))
+                {
+                    meant_ns = meant_ns.saturating_add(births.apply(of, slot, factors));
                 }
                 continue;
             }
@@ -112,41 +142,27 @@ impl Change {
 
     /// Without a process its parent does not start it, nor look after it. Only for programs whose children are
     /// all meant: of the others nobody can tell the parts.
-    fn births(&self, of: &Recorded<'_>, slot: usize, factors: &mut [f32]) -> u64 {
+    fn births(&self, of: &Recorded<'_>) -> Option<Births> {
         const CALLS: [&str; 7] = [
             "fork", "vfork", "clone", "clone3", "wait4", "waitid", "execve",
         ];
-        let parent = &of.timeline.threads[slot];
-        let rows = of.facts.ledger.processes.iter().map(|process| &process.row);
-        let mut children = rows
-            .filter(|row| row.parent == Some(parent.process))
-            .peekable();
-        let processes = self.processes.as_ref();
-        let (How::Scale(factor), Some(processes), true) =
-            (self.how, processes, children.peek().is_some())
+        let (What::All, How::Scale(factor), Some(processes)) =
+            (&self.what, self.how, &self.processes)
         else {
-            return 0;
+            return None;
         };
-        if !children.all(|child| processes.contains(&child.process)) {
-            return 0;
-        }
-        let shares = Shares::of(of, |function| {
-            let call = entered(function);
-            f64::from(u8::from(call.is_some_and(|call| CALLS.contains(&call))))
-        });
-        let shares = shares.thread(parent);
-        let mut meant_ns = 0u64;
-        for (index, span) in of.timeline.indexed(slot) {
-            let share = match span.state {
-                State::Cpu => shares.of(span),
-                _ => continue,
-            };
-            meant_ns = meant_ns.saturating_add((span.t1.since(span.t0) as f64 * share) as u64);
-            if let Some(kept) = factors.get_mut(index) {
-                *kept *= (1.0 - share * (1.0 - factor)) as f32;
-            }
-        }
-        meant_ns
+        let rows = || of.facts.ledger.processes.iter().map(|process| &process.row);
+        let others = rows().filter(|row| !processes.contains(&row.process));
+        let others: BTreeSet<ProcessId> = others.filter_map(|row| row.parent).collect();
+        let parents = rows().filter_map(|row| row.parent);
+        Some(Births {
+            parents: parents.filter(|parent| !others.contains(parent)).collect(),
+            shares: Shares::of(of, |function| {
+                let call = entered(function);
+                f64::from(u8::from(call.is_some_and(|call| CALLS.contains(&call))))
+            }),
+            factor,
+        })
     }
 
     /// The share of spans in code: in a function, or in the calls that the waits happen in.
