@@ -76,18 +76,6 @@ impl Patience {
         least: 8,
     };
 
-    /// For who asks for no gain at all.
-    pub const NONE: Patience = Patience {
-        steps: 0,
-        most: 0,
-        least: 0,
-    };
-
-    /// Whether no gain is wanted.
-    pub fn is_none(&self) -> bool {
-        self.most == 0
-    }
-
     fn doubts(&self, steps: usize) -> bool {
         self.steps / steps.max(1) >= self.most
     }

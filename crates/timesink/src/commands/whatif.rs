@@ -67,13 +67,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let asked = asked(arguments, &facts, &stacks)?;
     let style = Style::of_stdout();
     let mut out = BufWriter::new(io::stdout().lock());
-    let patience = if asked.is_empty() && arguments.cpus.is_none() {
-        Patience::LONG
-    } else {
-        Patience::NONE
-    };
-    let Some(outlook) = Outlook::of(&recording, &timeline, &facts, &stacks, patience)? else {
-        bail!("this recording has no thread to ask about");
+    let all = asked.is_empty() && arguments.cpus.is_none();
+    if all && arguments.json {
+        bail!("the gains of all causes are in report --json: for --json ask something");
+    }
+    let outlook = match all {
+        true => Outlook::of(&recording, &timeline, &facts, &stacks, Patience::LONG)?,
+        false => None,
     };
     let shown = arguments.recording.to_string_lossy();
     let report = Report {
@@ -82,34 +82,40 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         about: recording.about(),
         facts: &facts,
         stacks: &stacks,
-        outlook: Some(&outlook),
+        outlook: outlook.as_ref(),
     };
-    let page = if arguments.json && !patience.is_none() {
-        bail!("the gains of all causes are in report --json: for --json ask something");
-    } else if patience.is_none() {
-        let (gain, path) = predict(
-            &recording,
-            &timeline,
-            &facts,
-            &stacks,
-            (&asked, arguments.cpus),
-        )?;
+    let page = if all {
+        if outlook.is_none() {
+            bail!("this recording has no thread to ask about");
+        }
+        terminal::gains(&report, &style)
+    } else {
+        let asking = (&asked, arguments.cpus);
+        let predicted = predict(&recording, &timeline, &facts, &stacks, asking)?;
         let mut words: Vec<String> = asked.into_iter().map(|(words, _)| words).collect();
         words.extend(arguments.cpus.map(|cpus| format!("{cpus} processors")));
         let prediction = Prediction {
             asked: &words,
-            gain,
-            path: &path,
+            recorded_ns: predicted.recorded_ns,
+            replay_error_pct: predicted.replay_error_pct,
+            gain: predicted.gain,
+            path: &predicted.path,
         };
         if arguments.json {
-            json::prediction(&report, &prediction)
+            json::prediction(&prediction)
         } else {
             terminal::prediction(&report, &prediction, &style)
         }
-    } else {
-        terminal::gains(&report, &style)
     };
     written(out.write_all(page.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What came out of a question.
+struct Predicted {
+    recorded_ns: u64,
+    replay_error_pct: f64,
+    gain: Gain,
+    path: Vec<Cause>,
 }
 
 /// What all changes together buy, and the causes of the path that is left.
@@ -119,13 +125,13 @@ fn predict(
     facts: &Facts,
     stacks: &Stacks,
     (asked, cpus): (&Asked, Option<u32>),
-) -> anyhow::Result<(Gain, Vec<Cause>)> {
+) -> anyhow::Result<Predicted> {
     let main = facts
         .ledger
         .main
         .and_then(|at| facts.ledger.threads.get(at));
     let slot = main.and_then(|main| timeline.slot(main.row.thread));
-    let slot = slot.context("the main thread is not in the recording")?;
+    let slot = slot.context("this recording has no thread to ask about")?;
     let replay = Replay::of(recording, timeline, slot)?;
     let calls = CallsOfWaits::of(recording)?;
     let recorded = Recorded {
@@ -144,7 +150,12 @@ fn predict(
         Some(on) => replay.on(on).path(factor),
         None => replay.path(factor),
     };
-    Ok((gain, path.causes(&replayed, |process| process)))
+    Ok(Predicted {
+        recorded_ns: replay.recorded_ns,
+        replay_error_pct: replay.error_pct(),
+        gain,
+        path: path.causes(&replayed, |process| process),
+    })
 }
 
 fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Result<Asked> {
@@ -307,8 +318,9 @@ mod tests {
                     how: How::Scale(0.0),
                 };
                 let asked = vec![("without it".to_owned(), change)];
-                let (gain, path) = predict(recording, &timeline, facts, stacks, (&asked, None))
-                    .expect("a prediction");
+                let Predicted { gain, path, .. } =
+                    predict(recording, &timeline, facts, stacks, (&asked, None))
+                        .expect("a prediction");
                 // Five of ten seconds were waited for the disk, and nothing else takes their place. The two
                 // threads are drawn on one processor at the same time, which a replay sorts out.
                 assert!(

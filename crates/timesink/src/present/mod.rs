@@ -35,6 +35,9 @@ pub struct Report<'a> {
 pub struct Prediction<'a> {
     /// In words.
     pub asked: &'a [String],
+    /// The wall time as recorded, and by how much a replay of that misses it, in percent.
+    pub recorded_ns: u64,
+    pub replay_error_pct: f64,
     pub gain: Gain,
     /// The causes of the path that is left.
     pub path: &'a [Cause],

@@ -22,10 +22,10 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// A prediction, as one JSON object and a line feed.
-pub fn prediction(report: &Report, prediction: &Prediction) -> String {
+pub fn prediction(prediction: &Prediction) -> String {
     let mut out = Vec::new();
     // Writing to memory cannot fail.
-    let _ = writer::write(&path::prediction(report, prediction), &mut out);
+    let _ = writer::write(&path::prediction(prediction), &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 

@@ -121,14 +121,12 @@ pub(super) struct PredictionPage<'a> {
 }
 
 /// What a change would buy.
-pub(super) fn prediction<'a>(report: &Report, of: &Prediction<'a>) -> PredictionPage<'a> {
+pub(super) fn prediction<'a>(of: &Prediction<'a>) -> PredictionPage<'a> {
     PredictionPage {
         version: super::VERSION,
         asked: of.asked,
-        wall_ns: report.outlook.map_or(0, |outlook| outlook.wall_ns),
-        replay_error_pct: report
-            .outlook
-            .map_or(0.0, |outlook| outlook.replay_error_pct),
+        wall_ns: of.recorded_ns,
+        replay_error_pct: of.replay_error_pct,
         meant_ns: of.gain.meant_ns,
         wall_lo_ns: of.gain.wall_lo_ns,
         wall_hi_ns: of.gain.wall_hi_ns,

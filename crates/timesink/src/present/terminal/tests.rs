@@ -170,6 +170,8 @@ fn predictions() {
         let causes: Vec<_> = outlook.causes.iter().map(|on_path| on_path.cause).collect();
         let told = Prediction {
             asked: &["without flush rows.db".to_owned()],
+            recorded_ns: outlook.wall_ns,
+            replay_error_pct: outlook.replay_error_pct,
             gain: outlook.causes[0].gain.expect("a gain"),
             path: &causes[1..],
         };

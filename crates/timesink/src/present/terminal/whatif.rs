@@ -12,7 +12,7 @@ const LEFT: usize = 5;
 /// A prediction, ending in a line feed.
 pub fn prediction(report: &Report, prediction: &Prediction, style: &Style) -> String {
     let gain = prediction.gain;
-    let recorded = report.outlook.map_or(0, |outlook| outlook.wall_ns);
+    let recorded = prediction.recorded_ns;
     let mut lines = vec![title("WHAT IF", &prediction.asked.join(", and "), style)];
     let pct = (gain.wall_ns as f64 - recorded as f64) * 100.0 / recorded.max(1) as f64;
     lines.push(format!(
@@ -53,7 +53,7 @@ pub fn prediction(report: &Report, prediction: &Prediction, style: &Style) -> St
         })
         .collect();
     lines.extend(align(&rows, gain.wall_ns, style));
-    lines.push(error(report, style));
+    lines.push(error(prediction.replay_error_pct, style));
     ended(&lines)
 }
 
@@ -107,14 +107,11 @@ pub fn gains(report: &Report, style: &Style) -> String {
     );
     let mut lines = vec![title("WHAT IF IT TOOK NO TIME", &about, style)];
     lines.extend(align(&rows, outlook.wall_ns, style));
-    lines.push(error(report, style));
+    lines.push(error(outlook.replay_error_pct, style));
     ended(&lines)
 }
 
-fn error(report: &Report, style: &Style) -> String {
-    let error = report
-        .outlook
-        .map_or(0.0, |outlook| outlook.replay_error_pct);
+fn error(error: f64, style: &Style) -> String {
     let text = format!("  Unchanged it replays {error:+.2} %: no prediction is surer than that.");
     style.paint(Ink::Faint, &text)
 }
