@@ -24,6 +24,30 @@ pub fn moves_bytes(name: &str) -> bool {
     MOVES_BYTES.contains(&name)
 }
 
+/// What the kernel counts of a thread in `/proc/PID/io`: reads and writes of files of any kind.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Transfers {
+    pub reads: u64,
+    pub writes: u64,
+}
+
+impl Transfers {
+    pub fn any(&self) -> bool {
+        self.reads + self.writes > 0
+    }
+}
+
+/// What one such call counts as there.
+pub fn transfers_of(name: &str) -> Transfers {
+    let (reads, writes) = match name {
+        "read" | "pread64" | "readv" | "preadv" | "preadv2" => (1, 0),
+        "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => (0, 1),
+        "sendfile" | "copy_file_range" => (1, 1),
+        _ => (0, 0),
+    };
+    Transfers { reads, writes }
+}
+
 const MOVES_BYTES: &[&str] = &[
     "read",
     "pread64",

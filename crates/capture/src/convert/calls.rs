@@ -1,19 +1,19 @@
 //! Calls and look-ups, summed. While calls were timed only now and then, what was seen stands for
 //! the thread's whole life, and is marked as an estimate.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use timesink_recording::tables::call_errors::CallError;
 use timesink_recording::tables::call_histograms::CallHistogram;
 use timesink_recording::tables::calls::Call;
 use timesink_recording::tables::lookups::Lookup;
-use timesink_recording::tables::threads::Thread;
 use timesink_recording::words::HistogramKind;
 use timesink_recording::{ObjectId, ProcessId, RecordingWriter, ThreadId};
 
 use crate::calls;
 use crate::convert::lives::Lives;
 use crate::convert::objects::Objects;
+use crate::convert::scale::{Seen, Timed};
 use crate::error::Error;
 use crate::probes::{events as e, text};
 
@@ -43,6 +43,16 @@ struct Sum {
     errors: Vec<(i32, u64)>,
     durations: Buckets,
     sizes: Buckets,
+    /// What of it was seen before calls were first left untimed: it stands for itself.
+    early: Early,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Early {
+    count: u64,
+    ns: u64,
+    bytes: u64,
+    failed: u64,
 }
 
 #[derive(Default)]
@@ -51,6 +61,10 @@ pub struct Calls {
     lookups: HashMap<(ProcessId, i16, u8, i32, String), u64>,
     pub lookups_left_out: u64,
     pub seen: u64,
+    /// Until then, by the probes' clock, every call was timed.
+    early_until: u64,
+    /// Threads that have handed over calls since.
+    late: HashSet<ThreadId>,
 }
 
 fn count(buckets: &mut Buckets, value: u64) {
@@ -62,11 +76,21 @@ fn count(buckets: &mut Buckets, value: u64) {
 }
 
 impl Calls {
+    pub fn new(early_until: u64) -> Calls {
+        Calls {
+            early_until,
+            ..Calls::default()
+        }
+    }
+
     pub fn batch(&mut self, batch: &e::ts_calls, lives: &Lives, objects: &mut Objects) {
         let Some(thread) = lives.thread(batch.head.thread) else {
             return;
         };
         let n = (batch.count as usize).min(batch.call.len());
+        // Calls are handed over by the dozen: a thread's first batch afterwards may have some from before.
+        let before = lives.threads[thread.index()].start < lives.at(self.early_until);
+        let early = batch.head.t <= self.early_until || (before && self.late.insert(thread));
         for call in &batch.call[..n] {
             self.seen += 1;
             let object = objects
@@ -85,11 +109,16 @@ impl Calls {
             let sum = self.sums.entry(key).or_default();
             sum.count += 1;
             sum.ns += ns;
+            if early {
+                sum.early.count += 1;
+                sum.early.ns += ns;
+            }
             count(&mut sum.durations, ns);
             if (LAST_ERROR..0).contains(&call.result) {
                 if RESTARTS.contains(&call.result) {
                     continue;
                 }
+                sum.early.failed += u64::from(early);
                 match sum
                     .errors
                     .iter_mut()
@@ -100,6 +129,9 @@ impl Calls {
                 }
             } else if call.result > 0 && is_transfer(call.call, call.compat) {
                 sum.bytes += call.result as u64;
+                if early {
+                    sum.early.bytes += call.result as u64;
+                }
                 count(&mut sum.sizes, call.result as u64);
             }
         }
@@ -127,20 +159,24 @@ impl Calls {
         timed: &Timed,
         out: &mut RecordingWriter,
     ) -> Result<(), Error> {
-        let mut seen: HashMap<ThreadId, u64> = HashMap::new();
+        let mut names = Names::default();
+        let mut seen: HashMap<ThreadId, Seen> = HashMap::new();
         for (key, sum) in &self.sums {
-            *seen.entry(key.thread).or_default() += sum.count;
+            let of = calls::transfers_of(names.of(key.call, key.compat));
+            let seen = seen.entry(key.thread).or_default();
+            seen.early.add(of, sum.early.count);
+            seen.late.add(of, sum.count - sum.early.count);
         }
         let mut keys: Vec<&Key> = self.sums.keys().collect();
         keys.sort_unstable();
-        let mut names = Names::default();
         for key in keys {
             let sum = &self.sums[key];
             let name = names.of(key.call, key.compat);
             let scale = timed.scale(
                 &lives.threads[key.thread.index()],
                 windows,
-                seen[&key.thread],
+                &seen[&key.thread],
+                calls::transfers_of(name),
             );
             write_sum(key, sum, name, scale, out)?;
         }
@@ -185,46 +221,6 @@ fn is_transfer(call: i16, compat: u8) -> bool {
     compat == 0 && TABLE.with(|t| t.get(call as usize).copied().unwrap_or(false))
 }
 
-/// What is known of the time in which calls were timed.
-pub struct Timed {
-    /// How long each thread was on a processor in it.
-    pub cpu_ns: HashMap<ThreadId, u64>,
-    /// What timing one call took.
-    pub call_ns: f64,
-}
-
-impl Timed {
-    /// How many of a thread's calls stand behind each that was timed; 1 if all were.
-    fn scale(&self, row: &Thread, windows: &[(i64, i64)], seen: u64) -> f64 {
-        let (start, end) = (row.start.0, row.end.0);
-        let timed: i64 = windows
-            .iter()
-            .map(|(a, b)| (*b.min(&end) - *a.max(&start)).max(0))
-            .sum();
-        if timed <= 0 || timed >= end - start {
-            return 1.0;
-        }
-        let cpu_ns = self.cpu_ns.get(&row.thread).copied().unwrap_or(0);
-        scale_of(
-            (row.cpu_ns + row.tracer_ns) as f64,
-            cpu_ns as f64,
-            seen as f64 * self.call_ns,
-        )
-    }
-}
-
-/// Calls are made on a processor, so it is the time there that counts: what a thread waited, in or
-/// outside of the windows, says nothing. Of its time in the windows `spent` went into timing itself: a
-/// program that does little but call makes fewer calls in them than in others.
-fn scale_of(cpu: f64, timed: f64, spent: f64) -> f64 {
-    // A cost measured too high must not leave nothing of the program.
-    let spent = spent.min(timed * 0.8);
-    if timed <= 0.0 || cpu <= timed {
-        return 1.0;
-    }
-    (cpu - spent) / (timed - spent)
-}
-
 fn write_sum(
     key: &Key,
     sum: &Sum,
@@ -232,19 +228,22 @@ fn write_sum(
     scale: f64,
     out: &mut RecordingWriter,
 ) -> Result<(), Error> {
-    let scaled = |n: u64| (n as f64 * scale).round() as u64;
     let failed: u64 = sum.errors.iter().map(|(_, n)| n).sum();
+    let early = sum.early;
     // A thread that was timed for all but a thousandth of its life was timed.
-    let estimated = scale > 1.001;
-    let scaled = |n: u64| if estimated { scaled(n) } else { n };
+    let estimated = scale > 1.001 && sum.count > early.count;
+    let scaled = |all: u64, early: u64| match estimated {
+        true => early + ((all - early) as f64 * scale).round() as u64,
+        false => all,
+    };
     out.push(Call {
         thread: key.thread,
         call: name.into(),
         object: key.object,
-        count: scaled(sum.count),
-        ns: scaled(sum.ns),
-        bytes: scaled(sum.bytes),
-        errors: scaled(failed),
+        count: scaled(sum.count, early.count),
+        ns: scaled(sum.ns, early.ns),
+        bytes: scaled(sum.bytes, early.bytes),
+        errors: scaled(failed, early.failed),
         seen: sum.count,
         estimated,
     })?;
@@ -298,16 +297,6 @@ mod tests {
         }
         b.sort_unstable();
         assert_eq!(b, vec![(0, 2), (1, 2), (2, 1), (9, 1), (10, 1)]);
-    }
-
-    /// A tenth of its time on a processor was timed, and half of that tenth was the timing's own: each
-    /// call seen stands for nineteen. Without that cost it stands for ten, and for one where all was timed.
-    #[test]
-    fn timing_slows_what_it_times() {
-        assert_eq!(scale_of(1000.0, 100.0, 0.0), 10.0);
-        assert_eq!(scale_of(1000.0, 100.0, 50.0), 19.0);
-        assert_eq!(scale_of(1000.0, 1000.0, 50.0), 1.0);
-        assert!(scale_of(1000.0, 100.0, 1e9) < 50.0);
     }
 
     /// Errors have the names that manual pages use.

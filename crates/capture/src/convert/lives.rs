@@ -8,6 +8,7 @@ use timesink_recording::tables::threads::Thread;
 use timesink_recording::words::ImageEvent;
 use timesink_recording::{Nanos, ProcessId, ThreadId};
 
+use crate::calls::Transfers;
 use crate::probes::{events as e, text};
 use crate::spool::Costs;
 
@@ -29,6 +30,8 @@ pub struct Lives {
     ended: Vec<bool>,
     pub switches: u64,
     pub wakes: u64,
+    /// What the kernel counted of each thread that has ended.
+    pub transfers: HashMap<ThreadId, Transfers>,
 }
 
 impl Lives {
@@ -244,6 +247,11 @@ impl Lives {
         row.calls_seen = x.calls;
         self.switches += x.voluntary + x.involuntary;
         self.wakes += x.wakes;
+        let transfers = Transfers {
+            reads: x.reads,
+            writes: x.writes,
+        };
+        self.transfers.insert(thread, transfers);
         self.ended[thread.index()] = true;
         let process = row.process;
         let (exit, leader) = (row.exit, x.tid == x.pid);

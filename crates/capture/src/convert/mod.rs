@@ -6,6 +6,7 @@ mod calls;
 mod classify;
 mod lives;
 mod objects;
+mod scale;
 mod sort;
 mod spans;
 mod stacks;
@@ -27,9 +28,10 @@ use crate::launch::Identity;
 use crate::probes::{self, events as e, Event};
 use crate::spool::{self, Begin, End, Ending, Entry, Note, Reader};
 
-use calls::{Calls, Timed};
+use calls::Calls;
 use lives::Lives;
 use objects::Objects;
+use scale::Timed;
 use sort::Sorter;
 use spans::Context;
 use stacks::{Code, Stacks, Told};
@@ -93,7 +95,7 @@ fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
         .map_or(notes.last.max(begin.zero), |end| end.at);
     let wall = Nanos(end_at.saturating_sub(begin.zero) as i64);
     let mut out = RecordingWriter::create(folder)?;
-    let mut first = FirstPass::new(folder, &begin);
+    let mut first = FirstPass::new(folder, &begin, notes.early_until());
     let mut reader = Reader::open(folder)?;
     reader.for_each(|entry| match entry {
         Entry::Event(bytes) => first.take(bytes, &mut out),
@@ -121,15 +123,16 @@ fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
     );
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
     context.finish()?;
-    let (gaps, timed_cpu_ns) = (context.gaps, std::mem::take(&mut context.timed_cpu_ns));
+    let (gaps, timed_cpu) = (context.gaps, std::mem::take(&mut context.timed_cpu));
     let paths_left_out = calls.lookups_left_out;
     let seen = calls.seen;
     calls.write(
         &lives,
         &windows,
         &Timed {
-            cpu_ns: timed_cpu_ns,
+            cpu: timed_cpu,
             call_ns: begin.cost.call_ns,
+            transfers: &lives.transfers,
         },
         &mut out,
     )?;
@@ -168,6 +171,15 @@ fn read_notes(folder: &Path) -> Result<Notes, Error> {
 }
 
 impl Notes {
+    /// Until when every call was timed, by the probes' clock, if calls were timed again later: what they did
+    /// then tells what they did while nobody looked.
+    fn early_until(&self) -> u64 {
+        match self.windows.as_slice() {
+            [(_, until), _, ..] => *until,
+            _ => 0,
+        }
+    }
+
     fn take(&mut self, note: Note) {
         match note {
             Note::Begin(begin) => self.begin = Some(*begin),
@@ -239,11 +251,11 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    fn new(folder: &Path, begin: &Begin) -> FirstPass {
+    fn new(folder: &Path, begin: &Begin, early_until: u64) -> FirstPass {
         FirstPass {
             lives: Lives::new(begin.zero, begin.cost),
             objects: Objects::default(),
-            calls: Calls::default(),
+            calls: Calls::new(early_until),
             sorter: Sorter::new(folder),
             samples: 0,
             nodes: Vec::new(),

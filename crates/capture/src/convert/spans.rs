@@ -14,6 +14,7 @@ use crate::calls;
 use crate::convert::classify::{self, Facts};
 use crate::convert::lives::Lives;
 use crate::convert::objects::{Known, Objects};
+use crate::convert::scale::TimedCpu;
 use crate::convert::stacks::Stacks;
 use crate::error::Error;
 use crate::probes::{self, events as e, Event};
@@ -31,7 +32,7 @@ pub struct Context<'a> {
     pub gaps: u64,
     /// When calls were timed, in order, and how long each thread was on a processor in these times.
     windows: &'a [(i64, i64)],
-    pub timed_cpu_ns: HashMap<ThreadId, u64>,
+    pub timed_cpu: HashMap<ThreadId, TimedCpu>,
     current: Option<Stream>,
 }
 
@@ -48,7 +49,7 @@ struct Stream {
     sums: [u64; 4],
     /// The first window that does not end before the cursor.
     window: usize,
-    timed_cpu_ns: u64,
+    timed_cpu: TimedCpu,
     /// The stacks of the wait that began then, if one was taken: the thread's own, its waker's.
     waiting: Option<e::ts_seen>,
     waker: Option<e::ts_seen>,
@@ -74,7 +75,7 @@ impl<'a> Context<'a> {
         windows: &'a [(i64, i64)],
         out: &'a mut RecordingWriter,
     ) -> Context<'a> {
-        let (names, timed_cpu_ns) = (HashMap::new(), HashMap::new());
+        let (names, timed_cpu) = (HashMap::new(), HashMap::new());
         Context {
             lives,
             objects,
@@ -84,7 +85,7 @@ impl<'a> Context<'a> {
             names,
             gaps: 0,
             windows,
-            timed_cpu_ns,
+            timed_cpu,
             current: None,
         }
     }
@@ -106,7 +107,7 @@ impl<'a> Context<'a> {
                 pending_out: 0,
                 sums: [0; 4],
                 window: 0,
-                timed_cpu_ns: 0,
+                timed_cpu: TimedCpu::default(),
                 waiting: None,
                 waker: None,
                 sample: None,
@@ -145,7 +146,7 @@ impl<'a> Context<'a> {
         self.lost_until(&mut stream, end)?;
         let rest = stream.sums[0].saturating_sub(stream.weighed_ns);
         self.end_sample(&mut stream, rest)?;
-        self.timed_cpu_ns.insert(stream.thread, stream.timed_cpu_ns);
+        self.timed_cpu.insert(stream.thread, stream.timed_cpu);
         let row = &mut self.lives.threads[stream.thread.index()];
         if row.end_lost {
             // The kernel's sums never came: what the spans say has to serve.
@@ -226,8 +227,14 @@ impl<'a> Context<'a> {
             State::Cpu => {
                 stream.sums[0] += ns - span.tracer_ns;
                 stream.sums[3] += span.tracer_ns;
-                stream.timed_cpu_ns +=
-                    timed_part(self.windows, &mut stream.window, span.t0.0, span.t1.0);
+                let (t0, t1) = (span.t0.0, span.t1.0);
+                let timed = timed_part(self.windows, &mut stream.window, t0, t1);
+                let early = match self.windows {
+                    [first, _, ..] => (first.1.min(t1) - first.0.max(t0)).max(0) as u64,
+                    _ => 0,
+                };
+                stream.timed_cpu.early_ns += early;
+                stream.timed_cpu.late_ns += timed - early.min(timed);
             }
             State::Ready => stream.sums[1] += ns,
             State::Wait => stream.sums[2] += ns,

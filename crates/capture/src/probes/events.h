@@ -293,6 +293,8 @@ struct ts_end {
 	__u64 faults_major;
 	__u64 calls;
 	__u64 wakes; /* times it was woken */
+	__u64 reads; /* of files of any kind, as the kernel counts them; 0: it does not */
+	__u64 writes;
 	__u32 tid;
 	__u32 pid;
 	__u32 exit_code;
@@ -301,7 +303,7 @@ struct ts_end {
 	__u32 run_tracer_ns; /* our time within its last run */
 	char name[16];
 };
-_Static_assert(sizeof(struct ts_end) == 16 + 18 * 8 + 24 + 16, "end");
+_Static_assert(sizeof(struct ts_end) == 16 + 20 * 8 + 24 + 16, "end");
 
 struct ts_request {
 	struct ts_head head;

@@ -197,6 +197,10 @@ typedef struct {
 struct cred {
 	kuid_t uid;
 };
+struct task_io_accounting {
+	u64 syscr;
+	u64 syscw;
+};
 struct task_struct {
 	struct thread_info thread_info;
 	struct thread_struct thread;
@@ -221,6 +225,7 @@ struct task_struct {
 	unsigned long maj_flt;
 	const struct cred *cred;
 	char comm[16];
+	struct task_io_accounting ioac;
 	unsigned in_iowait : 1;
 	unsigned in_execve : 1;
 };

@@ -46,6 +46,7 @@ struct ts_thread {
 	u64 cpu_ns, ready_ns, wait_ns, tracer_ns;
 	u64 cpu_base, delay_base, user_base, system_base;
 	u64 voluntary_base, involuntary_base, migrations_base, minor_base, major_base;
+	u64 reads_base, writes_base;
 	u64 samples_user, samples_kernel;
 	u64 calls, wakes;
 	u32 owner; /* futex: read when it blocked */

@@ -44,6 +44,10 @@ static __always_inline void set_bases(struct ts_thread *st, struct task_struct *
 	st->migrations_base = task->se.nr_migrations;
 	st->minor_base = task->min_flt;
 	st->major_base = task->maj_flt;
+	if (bpf_core_field_exists(task->ioac.syscr)) {
+		st->reads_base = task->ioac.syscr;
+		st->writes_base = task->ioac.syscw;
+	}
 }
 
 static __always_inline void tell_start(struct ts_thread *st, struct task_struct *task, u32 how, u32 parent,

@@ -425,6 +425,12 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	e->faults_major = task->maj_flt - st->major_base;
 	e->calls = st->calls;
 	e->wakes = st->wakes;
+	e->reads = 0;
+	e->writes = 0;
+	if (bpf_core_field_exists(task->ioac.syscr)) {
+		e->reads = task->ioac.syscr - st->reads_base;
+		e->writes = task->ioac.syscw - st->writes_base;
+	}
 	e->tid = task->pid;
 	e->pid = task->tgid;
 	e->exit_code = task->exit_code;
