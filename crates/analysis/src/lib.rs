@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod measure;
 pub mod outlook;
 pub mod path;
+pub mod polls;
 pub mod replay;
 mod slots;
 pub mod stacks;

@@ -3,11 +3,14 @@
 //! Rows of a damaged recording may lie anywhere in time; whoever walks must come to an end all the same, so
 //! nothing is promised here but that each thread's spans stand in the order in which they begin.
 
+use std::sync::OnceLock;
+
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::State;
 use timesink_recording::{Nanos, Recording};
 
+use crate::polls::Polls;
 use crate::slots::Slots;
 
 /// A wake-up is timed on the waker's processor, its run on its own: they differ by so much at most.
@@ -22,6 +25,7 @@ pub struct Timeline {
     /// Where the spans of each thread begin; one more than there are threads.
     first: Vec<usize>,
     spans: Vec<Span>,
+    polls: OnceLock<Polls>,
 }
 
 impl Timeline {
@@ -51,6 +55,7 @@ impl Timeline {
             slots,
             first,
             spans,
+            polls: OnceLock::new(),
         }
     }
 
@@ -79,6 +84,11 @@ impl Timeline {
     /// How many spans there are.
     pub fn len(&self) -> usize {
         self.spans.len()
+    }
+
+    /// The loops that look now and then whether something is done.
+    pub fn polls(&self) -> &Polls {
+        self.polls.get_or_init(|| Polls::of(self))
     }
 
     /// Whether there is no span at all.

@@ -220,3 +220,64 @@ fn causes_add_up() {
     assert_eq!((causes[0].key.process, causes[0].ns), (one, 6_000_000));
     assert_eq!(causes.len(), 2);
 }
+
+/// Five rounds of sleeping a millisecond, while another thread works until the middle of the last one.
+const POLLED: &str = "
+    process 1 main
+    thread 1.1 tid 1 main
+    thread 1.2 tid 2 worker parent 1.1
+    1.1: cpu 0..1ms | wait ..2ms sleep by timer | cpu +10us | wait +1ms sleep by timer | cpu +10us
+       | wait +1ms sleep by timer | cpu +10us | wait +1ms sleep by timer | cpu +10us
+       | wait ..6.04ms sleep by timer | cpu ..7ms
+    1.2: cpu 1ms..5.5ms | wait ..7ms condition more";
+
+/// A loop that looks now and then whether another thread is done leads to that thread. Only what it slept
+/// longer than that took is its own.
+#[test]
+fn a_loop_that_looks() {
+    let (timeline, path) = walked(POLLED);
+    let polls = &timeline.polls().all;
+    assert_eq!(polls.len(), 1);
+    assert_eq!(
+        (polls[0].slot, polls[0].of, polls[0].sleeps.len()),
+        (0, 1, 5)
+    );
+    let segments: Vec<_> = path
+        .segments
+        .iter()
+        .map(|s| (s.slot, s.state, s.ns()))
+        .collect();
+    assert_eq!(
+        segments,
+        [
+            (0, State::Cpu, 1_000_000),
+            (1, State::Cpu, 4_500_000),
+            (0, State::Wait, 540_000),
+            (0, State::Cpu, 960_000),
+        ]
+    );
+}
+
+/// Nobody is supposed to be waited for who had not been at work, who comes to no end in the last round, or
+/// where there were few rounds.
+#[test]
+fn a_loop_that_looks_for_nobody() {
+    let without = |from: &str, to: &str| {
+        assert!(POLLED.contains(from), "{from}");
+        walked(&POLLED.replace(from, to)).0.polls().all.len()
+    };
+    assert_eq!(without("cpu 1ms..5.5ms |", "cpu 1ms..4.5ms |"), 0);
+    assert_eq!(without("cpu 1ms..5.5ms |", "cpu 1ms..7ms #"), 0);
+    assert_eq!(
+        without(
+            "cpu 1ms..5.5ms |",
+            "wait 1ms..3ms condition more | cpu ..5.5ms |"
+        ),
+        0
+    );
+    assert_eq!(
+        without("| wait +1ms sleep by timer | cpu +10us | wait", "| wait"),
+        0
+    );
+    assert_eq!(without("cpu +10us\n", "cpu +0.5ms\n"), 0);
+}

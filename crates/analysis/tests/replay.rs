@@ -248,3 +248,64 @@ fn the_path_that_is_left() {
     assert_eq!(sum, path.wall_ns());
     assert_eq!(path.unknown_ns(), 0);
 }
+
+/// Who looks every millisecond whether a thread is done sees it sooner when that is done sooner, and sleeping
+/// less saves only what it slept too long.
+#[test]
+fn a_loop_that_looks() {
+    let text = "
+        process 1 main
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 worker parent 1.1
+        1.1: cpu 0..1ms | wait ..2ms sleep by timer | wait +1ms sleep by timer
+           | wait +1ms sleep by timer | wait +1ms sleep by timer
+           | wait ..6ms sleep by timer | cpu ..7ms
+        1.2: cpu 1ms..5.5ms | wait ..7ms condition more";
+    let recording = recording(text);
+    let timeline = Timeline::of(&recording).expect("it reads");
+    assert_eq!(timeline.polls().all.len(), 1);
+    let replay = Replay::new(&timeline, &[], 0, MANY);
+    assert_eq!(replay.unchanged_ns, 7_000_000);
+    // The worker needs 4.5 ms: at half of that it is done in the third round, at a ninth in the first.
+    let faster = |by: f64| {
+        let worker = timeline.indexed(1).next().map(|(index, _)| index);
+        let factor = |index| if Some(index) == worker { by } else { 1.0 };
+        replay.run(factor).wall_ns
+    };
+    assert_eq!(faster(0.5), 5_000_000);
+    assert_eq!(faster(0.1), 3_000_000);
+    assert_eq!(saved(text, waits(Detail::Sleep), CUT), 0.5);
+    assert_eq!(saved(text, waits(Detail::Sleep), How::Scale(0.1)), 0.5);
+}
+
+/// What a loop that is left sooner would have done in its last rounds is done all the same: somebody waits for it.
+#[test]
+fn a_loop_that_is_left_sooner_wakes_all() {
+    let text = "
+        process 1 main
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 worker parent 1.1
+        thread 1.3 tid 3 other parent 1.1
+        1.1: cpu 0..1ms | wait ..2ms sleep by timer | cpu +10us | wait ..3ms sleep by timer | cpu +10us
+           | wait ..4ms sleep by timer | cpu +10us | wait ..5ms sleep by timer | cpu +10us
+           | wait ..6ms sleep by timer | cpu ..7ms | wait ..9ms join by 1.3 | cpu ..10ms
+        1.2: cpu 1ms..5.5ms | wait ..10ms condition more
+        1.3: cpu 1ms..1.5ms | wait ..5.005ms lock l by 1.1 | cpu ..9ms exit tear-down";
+    let recording = recording(text);
+    let timeline = Timeline::of(&recording).expect("it reads");
+    let replay = Replay::new(&timeline, &[], 0, MANY);
+    let outcome = replay.run(|index| {
+        let worker = timeline.indexed(1).next().map(|(index, _)| index);
+        if Some(index) == worker {
+            0.1
+        } else {
+            1.0
+        }
+    });
+    assert_eq!(outcome.forced, 0);
+    assert!(
+        outcome.wall_ns < replay.recorded_ns - 2_000_000,
+        "{}",
+        outcome.wall_ns
+    );
+}

@@ -104,6 +104,14 @@ impl<'a> Walk<'a> {
             }
             Waker::Impossible => self.lay_span(span, Some(Unknown::Impossible)),
             Waker::Outside => {
+                // The last sleep of a loop that looked now and then: on to what it looked for.
+                let polls = self.timeline.polls();
+                if let Some(poll) = polls.ending_with(self.slot, span.t0) {
+                    if poll.done < self.moment && !self.here.contains(&poll.of) {
+                        self.lay(poll.done, State::Wait, Detail::Sleep, None, None);
+                        return self.go_to(poll.of);
+                    }
+                }
                 let told = span.waker_outsider.is_some() || span.wake_source.is_some();
                 let unknown = !told && ends_by_a_thread(span.detail);
                 self.lay_span(span, unknown.then_some(Unknown::NoWaker));

@@ -270,19 +270,41 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     }
                     self.note(span, self.now);
                 }
-                Step::Happen { event } => {
-                    let event = event as usize;
-                    self.happened[event] = true;
-                    let waiting = std::mem::replace(&mut self.waiting[event], NOBODY);
-                    // One that was made to go on does not wait any more.
-                    if waiting != NOBODY && self.awaits(waiting as usize, event) {
-                        self.finish(waiting as usize);
+                Step::Happen { event } => self.happen(event as usize),
+                Step::Look { event, to } => {
+                    if self.happened[event as usize] {
+                        self.leap(slot, to as usize);
+                        continue;
                     }
                 }
             }
             self.next[slot] += 1;
         }
         self.done[slot] = true;
+    }
+
+    fn happen(&mut self, event: usize) {
+        self.happened[event] = true;
+        let waiting = std::mem::replace(&mut self.waiting[event], NOBODY);
+        // One that was made to go on does not wait any more.
+        if waiting != NOBODY && self.awaits(waiting as usize, event) {
+            self.finish(waiting as usize);
+        }
+    }
+
+    /// On to a later step. What others may wait for in between happens all the same.
+    fn leap(&mut self, slot: usize, to: usize) {
+        let program = self.program;
+        for step in program
+            .of(slot)
+            .get(self.next[slot]..to)
+            .unwrap_or_default()
+        {
+            if let Step::Happen { event } = *step {
+                self.happen(event as usize);
+            }
+        }
+        self.next[slot] = to.max(self.next[slot] + 1);
     }
 
     fn awaits(&self, slot: usize, event: usize) -> bool {

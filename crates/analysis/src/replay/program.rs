@@ -20,6 +20,8 @@ pub(super) enum Step {
     Await { event: u32, span: u32 },
     /// It makes that happen.
     Happen { event: u32 },
+    /// It looks whether that has happened: if so it goes on at that step of its own.
+    Look { event: u32, to: u32 },
 }
 
 /// Steps that do not belong to a span.
@@ -95,6 +97,8 @@ struct Builder<'a> {
     ends: FxHashMap<usize, (u32, u64)>,
     /// For each thread, the event that starts it.
     starts: Vec<Option<u32>>,
+    /// For each sleep of a loop that looks now and then, what it looks for, and whether it is the last.
+    looks: FxHashMap<usize, (u32, bool)>,
     events: u32,
 }
 
@@ -112,9 +116,11 @@ pub(super) fn build(
         marks: vec![Vec::new(); threads],
         ends: FxHashMap::default(),
         starts: vec![None; threads],
+        looks: FxHashMap::default(),
         events: 0,
     };
     builder.wakes();
+    builder.polls();
     builder.starts();
     builder.reaped();
     for marks in &mut builder.marks {
@@ -162,6 +168,21 @@ impl Builder<'_> {
                     self.marks[waker].push((at, Mark::Await(arrived)));
                 }
             }
+        }
+    }
+
+    /// Loops that look now and then whether another thread has come to an end.
+    fn polls(&mut self) {
+        let timeline = self.timeline;
+        for poll in &timeline.polls().all {
+            if poll.done <= self.from {
+                continue;
+            }
+            let event = self.event(poll.of, poll.done);
+            let last = poll.sleeps.last();
+            let looks = poll.sleeps.iter();
+            self.looks
+                .extend(looks.map(|sleep| (*sleep, (event, Some(sleep) == last))));
         }
     }
 
@@ -245,6 +266,7 @@ impl Builder<'_> {
     /// The steps of one thread.
     fn thread(&self, slot: usize, steps: &mut Vec<Step>) {
         let thread = &self.timeline.threads[slot];
+        let first = steps.len();
         match self.starts[slot] {
             Some(event) => steps.push(Step::Await {
                 event,
@@ -256,6 +278,7 @@ impl Builder<'_> {
             }),
         }
         let mut marks = self.marks[slot].iter().peekable();
+        let mut looks: Vec<usize> = Vec::new();
         let mut reached = thread.start.max(self.from);
         for (index, span) in self.timeline.indexed(slot) {
             let (t0, t1) = (span.t0.max(reached), span.t1);
@@ -293,11 +316,35 @@ impl Builder<'_> {
                         });
                     }
                 }
-                _ => self.passing(slot, (index, span), t1.since(t0), steps),
+                _ => {
+                    self.passing(slot, (index, span), t1.since(t0), steps);
+                    self.look(index, first, &mut looks, steps);
+                }
             }
             reached = t1;
         }
         steps.extend(marks.map(|(_, mark)| mark.step()));
+    }
+
+    /// After a sleep of a loop it looks whether it is done, and after the last one it is, however long that takes now.
+    /// `looks`: the steps of this loop so far that have to be told where it ends.
+    fn look(&self, index: u32, first: usize, looks: &mut Vec<usize>, steps: &mut Vec<Step>) {
+        let Some(&(event, last)) = self.looks.get(&(index as usize)) else {
+            return;
+        };
+        if !last {
+            looks.push(steps.len());
+            steps.push(Step::Look { event, to: 0 });
+            return;
+        }
+        let end = (steps.len() - first) as u32;
+        for look in looks.drain(..) {
+            steps[look] = Step::Look { event, to: end };
+        }
+        steps.push(Step::Await {
+            event,
+            span: NO_SPAN,
+        });
     }
 
     /// The steps of a span in which it did not run.

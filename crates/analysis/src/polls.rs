@@ -1,0 +1,188 @@
+//! Loops that look now and then whether something is done: sleep, look, sleep, look.
+//!
+//! Nothing wakes such a loop but its own timer, so nothing that is recorded says what it waits for. But if it goes
+//! on in the very round in which another thread comes to the end of its work, after many rounds in which it did
+//! not, that is hardly chance. It stays a supposition, and whoever tells of it has to say so.
+//!
+//! It does not see loops that wait with a time-out for what nobody signals (they look like waits for it), and none that
+//! never sleep.
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::ProcessId;
+use timesink_recording::tables::Span;
+use timesink_recording::words::{Detail, State};
+use timesink_recording::Nanos;
+
+use crate::timeline::Timeline;
+
+/// So many rounds at least: once in so many it would be chance.
+const ROUNDS: usize = 5;
+/// A round does little but sleep: of its time it sleeps at least this.
+const ASLEEP: f64 = 0.8;
+/// The thread that it waits for was at work for this share of the loop.
+const AT_WORK: f64 = 0.8;
+
+/// One such loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Poll {
+    /// The thread that looks.
+    pub slot: usize,
+    /// Its sleeps, as indexes of spans.
+    pub sleeps: Vec<usize>,
+    /// The thread whose end of work it waited for.
+    pub of: usize,
+    /// When that came to its end.
+    pub done: Nanos,
+}
+
+/// The loops of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Polls {
+    pub all: Vec<Poll>,
+    /// For each last sleep, by thread and start, its loop.
+    last: FxHashMap<(usize, Nanos), usize>,
+}
+
+impl Polls {
+    /// Finds all loops whose end another thread explains.
+    pub fn of(timeline: &Timeline) -> Polls {
+        let mut polls = Polls::default();
+        let mut ends: Option<Ends> = None;
+        for slot in 0..timeline.threads.len() {
+            for sleeps in loops(timeline, slot) {
+                let ends = ends.get_or_insert_with(|| Ends::of(timeline));
+                let Some((of, done)) = ends.in_the_last_round(timeline, slot, &sleeps) else {
+                    continue;
+                };
+                let last = sleeps.last().and_then(|&last| timeline.span(last));
+                if let Some(last) = last {
+                    polls.last.insert((slot, last.t0), polls.all.len());
+                }
+                polls.all.push(Poll {
+                    slot,
+                    sleeps,
+                    of,
+                    done,
+                });
+            }
+        }
+        polls
+    }
+
+    /// The loop of a thread whose last sleep began at this moment.
+    pub fn ending_with(&self, slot: usize, t0: Nanos) -> Option<&Poll> {
+        self.all.get(*self.last.get(&(slot, t0))?)
+    }
+}
+
+/// The loops of one thread, each as the indexes of its sleeps.
+fn loops(timeline: &Timeline, slot: usize) -> Vec<Vec<usize>> {
+    let mut found = Vec::new();
+    let mut sleeps: Vec<usize> = Vec::new();
+    let mut awake_ns = 0u64;
+    let mut close = |sleeps: &mut Vec<usize>| {
+        let whole = std::mem::take(sleeps);
+        if whole.len() >= ROUNDS {
+            found.push(whole);
+        }
+    };
+    let mut last_ns = 0u64;
+    for (index, span) in timeline.indexed(slot) {
+        let ns = span.t1.since(span.t0);
+        if !is_sleep(span) {
+            awake_ns = awake_ns.saturating_add(ns);
+            // A look that takes long was not only a look.
+            if awake_ns as f64 > last_ns as f64 * (1.0 - ASLEEP) / ASLEEP {
+                close(&mut sleeps);
+            }
+            continue;
+        }
+        sleeps.push(index);
+        (awake_ns, last_ns) = (0, ns);
+    }
+    close(&mut sleeps);
+    found
+}
+
+/// A sleep that its own timer ended.
+fn is_sleep(span: &Span) -> bool {
+    span.state == State::Wait && span.detail == Detail::Sleep && span.waker.is_none()
+}
+
+/// When threads came to ends of their work: for each process those of its own threads and of its children.
+struct Ends(FxHashMap<ProcessId, Vec<(Nanos, usize)>>);
+
+impl Ends {
+    fn of(timeline: &Timeline) -> Ends {
+        let mut all: FxHashMap<ProcessId, Vec<(Nanos, usize)>> = FxHashMap::default();
+        for (slot, thread) in timeline.threads.iter().enumerate() {
+            let parent = thread.parent.and_then(|parent| timeline.slot(parent));
+            let parent = parent.map(|parent| timeline.threads[parent].process);
+            let home = Some(thread.process);
+            let ended = (!thread.alive_at_end && !thread.end_lost)
+                .then(|| thread.exit.unwrap_or(thread.end));
+            let rests = timeline.spans_of(slot).iter().filter(|span| rests(span));
+            let ends: Vec<_> = rests.map(|wait| wait.t0).chain(ended).collect();
+            for process in [home, parent.filter(|_| parent != home)]
+                .into_iter()
+                .flatten()
+            {
+                let mine = all.entry(process).or_default();
+                mine.extend(ends.iter().map(|&at| (at, slot)));
+            }
+        }
+        all.values_mut().for_each(|ends| ends.sort_unstable());
+        Ends(all)
+    }
+
+    /// Who came to the end of its work after the look before the last, and had been at work until then.
+    fn in_the_last_round(
+        &self,
+        timeline: &Timeline,
+        slot: usize,
+        sleeps: &[usize],
+    ) -> Option<(usize, Nanos)> {
+        /// Of so many that came to an end in one round, nobody can tell which it was.
+        const MOST: usize = 16;
+        let [first, .., before, last] = sleeps else {
+            return None;
+        };
+        let span = |index: &usize| timeline.span(*index);
+        let (first, before, last) = (span(first)?, span(before)?, span(last)?);
+        let ends = self.0.get(&timeline.threads[slot].process)?;
+        let from = ends.partition_point(|(at, _)| *at <= before.t1);
+        let to = ends.partition_point(|(at, _)| *at <= last.t1);
+        let round = ends.get(from..to)?.iter().rev().take(MOST);
+        let mut at_work = round.filter(|(at, other)| {
+            *other != slot && share_at_work(timeline, *other, first.t0, *at) >= AT_WORK
+        });
+        at_work.next().map(|&(at, other)| (other, at))
+    }
+}
+
+/// A wait of somebody who has nothing to do.
+fn rests(span: &Span) -> bool {
+    span.state == State::Wait
+        && matches!(
+            span.detail,
+            Detail::Condition
+                | Detail::PipeRead
+                | Detail::UnixReceive
+                | Detail::Poll
+                | Detail::Event
+                | Detail::Join
+        )
+}
+
+/// The share of a stretch in which a thread did something that was not resting; of what it was not there, nothing.
+fn share_at_work(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) -> f64 {
+    let spans = timeline.spans_of(slot);
+    let begin = spans.partition_point(|span| span.t1 <= from);
+    let mut worked = 0u64;
+    for span in spans[begin..].iter().take_while(|span| span.t0 < until) {
+        if !rests(span) && !is_sleep(span) {
+            worked = worked.saturating_add(span.t1.min(until).since(span.t0.max(from)));
+        }
+    }
+    worked as f64 / until.since(from).max(1) as f64
+}
