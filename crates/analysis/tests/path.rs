@@ -280,4 +280,6 @@ fn a_loop_that_looks_for_nobody() {
         0
     );
     assert_eq!(without("cpu +10us\n", "cpu +0.5ms\n"), 0);
+    // Being late for want of a processor is no work.
+    assert_eq!(without("cpu +10us\n", "cpu +10us | ready +0.4ms\n"), 1);
 }
