@@ -2,21 +2,16 @@
 //!
 //! The path tells the causes, the replay the gains, stacks where in the code it was.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
-
-use rustc_hash::FxHashMap;
-use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 use timesink_recording::Recording;
 
 use crate::facts::Facts;
-use crate::ledger::Account;
-use crate::path::{Cause, Key, Path};
+use crate::path::{Cause, InCode, Key, Path};
+use crate::programs::Programs;
 use crate::replay::{
     processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
 };
-use crate::stacks::{FunctionIx, StackIx, Stacks};
+use crate::stacks::{FunctionIx, Stacks};
 use crate::timeline::Timeline;
 
 /// The path of the main thread, told by cause.
@@ -103,12 +98,15 @@ impl Outlook {
         let Some(slot) = timeline.slot(facts.ledger.threads[main].row.thread) else {
             return Ok(None);
         };
-        let groups = Groups::of(facts);
+        let programs = Programs::of(facts);
         let walk = || {
             let path = Path::of_thread(timeline, slot);
             let mut code = InCode::default();
-            code.add(&path, timeline, stacks, &groups);
-            let causes = path.causes(timeline, |process| groups.first(process));
+            code.add(&path, timeline, stacks, |segment| {
+                let process = timeline.threads[segment.slot].process;
+                Key::of(segment, programs.first(process))
+            });
+            let causes = path.causes(timeline, |process| programs.first(process));
             (path, code, causes)
         };
         let (replay, calls, (path, code, causes)) = std::thread::scope(|scope| {
@@ -133,7 +131,7 @@ impl Outlook {
         let of_cause = |(rank, cause): (usize, Cause)| OnPath {
             frames: code.frames(&cause.key, stacks),
             gain: (rank < few && large(cause.ns))
-                .then(|| groups.gain(&cause.key, &gains))
+                .then(|| gain_without(&cause.key, &programs, &gains))
                 .flatten(),
             cause,
         };
@@ -174,124 +172,21 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Processes that run the same program are told as one: under the first of them.
-struct Groups {
-    first: FxHashMap<ProcessId, ProcessId>,
+/// What it would buy not to have a cause; nobody can tell of what is not known.
+fn gain_without(key: &Key, programs: &Programs, gains: &Gains<'_>) -> Option<Gain> {
+    if key.unknown.is_some() || key.state == State::Lost {
+        return None;
+    }
+    let change = Change {
+        what: What::Cause {
+            state: key.state,
+            detail: key.detail,
+            object: key.object,
+        },
+        processes: Some(programs.alike(key.process)),
+        how: How::Scale(0.0),
+    };
+    // Nobody waits for a processor where there is one for each.
+    let plenty = key.state == State::Ready && key.detail.is_none();
+    Some(gains.of(&[change], plenty.then_some(Processors::Any(u32::MAX))))
 }
-
-impl Groups {
-    fn of(facts: &Facts) -> Groups {
-        let mut programs: FxHashMap<&str, ProcessId> = FxHashMap::default();
-        let mut first = FxHashMap::default();
-        for process in &facts.ledger.processes {
-            let row = &process.row;
-            let program = match row.executable.as_str() {
-                "" => row.name.as_str(),
-                executable => executable,
-            };
-            let known = *programs.entry(program).or_insert(row.process);
-            first.insert(row.process, known);
-        }
-        Groups { first }
-    }
-
-    fn first(&self, process: ProcessId) -> ProcessId {
-        self.first.get(&process).copied().unwrap_or(process)
-    }
-
-    /// What it would buy not to have a cause; nobody can tell of what is not known.
-    fn gain(&self, key: &Key, gains: &Gains<'_>) -> Option<Gain> {
-        if key.unknown.is_some() || key.state == State::Lost {
-            return None;
-        }
-        let of_it = self
-            .first
-            .iter()
-            .filter(|(_, first)| **first == key.process);
-        let mut processes: BTreeSet<ProcessId> = of_it.map(|(process, _)| *process).collect();
-        processes.insert(key.process);
-        let change = Change {
-            what: What::Cause {
-                state: key.state,
-                detail: key.detail,
-                object: key.object,
-            },
-            processes: Some(processes),
-            how: How::Scale(0.0),
-        };
-        // Nobody waits for a processor where there is one for each.
-        let plenty = key.state == State::Ready && key.detail.is_none();
-        Some(gains.of(&[change], plenty.then_some(Processors::Any(u32::MAX))))
-    }
-}
-
-/// Where in the code the path was.
-#[derive(Default)]
-struct InCode {
-    stacks: FxHashMap<Key, FxHashMap<StackIx, u64>>,
-    own: FxHashMap<FunctionIx, u64>,
-}
-
-impl InCode {
-    fn add(&mut self, path: &Path, timeline: &Timeline, stacks: &Stacks, groups: &Groups) {
-        // A path comes back to a thread again and again, later each time.
-        let mut reached: FxHashMap<usize, usize> = FxHashMap::default();
-        for segment in &path.segments {
-            let account = match segment.state {
-                State::Cpu => Account::Cpu,
-                State::Wait => Account::Wait,
-                State::Ready | State::Lost => continue,
-            };
-            let thread = &timeline.threads[segment.slot];
-            let events = stacks.events_of(thread.thread);
-            let from = reached.entry(segment.slot).or_default();
-            *from += events[*from..].partition_point(|event| event.at < segment.t0);
-            let until = events[*from..].partition_point(|event| event.at < segment.t1);
-            let key = Key::of(segment, groups.first(thread.process));
-            for event in events[*from..*from + until]
-                .iter()
-                .filter(|e| e.account == account)
-            {
-                let ns = event.ns.min(segment.ns().max(SAMPLE_NS));
-                let sum = self
-                    .stacks
-                    .entry(key)
-                    .or_default()
-                    .entry(event.stack)
-                    .or_default();
-                *sum = sum.saturating_add(ns);
-                let functions = stacks.code.functions_of(event.stack);
-                let mut own = functions.iter().filter(|&&f| !stacks.code.is_system(f));
-                if let Some(&function) = own.next() {
-                    let sum = self.own.entry(function).or_default();
-                    *sum = sum.saturating_add(ns);
-                }
-            }
-            *from += until;
-        }
-    }
-
-    fn frames(&self, key: &Key, stacks: &Stacks) -> Vec<FunctionIx> {
-        const MOST: usize = 32;
-        let heaviest = self.stacks.get(key).and_then(|sums| {
-            let most = sums
-                .iter()
-                .max_by_key(|(stack, ns)| (**ns, Reverse(**stack)));
-            most.map(|(stack, _)| *stack)
-        });
-        let mut frames = heaviest.map_or(Vec::new(), |stack| stacks.code.functions_of(stack));
-        frames.truncate(MOST);
-        frames
-    }
-
-    fn functions(&self) -> Vec<(FunctionIx, u64)> {
-        const MOST: usize = 100;
-        let mut functions: Vec<_> = self.own.iter().map(|(f, ns)| (*f, *ns)).collect();
-        functions.sort_unstable_by_key(|(function, ns)| (Reverse(*ns), *function));
-        functions.truncate(MOST);
-        functions
-    }
-}
-
-/// A sample stands for the time since the one before it, which may be longer than the stretch it fell into.
-const SAMPLE_NS: u64 = 2_000_000;

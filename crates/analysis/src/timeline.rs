@@ -76,6 +76,15 @@ impl Timeline {
         spans.map(move |(at, span)| (first + at, span))
     }
 
+    /// The wait of a thread that begins at a moment, with its index.
+    pub fn wait_at(&self, slot: usize, t0: Nanos) -> Option<usize> {
+        let spans = self.spans_of(slot);
+        let from = spans.partition_point(|span| span.t0 < t0);
+        let then = spans[from..].iter().take_while(|span| span.t0 == t0);
+        let wait = then.enumerate().find(|(_, span)| span.state == State::Wait);
+        wait.map(|(at, _)| self.first[slot] + from + at)
+    }
+
     /// A span.
     pub fn span(&self, index: usize) -> Option<&Span> {
         self.spans.get(index)

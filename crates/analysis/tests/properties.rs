@@ -2,7 +2,7 @@
 
 use timesink_analysis::facts::{Facts, Gathering, Listed};
 use timesink_analysis::ledger::Account;
-use timesink_analysis::path::Path;
+use timesink_analysis::path::{Path, Walker};
 use timesink_analysis::replay::{Processors, Replay};
 use timesink_analysis::stacks::{Amount, Direction, Filter, Node, Stacks};
 use timesink_analysis::timeline::Timeline;
@@ -401,6 +401,27 @@ fn paths_tile() {
             let causes = path.causes(&timeline, |process| process);
             let sum: u64 = causes.iter().map(|cause| cause.ns).sum();
             assert_eq!(sum, path.wall_ns(), "seed {seed}");
+        }
+    }
+}
+
+/// A walker that has walked other paths before walks each as one that has not; operations tile like that.
+#[test]
+fn many_paths_by_one_walker_tile() {
+    for seed in 1..100 {
+        let drawn = with_wakers(seed);
+        let timeline = Timeline::new(drawn.threads.clone(), drawn.spans.clone());
+        let dice = &mut Dice(seed | 1);
+        let mut walker = Walker::new(&timeline);
+        for _ in 0..30 {
+            let slot = dice.throw(timeline.threads.len() as u64) as usize;
+            let from = Nanos(dice.throw(200_000) as i64);
+            let until = from + dice.throw(50_000) as i64;
+            let path = walker.between(slot, from, until);
+            let sum: u64 = path.segments.iter().map(|segment| segment.ns()).sum();
+            assert_eq!(sum, until.since(from), "seed {seed}");
+            let alone = Path::between(&timeline, slot, from, until);
+            assert_eq!(path.segments, alone.segments, "seed {seed}");
         }
     }
 }

@@ -7,9 +7,12 @@
 //! It does not say what would be gained without a segment: that is for the replay.
 
 mod causes;
+mod code;
 mod walk;
 
 pub use causes::{Cause, Key};
+pub use code::InCode;
+pub use walk::Walker;
 
 use timesink_recording::ids::ObjectId;
 use timesink_recording::words::{Detail, State};
@@ -87,7 +90,7 @@ impl Path {
 
     /// The path from one moment to another, at which the thread has come to what is asked about.
     pub fn between(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) -> Path {
-        walk::walk(timeline, slot, from, until)
+        Walker::new(timeline).between(slot, from, until)
     }
 
     /// The time that it tiles.

@@ -19,31 +19,58 @@ struct Walk<'a> {
     /// Threads that it has been in at this very moment, few: it must not go in circles.
     here: Vec<usize>,
     /// For each thread, how many of its spans begin before the walk's moment, or were not looked at yet.
-    left: Vec<usize>,
+    left: &'a mut Vec<usize>,
+    /// The threads that it has been in.
+    reached: &'a mut Vec<usize>,
     segments: Vec<Segment>,
 }
 
-pub(super) fn walk(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) -> Path {
-    let mut walk = Walk {
-        timeline,
-        from,
-        slot,
-        moment: until,
-        here: Vec::new(),
-        left: (0..timeline.threads.len())
-            .map(|slot| timeline.spans_of(slot).len())
-            .collect(),
-        segments: Vec::new(),
-    };
-    while walk.moment > walk.from {
-        walk.step();
+/// Walks many short paths: what one of them costs does not grow with the recording.
+#[derive(Clone, Debug)]
+pub struct Walker<'a> {
+    timeline: &'a Timeline,
+    left: Vec<usize>,
+    reached: Vec<usize>,
+}
+
+/// The walk has not been in this thread.
+const UNSEEN: usize = usize::MAX;
+
+impl<'a> Walker<'a> {
+    pub fn new(timeline: &'a Timeline) -> Walker<'a> {
+        Walker {
+            timeline,
+            left: vec![UNSEEN; timeline.threads.len()],
+            reached: Vec::new(),
+        }
     }
-    walk.segments.reverse();
-    Path {
-        slot,
-        from,
-        until: until.max(from),
-        segments: walk.segments,
+
+    /// The path from one moment to another, at which the thread has come to what is asked about.
+    pub fn between(&mut self, slot: usize, from: Nanos, until: Nanos) -> Path {
+        let mut walk = Walk {
+            timeline: self.timeline,
+            from,
+            slot,
+            moment: until,
+            here: Vec::new(),
+            left: &mut self.left,
+            reached: &mut self.reached,
+            segments: Vec::new(),
+        };
+        while walk.moment > walk.from {
+            walk.step();
+        }
+        let mut segments = walk.segments;
+        segments.reverse();
+        for slot in self.reached.drain(..) {
+            self.left[slot] = UNSEEN;
+        }
+        Path {
+            slot,
+            from,
+            until: until.max(from),
+            segments,
+        }
     }
 }
 
@@ -73,6 +100,10 @@ impl<'a> Walk<'a> {
     fn before(&mut self) -> Option<&'a Span> {
         let spans = self.timeline.spans_of(self.slot);
         let left = &mut self.left[self.slot];
+        if *left == UNSEEN {
+            *left = spans.partition_point(|span| span.t0 < self.moment);
+            self.reached.push(self.slot);
+        }
         while let Some(last) = left.checked_sub(1) {
             if spans[last].t0 < self.moment {
                 return Some(&spans[last]);

@@ -23,15 +23,23 @@ pub struct CallsOfWaits {
 impl CallsOfWaits {
     pub fn of(recording: &Recording) -> timesink_recording::Result<CallsOfWaits> {
         let mut found = CallsOfWaits::default();
-        recording.scan(|rows: &[Wait]| {
-            for row in rows.iter().filter(|row| !row.call.is_empty()) {
-                let calls = found.calls.entry((row.detail, row.object)).or_default();
-                if !calls.contains(&row.call) {
-                    calls.push(row.call.clone());
-                }
-            }
-        })?;
+        recording.scan(|rows| found.add(rows))?;
         Ok(found)
+    }
+
+    /// Adds what these rows tell.
+    pub fn add(&mut self, rows: &[Wait]) {
+        for row in rows.iter().filter(|row| !row.call.is_empty()) {
+            let calls = self.calls.entry((row.detail, row.object)).or_default();
+            if !calls.contains(&row.call) {
+                calls.push(row.call.clone());
+            }
+        }
+    }
+
+    /// The calls that waits of this kind for this thing were seen in.
+    pub fn of_kind(&self, detail: Detail, object: Option<ObjectId>) -> &[String] {
+        self.calls.get(&(detail, object)).map_or(&[], Vec::as_slice)
     }
 
     /// Of each call that such waits happen in, the share that was on the same thing.

@@ -4,6 +4,8 @@ pub mod attach;
 pub mod completions;
 pub mod doctor;
 pub mod export;
+pub mod named;
+pub mod operations;
 pub mod pack;
 pub mod recording;
 pub mod report;

@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
+use timesink_analysis::loops::{loops, Loop};
+use timesink_analysis::operations::{Recorded, Set, Told, Wanted};
 use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::programs::Programs;
 use timesink_analysis::stacks::{Direction, Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
+use timesink_analysis::waited::Waited;
 use timesink_capture::convert;
 use timesink_recording::{ErrorKind, Recording};
 
+use super::operations;
 use super::selection::Selection;
 use crate::present::terminal::{self, Style, Table};
 use crate::present::{json, Report};
@@ -22,6 +27,10 @@ pub struct Arguments {
     /// Print everything as JSON (documented in docs/json.md).
     #[arg(long, conflicts_with_all = ["top", "tree", "line"])]
     json: bool,
+    /// Print operations in full: auto (what servers did for each request), recv..send (the same on all sockets), or
+    /// from one wait to another, each a call, a kind of wait or a thing, such as 'read..fdatasync'
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["top", "tree", "line"])]
+    op: Option<String>,
     /// Print the functions that took longest themselves [default: 20 of them]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
     top: Option<usize>,
@@ -73,29 +82,44 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if !selection.filter().is_empty() {
         bail!("a part of a recording is for --top, --tree or --line: say which of them");
     }
-    print(path, &mut out, (!arguments.json).then_some(&style))
+    let op = arguments.op.as_deref();
+    print(path, op, &mut out, (!arguments.json).then_some(&style))
 }
 
 /// Prints the report of a recording just made on standard error: standard output is the program's.
 pub fn show(recording: &Path) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stderr().lock());
     writeln!(out).context("cannot write the report")?;
-    print(recording, &mut out, Some(&Style::of_stderr()))
+    print(recording, None, &mut out, Some(&Style::of_stderr()))
 }
 
-/// As text in a style, or as JSON.
-fn print(path: &Path, out: &mut impl Write, style: Option<&Style>) -> anyhow::Result<()> {
+/// As text in a style, or as JSON; with `op` about those operations, and as text about nothing else.
+fn print(
+    path: &Path,
+    op: Option<&str>,
+    out: &mut impl Write,
+    style: Option<&Style>,
+) -> anyhow::Result<()> {
     let recording = open(path)?;
     // Who waits for a report does not want to wait for two things one after the other.
     let (facts, timeline) = std::thread::scope(|scope| {
         let timeline = scope.spawn(|| Timeline::of(&recording));
         let facts = Facts::of(&recording);
-        (facts, timeline.join())
+        (facts, joined(timeline))
     });
-    let facts = facts?;
-    let timeline = timeline.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    let (facts, timeline) = (facts?, timeline?);
     let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
-    let outlook = Outlook::of(&recording, &timeline, &facts, &stacks, Patience::SHORT)?;
+    let only_operations = op.is_some() && style.is_some();
+    let closely = op.is_some() || style.is_none();
+    let (outlook, again) = std::thread::scope(|scope| {
+        let again = scope.spawn(|| Again::of(&recording, &timeline, &facts, &stacks, op, closely));
+        let outlook = match only_operations {
+            true => Ok(None),
+            false => Outlook::of(&recording, &timeline, &facts, &stacks, Patience::SHORT),
+        };
+        (outlook, joined(again))
+    });
+    let (outlook, again) = (outlook?, again?);
     let shown = path.to_string_lossy();
     let size_bytes =
         size_on_disk(path).with_context(|| format!("cannot tell the size of {shown}"))?;
@@ -106,11 +130,59 @@ fn print(path: &Path, out: &mut impl Write, style: Option<&Style>) -> anyhow::Re
         facts: &facts,
         stacks: &stacks,
         outlook: outlook.as_ref(),
+        operations: &again.operations,
+        loops: &again.loops,
     };
     written(match style {
         None => json::write(&report, out).and_then(|()| out.flush()),
+        Some(style) if only_operations => put(out, &terminal::operations(&report, style)),
         Some(style) => put(out, &terminal::render(&report, style)),
     })
+}
+
+/// What a thread of ours came to; its panic is ours.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    let ended = thread.join();
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// What happened again and again.
+pub(crate) struct Again {
+    pub(crate) operations: Vec<Told>,
+    pub(crate) loops: Vec<Loop>,
+}
+
+impl Again {
+    pub(crate) fn of(
+        recording: &Recording,
+        timeline: &Timeline,
+        facts: &Facts,
+        stacks: &Stacks,
+        op: Option<&str>,
+        closely: bool,
+    ) -> anyhow::Result<Again> {
+        let waited = Waited::of(recording, timeline)?;
+        let recorded = Recorded {
+            timeline,
+            facts,
+            waited: &waited,
+            programs: &Programs::of(facts),
+        };
+        let sets = match op {
+            Some(text) => operations::found(text, &recorded)?,
+            None => recorded.operations(&Wanted::Served),
+        };
+        let told = |set: Set| Told {
+            detail: closely.then(|| recorded.detail(&set, stacks)),
+            set,
+        };
+        let operations: Vec<Told> = sets.into_iter().map(told).collect();
+        // What goes round and round in a server is told as its operations.
+        let serving = operations.iter().flat_map(|told| &told.set.operations);
+        let serving = serving.map(|one| one.slot).collect();
+        let loops = loops(timeline, facts, &waited, stacks, &serving);
+        Ok(Again { operations, loops })
+    }
 }
 
 /// The tables about code, of the part of the recording that the filter lets pass.

@@ -14,10 +14,10 @@ use timesink_analysis::replay::{
 };
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::words::Detail;
+use timesink_recording::ids::ProcessId;
 use timesink_recording::Recording;
 
+use super::named;
 use super::report::{open, written};
 use crate::present::terminal::{self, Style};
 use crate::present::{json, Prediction, Report};
@@ -83,6 +83,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         facts: &facts,
         stacks: &stacks,
         outlook: outlook.as_ref(),
+        operations: &[],
+        loops: &[],
     };
     let page = if all {
         if outlook.is_none() {
@@ -239,39 +241,25 @@ fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {
         "" => bail!("what? {EXAMPLES}"),
         _ => {}
     }
-    // The longest kind of wait that the text begins with.
-    let kinds = Detail::ALL.iter().filter_map(|detail| {
-        let rest = text.strip_prefix(detail.as_str())?;
-        (rest.is_empty() || rest.starts_with(' ')).then(|| (*detail, rest.trim()))
-    });
-    let kind = kinds.max_by_key(|(detail, _)| detail.as_str().len());
+    let kind = named::kind_and_thing(text);
     let round_trips = text.strip_prefix("round trips to ");
     let (detail, thing) = match (kind, round_trips) {
         (Some((detail, thing)), _) => (Some(detail), thing),
         (None, Some(peer)) => (None, peer),
         (None, None) => (None, text),
     };
-    let objects: BTreeSet<ObjectId> = facts
-        .objects
-        .iter()
-        .filter(|object| {
-            let path = object.path.as_deref().unwrap_or_default();
-            object.label.contains(thing) || path.contains(thing)
-        })
-        .map(|object| object.object)
-        .collect();
-    if !thing.is_empty() && objects.is_empty() {
+    let objects = named::things(thing, facts);
+    if objects.as_ref().is_some_and(BTreeSet::is_empty) {
         bail!("nothing in this recording is called {thing:?}: {EXAMPLES}");
     }
-    Ok(What::Waits {
-        detail,
-        objects: (!thing.is_empty()).then_some(objects),
-    })
+    Ok(What::Waits { detail, objects })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use timesink_recording::words::Detail;
+
     use crate::present::samples;
 
     /// What is asked means what it says, and what nothing in the recording is called is an error, not a prediction.

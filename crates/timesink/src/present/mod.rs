@@ -9,6 +9,8 @@ pub(crate) mod samples;
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::ThreadLedger;
+use timesink_analysis::loops::Loop;
+use timesink_analysis::operations::Told;
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Cause;
 use timesink_analysis::replay::Gain;
@@ -28,6 +30,10 @@ pub struct Report<'a> {
     pub stacks: &'a Stacks,
     /// `None` if there is no main thread.
     pub outlook: Option<&'a Outlook>,
+    /// Operations of servers, or those that were asked for.
+    pub operations: &'a [Told],
+    /// Loops of threads that have no such operations.
+    pub loops: &'a [Loop],
 }
 
 /// What a change would buy, and what was asked.

@@ -10,6 +10,7 @@ use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, Symbol
 use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
 use super::Report;
+use crate::commands::report::Again;
 
 /// One slow import that flushes for every row, and two helpers.
 pub(crate) fn import() -> Draft {
@@ -365,9 +366,13 @@ pub(crate) fn present_opened<T>(
     let timeline = Timeline::of(recording).expect("its spans");
     let outlook =
         Outlook::of(recording, &timeline, &facts, &stacks, Patience::LONG).expect("it reads");
+    let again =
+        Again::of(recording, &timeline, &facts, &stacks, None, true).expect("it reads as well");
     show(&Report {
         stacks: &stacks,
         outlook: outlook.as_ref(),
+        operations: &again.operations,
+        loops: &again.loops,
         path,
         size_bytes: 1_803_112,
         about: recording.about(),

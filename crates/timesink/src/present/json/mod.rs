@@ -5,6 +5,7 @@
 
 mod code;
 mod model;
+mod operations;
 mod path;
 mod writer;
 

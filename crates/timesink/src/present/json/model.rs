@@ -13,6 +13,7 @@ use timesink_analysis::starts::{Start, Step};
 use timesink_recording::ids::{ObjectId, ProcessId};
 
 use super::code::{self, StacksPage, TopPage};
+use super::operations::{self, LoopPage, SetPage};
 use super::path::{self, PathPage};
 use crate::present::Report;
 
@@ -38,6 +39,8 @@ pub(super) struct Page<'a> {
     probes: Vec<ProbePage<'a>>,
     main_thread: Option<u32>,
     path: Option<PathPage<'a>>,
+    operations: Vec<SetPage<'a>>,
+    loops: Vec<LoopPage<'a>>,
     threads: Vec<ThreadPage<'a>>,
     processes: Vec<ProcessPage<'a>>,
     calls: Vec<CallPage<'a>>,
@@ -281,6 +284,8 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         probes: probes(facts),
         main_thread: main.map(|main| main.row.thread.0),
         path: path::path(report),
+        operations: operations::operations(report),
+        loops: operations::loops(report),
         threads: ledger
             .threads
             .iter()

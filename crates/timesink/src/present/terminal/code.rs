@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use timesink_analysis::ledger::{Account, Kind, ThreadLedger};
 use timesink_analysis::measure::percent;
-use timesink_analysis::stacks::{Code, StackIx};
+use timesink_analysis::stacks::{Code, FunctionIx, StackIx};
 use timesink_recording::words::Detail;
 
 use super::rows::{align, times, title, Row};
@@ -93,13 +93,17 @@ fn paths(report: &Report, thread: &ThreadLedger) -> BTreeMap<Path, Sum> {
 /// The innermost functions of the program itself, the outer one first; of a stack without any, the
 /// innermost there are.
 fn path(code: &Code, stack: StackIx) -> String {
-    let functions = code.functions_of(stack);
+    path_of(code, &code.functions_of(stack))
+}
+
+/// The same of functions, the innermost of which comes first.
+pub(super) fn path_of(code: &Code, functions: &[FunctionIx]) -> String {
     let own = functions
         .iter()
         .filter(|function| !code.is_system(**function));
     let mut told: Vec<_> = own.take(INNERMOST).copied().collect();
     if told.is_empty() {
-        told = functions.into_iter().take(INNERMOST).collect();
+        told = functions.iter().take(INNERMOST).copied().collect();
     }
     // A function that calls itself need not be told twice in a row.
     told.dedup();

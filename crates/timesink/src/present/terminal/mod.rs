@@ -8,6 +8,8 @@ mod code;
 mod files;
 mod foot;
 mod head;
+mod loops;
+mod operations;
 mod others;
 mod path;
 mod rows;
@@ -20,6 +22,7 @@ mod views;
 mod whatif;
 mod words;
 
+pub use operations::operations;
 pub use style::Style;
 pub use views::{tables, Table};
 pub use whatif::{gains, prediction};
@@ -33,6 +36,8 @@ pub fn render(report: &Report, style: &Style) -> String {
         path::lines(report, style),
         time::lines(report, style),
         code::lines(report, style),
+        operations::lines(report, style),
+        loops::lines(report, style),
         others::lines(report, style),
         calls::lines(report, style),
         files::lines(report, style),

@@ -1,0 +1,310 @@
+//! One set of operations looked at closely: the path of the slowest and of the one in the middle, and what the slow
+//! ones have that the others do not.
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::{ObjectId, ThreadId};
+use timesink_recording::tables::Object;
+use timesink_recording::words::ObjectKind;
+
+use super::sockets::well_known;
+use super::{Operation, Recorded, Set};
+use crate::path::{Cause, InCode, Key, Path, Segment, Walker};
+use crate::stacks::{FunctionIx, Stacks};
+
+/// A set looked at closely.
+#[derive(Clone, Debug)]
+pub struct Detail {
+    pub slowest: One,
+    pub median: One,
+    pub unlike: Result<Unlike, NoDifference>,
+}
+
+/// The path of one operation.
+#[derive(Clone, Debug)]
+pub struct One {
+    pub operation: Operation,
+    pub thread: ThreadId,
+    /// Longest first; they add up to its time.
+    pub causes: Vec<(Cause, Vec<FunctionIx>)>,
+}
+
+/// Why slow operations are not held against the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoDifference {
+    /// There are too few to tell chance from cause.
+    Few,
+    /// None is much slower than the others.
+    Alike,
+}
+
+/// Slow operations, held against the others.
+#[derive(Clone, Debug)]
+pub struct Unlike {
+    pub slow: usize,
+    pub others: usize,
+    /// The shortest of the slow.
+    pub slow_from_ns: u64,
+    /// Mean times of one.
+    pub slow_ns: u64,
+    pub others_ns: u64,
+    /// So many of the slow and of the others were walked, if not all.
+    pub walked: (usize, usize),
+    /// What slow ones have more of, most first.
+    pub causes: Vec<Differs<Key>>,
+    /// The same by the program's own functions, with what of the system they called, by samples and waits.
+    pub functions: Vec<Differs<FunctionIx>>,
+}
+
+/// What one slow operation has, and one of the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Differs<T> {
+    pub what: T,
+    /// The functions of the heaviest stack in slow ones, innermost first.
+    pub frames: Vec<FunctionIx>,
+    /// Mean times of one.
+    pub slow_ns: u64,
+    pub others_ns: u64,
+    /// The share of operations that have it at all.
+    pub slow_share: f64,
+    pub others_share: f64,
+}
+
+/// Fewer operations than these say nothing of what makes one slow.
+const FEW: usize = 30;
+/// Of slow ones there must be so many.
+const FEW_SLOW: usize = 3;
+/// So many are walked on either side; of more, evenly chosen ones.
+const WALKED: usize = 4000;
+/// What makes less of the difference is left out.
+const SMALL: f64 = 0.02;
+/// So many causes and functions are told.
+const ROWS: usize = 12;
+
+impl Recorded<'_> {
+    /// Looks closely at a set.
+    pub fn detail(&self, set: &Set, stacks: &Stacks) -> Detail {
+        let things = Things::of(&self.facts.objects);
+        let mut closely = Closely {
+            of: self,
+            stacks,
+            things,
+            walker: Walker::new(self.timeline),
+        };
+        Detail {
+            slowest: closely.one(set.at(1.0)),
+            median: closely.one(set.at(0.5)),
+            unlike: closely.unlike(set),
+        }
+    }
+}
+
+/// Where the slow ones begin among operations in the order of their lengths.
+fn slow_from(operations: &[Operation]) -> Result<usize, NoDifference> {
+    let count = operations.len();
+    if count < FEW {
+        return Err(NoDifference::Few);
+    }
+    let median = operations[(count - 1) / 2].ns();
+    let twice = operations.partition_point(|one| one.ns() <= median.saturating_mul(2));
+    // What is slow for another reason than being at one end of the same crowd is far from the middle.
+    if (FEW_SLOW..=count / 4).contains(&(count - twice)) {
+        return Ok(twice);
+    }
+    let tenth = count - (count / 10).max(FEW_SLOW);
+    match operations[tenth].ns() as f64 >= median as f64 * 1.5 {
+        true => Ok(tenth),
+        false => Err(NoDifference::Alike),
+    }
+}
+
+/// At most so many, evenly chosen.
+fn some(operations: &[Operation]) -> Vec<Operation> {
+    let every = operations.len().div_ceil(WALKED).max(1);
+    operations.iter().copied().step_by(every).collect()
+}
+
+/// What operations on one side have.
+#[derive(Default)]
+struct Side {
+    walked: usize,
+    /// The time of a cause, and how many operations have it.
+    causes: FxHashMap<Key, (u64, usize)>,
+    functions: FxHashMap<FunctionIx, (u64, usize)>,
+    code: InCode,
+}
+
+impl Side {
+    fn mean(&self, ns: u64) -> u64 {
+        ns / self.walked.max(1) as u64
+    }
+
+    fn share(&self, have: usize) -> f64 {
+        have as f64 / self.walked.max(1) as f64
+    }
+}
+
+struct Closely<'a> {
+    of: &'a Recorded<'a>,
+    stacks: &'a Stacks,
+    things: Things,
+    walker: Walker<'a>,
+}
+
+impl Closely<'_> {
+    fn path(&mut self, one: Operation) -> Path {
+        self.walker.between(one.slot, one.from, one.until)
+    }
+
+    fn one(&mut self, operation: Operation) -> One {
+        let path = self.path(operation);
+        let programs = self.of.programs;
+        let mut code = InCode::default();
+        code.add(&path, self.of.timeline, self.stacks, |segment| {
+            let process = self.of.timeline.threads[segment.slot].process;
+            Key::of(segment, programs.first(process))
+        });
+        let causes = path.causes(self.of.timeline, |process| programs.first(process));
+        let with_frames = |cause: Cause| (cause, code.frames(&cause.key, self.stacks));
+        One {
+            thread: self.of.timeline.threads[operation.slot].thread,
+            operation,
+            causes: causes.into_iter().map(with_frames).collect(),
+        }
+    }
+
+    /// A cause as it is the same in all operations: not the connection, but whom to.
+    fn key(&self, segment: &Segment) -> Key {
+        let process = self.of.timeline.threads[segment.slot].process;
+        let key = Key::of(segment, self.of.programs.first(process));
+        Key {
+            object: key.object.and_then(|object| self.things.told_as(object)),
+            ..key
+        }
+    }
+
+    fn unlike(&mut self, set: &Set) -> Result<Unlike, NoDifference> {
+        let at = slow_from(&set.operations)?;
+        let (others, slow) = set.operations.split_at(at);
+        let mean = |operations: &[Operation]| {
+            let sum = operations
+                .iter()
+                .fold(0u128, |sum, one| sum + u128::from(one.ns()));
+            u64::try_from(sum / operations.len().max(1) as u128).unwrap_or(u64::MAX)
+        };
+        let (slow_ns, others_ns) = (mean(slow), mean(others));
+        let (slow_side, others_side) = (self.side(slow), self.side(others));
+        let least = (slow_ns.saturating_sub(others_ns) as f64 * SMALL).max(1.0);
+        let mut causes = differing(
+            (&slow_side, &others_side),
+            (&slow_side.causes, &others_side.causes),
+            least,
+        );
+        for cause in &mut causes {
+            cause.frames = slow_side.code.frames(&cause.what, self.stacks);
+        }
+        let functions = differing(
+            (&slow_side, &others_side),
+            (&slow_side.functions, &others_side.functions),
+            least,
+        );
+        Ok(Unlike {
+            slow: slow.len(),
+            others: others.len(),
+            slow_from_ns: slow.first().map_or(0, Operation::ns),
+            slow_ns,
+            others_ns,
+            walked: (slow_side.walked, others_side.walked),
+            causes,
+            functions,
+        })
+    }
+
+    fn side(&mut self, operations: &[Operation]) -> Side {
+        let mut side = Side::default();
+        for one in some(operations) {
+            let path = self.path(one);
+            let mut here: FxHashMap<Key, u64> = FxHashMap::default();
+            for segment in &path.segments {
+                *here.entry(self.key(segment)).or_default() += segment.ns();
+            }
+            for (key, ns) in here {
+                let (sum, have) = side.causes.entry(key).or_default();
+                *sum = sum.saturating_add(ns);
+                *have += 1;
+            }
+            let mut code = InCode::default();
+            code.add(&path, self.of.timeline, self.stacks, |segment| {
+                self.key(segment)
+            });
+            for (function, ns) in code.functions() {
+                let (sum, have) = side.functions.entry(function).or_default();
+                *sum = sum.saturating_add(ns);
+                *have += 1;
+            }
+            side.code.merge(code);
+            side.walked += 1;
+        }
+        side
+    }
+}
+
+/// What the first side has more of by so much at least, most first.
+fn differing<T: Copy + Eq + Ord + std::hash::Hash>(
+    (slow, others): (&Side, &Side),
+    (of_slow, of_others): (&FxHashMap<T, (u64, usize)>, &FxHashMap<T, (u64, usize)>),
+    least: f64,
+) -> Vec<Differs<T>> {
+    let differs = of_slow.iter().map(|(what, (ns, have))| {
+        let (their_ns, they_have) = of_others.get(what).copied().unwrap_or_default();
+        Differs {
+            what: *what,
+            frames: Vec::new(),
+            slow_ns: slow.mean(*ns),
+            others_ns: others.mean(their_ns),
+            slow_share: slow.share(*have),
+            others_share: others.share(they_have),
+        }
+    });
+    let more = |one: &Differs<T>| one.slow_ns.saturating_sub(one.others_ns);
+    let mut differs: Vec<Differs<T>> = differs.filter(|one| more(one) as f64 >= least).collect();
+    differs.sort_by_key(|one| (std::cmp::Reverse(more(one)), one.what));
+    differs.truncate(ROWS);
+    differs
+}
+
+/// As what a thing is told where many operations are looked at at once.
+struct Things {
+    told_as: FxHashMap<ObjectId, ObjectId>,
+}
+
+impl Things {
+    fn of(objects: &[Object]) -> Things {
+        let mut first: FxHashMap<&str, ObjectId> = FxHashMap::default();
+        let mut told_as = FxHashMap::default();
+        for object in objects {
+            let known = match object.kind {
+                ObjectKind::File
+                | ObjectKind::Directory
+                | ObjectKind::Device
+                | ObjectKind::BlockDevice
+                | ObjectKind::Terminal
+                | ObjectKind::Futex => Some(object.object),
+                // Of connections the end that stays the same.
+                ObjectKind::TcpSocket | ObjectKind::UdpSocket | ObjectKind::UnixSocket => {
+                    let remote = object.remote.as_deref();
+                    let lasting = remote.filter(|remote| well_known(remote));
+                    let lasting = lasting.or(object.local.as_deref());
+                    lasting.map(|end| *first.entry(end).or_insert(object.object))
+                }
+                // Children, pipes and their like are made for one operation.
+                _ => None,
+            };
+            told_as.extend(known.map(|known| (object.object, known)));
+        }
+        Things { told_as }
+    }
+
+    fn told_as(&self, object: ObjectId) -> Option<ObjectId> {
+        self.told_as.get(&object).copied()
+    }
+}

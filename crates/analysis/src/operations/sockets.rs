@@ -1,0 +1,146 @@
+//! Which end of a socket a program has: whether it is asked there, or asks.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use timesink_recording::ids::ObjectId;
+use timesink_recording::tables::{Call, Object};
+use timesink_recording::words::ObjectKind;
+
+/// What a program does on a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It waits for connections.
+    Listening,
+    /// It was asked for the connection, and is asked on it.
+    Served,
+    /// It asked for the connection, and asks on it.
+    Asking,
+}
+
+/// The roles of all sockets for which they are known.
+pub(super) struct Sockets {
+    roles: FxHashMap<ObjectId, Role>,
+}
+
+impl Sockets {
+    /// By the calls that were seen, else by addresses.
+    pub(super) fn of(objects: &[Object], calls: &[Call]) -> Sockets {
+        let mut roles: FxHashMap<ObjectId, Role> = FxHashMap::default();
+        for row in calls {
+            let role = match plain(&row.call) {
+                "accept" | "accept4" => Role::Served,
+                "connect" => Role::Asking,
+                "listen" => Role::Listening,
+                _ => continue,
+            };
+            if let Some(object) = row.object {
+                // Who listens may also be said to accept: that it listens is what counts.
+                let known = roles.entry(object).or_insert(role);
+                if role == Role::Listening {
+                    *known = role;
+                }
+            }
+        }
+        for object in objects {
+            let waits_for_others = object.remote.is_none() && object.local.is_some();
+            match object.kind {
+                ObjectKind::TcpSocket if waits_for_others => {
+                    roles.insert(object.object, Role::Listening);
+                }
+                ObjectKind::UdpSocket if waits_for_others => {
+                    roles.entry(object.object).or_insert(Role::Served);
+                }
+                _ => {}
+            }
+        }
+        let by_address = by_address(objects, &roles);
+        for (object, role) in by_address {
+            roles.entry(object).or_insert(role);
+        }
+        Sockets { roles }
+    }
+
+    pub(super) fn role(&self, object: ObjectId) -> Option<Role> {
+        self.roles.get(&object).copied()
+    }
+
+    /// Whether anybody is asked at all.
+    pub(super) fn any_served(&self) -> bool {
+        self.roles.values().any(|role| *role == Role::Served)
+    }
+}
+
+/// Ports from here on are given to those who ask for none.
+const EPHEMERAL: u32 = 32_768;
+
+/// The roles of connections that were there before calls were seen.
+fn by_address(objects: &[Object], roles: &FxHashMap<ObjectId, Role>) -> Vec<(ObjectId, Role)> {
+    let locals = objects.iter().filter(|object| {
+        let role = roles.get(&object.object);
+        matches!(role, Some(Role::Listening | Role::Served))
+    });
+    let locals: FxHashSet<&str> = locals
+        .filter_map(|object| object.local.as_deref())
+        .collect();
+    let ports: FxHashSet<u32> = locals
+        .iter()
+        .filter(|local| is_any(local))
+        .filter_map(|local| port(local))
+        .collect();
+    let mut found = Vec::new();
+    for object in objects {
+        let Some(local) = object.local.as_deref() else {
+            continue;
+        };
+        let served = locals.contains(local);
+        let role = match (object.kind, object.remote.as_deref()) {
+            (ObjectKind::UnixSocket, _) => Role::Served,
+            (ObjectKind::TcpSocket, Some(remote)) => {
+                let (ours, theirs) = (port(local), port(remote));
+                match (ours, theirs) {
+                    _ if served || ours.is_some_and(|port| ports.contains(&port)) => Role::Served,
+                    (Some(ours), Some(theirs)) if ours < EPHEMERAL && ours < theirs => Role::Served,
+                    _ => Role::Asking,
+                }
+            }
+            (ObjectKind::UdpSocket, Some(_)) => Role::Asking,
+            _ => continue,
+        };
+        found.push((object.object, role));
+    }
+    found
+}
+
+/// Whether an address is one that others know, rather than one that was given to who asked.
+pub(super) fn well_known(address: &str) -> bool {
+    port(address).is_some_and(|port| port < EPHEMERAL)
+}
+
+fn port(address: &str) -> Option<u32> {
+    address.rsplit_once(':')?.1.parse().ok()
+}
+
+/// Whether it stands for all addresses of the machine.
+fn is_any(address: &str) -> bool {
+    address.starts_with("0.0.0.0:") || address.starts_with("[::]:")
+}
+
+/// A call's name, whichever way it was made.
+pub(super) fn plain(call: &str) -> &str {
+    call.strip_suffix(" (32-bit)").unwrap_or(call)
+}
+
+/// Whether a call takes what others sent.
+pub(super) fn receives(call: &str) -> bool {
+    matches!(
+        plain(call),
+        "read" | "readv" | "recv" | "recvfrom" | "recvmsg" | "recvmmsg"
+    )
+}
+
+/// Whether a call sends to others.
+pub(super) fn sends(call: &str) -> bool {
+    matches!(
+        plain(call),
+        "write" | "writev" | "send" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" | "splice"
+    )
+}

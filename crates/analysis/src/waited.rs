@@ -1,0 +1,110 @@
+//! What is known of single waits beyond their spans: the call, whether a time-out ended it, which of several
+//! things did. Only waits that were recorded one by one have that.
+
+use timesink_recording::ids::ObjectId;
+use timesink_recording::tables::{Call, Wait};
+use timesink_recording::words::Detail;
+use timesink_recording::Recording;
+
+use crate::replay::CallsOfWaits;
+use crate::timeline::Timeline;
+
+/// What the row of one wait says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The index of its span, in [`Timeline::span`].
+    span: u32,
+    call: u16,
+    /// The time that was asked for ran out.
+    pub expired: bool,
+    /// The call came back with nothing (the other side is gone), or failed.
+    pub in_vain: bool,
+    /// Of a wait for any of several things, the one that came.
+    pub woken: Option<ObjectId>,
+}
+
+/// What is known of all waits, and the sums of calls beside them.
+#[derive(Clone, Debug, Default)]
+pub struct Waited {
+    /// In the order of spans.
+    known: Vec<Known>,
+    names: Vec<String>,
+    /// In which calls each kind of wait was.
+    pub calls_of: CallsOfWaits,
+    /// System calls, in the order of threads.
+    pub calls: Vec<Call>,
+}
+
+impl Waited {
+    /// Reads what an open recording, whose timeline this is, knows.
+    pub fn of(recording: &Recording, timeline: &Timeline) -> timesink_recording::Result<Waited> {
+        let mut waited = Waited {
+            calls: recording.rows()?,
+            ..Waited::default()
+        };
+        recording.scan(|rows: &[Wait]| {
+            waited.calls_of.add(rows);
+            rows.iter().for_each(|row| waited.add(row, timeline));
+        })?;
+        waited.calls.sort_by_key(|row| row.thread);
+        if !waited.known.is_sorted_by_key(|known| known.span) {
+            waited.known.sort_by_key(|known| known.span);
+        }
+        Ok(waited)
+    }
+
+    fn add(&mut self, row: &Wait, timeline: &Timeline) {
+        let span = timeline.slot(row.thread);
+        let span = span.and_then(|slot| timeline.wait_at(slot, row.t0));
+        let Some(span) = span.and_then(|span| u32::try_from(span).ok()) else {
+            return;
+        };
+        let call = match self.names.iter().position(|name| *name == row.call) {
+            Some(known) => known,
+            None => {
+                self.names.push(row.call.clone());
+                self.names.len() - 1
+            }
+        };
+        // Of an event descriptor zero is no end, but it is no request either.
+        let receives = matches!(row.detail, Detail::NetworkReceive | Detail::UnixReceive);
+        let worst = if receives { 1 } else { 0 };
+        self.known.push(Known {
+            span,
+            call: u16::try_from(call).unwrap_or(u16::MAX),
+            expired: row.expired == Some(true),
+            in_vain: row.result.is_some_and(|result| result < worst),
+            woken: row.woken_object,
+        });
+    }
+
+    /// What is known of the wait that a span is.
+    pub fn known(&self, span: usize) -> Option<&Known> {
+        let at = self
+            .known
+            .binary_search_by_key(&span, |known| known.span as usize);
+        self.known.get(at.ok()?)
+    }
+
+    /// Whether the wait that a span is was in this call: by its own row, else by others of its kind.
+    pub fn was_in(&self, span: usize, kind: (Detail, Option<ObjectId>), call: &str) -> bool {
+        match self.known(span) {
+            Some(known) => self.name(known) == call,
+            None => self
+                .calls_of
+                .of_kind(kind.0, kind.1)
+                .iter()
+                .any(|c| c == call),
+        }
+    }
+
+    /// Whether any wait was in this call.
+    pub fn has_call(&self, call: &str) -> bool {
+        self.names.iter().any(|name| name == call)
+    }
+
+    fn name(&self, known: &Known) -> &str {
+        let name = self.names.get(usize::from(known.call));
+        name.map_or("", String::as_str)
+    }
+}
