@@ -4,13 +4,18 @@
 
 use std::time::Instant;
 
+use rustc_hash::FxHashSet;
 use timesink_analysis::facts::{Facts, Gathering, Listed};
+use timesink_analysis::loops::loops;
+use timesink_analysis::operations::{Recorded, Wanted};
 use timesink_analysis::path::Path;
+use timesink_analysis::programs::Programs;
 use timesink_analysis::replay::Replay;
 use timesink_analysis::stacks::{Direction, Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
+use timesink_analysis::waited::Waited;
 use timesink_recording::notation::{draft, Draft};
-use timesink_recording::tables::{Frame, Occupant, Sample, Span, Stack, Thread, Wait};
+use timesink_recording::tables::{Call, Frame, Occupant, Sample, Span, Stack, Thread, Wait};
 use timesink_recording::words::{Detail, Language, State};
 use timesink_recording::{FrameId, Nanos, ObjectId, Recording, StackId, ThreadId};
 
@@ -60,12 +65,17 @@ fn main() {
         let segments = path.segments.len();
         println!("path, {segments:>7} segments {path_ms:>10.1} ms");
         let replay = Replay::of(&recording, &timeline, 0)?;
-        let (replay_ms, start) = (start.elapsed().as_secs_f64() * 1e3, Instant::now());
+        let replay_ms = start.elapsed().as_secs_f64() * 1e3;
         println!(
             "replay, {:>7} steps    {replay_ms:>10.1} ms",
             replay.steps()
         );
         println!("stacks from it         {stacks_ms:>10.1} ms");
+        let start = Instant::now();
+        again(&recording, &timeline, &facts, &stacks)?;
+        let again_ms = start.elapsed().as_secs_f64() * 1e3;
+        println!("all of these           {again_ms:>10.1} ms");
+        let start = Instant::now();
         let view = stacks.view();
         let rows = view.top().len() + view.tree(Direction::Callees, 0.01).roots.len();
         let views_ms = start.elapsed().as_secs_f64() * 1e3;
@@ -82,6 +92,38 @@ fn main() {
     }
 }
 
+/// Prints how long operations take, their comparison, and loops.
+fn again(
+    recording: &Recording,
+    timeline: &Timeline,
+    facts: &Facts,
+    stacks: &Stacks,
+) -> timesink_recording::Result<()> {
+    let start = Instant::now();
+    let ms = |start: Instant| start.elapsed().as_secs_f64() * 1e3;
+    let waited = Waited::of(recording, timeline)?;
+    println!("single waits           {:>10.1} ms", ms(start));
+    let recorded = Recorded {
+        timeline,
+        facts,
+        waited: &waited,
+        programs: &Programs::of(facts),
+    };
+    let start = Instant::now();
+    let sets = recorded.operations(&Wanted::Served);
+    let count: usize = sets.iter().map(|set| set.operations.len()).sum();
+    println!("{count:>7} operations     {:>10.1} ms", ms(start));
+    let start = Instant::now();
+    for set in &sets {
+        recorded.detail(set, stacks);
+    }
+    println!("what slow ones have    {:>10.1} ms", ms(start));
+    let start = Instant::now();
+    let found = loops(&recorded, stacks, &FxHashSet::default());
+    println!("{:>7} loops          {:>10.1} ms", found.len(), ms(start));
+    Ok(())
+}
+
 /// A number that looks random, so that the recording does not compress better than a real one.
 fn hash(at: i64, number: u32) -> u64 {
     let mixed = (at as u64 ^ u64::from(number) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -93,7 +135,8 @@ fn rows(spans: u32, threads: u32) -> Draft {
     let mut drawn = draft(
         "process 1 server executable /usr/bin/server
          thread 1.1 server
-         1.1: cpu 0..1us | wait ..2us flush f call fsync function submit_bio_wait",
+         1.1: cpu 0..1us | wait ..2us flush f call fsync function submit_bio_wait
+         call 1.1 sendto f count 100 bytes 1000",
     );
     let (span, thread) = (drawn.spans[0].clone(), drawn.threads[0].clone());
     let wait = drawn.waits[0].clone();
@@ -121,13 +164,24 @@ fn rows(spans: u32, threads: u32) -> Draft {
                 t1: Nanos(now + length),
                 state,
                 detail,
-                object: (state == State::Wait).then_some(ObjectId((at % 50) as u32)),
+                object: match detail {
+                    Detail::NetworkReceive => Some(ObjectId(1000 + number)),
+                    _ => (state == State::Wait).then_some(ObjectId((at % 50) as u32)),
+                },
                 tracer_ns: 250 + hash(at, number) % 100,
                 ..span.clone()
             };
             add_details(&mut drawn, &row, &wait, threads);
             drawn.spans.push(row);
             now += length;
+        }
+        for call in ["accept4", "recvfrom", "sendto"] {
+            drawn.calls.push(Call {
+                thread: ThreadId(number),
+                call: call.to_owned(),
+                object: Some(ObjectId(1000 + number)),
+                ..drawn.calls[0].clone()
+            });
         }
         let life = now as u64;
         drawn.threads.push(Thread {

@@ -90,6 +90,7 @@ impl Outlook {
         timeline: &Timeline,
         facts: &Facts,
         stacks: &Stacks,
+        calls: &CallsOfWaits,
         patience: Patience,
     ) -> timesink_recording::Result<Option<Outlook>> {
         let Some(main) = facts.ledger.main else {
@@ -109,18 +110,17 @@ impl Outlook {
             let causes = path.causes(timeline, |process| programs.first(process));
             (path, code, causes)
         };
-        let (replay, calls, (path, code, causes)) = std::thread::scope(|scope| {
+        let (replay, (path, code, causes)) = std::thread::scope(|scope| {
             let walked = scope.spawn(walk);
             let replay = Replay::of(recording, timeline, slot);
-            let calls = CallsOfWaits::of(recording);
-            (replay, calls, joined(walked))
+            (replay, joined(walked))
         });
-        let (replay, calls) = (replay?, calls?);
+        let replay = replay?;
         let recorded = Recorded {
             timeline,
             facts,
             stacks,
-            calls: &calls,
+            calls,
         };
         let mut gains = Gains::new(&replay, recorded);
         if patience.doubts(replay.steps()) {

@@ -17,10 +17,19 @@ pub struct Known {
     call: u16,
     /// The time that was asked for ran out.
     pub expired: bool,
-    /// The call came back with nothing (the other side is gone), or failed.
-    pub in_vain: bool,
+    pub came: Came,
     /// Of a wait for any of several things, the one that came.
     pub woken: Option<ObjectId>,
+}
+
+/// What a call came back with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    Something,
+    /// The other side is gone, or the call failed.
+    Nothing,
+    /// Calls were not timed just then.
+    Unknown,
 }
 
 /// What is known of all waits, and the sums of calls beside them.
@@ -66,14 +75,18 @@ impl Waited {
                 self.names.len() - 1
             }
         };
-        // Of an event descriptor zero is no end, but it is no request either.
+        // To receive nothing is the end of a connection.
         let receives = matches!(row.detail, Detail::NetworkReceive | Detail::UnixReceive);
         let worst = if receives { 1 } else { 0 };
         self.known.push(Known {
             span,
             call: u16::try_from(call).unwrap_or(u16::MAX),
             expired: row.expired == Some(true),
-            in_vain: row.result.is_some_and(|result| result < worst),
+            came: match row.result {
+                None => Came::Unknown,
+                Some(result) if result < worst => Came::Nothing,
+                Some(_) => Came::Something,
+            },
             woken: row.woken_object,
         });
     }

@@ -3,6 +3,8 @@
 use rustc_hash::FxHashSet;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::loops::{loops, Loop};
+use timesink_analysis::operations::Recorded;
+use timesink_analysis::programs::Programs;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
@@ -15,7 +17,13 @@ fn found(text: &str) -> Vec<Loop> {
     let timeline = Timeline::of(&recording).expect("its spans");
     let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
     let waited = Waited::of(&recording, &timeline).expect("its waits");
-    loops(&timeline, &facts, &waited, &stacks, &FxHashSet::default())
+    let recorded = Recorded {
+        timeline: &timeline,
+        facts: &facts,
+        waited: &waited,
+        programs: &Programs::of(&facts),
+    };
+    loops(&recorded, &stacks, &FxHashSet::default())
 }
 
 fn details(one: &Loop) -> Vec<Detail> {

@@ -163,6 +163,35 @@ fn a_thread_for_each_connection() {
     assert_eq!(served(&drawn), [(Kind::Request, vec![2000, 4000])]);
 }
 
+/// Such a thread may wait only for the end of its connection, its request having been there before it was. A wait
+/// that is known to have brought nothing was that; of one wait of which nothing is known, what took longer is the answer.
+#[test]
+fn a_thread_that_waits_for_the_end() {
+    let threads = [
+        "wait ..4ms network receive c result 0 | cpu ..4.1ms",
+        "wait ..4ms network receive c | cpu ..4.1ms",
+        "wait ..4ms network receive c | cpu ..9ms",
+    ];
+    let expected = [3000, 3000, 5000];
+    for (thread, expected) in threads.iter().zip(expected) {
+        let drawn = draft(&format!(
+            "process 1 server
+             thread 1.1 server alive_at_end
+             thread 1.2 worker parent 1.1
+             object c tcp socket
+             1.2: cpu 0..3ms | {thread}
+             call 1.1 accept4 c
+             call 1.2 recvfrom c count 2 bytes 9
+             call 1.2 sendto c count 1 bytes 9"
+        ));
+        assert_eq!(
+            served(&drawn),
+            [(Kind::Request, vec![expected])],
+            "{thread}"
+        );
+    }
+}
+
 /// Where connections go from thread to thread, what a thread does between two waits for work is a piece.
 #[test]
 fn a_pool_of_threads() {

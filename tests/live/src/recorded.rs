@@ -90,6 +90,22 @@ fn path_tiles(report: &Value) {
     );
 }
 
+/// So do the paths of single operations.
+#[track_caller]
+fn operations_tile(report: &Value) {
+    let sets = report["operations"].as_array().expect("operations");
+    let ones = sets
+        .iter()
+        .flat_map(|set| [&set["median"], &set["slowest"]]);
+    for one in ones {
+        let causes = one["causes"]
+            .as_array()
+            .expect("the causes of an operation");
+        let sum: i64 = causes.iter().map(|cause| number(cause, "ns")).sum();
+        assert_eq!(sum, number(one, "ns"), "the path does not tile: {one}");
+    }
+}
+
 impl Recorded {
     /// `timesink run` with these options of this command, which has to exit with this code.
     #[track_caller]
@@ -117,6 +133,7 @@ impl Recorded {
         .exits(0);
         let json: Value = serde_json::from_slice(&report.out).expect("the report is not JSON");
         path_tiles(&json);
+        operations_tile(&json);
         Recorded {
             path: path.into(),
             json,

@@ -12,10 +12,8 @@ use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::words::{Detail, ObjectKind};
 use timesink_recording::Nanos;
 
-use crate::facts::Facts;
+use crate::operations::Recorded;
 use crate::stacks::{FunctionIx, Stacks};
-use crate::timeline::Timeline;
-use crate::waited::Waited;
 
 /// A loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,13 +58,8 @@ const LOOPS: usize = 12;
 const SMALL: f64 = 0.01;
 
 /// The loops of the busiest threads, the longest first; not of those that are passed over.
-pub fn loops(
-    timeline: &Timeline,
-    facts: &Facts,
-    waited: &Waited,
-    stacks: &Stacks,
-    pass_over: &FxHashSet<usize>,
-) -> Vec<Loop> {
+pub fn loops(of: &Recorded<'_>, stacks: &Stacks, pass_over: &FxHashSet<usize>) -> Vec<Loop> {
+    let (timeline, facts) = (of.timeline, of.facts);
     let slots = (0..timeline.threads.len()).filter(|slot| !pass_over.contains(slot));
     let mut slots: Vec<usize> = slots.collect();
     let is_main = |slot: usize| {
@@ -85,7 +78,7 @@ pub fn loops(
     let mut found = Vec::new();
     for slot in slots {
         if timeline.spans_of(slot).len() >= FEW {
-            let waits = sites::waits(timeline, facts, waited, stacks, slot, &mut cache);
+            let waits = sites::waits(of, stacks, slot, &mut cache);
             found.extend(rounds::loops(timeline, slot, &waits));
         }
     }

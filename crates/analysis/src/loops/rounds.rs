@@ -58,24 +58,25 @@ pub(super) fn loops(timeline: &Timeline, slot: usize, waits: &Waits) -> Vec<Loop
     found.extend(finder.of_several());
     found.retain(|one| one.rounds >= FEW as u64 && one.ns as f64 >= least);
     found.sort_by_key(|one| (std::cmp::Reverse(one.ns), one.body.len()));
-    // The same loop is found by each of its waits.
+    // The same loop is found by each of its waits, and parts of it by those that come more than once in it.
     let mut kept: Vec<Loop> = Vec::new();
     for one in found {
-        if !kept.iter().any(|other| same(other, &one)) {
+        if !kept.iter().any(|other| is_part(&one, other)) {
             kept.push(one);
         }
     }
     kept
 }
 
-/// Whether two have the same steps, whichever of them a round is said to end with.
-fn same(one: &Loop, other: &Loop) -> bool {
+/// Whether a loop is another way to see one that is told. A loop of one wait within a round of others is not.
+fn is_part(one: &Loop, other: &Loop) -> bool {
     let has = |steps: &[Step], step: &Step| {
         steps.iter().any(|found| {
             (found.detail, found.kind, found.function) == (step.detail, step.kind, step.function)
         })
     };
-    one.body.len() == other.body.len() && one.body.iter().all(|step| has(&other.body, step))
+    let alone = one.body.len() == 1;
+    alone == (other.body.len() == 1) && one.body.iter().any(|step| has(&other.body, step))
 }
 
 struct Finder<'a> {

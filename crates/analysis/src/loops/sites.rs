@@ -5,11 +5,9 @@ use timesink_recording::ids::ObjectId;
 use timesink_recording::words::{Detail, ObjectKind};
 use timesink_recording::Nanos;
 
-use crate::facts::Facts;
 use crate::ledger::Account;
+use crate::operations::Recorded;
 use crate::stacks::{FunctionIx, StackIx, Stacks};
-use crate::timeline::Timeline;
-use crate::waited::Waited;
 
 /// A place in the program's own code: a frame, as an index into the code's frames, and its function.
 pub(super) type Site = (usize, FunctionIx);
@@ -34,16 +32,9 @@ pub(super) struct Waits {
 /// The places of stacks that were looked at.
 pub(super) type Cache = FxHashMap<StackIx, Option<Site>>;
 
-pub(super) fn waits(
-    timeline: &Timeline,
-    facts: &Facts,
-    waited: &Waited,
-    stacks: &Stacks,
-    slot: usize,
-    cache: &mut Cache,
-) -> Waits {
-    let runs = waited.runs(timeline, slot);
-    let events = stacks.events_of(timeline.threads[slot].thread);
+pub(super) fn waits(of: &Recorded<'_>, stacks: &Stacks, slot: usize, cache: &mut Cache) -> Waits {
+    let runs = of.waited.runs(of.timeline, slot);
+    let events = stacks.events_of(of.timeline.threads[slot].thread);
     let mut sites: Vec<Option<Site>> = Vec::with_capacity(runs.len());
     let mut usual: FxHashMap<(Detail, Option<ObjectId>), FxHashMap<Site, u32>> =
         FxHashMap::default();
@@ -83,7 +74,7 @@ pub(super) fn waits(
     for (run, site) in runs.iter().zip(sites) {
         let (detail, object) = (run.span.detail, run.span.object);
         let kind = object
-            .and_then(|id| facts.object(id))
+            .and_then(|id| of.facts.object(id))
             .map(|found| found.kind);
         let site = site.or_else(|| usual.get(&(detail, object)).copied());
         let symbol = (detail, kind, site);

@@ -1,10 +1,10 @@
 //! One set of operations looked at closely: the path of the slowest and of the one in the middle, and what the slow
 //! ones have that the others do not.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::tables::Object;
-use timesink_recording::words::ObjectKind;
+use timesink_recording::words::{ObjectKind, State};
 
 use super::sockets::well_known;
 use super::{Operation, Recorded, Set};
@@ -77,6 +77,10 @@ const FEW_SLOW: usize = 3;
 const WALKED: usize = 4000;
 /// What makes less of the difference is left out.
 const SMALL: f64 = 0.02;
+/// Time on a processor, with about 500 samples a second, of which less says nothing of where it was.
+const SAMPLED_NS: u64 = 20_000_000;
+/// Functions in fewer of the slow operations are chance.
+const SEEN: usize = 5;
 /// So many causes and functions are told.
 const ROWS: usize = 12;
 
@@ -157,27 +161,33 @@ impl Closely<'_> {
 
     fn one(&mut self, operation: Operation) -> One {
         let path = self.path(operation);
-        let programs = self.of.programs;
+        let key = |segment: &Segment| self.key(segment, Told::Once);
         let mut code = InCode::default();
-        code.add(&path, self.of.timeline, self.stacks, |segment| {
-            let process = self.of.timeline.threads[segment.slot].process;
-            Key::of(segment, programs.first(process))
-        });
-        let causes = path.causes(self.of.timeline, |process| programs.first(process));
-        let with_frames = |cause: Cause| (cause, code.frames(&cause.key, self.stacks));
+        code.add(&path, self.of.timeline, self.stacks, key);
+        let with_frames = |cause: Cause| (cause, self.frames(&code, &cause.key, cause.ns));
         One {
             thread: self.of.timeline.threads[operation.slot].thread,
+            causes: path.causes_by(key).into_iter().map(with_frames).collect(),
             operation,
-            causes: causes.into_iter().map(with_frames).collect(),
         }
     }
 
-    /// A cause as it is the same in all operations: not the connection, but whom to.
-    fn key(&self, segment: &Segment) -> Key {
+    /// Where in the code a cause was. Of a few samples of the processor that is chance.
+    fn frames(&self, code: &InCode, key: &Key, ns: u64) -> Vec<FunctionIx> {
+        match key.state {
+            State::Cpu if ns < SAMPLED_NS => Vec::new(),
+            _ => code.frames(key, self.stacks),
+        }
+    }
+
+    /// The cause of a segment, with the thing that was waited for as far as it says something.
+    fn key(&self, segment: &Segment, told: Told) -> Key {
         let process = self.of.timeline.threads[segment.slot].process;
         let key = Key::of(segment, self.of.programs.first(process));
         Key {
-            object: key.object.and_then(|object| self.things.told_as(object)),
+            object: key
+                .object
+                .and_then(|object| self.things.told_as(object, told)),
             ..key
         }
     }
@@ -200,11 +210,14 @@ impl Closely<'_> {
             least,
         );
         for cause in &mut causes {
-            cause.frames = slow_side.code.frames(&cause.what, self.stacks);
+            let all_ns = cause.slow_ns.saturating_mul(slow_side.walked as u64);
+            cause.frames = self.frames(&slow_side.code, &cause.what, all_ns);
         }
+        let mut often = slow_side.functions.clone();
+        often.retain(|_, (_, have)| *have >= SEEN);
         let functions = differing(
             (&slow_side, &others_side),
-            (&slow_side.functions, &others_side.functions),
+            (&often, &others_side.functions),
             least,
         );
         Ok(Unlike {
@@ -225,7 +238,7 @@ impl Closely<'_> {
             let path = self.path(one);
             let mut here: FxHashMap<Key, u64> = FxHashMap::default();
             for segment in &path.segments {
-                *here.entry(self.key(segment)).or_default() += segment.ns();
+                *here.entry(self.key(segment, Told::InAll)).or_default() += segment.ns();
             }
             for (key, ns) in here {
                 let (sum, have) = side.causes.entry(key).or_default();
@@ -234,7 +247,7 @@ impl Closely<'_> {
             }
             let mut code = InCode::default();
             code.add(&path, self.of.timeline, self.stacks, |segment| {
-                self.key(segment)
+                self.key(segment, Told::InAll)
             });
             for (function, ns) in code.functions() {
                 let (sum, have) = side.functions.entry(function).or_default();
@@ -272,15 +285,27 @@ fn differing<T: Copy + Eq + Ord + std::hash::Hash>(
     differs
 }
 
-/// As what a thing is told where many operations are looked at at once.
+/// How many operations are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Once,
+    InAll,
+}
+
+/// As what a thing is told.
 struct Things {
+    /// Where many operations are looked at: not the connection, but whom to.
     told_as: FxHashMap<ObjectId, ObjectId>,
+    /// What nobody knows by its name.
+    nameless: FxHashSet<ObjectId>,
 }
 
 impl Things {
     fn of(objects: &[Object]) -> Things {
         let mut first: FxHashMap<&str, ObjectId> = FxHashMap::default();
         let mut told_as = FxHashMap::default();
+        let nameless = objects.iter().filter(|o| o.kind == ObjectKind::Epoll);
+        let nameless = nameless.map(|object| object.object).collect();
         for object in objects {
             let known = match object.kind {
                 ObjectKind::File
@@ -301,10 +326,13 @@ impl Things {
             };
             told_as.extend(known.map(|known| (object.object, known)));
         }
-        Things { told_as }
+        Things { told_as, nameless }
     }
 
-    fn told_as(&self, object: ObjectId) -> Option<ObjectId> {
-        self.told_as.get(&object).copied()
+    fn told_as(&self, object: ObjectId, told: Told) -> Option<ObjectId> {
+        match told {
+            Told::Once => Some(object).filter(|object| !self.nameless.contains(object)),
+            Told::InAll => self.told_as.get(&object).copied(),
+        }
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::tables::Span;
+use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::{Detail, ObjectKind, State, WakeSource};
 use timesink_recording::Nanos;
 
 use super::sockets::{receives, sends, Role, Sockets};
 use super::{Found, Kind, Operation, Recorded, Set};
-use crate::waited::Known;
+use crate::waited::{Came, Known};
 
 /// What a thread does on the sockets that it is asked on.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +74,29 @@ enum Idle {
     Accept,
     /// For either of them, or to be told.
     Any,
+}
+
+/// One such wait.
+struct Idled {
+    idle: Idle,
+    from: Nanos,
+    until: Nanos,
+    /// It came for a connection, not for data.
+    takes: bool,
+    came: Came,
+}
+
+impl Idled {
+    /// Whether what comes after it is done for somebody. A loop that has its connections told to it does nothing for
+    /// anybody yet when a new one comes.
+    fn counts(&self, kind: Kind) -> bool {
+        self.came != Came::Nothing && (!self.takes || kind == Kind::Request)
+    }
+}
+
+/// Whether a thread was made for one connection.
+fn was_made_for(thread: &Thread, serves: &Serves) -> bool {
+    serves.connections.len() == 1 && !thread.born_before && thread.parent.is_some()
 }
 
 impl Servers<'_> {
@@ -235,19 +258,57 @@ impl Servers<'_> {
     }
 
     fn operations(&self, slot: usize, kind: Kind, serves: &Serves) -> Vec<Operation> {
-        struct Open {
-            from: Nanos,
-            idle: Idle,
-            /// It came for a connection, not for data.
-            takes: bool,
-            counts: bool,
-        }
-        let timeline = self.of.timeline;
-        let thread = &timeline.threads[slot];
+        let thread = &self.of.timeline.threads[slot];
         let mut found = Vec::new();
-        let mut open: Option<Open> = None;
-        let mut waited = false;
-        for (index, span) in timeline.indexed(slot) {
+        let mut add = |from: Nanos, until: Nanos| {
+            if until > from {
+                found.push(Operation { slot, from, until });
+            }
+        };
+        let idles = self.idles(slot, kind);
+        for pair in idles.windows(2) {
+            let only_taken = pair[0].takes && pair[1].idle == Idle::Receive;
+            if pair[0].counts(kind) && !only_taken {
+                add(pair[0].until, pair[1].from);
+            }
+        }
+        let ended = !thread.alive_at_end && !thread.end_lost;
+        let (Some(first), Some(last)) = (idles.first(), idles.last()) else {
+            // Its request was there before it was.
+            if ended && was_made_for(thread, serves) {
+                add(thread.start, thread.end);
+            }
+            return found;
+        };
+        let before = first.from.since(thread.start);
+        let after = thread.end.since(last.until);
+        let answered_before = was_made_for(thread, serves)
+            && first.idle != Idle::Accept
+            && match (first.came, idles.len()) {
+                (Came::Nothing, _) => true,
+                (Came::Something, _) | (Came::Unknown, 2..) => false,
+                // Whether it waited for the request or for the end: to answer takes longer than to close.
+                (Came::Unknown, _) => ended && before > after,
+            };
+        if answered_before {
+            add(thread.start, first.from);
+        }
+        let is_answer = match last.came {
+            Came::Something => true,
+            Came::Nothing => false,
+            // Of a thread with several requests the last wait was for the end.
+            Came::Unknown => idles.len() == 1 && !answered_before,
+        };
+        if ended && is_answer && last.idle == Idle::Receive && last.counts(kind) {
+            add(last.until, thread.end);
+        }
+        found
+    }
+
+    /// The waits in which a thread does nothing for anybody, in order.
+    fn idles(&self, slot: usize, kind: Kind) -> Vec<Idled> {
+        let mut idles = Vec::new();
+        for (index, span) in self.of.timeline.indexed(slot) {
             // Asking what is known of a wait costs more than to see that it is none.
             if span.state != State::Wait {
                 continue;
@@ -256,50 +317,21 @@ impl Servers<'_> {
             let Some(idle) = self.idle(span, known, kind) else {
                 continue;
             };
-            waited = true;
-            if let Some(before) = open.take() {
-                let only_taken = before.takes && idle == Idle::Receive;
-                if before.counts && !only_taken && span.t0 > before.from {
-                    found.push(Operation {
-                        slot,
-                        from: before.from,
-                        until: span.t0,
-                    });
-                }
-            }
             let woken = known.and_then(|known| known.woken);
-            let takes = idle == Idle::Accept || self.is_listening(woken);
-            let nothing = known.is_some_and(|known| known.expired || known.in_vain);
-            open = (span.t1 < thread.end).then_some(Open {
-                from: span.t1,
+            let came = match known {
+                _ if span.wake_source == Some(WakeSource::Signal) => Came::Nothing,
+                Some(known) if known.expired => Came::Nothing,
+                known => known.map_or(Came::Unknown, |known| known.came),
+            };
+            idles.push(Idled {
                 idle,
-                takes,
-                // A loop that has its connections told to it does nothing for anybody when a new one comes.
-                counts: !(nothing
-                    || span.wake_source == Some(WakeSource::Signal)
-                    || takes && kind != Kind::Request),
+                from: span.t0,
+                until: span.t1,
+                takes: idle == Idle::Accept || self.is_listening(woken),
+                came,
             });
         }
-        let ended = !thread.alive_at_end && !thread.end_lost;
-        if let Some(last) = open.filter(|_| ended) {
-            if last.counts && last.idle == Idle::Receive {
-                found.push(Operation {
-                    slot,
-                    from: last.from,
-                    until: thread.end,
-                });
-            }
-        }
-        // A thread that was made for one connection, and whose request was there already.
-        let for_one = ended && !thread.born_before && thread.parent.is_some();
-        if !waited && for_one && serves.connections.len() == 1 && thread.end > thread.start {
-            found.push(Operation {
-                slot,
-                from: thread.start,
-                until: thread.end,
-            });
-        }
-        found
+        idles
     }
 
     /// One socket for each address of these connections.

@@ -60,11 +60,17 @@ impl Path {
         timeline: &Timeline,
         group: impl Fn(ProcessId) -> ProcessId,
     ) -> Vec<Cause> {
+        self.causes_by(|segment| {
+            let process = group(timeline.threads[segment.slot].process);
+            Key::of(segment, process)
+        })
+    }
+
+    /// The same, with the cause of a segment told by `key`.
+    pub fn causes_by(&self, key: impl Fn(&Segment) -> Key) -> Vec<Cause> {
         let mut sums: FxHashMap<Key, (u64, u64)> = FxHashMap::default();
         for segment in &self.segments {
-            let process = group(timeline.threads[segment.slot].process);
-            let key = Key::of(segment, process);
-            let (count, ns) = sums.entry(key).or_default();
+            let (count, ns) = sums.entry(key(segment)).or_default();
             *count += 1;
             *ns = ns.saturating_add(segment.ns());
         }

@@ -101,21 +101,42 @@ fn print(
     style: Option<&Style>,
 ) -> anyhow::Result<()> {
     let recording = open(path)?;
-    // Who waits for a report does not want to wait for two things one after the other.
-    let (facts, timeline) = std::thread::scope(|scope| {
-        let timeline = scope.spawn(|| Timeline::of(&recording));
+    // Who waits for a report does not want to wait for one thing after the other.
+    let (read, again) = std::thread::scope(|scope| {
+        let again = scope.spawn(|| {
+            let timeline = Timeline::of(&recording)?;
+            let waited = Waited::of(&recording, &timeline)?;
+            timesink_recording::Result::Ok((timeline, waited))
+        });
         let facts = Facts::of(&recording);
-        (facts, joined(timeline))
+        let read = facts.and_then(|facts| {
+            let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
+            Ok((facts, stacks))
+        });
+        (read, joined(again))
     });
-    let (facts, timeline) = (facts?, timeline?);
-    let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
+    let ((facts, stacks), (timeline, waited)) = (read?, again?);
     let only_operations = op.is_some() && style.is_some();
     let closely = op.is_some() || style.is_none();
+    let recorded = Recorded {
+        timeline: &timeline,
+        facts: &facts,
+        waited: &waited,
+        programs: &Programs::of(&facts),
+    };
     let (outlook, again) = std::thread::scope(|scope| {
-        let again = scope.spawn(|| Again::of(&recording, &timeline, &facts, &stacks, op, closely));
+        let again = scope.spawn(|| Again::of(&recorded, &stacks, op, closely));
+        let calls = &waited.calls_of;
         let outlook = match only_operations {
             true => Ok(None),
-            false => Outlook::of(&recording, &timeline, &facts, &stacks, Patience::SHORT),
+            false => Outlook::of(
+                &recording,
+                &timeline,
+                &facts,
+                &stacks,
+                calls,
+                Patience::SHORT,
+            ),
         };
         (outlook, joined(again))
     });
@@ -154,22 +175,13 @@ pub(crate) struct Again {
 
 impl Again {
     pub(crate) fn of(
-        recording: &Recording,
-        timeline: &Timeline,
-        facts: &Facts,
+        recorded: &Recorded,
         stacks: &Stacks,
         op: Option<&str>,
         closely: bool,
     ) -> anyhow::Result<Again> {
-        let waited = Waited::of(recording, timeline)?;
-        let recorded = Recorded {
-            timeline,
-            facts,
-            waited: &waited,
-            programs: &Programs::of(facts),
-        };
         let sets = match op {
-            Some(text) => operations::found(text, &recorded)?,
+            Some(text) => operations::found(text, recorded)?,
             None => recorded.operations(&Wanted::Served),
         };
         let told = |set: Set| Told {
@@ -180,7 +192,7 @@ impl Again {
         // What goes round and round in a server is told as its operations.
         let serving = operations.iter().flat_map(|told| &told.set.operations);
         let serving = serving.map(|one| one.slot).collect();
-        let loops = loops(timeline, facts, &waited, stacks, &serving);
+        let loops = loops(recorded, stacks, &serving);
         Ok(Again { operations, loops })
     }
 }

@@ -72,7 +72,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         bail!("the gains of all causes are in report --json: for --json ask something");
     }
     let outlook = match all {
-        true => Outlook::of(&recording, &timeline, &facts, &stacks, Patience::LONG)?,
+        true => {
+            let calls = &CallsOfWaits::of(&recording)?;
+            Outlook::of(
+                &recording,
+                &timeline,
+                &facts,
+                &stacks,
+                calls,
+                Patience::LONG,
+            )?
+        }
         false => None,
     };
     let shown = arguments.recording.to_string_lossy();

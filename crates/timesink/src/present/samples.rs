@@ -1,9 +1,12 @@
 //! Recordings drawn for the tests of presentation.
 
 use timesink_analysis::facts::Facts;
+use timesink_analysis::operations::Recorded;
 use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::programs::Programs;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
+use timesink_analysis::waited::Waited;
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, Wait};
 use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
@@ -113,6 +116,41 @@ const CODED: &str = r#"
     sample 1.1 9s weight 400ms stack "...;import_row;price_of@21"
     sample 1.2 400ms weight 500ms stack "start_thread;statistics"
 "#;
+
+/// A server each tenth of whose requests sleeps, and a thread of it that goes round and round.
+pub(crate) fn served() -> Draft {
+    let mut text = String::from(
+        "run wall 400ms exit 0 command ./server
+         process 1 pid 600 server executable /srv/server
+         thread 1.1 tid 600 server
+         thread 1.2 tid 601 logger
+         frame nanosleep module /usr/lib/x86_64-linux-gnu/libc.so.6
+         object c tcp socket
+         1.1: cpu 0..1ms",
+    );
+    for number in 0..60 {
+        text += "| wait +1ms network receive c by network result 9 | cpu +500us";
+        if number % 10 == 3 {
+            text += "| wait +9ms sleep by timer stack \"main;slow;nanosleep\" | cpu +100us";
+        }
+    }
+    text += "| wait +1ms network receive c result 0 | cpu ..400ms
+        1.2: cpu 0..1ms";
+    for _ in 0..40 {
+        text += "| cpu +1ms | wait +4ms sleep stack \"logger;nanosleep\" | cpu +1ms
+            | wait +3ms flush log stack \"logger;nanosleep\"";
+    }
+    text += "
+        call 1.1 accept4 c
+        call 1.1 recvfrom c count 61 bytes 900
+        call 1.1 sendto c count 60 bytes 900";
+    let mut drawn = draft(&text);
+    if let Some(connection) = drawn.objects.iter_mut().find(|object| object.label == "c") {
+        connection.local = Some("127.0.0.1:8080".to_owned());
+        connection.remote = Some("127.0.0.1:40000".to_owned());
+    }
+    drawn
+}
 
 fn probe(name: &str, attached: bool, reason: &str, without: &str) -> Probe {
     Probe {
@@ -364,10 +402,18 @@ pub(crate) fn present_opened<T>(
     let facts = Facts::of(recording).expect("a kept or drawn recording reads");
     let stacks = stacks(recording, &facts, &Filter::default());
     let timeline = Timeline::of(recording).expect("its spans");
-    let outlook =
-        Outlook::of(recording, &timeline, &facts, &stacks, Patience::LONG).expect("it reads");
-    let again =
-        Again::of(recording, &timeline, &facts, &stacks, None, true).expect("it reads as well");
+    let waited = Waited::of(recording, &timeline).expect("its waits");
+    let calls = &waited.calls_of;
+    let patience = Patience::LONG;
+    let outlook = Outlook::of(recording, &timeline, &facts, &stacks, calls, patience);
+    let outlook = outlook.expect("it reads");
+    let recorded = Recorded {
+        timeline: &timeline,
+        facts: &facts,
+        waited: &waited,
+        programs: &Programs::of(&facts),
+    };
+    let again = Again::of(&recorded, &stacks, None, true).expect("it is asked for nothing");
     show(&Report {
         stacks: &stacks,
         outlook: outlook.as_ref(),

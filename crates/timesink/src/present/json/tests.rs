@@ -60,6 +60,7 @@ fn documented_fields_are_the_fields() {
         samples::forks(),
         samples::weather(),
         samples::hostile(),
+        samples::served(),
     ] {
         paths(&json(&drawn), "", &mut written);
     }

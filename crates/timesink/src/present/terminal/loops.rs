@@ -1,6 +1,7 @@
 //! Loops: how many rounds, the time of one, and what is waited for in it.
 
-use timesink_analysis::loops::{Loop, Step};
+use timesink_analysis::loops::Loop;
+use timesink_recording::words::Detail;
 
 use super::operations::wait;
 use super::rows::{align, title, Row};
@@ -18,11 +19,12 @@ const SMALL: f64 = 0.05;
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let wall = report.about.wall_ns.max(1);
     let share = |one: &Loop| one.ns as f64 / wall as f64;
-    let shown = report.loops.iter().filter(|one| share(one) >= SMALL);
+    let shown = report.loops.iter();
+    let shown = shown.filter(|one| share(one) >= SMALL && !only_asks(one));
     let rows: Vec<Row> = shown
         .take(ROWS)
         .map(|one| Row {
-            label: body(one),
+            label: whose(report, one),
             ns: one.ns,
             share: Some(share(one)),
             times: format!(
@@ -48,55 +50,54 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     lines
 }
 
-/// What a round waits for: `disk: flush, then asleep`.
-fn body(one: &Loop) -> String {
-    let steps: Vec<String> = one.body.iter().take(STEPS).map(step).collect();
-    let more = match one.body.len() {
-        0..=STEPS => String::new(),
-        all => format!(", {} more", all - STEPS),
-    };
-    format!("{}{more}", steps.join(", "))
+/// Whether all it does is to wait for something to do.
+fn only_asks(one: &Loop) -> bool {
+    one.body.iter().all(|step| {
+        matches!(
+            step.detail,
+            Detail::Poll
+                | Detail::NetworkAccept
+                | Detail::NetworkReceive
+                | Detail::UnixReceive
+                | Detail::Condition
+                | Detail::Event
+                | Detail::Signal
+                | Detail::Terminal
+        )
+    })
 }
 
-fn step(step: &Step) -> String {
-    let words = wait(step.detail);
-    let words = words.strip_prefix("waiting for ").unwrap_or(&words);
-    match step.waits >= 1.05 {
-        true => format!("{:.1} x {words}", step.waits),
-        false => words.to_owned(),
+/// The function, or the thread if no stack tells.
+fn whose(report: &Report, one: &Loop) -> String {
+    let function = one.body.iter().find_map(|step| step.function);
+    match function {
+        Some(function) => format!("in {}", names::function(&report.stacks.code, function)),
+        None => format!("of {}", names::thread(report.facts, one.thread)),
     }
 }
 
-/// Whose it is, where in the code, and what is waited for.
+/// What a round waits for, in order, and what for: `1.5 x the disk: flush (rows.db), asleep`.
 fn about(report: &Report, one: &Loop) -> String {
-    let mut parts = Vec::new();
-    let code = &report.stacks.code;
-    let mut functions: Vec<String> = Vec::new();
-    let mut objects: Vec<String> = Vec::new();
-    for step in one.body.iter().take(STEPS) {
-        let function = step
-            .function
-            .map(|function| names::function(code, function));
-        let object = step.object.map(|id| names::object_in(report, id));
-        functions.extend(function.filter(|name| !functions.contains(name)));
-        objects.extend(object.filter(|name| !objects.contains(name)));
+    let mut parts: Vec<String> = Vec::new();
+    for of in one.body.iter().take(STEPS) {
+        let words = wait(of.detail);
+        let words = words.strip_prefix("waiting for ").unwrap_or(&words);
+        let thing = of
+            .object
+            .map(|id| format!(" ({})", names::object_in(report, id)));
+        let thing = thing.unwrap_or_default();
+        parts.push(match of.waits >= 1.05 {
+            true => format!("{:.1} x {words}{thing}", of.waits),
+            false => format!("{words}{thing}"),
+        });
     }
-    if !functions.is_empty() {
-        parts.push(format!("in {}", functions.join(", ")));
+    if one.body.len() > STEPS {
+        parts.push(format!("{} more", one.body.len() - STEPS));
     }
-    if !objects.is_empty() {
-        parts.push(objects.join(", "));
+    let mut text = parts.join(", ");
+    let has_function = one.body.iter().any(|step| step.function.is_some());
+    if has_function && report.main().map(|main| main.row.thread) != Some(one.thread) {
+        text += &format!(" · {}", names::thread(report.facts, one.thread));
     }
-    if report.main().map(|main| main.row.thread) != Some(one.thread) {
-        parts.push(format!("of {}", names::thread(report.facts, one.thread)));
-    }
-    if one.unlike > 0 {
-        let unlike = units::plural(
-            one.unlike,
-            "stretch between them is",
-            "stretches between them are",
-        );
-        parts.push(format!("{unlike} unlike"));
-    }
-    parts.join(" · ")
+    text
 }

@@ -147,8 +147,8 @@ fn in_full(report: &Report, told: &Told, style: &Style) -> Vec<String> {
 fn notes(set: &Set) -> Vec<String> {
     let mut notes: Vec<String> = match set.kind {
         Kind::Request => vec![
-            "One is from the end of a wait for a request to the beginning of the next such wait.".to_owned(),
-            "What was there already then is part of the same one; what came in pieces is several.".to_owned(),
+            "One is from a request's arrival (or the start of a thread for it) to the next wait for one.".to_owned(),
+            "Requests that were there already then are part of it; one that came in pieces is several.".to_owned(),
         ],
         Kind::Round => vec![
             "One is a round of a loop over many connections, from being told to waiting to be told again.".to_owned(),
@@ -270,7 +270,7 @@ fn more(report: &Report, set: &Set, key: &Key, frames: &[FunctionIx]) -> String 
 
 fn unlike_lines(report: &Report, set: &Set, unlike: &Unlike, style: &Style) -> Vec<String> {
     let about = format!(
-        "{} of {} from {}: {} on average, the others {}",
+        "{} of {}, each {} or more: {} on average, the others {}",
         units::count(unlike.slow as u64),
         units::count((unlike.slow + unlike.others) as u64),
         units::time(unlike.slow_from_ns),
@@ -289,15 +289,21 @@ fn unlike_lines(report: &Report, set: &Set, unlike: &Unlike, style: &Style) -> V
             parts.collect::<Vec<_>>().join(" · ")
         })
         .collect();
-    lines.extend(table_of(&unlike.causes, "", &causes, style));
+    lines.extend(table::lines(columns_of(&unlike.causes), "", &causes, style));
     let code = &report.stacks.code;
     let functions = unlike.functions.iter();
     let functions: Vec<String> = functions
         .map(|function| names::function_in(code, function.what))
         .collect();
     if !functions.is_empty() {
-        let head = "by function, with what of the system it called";
-        lines.extend(table_of(&unlike.functions, head, &functions, style));
+        lines.push(style.paint(
+            Ink::Faint,
+            "  by samples and waits, in functions and what of the system they called:",
+        ));
+        let mut columns = columns_of(&unlike.functions);
+        // How often samples hit says nothing of how many have it.
+        columns.truncate(2);
+        lines.extend(table::lines(columns, "", &functions, style));
     }
     let (slow, others) = unlike.walked;
     if slow < unlike.slow || others < unlike.others {
@@ -309,13 +315,13 @@ fn unlike_lines(report: &Report, set: &Set, unlike: &Unlike, style: &Style) -> V
 }
 
 /// Mean times and shares on both sides.
-fn table_of<T>(rows: &[Differs<T>], head: &str, names: &[String], style: &Style) -> Vec<String> {
+fn columns_of<T>(rows: &[Differs<T>]) -> Vec<Column> {
     let column = |head, cell: &dyn Fn(&Differs<T>) -> String, spare| Column {
         head,
         cells: rows.iter().map(cell).collect(),
         spare,
     };
-    let columns = vec![
+    vec![
         column("slow", &|row| units::time(row.slow_ns), 0),
         column("others", &|row| units::time(row.others_ns), 0),
         column(
@@ -328,8 +334,7 @@ fn table_of<T>(rows: &[Differs<T>], head: &str, names: &[String], style: &Style)
             &|row| units::percent(row.others_share * 100.0),
             1,
         ),
-    ];
-    table::lines(columns, head, names, style)
+    ]
 }
 
 /// A kind of wait in plain words.

@@ -8,7 +8,7 @@ use timesink_analysis::stacks::{Direction, Filter};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::Recording;
 
-use super::{gains, prediction, render, tables, Style, Table};
+use super::{gains, operations, prediction, render, tables, Style, Table};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
 
@@ -180,6 +180,26 @@ fn predictions() {
     check("whatif_plain", &pages);
 }
 
+/// A server's page has its operations in short, and loops of its other threads.
+#[test]
+fn served_plain() {
+    check("served_plain", &page(&samples::served(), &PLAIN));
+}
+
+/// Operations in full: the one in the middle, the slowest, and what slow ones have.
+#[test]
+fn operations_in_full() {
+    let full = |style: &Style| {
+        samples::present(&samples::served(), "server.timesink", |report| {
+            operations(report, style)
+        })
+    };
+    check("operations_plain", &full(&PLAIN));
+    for line in full(&NARROW).lines() {
+        assert!(super::style::width(line) <= NARROW.width, "{line}");
+    }
+}
+
 /// On a terminal no line but the foot's sentences is wider than the terminal.
 #[test]
 fn tables_fit_the_terminal() {
@@ -189,6 +209,7 @@ fn tables_fit_the_terminal() {
         samples::forks(),
         samples::weather(),
         samples::hostile(),
+        samples::served(),
     ] {
         for width in [72, 79, 80, 99, 100, 120, 200] {
             let style = Style { width, ..NARROW };
