@@ -335,6 +335,33 @@ fn what_slow_ones_have() {
     assert_eq!(unlike.functions.len(), 1);
 }
 
+/// Samples stand for more time than short operations have: functions are not told more than there is.
+#[test]
+fn functions_have_no_more_time_than_there_is() {
+    let mut drawn = each_tenth_sleeps(100);
+    let text = "process 1 p
+         thread 1.1 p
+         1.1: cpu 0..1us
+         sample 1.1 1us weight 2ms stack main;work";
+    let (hit, thread) = (draft(text).samples[0].clone(), drawn.thread("1.1"));
+    let running = drawn.spans.iter().filter(|span| span.state == State::Cpu);
+    let hits = running.map(|span| timesink_recording::tables::Sample {
+        thread,
+        t: span.t0,
+        stack: drawn.stacks.first().map(|stack| stack.stack),
+        ..hit.clone()
+    });
+    drawn.samples = hits.collect();
+    let sets = found(&drawn, &Wanted::Served);
+    let unlike = sets[0].1.unlike.as_ref().expect("a difference");
+    let told: u64 = unlike
+        .functions
+        .iter()
+        .map(|function| function.slow_ns)
+        .sum();
+    assert!(told <= unlike.slow_ns, "{told} of {}", unlike.slow_ns);
+}
+
 /// Of a few operations, and of those that are all alike, nothing is claimed.
 #[test]
 fn nothing_is_claimed_of_few_or_alike() {

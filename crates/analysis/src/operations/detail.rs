@@ -138,6 +138,27 @@ struct Side {
 }
 
 impl Side {
+    /// A sample stands for the time since the one before, which may be longer than the operation that it hit: no more
+    /// is told by functions than there is.
+    fn fit(&mut self) {
+        let whole = self
+            .causes
+            .values()
+            .map(|(ns, _)| u128::from(*ns))
+            .sum::<u128>();
+        let told = self
+            .functions
+            .values()
+            .map(|(ns, _)| u128::from(*ns))
+            .sum::<u128>();
+        if told > whole {
+            for (ns, _) in self.functions.values_mut() {
+                let fitting = u128::from(*ns) * whole / told;
+                *ns = u64::try_from(fitting).unwrap_or(u64::MAX);
+            }
+        }
+    }
+
     fn mean(&self, ns: u64) -> u64 {
         ns / self.walked.max(1) as u64
     }
@@ -257,6 +278,7 @@ impl Closely<'_> {
             side.code.merge(code);
             side.walked += 1;
         }
+        side.fit();
         side
     }
 }
