@@ -127,13 +127,15 @@ fn some(operations: &[Operation]) -> Vec<Operation> {
     operations.iter().copied().step_by(every).collect()
 }
 
+/// The time of something, and how many operations have it.
+type Sums<T> = FxHashMap<T, (u64, usize)>;
+
 /// What operations on one side have.
 #[derive(Default)]
 struct Side {
     walked: usize,
-    /// The time of a cause, and how many operations have it.
-    causes: FxHashMap<Key, (u64, usize)>,
-    functions: FxHashMap<FunctionIx, (u64, usize)>,
+    causes: Sums<Key>,
+    functions: Sums<FunctionIx>,
     code: InCode,
 }
 
@@ -286,7 +288,7 @@ impl Closely<'_> {
 /// What the first side has more of by so much at least, most first.
 fn differing<T: Copy + Eq + Ord + std::hash::Hash>(
     (slow, others): (&Side, &Side),
-    (of_slow, of_others): (&FxHashMap<T, (u64, usize)>, &FxHashMap<T, (u64, usize)>),
+    (of_slow, of_others): (&Sums<T>, &Sums<T>),
     least: f64,
 ) -> Vec<Differs<T>> {
     let differs = of_slow.iter().map(|(what, (ns, have))| {
