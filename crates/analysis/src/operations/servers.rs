@@ -87,10 +87,9 @@ struct Idled {
 }
 
 impl Idled {
-    /// Whether what comes after it is done for somebody. A loop that has its connections told to it does nothing for
-    /// anybody yet when a new one comes.
-    fn counts(&self, kind: Kind) -> bool {
-        self.came != Came::Nothing && (!self.takes || kind == Kind::Request)
+    /// Whether what comes after it may be done for somebody.
+    fn counts(&self) -> bool {
+        self.came != Came::Nothing
     }
 }
 
@@ -268,7 +267,7 @@ impl Servers<'_> {
         let idles = self.idles(slot, kind);
         for pair in idles.windows(2) {
             let only_taken = pair[0].takes && pair[1].idle == Idle::Receive;
-            if pair[0].counts(kind) && !only_taken {
+            if pair[0].counts() && !only_taken {
                 add(pair[0].until, pair[1].from);
             }
         }
@@ -299,7 +298,7 @@ impl Servers<'_> {
             // Of a thread with several requests the last wait was for the end.
             Came::Unknown => idles.len() == 1 && !answered_before,
         };
-        if ended && is_answer && last.idle == Idle::Receive && last.counts(kind) {
+        if ended && is_answer && last.idle == Idle::Receive && last.counts() {
             add(last.until, thread.end);
         }
         found
