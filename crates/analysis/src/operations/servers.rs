@@ -83,6 +83,8 @@ struct Idled {
     until: Nanos,
     /// It came for a connection, not for data.
     takes: bool,
+    /// It is known to have ended for a connection or for data on one.
+    asked: bool,
     came: Came,
 }
 
@@ -265,7 +267,12 @@ impl Servers<'_> {
             }
         };
         let idles = self.idles(slot, kind);
-        for pair in idles.windows(2) {
+        // Before a loop is first known to be asked it was getting ready.
+        let begin = match kind {
+            Kind::Round => idles.iter().position(|idled| idled.asked).unwrap_or(0),
+            _ => 0,
+        };
+        for pair in idles[begin..].windows(2) {
             let only_taken = pair[0].takes && pair[1].idle == Idle::Receive;
             if pair[0].counts() && !only_taken {
                 add(pair[0].until, pair[1].from);
@@ -327,6 +334,9 @@ impl Servers<'_> {
                 from: span.t0,
                 until: span.t1,
                 takes: idle == Idle::Accept || self.is_listening(woken),
+                asked: idle != Idle::Any
+                    || self.is_listening(woken)
+                    || woken.is_some_and(|object| self.is_connection(object)),
                 came,
             });
         }
