@@ -1,60 +1,28 @@
 //! Naming the functions of a recording again, with programs that are built here and recordings that are drawn: nothing is
 //! run or recorded.
 
+#[path = "../src/symbols/tests/folder.rs"]
+mod folder;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use folder::Folder;
 use timesink_capture::symbolize::{symbolize, Count, Outcome};
 use timesink_capture::symbols::Symbols;
 use timesink_recording::tables::{Frame, Module, Sample, Span, Stack, Wait};
 use timesink_recording::words::SymbolSource;
 use timesink_recording::{notation, Recording, StackId};
 
-/// A folder of the test's own, which goes with it.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("timesink-symbolize-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).expect("a folder for the test");
-        Folder(path.canonicalize().expect("its path"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// Runs a tool in the folder.
-    fn run(&self, command: &str) -> String {
-        let output = Command::new("sh")
-            .args(["-ec", command])
-            .current_dir(&self.0)
-            .env("LC_ALL", "C")
-            .output()
-            .expect("a shell");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command}: {errors}");
-        String::from_utf8(output.stdout).expect("text")
-    }
-
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("the folder");
         let names = entries.map(|e| e.expect("an entry").file_name().into_string());
         let mut names: Vec<_> = names.map(|name| name.expect("a name")).collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -3,47 +3,18 @@
 
 mod by_hand;
 mod caching;
+mod folder;
 mod hostile;
 mod maps;
 mod programs;
 mod separate;
 
 use super::{Module, Named, Resolved, Symbols};
+use folder::Folder;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// A folder of the test's own, which goes with it.
-struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("timesink-symbols-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).expect("a folder for the test");
-        Folder(path.canonicalize().expect("its path"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// Runs a tool in the folder.
-    fn run(&self, command: &str) -> String {
-        let output = Command::new("sh")
-            .args(["-ec", command])
-            .current_dir(&self.0)
-            .env("LC_ALL", "C")
-            .output()
-            .expect("a shell");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command}: {errors}");
-        String::from_utf8(output.stdout).expect("text")
-    }
-
     /// Writes the C program and builds `prog`.
     fn build_c(&self, flags: &str) -> PathBuf {
         fs::write(self.path("prog.c"), PROGRAM).expect("a source file");
@@ -59,12 +30,6 @@ impl Folder {
             .find(|line| line.ends_with(&format!(" {name}")));
         let address = line.and_then(|line| line.split(' ').next()).expect(name);
         u64::from_str_radix(address, 16).expect(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
