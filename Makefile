@@ -34,7 +34,7 @@ FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
 FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless musl-tools \
   $(if $(shell command -v go),,golang-go)
-FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace
+FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace nginx-light nodejs default-jdk-headless g++ binutils
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
 define need
@@ -238,5 +238,6 @@ live: need-root
 bench: need-rust need-bench need-root build ## Measure what recording costs, beside other recorders (ROUNDS=16)
 	$(CARGO) run $(LOCKED) --release -p timesink-analysis --example speed
 	python3 bench/overhead.py --rounds $(ROUNDS)
+	$(CARGO) build $(LOCKED) --release -p timesink-capture --example names
 	python3 bench/stacks.py
 	python3 bench/whatif.py
