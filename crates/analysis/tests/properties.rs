@@ -7,7 +7,7 @@ use timesink_analysis::replay::{Processors, Replay};
 use timesink_analysis::stacks::{Amount, Direction, Filter, Node, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::{draft, Draft};
-use timesink_recording::tables::{Frame, Occupant, Sample, Span, Stack, Thread};
+use timesink_recording::tables::{Delay, Frame, Occupant, Sample, Span, Stack, Thread};
 use timesink_recording::words::{Detail, Language, State};
 use timesink_recording::{FrameId, Nanos, ObjectId, StackId, ThreadId};
 
@@ -204,7 +204,7 @@ fn order_does_not_matter_where_it_should_not() {
     }
 }
 
-/// The recording with samples, waits and stacks at random: some without stacks, some with more time
+/// The recording with samples, waits, times ready and stacks at random: some without stacks, some with more time
 /// than their threads have.
 fn with_stacks(seed: u64) -> Draft {
     let mut drawn = random(seed);
@@ -250,6 +250,14 @@ fn with_stacks(seed: u64) -> Draft {
             (wait.thread, wait.t0, wait.t1) = (span.thread, span.t0, span.t1);
             (wait.detail, wait.object, wait.stack) = (span.detail, span.object, stack);
             drawn.waits.push(wait);
+        } else if span.state == State::Ready && dice.throw(3) > 0 {
+            drawn.delays.push(Delay {
+                thread: span.thread,
+                t0: span.t0,
+                t1: span.t1,
+                detail: span.detail,
+                stack,
+            });
         }
     }
     drawn
@@ -358,6 +366,7 @@ fn order_of_rows_does_not_show_in_stacks() {
         let dice = &mut Dice(seed + 99);
         dice.shuffle(&mut drawn.samples);
         dice.shuffle(&mut drawn.waits);
+        dice.shuffle(&mut drawn.delays);
         dice.shuffle(&mut drawn.spans);
         dice.shuffle(&mut drawn.threads);
         dice.shuffle(&mut drawn.frames);

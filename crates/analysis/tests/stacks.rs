@@ -288,6 +288,44 @@ fn stacks_are_counted() {
     }
 }
 
+/// Long times ready are where the thread was then; the others, and those without a stack, are a remainder, and nothing
+/// is told twice.
+#[test]
+fn time_ready_has_its_stacks() {
+    let text = r#"
+        run wall 50ms
+        process 1 pid 100 import
+        thread 1.1 tid 100 import
+        1.1: cpu 0..10ms | ready ..14ms preempted stack "main;import;parse" | cpu ..20ms
+           | wait ..30ms sleep stack "main;import;pause" | ready ..33ms woken stack "main;import;pause"
+           | cpu ..40ms | ready ..41ms preempted | cpu +5ms | ready +20us preempted | cpu ..50ms
+        sample 1.1 10ms weight 10ms stack "main;import;parse"
+    "#;
+    let all = stacks(text);
+    let view = all.view();
+    assert_eq!(
+        (view.total.ready_ns, view.total.cpu_ns),
+        (8_020_000, 31_980_000)
+    );
+    assert_eq!(view.rests[&Missing::Ready].ready_ns, 1_020_000);
+    // Their stacks are those of a sample or a wait as well, which were counted.
+    assert_eq!(all.counts.taken, 2);
+    let ready = Filter {
+        state: Some(Account::Ready),
+        ..Filter::default()
+    };
+    let ready = stacks_with(text, &ready);
+    let wanted = ["main > import 7", "  parse 4", "  pause 3", "ready 1"];
+    assert_eq!(tree(&ready.view(), Direction::Callees, 0.0), wanted);
+    let part = Filter {
+        from: Some(Nanos(12_000_000)),
+        to: Some(Nanos(31_000_000)),
+        ..Filter::default()
+    };
+    let part = stacks_with(text, &part).view().total;
+    assert_eq!((part.ready_ns, part.wait_ns), (3_000_000, 10_000_000));
+}
+
 /// Each filter lets its part pass, and the totals are those of the part.
 #[test]
 fn filters_let_their_part_pass() {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use timesink_capture::address_space::{Change, FileNumber, Mapped, Spaces, Timed};
-use timesink_capture::unwind::{Ending, Registers, Unwinder};
+use timesink_capture::unwind::{Ending, Piece, Registers, Stack, Unwinder};
 
 /// Where the file is pretended to be mapped.
 const PLACE: u64 = 0x5000_0000;
@@ -60,9 +60,16 @@ fn unwind_everywhere(spaces: &mut Spaces, unwinder: &mut Unwinder, file: &Path, 
                 bx: None,
                 di: None,
             };
-            unwinder.unwind(&space, registers, &stack, None, &mut frames);
+            unwinder.unwind(&space, registers, &all_at(sp, &stack), None, &mut frames);
             assert!(!frames.is_empty());
         }
+    }
+}
+
+fn all_at(start: u64, bytes: &[u8]) -> Stack<'_> {
+    Stack {
+        inner: Piece { start, bytes },
+        ..Stack::default()
     }
 }
 
@@ -210,7 +217,13 @@ fn callers_in(program: &Path, address: u64) -> Vec<u64> {
     };
     let mut frames = Vec::new();
     let mut unwinder = Unwinder::new();
-    let ending = unwinder.unwind(space, registers, &stack, None, &mut frames);
+    let ending = unwinder.unwind(
+        space,
+        registers,
+        &all_at(registers.sp, &stack),
+        None,
+        &mut frames,
+    );
     assert_eq!(ending, Ending::Complete);
     frames.iter().map(|frame| frame.address).collect()
 }

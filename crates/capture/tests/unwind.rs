@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use object::{Object, ObjectSection, ObjectSymbol};
 use timesink_capture::address_space::{ImageKind, Space, Spaces};
-use timesink_capture::unwind::{Ending, Frame, Registers, Unwinder};
+use timesink_capture::unwind::{Ending, Frame, Piece, Registers, Stack, Unwinder};
 
 /// Compile the program anew, for one test.
 fn build(name: &str, flags: &[&str]) -> PathBuf {
@@ -94,31 +94,46 @@ impl Stopped {
             bx: Some(seen.rbx),
             di: None,
         };
+        let range = self.mapping(|range, _| range.contains(&seen.rsp));
+        let length = (range.end - seen.rsp).min(1 << 20);
+        (registers, self.memory(seen.rsp, length))
+    }
+
+    /// The outermost part of the first thread's stack, and where it is.
+    fn outermost(&self, length: u64) -> (u64, Vec<u8>) {
+        let range = self.mapping(|_, name| name == "[stack]");
+        let start = range.end - length;
+        (start, self.memory(start, length))
+    }
+
+    fn mapping(&self, is_meant: impl Fn(&Range<u64>, &str) -> bool) -> Range<u64> {
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.tid)).expect("maps");
-        let ranges = maps.lines().filter_map(|line| {
+        let mut ranges = maps.lines().filter_map(|line| {
             let (start, end) = line.split(' ').next()?.split_once('-')?;
             let number = |text| u64::from_str_radix(text, 16).ok();
-            Some(number(start)?..number(end)?)
+            let name = line.split(' ').next_back()?;
+            Some((number(start)?..number(end)?, name))
         });
-        let range = ranges
-            .into_iter()
-            .find(|r: &Range<u64>| r.contains(&seen.rsp));
-        let range = range.expect("a stack");
-        let mut stack = vec![0u8; (range.end - seen.rsp).min(1 << 20) as usize];
+        let found = ranges.find(|(range, name)| is_meant(range, name));
+        found.expect("it is mapped").0
+    }
+
+    fn memory(&self, start: u64, length: u64) -> Vec<u8> {
+        let mut bytes = vec![0u8; length as usize];
         let ours = libc::iovec {
-            iov_base: stack.as_mut_ptr().cast(),
-            iov_len: stack.len(),
+            iov_base: bytes.as_mut_ptr().cast(),
+            iov_len: bytes.len(),
         };
         let theirs = libc::iovec {
-            iov_base: seen.rsp as *mut libc::c_void,
-            iov_len: stack.len(),
+            iov_base: start as *mut libc::c_void,
+            iov_len: bytes.len(),
         };
         // SAFETY: writes into our own vector, of that length.
         let read = unsafe {
             libc::process_vm_readv(self.tid, &raw const ours, 1, &raw const theirs, 1, 0)
         };
-        assert_eq!(read, stack.len() as isize);
-        (registers, stack)
+        assert_eq!(read, bytes.len() as isize);
+        bytes
     }
 }
 
@@ -178,6 +193,22 @@ fn unwind(
     unwinder: &mut Unwinder,
     space: &Space,
     (registers, stack): (Registers, &[u8]),
+    about: (&Path, &Names),
+) -> Seen {
+    let stack = Stack {
+        inner: Piece {
+            start: registers.sp,
+            bytes: stack,
+        },
+        ..Stack::default()
+    };
+    unwind_pieces(unwinder, space, (registers, &stack), about)
+}
+
+fn unwind_pieces(
+    unwinder: &mut Unwinder,
+    space: &Space,
+    (registers, stack): (Registers, &Stack),
     (program, names): (&Path, &Names),
 ) -> Seen {
     let mut frames = Vec::new();
@@ -197,6 +228,27 @@ fn unwind(
         frames: frames.clone(),
         ending,
     }
+}
+
+/// The same of a stack of which only so much was copied from where it is, and so much from where it begins.
+fn functions_of_pieces(program: &Path, arguments: &[&str], inner: usize, outer: u64) -> Seen {
+    let stopped = Stopped::start(program, arguments);
+    let mut spaces = stopped.spaces();
+    let (registers, stack) = stopped.stack();
+    let (start, bytes) = stopped.outermost(outer);
+    let stack = Stack {
+        inner: Piece {
+            start: registers.sp,
+            bytes: &stack[..inner],
+        },
+        beyond: Piece {
+            start,
+            bytes: &bytes,
+        },
+    };
+    let space = spaces.space(stopped.child.id()).expect("known");
+    let about = (program, &Names::of(program));
+    unwind_pieces(&mut Unwinder::new(), space, (registers, &stack), about)
 }
 
 fn functions_of(program: &Path, arguments: &[&str]) -> Seen {
@@ -295,6 +347,45 @@ fn through_a_signal() {
         ["innermost", "on_signal", "interrupted"]
     );
     assert_eq!(apart.ending, Ending::OutOfCopy);
+    let both = functions_of_pieces(&program, &["other stack"], 4096, 32 << 10);
+    assert_eq!(both.functions[..3], apart.functions[..3]);
+    assert_eq!(
+        both.functions[both.functions.len() - 2..],
+        ["main", "_start"]
+    );
+    assert_eq!(both.ending, Ending::Complete);
+}
+
+/// A function with half a megabyte of variables is left for its caller, though nothing of what lies between them was copied:
+/// rustc's stacks ended at one that it has near the beginning of each.
+#[test]
+fn past_a_large_frame() {
+    let program = build("large", &[]);
+    let expected = [
+        "innermost",
+        "middle",
+        "middle",
+        "middle",
+        "wide",
+        "main",
+        "_start",
+    ];
+    let seen = functions_of_pieces(&program, &["large"], 8192, 32 << 10);
+    assert_eq!(seen.functions, expected);
+    assert_eq!(seen.ending, Ending::Complete);
+    let cut = functions_of_pieces(&program, &["large"], 8192, 8);
+    assert_eq!(cut.functions, expected[..5]);
+    assert_eq!(cut.ending, Ending::OutOfCopy);
+}
+
+/// Where a program goes to another stack and has a table for that, as Rust's `stacker`, its callers on the first one are found.
+#[test]
+fn from_a_stack_that_was_made() {
+    let program = build("made-stack", &[]);
+    let expected = ["innermost", "on_made_stack", "go_to", "main", "_start"];
+    let seen = functions_of_pieces(&program, &["made stack"], 1024, 32 << 10);
+    assert_eq!(seen.functions, expected);
+    assert_eq!(seen.ending, Ending::Complete);
 }
 
 /// Code that was made while the program ran is followed by its frame pointer.
@@ -437,6 +528,13 @@ fn python() {
     let space = spaces.space(stopped.child.id()).expect("known");
     let mut unwinder = Unwinder::new();
     let mut frames = Vec::new();
+    let stack = Stack {
+        inner: Piece {
+            start: registers.sp,
+            bytes: &stack,
+        },
+        ..Stack::default()
+    };
     let ending = unwinder.unwind(space, registers, &stack, None, &mut frames);
     assert_eq!(ending, Ending::Complete, "{frames:x?}");
     assert!(frames.len() > 10, "{frames:x?}");

@@ -7,7 +7,7 @@ mod common;
 use common::Place;
 use std::path::PathBuf;
 use timesink_recording::tables::*;
-use timesink_recording::{ErrorKind, Recording, TableRow};
+use timesink_recording::{ErrorKind, Recording, TableRow, FORMAT_VERSION};
 
 fn fixture(name: &str) -> Recording {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -25,7 +25,7 @@ fn version_1_opens() {
             assert_eq!(recording.row_count::<$row>(), Ok(0), "{}", $row::NAME);
         )+ };
     }
-    absent!(Module, Frame, Stack);
+    absent!(Module, Frame, Stack, Delay);
     let waits = recording.rows::<Wait>().expect("waits");
     assert!(!waits.is_empty());
     assert!(waits
@@ -41,6 +41,20 @@ fn version_1_opens() {
     let spans = recording.rows::<Span>().expect("spans");
     let slept = spans.iter().map(|span| span.t1.since(span.t0)).max();
     assert!(slept.is_some_and(|ns| ns >= 10_000_000));
+}
+
+/// A recording of version 2 (a shell that slept, listed a folder and counted) has its stacks, and no delays.
+#[test]
+fn version_2_opens() {
+    let recording = fixture("version-2.tar");
+    assert_eq!(recording.about().format_version, 2);
+    assert_eq!(recording.rows::<Delay>().map(|rows| rows.len()), Ok(0));
+    assert_eq!(recording.row_count::<Delay>(), Ok(0));
+    let waits = recording.rows::<Wait>().expect("waits");
+    assert!(waits.iter().any(|wait| wait.stack.is_some()));
+    let samples = recording.rows::<Sample>().expect("samples");
+    assert!(samples.iter().any(|sample| sample.weight_ns.is_some()));
+    assert!(!recording.rows::<Stack>().expect("stacks").is_empty());
 }
 
 /// What packs an old recording packs it as it is.
@@ -71,7 +85,7 @@ fn a_new_recording_must_be_complete() {
     let text = std::fs::read_to_string(&manifest).expect("a manifest");
     let mut json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert!(Recording::open(&folder).is_ok_and(|old| old.rows::<Wait>().is_ok()));
-    json["format_version"] = 2.into();
+    json["format_version"] = FORMAT_VERSION.into();
     std::fs::write(&manifest, json.to_string()).expect("a manifest");
     let forged = Recording::open(&folder).expect("it opens");
     let kind = |error: timesink_recording::Error| error.kind();

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
-use timesink_live::{attempts, none_of, number, output, program, Chain, Folder, Recorded};
-use timesink_recording::tables::{Frame, Module, Sample, Thread, Wait};
+use timesink_live::{
+    attempts, none_of, number, output, program, timesink, Chain, Folder, Recorded,
+};
+use timesink_recording::tables::{Delay, Frame, Module, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, SymbolSource};
 use timesink_recording::{StackId, ThreadId};
 
@@ -86,6 +88,96 @@ fn of_known_functions() {
             None => problems.push("there is no other thread".into()),
         }
         none_of(&problems)
+    });
+}
+
+/// Whole stacks with these functions, the innermost first, among those; the problem if there are too few.
+fn enough<'a>(
+    what: &str,
+    of: impl Iterator<Item = Option<&'a Chain>>,
+    functions: &[&str],
+    least: usize,
+) -> Option<String> {
+    let all: Vec<_> = of.collect();
+    let whole = |chain: &&Chain| chain.complete && chain.has(functions);
+    let found = all.iter().flatten().filter(|chain| whole(chain)).count();
+    let names: Vec<_> = all.iter().flatten().map(|c| c.functions()).collect();
+    let few = found < least || found * 100 < all.len() * 90;
+    few.then(|| {
+        let some = &names[..names.len().min(3)];
+        format!(
+            "{what}: {found} of {} with {functions:?}: {some:?}",
+            all.len()
+        )
+    })
+}
+
+/// Outside of calls, where pages are read from the disk and where others take the processor; over a frame of hundreds of
+/// kilobytes; from a signal's stack to that of the thread: each in the first thread and in another.
+#[test]
+fn where_they_are_hard_to_come_by() {
+    attempts(|| {
+        let folder = Folder::new("outside");
+        let path = program("outside");
+        let command = [path.to_str().unwrap(), folder.path().to_str().unwrap()];
+        let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+        let chains = recorded.chains();
+        let threads = recorded.rows::<Thread>();
+        let own = threads[0].process;
+        let own = threads.iter().filter(|t| t.process == own);
+        let (waits, delays) = (recorded.rows::<Wait>(), recorded.rows::<Delay>());
+        let mut problems = Vec::new();
+        for (thread, name) in own.zip(["main", "thread_main"]) {
+            let chain = |stack: Option<StackId>| stack.and_then(|stack| chains.get(&stack));
+            let waited = |detail| {
+                let own = waits
+                    .iter()
+                    .filter(move |w| w.thread == thread.thread && w.detail == detail);
+                own.map(|w| chain(w.stack))
+            };
+            let preempted = delays
+                .iter()
+                .filter(|d| d.thread == thread.thread && d.detail == Detail::Preempted)
+                .filter(|d| d.t1.since(d.t0) >= 1_000_000)
+                .map(|d| chain(d.stack));
+            let expected = ["in_fault", "outer", name];
+            problems.extend(enough("fault", waited(Detail::PageFault), &expected, 30));
+            let expected = ["in_crowd", "outer", name];
+            problems.extend(enough("crowd", preempted, &expected, 10));
+            let slept: Vec<_> = waited(Detail::Sleep).collect();
+            for expected in [
+                &["in_wide", "wide", "outer", name][..],
+                &["in_signal", "outer", name],
+            ] {
+                let of = slept
+                    .iter()
+                    .filter(|c| c.is_some_and(|c| c.has(&expected[..1])));
+                problems.extend(enough("sleep", of.copied(), expected, 1));
+            }
+        }
+        none_of(&problems)
+    });
+}
+
+/// `report --tree --state ready` shows where a thread was that others kept from running.
+#[test]
+fn of_time_ready() {
+    attempts(|| {
+        let folder = Folder::new("crowded");
+        let path = program("outside");
+        let place = folder.join("r.timesink");
+        let command = [path.to_str().unwrap(), folder.path().to_str().unwrap()];
+        Recorded::run(&place, &["-q"], &command, 0);
+        let mut report = Command::new(timesink());
+        report
+            .arg("report")
+            .arg(&place)
+            .args(["--tree", "--state", "ready"]);
+        let tree = output(&mut report).exits(0).text();
+        match tree.contains("in_crowd") {
+            true => Ok(()),
+            false => Err(tree),
+        }
     });
 }
 

@@ -1,7 +1,7 @@
-//! From tables to stacks with times: samples and waits are put beside the sums of their threads, and
+//! From tables to stacks with times: samples, waits and times ready are put beside the sums of their threads, and
 //! what they do not cover becomes a remainder.
 //!
-//! A sum always leads. Where samples or waits of a thread have more time than its sum (a sample
+//! A sum always leads. Where those of a thread have more time than its sum (a sample
 //! stands for time before it, so at the edge of a part of a recording it may reach out), they are
 //! made shorter alike until they fit, rather than making time up.
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{StackId, ThreadId};
-use timesink_recording::tables::{Sample, Span, Wait};
+use timesink_recording::tables::{Delay, Sample, Span, Wait};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::{Nanos, Recording};
 
@@ -35,6 +35,7 @@ pub(super) fn gather(
     drop(stacks);
     recording.scan(|rows| gathering.samples(rows))?;
     recording.scan(|rows| gathering.waits(rows))?;
+    recording.scan(|rows| gathering.delays(rows))?;
     let mut sums: BTreeMap<ThreadId, Sums> = BTreeMap::new();
     if filter.needs_spans() {
         recording.scan(|rows: &[Span]| {
@@ -134,6 +135,30 @@ impl Gathering<'_> {
         }
     }
 
+    /// Their stacks are not counted: most are those of the waits before them.
+    fn delays(&mut self, rows: &[Delay]) {
+        for row in rows {
+            let passes = self.selected.thread(row.thread)
+                && self.selected.state(Account::Ready)
+                && self.selected.objects(&[])
+                && self.filter.processor.is_none();
+            let (t0, t1) = self.filter.clip(row.t0, row.t1);
+            if !passes || t1 <= t0 {
+                continue;
+            }
+            if let Some(stack) = row.stack.and_then(|stack| self.code.stack(stack)) {
+                self.events.push(Event {
+                    thread: row.thread,
+                    at: t0,
+                    account: Account::Ready,
+                    detail: row.detail,
+                    stack,
+                    ns: t1.since(t0),
+                });
+            }
+        }
+    }
+
     /// Adds to the sums of a thread what the filter lets pass of a span.
     fn span(&self, row: &Span, sums: &mut BTreeMap<ThreadId, Sums>) {
         let account = match row.state {
@@ -177,6 +202,7 @@ impl Gathering<'_> {
             let sums = sums.get(&thread).unwrap_or(&none);
             fit(events, Account::Cpu, sums.cpu_ns);
             fit(events, Account::Wait, sums.wait_ns);
+            fit(events, Account::Ready, sums.ready_ns);
         }
         for (&thread, sums) in sums {
             let from = self.events.partition_point(|event| event.thread < thread);
@@ -190,7 +216,10 @@ impl Gathering<'_> {
             let bare = self.bare_waits.get(&thread).copied().unwrap_or(0).min(wait);
             let parts = [
                 (Missing::Cpu, sums.cpu_ns.saturating_sub(told(Account::Cpu))),
-                (Missing::Ready, sums.ready_ns),
+                (
+                    Missing::Ready,
+                    sums.ready_ns.saturating_sub(told(Account::Ready)),
+                ),
                 (Missing::Wait, bare),
                 (Missing::ShortWait, wait - bare),
                 (Missing::Tracer, sums.tracer_ns),

@@ -1,8 +1,7 @@
 //! Where in the code the time went: stacks, each with the time it stands for.
 //!
-//! Time on a processor comes from samples, time waited from the waits that were recorded one by one.
-//! What neither tells (time ready, waits below the threshold, threads that were never sampled) is
-//! kept as remainders, so that stacks and remainders together are the ledger's time and every view
+//! Time on a processor comes from samples, time waited and time ready from the waits and delays that were recorded one
+//! by one. What none of them tells (those below the threshold, threads that were never sampled) is kept as remainders, so that stacks and remainders together are the ledger's time and every view
 //! of them adds up to it.
 //!
 //! It does not say what a frame means or what to do about it, and knows no thread's order of events
@@ -32,15 +31,15 @@ use timesink_recording::{Nanos, Recording};
 use crate::facts::Facts;
 use crate::ledger::Account;
 
-/// One sample or one wait, and where in the code it was.
+/// One sample, one wait or one time ready, and where in the code it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
     pub thread: ThreadId,
-    /// The moment of the sample, or the start of the wait.
+    /// The moment of the sample, or the start of the wait or the time ready.
     pub at: Nanos,
-    /// `Cpu` or `Wait`.
+    /// `Cpu`, `Wait` or `Ready`.
     pub account: Account,
-    /// The kind of wait; `running` for a sample.
+    /// The kind of wait, why it was ready; `running` for a sample.
     pub detail: Detail,
     pub stack: StackIx,
     /// The time that it stands for.
@@ -52,7 +51,7 @@ pub struct Event {
 pub enum Missing {
     /// On a processor, in samples without a stack or between too few samples.
     Cpu,
-    /// Ready: it was not running anything.
+    /// Ready, but not long, or without a stack.
     Ready,
     /// In waits that were recorded one by one, without a stack.
     Wait,
@@ -180,7 +179,7 @@ impl Stacks {
         &self.rests[from..to]
     }
 
-    /// The samples and waits of one thread, in order.
+    /// The samples, waits and times ready of one thread, in order.
     pub fn events_of(&self, thread: ThreadId) -> &[Event] {
         let from = self.events.partition_point(|event| event.thread < thread);
         let to = self.events.partition_point(|event| event.thread <= thread);

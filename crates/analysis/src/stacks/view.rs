@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{Code, Event, FunctionIx, Missing, Rest, StackIx};
 use crate::ledger::Account;
 
-/// Time by state, and how many samples and waits it is from.
+/// Time by state, and how many samples, waits and times ready it is from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     pub cpu_ns: u64,
@@ -15,7 +15,7 @@ pub struct Amount {
     pub ready_ns: u64,
     /// In timesink's own programs, or lost.
     pub other_ns: u64,
-    /// Samples and waits; remainders have none.
+    /// Samples, waits and times ready; remainders have none.
     pub count: u64,
 }
 

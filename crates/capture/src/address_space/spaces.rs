@@ -24,6 +24,11 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// As far as all of the file is from where it says that it is.
+    pub fn moved(&self) -> u64 {
+        self.start.wrapping_sub(self.in_image(self.start))
+    }
+
     /// The address as the image's symbol table counts; the address itself where there is none.
     pub fn in_image(&self, address: u64) -> u64 {
         let offset = address.wrapping_sub(self.start).wrapping_add(self.offset);

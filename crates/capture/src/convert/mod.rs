@@ -118,7 +118,7 @@ fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
         &mut objects,
         &mut stacks,
         &notes.symbols,
-        &windows,
+        (begin.threshold_ns, &windows),
         &mut out,
     );
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use timesink_recording::tables::delays::Delay;
 use timesink_recording::tables::occupants::Occupant;
 use timesink_recording::tables::samples::Sample;
 use timesink_recording::tables::spans::Span;
@@ -26,6 +27,8 @@ pub struct Context<'a> {
     pub stacks: &'a mut Stacks,
     pub symbols: &'a HashMap<u64, String>,
     pub out: &'a mut RecordingWriter,
+    /// Times ready from this length up are told one by one.
+    threshold_ns: u64,
     /// Call names by number, filled as they come up.
     names: HashMap<(i16, bool), String>,
     /// Gaps that events lost left behind.
@@ -50,7 +53,7 @@ struct Stream {
     /// The first window that does not end before the cursor.
     window: usize,
     timed_cpu: TimedCpu,
-    /// The stacks of the wait that began then, if one was taken: the thread's own, its waker's.
+    /// The stacks of the wait, or the time ready, that began then, if one was taken: the thread's own, its waker's.
     waiting: Option<e::ts_seen>,
     waker: Option<e::ts_seen>,
     /// The last sample, until it is known how much time on a processor it stands for.
@@ -72,7 +75,7 @@ impl<'a> Context<'a> {
         objects: &'a mut Objects,
         stacks: &'a mut Stacks,
         symbols: &'a HashMap<u64, String>,
-        windows: &'a [(i64, i64)],
+        (threshold_ns, windows): (u64, &'a [(i64, i64)]),
         out: &'a mut RecordingWriter,
     ) -> Context<'a> {
         let (names, timed_cpu) = (HashMap::new(), HashMap::new());
@@ -82,6 +85,7 @@ impl<'a> Context<'a> {
             stacks,
             symbols,
             out,
+            threshold_ns,
             names,
             gaps: 0,
             windows,
@@ -157,7 +161,7 @@ impl<'a> Context<'a> {
 
     fn seen(&mut self, stream: &mut Stream, seen: &e::ts_seen) -> Result<(), Error> {
         match u32::from(seen.what) {
-            e::TS_OF_WAIT => stream.waiting = Some(*seen),
+            e::TS_OF_WAIT | e::TS_OF_DELAY => stream.waiting = Some(*seen),
             e::TS_OF_WAKER => stream.waker = Some(*seen),
             _ => {
                 let t = self.lives.at(seen.head.t);
@@ -190,7 +194,10 @@ impl<'a> Context<'a> {
     }
 
     fn stack_of(&mut self, seen: &e::ts_seen) -> Option<StackId> {
-        let kernel = trimmed(frames_of(seen), self.symbols);
+        let kernel = match interrupted_user(frames_of(seen), self.symbols) {
+            true => &[],
+            false => trimmed(frames_of(seen), self.symbols),
+        };
         let complete = seen.complete != 0;
         self.stacks
             .with_kernel(seen.node, complete, kernel, self.symbols)
@@ -318,11 +325,37 @@ impl<'a> Context<'a> {
         };
         let span = plain_span(stream.thread, back, state, detail, turn.head.cpu);
         self.push(stream, span)?;
+        if turn.dispatched == 0 && back > ready && back.since(ready) >= self.threshold_ns {
+            self.delay(stream, turn, (ready, back, detail))?;
+        }
         if turn.dispatched == 0 && turn.occupant != 0 && turn.occupant_ns > 0 && back > ready {
             let ns = u64::from(turn.occupant_ns).min(back.since(ready));
             self.occupant(stream.thread, ready, turn.occupant, ns, back)?;
         }
         Ok(())
+    }
+
+    /// A long time ready, and where in the code that was: where the thread lost the processor, or where it had waited.
+    fn delay(
+        &mut self,
+        stream: &mut Stream,
+        turn: &e::ts_turn,
+        (t0, t1, detail): (Nanos, Nanos, Detail),
+    ) -> Result<(), Error> {
+        let taken = stream.waiting.take();
+        let taken = taken.filter(|seen| seen.head.t == turn.t_out);
+        let stack = match (&stream.pending, taken) {
+            (Some(wait), _) => wait.stack,
+            (None, Some(seen)) => self.stack_of(&seen),
+            (None, None) => None,
+        };
+        Ok(self.out.push(Delay {
+            thread: stream.thread,
+            t0,
+            t1,
+            detail,
+            stack,
+        })?)
     }
 
     fn waited(
@@ -587,6 +620,13 @@ fn trimmed<'s>(addresses: &'s [u64], names: &HashMap<u64, String>) -> &'s [u64] 
     };
     let at = addresses.iter().take(8).rposition(ours);
     &addresses[at.map_or(0, |last| last + 1)..]
+}
+
+/// Whether an interrupt took the processor from user space: what the kernel did then is not where the thread was.
+fn interrupted_user(addresses: &[u64], names: &HashMap<u64, String>) -> bool {
+    const ENTRIES: [&str; 2] = ["asm_sysvec_", "asm_common_interrupt"];
+    let name = addresses.last().and_then(|address| names.get(address));
+    name.is_some_and(|name| ENTRIES.iter().any(|start| name.starts_with(start)))
 }
 
 fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u16) -> Span {

@@ -320,6 +320,7 @@ enum ts_stack_of {
 	TS_OF_SAMPLE = 1, /* the sampler found the thread on a processor */
 	TS_OF_WAIT = 2, /* the thread waits */
 	TS_OF_WAKER = 3, /* the thread ends another's wait */
+	TS_OF_DELAY = 4, /* the thread loses the processor, and is ready */
 };
 
 /* In ts_stack.user. */
@@ -328,29 +329,30 @@ enum ts_stack_of {
 
 #define TS_NO_GOROUTINE 4 /* on a stack of Go's scheduler, which has left the last goroutine */
 
-#define TS_COPY 98304 /* at most */
+#define TS_COPY 131072 /* at most */
 
 /* A stack as it is found: kernel addresses, and a copy of the user stack for user space to unwind. */
 struct ts_stack {
-	struct ts_head head; /* t: of the sample, or the t_out of the wait */
+	struct ts_head head; /* t: of the sample, or the t_out of the wait or the time ready */
 	__u64 ip, sp, bp, di, bx; /* of user space; ip 0: the thread has no such side */
 	__u64 r14; /* where Go keeps its goroutine */
 	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */
 	__u64 python; /* a mark of its frames of Python, or in scripts of bash; 0: it has none */
 	__u64 java; /* a mark of the methods in its frames of Java, 0: it is none of Java */
+	__u64 beyond; /* what the second copy is of: that goroutine's stack, or the outermost part of the thread's */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;
 	__u32 length; /* of the copy */
-	__u32 left_length; /* of the copy of that goroutine's stack, which comes after it */
+	__u32 beyond_length; /* of the second copy, which comes after it */
 	__u32 pad;
 	__u8 what; /* enum ts_stack_of */
 	__u8 repeated; /* these registers were seen before: no copy was made */
 	__u8 user; /* TS_HIT_USER, TS_EXECUTING, TS_NO_GOROUTINE */
 	__u8 frames; /* how many of the following are set */
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
-	__u8 copy[TS_COPY]; /* from sp up; only as much as length says is sent */
+	__u8 copy[TS_COPY]; /* from sp up, and from beyond up; only as much as the lengths say is sent */
 };
-_Static_assert(sizeof(struct ts_stack) == 16 + 80 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
+_Static_assert(sizeof(struct ts_stack) == 16 + 88 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
 
 /* Java: where the code of its interpreter is. */
 struct ts_java {

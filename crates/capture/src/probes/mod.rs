@@ -139,6 +139,8 @@ pub struct Stack<'a> {
     /// Of the goroutine whose thread is at work on its own stack; 0: there is none.
     pub left_ip: u64,
     pub left_sp: u64,
+    /// Where the second copy is of.
+    pub beyond: u64,
     /// A mark of its Python frames; 0 without any.
     pub python: u64,
     /// A mark of the methods in it; 0 if it is none of Java.
@@ -150,9 +152,10 @@ pub struct Stack<'a> {
     pub user: u8,
     pub frames: u8,
     pub frame: [u64; events::TS_FRAMES as usize],
+    /// What lies at `sp`.
     pub copy: &'a [u8],
-    /// What lies at `left_sp`.
-    pub left: &'a [u8],
+    /// What lies at `beyond`.
+    pub second: &'a [u8],
 }
 
 /// Reads a stack; `None` for bytes that are none.
@@ -182,8 +185,8 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         *slot = word(at!(frame) + 8 * i)?;
     }
     let length = half(at!(length))? as usize;
-    let left_length = half(at!(left_length))? as usize;
-    let (copy, left) = copy.split_at_checked(length)?;
+    let second_length = half(at!(beyond_length))? as usize;
+    let (copy, second) = copy.split_at_checked(length)?;
     Some(Stack {
         head: head(bytes)?,
         ip: word(at!(ip))?,
@@ -193,6 +196,7 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         bx: word(at!(bx))?,
         left_ip: word(at!(left_ip))?,
         left_sp: word(at!(left_sp))?,
+        beyond: word(at!(beyond))?,
         python: word(at!(python))?,
         java: word(at!(java))?,
         about: half(at!(about))?,
@@ -203,7 +207,7 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
         frames: (*fixed.get(at!(frames))?).min(events::TS_FRAMES as u8),
         frame,
         copy,
-        left: left.get(..left_length)?,
+        second: second.get(..second_length)?,
     })
 }
 

@@ -9,6 +9,8 @@
 
 #define TS_LARGEST (64 << 20) /* a stack; what is farther away is the end of another */
 #define TS_UNKNOWN 28672 /* so much is copied where it is not known how much there is */
+#define TS_INNER 98304 /* so much is copied from where a thread is */
+#define TS_OUTER (TS_COPY - TS_INNER) /* and so much from where its stack begins, if that is farther away */
 #define TS_RECHECK 64 /* every so many repetitions are copied all the same */
 #define TS_HEADER __builtin_offsetof(struct ts_stack, copy)
 
@@ -41,27 +43,57 @@ __attribute__((noinline)) u32 copy_pages(u32 where, u32 to, u64 from, u64 need)
 	return end - to < need ? end - to : need;
 }
 
+/* Where the stack of a thread ends that is about to be, if it has one of its own; else it has that of its parent. */
+static __always_inline void begin_stack(struct ts_thread *st, struct task_struct *task, struct ts_thread *of,
+					struct task_struct *parent)
+{
+	u64 sp = registers_of(st, task)->sp;
+
+	st->stack_end = sp == registers_of(of, parent)->sp ? of->stack_end : sp;
+}
+
+/* Where the current thread's stack ends: the first one's where the kernel began it, that of others where they began. */
+static __always_inline u64 end_of_stack(struct ts_thread *st, struct mm_struct *mm)
+{
+	return st->stack_end ? st->stack_end : mm->start_stack;
+}
+
 /*
- * The thread's stack up to where it ends, and behind it that of the goroutine that it has left. The first thread's ends
- * where the kernel began it, that of others where glibc puts what it knows of a thread.
+ * The thread's stack up to where it ends, as far as there is room; and what lies beyond: of a goroutine that it has left
+ * that one's stack, else the outermost part of its own. A function may have so many variables that its caller is
+ * hundreds of kilobytes away (rustc's compiles a whole crate), and most that do are called near the beginning. That
+ * part is also where the way goes on from a stack that the program has made for something, a signal for instance.
  */
 __attribute__((noinline)) int copy_stack(u32 where, u64 end)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_stack *s = scratch_of(where);
-	u64 need;
+	u64 need, outer;
 
 	if (!s)
 		return 0;
 	need = end - s->sp;
+	/* Of a thread whose beginning was not seen, glibc has put what it knows of it near the end. */
 	if (need > TS_LARGEST)
 		need = BPF_CORE_READ(task, thread.fsbase) - s->sp;
-	if (need > TS_LARGEST)
+	if (need <= TS_LARGEST)
+		end = s->sp + need;
+	else
 		need = TS_UNKNOWN;
 	/* The words at the very end tell that this is it. */
-	s->length = copy_pages(where, 0, s->sp, need + 16);
-	if (s->left_sp)
-		s->left_length = copy_pages(where, s->length, s->left_sp, s->left_length);
+	need += 16;
+	end += 16;
+	s->length = copy_pages(where, 0, s->sp, need < TS_INNER ? need : TS_INNER);
+	if (s->left_sp) {
+		s->beyond = s->left_sp;
+		s->beyond_length = copy_pages(where, s->length, s->beyond, s->beyond_length);
+	} else if (end - s->sp > need || need > TS_INNER) {
+		outer = end - TS_OUTER;
+		if (outer - s->sp < TS_INNER)
+			outer = s->sp + TS_INNER;
+		s->beyond = (outer + TS_PAGE - 1) & ~(TS_PAGE - 1ULL);
+		s->beyond_length = end > s->beyond ? copy_pages(where, s->length, s->beyond, end - s->beyond) : 0;
+	}
 	return 0;
 }
 
@@ -77,7 +109,7 @@ static __always_inline u64 *slot_of(struct ts_thread *st, u64 mark, u8 what)
 {
 	u32 set = (mark >> 40) * TS_WAYS, i;
 
-	if (what == TS_OF_SAMPLE)
+	if (what == TS_OF_SAMPLE || what == TS_OF_DELAY)
 		set = TS_WAIT_STACKS + (set & (TS_SAMPLE_STACKS - 1));
 	else
 		set &= TS_WAIT_STACKS - 1;
@@ -123,22 +155,22 @@ static __always_inline bool read_goroutine(u64 *to, u32 size, u64 goroutine)
  * Whether this is Go on the stack that a thread has for the scheduler and the collector, and which goroutine called for
  * that, if any: its own stack has the callers. Tells where the stack ends, which is else known of the first thread only.
  */
-__attribute__((noinline)) u64 look_into_go(u32 where, u64 start_stack)
+__attribute__((noinline)) u64 look_into_go(u32 where, u64 end)
 {
 	struct ts_stack *s = scratch_of(where);
 	u64 own[7] = {}, left[9] = {}, current[2] = {}, first = 0, lo, hi;
 	u32 i;
 
 	if (!s)
-		return start_stack;
+		return end;
 	s->left_ip = 0;
 	s->left_sp = 0;
 	if (!read_goroutine(own, sizeof(own), s->r14))
-		return start_stack;
+		return end;
 	lo = own[0];
 	hi = own[1];
 	if (s->sp < lo || s->sp >= hi || hi - lo > 1 << 30 || (hi & 7))
-		return start_stack;
+		return end;
 	/* Its thread's first goroutine is the one that has that other stack, whose end C knows and Go guesses. */
 	if (bpf_probe_read_user(&first, 8, (void *)own[TS_GO_THREAD / 8]) || first != s->r14)
 		return hi;
@@ -153,7 +185,7 @@ __attribute__((noinline)) u64 look_into_go(u32 where, u64 start_stack)
 		s->left_sp = left[TS_GO_LEFT / 8];
 		s->left_ip = left[TS_GO_LEFT / 8 + 1];
 		/* So much of it there is. */
-		s->left_length = left[1] - s->left_sp < TS_COPY ? left[1] - s->left_sp : TS_COPY;
+		s->beyond_length = left[1] - s->left_sp < TS_COPY ? left[1] - s->left_sp : TS_COPY;
 		return hi;
 	}
 	if (!current[0] || !current[1])
@@ -178,23 +210,23 @@ __attribute__((noinline)) int send_stack(u32 where)
 	if (!s)
 		return 1;
 	s->length = 0;
-	s->left_length = 0;
+	s->beyond_length = 0;
 	s->python = 0;
 	s->java = 0;
 	s->repeated = 0;
 	if (s->ip && mm && st) {
 		s->python = look_into(where);
 		s->java = mark_of_java(where);
-		end = look_into_go(where, mm->start_stack);
+		end = look_into_go(where, end_of_stack(st, mm));
 		if (seen_before(st, s, &slot)) {
 			s->repeated = 1;
-			s->left_length = 0;
+			s->beyond_length = 0;
 		} else {
 			copy_stack(where, end);
 			lost = s->python && tell_side(where, s->pid, st->id, s->head.t, s->what);
 		}
 	}
-	length = s->length + s->left_length;
+	length = s->length + s->beyond_length;
 	if (length > TS_COPY)
 		return 1;
 	size += length;
@@ -235,8 +267,11 @@ static __always_inline void user_registers(struct ts_stack *s, struct pt_regs *r
 	s->r14 = regs->r14;
 }
 
-/* The stack of the current thread, which is about to wait or has just waited. Global, as send_stack(). */
-__attribute__((noinline)) int take_wait_stack(u32 where, u64 t_out)
+/*
+ * The stack of the current thread, which is about to leave the processor (TS_OF_WAIT, TS_OF_DELAY) or has just waited.
+ * Global, as send_stack().
+ */
+__attribute__((noinline)) int take_own_stack(u32 where, u8 what, u64 t_out)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_thread *st = thread_of(task);
@@ -244,7 +279,7 @@ __attribute__((noinline)) int take_wait_stack(u32 where, u64 t_out)
 
 	if (!st)
 		return 0;
-	s = new_stack(where, st, task, TS_OF_WAIT, st->id, t_out);
+	s = new_stack(where, st, task, what, st->id, t_out);
 	if (!s)
 		return 0;
 	if (plain(task)->mm && !st->compat)
@@ -278,7 +313,7 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 	s->python = 0;
 	s->left_ip = 0;
 	s->left_sp = 0;
-	s->left_length = 0;
+	s->beyond_length = 0;
 	s->java = 0;
 	mark = mark_of(s);
 	slot = slot_of(st, mark, TS_OF_WAIT);
@@ -302,6 +337,22 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
  * expected wrongly is made up for as the call returns, if calls are being timed.
  */
 #define TS_SHORT 4
+
+/* The same is true of who loses the processor: it may have it again at once, or when others have done their work. */
+static __always_inline void take_delay_stack(struct ts_thread *st, u64 t_out)
+{
+	if (st->short_delays < TS_SHORT && !(st->how & TS_EXITING))
+		take_own_stack(TS_IN_SWITCH, TS_OF_DELAY, t_out);
+}
+
+/* How long a wait, or a time ready, was, for the next of its kind. */
+static __always_inline void note_length(u8 *in_a_row, bool is_long)
+{
+	if (is_long)
+		*in_a_row = 0;
+	else if (*in_a_row < TS_SHORT)
+		*in_a_row += 1;
+}
 
 static __always_inline u8 *short_waits(struct ts_thread *st)
 {

@@ -64,9 +64,11 @@ struct ts_thread {
 	u32 batched;
 	/* Which stacks were copied lately, by their registers, and how often that saved a copy. */
 	u64 stacks[TS_WAIT_STACKS + TS_SAMPLE_STACKS];
+	u64 stack_end; /* where it began, and so where its stack ends; 0: not known */
 	u32 stack_hits;
 	u8 stack_taken; /* of the present wait */
-	u8 pad2[3];
+	u8 short_delays; /* in a row, of those in which it lost the processor */
+	u8 pad2[2];
 	u64 python; /* where Python keeps what it knows of the thread */
 	u32 no_python; /* how often it knew nothing */
 	u8 short_waits[16]; /* in a row, by call */

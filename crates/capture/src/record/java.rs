@@ -7,16 +7,17 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::MapHandle;
 use timesink_recording::words::Language;
 
-use crate::address_space::{Change, Mapping, Space, Spaces};
+use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::java::{
     self, Description, Heaps, Layout, Memory, Method, Piece, Stamp, METHOD_IN_FRAME,
 };
-use crate::probes::{self, events, Stack};
+use crate::probes::events;
+use crate::record::recognised::{self, Recognised};
 use crate::spool::{Note, Writer};
-use crate::unwind::Frame;
+use crate::unwind::{Frame, Stack};
 
 /// The numbers of Java's methods are not those of the functions of scripts.
 const FIRST_CODE: u32 = 3 << 30;
@@ -75,12 +76,8 @@ struct Known {
     code: u32,
 }
 
-#[derive(Default)]
 pub struct Javas {
-    map: Option<MapHandle>,
-    /// By the images' serial numbers.
-    files: HashMap<u32, Option<Rc<Description>>>,
-    processes: HashMap<u32, Process>,
+    machines: Recognised<Rc<Description>, Process>,
     codes: HashMap<Method, u32>,
     round: u64,
     /// Looked for in this round.
@@ -91,8 +88,10 @@ impl Javas {
     /// Without a map stacks could be taken for others, so that nothing is Java.
     pub fn new(map: Option<MapHandle>) -> Javas {
         Javas {
-            map,
-            ..Javas::default()
+            machines: Recognised::new(map),
+            codes: HashMap::new(),
+            round: 0,
+            new: 0,
         }
     }
 
@@ -103,50 +102,39 @@ impl Javas {
 
     /// What happened has been applied to the address spaces.
     pub fn applied(&mut self, change: &Change, spaces: &mut Spaces) {
-        match change {
-            Change::Mapped(mapped) if java::may_be(&mapped.path) => {
-                if !spaces.follows(mapped.pid) {
-                    return;
-                }
-                let found = spaces.space(mapped.pid);
-                if let Some(mapping) = found.and_then(|space| space.find(mapped.start)) {
-                    self.look_at(mapped.pid, mapping);
-                }
-            }
-            Change::Executed { pid } => self.forget(*pid),
-            Change::Ended { pid, .. } if !spaces.follows(*pid) => self.forget(*pid),
-            _ => {}
+        if let Some((pid, mapping)) = self.machines.applied(change, spaces, java::may_be) {
+            self.look_at(pid, &mapping);
         }
     }
 
     fn look_at(&mut self, pid: u32, mapping: &Mapping) {
-        if self.map.is_none() || self.processes.contains_key(&pid) {
+        if !self.machines.is_told() || self.machines.has(pid) {
             return;
         }
-        let image = &mapping.image;
-        let found = self.files.entry(image.serial());
-        let Some(file) = found.or_insert_with(|| java::recognise(image).map(Rc::new)) else {
+        let look = |image: &Image| java::recognise(image).map(Rc::new);
+        let Some(file) = self.machines.look_into(&mapping.image, look) else {
             return;
         };
+        let file = file.clone();
         let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else {
             return;
         };
         let process = Process {
             memory: Opened(memory),
-            moved: mapping.start.wrapping_sub(mapping.in_image(mapping.start)),
-            file: file.clone(),
+            moved: mapping.moved(),
+            file,
             tried: 0,
             ready: None,
         };
-        self.processes.insert(pid, process);
+        self.machines.follow(pid, process);
     }
 
     /// Stacks are about to be looked at: virtual machines that have started since are made ready.
     pub fn settle(&mut self) {
         self.round += 1;
         self.new = 0;
-        let starting = self.processes.iter_mut();
-        for (pid, process) in starting.filter(|(_, p)| p.ready.is_none() && p.tried < PATIENCE) {
+        let (processes, map) = self.machines.processes();
+        for (pid, process) in processes.filter(|(_, p)| p.ready.is_none() && p.tried < PATIENCE) {
             process.tried += 1;
             if process.tried > EAGER && process.tried % EAGER != 0 {
                 continue;
@@ -160,11 +148,8 @@ impl Javas {
                 start: interpreter.start,
                 length: interpreter.end - interpreter.start,
             };
-            let map = self.map.as_ref();
-            let key = pid.to_ne_bytes();
             // One that the map has no room for keeps its nameless frames.
-            let update = |map: &MapHandle| map.update(&key, probes::bytes_of(&told), MapFlags::ANY);
-            if map.is_some_and(|map| update(map).is_ok()) {
+            if map.is_some_and(|map| recognised::tell(map, *pid, &told).is_ok()) {
                 process.ready = Some(Ready {
                     heaps: Heaps::read(&process.memory, &layout),
                     layout,
@@ -176,22 +161,15 @@ impl Javas {
         }
     }
 
-    fn forget(&mut self, pid: u32) {
-        if self.processes.remove(&pid).is_some() {
-            if let Some(map) = &self.map {
-                let _ = map.delete(&pid.to_ne_bytes());
-            }
-        }
-    }
-
     /// The method in each of these frames.
     pub fn methods(
         &mut self,
-        stack: &Stack<'_>,
+        pid: u32,
+        stack: &Stack,
         frames: &[Frame],
         spool: &mut Writer,
     ) -> Vec<Option<InFrame>> {
-        let Some(process) = self.processes.get_mut(&stack.pid) else {
+        let Some(process) = self.machines.process(pid) else {
             return Vec::new();
         };
         let Some(ready) = &mut process.ready else {
@@ -237,11 +215,9 @@ enum Found {
 }
 
 /// The method that a frame of the interpreter has.
-fn in_frame(stack: &Stack<'_>, frame: &Frame) -> Option<u64> {
+fn in_frame(stack: &Stack, frame: &Frame) -> Option<u64> {
     let place = frame.frame_pointer.checked_sub(8 * METHOD_IN_FRAME)?;
-    let from = usize::try_from(place.checked_sub(stack.sp)?).ok()?;
-    let method = stack.copy.get(from..)?.first_chunk::<8>()?;
-    Some(u64::from_le_bytes(*method))
+    stack.read(place).ok()
 }
 
 impl Ready {

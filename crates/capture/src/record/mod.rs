@@ -6,6 +6,7 @@ mod java;
 mod names;
 mod perf_maps;
 mod python;
+mod recognised;
 mod remembered;
 mod scripts;
 mod sink;

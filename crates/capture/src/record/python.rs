@@ -4,21 +4,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::MapHandle;
 use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::probes::{self, events, PythonFrames};
 use crate::python::{self, Interpreter, Part};
+use crate::record::recognised::{Recognised, Sides};
 use crate::spool::{Note, Writer};
 
 /// More code objects than that are forgotten; a program of that many functions has other worries.
 const MOST_CODES: usize = 1 << 19;
-/// Python sides whose stack has not come. It comes right after, unless it was lost.
+/// Python sides whose stack has not come.
 const MOST_WAITING: usize = 1 << 12;
-
-/// What a stack is known by: thread, time, and what it is of.
-type Moment = (u32, u64, u8);
 
 /// A function as the compiler made it. Many processes, and many objects in one, may have the same.
 #[derive(PartialEq, Eq, Hash)]
@@ -30,120 +28,69 @@ struct Function {
     table: Box<[u8]>,
 }
 
-#[derive(Default)]
 pub struct Pythons {
-    map: Option<MapHandle>,
-    /// By the images' serial numbers.
-    interpreters: HashMap<u32, Option<Interpreter>>,
-    processes: HashMap<u32, events::ts_python>,
+    interpreters: Recognised<Interpreter, events::ts_python>,
     serial: u32,
     /// The numbers of functions, from 1, by the probes' ids.
     codes: HashMap<u64, u32>,
     numbers: HashMap<Arc<Function>, u32>,
     functions: Vec<Arc<Function>>,
-    waiting: HashMap<Moment, PythonFrames>,
+    waiting: Sides<PythonFrames>,
 }
 
 impl Pythons {
     /// Without a map nothing is Python.
     pub fn new(map: Option<MapHandle>) -> Pythons {
         Pythons {
-            map,
-            ..Pythons::default()
+            interpreters: Recognised::new(map),
+            serial: 0,
+            codes: HashMap::new(),
+            numbers: HashMap::new(),
+            functions: Vec::new(),
+            waiting: Sides::new(MOST_WAITING),
         }
     }
 
     /// A process was found running.
     pub fn seeded(&mut self, pid: u32, space: &Space) {
-        for mapping in space.mappings() {
-            self.look_at(pid, mapping);
-        }
+        space.mappings().iter().for_each(|m| self.look_at(pid, m));
     }
 
     /// What happened has been applied to the address spaces.
     pub fn applied(&mut self, change: &Change, spaces: &mut Spaces) {
-        match change {
-            Change::Mapped(mapped) if python::may_be(&mapped.path) => {
-                if !spaces.follows(mapped.pid) {
-                    return;
-                }
-                let space = spaces.space(mapped.pid).cloned().unwrap_or_default();
-                if let Some(mapping) = space.find(mapped.start) {
-                    self.look_at(mapped.pid, mapping);
-                }
-            }
-            Change::Mapped(_) => {}
-            Change::Executed { pid } => self.forget(*pid),
-            // The probes have done so already, if they knew the parent by then.
-            Change::Forked {
-                pid, parent_pid, ..
-            } => {
-                if let Some(same) = self.processes.get(parent_pid).copied() {
-                    if pid != parent_pid {
-                        self.tell(*pid, same);
-                    }
-                }
-            }
-            Change::Ended { pid, .. } => {
-                if !spaces.follows(*pid) {
-                    self.forget(*pid);
-                }
-            }
+        self.interpreters.forked(change);
+        if let Some((pid, mapping)) = self.interpreters.applied(change, spaces, python::may_be) {
+            self.look_at(pid, &mapping);
         }
     }
 
     fn look_at(&mut self, pid: u32, mapping: &Mapping) {
-        if self.processes.contains_key(&pid) {
+        if self.interpreters.has(pid) {
             return;
         }
-        let Some(found) = self.interpreter(&mapping.image) else {
+        let look = python::recognise;
+        let Some(found) = self.interpreters.look_into(&mapping.image, look) else {
             return;
         };
-        // As far as all of the file is from where it says that it is.
-        let moved = mapping.start.wrapping_sub(mapping.in_image(mapping.start));
         let python = events::ts_python {
-            runtime: found.runtime.wrapping_add(moved),
+            runtime: found.runtime.wrapping_add(mapping.moved()),
             ..found.layout
         };
         self.serial += 1;
         let serial = self.serial;
-        self.tell(pid, events::ts_python { serial, ..python });
-    }
-
-    fn interpreter(&mut self, image: &Image) -> Option<&Interpreter> {
-        let found = self.interpreters.entry(image.serial());
-        found.or_insert_with(|| python::recognise(image)).as_ref()
-    }
-
-    fn tell(&mut self, pid: u32, python: events::ts_python) {
-        self.processes.insert(pid, python);
-        if let Some(map) = &self.map {
-            // One that the map has no room for has native frames only.
-            let _ = map.update(&pid.to_ne_bytes(), probes::bytes_of(&python), MapFlags::ANY);
-        }
-    }
-
-    fn forget(&mut self, pid: u32) {
-        if self.processes.remove(&pid).is_some() {
-            if let Some(map) = &self.map {
-                let _ = map.delete(&pid.to_ne_bytes());
-            }
-        }
+        let python = events::ts_python { serial, ..python };
+        self.interpreters.tell(pid, python);
     }
 
     /// Python frames, whose stack is still to come.
     pub fn frames(&mut self, frames: PythonFrames) {
-        if self.waiting.len() >= MOST_WAITING {
-            self.waiting.clear();
-        }
         let moment = (frames.head.thread, frames.head.t, frames.what);
-        self.waiting.insert(moment, frames);
+        self.waiting.put(moment, frames);
     }
 
     /// The Python side of a stack.
     pub fn side_of(&mut self, stack: &probes::Stack<'_>) -> Option<PythonFrames> {
-        let moment = (stack.head.thread, stack.head.t, stack.what);
-        self.waiting.remove(&moment).filter(|_| stack.python != 0)
+        self.waiting.of(stack)
     }
 
     /// A code object; it is told in the spool if its function is new.
@@ -184,10 +131,7 @@ impl Pythons {
 
     /// What the function at an address, as the image counts, is to Python.
     pub fn part(&self, image: &Image, address: u64) -> Part {
-        let found = self
-            .interpreters
-            .get(&image.serial())
-            .and_then(Option::as_ref);
+        let found = self.interpreters.file(image);
         found.map_or(Part::Other, |found| found.part(address))
     }
 }

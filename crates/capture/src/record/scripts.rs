@@ -3,87 +3,60 @@
 
 use std::collections::HashMap;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::MapHandle;
 use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::bash::{self, Bash, Part};
 use crate::probes::{self, events, Script, ScriptFrame};
+use crate::record::recognised::{Recognised, Sides};
 use crate::spool::{Note, Writer};
 
-/// Sides of scripts whose stack has not come. It comes right after, unless it was lost.
+/// Sides of scripts whose stack has not come.
 const MOST_WAITING: usize = 1 << 10;
 /// Numbers below are of other languages.
 const FIRST: u32 = 1 << 31;
 /// Functions beyond that have no number, and no name.
 const MOST_FUNCTIONS: u32 = 1 << 20;
 
-#[derive(Default)]
 pub struct Scripts {
-    map: Option<MapHandle>,
-    /// By the images' serial numbers.
-    programs: HashMap<u32, Option<Bash>>,
-    processes: HashMap<u32, events::ts_bash>,
+    bashes: Recognised<Bash, events::ts_bash>,
     /// The numbers of functions, by name and file.
     numbers: HashMap<(String, String), u32>,
-    waiting: HashMap<(u32, u64, u8), Script>,
+    waiting: Sides<Script>,
 }
 
 impl Scripts {
     /// Without a map nothing is a bash.
     pub fn new(map: Option<MapHandle>) -> Scripts {
         Scripts {
-            map,
-            ..Scripts::default()
+            bashes: Recognised::new(map),
+            numbers: HashMap::new(),
+            waiting: Sides::new(MOST_WAITING),
         }
     }
 
     /// A process was found running.
     pub fn seeded(&mut self, pid: u32, space: &Space) {
-        for mapping in space.mappings() {
-            self.look_at(pid, mapping);
-        }
+        space.mappings().iter().for_each(|m| self.look_at(pid, m));
     }
 
     /// What happened has been applied to the address spaces.
     pub fn applied(&mut self, change: &Change, spaces: &mut Spaces) {
-        match change {
-            Change::Mapped(mapped) if bash::may_be(&mapped.path) && spaces.follows(mapped.pid) => {
-                let space = spaces.space(mapped.pid).cloned().unwrap_or_default();
-                if let Some(mapping) = space.find(mapped.start) {
-                    self.look_at(mapped.pid, mapping);
-                }
-            }
-            Change::Mapped(_) => {}
-            Change::Executed { pid } => self.forget(*pid),
-            // The probes have done so already, if they knew the parent by then.
-            Change::Forked {
-                pid, parent_pid, ..
-            } => {
-                let same = self.processes.get(parent_pid).copied();
-                if let Some(same) = same.filter(|_| pid != parent_pid) {
-                    self.tell(*pid, same);
-                }
-            }
-            Change::Ended { pid, .. } => {
-                if !spaces.follows(*pid) {
-                    self.forget(*pid);
-                }
-            }
+        self.bashes.forked(change);
+        if let Some((pid, mapping)) = self.bashes.applied(change, spaces, bash::may_be) {
+            self.look_at(pid, &mapping);
         }
     }
 
     fn look_at(&mut self, pid: u32, mapping: &Mapping) {
-        if self.processes.contains_key(&pid) {
+        if self.bashes.has(pid) {
             return;
         }
-        let image = &mapping.image;
-        let found = self.programs.entry(image.serial());
-        let Some(found) = found.or_insert_with(|| bash::recognise(image)) else {
+        let Some(found) = self.bashes.look_into(&mapping.image, bash::recognise) else {
             return;
         };
-        // As far as all of the file is from where it says that it is.
-        let moved = mapping.start.wrapping_sub(mapping.in_image(mapping.start));
+        let moved = mapping.moved();
         let places = &found.places;
         let here = events::ts_bash {
             line: places.line.wrapping_add(moved),
@@ -92,38 +65,18 @@ impl Scripts {
             trap: places.trap.wrapping_add(moved),
             variables: places.variables.wrapping_add(moved),
         };
-        self.tell(pid, here);
-    }
-
-    fn tell(&mut self, pid: u32, bash: events::ts_bash) {
-        self.processes.insert(pid, bash);
-        if let Some(map) = &self.map {
-            // One that the map has no room for has native frames only.
-            let _ = map.update(&pid.to_ne_bytes(), probes::bytes_of(&bash), MapFlags::ANY);
-        }
-    }
-
-    fn forget(&mut self, pid: u32) {
-        if self.processes.remove(&pid).is_some() {
-            if let Some(map) = &self.map {
-                let _ = map.delete(&pid.to_ne_bytes());
-            }
-        }
+        self.bashes.tell(pid, here);
     }
 
     /// Where a bash is; its stack is still to come.
     pub fn frames(&mut self, script: Script) {
-        if self.waiting.len() >= MOST_WAITING {
-            self.waiting.clear();
-        }
         let moment = (script.thread, script.t, script.what);
-        self.waiting.insert(moment, script);
+        self.waiting.put(moment, script);
     }
 
     /// The script's side of a stack.
     pub fn side_of(&mut self, stack: &probes::Stack<'_>) -> Option<Script> {
-        let moment = (stack.head.thread, stack.head.t, stack.what);
-        self.waiting.remove(&moment).filter(|_| stack.python != 0)
+        self.waiting.of(stack)
     }
 
     /// The number of a function, which is told in the spool if it is new; 0: it has none.
@@ -148,7 +101,7 @@ impl Scripts {
 
     /// What the function at an address, as the image counts, is to a script.
     pub fn part(&self, image: &Image, address: u64) -> Part {
-        let found = self.programs.get(&image.serial()).and_then(Option::as_ref);
+        let found = self.bashes.file(image);
         found.map_or(Part::Other, |found| found.part(address))
     }
 }

@@ -17,7 +17,7 @@ use crate::record::python::Pythons;
 use crate::record::remembered::Remembered;
 use crate::record::scripts::Scripts;
 use crate::spool::{Note, Writer};
-use crate::unwind::{Ending, Frame, Goroutine, ModuleIndex, Registers, Unwinder};
+use crate::unwind::{self, Ending, Frame, Goroutine, ModuleIndex, Piece, Registers, Unwinder};
 
 /// A frame under its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -267,15 +267,24 @@ impl Stacks {
         let goroutine = (stack.left_sp != 0).then_some(Goroutine {
             ip: stack.left_ip,
             sp: stack.left_sp,
-            stack: stack.left,
         });
+        let copied = unwind::Stack {
+            inner: Piece {
+                start: stack.sp,
+                bytes: stack.copy,
+            },
+            beyond: Piece {
+                start: stack.beyond,
+                bytes: stack.second,
+            },
+        };
         let ending = self
             .unwinder
-            .unwind(space, registers, stack.copy, goroutine, &mut frames);
+            .unwind(space, registers, &copied, goroutine, &mut frames);
         let left = u32::from(stack.user) & events::TS_NO_GOROUTINE != 0;
         let complete = ending == Ending::Complete || ending == Ending::NoGoroutine && left;
         let map = self.maps.of(stack.pid);
-        let methods = self.javas.methods(stack, &frames, spool);
+        let methods = self.javas.methods(stack.pid, &copied, &frames, spool);
         let (merged, complete) = if let Some(python) = self.pythons.side_of(stack) {
             let complete = complete && !python.cut;
             (self.with_python(&frames, &python, complete), complete)

@@ -10,7 +10,7 @@ mod renamed;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use timesink_recording::tables::{Frame, Module, Sample, Stack, Wait};
+use timesink_recording::tables::{Delay, Frame, Module, Sample, Stack, Wait};
 use timesink_recording::words::{Language, ModuleKind, SymbolSource};
 use timesink_recording::{ModuleId, Recording, RecordingWriter, StackId, TableRow};
 
@@ -179,11 +179,15 @@ fn write(
         Frame::NAME,
         Stack::NAME,
         Sample::NAME,
+        Delay::NAME,
         Wait::NAME,
     ];
     out.copy(recording, &changed)?;
     let ids = &renamed.ids;
     copy_changed(recording, &mut out, |row: &mut Sample| {
+        follow(ids, &mut row.stack)
+    })?;
+    copy_changed(recording, &mut out, |row: &mut Delay| {
         follow(ids, &mut row.stack)
     })?;
     copy_changed(recording, &mut out, |row: &mut Wait| {

@@ -1,4 +1,4 @@
-//! Who called whom: from a copy of the top of a stack and three registers to a list of frames.
+//! Who called whom: from copies of parts of a stack and a few registers to a list of frames.
 //!
 //! The way from a frame to its caller is in the unwind tables that compilers leave in programs (`.eh_frame`);
 //! code without them (what runtimes make as they run, Go) is followed by its frame pointers. Every address is
@@ -16,7 +16,8 @@ use gimli::X86_64;
 
 use crate::address_space::{Image, Space};
 use rule::{Rule, Stuck};
-use stack::{Known, Missing, Stack};
+use stack::{Known, Missing};
+pub use stack::{Piece, Stack};
 use tables::Tables;
 
 /// Deeper stacks are cut.
@@ -52,13 +53,11 @@ pub struct Frame {
     pub frame_pointer: u64,
 }
 
-/// A goroutine that was left while the runtime works on a stack of the thread's.
+/// Where a goroutine was left while the runtime works on a stack of the thread's.
 #[derive(Debug, Clone, Copy)]
-pub struct Goroutine<'a> {
+pub struct Goroutine {
     pub ip: u64,
     pub sp: u64,
-    /// What lies there and above.
-    pub stack: &'a [u8],
 }
 
 /// Why a stack ends where it does.
@@ -118,20 +117,16 @@ impl Unwinder {
         self.tables.used()
     }
 
-    /// The frames of a stack, innermost first, into `frames`. `stack` is what lies at `registers.sp` and above.
+    /// The frames of a stack, innermost first, into `frames`.
     pub fn unwind(
         &mut self,
         space: &Space,
         registers: Registers,
-        stack: &[u8],
+        stack: &Stack,
         goroutine: Option<Goroutine>,
         frames: &mut Vec<Frame>,
     ) -> Ending {
         let mut goroutine = goroutine;
-        let mut stack = Stack {
-            start: registers.sp,
-            bytes: stack,
-        };
         frames.clear();
         let mut known = Known::new(registers.ip, registers.sp, registers.bp);
         known.set(X86_64::RDI, registers.di);
@@ -154,9 +149,9 @@ impl Unwinder {
                 frame_pointer: known.get(X86_64::RBP).unwrap_or(0),
             });
             let caller = match mapping {
-                Some(m) => self.leave(space, &m.image, (in_image, exact), &known, &stack),
+                Some(m) => self.leave(space, &m.image, (in_image, exact), &known, stack),
                 // A call through a bad pointer: who called is still to be had.
-                None => rule::by_return(&known, &stack).map(Caller::Called),
+                None => rule::by_return(&known, stack).map(Caller::Called),
             };
             known = match caller {
                 Ok(Caller::Nobody) => return Ending::Complete,
@@ -166,10 +161,6 @@ impl Unwinder {
                         return Ending::NoGoroutine;
                     };
                     exact = true;
-                    stack = Stack {
-                        start: left.sp,
-                        bytes: left.stack,
-                    };
                     Known::new(left.ip, left.sp, 0)
                 }
                 Ok(Caller::Called(caller) | Caller::Interrupted(caller)) if caller.ip() == 0 => {
@@ -177,7 +168,9 @@ impl Unwinder {
                 }
                 // Signals can have a stack of their own; nothing else goes back. Only the innermost function
                 // can have taken its return address off the stack.
-                Ok(Caller::Called(caller)) if caller.sp() < known.sp().saturating_add(back) => {
+                Ok(Caller::Called(caller))
+                    if !stack.leads(known.sp().saturating_add(back), caller.sp()) =>
+                {
                     return Ending::NoRules;
                 }
                 Ok(Caller::Called(caller)) => {

@@ -122,7 +122,7 @@ fn return_address(stack: &Stack, frame: u64) -> Result<u64, Stuck> {
 /// A function that returns has taken its registers off the stack already, though the table does not say so: below the
 /// stack pointer nothing is saved.
 fn saved_value(registers: &Known, stack: &Stack, which: Register, at: u64) -> Option<u64> {
-    if at < registers.sp() {
+    if !stack.leads(registers.sp(), at) {
         return registers.get(which);
     }
     stack.read(at).ok()
@@ -269,14 +269,19 @@ fn evaluate<R: Reader<Offset = usize>>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::stack::Piece;
     use super::*;
     use gimli::{EndianSlice, Format, LittleEndian};
 
     fn value(code: &[u8]) -> Result<u64, Stuck> {
         let known = Known::new(0x40_000f, 0x1000, 0x1008);
-        let stack = Stack {
+        let inner = Piece {
             start: 0x1000,
             bytes: &[0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0],
+        };
+        let stack = Stack {
+            inner,
+            ..Stack::default()
         };
         let encoding = Encoding {
             format: Format::Dwarf32,

@@ -1,4 +1,4 @@
-//! A copy of the top of a stack, and the registers as far as they are known. Pure.
+//! Copies of parts of a stack, and the registers as far as they are known. Pure.
 
 use gimli::{Register, X86_64};
 
@@ -23,25 +23,62 @@ pub enum Missing {
     Elsewhere,
 }
 
-/// The bytes from the stack pointer upwards.
-#[derive(Debug, Clone, Copy)]
-pub struct Stack<'a> {
+/// The bytes from an address upwards.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Piece<'a> {
     pub start: u64,
     pub bytes: &'a [u8],
 }
 
+/// What was copied of a thread's stack.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stack<'a> {
+    /// From the stack pointer on.
+    pub inner: Piece<'a>,
+    /// Where the stack goes on: its outermost part, or another stack that the thread has left. It may be empty.
+    pub beyond: Piece<'a>,
+}
+
 impl Stack<'_> {
     pub fn read(&self, address: u64) -> Result<u64, Missing> {
-        let from = address.checked_sub(self.start).ok_or(Missing::Elsewhere)?;
-        let from = usize::try_from(from).map_err(|_| Missing::Above)?;
-        let end = from.checked_add(8).ok_or(Missing::Above)?;
-        let word = self.bytes.get(from..end).ok_or(Missing::Above)?;
-        Ok(word.try_into().map_or(0, u64::from_le_bytes))
+        match (self.inner.read(address), self.beyond.read(address)) {
+            (Some(word), _) | (None, Some(word)) => Ok(word),
+            _ if address < self.inner.start => Err(Missing::Elsewhere),
+            _ => Err(Missing::Above),
+        }
     }
 
-    /// Whether this is where a program's first thread begins: the copy ends with the number of its arguments and the first
-    /// of them, and there is room below for no more than the code that starts `main`.
+    /// Whether a frame that begins here may be called by one that begins there: stacks grow downwards, and only one that
+    /// was made for something leads to where that began, which may be anywhere.
+    pub fn leads(&self, from: u64, to: u64) -> bool {
+        to >= from || self.beyond.reaches(to) && !self.beyond.reaches(from)
+    }
+
+    /// Whether this is where a program's first thread begins.
     pub fn is_start(&self, address: u64) -> bool {
+        self.inner.is_start(address) || self.beyond.is_start(address)
+    }
+
+    pub fn end(&self) -> u64 {
+        self.inner.end().max(self.beyond.end())
+    }
+}
+
+impl Piece<'_> {
+    fn read(&self, address: u64) -> Option<u64> {
+        let from = usize::try_from(address.checked_sub(self.start)?).ok()?;
+        let word = self.bytes.get(from..from.checked_add(8)?)?;
+        Some(u64::from_le_bytes(word.try_into().ok()?))
+    }
+
+    /// Whether a frame can begin here, above its return address.
+    fn reaches(&self, address: u64) -> bool {
+        self.start < address && address <= self.end()
+    }
+
+    /// The copy ends with the number of a program's arguments and the first of them, and there is room below for no more
+    /// than the code that starts `main`.
+    fn is_start(&self, address: u64) -> bool {
         const STARTING: u64 = 256;
         const MOST_ARGUMENTS: u64 = 1 << 22;
         const PAGE: u64 = 4096;
@@ -58,7 +95,7 @@ impl Stack<'_> {
             && (end.saturating_sub(16 + STARTING)..end - 8).contains(&address)
     }
 
-    pub fn end(&self) -> u64 {
+    fn end(&self) -> u64 {
         self.start.saturating_add(self.bytes.len() as u64)
     }
 }
@@ -116,9 +153,13 @@ mod tests {
     /// Words are read only where they were copied, and what is missing is told apart.
     #[test]
     fn reading() {
-        let stack = Stack {
+        let inner = Piece {
             start: 0x1000,
             bytes: &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0],
+        };
+        let stack = Stack {
+            inner,
+            ..Stack::default()
         };
         assert_eq!(stack.read(0x1000), Ok(1));
         assert_eq!(stack.read(0x1003), Ok(2 << 40));
@@ -127,13 +168,49 @@ mod tests {
         assert_eq!(stack.read(0xfff), Err(Missing::Elsewhere));
     }
 
+    /// A word is read in either piece, and what lies between them is missing.
+    #[test]
+    fn two_pieces() {
+        let piece = |start, bytes| Piece { start, bytes };
+        let stack = Stack {
+            inner: piece(0x1000, &[1; 16]),
+            beyond: piece(0x9000, &[2; 16]),
+        };
+        assert_eq!(stack.read(0x1008), Ok(0x0101_0101_0101_0101));
+        assert_eq!(stack.read(0x9008), Ok(0x0202_0202_0202_0202));
+        for missing in [0x100c, 0x5000, 0x8ffc, 0x9010] {
+            assert_eq!(stack.read(missing), Err(Missing::Above), "{missing:x}");
+        }
+        assert_eq!(stack.read(0xff8), Err(Missing::Elsewhere));
+        assert_eq!(stack.end(), 0x9010);
+        assert!(!stack.is_start(0x9000));
+    }
+
+    /// Callers lie above, but for one on the stack from which the program went to another: that may be anywhere, once.
+    #[test]
+    fn callers() {
+        let piece = |start| Piece {
+            start,
+            bytes: &[0; 16],
+        };
+        let stack = Stack {
+            inner: piece(0x9000),
+            beyond: piece(0x1000),
+        };
+        assert!(stack.leads(0x9000, 0x9000) && stack.leads(0x9000, 0x9008));
+        assert!(!stack.leads(0x9008, 0x9000));
+        assert!(stack.leads(0x9000, 0x1008) && stack.leads(0x9000, 0x1010));
+        assert!(!stack.leads(0x9000, 0x1000) && !stack.leads(0x9000, 0x1018));
+        assert!(stack.leads(0x1008, 0x1010) && !stack.leads(0x1010, 0x1008));
+    }
+
     /// A copy that ends with arguments reaches to where the program began, and only what is near to that began there.
     #[test]
     fn where_a_program_began() {
         let mut bytes = vec![0; 4096];
         let start = 0x7ffd_0000_0410;
         let end = start + bytes.len() as u64;
-        let is_start = |bytes: &[u8], address| Stack { start, bytes }.is_start(address);
+        let is_start = |bytes: &[u8], address| Piece { start, bytes }.is_start(address);
         let length = bytes.len();
         bytes[length - 16..length - 8].copy_from_slice(&3u64.to_le_bytes());
         bytes[length - 8..].copy_from_slice(&(end + 4000).to_le_bytes());
@@ -146,7 +223,7 @@ mod tests {
             assert!(!is_start(&other, end - 16), "{at} {value}");
         }
         assert!(!is_start(&[], start));
-        assert!(!Stack {
+        assert!(!Piece {
             start: 3,
             bytes: &[]
         }

@@ -57,6 +57,42 @@ FUNCTION void aligned(int size)
 	sink += room[0];
 }
 
+/* So many variables that the caller is far away. */
+FUNCTION void wide(void)
+{
+	volatile char room[512 << 10];
+
+	room[0] = 1;
+	middle(2);
+	sink += room[sizeof(room) - 1];
+}
+
+FUNCTION void on_made_stack(void)
+{
+	innermost();
+	sink++;
+}
+
+/* As Rust's `stacker` does it: call on another stack, with the old one in rbp. */
+void go_to(void (*function)(void), void *stack);
+__asm__("	.text\n"
+	"	.type go_to, @function\n"
+	"go_to:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register rbp\n"
+	"	mov %rsi, %rsp\n"
+	"	call *%rdi\n"
+	"	mov %rbp, %rsp\n"
+	"	pop %rbp\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.size go_to, . - go_to\n");
+
 FUNCTION void on_signal(int number)
 {
 	(void)number;
@@ -124,6 +160,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	int depth = argc > 2 ? atoi(argv[2]) : 3;
+	static char made[64 << 10] __attribute__((aligned(16)));
 	pthread_t thread;
 
 	if (!strcmp(what, "plain"))
@@ -136,6 +173,10 @@ int main(int argc, char **argv)
 		handle(SA_ONSTACK);
 	else if (!strcmp(what, "thread") && !pthread_create(&thread, NULL, in_thread, NULL))
 		pthread_join(thread, NULL);
+	else if (!strcmp(what, "large"))
+		wide();
+	else if (!strcmp(what, "made stack"))
+		go_to(on_made_stack, made + sizeof(made));
 	else if (!strcmp(what, "jit"))
 		through_jit();
 	else if (!strcmp(what, "spin") && write(1, "ready\n", 6) == 6)

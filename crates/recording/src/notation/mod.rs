@@ -36,7 +36,7 @@
 //! | `call NAME`, `function NAME`, `asked TIME`, `expired`, `not_expired`, `bytes N`, `flags N`, `result N`, `woken_fd N`, `woken_object OBJECT`, `owner P.T`, `stack STACK`, `waker_stack STACK` | the row of `waits` |
 //!
 //! A wait gets a row in `waits` if it is as long as the threshold (50 us unless `run` says
-//! otherwise) or has one of its attributes.
+//! otherwise) or has one of its attributes. So does a time ready in `delays`, whose one attribute is `stack STACK`.
 //!
 //! **Threads and processes** must be declared before they are used. `thread P.T [NAME] [KEY VALUE]...`
 //! with the columns of `threads` as keys (without `_ns`; times carry a unit) and the flags
@@ -122,6 +122,7 @@ draft_of! {
     call_histograms: CallHistogram,
     call_windows: CallWindow,
     calls: Call,
+    delays: Delay,
     frames: Frame,
     images: Image,
     lookups: Lookup,

@@ -2,7 +2,7 @@
 
 use super::parser::{longest, words_of, Parser, Words};
 use crate::ids::ThreadId;
-use crate::tables::{Occupant, Span, Wait};
+use crate::tables::{Delay, Occupant, Span, Wait};
 use crate::units::Nanos;
 use crate::words::{Detail, ObjectKind, State, WakeSource};
 
@@ -59,9 +59,12 @@ impl Parser {
                 told = true;
             }
         }
-        let long = state == State::Wait && t1.since(t0) >= self.draft.about.threshold_ns;
-        if told || long {
-            self.draft.waits.push(wait);
+        let long = t1.since(t0) >= self.draft.about.threshold_ns;
+        match state {
+            State::Ready if told || long => self.draft.delays.push(delay(&wait)),
+            State::Wait if long => self.draft.waits.push(wait),
+            _ if told => self.draft.waits.push(wait),
+            _ => {}
         }
         self.draft.spans.push(span);
         t1
@@ -199,6 +202,17 @@ fn suitable_kind(detail: Detail) -> ObjectKind {
         Detail::Terminal => ObjectKind::Terminal,
         Detail::Event | Detail::Signal | Detail::IoUring | Detail::Aio => ObjectKind::Anonymous,
         _ => ObjectKind::File,
+    }
+}
+
+/// A time ready, of which the same can be told as of a wait, but less.
+fn delay(told: &Wait) -> Delay {
+    Delay {
+        thread: told.thread,
+        t0: told.t0,
+        t1: told.t1,
+        detail: told.detail,
+        stack: told.stack,
     }
 }
 

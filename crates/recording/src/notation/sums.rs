@@ -13,6 +13,7 @@ impl Parser {
         let draft = &mut self.draft;
         draft.spans.sort_by_key(|row| (row.thread, row.t0));
         draft.waits.sort_by_key(|row| (row.thread, row.t0));
+        draft.delays.sort_by_key(|row| (row.thread, row.t0));
         draft.occupants.sort_by_key(|row| (row.thread, row.t0));
         draft.samples.sort_by_key(|row| (row.thread, row.t));
         for thread in &mut draft.threads {

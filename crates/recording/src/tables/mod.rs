@@ -36,6 +36,7 @@ tables! {
     call_histograms::CallHistogram,
     call_windows::CallWindow,
     calls::Call,
+    delays::Delay,
     frames::Frame,
     images::Image,
     lookups::Lookup,

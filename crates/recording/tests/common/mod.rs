@@ -174,6 +174,7 @@ any_rows! {
     CallHistogram { thread, call, object, kind, bucket, count }
     CallWindow { t0, t1 }
     Call { thread, call, object, count, ns, bytes, errors, seen, estimated }
+    Delay { thread, t0, t1, detail, stack }
     Frame { frame, module, offset, returns, function, file, line, inlined, language }
     Image { process, thread, event, t, cost_ns, resident_bytes, executable, arguments }
     Lookup { process, call, path, error, count }

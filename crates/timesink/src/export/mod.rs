@@ -114,9 +114,13 @@ fn missing(missing: Missing) -> String {
     format!("({})", missing.word())
 }
 
-/// The name of an innermost frame that says that the stack above it waited, and for what.
+/// The name of an innermost frame that says that the stack above it waited, and for what, or was ready, and why.
 fn waiting(event: &Event) -> Option<String> {
-    (event.account == Account::Wait).then(|| format!("(waiting: {})", event.detail))
+    match event.account {
+        Account::Wait => Some(format!("(waiting: {})", event.detail)),
+        Account::Ready => Some(format!("(ready: {})", event.detail)),
+        _ => None,
+    }
 }
 
 /// Writes a recording's stacks in a format.

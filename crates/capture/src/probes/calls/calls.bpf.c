@@ -202,7 +202,7 @@ int on_return(u64 *ctx)
 	if (st->long_wait) {
 		send_result(st, task, regs, call, word, result, now);
 		if (!st->stack_taken)
-			take_wait_stack(TS_IN_CALL, st->long_wait);
+			take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->long_wait);
 		st->long_wait = 0;
 	}
 	at = st->batched;

@@ -114,6 +114,7 @@ int on_fork(u64 *ctx)
 		return 0;
 	/* The kernel's sums of a child start at what copying its parent's structure left there. */
 	set_bases(st, child);
+	begin_stack(st, child, of, parent);
 	st->state = TS_READY;
 	st->how = TS_FIRST;
 	if (child->tgid == parent->tgid)
@@ -146,6 +147,7 @@ int on_exec(u64 *ctx)
 	st->tid = task->pid;
 	/* Its stacks are others from now on. */
 	__builtin_memset(st->stacks, 0, sizeof(st->stacks));
+	st->stack_end = 0;
 	st->python = 0;
 	st->no_python = 0;
 	pid = task->tgid;

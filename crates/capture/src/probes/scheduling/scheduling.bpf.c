@@ -470,6 +470,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 			   BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0) {
 			st->how |= TS_THROTTLED;
 		}
+		take_delay_stack(st, now);
 		return;
 	}
 	st->state = TS_BLOCKED;
@@ -489,7 +490,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	about_to_block(st, task, now);
 	st->stack_taken = *short_waits(st) < TS_SHORT && !(st->how & TS_EXITING);
 	if (st->stack_taken)
-		st->stack_taken = take_wait_stack(TS_IN_SWITCH, now);
+		st->stack_taken = take_own_stack(TS_IN_SWITCH, TS_OF_WAIT, now);
 }
 
 /* Who ran here since the thread became ready, the latest first. */
@@ -645,14 +646,13 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 		st->ready_ns += now - ready;
 	}
 	if (st->state == TS_BLOCKED) {
-		u8 *in_a_row = short_waits(st);
+		bool is_long = wake - st->t_out >= config.threshold_ns;
 
-		if (wake - st->t_out >= config.threshold_ns) {
-			*in_a_row = 0;
+		note_length(short_waits(st), is_long);
+		if (is_long)
 			long_wait(st, task, &id, &e, wake, now);
-		} else if (*in_a_row < TS_SHORT) {
-			*in_a_row += 1;
-		}
+	} else if (st->how & TS_PREEMPTED) {
+		note_length(&st->short_delays, now - ready >= config.threshold_ns);
 	}
 	if (e) {
 		tell_occupant(e, h, ready, now);

@@ -61,7 +61,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             estimated: account == Account::Cpu,
             share: Some(percent(ns, life) / 100.0),
             times: match account {
-                Account::Wait => times(count, ns),
+                Account::Wait | Account::Ready => times(count, ns),
                 _ => String::new(),
             },
             about: path,
