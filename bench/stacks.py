@@ -107,7 +107,7 @@ class Workload:
 def workloads(work):
     project(work / "project", 40)
     crate(work / "crate")
-    (work / "large.c").write_text("".join(LARGE.format(n=n) for n in range(6000)))
+    (work / "large.c").write_text("".join(LARGE.format(n=n) for n in range(2000)))
     (work / "rows.sql").write_text("\n".join(
         ["CREATE TABLE t (a);"] + [f"INSERT INTO t VALUES ({n});" for n in range(ROWS)]) + "\n")
     (work / "big.cc").write_text(SOURCE)
@@ -201,7 +201,7 @@ def compare(options, work):
               f"{median(1, 'bytes') / 1e6:.2f} MB | {told} |", flush=True)
 
 
-def large_program(work, copies=60):
+def large_program(work, copies=72):
     """A program of 100 MB with debug information: the same functions again and again, by other names."""
     program = work / "hundred"
     if program.exists():
