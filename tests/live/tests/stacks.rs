@@ -255,6 +255,13 @@ fn whole_in_a_compiler() {
     is_whole("whole-gcc", &["sh", "-c", script], 95.0);
 }
 
+/// rustc, which has half a megabyte of variables in one function near the beginning of its stacks.
+#[test]
+fn whole_in_rustc() {
+    let script = "echo 'fn main() { println!(\"{:?}\", (0..9).map(|n| n.to_string()).collect::<Vec<_>>()); }' > {}/a.rs && for i in 1 2; do rustc -o {}/a {}/a.rs; done";
+    is_whole("whole-rustc", &["sh", "-c", script], 95.0);
+}
+
 /// A copy of the program of known functions, changed by a command, and recorded.
 fn changed(name: &str, change: &[&str], run: &str) -> (Folder, Recorded) {
     let folder = Folder::new(name);
