@@ -283,3 +283,64 @@ fn a_loop_that_looks_for_nobody() {
     // Being late for want of a processor is no work.
     assert_eq!(without("cpu +10us\n", "cpu +10us | ready +0.4ms\n"), 1);
 }
+
+/// A server that comes in as it is sent its first request is gone through, and its client before that.
+#[test]
+fn to_a_server_that_came_in() {
+    let text = "process 1 client
+         process 2 server
+         thread 1.1 tid 1 client
+         thread 2.2 tid 2 server born_before start 2ms
+         1.1: cpu 0..2100us | wait ..9ms pipe read p by 2.2 | cpu ..10ms
+         2.2: wait 2ms..2100us pipe read q by 1.1 | cpu ..3ms | wait ..8ms sleep by timer | cpu ..10ms";
+    let expected = [
+        (1, Detail::Running, 2100),
+        (2, Detail::Running, 900),
+        (2, Detail::Sleep, 5000),
+        (2, Detail::Running, 1000),
+        (1, Detail::Running, 1000),
+    ];
+    assert_eq!(path(text), expected);
+    assert_eq!(unknowns(text), []);
+}
+
+/// One that came in as it answered did something before that nobody recorded: until then its client waited for
+/// somebody outside.
+#[test]
+fn to_a_server_that_came_in_late() {
+    let text = "process 1 client
+         process 2 server
+         thread 1.1 tid 1 client
+         thread 2.2 tid 2 server born_before start 4ms
+         1.1: cpu 0..1ms | wait ..9ms pipe read p by 2.2 | cpu ..10ms
+         2.2: cpu 4ms..5ms | wait ..8ms sleep by timer | cpu ..10ms";
+    let expected = [
+        (1, Detail::Running, 1000),
+        (1, Detail::PipeRead, 3000),
+        (2, Detail::Running, 1000),
+        (2, Detail::Sleep, 3000),
+        (2, Detail::Running, 1000),
+        (1, Detail::Running, 1000),
+    ];
+    assert_eq!(path(text), expected);
+    assert_eq!(unknowns(text), []);
+}
+
+/// The same, asked again: before it came in, its client was answered by somebody outside.
+#[test]
+fn back_to_before_a_server_came_in() {
+    let text = "process 1 client
+         process 2 server
+         thread 1.1 tid 1 client
+         thread 2.2 tid 2 server born_before start 4ms
+         1.1: cpu 0..1ms | wait ..4100us pipe read p by 2.2 | cpu ..5ms | wait ..9ms pipe read p by 2.2 | cpu ..10ms
+         2.2: cpu 4ms..10ms";
+    let expected = [
+        (1, Detail::Running, 1000),
+        (1, Detail::PipeRead, 3000),
+        (2, Detail::Running, 5000),
+        (1, Detail::Running, 1000),
+    ];
+    assert_eq!(path(text), expected);
+    assert_eq!(unknowns(text), []);
+}

@@ -309,3 +309,16 @@ fn a_loop_that_is_left_sooner_wakes_all() {
         outcome.wall_ns
     );
 }
+
+/// A server came in as it was sent a request. Were its client quicker, it would have been sent that sooner.
+#[test]
+fn a_server_that_came_in_would_have_come_in_sooner() {
+    let text = "process 1 client
+         process 2 server
+         thread 1.1 tid 1 client
+         thread 2.2 tid 2 server born_before start 6ms
+         1.1: cpu 0..1ms | wait ..6ms flush f by block device | cpu ..6100us | wait ..9ms pipe read p by 2.2 | cpu ..10ms
+         2.2: wait 6ms..6100us pipe read q by 1.1 | cpu ..9ms";
+    let saved = saved(text, waits(Detail::Flush), CUT);
+    assert!((4.9..5.1).contains(&saved), "{saved} ms");
+}

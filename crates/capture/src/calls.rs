@@ -102,7 +102,8 @@ const TIMESPEC: u32 = e::TS_T_TIMESPEC;
 const TIMEVAL: u32 = e::TS_T_TIMEVAL;
 const CLOCK: u32 = e::TS_T_CLOCK;
 
-/// Which argument is a descriptor, a path or a time-out, counted from 1.
+/// Which argument is a descriptor, a path or a time-out, counted from 1. What sends may wake somebody at the other end of
+/// a connection: making one and ending one do, too.
 const WORDS: &[(&str, u32)] = &[
     ("read", fd(1)),
     ("pread64", fd(1)),
@@ -118,7 +119,7 @@ const WORDS: &[(&str, u32)] = &[
     ("openat", path(2) | NEWFD),
     ("openat2", path(2) | NEWFD),
     ("creat", path(1) | NEWFD),
-    ("close", e::TS_C_CLOSES),
+    ("close", e::TS_C_CLOSES | SENDS),
     ("stat", path(1)),
     ("lstat", path(1)),
     ("newfstatat", path(2)),
@@ -173,10 +174,10 @@ const WORDS: &[(&str, u32)] = &[
     ("socket", NEWFD),
     ("accept", NEWFD | NAMES),
     ("accept4", NEWFD | NAMES),
-    ("connect", fd(1) | NAMES),
+    ("connect", fd(1) | NAMES | SENDS),
     ("bind", fd(1) | NAMES),
     ("listen", fd(1) | NAMES),
-    ("shutdown", fd(1)),
+    ("shutdown", fd(1) | SENDS),
     ("getsockopt", fd(1)),
     ("setsockopt", fd(1)),
     ("getsockname", fd(1)),

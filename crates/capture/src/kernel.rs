@@ -15,7 +15,7 @@ use crate::budget::Counted;
 use crate::calls;
 use crate::error::Error;
 use crate::perf_event;
-use crate::probes::{self, events, ProbeInfo, OBJECT, PROBES};
+use crate::probes::{self, events, follow, ProbeInfo, OBJECT, PROBES};
 
 /// How one probe fared.
 #[derive(Debug, Clone)]
@@ -38,6 +38,24 @@ pub struct Settings {
     /// `sched_switch` passes the previous state (kernel 5.18 and newer).
     pub switch_has_state: bool,
     pub processors: Vec<u32>,
+    /// Where our own output and errors go, if that is a pipe or a socket: those at its other end do not come in; `None`
+    /// if nobody comes in at all.
+    pub follow: Option<[Option<FileKey>; 2]>,
+}
+
+/// A pipe or a socket as the probes know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileKey {
+    pub key: u64,
+    pub device: u32,
+}
+
+impl Settings {
+    /// The probes that are wanted, in their order.
+    fn probes(&self) -> impl Iterator<Item = &'static ProbeInfo> + '_ {
+        let wanted = |probe: &&ProbeInfo| self.follow.is_some() || probe.name != follow::INFO.name;
+        PROBES.iter().copied().filter(wanted)
+    }
 }
 
 /// The probes, loaded; each set of links in the order in which it was attached.
@@ -47,6 +65,7 @@ pub struct Kernel {
     samplers: Vec<OwnedFd>,
     object: Object,
     control: Control,
+    wanted: Vec<&'static ProbeInfo>,
     pub granted: Vec<Granted>,
 }
 
@@ -86,6 +105,12 @@ impl Control {
             let word = &raw mut (*self.page.as_ptr()).call_epoch;
             word.write_volatile(word.read_volatile() + 1);
         }
+    }
+
+    /// From now on processes come in that exchange something with those that are recorded.
+    pub fn follow(&self) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.page.as_ptr()).following).write_volatile(1) }
     }
 
     pub fn stop(&self) {
@@ -140,6 +165,9 @@ fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::R
     let mut open = builder.name("timesink")?.open_memory(OBJECT)?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
+        if settings.follow.is_none() && matches!(name.as_str(), "strangers" | "newcomers") {
+            map.set_autocreate(false)?;
+        }
         if name.ends_with("rodata.config") {
             if let Some(value) = map.initial_value_mut() {
                 fill_config(settings, value);
@@ -160,10 +188,13 @@ fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::R
 }
 
 fn fill_config(settings: &Settings, value: &mut [u8]) {
+    let outputs = settings.follow.unwrap_or_default();
     let config = events::ts_config {
         threshold_ns: settings.threshold_ns,
         switch_has_state: u32::from(settings.switch_has_state),
+        output_device: outputs.map(|o| o.map_or(0, |o| o.device)),
         pad: 0,
+        output_key: outputs.map(|o| o.map_or(0, |o| o.key)),
         call_words: calls::words(),
     };
     // SAFETY: a plain structure without padding, read as the bytes that it is.
@@ -184,10 +215,11 @@ type Refused = (&'static ProbeInfo, String);
 /// tried one by one.
 fn load(settings: &Settings) -> Result<(Object, Vec<Refused>), Error> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
-    if let Ok(object) = load_with(settings, PROBES) {
+    let wanted: Vec<_> = settings.probes().collect();
+    if let Ok(object) = load_with(settings, &wanted) {
         return Ok((object, Vec::new()));
     }
-    let essential: Vec<_> = PROBES.iter().copied().filter(|p| p.essential).collect();
+    let essential: Vec<_> = wanted.iter().copied().filter(|p| p.essential).collect();
     let failed = |e: libbpf_rs::Error| Error::Probes {
         step: "loaded",
         why: reason(&e),
@@ -196,7 +228,7 @@ fn load(settings: &Settings) -> Result<(Object, Vec<Refused>), Error> {
     load_with(settings, &essential).map_err(failed)?;
     let mut taken = essential.clone();
     let mut refused = Vec::new();
-    for &probe in PROBES.iter().filter(|p| !p.essential) {
+    for &probe in wanted.iter().filter(|p| !p.essential) {
         let mut with = essential.clone();
         with.push(probe);
         match load_with(settings, &with) {
@@ -209,7 +241,11 @@ fn load(settings: &Settings) -> Result<(Object, Vec<Refused>), Error> {
 
 /// Try every probe on its own: what `doctor` shows.
 pub fn try_probes(settings: &Settings) -> Result<Vec<Granted>, Error> {
-    let mut kernel = Kernel::load(settings)?;
+    let all = Settings {
+        follow: Some([None; 2]),
+        ..settings.clone()
+    };
+    let mut kernel = Kernel::load(&all)?;
     kernel.attach()?;
     Ok(kernel.granted.clone())
 }
@@ -242,6 +278,7 @@ impl Kernel {
             object,
             control,
             granted,
+            wanted: settings.probes().collect(),
         };
         kernel.samplers = open_samplers(settings);
         Ok(kernel)
@@ -253,7 +290,7 @@ impl Kernel {
 
     /// Attach everything, the sampler last.
     pub fn attach(&mut self) -> Result<(), Error> {
-        for &probe in PROBES {
+        for probe in self.wanted.clone() {
             if self.granted.iter().any(|g| g.probe == probe.name) {
                 continue;
             }
@@ -322,23 +359,44 @@ impl Kernel {
 
     /// Track every thread of these processes from now on.
     pub fn seed(&mut self, pids: &[u32]) -> Result<(), Error> {
-        let seeds = self
-            .object
-            .maps_mut()
-            .find(|m| m.name() == "seeds")
-            .ok_or(Error::Probes {
-                step: "loaded",
-                why: "no seeds map".into(),
-            })?;
+        self.enter("seeds", pids, 0)?;
+        self.seed_rest(pids)
+    }
+
+    /// Track the threads of these processes that are not tracked yet. The processes have been entered in `seeds`.
+    pub fn seed_rest(&mut self, pids: &[u32]) -> Result<(), Error> {
+        self.walk_tasks("seed")?;
+        // Their numbers may come to be those of others.
+        let seeds = self.writable("seeds")?;
         for pid in pids {
-            seeds
-                .update(&pid.to_ne_bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
+            let _ = seeds.delete(&pid.to_ne_bytes());
+        }
+        Ok(())
+    }
+
+    /// Never let these processes come in.
+    pub fn shut_out(&mut self, pids: &[u32]) -> Result<(), Error> {
+        self.enter("strangers", pids, 0)
+    }
+
+    /// Put processes into a map that has them as keys.
+    fn enter(&mut self, map: &'static str, pids: &[u32], value: u32) -> Result<(), Error> {
+        let map = self.writable(map)?;
+        for pid in pids {
+            map.update(&pid.to_ne_bytes(), &value.to_ne_bytes(), MapFlags::ANY)
                 .map_err(|e| Error::Probes {
                     step: "told what to follow",
                     why: e.to_string(),
                 })?;
         }
-        self.walk_tasks("seed")
+        Ok(())
+    }
+
+    fn writable(&self, name: &'static str) -> Result<MapHandle, Error> {
+        self.map(name).ok_or_else(|| Error::Probes {
+            step: "told what to follow",
+            why: format!("no map {name}"),
+        })
     }
 
     /// Close the threads that are still alive.
@@ -383,9 +441,10 @@ impl Kernel {
         MapHandle::try_from(&map).ok()
     }
 
-    /// The ring, each event handed to `take`.
+    /// A ring (`ring` or `newcomers`), each event in it handed to `take`.
     pub fn ring<'a>(
         &self,
+        name: &str,
         take: impl FnMut(&[u8]) + 'a,
     ) -> Result<libbpf_rs::RingBuffer<'a>, Error> {
         let failed = |e: libbpf_rs::Error| Error::Probes {
@@ -396,10 +455,10 @@ impl Kernel {
         let ring = self
             .object
             .maps()
-            .find(|m| m.name() == "ring")
-            .ok_or(Error::Probes {
+            .find(|m| m.name() == name)
+            .ok_or_else(|| Error::Probes {
                 step: "loaded",
-                why: "no ring map".into(),
+                why: format!("no map {name}"),
             })?;
         let mut builder = libbpf_rs::RingBufferBuilder::new();
         builder

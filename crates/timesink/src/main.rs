@@ -31,7 +31,11 @@ enum Command {
     /// environment are its own. Under sudo it runs as the user who called sudo. The exit code is the
     /// program's (128 + the signal's number if one killed it); 125 if the recording is not whole, 126
     /// and 127 if the program cannot be executed or found, 2 if recording is not possible here.
-    #[command(after_help = "Example: sudo timesink run -- ./nightly-import data.txt")]
+    #[command(
+        after_help = "Examples:\n  sudo timesink run -- ./nightly-import data.txt\n  \
+                      sudo timesink run --follow -- curl http://localhost/slow\n  \
+                      sudo timesink run --with postgres -- ./nightly-report"
+    )]
     Run(commands::run::Arguments),
     /// Record processes that run already
     ///
@@ -112,6 +116,8 @@ mod tests {
     fn the_command_line_reads_as_it_is_documented() {
         Arguments::command().debug_assert();
         for line in [
+            "run --follow --with postgres --with 123 -- sh -c true",
+            "attach --follow 123",
             "report x.timesink",
             "report --top x.timesink",
             "report --tree x.timesink",
@@ -130,6 +136,8 @@ mod tests {
             assert!(Arguments::try_parse_from(words).is_ok(), "{line}");
         }
         for line in [
+            "run --with -- true",
+            "attach --with postgres 123",
             "report x --top=many",
             "report x --json --top",
             "report x --tree=sideways --state asleep",

@@ -18,6 +18,8 @@ struct Walk<'a> {
     moment: Nanos,
     /// Threads that it has been in at this very moment, few: it must not go in circles.
     here: Vec<usize>,
+    /// The waits from which it went to who ended them.
+    waits: Vec<(usize, &'a Span)>,
     /// For each thread, how many of its spans begin before the walk's moment, or were not looked at yet.
     left: &'a mut Vec<usize>,
     /// The threads that it has been in.
@@ -53,6 +55,7 @@ impl<'a> Walker<'a> {
             slot,
             moment: until,
             here: Vec::new(),
+            waits: Vec::new(),
             left: &mut self.left,
             reached: &mut self.reached,
             segments: Vec::new(),
@@ -113,7 +116,11 @@ impl<'a> Walk<'a> {
         None
     }
 
-    fn wait(&mut self, span: &Span) {
+    fn wait(&mut self, span: &'a Span) {
+        let waker = self.timeline.waker(span);
+        if matches!(waker, Waker::Thread { slot, .. } if self.came_later(slot)) {
+            return self.lay_span(span, None);
+        }
         // In the midst of a wait that is not over: nobody ended it yet.
         if span.t1.since(self.moment) > SKEW_NS {
             let over = self.moment == self.timeline.threads[self.slot].end;
@@ -122,11 +129,12 @@ impl<'a> Walk<'a> {
         if span.detail == Detail::Creation {
             return self.born();
         }
-        match self.timeline.waker(span) {
+        match waker {
             Waker::Thread { slot, .. } if self.here.contains(&slot) || self.here.len() >= HOPS => {
                 self.lay_span(span, Some(Unknown::Circle));
             }
             Waker::Thread { slot, at } => {
+                self.waits.push((self.slot, span));
                 // From then on it was on its way to a processor.
                 if at < self.moment {
                     self.lay(at, State::Ready, Detail::Woken, None, None);
@@ -163,7 +171,31 @@ impl<'a> Walk<'a> {
             None if thread.start < self.moment => {
                 self.lay(thread.start, State::Wait, Detail::Creation, None, None);
             }
+            None if thread.born_before => self.not_recorded(),
             None => self.lost(self.from, Unknown::Unborn),
+        }
+    }
+
+    /// Whether a thread was not recorded yet at this moment, although it ran: somebody outside, so far.
+    fn came_later(&self, slot: usize) -> bool {
+        let thread = &self.timeline.threads[slot];
+        thread.born_before && thread.parent.is_none() && thread.start >= self.moment
+    }
+
+    /// The thread ran before it was recorded. Who waited for it then waited for somebody outside; if nobody did yet, it is
+    /// gone on with who did next, and had a part in that it came in.
+    fn not_recorded(&mut self) {
+        let mut next = None;
+        while let Some((slot, span)) = self.waits.pop() {
+            if span.t0 < self.moment {
+                self.slot = slot;
+                return self.lay_span(span, None);
+            }
+            next = Some(slot);
+        }
+        match next {
+            Some(slot) if !self.here.contains(&slot) && slot != self.slot => self.go_to(slot),
+            _ => self.lost(self.from, Unknown::Unborn),
         }
     }
 

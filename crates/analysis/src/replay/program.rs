@@ -272,6 +272,7 @@ impl Builder<'_> {
                 event,
                 span: NO_SPAN,
             }),
+            None if self.begins_with_a_wait(slot) => {}
             None => steps.push(Step::Pass {
                 ns: thread.start.since(self.from),
                 span: NO_SPAN,
@@ -345,6 +346,15 @@ impl Builder<'_> {
             event,
             span: NO_SPAN,
         });
+    }
+
+    /// Whether it ran before it was recorded, and came in as a recorded thread woke it: were that one quicker, it would
+    /// have come in sooner.
+    fn begins_with_a_wait(&self, slot: usize) -> bool {
+        let mut spans = self.timeline.indexed(slot);
+        let first = spans.next();
+        self.timeline.threads[slot].born_before
+            && first.is_some_and(|(index, _)| self.ends.contains_key(&index))
     }
 
     /// The steps of a span in which it did not run.

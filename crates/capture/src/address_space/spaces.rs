@@ -193,7 +193,13 @@ impl Spaces {
             }
             return;
         }
-        if let Some(parent) = newer(&mut self.processes, parent_pid, time_ns) {
+        let known = self.processes.get(&pid);
+        if known.is_some_and(|known| known.since_ns > time_ns) {
+            return;
+        }
+        // A parent that was looked at only later had the same by then, but for what it mapped in between: its child may be
+        // gone by now, and there is no better.
+        if let Some(parent) = self.processes.get(&parent_pid) {
             let process = Process {
                 space: parent.space.clone(),
                 threads: HashSet::from([tid]),
@@ -342,6 +348,26 @@ mod tests {
         };
         assert_eq!(start(names(&mut spaces, pid)), [0x1000, 0x5000]);
         assert_eq!(start(names(&mut spaces, child)), [0x1000, 0x3000]);
+    }
+
+    /// A child that was born shortly before its parent was looked at is followed too, with what it did since.
+    #[test]
+    fn born_before_its_parent_was_looked_at() {
+        let (pid, child) = (own(), u32::MAX);
+        let mut spaces = Spaces::new();
+        let time_ns = now_ns();
+        spaces.seed(pid).expect("our own mappings");
+        let forked = Change::Forked {
+            pid: child,
+            parent_pid: pid,
+            tid: child,
+        };
+        let executed = Change::Executed { pid: child };
+        for what in [forked, executed, code(child, 0x1000, 0x1000, "a")] {
+            spaces.apply(&Timed { time_ns, what });
+        }
+        let expected = [(0x1000, 0x2000, 0, "a".to_string())];
+        assert_eq!(names(&mut spaces, child), expected);
     }
 
     /// A process is gone with its last thread, whichever that is; strangers are never followed.

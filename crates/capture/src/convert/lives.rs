@@ -28,6 +28,8 @@ pub struct Lives {
     before_zero: HashMap<ThreadId, u64>,
     resident_at_exit: HashMap<ThreadId, u64>,
     ended: Vec<bool>,
+    /// How many threads of each process are alive.
+    alive: HashMap<ProcessId, u32>,
     pub switches: u64,
     pub wakes: u64,
     /// What the kernel counted of each thread that has ended.
@@ -78,6 +80,7 @@ impl Lives {
             self.before_zero.insert(thread, self.zero - s.head.t);
         }
         self.ended.push(false);
+        *self.alive.entry(process).or_default() += 1;
         self.threads.push(Thread {
             thread,
             process,
@@ -135,7 +138,10 @@ impl Lives {
             return process;
         }
         if s.how == e::TS_START_SEED || s.how == e::TS_START_THREAD {
-            if let Some(process) = self.by_pid.get(&s.pid) {
+            // The number of a process that has ended may be another's now.
+            let known = self.by_pid.get(&s.pid);
+            let alive = |process: &&ProcessId| self.alive.get(process).is_some_and(|n| *n > 0);
+            if let Some(process) = known.filter(alive) {
                 return *process;
             }
         }
@@ -252,8 +258,11 @@ impl Lives {
             writes: x.writes,
         };
         self.transfers.insert(thread, transfers);
-        self.ended[thread.index()] = true;
         let process = row.process;
+        if !std::mem::replace(&mut self.ended[thread.index()], true) {
+            let alive = self.alive.entry(process).or_default();
+            *alive = alive.saturating_sub(1);
+        }
         let (exit, leader) = (row.exit, x.tid == x.pid);
         if leader {
             row.exit_status = (x.alive == 0).then_some(x.exit_code);
@@ -306,4 +315,42 @@ impl Lives {
 /// The time from the entry of a call, if that was seen.
 fn cost(since: u64, t: u64) -> Option<u64> {
     (since != 0 && since <= t).then(|| t - since)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(number: u32, tid: u32, pid: u32) -> e::ts_start {
+        let mut start = e::ts_start {
+            tid,
+            pid,
+            how: e::TS_START_SEED,
+            ..Default::default()
+        };
+        start.head.thread = number;
+        start
+    }
+
+    /// Threads of a process that ran before are one process; one that comes in with the number of a process that has
+    /// ended is another.
+    #[test]
+    fn a_number_that_is_given_anew() {
+        let mut lives = Lives::new(0, Costs::default());
+        lives.start(&start(1, 10, 10));
+        lives.start(&start(2, 11, 10));
+        let end = |number| {
+            let mut end = e::ts_end::default();
+            end.head.thread = number;
+            end
+        };
+        lives.end(&end(1));
+        lives.start(&start(3, 12, 10));
+        assert_eq!(lives.processes.len(), 1);
+        lives.end(&end(2));
+        lives.end(&end(3));
+        lives.start(&start(4, 10, 10));
+        assert_eq!(lives.processes.len(), 2);
+        assert_eq!(lives.threads[3].process, lives.processes[1].process);
+    }
 }

@@ -399,6 +399,10 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
             LossKind::Threads,
             "threads could not be followed for want of memory",
         ),
+        e::TS_NOT_FOLLOWED => (
+            LossKind::Threads,
+            "so many processes did not come in, because as many had as may (--follow)",
+        ),
         _ => return None,
     })
 }

@@ -89,6 +89,7 @@ impl Facts {
             rate_hz,
             switch_has_state: self.version() >= SWITCH_HAS_STATE,
             processors: self.processors.clone(),
+            follow: None,
         }
     }
 

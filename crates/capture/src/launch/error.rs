@@ -59,6 +59,9 @@ pub enum Error {
     /// No process of that number.
     #[error("there is no process {0}")]
     NoSuchProcess(u32),
+    /// No process has that name.
+    #[error("there is no process called {0}: nothing was started")]
+    NobodyCalled(String),
     /// The number is that of a thread which does not lead its process.
     #[error("{tid} is a thread of process {pid}: attach to {pid}")]
     NotAProcess {
@@ -89,7 +92,7 @@ impl Error {
             Error::NoCommand | Error::ZeroByte(_) => Kind::Usage,
             Error::NotAProcess { .. } | Error::Ourselves(_) => Kind::Usage,
             Error::Identity { .. } => Kind::Identity,
-            Error::NoSuchProcess(_) => Kind::NoSuchProcess,
+            Error::NoSuchProcess(_) | Error::NobodyCalled(_) => Kind::NoSuchProcess,
             Error::System { .. } => Kind::System,
         }
     }

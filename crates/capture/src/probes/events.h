@@ -34,7 +34,8 @@ enum ts_kind {
 	TS_KINDS = 20,
 	/* Counted like lost events, but not events. */
 	TS_NO_STORAGE = 20, /* a thread could not be tracked for want of memory */
-	TS_COUNTERS = 21,
+	TS_NOT_FOLLOWED = 21, /* a process was not followed: there were too many */
+	TS_COUNTERS = 22,
 };
 
 struct ts_head {
@@ -510,8 +511,12 @@ struct ts_control {
 	__u32 call_epoch; /* raised whenever calls start being timed anew */
 	__u32 threads; /* last number given to a thread */
 	__u32 alive; /* tracked threads alive */
+	__u32 following; /* processes may come in from now on */
+	__u32 followed; /* how many have, or would have */
 };
-_Static_assert(sizeof(struct ts_control) == 16, "control");
+_Static_assert(sizeof(struct ts_control) == 24, "control");
+
+#define TS_MOST_FOLLOWED 256 /* processes */
 
 /* The name of a kernel function, asked of the kernel by user space. */
 struct ts_symbol {
@@ -524,10 +529,12 @@ _Static_assert(sizeof(struct ts_symbol) == 128, "symbol");
 struct ts_config {
 	__u64 threshold_ns; /* waits from here up get an event with particulars */
 	__u32 switch_has_state; /* sched_switch has the previous state as its 4th argument */
+	__u32 output_device[2]; /* where our own output and errors go, if that is a pipe or a socket */
 	__u32 pad;
+	__u64 output_key[2];
 	__u32 call_words[512]; /* TS_C_... by call number */
 };
-_Static_assert(sizeof(struct ts_config) == 16 + 2048, "config");
+_Static_assert(sizeof(struct ts_config) == 40 + 2048, "config");
 
 /* What a call's arguments mean: one word a call number, made by user space before loading. */
 #define TS_C_FD(w) ((w)&7) /* which argument is a descriptor, from 1; 0: none */

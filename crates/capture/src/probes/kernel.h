@@ -47,6 +47,7 @@ enum {
 	BPF_F_MMAPABLE = 1 << 10,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,
 };
 
@@ -128,11 +129,27 @@ struct sock_common {
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
 };
+struct device {
+	struct device *parent;
+};
+struct net_device {
+	struct device dev;
+};
+struct dst_entry {
+	struct net_device *dev;
+};
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
 	u16 sk_protocol;
 	struct socket *sk_socket;
+	struct dst_entry *sk_dst_cache;
+};
+struct inet_bind_bucket {
+	signed char fastreuse;
+};
+struct inet_connection_sock {
+	struct inet_bind_bucket *icsk_bind_hash;
 };
 struct socket {
 	short type;
@@ -298,6 +315,7 @@ struct epoll_event_user {
 #define TASK_RUNNING 0
 #define TASK_STOPPED_OR_TRACED (4 | 8)
 #define TASK_DEAD 0x80
+#define PF_KTHREAD 0x00200000
 #define TS_COMPAT 2
 
 #endif

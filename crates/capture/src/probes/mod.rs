@@ -5,6 +5,7 @@
 pub mod block;
 pub mod calls;
 pub mod faults;
+pub mod follow;
 pub mod interrupts;
 pub mod lives;
 pub mod sampler;
@@ -37,6 +38,7 @@ pub static PROBES: &[&ProbeInfo] = &[
     &interrupts::INFO,
     &scheduling::INFO,
     &lives::INFO,
+    &follow::INFO,
     &faults::INFO,
     &block::INFO,
     &calls::INFO,

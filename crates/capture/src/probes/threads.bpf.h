@@ -20,7 +20,8 @@ enum ts_state {
 struct ts_thread {
 	u32 id;
 	u32 tid;
-	u8 state; /* enum ts_state */
+	u32 claimed; /* somebody is about to fill this in, or has */
+	u8 state; /* enum ts_state; 0: not known yet, switches pass it by */
 	u8 how; /* of the last switch-out */
 	u8 dead;
 	u8 waker_sends;
@@ -30,7 +31,7 @@ struct ts_thread {
 	u8 futex_contended;
 	u8 dispatched;
 	u8 compat;
-	u8 pad;
+	u8 followed; /* it came in because of what it exchanged with others, or its parent did */
 	u32 word; /* TS_C_... of the call it blocked in */
 	u64 about; /* the descriptor or futex it blocked on */
 	u64 registers; /* where those of user space are kept while it is in the kernel */

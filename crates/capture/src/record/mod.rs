@@ -4,6 +4,7 @@
 mod calibrate;
 mod java;
 mod names;
+mod newcomers;
 mod perf_maps;
 mod python;
 mod recognised;
@@ -23,13 +24,14 @@ use crate::budget::{Budget, Prices, Step};
 use crate::clock::now_ns;
 use crate::error::Error;
 use crate::host::Facts;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Settings};
 use crate::launch::{self, Attached, Identity, Running, Signals, Status};
 use crate::probes::events;
 use crate::spool::{self, Begin, Costs, End, Note};
 
 use calibrate::Calibrator;
 use java::Javas;
+use newcomers::Newcomers;
 use perf_maps::PerfMaps;
 use python::Pythons;
 use scripts::Scripts;
@@ -57,6 +59,10 @@ pub struct Options {
     pub budget_pct: Option<f64>,
     /// Ask runtimes, through the environment, to name the code that they make.
     pub runtime_flags: bool,
+    /// Processes that run already and are recorded beside the program, by number or name.
+    pub with: Vec<String>,
+    /// Let processes come in that exchange something with those that are recorded.
+    pub follow: bool,
     /// With whose rights the recording is written.
     pub identity: Option<Identity>,
     /// When timesink itself was started.
@@ -89,6 +95,7 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let facts = Facts::gather();
     facts.check()?;
+    let with = launch::named(&options.with)?;
     let command: Vec<String> = argv
         .iter()
         .map(|a| a.to_string_lossy().into_owned())
@@ -109,6 +116,7 @@ pub fn run(
     session.seed(&[held.pid()])?;
     begin.zero = now_ns();
     session.started(begin, options);
+    session.seed_others(&with)?;
     let mut running = match held.release() {
         Ok(running) => running,
         Err(error) => {
@@ -144,11 +152,13 @@ pub fn attach(
     let cost = session.calibrate(calibrator)?;
     let begin = session.begin("attach", Vec::new(), &facts, options, cost);
     session.started(begin, options);
-    session.seed(pids)?;
+    session.seed_others(pids)?;
     let end = limit.map(|l| Instant::now() + l);
     loop {
         session.turn(watch);
-        wait_for(&[raw(signals.fd())], DRAIN_EVERY);
+        let newcomers = session.newcomers.as_ref().map(Newcomers::fd);
+        let fds: Vec<i32> = newcomers.into_iter().chain([raw(signals.fd())]).collect();
+        wait_for(&fds, DRAIN_EVERY);
         let asked = signals.read()?.iter().any(|s| {
             matches!(
                 s.signal,
@@ -214,6 +224,7 @@ fn prices(costs: &Costs) -> Prices {
 struct Session {
     // The ring borrows nothing, but must go before the kernel's object.
     ring: libbpf_rs::RingBuffer<'static>,
+    newcomers: Option<Newcomers>,
     kernel: Kernel,
     sink: Rc<RefCell<Sink>>,
     budget: Budget,
@@ -233,9 +244,17 @@ impl Session {
         let system = |doing| move |source| Error::System { doing, source };
         let mut calibrator =
             Calibrator::start().map_err(system("starting a child that measures"))?;
-        let mut kernel = Kernel::load(&facts.settings(options.threshold_ns, options.rate_hz))?;
+        let settings = Settings {
+            follow: options.follow.then(newcomers::our_outputs),
+            ..facts.settings(options.threshold_ns, options.rate_hz)
+        };
+        let mut kernel = Kernel::load(&settings)?;
         calibrator.bare_done();
         kernel.attach()?;
+        let newcomers = match kernel.has("follow") {
+            true => Some(Newcomers::await_them(&mut kernel)?),
+            false => None,
+        };
         let spool = create(options)?;
         let watch = Watch::open(&facts.processors).ok();
         let pythons = Pythons::new(kernel.pythons());
@@ -244,10 +263,11 @@ impl Session {
         let stacks = Stacks::new(watch, maps, (pythons, javas, scripts));
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
         let taker = Rc::clone(&sink);
-        let ring = kernel.ring(move |bytes| taker.borrow_mut().take(bytes))?;
+        let ring = kernel.ring("ring", move |bytes| taker.borrow_mut().take(bytes))?;
         let start = Instant::now();
         let session = Session {
             ring,
+            newcomers,
             kernel,
             sink,
             budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
@@ -275,6 +295,30 @@ impl Session {
         pids.iter().for_each(|&pid| sink.stacks.seed(pid));
         drop(sink);
         self.kernel.seed(pids)
+    }
+
+    /// Follow these as well, which ran before; and from now on whoever exchanges something with any of them.
+    fn seed_others(&mut self, pids: &[u32]) -> Result<(), Error> {
+        if !pids.is_empty() {
+            self.sink.borrow_mut().stacks.ran_before(pids);
+            self.seed(pids)?;
+        }
+        self.kernel.control().follow();
+        Ok(())
+    }
+
+    /// What is to be known of those who have come in: what they have mapped, and their other threads. That they cannot
+    /// be looked at does not end the recording.
+    fn welcome(&mut self) {
+        let pids = self.newcomers.as_ref().map(Newcomers::take);
+        let Some(pids) = pids.filter(|pids| !pids.is_empty()) else {
+            return;
+        };
+        let mut sink = self.sink.borrow_mut();
+        sink.stacks.ran_before(&pids);
+        pids.iter().for_each(|&pid| sink.stacks.seed(pid));
+        drop(sink);
+        let _ = self.kernel.seed_rest(&pids);
     }
 
     fn begin(
@@ -350,6 +394,7 @@ impl Session {
     /// One round: drain, keep to the budget, write, tell.
     fn turn(&mut self, watch: &mut dyn FnMut(&Progress)) {
         let from = now_ns();
+        self.welcome();
         self.drain();
         self.keep_to_budget();
         // At once: a thread that ran for a moment is gone the next.
@@ -397,7 +442,9 @@ impl Session {
         running: &mut Running,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<Status, Error> {
+        let newcomers = self.newcomers.as_ref().map(Newcomers::fd);
         let fds = [raw(running.signal_fd()), raw(running.child_fd())];
+        let fds: Vec<i32> = fds.into_iter().chain(newcomers).collect();
         loop {
             self.turn(watch);
             if let Some(status) = running.try_wait()? {
@@ -430,6 +477,7 @@ impl Session {
 
     /// Detach in reverse, close what is still alive, write the rest.
     fn close(mut self, status: Option<Status>) -> Result<Option<String>, Error> {
+        self.welcome();
         self.kernel.detach("sampler");
         self.kernel.detach("calls");
         let end = now_ns();
@@ -442,9 +490,10 @@ impl Session {
             sink,
             kernel,
             ring,
+            newcomers,
             ..
         } = self;
-        drop(ring);
+        drop((ring, newcomers));
         let mut kernel = kernel;
         kernel.detach_all();
         let mut sink = sink.borrow_mut();

@@ -7,7 +7,7 @@
 //! speaks anew of a place that was in a stack already, what comes from then on is another part of the
 //! recording, and each part has the names that the map had by its end.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -59,6 +59,8 @@ pub struct PerfMaps {
     identity: Option<Identity>,
     /// Maps from before are of other processes.
     since: Option<SystemTime>,
+    /// But not for these, which ran before then.
+    older: HashSet<u32>,
     /// What each process executed last: as whom, with which arguments.
     executed: HashMap<u32, (u32, Box<[u8]>)>,
     /// The program's environment, as /proc has such.
@@ -76,6 +78,8 @@ struct Map {
     log_folders: Vec<Arc<OwnedFd>>,
     /// How the names of these logs end.
     log_ending: String,
+    /// It counts only if it was written since then.
+    since: Option<SystemTime>,
     /// How long it was when each part but the last one ended.
     ends: Vec<u64>,
     tail: Option<Tail>,
@@ -100,13 +104,20 @@ impl PerfMaps {
             folders: HashMap::new(),
             identity,
             since,
+            older: HashSet::new(),
             executed: HashMap::new(),
             environment,
         }
     }
 
+    /// These processes run already, and may have begun with their maps.
+    pub fn ran_before(&mut self, pids: &[u32]) {
+        self.older.extend(pids);
+    }
+
     /// A process executes another program.
     pub fn executed(&mut self, exec: &events::ts_exec) {
+        self.older.remove(&exec.tid);
         let length = (exec.arguments_length as usize).min(exec.arguments.len());
         let arguments = exec.arguments[..length].iter().map(|&c| c as u8).collect();
         self.executed.insert(exec.tid, (exec.uid, arguments));
@@ -116,7 +127,8 @@ impl PerfMaps {
     pub fn notice(&mut self, pid: u32, space: Option<&Space>) {
         // What is known of the number is of an earlier process.
         self.current.remove(&pid);
-        let runtime = self.since.and(space).and_then(runtime_in);
+        let since = self.since.filter(|_| !self.older.contains(&pid));
+        let runtime = since.and(space).and_then(runtime_in);
         if let Some(map) = self.look(pid, runtime).or_else(|| self.guess(pid, runtime)) {
             let number = self.maps.len() as u32;
             if !map.log_folders.is_empty() {
@@ -203,6 +215,7 @@ impl PerfMaps {
             ours: ours(Written::Map),
             log_folders: self.own_folder(pid).filter(|_| logs).into_iter().collect(),
             log_ending: format!("-{inner}-v8.log"),
+            since: self.since.filter(|_| !self.older.contains(&pid)),
             ends: Vec::new(),
             tail: None,
             tried: 0,
@@ -229,6 +242,7 @@ impl PerfMaps {
             ours: map,
             log_folders: self.own_folder(us).filter(|_| logs).into_iter().collect(),
             log_ending: format!("-{pid}-v8.log"),
+            since: self.since.filter(|_| !self.older.contains(&pid)),
             ends: Vec::new(),
             tail: None,
             tried: 0,
@@ -284,9 +298,9 @@ impl PerfMaps {
                         .map_or(u64::MAX, |end| *end),
                 };
                 let asked: Vec<_> = parts.iter().map(part).collect();
-                let names = map.take(&asked, self.since).unwrap_or_default();
+                let names = map.take(&asked).unwrap_or_default();
                 named.extend(parts.into_iter().zip(names));
-                map.remove_logs(self.since);
+                map.remove_logs();
             }
             named
         };
@@ -329,15 +343,15 @@ impl Map {
     }
 
     /// Reads the map, and removes it if it is ours and its process is gone.
-    fn take(&self, wanted: &[Wanted<'_>], since: Option<SystemTime>) -> Option<Vec<Names>> {
+    fn take(&self, wanted: &[Wanted<'_>]) -> Option<Vec<Names>> {
         let map = self.open()?;
         let about = map.metadata().ok()?;
-        if !after(about.modified(), since) {
+        if !after(about.modified(), self.since) {
             return None;
         }
         let names = (!wanted.is_empty()).then(|| map.names(wanted).ok());
         // A file system that does not tell when a file was made keeps it.
-        let ours = self.ours && about.uid() == self.user && after(about.created(), since);
+        let ours = self.ours && about.uid() == self.user && after(about.created(), self.since);
         if ours && is_gone(self.pid) {
             remove(&self.folder, &self.name, (about.dev(), about.ino()));
         }
@@ -345,7 +359,7 @@ impl Map {
     }
 
     /// Removes the logs of the process, if it is gone: one for each of its heaps, `isolate-0x1d0-7-v8.log`.
-    fn remove_logs(&self, since: Option<SystemTime>) {
+    fn remove_logs(&self) {
         if self.log_folders.is_empty() || !is_gone(self.pid) {
             return;
         }
@@ -356,7 +370,7 @@ impl Map {
                 else {
                     continue;
                 };
-                if log.uid() == self.user && after(log.created(), since) {
+                if log.uid() == self.user && after(log.created(), self.since) {
                     remove(folder, &name, (log.dev(), log.ino()));
                 }
             }

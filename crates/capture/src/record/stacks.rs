@@ -89,6 +89,11 @@ impl Stacks {
         self.watch.as_ref().map_or(0, Watch::lost)
     }
 
+    /// These processes ran before they were recorded.
+    pub fn ran_before(&mut self, pids: &[u32]) {
+        self.maps.ran_before(pids);
+    }
+
     /// Follow this process, and all that come from it.
     pub fn seed(&mut self, pid: u32) {
         // One that is gone already has no stacks either.

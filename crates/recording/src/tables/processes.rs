@@ -5,7 +5,9 @@ use crate::table::table;
 use crate::units::Nanos;
 
 table! {
-    /// A recorded process.
+    /// A recorded process. Those without a recorded parent are the program that was started, the first of them; processes
+    /// that ran already and were named (`attach`, `--with`), which are there before the program executes anything; and
+    /// those that came in later because they exchanged something with a recorded one (`--follow`).
     table processes, row Process {
         /// Our number for it.
         process: ProcessId,

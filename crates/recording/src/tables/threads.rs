@@ -22,7 +22,7 @@ table! {
         end: Nanos,
         /// When it called exit or was killed; from here to `end` is tear-down.
         exit: Option<Nanos>,
-        /// It ran before the recording began (attach).
+        /// It ran before it was recorded (`attach`, `--with`, `--follow`).
         born_before: bool,
         /// It was still alive when the recording ended.
         alive_at_end: bool,

@@ -43,6 +43,11 @@ pub struct Shared {
     #[arg(long, value_name = "HZ", default_value = "499", value_parser = clap::value_parser!(u64).range(1..=20000))]
     pub rate: u64,
 
+    /// Record other processes too, from the moment at which they exchange something with a recorded one through a socket or a
+    /// pipe: servers on this machine, with the children that they start
+    #[arg(long)]
+    pub follow: bool,
+
     /// Print no report at the end
     #[arg(short, long)]
     pub quiet: bool,
@@ -118,6 +123,8 @@ impl Shared {
             rate_hz: self.rate,
             budget_pct: (!self.exact).then_some(self.budget),
             runtime_flags: false,
+            with: Vec::new(),
+            follow: self.follow,
             identity,
             started,
         }

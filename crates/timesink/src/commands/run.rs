@@ -13,6 +13,11 @@ pub struct Arguments {
     #[command(flatten)]
     shared: Shared,
 
+    /// Record this process too, which runs already, or all that have this name; with their threads, and the children that
+    /// they start from now on. May be given several times
+    #[arg(long, value_name = "PID|NAME")]
+    with: Vec<String>,
+
     /// Leave the environment as it is: functions of Node.js and Java then have no names
     #[arg(long)]
     no_runtime_flags: bool,
@@ -32,6 +37,7 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
     let folder = choose(&arguments.shared.output, &name);
     let options = Options {
         runtime_flags: !arguments.no_runtime_flags,
+        with: arguments.with.clone(),
         ..arguments.shared.options(folder, identity, started)
     };
     let mut meter = Meter::new();

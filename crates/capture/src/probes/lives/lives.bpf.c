@@ -2,74 +2,9 @@
 /*
  * Births, changes and deaths: which threads are tracked. The first ones are seeded by an iterator
  * over all tasks, children inherit at fork, and a second iterator closes those still alive at the
- * end. The very last moment of a thread is its last switch, in the scheduling probe.
+ * end. The very last moment of a thread is its last switch, in the scheduling probe. Processes that come in
+ * later are the follow probe's.
  */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, u32);
-	__type(value, u32);
-} seeds SEC(".maps");
-
-static __always_inline struct ts_thread *track(struct task_struct *task, u64 now)
-{
-	struct ts_thread *st = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct ts_control *c = get_control();
-
-	if (!st || !c) {
-		count_lost(TS_NO_STORAGE, 1);
-		return NULL;
-	}
-	st->id = __sync_fetch_and_add(&c->threads, 1) + 1;
-	__sync_fetch_and_add(&c->alive, 1);
-	st->tid = task->pid;
-	st->registers = bpf_task_pt_regs(task);
-	st->t_run = now;
-	st->t_out = now;
-	st->call = -1;
-	return st;
-}
-
-static __always_inline void set_bases(struct ts_thread *st, struct task_struct *task)
-{
-	st->cpu_base = task->se.sum_exec_runtime;
-	st->delay_base = task->sched_info.run_delay;
-	st->delay_at_out = st->delay_base;
-	st->exec_at_out = st->cpu_base;
-	st->user_base = task->utime;
-	st->system_base = task->stime;
-	st->voluntary_base = task->nvcsw;
-	st->involuntary_base = task->nivcsw;
-	st->migrations_base = task->se.nr_migrations;
-	st->minor_base = task->min_flt;
-	st->major_base = task->maj_flt;
-	if (bpf_core_field_exists(task->ioac.syscr)) {
-		st->reads_base = task->ioac.syscr;
-		st->writes_base = task->ioac.syscw;
-	}
-}
-
-static __always_inline void tell_start(struct ts_thread *st, struct task_struct *task, u32 how, u32 parent,
-				       u64 since, u64 resident, u64 now)
-{
-	struct ts_start *e = RESERVE(struct ts_start, TS_START);
-
-	if (!e)
-		return;
-	head(&e->head, TS_START, st->id, now);
-	e->tid = task->pid;
-	e->pid = task->tgid;
-	e->parent = parent;
-	e->parent_pid = BPF_CORE_READ(task, real_parent, tgid);
-	e->call_since = since;
-	e->resident = resident;
-	e->start_time = BPF_CORE_READ(task, start_time);
-	e->how = how;
-	e->uid = BPF_CORE_READ(task, cred, uid.val);
-	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-}
 
 #define CLONE_VFORK 0x00004000
 
@@ -115,6 +50,7 @@ int on_fork(u64 *ctx)
 	/* The kernel's sums of a child start at what copying its parent's structure left there. */
 	set_bases(st, child);
 	begin_stack(st, child, of, parent);
+	st->followed = of->followed;
 	st->state = TS_READY;
 	st->how = TS_FIRST;
 	if (child->tgid == parent->tgid)
@@ -207,15 +143,16 @@ int seed(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct ts_thread *st;
-	u32 tgid;
+	u32 tgid, *followed;
 	u64 now;
 
 	if (!task)
 		return 0;
 	tgid = task->tgid;
-	if (!bpf_map_lookup_elem(&seeds, &tgid))
+	followed = bpf_map_lookup_elem(&seeds, &tgid);
+	if (!followed)
 		return 0;
-	/* A child that the fork probe has seen in the meantime. */
+	/* One that the fork probe or the follow probe has seen in the meantime. */
 	if (thread_of(task))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -223,14 +160,11 @@ int seed(struct bpf_iter__task *ctx)
 	if (!st)
 		return 0;
 	set_bases(st, task);
-	if (task->on_cpu)
-		st->state = TS_CPU;
-	else
-		st->state = task->__state == TASK_RUNNING ? TS_READY : TS_BLOCKED;
-	st->asked_ns = ~0ULL;
-	if (st->state == TS_BLOCKED)
+	st->followed = *followed;
+	if (!task->on_cpu && task->__state != TASK_RUNNING)
 		note_call(st, task, registers_of(st, task));
 	tell_start(st, task, TS_START_SEED, 0, 0, 0, now);
+	set_state(st, task);
 	return 0;
 }
 
@@ -247,7 +181,7 @@ int finish(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	st = thread_of(task);
-	if (!st || st->dead)
+	if (!st || st->dead || !st->state)
 		return 0;
 	now = bpf_ktime_get_ns();
 	st->how |= TS_OPEN_END;

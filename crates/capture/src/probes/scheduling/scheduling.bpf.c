@@ -163,17 +163,11 @@ static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct
 	send_stack(TS_IN_SWITCH);
 }
 
-SEC("tp_btf/sched_waking")
-int on_waking(u64 *ctx)
+/* Who wakes a thread, and in what context. */
+static __always_inline void note_waker(struct ts_thread *st, struct task_struct *current)
 {
-	struct task_struct *task = (void *)ctx[0];
-	struct ts_thread *st = thread_of(task);
-	struct task_struct *current;
 	u8 compat;
 
-	if (!st)
-		return 0;
-	current = bpf_get_current_task_btf();
 	st->wake = wake_context();
 	st->waker_sends = 0;
 	/* Counted with the one who is woken: the sum over all is what the cost is reckoned from. */
@@ -190,6 +184,19 @@ int on_waking(u64 *ctx)
 	}
 	if (!has_queue_time())
 		st->t_wake = bpf_ktime_get_ns();
+}
+
+SEC("tp_btf/sched_waking")
+int on_waking(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct ts_thread *st = thread_of(task);
+	struct task_struct *current;
+
+	if (!st)
+		return 0;
+	current = bpf_get_current_task_btf();
+	note_waker(st, current);
 	if (st->stack_taken && st->state == TS_BLOCKED)
 		take_waker_stack(st, current);
 	return 0;
@@ -620,7 +627,7 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 	struct ts_turn *e = NULL;
 	u64 wake = 0, ready;
 
-	if (st->state == TS_CPU || st->dead)
+	if (st->state == TS_CPU || st->dead || !st->state)
 		return;
 	if (now < st->t_out)
 		now = st->t_out;
@@ -713,9 +720,11 @@ int on_switch(u64 *ctx)
 	read_clocks(h, next);
 	now = time_of_switch(h, next, &measured);
 	from = prev->pid ? thread_of(prev) : NULL;
-	if (from && !from->dead && from->state != TS_CPU)
+	if (from && (from->dead || !from->state))
+		from = NULL;
+	if (from && from->state != TS_CPU)
 		untold(from, prev, h, g, now);
-	if (from && !from->dead)
+	if (from)
 		switch_out(from, prev, now - behind_scheduler(h, prev, now), state, preempted);
 	to = next->pid ? thread_of(next) : NULL;
 	if (to) {

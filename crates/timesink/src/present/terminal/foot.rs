@@ -160,9 +160,11 @@ fn ends(report: &Report) -> Option<String> {
     let held = u64::from(report.about.mode == Mode::Run);
     let were = |n: u64| if n == 1 { "was" } else { "were" };
     let mut parts = Vec::new();
-    if ends.born_before > held {
-        let threads = units::plural(ends.born_before, "thread", "threads");
-        parts.push(format!("{threads} ran before the recording began"));
+    let before = ends.born_before.saturating_sub(held);
+    if before > 0 {
+        let threads = units::plural(before, "thread", "threads");
+        let they = if before == 1 { "it was" } else { "they were" };
+        parts.push(format!("{threads} ran before {they} recorded"));
     }
     if ends.alive_at_end > 0 {
         let threads = units::plural(ends.alive_at_end, "thread", "threads");
