@@ -412,7 +412,12 @@ fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
     let mut add = |kind: LossKind, count: u64, note: &str| {
         if count > 0 {
             match all.iter_mut().find(|l| l.kind == kind) {
-                Some(row) => row.count += count,
+                Some(row) => {
+                    row.count += count;
+                    if !row.note.contains(note) {
+                        row.note = format!("{}; {note}", row.note);
+                    }
+                }
                 None => all.push(Loss {
                     kind,
                     count,

@@ -11,13 +11,15 @@ struct {
 	__type(value, u32);
 } seeds SEC(".maps");
 
-static __always_inline struct ts_thread *track(struct task_struct *task, u64 now)
+/* From now on it is tracked; NULL if somebody else just saw to that, or there is no memory, which counts if nobody tries again. */
+static __always_inline struct ts_thread *track(struct task_struct *task, u64 now, bool again)
 {
 	struct ts_thread *st = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct ts_control *c = get_control();
 
 	if (!st || !c) {
-		count_lost(TS_NO_STORAGE, 1);
+		if (!again)
+			count_lost(TS_NO_STORAGE, 1);
 		return NULL;
 	}
 	/* Two may find it at the same moment. */

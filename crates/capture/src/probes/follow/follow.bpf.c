@@ -193,7 +193,7 @@ int on_contact(u64 *ctx)
 	}
 	/* One that waits waits for a moment yet, so that it is known what ended that. */
 	now = bpf_ktime_get_ns() - 1;
-	st = track(stranger, now);
+	st = track(stranger, now, true);
 	if (!st)
 		return 0;
 	set_bases(st, stranger);

@@ -44,7 +44,7 @@ int on_fork(u64 *ctx)
 	if (!of)
 		return 0;
 	now = bpf_ktime_get_ns();
-	st = track(child, now);
+	st = track(child, now, false);
 	if (!st)
 		return 0;
 	/* The kernel's sums of a child start at what copying its parent's structure left there. */
@@ -156,7 +156,7 @@ int seed(struct bpf_iter__task *ctx)
 	if (thread_of(task))
 		return 0;
 	now = bpf_ktime_get_ns();
-	st = track(task, now);
+	st = track(task, now, false);
 	if (!st)
 		return 0;
 	set_bases(st, task);
