@@ -113,6 +113,12 @@ impl Control {
         unsafe { (&raw mut (*self.page.as_ptr()).following).write_volatile(1) }
     }
 
+    /// How many threads are tracked that have not ended.
+    pub fn alive(&self) -> u32 {
+        // SAFETY: as above.
+        unsafe { (&raw const (*self.page.as_ptr()).alive).read_volatile() }
+    }
+
     pub fn stop(&self) {
         // SAFETY: as above.
         unsafe { (&raw mut (*self.page.as_ptr()).stopped).write_volatile(1) }

@@ -1,6 +1,6 @@
 //! The books: the spans tile every life, and their sums are those that the kernel keeps itself.
 
-use timesink_live::{attempts, none_of, number, program, Folder, Recorded};
+use timesink_live::{attempts, none_of, ns, number, program, Folder, Recorded};
 
 /// Record a command and hold its books against the kernel's. On a machine that does much else the
 /// two clocks may be read at different moments, so a bad result is tried again.
@@ -101,4 +101,26 @@ fn of_many_switches() {
         ],
         1,
     );
+}
+
+/// A thread that was woken just before the recording ended, and did not run any more, waited until it was woken.
+#[test]
+fn of_a_thread_that_is_woken_at_the_end() {
+    attempts(|| {
+        let folder = Folder::new("books-woken");
+        let path = program("woken");
+        let recorded = Recorded::run(
+            &folder.join("books.timesink"),
+            &["-q"],
+            &[path.to_str().expect("plain")],
+            0,
+        );
+        // Two wait so long: the one that sleeps, and the one that is woken.
+        let waited = recorded.list("threads").iter();
+        let waited = waited.filter(|t| ns(t, "wait_ns") > 0.25e9).count();
+        match waited {
+            2 => Ok(()),
+            _ => Err(format!("{:?}", recorded.list("threads"))),
+        }
+    });
 }

@@ -47,6 +47,8 @@ const STARTING: Duration = Duration::from_millis(50);
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 /// How long the end of the last thread is awaited after the program's end was told.
 const LAST_SWITCH: Duration = Duration::from_millis(200);
+/// How long threads that are no longer in the list of all tasks may take to end, when all is over.
+const DYING: Duration = Duration::from_millis(100);
 
 /// What the user asked for.
 #[derive(Debug, Clone)]
@@ -475,6 +477,16 @@ impl Session {
         }
     }
 
+    /// A thread whose number nobody knows any more, because its process was reaped, is not among all tasks; but it may have a way
+    /// to go yet to its last switch, with which its sums come.
+    fn await_the_dying(&mut self) {
+        let start = Instant::now();
+        while self.kernel.control().alive() > 0 && start.elapsed() < DYING {
+            self.drain();
+            wait_for(&[], Duration::from_millis(1));
+        }
+    }
+
     /// Detach in reverse, close what is still alive, write the rest.
     fn close(mut self, status: Option<Status>) -> Result<Option<String>, Error> {
         self.welcome();
@@ -482,6 +494,7 @@ impl Session {
         self.kernel.detach("calls");
         let end = now_ns();
         let finished = self.kernel.finish();
+        self.await_the_dying();
         self.kernel.control().stop();
         self.drain();
         let mut lost = self.kernel.lost();

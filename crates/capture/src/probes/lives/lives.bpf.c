@@ -41,7 +41,8 @@ int on_fork(u64 *ctx)
 	if (!c || c->stopped)
 		return 0;
 	of = thread_of(parent);
-	if (!of)
+	/* Dead may also be one that the end of the recording has closed. */
+	if (!of || of->dead)
 		return 0;
 	now = bpf_ktime_get_ns();
 	st = track(child, now, false);
@@ -174,11 +175,14 @@ int finish(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct ts_identity id = {};
+	struct ts_control *c = get_control();
 	struct ts_thread *st;
+	struct ts_history *h;
 	struct ts_turn *e;
 	u64 now, wake = 0;
+	u32 zero = 0;
 
-	if (!task)
+	if (!task || !c)
 		return 0;
 	st = thread_of(task);
 	if (!st || st->dead || !st->state)
@@ -190,10 +194,9 @@ int finish(struct bpf_iter__task *ctx)
 		st->tracer_ns += st->run_tracer_ns;
 		st->t_out = now;
 	} else if (st->state == TS_BLOCKED) {
-		/* Woken already, if it is queued. */
-		wake = task->__state == TASK_RUNNING ? st->t_wake : now;
-		if (wake < st->t_out)
-			wake = st->t_out;
+		/* Woken already, if it is queued. Another processor's clock is about as far from ours as this one's. */
+		h = bpf_map_lookup_elem(&history, &zero);
+		wake = h && task->__state == TASK_RUNNING ? queued_at(st, task, h, now) : now;
 		st->wait_ns += wake - st->t_out;
 		st->ready_ns += now - wake;
 		find_object(st, task, &id);
@@ -207,6 +210,7 @@ int finish(struct bpf_iter__task *ctx)
 	}
 	end_thread(st, task, now, true);
 	st->dead = 1;
+	__sync_fetch_and_add(&c->alive, -1);
 	return 0;
 }
 
