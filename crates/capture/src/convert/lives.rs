@@ -259,15 +259,12 @@ impl Lives {
         };
         self.transfers.insert(thread, transfers);
         let process = row.process;
-        if !std::mem::replace(&mut self.ended[thread.index()], true) {
-            let alive = self.alive.entry(process).or_default();
-            *alive = alive.saturating_sub(1);
-        }
         let (exit, leader) = (row.exit, x.tid == x.pid);
         if leader {
             row.exit_status = (x.alive == 0).then_some(x.exit_code);
         }
         let name = row.name.clone();
+        self.ended(thread, process);
         if let Some(p) = self.processes.get_mut(process.index()) {
             p.end = p.end.max(at);
             if leader {
@@ -287,6 +284,13 @@ impl Lives {
                 executable: String::new(),
                 arguments: String::new(),
             });
+        }
+    }
+
+    fn ended(&mut self, thread: ThreadId, process: ProcessId) {
+        if !std::mem::replace(&mut self.ended[thread.index()], true) {
+            let alive = self.alive.entry(process).or_default();
+            *alive = alive.saturating_sub(1);
         }
     }
 

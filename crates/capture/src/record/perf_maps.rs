@@ -460,6 +460,7 @@ mod tests {
             ours: true,
             log_folders: Vec::new(),
             log_ending: "-7-v8.log".into(),
+            since: None,
             ends: Vec::new(),
             tail: None,
             tried: 0,
@@ -488,17 +489,21 @@ mod tests {
         if path.parent() != Some(Path::new("/tmp")) {
             return;
         }
-        let named = |since| {
+        let named_of = |since, ran_before: &[u32]| {
             let mut maps = PerfMaps::new(None, since, Vec::new());
+            maps.ran_before(ran_before);
             maps.notice(pid, None);
             let index = maps.of(pid).expect("we run");
             let names = maps.names(&HashMap::from([(index, vec![0x1008])]));
             names.get(&index).and_then(|names| names[0].clone())
         };
+        let named = |since| named_of(since, &[]);
         std::fs::write(&path, "1000 10 made\n").expect("a map");
         assert_eq!(named(None).as_deref(), Some("made"));
         let later = SystemTime::now() + std::time::Duration::from_secs(60);
         assert_eq!(named(Some(later)), None);
+        // A process that ran before may have begun with its map before, too.
+        assert_eq!(named_of(Some(later), &[pid]).as_deref(), Some("made"));
         let other = path.with_extension("other");
         std::fs::rename(&path, &other).expect("moved");
         std::os::unix::fs::symlink(&other, &path).expect("a link");
@@ -571,14 +576,16 @@ mod tests {
         let count = || std::fs::read_dir(&path).expect("the folder").count();
         let all = count();
         map.pid = std::process::id();
-        map.remove_logs(None);
+        map.remove_logs();
         map.pid = gone;
-        map.remove_logs(Some(SystemTime::now() + std::time::Duration::from_secs(60)));
+        map.since = Some(SystemTime::now() + std::time::Duration::from_secs(60));
+        map.remove_logs();
+        map.since = None;
         map.user += 1;
-        map.remove_logs(None);
+        map.remove_logs();
         map.user -= 1;
         assert_eq!(count(), all);
-        map.remove_logs(None);
+        map.remove_logs();
         assert_eq!(count(), all - ours.len());
         assert!(ours.iter().all(|name| !path.join(name).exists()));
         std::fs::remove_dir_all(&path).expect("removed");
