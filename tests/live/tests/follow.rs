@@ -331,7 +331,7 @@ fn readers_of_the_output_stay_out() {
     let folder = Folder::new("follow");
     let recording = folder.join("r.timesink");
     let script = format!(
-        "(sleep 0.3; echo x; sleep 0.1) | {} run -q --follow -o {} -- sh -c 'cat; cat /dev/zero | head -c 1000000' | \
+        "(sleep 1; echo x; sleep 0.1) | {} run -q --follow -o {} -- sh -c 'cat; cat /dev/zero | head -c 1000000' | \
          (sleep 0.2; cat >/dev/null)",
         timesink().display(),
         recording.display()
