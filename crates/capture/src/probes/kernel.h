@@ -225,6 +225,7 @@ struct task_struct {
 	unsigned int flags;
 	int on_cpu;
 	int exit_code;
+	int exit_state;
 	s32 pid;
 	s32 tgid;
 	struct task_struct *real_parent;

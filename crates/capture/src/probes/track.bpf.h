@@ -18,7 +18,8 @@ static __always_inline struct ts_thread *track(struct task_struct *task, u64 now
 	struct ts_control *c = get_control();
 
 	if (!st || !c) {
-		if (!again)
+		/* It also fails if somebody else makes it at this moment. */
+		if (!again && !thread_of(task))
 			count_lost(TS_NO_STORAGE, 1);
 		return NULL;
 	}

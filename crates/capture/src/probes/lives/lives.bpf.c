@@ -153,8 +153,8 @@ int seed(struct bpf_iter__task *ctx)
 	followed = bpf_map_lookup_elem(&seeds, &tgid);
 	if (!followed)
 		return 0;
-	/* One that the fork probe or the follow probe has seen in the meantime. */
-	if (thread_of(task))
+	/* One that has ended meanwhile, or that the fork probe or the follow probe has seen. */
+	if (task->exit_state || thread_of(task))
 		return 0;
 	now = bpf_ktime_get_ns();
 	st = track(task, now, false);
