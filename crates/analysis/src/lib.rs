@@ -21,3 +21,4 @@ pub mod stacks;
 pub mod starts;
 pub mod timeline;
 pub mod waited;
+pub mod waits;

@@ -93,6 +93,28 @@ impl Outlook {
         calls: &CallsOfWaits,
         patience: Patience,
     ) -> timesink_recording::Result<Option<Outlook>> {
+        let outlook = Outlook::and(
+            recording,
+            timeline,
+            facts,
+            stacks,
+            calls,
+            patience,
+            |_, _| (),
+        )?;
+        Ok(outlook.map(|(outlook, ())| outlook))
+    }
+
+    /// The same, and what somebody makes of it who wants to know more of gains.
+    pub fn and<T>(
+        recording: &Recording,
+        timeline: &Timeline,
+        facts: &Facts,
+        stacks: &Stacks,
+        calls: &CallsOfWaits,
+        patience: Patience,
+        more: impl FnOnce(&Outlook, &Gains<'_>) -> T,
+    ) -> timesink_recording::Result<Option<(Outlook, T)>> {
         let Some(main) = facts.ledger.main else {
             return Ok(None);
         };
@@ -138,15 +160,7 @@ impl Outlook {
         let of_function = |(rank, (function, ns)): (usize, (FunctionIx, u64))| InFunction {
             function,
             ns,
-            gain: (rank < few / 2 && large(ns)).then(|| {
-                let name = stacks.code.function(function).name.clone();
-                let change = Change {
-                    what: What::Function(name),
-                    processes: None,
-                    how: How::Scale(0.0),
-                };
-                gains.of(&[change], None)
-            }),
+            gain: (rank < few / 2 && large(ns)).then(|| without_function(function, stacks, &gains)),
         };
         let (causes, functions) = std::thread::scope(|scope| {
             let functions = code.functions().into_iter().enumerate();
@@ -154,15 +168,27 @@ impl Outlook {
             let causes = causes.into_iter().enumerate().map(of_cause).collect();
             (causes, joined(functions))
         });
-        Ok(Some(Outlook {
+        let outlook = Outlook {
             wall_ns: path.wall_ns(),
             unknown_ns: path.unknown_ns(),
             replay_error_pct: replay.error_pct(),
             segments: path.segments.len(),
             causes,
             functions,
-        }))
+        };
+        let more = more(&outlook, &gains);
+        Ok(Some((outlook, more)))
     }
+}
+
+/// What it would buy if a function and all that it calls took no time.
+fn without_function(function: FunctionIx, stacks: &Stacks, gains: &Gains<'_>) -> Gain {
+    let change = Change {
+        what: What::Function(stacks.code.function(function).name.clone()),
+        processes: None,
+        how: How::Scale(0.0),
+    };
+    gains.of(&[change], None)
 }
 
 /// What a thread of ours came to; its panic is ours.

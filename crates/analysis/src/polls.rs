@@ -19,6 +19,8 @@ use crate::timeline::Timeline;
 const ROUNDS: usize = 5;
 /// A round does little but sleep: of its time it sleeps at least this.
 const ASLEEP: f64 = 0.8;
+/// A sleep that is no longer than this part of the one before is much shorter.
+const SHORTER: f64 = 0.8;
 /// The thread that it waits for was at work for this share of the loop.
 const AT_WORK: f64 = 0.8;
 
@@ -100,6 +102,10 @@ fn loops(timeline: &Timeline, slot: usize) -> Vec<Vec<usize>> {
             }
             continue;
         }
+        // Who looks sleeps longer and longer, if not always the same: with a shorter sleep another loop begins.
+        if (ns as f64) < last_ns as f64 * SHORTER {
+            close(&mut sleeps);
+        }
         sleeps.push(index);
         (awake_ns, last_ns) = (0, ns);
     }
@@ -121,17 +127,16 @@ impl Ends {
         for (slot, thread) in timeline.threads.iter().enumerate() {
             let parent = thread.parent.and_then(|parent| timeline.slot(parent));
             let parent = parent.map(|parent| timeline.threads[parent].process);
-            let home = Some(thread.process);
             let ended = (!thread.alive_at_end && !thread.end_lost)
                 .then(|| thread.exit.unwrap_or(thread.end));
             let rests = timeline.spans_of(slot).iter().filter(|span| rests(span));
-            let ends: Vec<_> = rests.map(|wait| wait.t0).chain(ended).collect();
-            for process in [home, parent.filter(|_| parent != home)]
-                .into_iter()
-                .flatten()
-            {
-                let mine = all.entry(process).or_default();
-                mine.extend(ends.iter().map(|&at| (at, slot)));
+            let ends = rests.map(|wait| wait.t0).chain(ended);
+            let mine = all.entry(thread.process).or_default();
+            mine.extend(ends.map(|at| (at, slot)));
+            // Of a child only its end can be seen.
+            let parent = parent.filter(|&parent| parent != thread.process);
+            if let (Some(parent), Some(ended)) = (parent, ended) {
+                all.entry(parent).or_default().push((ended, slot));
             }
         }
         all.values_mut().for_each(|ends| ends.sort_unstable());
@@ -156,8 +161,15 @@ impl Ends {
         let from = ends.partition_point(|(at, _)| *at <= before.t1);
         let to = ends.partition_point(|(at, _)| *at <= last.t1);
         let round = ends.get(from..to)?.iter().rev().take(MOST);
+        let process = timeline.threads[slot].process;
         let mut at_work = round.filter(|(at, other)| {
-            *other != slot && share_at_work(timeline, *other, first.t0, *at) >= AT_WORK
+            let (at, other) = (*at, *other);
+            let child = timeline.threads[other].process != process;
+            other != slot
+                && match child {
+                    true => share_alive(timeline, other, first.t0, at) >= AT_WORK,
+                    false => share_at_work(timeline, other, first.t0, at) >= AT_WORK,
+                }
         });
         at_work.next().map(|&(at, other)| (other, at))
     }
@@ -175,6 +187,12 @@ fn rests(span: &Span) -> bool {
                 | Detail::Event
                 | Detail::Join
         )
+}
+
+/// The share of a stretch in which a thread was there.
+fn share_alive(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) -> f64 {
+    let start = timeline.threads[slot].start.max(from);
+    until.since(start) as f64 / until.since(from).max(1) as f64
 }
 
 /// The share of a stretch in which a thread did something that was not resting; of what it was not there, nothing.

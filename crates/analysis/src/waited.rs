@@ -8,6 +8,7 @@ use timesink_recording::Recording;
 
 use crate::replay::CallsOfWaits;
 use crate::timeline::Timeline;
+use crate::waits::{Grouping, WaitGroup};
 
 /// What the row of one wait says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Waited {
     pub calls_of: CallsOfWaits,
     /// System calls, in the order of threads.
     pub calls: Vec<Call>,
+    /// Waits that are alike, longest first.
+    pub groups: Vec<WaitGroup>,
 }
 
 impl Waited {
@@ -51,10 +54,17 @@ impl Waited {
             calls: recording.rows()?,
             ..Waited::default()
         };
+        let mut grouping = Grouping::default();
         recording.scan(|rows: &[Wait]| {
             waited.calls_of.add(rows);
-            rows.iter().for_each(|row| waited.add(row, timeline));
+            for row in rows {
+                waited.add(row, timeline);
+                if let Some(slot) = timeline.slot(row.thread) {
+                    grouping.add(row, timeline.threads[slot].process);
+                }
+            }
         })?;
+        waited.groups = grouping.finish();
         waited.calls.sort_by_key(|row| row.thread);
         if !waited.known.is_sorted_by_key(|known| known.span) {
             waited.known.sort_by_key(|known| known.span);

@@ -228,8 +228,8 @@ const POLLED: &str = "
     thread 1.2 tid 2 worker parent 1.1
     1.1: cpu 0..1ms | wait ..2ms sleep by timer | cpu +10us | wait +1ms sleep by timer | cpu +10us
        | wait +1ms sleep by timer | cpu +10us | wait +1ms sleep by timer | cpu +10us
-       | wait ..6.04ms sleep by timer | cpu ..7ms
-    1.2: cpu 1ms..5.5ms | wait ..7ms condition more";
+       | wait +1ms sleep by timer | cpu ..8ms
+    1.2: cpu 1ms..5.5ms | wait ..8ms condition more";
 
 /// A loop that looks now and then whether another thread is done leads to that thread. Only what it slept
 /// longer than that took is its own.
@@ -253,9 +253,32 @@ fn a_loop_that_looks() {
             (0, State::Cpu, 1_000_000),
             (1, State::Cpu, 4_500_000),
             (0, State::Wait, 540_000),
-            (0, State::Cpu, 960_000),
+            (0, State::Cpu, 1_960_000),
         ]
     );
+}
+
+/// A child is looked for until it is gone, whatever it did; shorter sleeps that follow are no part of that loop.
+#[test]
+fn a_loop_that_looks_for_a_child() {
+    let text = "
+        process 1 main
+        process 2 child parent 1
+        thread 1.1 tid 1 main
+        thread 2.2 tid 2 child parent 1.1
+        1.1: cpu 0..1ms | wait +2ms sleep by timer | wait +2ms sleep by timer | wait +2ms sleep by timer
+           | wait +2ms sleep by timer | wait ..11ms sleep by timer | cpu ..12ms
+           | wait +1ms sleep by timer | wait +1ms sleep by timer | wait ..15ms sleep by timer | cpu ..16ms
+        2.2: cpu 1ms..2ms | wait ..10ms sleep by timer";
+    let (timeline, path) = walked(text);
+    let polls = &timeline.polls().all;
+    assert_eq!(polls.len(), 1);
+    assert_eq!((polls[0].of, polls[0].sleeps.len()), (1, 5));
+    let late = path
+        .segments
+        .iter()
+        .find(|s| s.slot == 0 && s.detail == Detail::Sleep);
+    assert_eq!(late.map(|s| s.ns()), Some(1_000_000));
 }
 
 /// Nobody is supposed to be waited for who had not been at work, who comes to no end in the last round, or
@@ -267,7 +290,7 @@ fn a_loop_that_looks_for_nobody() {
         walked(&POLLED.replace(from, to)).0.polls().all.len()
     };
     assert_eq!(without("cpu 1ms..5.5ms |", "cpu 1ms..4.5ms |"), 0);
-    assert_eq!(without("cpu 1ms..5.5ms |", "cpu 1ms..7ms #"), 0);
+    assert_eq!(without("cpu 1ms..5.5ms |", "cpu 1ms..8ms #"), 0);
     assert_eq!(
         without(
             "cpu 1ms..5.5ms |",
@@ -281,7 +304,7 @@ fn a_loop_that_looks_for_nobody() {
     );
     assert_eq!(without("cpu +10us\n", "cpu +0.5ms\n"), 0);
     // Being late for want of a processor is no work.
-    assert_eq!(without("cpu +10us\n", "cpu +10us | ready +0.4ms\n"), 1);
+    assert_eq!(without("cpu +10us\n", "cpu +10us | ready +0.2ms\n"), 1);
 }
 
 /// A server that comes in as it is sent its first request is gone through, and its client before that.

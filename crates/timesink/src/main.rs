@@ -53,6 +53,8 @@ enum Command {
                       timesink whatif x.timesink --scale func=crc32_block 0.3 --cpus 4"
     )]
     Whatif(commands::whatif::Arguments),
+    /// Tell what the rules look for that a report's WHY goes by, and by which numbers
+    Rules(commands::rules::Arguments),
     /// Write a recording's stacks for other tools: flame graphs, pprof, speedscope, Firefox, Perfetto
     Export(commands::export::Arguments),
     /// Look for the names of a recording's functions again, with better debug files
@@ -91,6 +93,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Rules(a) => commands::rules::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Export(a) => commands::export::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Symbolize(a) => commands::symbolize::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),

@@ -8,7 +8,7 @@
 mod asked;
 mod detail;
 mod servers;
-mod sockets;
+pub mod sockets;
 
 pub use asked::{End, Wanted};
 pub use detail::{Detail, Differs, NoDifference, One, Unlike};

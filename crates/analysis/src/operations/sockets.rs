@@ -7,7 +7,7 @@ use timesink_recording::words::ObjectKind;
 
 /// What a program does on a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
     /// It waits for connections.
     Listening,
     /// It was asked for the connection, and is asked on it.
@@ -17,13 +17,13 @@ pub(super) enum Role {
 }
 
 /// The roles of all sockets for which they are known.
-pub(super) struct Sockets {
+pub struct Sockets {
     roles: FxHashMap<ObjectId, Role>,
 }
 
 impl Sockets {
     /// By the calls that were seen, else by addresses.
-    pub(super) fn of(objects: &[Object], calls: &[Call]) -> Sockets {
+    pub fn of(objects: &[Object], calls: &[Call]) -> Sockets {
         let mut roles: FxHashMap<ObjectId, Role> = FxHashMap::default();
         for row in calls {
             let role = match plain(&row.call) {
@@ -59,7 +59,7 @@ impl Sockets {
         Sockets { roles }
     }
 
-    pub(super) fn role(&self, object: ObjectId) -> Option<Role> {
+    pub fn role(&self, object: ObjectId) -> Option<Role> {
         self.roles.get(&object).copied()
     }
 

@@ -34,6 +34,8 @@ pub enum What {
     Ready,
     /// On a processor or waiting, in a function of this name or in what it called.
     Function(String),
+    /// On a processor or waiting, in these system calls.
+    Calls(BTreeSet<&'static str>),
 }
 
 /// What is done to it.
@@ -171,6 +173,10 @@ impl Change {
             What::Function(name) => Some(Shares::of(of, |function| {
                 f64::from(u8::from(function == name))
             })),
+            What::Calls(names) => Some(Shares::of(of, |function| {
+                let call = entered(function);
+                f64::from(u8::from(call.is_some_and(|call| names.contains(call))))
+            })),
             What::Waits { .. }
             | What::Cause {
                 state: State::Wait, ..
@@ -270,11 +276,26 @@ impl Change {
     }
 }
 
-/// The system call that a function of the kernel is the entry of.
+/// The system call that a function of the kernel is the work of. Where the entry itself only jumps on, stacks have the
+/// function that it jumps to.
 fn entered(function: &str) -> Option<&str> {
-    function
-        .strip_prefix("__x64_sys_")
-        .or_else(|| function.strip_prefix("__arm64_sys_"))
+    const PREFIXES: [&str; 3] = ["__x64_sys_", "__arm64_sys_", "ksys_"];
+    const OTHERS: [(&str, &str); 8] = [
+        ("do_sys_openat2", "openat"),
+        ("kernel_wait4", "wait4"),
+        ("kernel_clone", "clone"),
+        ("do_execveat_common", "execve"),
+        ("do_readv", "readv"),
+        ("do_writev", "writev"),
+        ("do_statx", "statx"),
+        ("do_faccessat", "access"),
+    ];
+    let mut prefixes = PREFIXES.iter();
+    let call = prefixes.find_map(|prefix| function.strip_prefix(prefix));
+    call.or_else(|| {
+        let other = OTHERS.iter().find(|(name, _)| *name == function);
+        other.map(|(_, call)| *call)
+    })
 }
 
 fn is_lock(detail: Detail) -> bool {

@@ -9,6 +9,7 @@ pub mod operations;
 pub mod pack;
 pub mod recording;
 pub mod report;
+pub mod rules;
 pub mod run;
 pub mod selection;
 pub mod symbolize;

@@ -9,10 +9,13 @@ use timesink_analysis::loops::{loops, Loop};
 use timesink_analysis::operations::{Recorded, Set, Told, Wanted};
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::programs::Programs;
+use timesink_analysis::replay::Gains;
 use timesink_analysis::stacks::{Direction, Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_capture::convert;
+use timesink_findings::engine::Findings;
+use timesink_findings::inquiry::Inquiry;
 use timesink_recording::{ErrorKind, Recording};
 
 use super::operations;
@@ -118,24 +121,37 @@ fn print(
     let ((facts, stacks), (timeline, waited)) = (read?, again?);
     let only_operations = op.is_some() && style.is_some();
     let closely = op.is_some() || style.is_none();
+    let programs = Programs::of(&facts);
     let recorded = Recorded {
         timeline: &timeline,
         facts: &facts,
         waited: &waited,
-        programs: &Programs::of(&facts),
+        programs: &programs,
+    };
+    let ask = |outlook: &Outlook, gains: &Gains<'_>| {
+        let inquiry = Inquiry {
+            facts: &facts,
+            stacks: &stacks,
+            timeline: &timeline,
+            outlook,
+            programs: &programs,
+            waited: &waited,
+        };
+        Findings::of(&inquiry, gains)
     };
     let (outlook, again) = std::thread::scope(|scope| {
         let again = scope.spawn(|| Again::of(&recorded, &stacks, op, closely));
         let calls = &waited.calls_of;
         let outlook = match only_operations {
             true => Ok(None),
-            false => Outlook::of(
+            false => Outlook::and(
                 &recording,
                 &timeline,
                 &facts,
                 &stacks,
                 calls,
                 Patience::SHORT,
+                ask,
             ),
         };
         (outlook, joined(again))
@@ -150,7 +166,8 @@ fn print(
         about: recording.about(),
         facts: &facts,
         stacks: &stacks,
-        outlook: outlook.as_ref(),
+        outlook: outlook.as_ref().map(|(outlook, _)| outlook),
+        findings: outlook.as_ref().map(|(_, findings)| findings),
         operations: &again.operations,
         loops: &again.loops,
     };

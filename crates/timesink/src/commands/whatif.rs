@@ -95,6 +95,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         outlook: outlook.as_ref(),
         operations: &[],
         loops: &[],
+        findings: None,
     };
     let page = if all {
         if outlook.is_none() {

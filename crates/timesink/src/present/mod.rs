@@ -2,6 +2,7 @@
 
 pub mod json;
 pub mod names;
+pub mod sentences;
 pub mod terminal;
 
 #[cfg(test)]
@@ -15,6 +16,7 @@ use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Cause;
 use timesink_analysis::replay::Gain;
 use timesink_analysis::stacks::Stacks;
+use timesink_findings::engine::Findings;
 use timesink_recording::about::About;
 
 /// A report: what to present, whichever way.
@@ -34,6 +36,8 @@ pub struct Report<'a> {
     pub operations: &'a [Told],
     /// Loops of threads that have no such operations.
     pub loops: &'a [Loop],
+    /// What rules made of it; `None` if they were not asked.
+    pub findings: Option<&'a Findings>,
 }
 
 /// What a change would buy, and what was asked.

@@ -4,9 +4,12 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::Recorded;
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::programs::Programs;
+use timesink_analysis::replay::Gains;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
+use timesink_findings::engine::Findings;
+use timesink_findings::inquiry::Inquiry;
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, Wait};
 use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
@@ -405,18 +408,31 @@ pub(crate) fn present_opened<T>(
     let waited = Waited::of(recording, &timeline).expect("its waits");
     let calls = &waited.calls_of;
     let patience = Patience::LONG;
-    let outlook = Outlook::of(recording, &timeline, &facts, &stacks, calls, patience);
+    let programs = Programs::of(&facts);
+    let ask = |outlook: &Outlook, gains: &Gains<'_>| {
+        let inquiry = Inquiry {
+            facts: &facts,
+            stacks: &stacks,
+            timeline: &timeline,
+            outlook,
+            programs: &programs,
+            waited: &waited,
+        };
+        Findings::of(&inquiry, gains)
+    };
+    let outlook = Outlook::and(recording, &timeline, &facts, &stacks, calls, patience, ask);
     let outlook = outlook.expect("it reads");
     let recorded = Recorded {
         timeline: &timeline,
         facts: &facts,
         waited: &waited,
-        programs: &Programs::of(&facts),
+        programs: &programs,
     };
     let again = Again::of(&recorded, &stacks, None, true).expect("it is asked for nothing");
     show(&Report {
         stacks: &stacks,
-        outlook: outlook.as_ref(),
+        outlook: outlook.as_ref().map(|(outlook, _)| outlook),
+        findings: outlook.as_ref().map(|(_, findings)| findings),
         operations: &again.operations,
         loops: &again.loops,
         path,

@@ -4,6 +4,7 @@
 //! what would do something to a terminal that the text is shown on.
 
 mod code;
+mod findings;
 mod model;
 mod operations;
 mod path;

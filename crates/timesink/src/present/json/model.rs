@@ -13,6 +13,7 @@ use timesink_analysis::starts::{Start, Step};
 use timesink_recording::ids::{ObjectId, ProcessId};
 
 use super::code::{self, StacksPage, TopPage};
+use super::findings::{self, ClearedPage, FindingPage, NotAskedPage};
 use super::operations::{self, LoopPage, SetPage};
 use super::path::{self, PathPage};
 use crate::present::Report;
@@ -38,6 +39,9 @@ pub(super) struct Page<'a> {
     lost: BTreeMap<&'static str, LossPage<'a>>,
     probes: Vec<ProbePage<'a>>,
     main_thread: Option<u32>,
+    findings: Vec<FindingPage<'a>>,
+    cleared: Vec<ClearedPage>,
+    not_asked: Vec<NotAskedPage>,
     path: Option<PathPage<'a>>,
     operations: Vec<SetPage<'a>>,
     loops: Vec<LoopPage<'a>>,
@@ -283,6 +287,9 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         lost: losses(facts),
         probes: probes(facts),
         main_thread: main.map(|main| main.row.thread.0),
+        findings: findings::told(report),
+        cleared: findings::cleared(report),
+        not_asked: findings::not_asked(report),
         path: path::path(report),
         operations: operations::operations(report),
         loops: operations::loops(report),

@@ -3,15 +3,15 @@
 use timesink_analysis::ledger::{Account, Balance, Basis, ThreadLedger, Tiling};
 use timesink_recording::Mode;
 
-use super::style::{self, Ink, Style};
+use super::style::{wrap, Ink, Style};
 use super::{units, words, Report};
 use crate::present::names;
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
-    let mut lines = wrap(&books(report), Ink::Plain, style);
+    let mut lines = wrap(&books(report), "", Ink::Plain, style);
     lines.extend(cost(report, style));
     let warn = |lines: &mut Vec<String>, text: String| {
-        lines.extend(wrap(&text, Ink::Warning, style));
+        lines.extend(wrap(&text, "", Ink::Warning, style));
     };
     for loss in report
         .facts
@@ -46,30 +46,8 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         );
     }
     for text in [ends(report), estimates(report)].iter().flatten() {
-        lines.extend(wrap(text, Ink::Faint, style));
+        lines.extend(wrap(text, "", Ink::Faint, style));
     }
-    lines
-}
-
-/// A sentence broken into lines that fit a terminal. A pipe gets it whole.
-fn wrap(text: &str, ink: Ink, style: &Style) -> Vec<String> {
-    const INDENT: &str = "  ";
-    if !style.terminal {
-        return vec![style.paint(ink, text)];
-    }
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ') {
-        let needed = style::width(&line) + 1 + style::width(word);
-        if needed > style.width && !line.trim().is_empty() {
-            lines.push(style.paint(ink, &line));
-            line = INDENT.to_owned();
-        } else if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(style.paint(ink, &line));
     lines
 }
 
@@ -118,11 +96,12 @@ fn cost(report: &Report, style: &Style) -> Vec<String> {
     let cost = report.cost_pct();
     let cost = format!("Cost of recording: about {cost:.1} % of wall ({own} inside the threads)");
     if losses.is_empty() {
-        return wrap(&format!("{cost} · lost: nothing"), Ink::Plain, style);
+        return wrap(&format!("{cost} · lost: nothing"), "", Ink::Plain, style);
     }
-    let mut lines = wrap(&cost, Ink::Plain, style);
+    let mut lines = wrap(&cost, "", Ink::Plain, style);
     lines.extend(wrap(
         &format!("Lost: {}", losses.join(" · ")),
+        "",
         Ink::Warning,
         style,
     ));

@@ -17,13 +17,14 @@ mod starts;
 mod style;
 mod table;
 mod time;
-mod units;
+pub(super) mod units;
 mod views;
 mod whatif;
+mod why;
 mod words;
 
 pub use operations::operations;
-pub use style::Style;
+pub use style::{Ink, Style};
 pub use views::{tables, Table};
 pub use whatif::{gains, prediction};
 
@@ -43,6 +44,7 @@ pub fn render(report: &Report, style: &Style) -> String {
         files::lines(report, style),
         starts::lines(report, style),
         foot::lines(report, style),
+        why::lines(report, style),
     ];
     let mut page = String::new();
     for section in sections.iter().filter(|section| !section.is_empty()) {

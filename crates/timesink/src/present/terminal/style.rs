@@ -127,6 +127,28 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
+/// A sentence broken into lines that fit a terminal, the first of them after `indent`, the others two columns
+/// further in. A pipe gets it whole.
+pub fn wrap(text: &str, indent: &str, ink: Ink, style: &Style) -> Vec<String> {
+    if !style.terminal {
+        return vec![style.paint(ink, &format!("{indent}{text}"))];
+    }
+    let mut lines = Vec::new();
+    let mut line = indent.to_owned();
+    for word in text.split(' ') {
+        let needed = width(&line) + 1 + width(word);
+        if needed > style.width && !line.trim().is_empty() {
+            lines.push(style.paint(ink, &line));
+            line = format!("{indent}  ");
+        } else if !line.trim().is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(style.paint(ink, &line));
+    lines
+}
+
 /// A line without colours, cut where a terminal ends.
 pub fn fit(line: String, style: &Style) -> String {
     if style.terminal {

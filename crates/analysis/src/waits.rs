@@ -1,0 +1,151 @@
+//! Waits that were recorded one by one, grouped by process, kind, thing and call: how many, how long, what they asked for.
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::{ObjectId, ProcessId, StackId, ThreadId};
+use timesink_recording::tables::Wait;
+use timesink_recording::words::Detail;
+use timesink_recording::Nanos;
+
+/// So many of each group are kept as examples: the first ones.
+const EXAMPLES: usize = 3;
+
+/// Waits that are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitGroup {
+    pub process: ProcessId,
+    pub detail: Detail,
+    pub object: Option<ObjectId>,
+    pub call: String,
+    pub ns: u64,
+    /// How long each was, shortest first.
+    pub lengths: Vec<u64>,
+    /// How many ended because their time was over, of those that asked for one.
+    pub expired: u64,
+    pub asked: u64,
+    /// What was asked for most often, and how often.
+    pub asked_ns: Option<(u64, u64)>,
+    /// Bytes that were asked to be moved.
+    pub bytes: u64,
+    pub examples: Vec<(ThreadId, Nanos)>,
+    /// The stack of most of its time, and of those who ended most of it.
+    pub stack: Option<StackId>,
+    pub waker_stack: Option<StackId>,
+}
+
+impl WaitGroup {
+    pub fn count(&self) -> u64 {
+        self.lengths.len() as u64
+    }
+
+    /// The length that so much of them (0.5: half) do not exceed.
+    pub fn quantile(&self, part: f64) -> u64 {
+        let last = self.lengths.len().saturating_sub(1);
+        let at = (last as f64 * part).round() as usize;
+        self.lengths.get(at).copied().unwrap_or(0)
+    }
+}
+
+#[derive(Default)]
+struct Sum {
+    ns: u64,
+    lengths: Vec<u64>,
+    expired: u64,
+    asked: FxHashMap<u64, u64>,
+    bytes: u64,
+    examples: Vec<(ThreadId, Nanos)>,
+    stacks: FxHashMap<StackId, u64>,
+    waker_stacks: FxHashMap<StackId, u64>,
+}
+
+/// Sleeps are told apart by what they asked for, too.
+type Key = (ProcessId, Detail, Option<ObjectId>, u32, Option<u64>);
+
+/// The groups under way.
+#[derive(Default)]
+pub struct Grouping {
+    names: Vec<String>,
+    sums: FxHashMap<Key, Sum>,
+}
+
+impl Grouping {
+    /// A wait of a thread of this process.
+    pub fn add(&mut self, row: &Wait, process: ProcessId) {
+        let known = self.names.iter().position(|name| *name == row.call);
+        let call = known.unwrap_or_else(|| {
+            self.names.push(row.call.clone());
+            self.names.len() - 1
+        });
+        let asked = row.asked_ns.filter(|_| row.detail == Detail::Sleep);
+        let key = (process, row.detail, row.object, call as u32, asked);
+        self.sums.entry(key).or_default().add(row);
+    }
+
+    /// The groups, longest first.
+    pub fn finish(self) -> Vec<WaitGroup> {
+        let names = &self.names;
+        let groups = self
+            .sums
+            .into_iter()
+            .map(|(key, sum)| sum.group(key, names));
+        let mut groups: Vec<WaitGroup> = groups.collect();
+        groups.sort_by(|a, b| {
+            let key = |g: &WaitGroup| (g.process, g.detail, g.object);
+            b.ns.cmp(&a.ns)
+                .then(key(a).cmp(&key(b)))
+                .then_with(|| (&a.call, a.asked_ns).cmp(&(&b.call, b.asked_ns)))
+        });
+        groups
+    }
+}
+
+impl Sum {
+    fn add(&mut self, row: &Wait) {
+        let ns = row.t1.since(row.t0);
+        self.ns = self.ns.saturating_add(ns);
+        self.lengths.push(ns);
+        if let Some(asked) = row.asked_ns {
+            *self.asked.entry(asked).or_default() += 1;
+            self.expired += u64::from(row.expired == Some(true));
+        }
+        self.bytes = self.bytes.saturating_add(row.bytes.unwrap_or(0));
+        if self.examples.len() < EXAMPLES {
+            self.examples.push((row.thread, row.t0));
+        }
+        for (stack, sums) in [
+            (row.stack, &mut self.stacks),
+            (row.waker_stack, &mut self.waker_stacks),
+        ] {
+            if let Some(stack) = stack {
+                let sum = sums.entry(stack).or_default();
+                *sum = sum.saturating_add(ns);
+            }
+        }
+    }
+
+    fn group(mut self, key: Key, names: &[String]) -> WaitGroup {
+        let (process, detail, object, call, _) = key;
+        self.lengths.sort_unstable();
+        let most = |sums: &FxHashMap<StackId, u64>| {
+            let most = sums
+                .iter()
+                .max_by_key(|(stack, ns)| (**ns, std::cmp::Reverse(**stack)));
+            most.map(|(stack, _)| *stack)
+        };
+        let often = self.asked.iter().max_by_key(|(ns, count)| (**count, **ns));
+        WaitGroup {
+            process,
+            detail,
+            object,
+            call: names.get(call as usize).cloned().unwrap_or_default(),
+            ns: self.ns,
+            asked: self.asked.values().sum(),
+            asked_ns: often.map(|(ns, count)| (*ns, *count)),
+            stack: most(&self.stacks),
+            waker_stack: most(&self.waker_stacks),
+            lengths: self.lengths,
+            expired: self.expired,
+            bytes: self.bytes,
+            examples: self.examples,
+        }
+    }
+}

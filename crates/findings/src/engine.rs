@@ -1,0 +1,151 @@
+//! Asks all rules, and decides what is told: what is on the path and long enough, each cause once, by the most special
+//! rule that explains it, with a gain from the replay.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use timesink_analysis::replay::{Gain, Gains};
+
+use crate::inquiry::Inquiry;
+use crate::registry::RULES;
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+
+/// Of the wall time, and at least so long: less is not worth telling.
+const SHARE: f64 = 0.02;
+const LEAST_NS: u64 = 20_000_000;
+/// From here on it is a main cause.
+const MAIN: f64 = 0.10;
+/// A suspect most of whose time is told already is told already.
+const TOLD: f64 = 0.5;
+/// So many are asked what they would buy: each is a replay.
+const MOST: usize = 12;
+
+/// One cause, told.
+#[derive(Debug)]
+pub struct Finding {
+    pub rule: &'static Rule,
+    pub suspect: Suspect,
+    /// On the path, and as a share of the wall time.
+    pub on_path_ns: u64,
+    pub share: f64,
+    pub gain: Gain,
+    pub main: bool,
+}
+
+/// A cause on the path that no rule accuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cleared {
+    /// As an index into the outlook's causes.
+    pub cause: usize,
+    pub ns: u64,
+}
+
+/// A rule that could not be asked, and what it lacked.
+#[derive(Debug, Clone, Copy)]
+pub struct NotAsked {
+    pub rule: &'static Rule,
+    pub lacks: Need,
+}
+
+/// All that is to be said of a recording.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What saves most first; what accuses nobody last.
+    pub told: Vec<Finding>,
+    /// Longest first.
+    pub cleared: Vec<Cleared>,
+    pub not_asked: Vec<NotAsked>,
+}
+
+impl Findings {
+    /// Asks all rules.
+    pub fn of(inquiry: &Inquiry<'_>, gains: &Gains<'_>) -> Findings {
+        let wall_ns = inquiry.outlook.wall_ns;
+        let least = ((wall_ns as f64 * SHARE) as u64).max(LEAST_NS);
+        let mut findings = Findings::default();
+        let mut explained = Explained::default();
+        let mut asked = 0;
+        for rule in RULES {
+            if let Some(&lacks) = rule.needs.iter().find(|need| !inquiry.has(**need)) {
+                findings.not_asked.push(NotAsked { rule, lacks });
+                continue;
+            }
+            let mut suspects = (rule.ask)(inquiry);
+            let weight = |suspect: &Suspect| Explained::default().left(inquiry, &suspect.weight);
+            suspects.sort_by_key(|suspect| Reverse(weight(suspect)));
+            for suspect in suspects {
+                let on_path_ns = weight(&suspect);
+                let new_ns = explained.left(inquiry, &suspect.weight);
+                let told = (new_ns as f64) < on_path_ns as f64 * TOLD;
+                if on_path_ns < least || told || asked >= MOST {
+                    continue;
+                }
+                asked += 1;
+                let gain = match &suspect.fix {
+                    Fix::Changes(changes) => gains.of(changes, None),
+                    Fix::Processors(processors) => gains.of(&[], Some(*processors)),
+                };
+                if gain.ns < least as i64 {
+                    continue;
+                }
+                explained.add(inquiry, &suspect.weight);
+                findings.told.push(Finding {
+                    rule,
+                    on_path_ns,
+                    share: on_path_ns as f64 / wall_ns.max(1) as f64,
+                    main: gain.ns as f64 >= wall_ns as f64 * MAIN,
+                    suspect,
+                    gain,
+                });
+            }
+        }
+        findings
+            .told
+            .sort_by_key(|finding| (finding.rule.is_innocent, Reverse(finding.gain.ns)));
+        findings.cleared = cleared(inquiry, &explained, least);
+        findings
+    }
+}
+
+/// How much of each cause on the path is explained by what was told.
+#[derive(Default)]
+struct Explained(BTreeMap<usize, u64>);
+
+impl Explained {
+    fn of_cause(&self, inquiry: &Inquiry<'_>, cause: usize) -> u64 {
+        let whole = inquiry.on_path_ns(&[cause]);
+        whole - self.0.get(&cause).copied().unwrap_or(0).min(whole)
+    }
+
+    /// How much of a suspect is not explained yet.
+    fn left(&self, inquiry: &Inquiry<'_>, weight: &Weight) -> u64 {
+        let left = weight
+            .causes
+            .iter()
+            .map(|&cause| self.of_cause(inquiry, cause));
+        left.fold(0, u64::saturating_add).min(weight.at_most_ns)
+    }
+
+    fn add(&mut self, inquiry: &Inquiry<'_>, weight: &Weight) {
+        let mut rest = weight.at_most_ns;
+        for &cause in &weight.causes {
+            let part = self.of_cause(inquiry, cause).min(rest);
+            rest -= part;
+            *self.0.entry(cause).or_default() += part;
+        }
+    }
+}
+
+/// The long causes most of which nobody accuses.
+fn cleared(inquiry: &Inquiry<'_>, explained: &Explained, least: u64) -> Vec<Cleared> {
+    let causes = 0..inquiry.outlook.causes.len();
+    let left = causes.map(|cause| Cleared {
+        cause,
+        ns: explained.of_cause(inquiry, cause),
+    });
+    left.filter(|cleared| {
+        let whole = inquiry.on_path_ns(&[cleared.cause]);
+        cleared.ns >= least && cleared.ns as f64 > whole as f64 * TOLD
+    })
+    .collect()
+}

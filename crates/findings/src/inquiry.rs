@@ -1,0 +1,106 @@
+//! What rules are asked about: the facts of one recording, gathered once.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::facts::Facts;
+use timesink_analysis::outlook::Outlook;
+use timesink_analysis::path::Key;
+use timesink_analysis::programs::Programs;
+use timesink_analysis::stacks::{FunctionIx, Stacks};
+use timesink_analysis::timeline::Timeline;
+use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::WaitGroup;
+use timesink_recording::ids::{ProcessId, StackId};
+use timesink_recording::words::State;
+
+use crate::rule::{Example, Need};
+
+/// All that a rule may look at.
+pub struct Inquiry<'a> {
+    pub facts: &'a Facts,
+    pub stacks: &'a Stacks,
+    pub timeline: &'a Timeline,
+    pub outlook: &'a Outlook,
+    pub programs: &'a Programs,
+    /// What is known of single waits, and of calls thread by thread.
+    pub waited: &'a Waited,
+}
+
+impl Inquiry<'_> {
+    /// Waits that are alike, longest first.
+    pub fn waits(&self) -> &[WaitGroup] {
+        &self.waited.groups
+    }
+
+    /// Whether the recording has what a rule needs.
+    pub fn has(&self, need: Need) -> bool {
+        match need {
+            Need::Calls => self.facts.calls_timed_ns > 0 || !self.facts.calls.is_empty(),
+            Need::Stacks => self.stacks.any(),
+        }
+    }
+
+    /// The causes on the path that are so.
+    pub fn causes(&self, is: impl Fn(&Key) -> bool) -> Vec<usize> {
+        let causes = self.outlook.causes.iter().enumerate();
+        let known = causes.filter(|(_, on_path)| on_path.cause.key.unknown.is_none());
+        known
+            .filter(|(_, on_path)| is(&on_path.cause.key))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// The waits on the path that are so.
+    pub fn waits_on_path(&self, is: impl Fn(&Key) -> bool) -> Vec<usize> {
+        self.causes(|key| key.state == State::Wait && is(key))
+    }
+
+    /// What a process did on processors.
+    pub fn busy(&self, process: ProcessId) -> Vec<usize> {
+        self.causes(|key| key.state == State::Cpu && self.same_program(key.process, process))
+    }
+
+    /// How long these causes are together.
+    pub fn on_path_ns(&self, causes: &[usize]) -> u64 {
+        let causes = causes.iter().filter_map(|&at| self.outlook.causes.get(at));
+        causes.fold(0, |sum, on_path| sum.saturating_add(on_path.cause.ns))
+    }
+
+    /// Whether two processes run the same program: the path tells such as one.
+    pub fn same_program(&self, one: ProcessId, other: ProcessId) -> bool {
+        self.programs.first(one) == self.programs.first(other)
+    }
+
+    /// The processes that run the same program as this one.
+    pub fn of_program(&self, process: ProcessId) -> BTreeSet<ProcessId> {
+        self.programs.alike(self.programs.first(process))
+    }
+
+    /// What a process runs.
+    pub fn program(&self, process: ProcessId) -> Option<&str> {
+        let row = &self.facts.ledger.process(process)?.row;
+        Some(match row.executable.as_str() {
+            "" => row.name.as_str(),
+            executable => executable,
+        })
+    }
+
+    /// The functions of a stack, innermost first, without the kernel's.
+    pub fn frames(&self, stack: Option<StackId>) -> Vec<FunctionIx> {
+        const MOST: usize = 32;
+        let Some(stack) = stack.and_then(|stack| self.stacks.code.stack(stack)) else {
+            return Vec::new();
+        };
+        let mut frames = self.stacks.code.functions_of(stack);
+        frames.truncate(MOST);
+        frames
+    }
+}
+
+/// Where waits of a group can be seen.
+pub fn examples(group: &WaitGroup) -> Vec<Example> {
+    let examples = group.examples.iter();
+    examples
+        .map(|&(thread, at)| Example { thread, at })
+        .collect()
+}

@@ -1,0 +1,12 @@
+//! Facts in, findings out: the cause in plain words, with evidence, what to do about it, and what that would buy.
+//!
+//! One rule is one file in `rules/`, and `registry.rs` lists them. A rule looks at facts and names suspects; it
+//! does not know of other rules, nor how much a thing must matter before it is told: that is `engine.rs`. Nothing
+//! here opens a file or knows of a terminal.
+
+pub mod engine;
+pub mod inquiry;
+pub mod registry;
+pub mod rule;
+mod rules;
+pub mod sentence;

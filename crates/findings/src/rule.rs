@@ -1,0 +1,137 @@
+//! What a rule is, and what it answers with.
+
+use timesink_analysis::replay::{Change, Processors};
+use timesink_analysis::stacks::FunctionIx;
+use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
+use timesink_recording::Nanos;
+
+use crate::inquiry::Inquiry;
+use crate::sentence::Sentence;
+
+/// One rule: what it means, why it is slow, when it is wrong, and the question itself.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name in JSON, in the mute file and on the command line.
+    pub name: &'static str,
+    /// What it looks for, in one line.
+    pub looks_for: &'static str,
+    /// Why that is slow.
+    pub why: &'static str,
+    /// What to do about it.
+    pub advice: &'static str,
+    /// When doing so would be wrong.
+    pub wrong_if: &'static str,
+    pub limits: &'static [Limit],
+    /// It accuses nobody: it says what the program does. Such come after all causes.
+    pub is_innocent: bool,
+    /// Without these it cannot answer.
+    pub needs: &'static [Need],
+    pub ask: fn(&Inquiry<'_>) -> Vec<Suspect>,
+}
+
+/// A number that a rule goes by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    pub name: &'static str,
+    pub value: f64,
+    pub means: &'static str,
+}
+
+/// What a recording must have for a rule to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Need {
+    /// System calls were timed.
+    Calls,
+    /// Stacks were taken.
+    Stacks,
+}
+
+impl Need {
+    pub fn word(self) -> &'static str {
+        match self {
+            Need::Calls => "system calls",
+            Need::Stacks => "stacks",
+        }
+    }
+}
+
+/// What a rule suspects.
+#[derive(Clone, Debug)]
+pub struct Suspect {
+    /// The finding in one sentence.
+    pub title: Sentence,
+    /// The evidence, sentence by sentence.
+    pub told: Vec<Sentence>,
+    /// The same as figures.
+    pub figures: Vec<Figure>,
+    /// Where it can be seen in the recording; three are enough.
+    pub examples: Vec<Example>,
+    pub process: Option<ProcessId>,
+    pub object: Option<ObjectId>,
+    /// The code, innermost first.
+    pub frames: Vec<FunctionIx>,
+    /// What to do here, if that is more than the rule's advice.
+    pub advice: Option<Sentence>,
+    pub fix: Fix,
+    pub weight: Weight,
+}
+
+/// How much of the path a suspect is, at most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// The causes on the path that it is part of, as indexes into the outlook's.
+    pub causes: Vec<usize>,
+    /// Of these it is so much.
+    pub at_most_ns: u64,
+}
+
+impl Weight {
+    /// All of these causes.
+    pub fn all(causes: Vec<usize>) -> Weight {
+        Weight {
+            causes,
+            at_most_ns: u64::MAX,
+        }
+    }
+
+    /// Part of these causes.
+    pub fn within(causes: Vec<usize>, at_most_ns: u64) -> Weight {
+        Weight { causes, at_most_ns }
+    }
+}
+
+/// How the replay tells what a fix would buy.
+#[derive(Clone, Debug)]
+pub enum Fix {
+    /// These changes together.
+    Changes(Vec<Change>),
+    /// Other processors.
+    Processors(Processors),
+}
+
+/// A figure of the evidence, and the limit that it was held against.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    pub what: &'static str,
+    pub value: f64,
+    pub unit: &'static str,
+    pub limit: Option<f64>,
+}
+
+/// A place in the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Example {
+    pub thread: ThreadId,
+    pub at: Nanos,
+}
+
+impl Rule {
+    /// The value of one of its limits.
+    ///
+    /// # Panics
+    /// If it has no such limit: a fault in the rule, which its first test finds.
+    pub fn limit(&self, name: &str) -> f64 {
+        let limit = self.limits.iter().find(|limit| limit.name == name);
+        limit.map_or_else(|| panic!("{} has no limit {name}", self.name), |l| l.value)
+    }
+}

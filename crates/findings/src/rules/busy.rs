@@ -1,0 +1,98 @@
+//! A program that computes: no fault that these rules know, and the function that it is busy in.
+//!
+//! It is told so that nobody looks elsewhere. What it would save is what half of the function's time is worth.
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::words::State;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "busy",
+    looks_for: "a program that is busy on a processor, and the function that it is busy in",
+    why: "It computes. Whether it could compute less, only who knows the program can tell.",
+    advice: "look at that function (timesink report --line): can it do less, or do it less often? The gain is for half of its time",
+    wrong_if: "the work has to be done, and is done as well as it can be",
+    limits: &[
+        Limit { name: "cpu", value: 0.5, means: "of the path on a processor, at least this share" },
+        Limit { name: "function", value: 0.1, means: "of the path in one function, at least this share" },
+    ],
+    is_innocent: true,
+    needs: &[],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let wall = of.outlook.wall_ns as f64;
+    let busy = of.causes(|key| key.state == State::Cpu);
+    if (of.on_path_ns(&busy) as f64) < wall * RULE.limit("cpu") {
+        return Vec::new();
+    }
+    let most = of.outlook.functions.first().filter(|most| {
+        let share = most.ns as f64 / wall.max(1.0);
+        share >= RULE.limit("function") && !of.stacks.code.function(most.function).name.is_empty()
+    });
+    let Some(most) = most else {
+        return nameless(of, busy).into_iter().collect();
+    };
+    let share = most.ns as f64 / wall.max(1.0);
+    let name = &of.stacks.code.function(most.function).name;
+    vec![Suspect {
+        title: say!["busy on a processor in ", most.function],
+        told: vec![say![
+            Piece::Percent(share * 100.0),
+            " of the path is in it and in what it calls of the system"
+        ]],
+        figures: vec![Figure {
+            what: "share of the path",
+            value: share,
+            unit: "",
+            limit: Some(RULE.limit("function")),
+        }],
+        examples: Vec::new(),
+        process: None,
+        object: None,
+        frames: vec![most.function],
+        advice: None,
+        fix: Fix::Changes(vec![Change {
+            what: What::Function(name.clone()),
+            processes: None,
+            how: How::Scale(0.5),
+        }]),
+        weight: Weight::all(busy),
+    }]
+}
+
+/// The same of a program whose functions have no names, or are many with little each.
+fn nameless(of: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
+    let longest = busy.iter().max_by_key(|&&cause| of.on_path_ns(&[cause]))?;
+    let process = of.outlook.causes.get(*longest)?.cause.key.process;
+    let share = of.on_path_ns(&[*longest]) as f64 / of.outlook.wall_ns.max(1) as f64;
+    Some(Suspect {
+        title: say!["busy on a processor: ", process],
+        told: vec![say![
+            Piece::Percent(share * 100.0),
+            " of the path, in no function above the others that has a name"
+        ]],
+        figures: vec![Figure {
+            what: "share of the path",
+            value: share,
+            unit: "",
+            limit: Some(RULE.limit("cpu")),
+        }],
+        examples: Vec::new(),
+        process: Some(process),
+        object: None,
+        frames: Vec::new(),
+        advice: None,
+        fix: Fix::Changes(vec![Change {
+            what: What::Cpu,
+            processes: Some(of.of_program(process)),
+            how: How::Scale(0.5),
+        }]),
+        weight: Weight::all(busy),
+    })
+}

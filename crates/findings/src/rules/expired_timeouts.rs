@@ -1,0 +1,98 @@
+//! Waits that end because their time is over, not because what was waited for came.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::waits::WaitGroup;
+use timesink_recording::words::Detail;
+
+use crate::inquiry::{examples, Inquiry};
+use crate::rule::{Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "expired-timeouts",
+    looks_for: "waits that end because their time is over",
+    why: "What was waited for did not come, and the program only went on when its patience was at an end.",
+    advice: "find out why nothing came: a peer that is away, a name server that is dead, a signal that nobody sends",
+    wrong_if: "the wait is a pause, and nothing is expected to end it",
+    limits: &[
+        Limit { name: "waits", value: 3.0, means: "at least so many that expired" },
+        Limit { name: "share", value: 0.8, means: "of the waits with a time-out at least this share" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let waits = of.waits().iter().filter(|group| {
+        matches!(
+            group.detail,
+            Detail::Poll
+                | Detail::Condition
+                | Detail::NetworkReceive
+                | Detail::UnixReceive
+                | Detail::Event
+        )
+    });
+    waits.filter_map(|group| suspect(of, group)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+    let expired = group.expired as f64;
+    if expired < RULE.limit("waits") || expired < group.asked as f64 * RULE.limit("share") {
+        return None;
+    }
+    let (asked, often) = group.asked_ns?;
+    let explains = of.waits_on_path(|key| {
+        key.detail == Some(group.detail)
+            && key.object == group.object
+            && of.same_program(key.process, group.process)
+    });
+    Some(Suspect {
+        title: say![
+            group.process,
+            " waits in ",
+            Piece::Name(group.call.clone()),
+            " until its time is over, ",
+            Piece::Count(group.expired),
+            " times"
+        ],
+        told: vec![say![
+            Piece::Count(often),
+            " of them asked for ",
+            Piece::Time(asked)
+        ]],
+        figures: vec![
+            Figure {
+                what: "expired",
+                value: expired,
+                unit: "",
+                limit: Some(RULE.limit("waits")),
+            },
+            Figure {
+                what: "asked for",
+                value: asked as f64,
+                unit: "ns",
+                limit: None,
+            },
+        ],
+        examples: examples(group),
+        process: Some(group.process),
+        object: group.object,
+        frames: of.frames(group.stack),
+        advice: None,
+        fix: Fix::Changes(vec![Change {
+            what: What::Cause {
+                state: timesink_recording::words::State::Wait,
+                detail: Some(group.detail),
+                object: group.object,
+            },
+            processes: Some(BTreeSet::from([group.process])),
+            how: How::Scale(0.0),
+        }]),
+        weight: Weight::all(explains),
+    })
+}

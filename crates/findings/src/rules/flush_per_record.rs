@@ -1,0 +1,143 @@
+//! A file that is flushed to the disk again and again, with little written in between.
+//!
+//! A flush waits until the disk says that all is safe, which takes about as long for one row as for thousands. The
+//! gain is that of doing without those waits: one flush for all costs so little beside them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::Detail;
+
+use crate::inquiry::{examples, Inquiry};
+use crate::rule::{Figure, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "flush-per-record",
+    looks_for: "a file flushed to the disk again and again, with little written in between",
+    why: "A flush waits until the disk says that all is safe. That takes about as long for a row as for a thousand.",
+    advice: "commit many rows at once, or buffer writes and flush at the end",
+    wrong_if: "each row must survive a crash on its own",
+    limits: &[
+        Limit { name: "flushes", value: 20.0, means: "at least so many of one file" },
+        Limit { name: "bytes", value: 65536.0, means: "bytes written for each, on average, at most" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls],
+    ask,
+};
+
+const FLUSHES: [&str; 5] = ["fsync", "fdatasync", "sync_file_range", "msync", "syncfs"];
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    // A database flushes several files for each row: they are one suspect.
+    let mut flushed: BTreeMap<ProcessId, Vec<(u64, ObjectId)>> = BTreeMap::new();
+    for call in &of.facts.calls {
+        let (Some(process), Some(object)) = (call.process, call.object) else {
+            continue;
+        };
+        if FLUSHES.contains(&call.call.as_str()) && call.count as f64 >= RULE.limit("flushes") {
+            flushed
+                .entry(process)
+                .or_default()
+                .push((call.count, object));
+        }
+    }
+    flushed
+        .into_iter()
+        .filter_map(|(process, files)| suspect(of, process, files))
+        .collect()
+}
+
+fn suspect(
+    of: &Inquiry<'_>,
+    process: ProcessId,
+    mut files: Vec<(u64, ObjectId)>,
+) -> Option<Suspect> {
+    let written = |object: ObjectId| {
+        let file = of.facts.files.iter().find(|file| file.object == object);
+        file.map_or(0, |file| file.bytes_written)
+    };
+    files.retain(|&(count, object)| written(object) as f64 / count as f64 <= RULE.limit("bytes"));
+    // The one with something in it: a folder or a journal is flushed for its sake.
+    files.sort_by_key(|&(count, object)| {
+        (
+            std::cmp::Reverse(count),
+            std::cmp::Reverse(written(object)),
+            object,
+        )
+    });
+    let &(count, object) = files.first()?;
+    let objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
+    let all: u64 = files.iter().map(|(count, _)| count).sum();
+    let bytes: u64 = objects.iter().map(|&object| written(object)).sum();
+    let about = |detail: Detail, of: Option<ObjectId>| {
+        detail == Detail::Flush && of.is_some_and(|object| objects.contains(&object))
+    };
+    let group = of
+        .waits()
+        .iter()
+        .find(|group| group.process == process && about(group.detail, group.object));
+    let each = bytes / all.max(1);
+    let mut told = vec![say![
+        Piece::Count(all),
+        " flushes, one for every ",
+        Piece::Bytes(each),
+        " written"
+    ]];
+    if let Some(group) = group {
+        told.push(say![
+            "a flush takes ",
+            Piece::Time(group.quantile(0.5)),
+            " here"
+        ]);
+    }
+    let title = match files.len() {
+        1 => say![object, " is flushed ", Piece::Count(count), " times"],
+        many => say![
+            object,
+            " and ",
+            Piece::Count(many as u64 - 1),
+            " more are flushed ",
+            Piece::Count(all),
+            " times"
+        ],
+    };
+    Some(Suspect {
+        title,
+        told,
+        figures: vec![
+            Figure {
+                what: "flushes",
+                value: all as f64,
+                unit: "",
+                limit: Some(RULE.limit("flushes")),
+            },
+            Figure {
+                what: "bytes written for each",
+                value: each as f64,
+                unit: "bytes",
+                limit: Some(RULE.limit("bytes")),
+            },
+        ],
+        examples: group.map(examples).unwrap_or_default(),
+        process: Some(process),
+        object: Some(object),
+        frames: of.frames(group.and_then(|group| group.stack)),
+        advice: None,
+        fix: Fix::Changes(vec![Change {
+            what: What::Waits {
+                detail: Some(Detail::Flush),
+                objects: Some(objects.clone()),
+            },
+            processes: Some(BTreeSet::from([process])),
+            how: How::Scale(0.0),
+        }]),
+        weight: Weight::all(of.waits_on_path(|key| {
+            of.same_program(key.process, process)
+                && key.detail.is_some_and(|detail| about(detail, key.object))
+        })),
+    })
+}

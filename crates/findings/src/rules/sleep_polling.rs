@@ -1,0 +1,133 @@
+//! A thread that sleeps, looks, sleeps, looks, until another one is done.
+//!
+//! The time it sleeps is not lost: the other one works meanwhile. What is lost is what it sleeps on after that one
+//! was done, and that is what the replay says: sleeping not at all it would go on at that moment.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::words::Detail;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "sleep-polling",
+    looks_for: "a loop that sleeps and looks until another thread or process is done",
+    why: "Whoever looks now and then sees the end late: by half a sleep on average.",
+    advice: "wait for the end itself: join, waitpid, a condition variable, a pipe or an eventfd",
+    wrong_if:
+        "the sleeps are meant to be there, and that they ended with the other one's work was chance",
+    limits: &[Limit {
+        name: "rounds",
+        value: 5.0,
+        means: "at least so many sleeps in a loop",
+    }],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let polls = &of.timeline.polls().all;
+    let slots: BTreeSet<usize> = polls.iter().map(|poll| poll.slot).collect();
+    slots
+        .into_iter()
+        .filter_map(|slot| suspect(of, slot))
+        .collect()
+}
+
+/// All loops of one thread.
+fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
+    let polls = of
+        .timeline
+        .polls()
+        .all
+        .iter()
+        .filter(|poll| poll.slot == slot);
+    let polls: Vec<_> = polls.collect();
+    let first = polls.first()?;
+    let thread = &of.timeline.threads[slot];
+    let awaited = of.timeline.threads[first.of].thread;
+    let sleeps = polls
+        .iter()
+        .flat_map(|poll| &poll.sleeps)
+        .filter_map(|&at| of.timeline.span(at));
+    let (count, ns) = sleeps.fold((0u64, 0u64), |(count, ns), span| {
+        (count + 1, ns.saturating_add(span.t1.since(span.t0)))
+    });
+    let late = polls.iter().filter_map(|poll| {
+        let last = of.timeline.span(*poll.sleeps.last()?)?;
+        Some(last.t1.since(poll.done))
+    });
+    let late: u64 = late.sum();
+    let group = of
+        .waits()
+        .iter()
+        .find(|group| group.process == thread.process && group.detail == Detail::Sleep);
+    Some(Suspect {
+        title: say![
+            thread.thread,
+            " looks every ",
+            Piece::Time(ns / count.max(1)),
+            " whether ",
+            awaited,
+            " is done"
+        ],
+        told: vec![
+            say![
+                Piece::Count(count),
+                " sleeps in ",
+                Piece::Count(polls.len() as u64),
+                " loops"
+            ],
+            say![
+                "it slept on for ",
+                Piece::Time(late),
+                " after what it waited for was done"
+            ],
+        ],
+        figures: vec![
+            Figure {
+                what: "sleeps",
+                value: count as f64,
+                unit: "",
+                limit: Some(RULE.limit("rounds")),
+            },
+            Figure {
+                what: "slept too long",
+                value: late as f64,
+                unit: "ns",
+                limit: None,
+            },
+        ],
+        examples: polls
+            .iter()
+            .take(3)
+            .map(|poll| Example {
+                thread: thread.thread,
+                at: poll.done,
+            })
+            .collect(),
+        process: Some(thread.process),
+        object: None,
+        frames: of.frames(group.and_then(|group| group.stack)),
+        advice: None,
+        fix: Fix::Changes(vec![Change {
+            what: What::Waits {
+                detail: Some(Detail::Sleep),
+                objects: None,
+            },
+            processes: Some(BTreeSet::from([thread.process])),
+            how: How::Scale(0.0),
+        }]),
+        weight: Weight::within(
+            of.waits_on_path(|key| {
+                key.detail == Some(Detail::Sleep) && of.same_program(key.process, thread.process)
+            }),
+            late,
+        ),
+    })
+}

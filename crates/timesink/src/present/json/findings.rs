@@ -1,0 +1,168 @@
+//! The parts of the JSON report that are about causes.
+
+use serde::Serialize;
+use timesink_analysis::replay::Gain;
+use timesink_findings::engine::{Cleared, Finding};
+use timesink_findings::rule::{Example, Figure};
+use timesink_recording::words::{Detail, State};
+
+use crate::present::{names, sentences, Report};
+
+#[derive(Serialize)]
+pub(super) struct FindingPage<'a> {
+    rule: &'static str,
+    title: String,
+    main: bool,
+    share: f64,
+    on_path_ns: u64,
+    process: Option<u32>,
+    object: Option<String>,
+    frames: Vec<&'a str>,
+    advice: String,
+    wrong_if: &'static str,
+    gain: GainPage,
+    told: Vec<String>,
+    evidence: Vec<FigurePage>,
+    examples: Vec<ExamplePage>,
+}
+
+#[derive(Serialize)]
+struct GainPage {
+    ns: i64,
+    lo_ns: i64,
+    hi_ns: i64,
+    wall_after_ns: u64,
+    wall_lo_ns: u64,
+    wall_hi_ns: u64,
+}
+
+#[derive(Serialize)]
+struct FigurePage {
+    what: &'static str,
+    value: f64,
+    unit: &'static str,
+    limit: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ExamplePage {
+    thread: u32,
+    t0_ns: i64,
+}
+
+#[derive(Serialize)]
+pub(super) struct ClearedPage {
+    state: &'static str,
+    detail: Option<&'static str>,
+    object: Option<String>,
+    process: u32,
+    ns: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct NotAskedPage {
+    rule: &'static str,
+    lacks: &'static str,
+}
+
+impl From<Gain> for GainPage {
+    fn from(gain: Gain) -> GainPage {
+        GainPage {
+            ns: gain.ns,
+            lo_ns: gain.lo_ns,
+            hi_ns: gain.hi_ns,
+            wall_after_ns: gain.wall_ns,
+            wall_lo_ns: gain.wall_lo_ns,
+            wall_hi_ns: gain.wall_hi_ns,
+        }
+    }
+}
+
+impl From<&Figure> for FigurePage {
+    fn from(figure: &Figure) -> FigurePage {
+        FigurePage {
+            what: figure.what,
+            value: figure.value,
+            unit: figure.unit,
+            limit: figure.limit,
+        }
+    }
+}
+
+impl From<&Example> for ExamplePage {
+    fn from(example: &Example) -> ExamplePage {
+        ExamplePage {
+            thread: example.thread.0,
+            t0_ns: example.at.0,
+        }
+    }
+}
+
+/// The causes that are told.
+pub(super) fn told<'a>(report: &Report<'a>) -> Vec<FindingPage<'a>> {
+    let told = report.findings.iter().flat_map(|findings| &findings.told);
+    told.map(|finding| page(report, finding)).collect()
+}
+
+fn page<'a>(report: &Report<'a>, finding: &Finding) -> FindingPage<'a> {
+    let suspect = &finding.suspect;
+    let code = &report.stacks.code;
+    let text = |sentence| sentences::text(report, sentence);
+    let advice = suspect.advice.as_ref();
+    FindingPage {
+        rule: finding.rule.name,
+        title: text(&suspect.title),
+        main: finding.main,
+        share: finding.share,
+        on_path_ns: finding.on_path_ns,
+        process: suspect.process.map(|process| process.0),
+        object: suspect.object.map(|id| names::object(report.facts, id)),
+        frames: suspect
+            .frames
+            .iter()
+            .map(|&function| code.function(function).name.as_str())
+            .collect(),
+        advice: advice.map_or_else(|| finding.rule.advice.to_owned(), text),
+        wrong_if: finding.rule.wrong_if,
+        gain: finding.gain.into(),
+        told: suspect.told.iter().map(text).collect(),
+        evidence: suspect.figures.iter().map(FigurePage::from).collect(),
+        examples: suspect.examples.iter().map(ExamplePage::from).collect(),
+    }
+}
+
+/// What is long and no cause.
+pub(super) fn cleared(report: &Report) -> Vec<ClearedPage> {
+    let cleared = report
+        .findings
+        .iter()
+        .flat_map(|findings| &findings.cleared);
+    cleared
+        .filter_map(|cleared| cleared_page(report, cleared))
+        .collect()
+}
+
+fn cleared_page(report: &Report, cleared: &Cleared) -> Option<ClearedPage> {
+    let key = report.outlook?.causes.get(cleared.cause)?.cause.key;
+    Some(ClearedPage {
+        state: State::as_str(key.state),
+        detail: key.detail.map(Detail::as_str),
+        object: key.object.map(|id| names::object(report.facts, id)),
+        process: key.process.0,
+        ns: cleared.ns,
+    })
+}
+
+/// Rules that lacked something.
+pub(super) fn not_asked(report: &Report) -> Vec<NotAskedPage> {
+    let rules = report
+        .findings
+        .iter()
+        .flat_map(|findings| &findings.not_asked);
+    rules
+        .map(|rule| NotAskedPage {
+            rule: rule.rule.name,
+            lacks: rule.lacks.word(),
+        })
+        .collect()
+}

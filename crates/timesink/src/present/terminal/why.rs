@@ -1,0 +1,100 @@
+//! The causes that the rules found, in plain words: what it is, what it would save, the evidence, what to do.
+
+use std::collections::BTreeMap;
+
+use timesink_findings::engine::{Cleared, Finding};
+use timesink_findings::rule::Need;
+use timesink_recording::words::State;
+
+use super::style::{wrap, Ink, Style};
+use super::{path, rows, units, Report};
+use crate::present::{names, sentences};
+
+/// Frames of a stack that are shown.
+const FRAMES: usize = 4;
+/// So many that are not the cause are named.
+const CLEARED: usize = 5;
+
+pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let Some(findings) = report.findings else {
+        return Vec::new();
+    };
+    let mut lines = vec![rows::title("WHY", "", style)];
+    if findings.told.is_empty() {
+        lines.push("  No cause is known that could be taken away.".to_owned());
+    }
+    for (rank, finding) in findings.told.iter().enumerate() {
+        lines.extend(told(report, rank + 1, finding, style));
+    }
+    let looked_at = findings.cleared.iter().take(CLEARED);
+    let looked_at: Vec<String> = looked_at.map(|cause| cleared(report, cause)).collect();
+    if !looked_at.is_empty() {
+        let text = format!("Also looked at, no cause: {}", looked_at.join(", "));
+        lines.extend(wrap(&text, "  ", Ink::Faint, style));
+    }
+    let mut lacking: BTreeMap<Need, Vec<&str>> = BTreeMap::new();
+    for rule in &findings.not_asked {
+        lacking.entry(rule.lacks).or_default().push(rule.rule.name);
+    }
+    for (need, rules) in lacking {
+        let (need, rules) = (need.word(), rules.join(", "));
+        let text = format!("Could not be asked, for want of {need}: {rules}");
+        lines.extend(wrap(&text, "  ", Ink::Faint, style));
+    }
+    lines
+}
+
+fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<String> {
+    const INDENT: &str = "     ";
+    let suspect = &finding.suspect;
+    let wall = units::time(report.outlook.map_or(0, |outlook| outlook.wall_ns));
+    let title = sentences::text(report, &suspect.title);
+    let mut lines = wrap(&format!("{rank}  {title}"), "  ", Ink::Title, style);
+    let mut say = |text: &str, ink| lines.extend(wrap(text, INDENT, ink, style));
+    if let Some(saves) = path::saves(&finding.gain) {
+        say(&format!("{saves} of {wall}"), Ink::Plain);
+    }
+    for told in &suspect.told {
+        say(&sentences::text(report, told), Ink::Plain);
+    }
+    let code = &report.stacks.code;
+    let own = suspect.frames.iter().filter(|&&f| !code.is_system(f));
+    let frames: Vec<String> = own
+        .take(FRAMES)
+        .map(|&function| names::function(code, function))
+        .collect();
+    if !frames.is_empty() {
+        say(&format!("in {}", frames.join(" < ")), Ink::Faint);
+    }
+    let advice = suspect.advice.as_ref();
+    let advice = advice.map_or_else(
+        || finding.rule.advice.to_owned(),
+        |advice| sentences::text(report, advice),
+    );
+    say(&format!("Do: {advice}."), Ink::Plain);
+    say(&format!("Wrong if: {}.", finding.rule.wrong_if), Ink::Faint);
+    lines
+}
+
+/// What is on the path and no rule accuses, in a few words.
+fn cleared(report: &Report, looked_at: &Cleared) -> String {
+    let cause = report
+        .outlook
+        .and_then(|outlook| outlook.causes.get(looked_at.cause));
+    let Some(cause) = cause else {
+        return String::new();
+    };
+    let key = cause.cause.key;
+    let object = key.object.filter(|_| key.state == State::Wait);
+    let object = object.map_or(String::new(), |object| {
+        format!(" {}", names::object_in(report, object))
+    });
+    let main = report.main().map(|main| main.row.process);
+    let process = report.facts.ledger.process(key.process);
+    let process = process.filter(|process| Some(process.row.process) != main);
+    let process = process.map_or(String::new(), |process| {
+        format!(" in {}", names::harmless(&process.row.name))
+    });
+    let (label, time) = (path::label(&key), units::time(looked_at.ns));
+    format!("{label}{object}{process} ({time})")
+}
