@@ -4,16 +4,18 @@
 //! on in the very round in which another thread comes to the end of its work, after many rounds in which it did
 //! not, that is hardly chance. It stays a supposition, and whoever tells of it has to say so.
 //!
-//! It does not see loops that wait with a time-out for what nobody signals (they look like waits for it), and none that
-//! never sleep.
+//! The same loop may wait with a time-out: poll, nothing yet, poll. There the last round says what it waited for, since
+//! somebody ends it before its time.
+//!
+//! It does not see loops that wait with a time-out for what nobody signals, and none that never sleep.
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::tables::Span;
-use timesink_recording::words::{Detail, State};
+use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::Nanos;
 
-use crate::timeline::Timeline;
+use crate::timeline::{Timeline, Waker};
 
 /// So many rounds at least: once in so many it would be chance.
 const ROUNDS: usize = 5;
@@ -35,6 +37,8 @@ pub struct Poll {
     pub of: usize,
     /// When that came to its end.
     pub done: Nanos,
+    /// It slept and looked; else it waited, and was woken in the last round.
+    pub is_supposed: bool,
 }
 
 /// The loops of a recording.
@@ -65,8 +69,10 @@ impl Polls {
                     sleeps,
                     of,
                     done,
+                    is_supposed: true,
                 });
             }
+            polls.all.extend(time_outs(timeline, slot));
         }
         polls
     }
@@ -110,6 +116,44 @@ fn loops(timeline: &Timeline, slot: usize) -> Vec<Vec<usize>> {
         (awake_ns, last_ns) = (0, ns);
     }
     close(&mut sleeps);
+    found
+}
+
+/// Waits of a thread whose time was over, again and again, up to one that another thread ended.
+fn time_outs(timeline: &Timeline, slot: usize) -> Vec<Poll> {
+    let mut found = Vec::new();
+    let mut rounds: Vec<usize> = Vec::new();
+    let mut awake_ns = 0u64;
+    for (index, span) in timeline.indexed(slot) {
+        let ns = span.t1.since(span.t0);
+        let waits = span.state == State::Wait && span.detail == Detail::Poll;
+        if !waits {
+            if span.state != State::Ready {
+                awake_ns = awake_ns.saturating_add(ns);
+            }
+            continue;
+        }
+        let last = rounds.last().and_then(|&last| timeline.span(last));
+        let last_ns = last.map_or(0, |last| last.t1.since(last.t0));
+        if awake_ns as f64 > last_ns.max(ns) as f64 * (1.0 - ASLEEP) / ASLEEP {
+            rounds.clear();
+        }
+        awake_ns = 0;
+        rounds.push(index);
+        if span.wake_source == Some(WakeSource::Timer) {
+            continue;
+        }
+        let sleeps = std::mem::take(&mut rounds);
+        if let (Waker::Thread { slot: of, at }, true) = (timeline.waker(span), sleeps.len() > 1) {
+            found.push(Poll {
+                slot,
+                sleeps,
+                of,
+                done: at,
+                is_supposed: false,
+            });
+        }
+    }
     found
 }
 

@@ -322,3 +322,21 @@ fn a_server_that_came_in_would_have_come_in_sooner() {
     let saved = saved(text, waits(Detail::Flush), CUT);
     assert!((4.9..5.1).contains(&saved), "{saved} ms");
 }
+
+/// Who waits for a server with time-outs gets its answer sooner if the server is quicker, however many of them passed
+/// in the recording.
+#[test]
+fn time_outs_while_a_server_works() {
+    let text = "
+        process 1 client
+        process 2 server
+        thread 1.1 tid 1 client
+        thread 2.2 tid 2 server
+        1.1: cpu 0..1ms | wait ..201ms poll s by timer | cpu +0.1ms | wait ..401ms poll s by timer
+           | cpu +0.1ms | wait ..501ms poll s by 2.2 | cpu ..502ms
+        2.2: wait 0..1ms network receive s by 1.1 | wait ..500ms sleep by timer | cpu ..502ms";
+    let gain = saved(text, waits(Detail::Sleep), CUT);
+    assert!((gain - 499.0).abs() < 1.0, "{gain}");
+    let half = saved(text, waits(Detail::Sleep), How::Scale(0.5));
+    assert!((half - 249.5).abs() < 1.0, "{half}");
+}

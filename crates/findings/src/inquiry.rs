@@ -13,7 +13,7 @@ use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ProcessId, StackId};
 use timesink_recording::words::State;
 
-use crate::rule::{Example, Need};
+use crate::rule::Need;
 
 /// All that a rule may look at.
 pub struct Inquiry<'a> {
@@ -95,12 +95,4 @@ impl Inquiry<'_> {
         frames.truncate(MOST);
         frames
     }
-}
-
-/// Where waits of a group can be seen.
-pub fn examples(group: &WaitGroup) -> Vec<Example> {
-    let examples = group.examples.iter();
-    examples
-        .map(|&(thread, at)| Example { thread, at })
-        .collect()
 }

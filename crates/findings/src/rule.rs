@@ -1,7 +1,10 @@
 //! What a rule is, and what it answers with.
 
-use timesink_analysis::replay::{Change, Processors};
+use std::collections::BTreeSet;
+
+use timesink_analysis::replay::{Change, How, Processors, What};
 use timesink_analysis::stacks::FunctionIx;
+use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::Nanos;
 
@@ -76,6 +79,72 @@ pub struct Suspect {
     pub weight: Weight,
 }
 
+impl Suspect {
+    pub fn new(title: Sentence, fix: Fix, weight: Weight) -> Suspect {
+        Suspect {
+            title,
+            told: Vec::new(),
+            figures: Vec::new(),
+            examples: Vec::new(),
+            process: None,
+            object: None,
+            frames: Vec::new(),
+            advice: None,
+            fix,
+            weight,
+        }
+    }
+
+    pub fn told(mut self, told: Sentence) -> Suspect {
+        self.told.push(told);
+        self
+    }
+
+    pub fn figure(mut self, what: &'static str, value: f64, unit: &'static str) -> Suspect {
+        self.figures.push(Figure {
+            what,
+            value,
+            unit,
+            limit: None,
+        });
+        self
+    }
+
+    /// The same, held against a limit of the rule.
+    pub fn held(mut self, rule: &Rule, what: &'static str, value: f64, limit: &str) -> Suspect {
+        self.figures.push(Figure {
+            what,
+            value,
+            unit: "",
+            limit: Some(rule.limit(limit)),
+        });
+        self
+    }
+
+    pub fn of(mut self, process: ProcessId) -> Suspect {
+        self.process = Some(process);
+        self
+    }
+
+    pub fn about(mut self, object: Option<ObjectId>) -> Suspect {
+        self.object = object;
+        self
+    }
+
+    /// In code that these waits show.
+    pub fn seen_in(mut self, of: &Inquiry<'_>, group: Option<&WaitGroup>) -> Suspect {
+        let Some(group) = group else {
+            return self;
+        };
+        let examples = group.examples.iter();
+        self.examples = examples
+            .map(|&(thread, at)| Example { thread, at })
+            .collect();
+        self.frames = of.frames(group.stack);
+        self
+    }
+}
+
 /// How much of the path a suspect is, at most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weight {
@@ -107,6 +176,22 @@ pub enum Fix {
     Changes(Vec<Change>),
     /// Other processors.
     Processors(Processors),
+}
+
+impl Fix {
+    /// That this takes no time in these processes.
+    pub fn without(what: What, processes: BTreeSet<ProcessId>) -> Fix {
+        Fix::scaled(what, processes, 0.0)
+    }
+
+    /// That it takes so many times as long.
+    pub fn scaled(what: What, processes: BTreeSet<ProcessId>, factor: f64) -> Fix {
+        Fix::Changes(vec![Change {
+            what,
+            processes: Some(processes),
+            how: How::Scale(factor),
+        }])
+    }
 }
 
 /// A figure of the evidence, and the limit that it was held against.

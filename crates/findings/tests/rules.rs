@@ -112,7 +112,7 @@ fn fixed_delay() {
 #[test]
 fn sleep_polling() {
     let polling = |done: &str| {
-        let sleeps = vec!["wait +100ms sleep by timer call nanosleep asked 100ms expired"; 6]
+        let sleeps = ["wait +100ms sleep by timer call nanosleep asked 100ms expired"; 6]
             .join(" | cpu +1ms | ");
         format!(
             "{ONE}thread 1.2 tid 2 worker parent 1.1\n1.1: cpu 0..1ms | {sleeps} | cpu +5ms\n1.2: cpu 1ms..{done} | wait ..611ms condition more\n"

@@ -88,6 +88,16 @@ pub(super) fn contended(
         .collect()
 }
 
+/// A round of a loop that looks now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// It sleeps, and looks afterwards.
+    Asleep,
+    /// It would be woken by what it waits for.
+    Woken,
+    Last,
+}
+
 struct Builder<'a> {
     timeline: &'a Timeline,
     from: Nanos,
@@ -97,8 +107,8 @@ struct Builder<'a> {
     ends: FxHashMap<usize, (u32, u64)>,
     /// For each thread, the event that starts it.
     starts: Vec<Option<u32>>,
-    /// For each sleep of a loop that looks now and then, what it looks for, and whether it is the last.
-    looks: FxHashMap<usize, (u32, bool)>,
+    /// For each sleep of a loop that looks now and then, what it looks for.
+    looks: FxHashMap<usize, (u32, Look)>,
     events: u32,
 }
 
@@ -179,10 +189,17 @@ impl Builder<'_> {
                 continue;
             }
             let event = self.event(poll.of, poll.done);
-            let last = poll.sleeps.last();
-            let looks = poll.sleeps.iter();
-            self.looks
-                .extend(looks.map(|sleep| (*sleep, (event, Some(sleep) == last))));
+            let (first, last) = (poll.sleeps.first(), poll.sleeps.last());
+            let looks = poll.sleeps.iter().map(|sleep| {
+                let look = match Some(sleep) {
+                    at if at == last => Look::Last,
+                    // Who waits with a time-out does not sleep through what it waits for.
+                    at if at == first && !poll.is_supposed => Look::Woken,
+                    _ => Look::Asleep,
+                };
+                (*sleep, (event, look))
+            });
+            self.looks.extend(looks);
         }
     }
 
@@ -330,10 +347,10 @@ impl Builder<'_> {
     /// After a sleep of a loop it looks whether it is done, and after the last one it is, however long that takes now.
     /// `looks`: the steps of this loop so far that have to be told where it ends.
     fn look(&self, index: u32, first: usize, looks: &mut Vec<usize>, steps: &mut Vec<Step>) {
-        let Some(&(event, last)) = self.looks.get(&(index as usize)) else {
+        let Some(&(event, look)) = self.looks.get(&(index as usize)) else {
             return;
         };
-        if !last {
+        if look != Look::Last {
             looks.push(steps.len());
             steps.push(Step::Look { event, to: 0 });
             return;
@@ -367,6 +384,10 @@ impl Builder<'_> {
                     span: NO_SPAN,
                 });
             }
+            return;
+        }
+        if let Some(&(event, Look::Woken)) = self.looks.get(&(index as usize)) {
+            steps.push(Step::Await { event, span: index });
             return;
         }
         let again = match span.state {

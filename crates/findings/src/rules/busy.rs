@@ -6,7 +6,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -40,30 +40,23 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     };
     let share = most.ns as f64 / wall.max(1.0);
     let name = &of.stacks.code.function(most.function).name;
-    vec![Suspect {
-        title: say!["busy on a processor in ", most.function],
-        told: vec![say![
-            Piece::Percent(share * 100.0),
-            " of the path is in it and in what it calls of the system"
-        ]],
-        figures: vec![Figure {
-            what: "share of the path",
-            value: share,
-            unit: "",
-            limit: Some(RULE.limit("function")),
-        }],
-        examples: Vec::new(),
-        process: None,
-        object: None,
-        frames: vec![most.function],
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Function(name.clone()),
-            processes: None,
-            how: How::Scale(0.5),
-        }]),
-        weight: Weight::all(busy),
-    }]
+    let fix = Fix::Changes(vec![Change {
+        what: What::Function(name.clone()),
+        processes: None,
+        how: How::Scale(0.5),
+    }]);
+    let mut suspect = Suspect::new(
+        say!["busy on a processor in ", most.function],
+        fix,
+        Weight::all(busy),
+    )
+    .held(&RULE, "share of the path", share, "function")
+    .told(say![
+        Piece::Percent(share * 100.0),
+        " of the path is in it and in what it calls of the system"
+    ]);
+    suspect.frames = vec![most.function];
+    vec![suspect]
 }
 
 /// The same of a program whose functions have no names, or are many with little each.
@@ -71,28 +64,17 @@ fn nameless(of: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
     let longest = busy.iter().max_by_key(|&&cause| of.on_path_ns(&[cause]))?;
     let process = of.outlook.causes.get(*longest)?.cause.key.process;
     let share = of.on_path_ns(&[*longest]) as f64 / of.outlook.wall_ns.max(1) as f64;
-    Some(Suspect {
-        title: say!["busy on a processor: ", process],
-        told: vec![say![
-            Piece::Percent(share * 100.0),
-            " of the path, in no function above the others that has a name"
-        ]],
-        figures: vec![Figure {
-            what: "share of the path",
-            value: share,
-            unit: "",
-            limit: Some(RULE.limit("cpu")),
-        }],
-        examples: Vec::new(),
-        process: Some(process),
-        object: None,
-        frames: Vec::new(),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Cpu,
-            processes: Some(of.of_program(process)),
-            how: How::Scale(0.5),
-        }]),
-        weight: Weight::all(busy),
-    })
+    let fix = Fix::scaled(What::Cpu, of.of_program(process), 0.5);
+    let suspect = Suspect::new(
+        say!["busy on a processor: ", process],
+        fix,
+        Weight::all(busy),
+    )
+    .of(process)
+    .held(&RULE, "share of the path", share, "cpu")
+    .told(say![
+        Piece::Percent(share * 100.0),
+        " of the path, in no function above the others that has a name"
+    ]);
+    Some(suspect)
 }

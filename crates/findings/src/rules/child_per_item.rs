@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 use timesink_analysis::starts::Start;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
-use crate::inquiry::{examples, Inquiry};
-use crate::rule::{Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -57,27 +57,21 @@ fn with_their_own(of: &Inquiry<'_>, starts: &[&Start]) -> BTreeSet<ProcessId> {
     all
 }
 
-fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) -> Option<Suspect> {
-    let parent = starts.first()?.parent?;
-    let children = with_their_own(of, starts);
-    let name = program.rsplit('/').next().unwrap_or(program).to_owned();
-    let mut costs: Vec<u64> = starts.iter().map(|start| start.cost_ns()).collect();
-    costs.sort_unstable();
-    let lives = starts
-        .iter()
-        .filter_map(|start| of.facts.ledger.process(start.process));
-    let mut lives: Vec<u64> = lives
-        .map(|process| process.row.end.since(process.row.start))
-        .collect();
-    lives.sort_unstable();
-    let middle = |sorted: &[u64]| sorted.get(sorted.len() / 2).copied().unwrap_or(0);
-    let group = of.waits().iter().find(|group| {
-        group.process == parent
-            && matches!(
-                group.detail,
-                Detail::Child | Detail::Vfork | Detail::PipeRead
-            )
-    });
+/// The one in the middle.
+fn middle(mut values: Vec<u64>) -> u64 {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+/// How long processes lived, one by one.
+fn lives<'a>(of: &'a Inquiry<'_>, processes: impl Iterator<Item = ProcessId> + 'a) -> Vec<u64> {
+    let rows = processes.filter_map(|process| of.facts.ledger.process(process));
+    rows.map(|process| process.row.end.since(process.row.start))
+        .collect()
+}
+
+/// What of the path these children are, and their parent's waiting for them.
+fn weight(of: &Inquiry<'_>, parent: ProcessId, children: &BTreeSet<ProcessId>) -> Weight {
     // The path tells processes of one program as one, a copy as what it is a copy of.
     let programs: BTreeSet<&str> = children
         .iter()
@@ -92,11 +86,23 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
             .is_some_and(|program| programs.contains(program))
             || (key.process == parent && waits)
     });
-    let lived = children
-        .iter()
-        .filter_map(|&child| of.facts.ledger.process(child));
-    let lived = lived.map(|process| process.row.end.since(process.row.start));
-    let at_most_ns = lived.fold(0, u64::saturating_add);
+    let lived = lives(of, children.iter().copied());
+    Weight::within(causes, lived.into_iter().fold(0, u64::saturating_add))
+}
+
+fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) -> Option<Suspect> {
+    let parent = starts.first()?.parent?;
+    let children = with_their_own(of, starts);
+    let name = program.rsplit('/').next().unwrap_or(program).to_owned();
+    let cost = middle(starts.iter().map(|start| start.cost_ns()).collect());
+    let life = middle(lives(of, starts.iter().map(|start| start.process)));
+    let group = of.waits().iter().find(|group| {
+        group.process == parent
+            && matches!(
+                group.detail,
+                Detail::Child | Detail::Vfork | Detail::PipeRead
+            )
+    });
     let count = starts.len() as u64;
     let title = match copy {
         true => say![
@@ -114,52 +120,25 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
             " times"
         ],
     };
-    let mut told = vec![say![
-        "each lives for ",
-        Piece::Time(middle(&lives)),
-        ", of which starting and taking down are ",
-        Piece::Time(middle(&costs))
-    ]];
-    if children.len() > starts.len() {
-        told.push(say![
-            "with what they start themselves, ",
-            Piece::Count(children.len() as u64),
-            " processes"
+    let (all, weight) = (children.len(), weight(of, parent, &children));
+    let suspect = Suspect::new(title, Fix::without(What::All, children), weight)
+        .of(parent)
+        .seen_in(of, group)
+        .held(&RULE, "starts", count as f64, "starts")
+        .figure("life", life as f64, "ns")
+        .figure("cost of a start", cost as f64, "ns")
+        .told(say![
+            "each lives for ",
+            Piece::Time(life),
+            ", of which starting and taking down are ",
+            Piece::Time(cost)
         ]);
-    }
-    Some(Suspect {
-        title,
-        told,
-        figures: vec![
-            Figure {
-                what: "starts",
-                value: count as f64,
-                unit: "",
-                limit: Some(RULE.limit("starts")),
-            },
-            Figure {
-                what: "life",
-                value: middle(&lives) as f64,
-                unit: "ns",
-                limit: None,
-            },
-            Figure {
-                what: "cost of a start",
-                value: middle(&costs) as f64,
-                unit: "ns",
-                limit: None,
-            },
-        ],
-        examples: group.map(examples).unwrap_or_default(),
-        process: Some(parent),
-        object: None,
-        frames: of.frames(group.and_then(|group| group.stack)),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::All,
-            processes: Some(children),
-            how: How::Scale(0.0),
-        }]),
-        weight: Weight::within(causes, at_most_ns),
+    Some(match all > starts.len() {
+        true => suspect.told(say![
+            "with what they start themselves, ",
+            Piece::Count(all as u64),
+            " processes"
+        ]),
+        false => suspect,
     })
 }

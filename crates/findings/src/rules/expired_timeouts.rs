@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 use timesink_analysis::waits::WaitGroup;
-use timesink_recording::words::Detail;
+use timesink_recording::words::{Detail, State};
 
-use crate::inquiry::{examples, Inquiry};
-use crate::rule::{Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -46,53 +46,35 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         return None;
     }
     let (asked, often) = group.asked_ns?;
-    let explains = of.waits_on_path(|key| {
+    let causes = of.waits_on_path(|key| {
         key.detail == Some(group.detail)
             && key.object == group.object
             && of.same_program(key.process, group.process)
     });
-    Some(Suspect {
-        title: say![
-            group.process,
-            " waits in ",
-            Piece::Name(group.call.clone()),
-            " until its time is over, ",
-            Piece::Count(group.expired),
-            " times"
-        ],
-        told: vec![say![
+    let title = say![
+        group.process,
+        " waits in ",
+        Piece::Name(group.call.clone()),
+        " until its time is over, ",
+        Piece::Count(group.expired),
+        " times"
+    ];
+    let what = What::Cause {
+        state: State::Wait,
+        detail: Some(group.detail),
+        object: group.object,
+    };
+    let fix = Fix::without(what, BTreeSet::from([group.process]));
+    let suspect = Suspect::new(title, fix, Weight::all(causes))
+        .of(group.process)
+        .about(group.object)
+        .seen_in(of, Some(group))
+        .held(&RULE, "expired", expired, "waits")
+        .figure("asked for", asked as f64, "ns")
+        .told(say![
             Piece::Count(often),
             " of them asked for ",
             Piece::Time(asked)
-        ]],
-        figures: vec![
-            Figure {
-                what: "expired",
-                value: expired,
-                unit: "",
-                limit: Some(RULE.limit("waits")),
-            },
-            Figure {
-                what: "asked for",
-                value: asked as f64,
-                unit: "ns",
-                limit: None,
-            },
-        ],
-        examples: examples(group),
-        process: Some(group.process),
-        object: group.object,
-        frames: of.frames(group.stack),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Cause {
-                state: timesink_recording::words::State::Wait,
-                detail: Some(group.detail),
-                object: group.object,
-            },
-            processes: Some(BTreeSet::from([group.process])),
-            how: How::Scale(0.0),
-        }]),
-        weight: Weight::all(explains),
-    })
+        ]);
+    Some(suspect)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Figure, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -69,52 +69,32 @@ fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Opt
     {
         return None;
     }
-    let mut told = vec![say![
+    let title = say![
+        process,
+        " looks ",
         Piece::Count(failed),
-        " of ",
-        Piece::Count(all),
-        " look-ups found nothing"
-    ]];
-    if let Some(most) = of.facts.missing.first() {
-        told.push(say![
+        " times for files that are not there"
+    ];
+    let share = failed as f64 / all.max(1) as f64;
+    let what = What::Calls(BTreeSet::from(LOOKUPS));
+    let fix = Fix::scaled(what, BTreeSet::from([process]), 1.0 - share);
+    let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), ns))
+        .of(process)
+        .held(&RULE, "in vain", failed as f64, "lookups")
+        .held(&RULE, "share of look-ups", share, "share")
+        .told(say![
+            Piece::Count(failed),
+            " of ",
+            Piece::Count(all),
+            " look-ups found nothing"
+        ]);
+    Some(match of.facts.missing.first() {
+        Some(most) => suspect.told(say![
             Piece::Name(most.path.clone()),
             " was looked for ",
             Piece::Count(most.count),
             " times"
-        ]);
-    }
-    Some(Suspect {
-        title: say![
-            process,
-            " looks ",
-            Piece::Count(failed),
-            " times for files that are not there"
-        ],
-        told,
-        figures: vec![
-            Figure {
-                what: "in vain",
-                value: failed as f64,
-                unit: "",
-                limit: Some(RULE.limit("lookups")),
-            },
-            Figure {
-                what: "share of look-ups",
-                value: failed as f64 / all.max(1) as f64,
-                unit: "",
-                limit: Some(RULE.limit("share")),
-            },
-        ],
-        examples: Vec::new(),
-        process: Some(process),
-        object: None,
-        frames: Vec::new(),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Calls(BTreeSet::from(LOOKUPS)),
-            processes: Some(BTreeSet::from([process])),
-            how: How::Scale(1.0 - failed as f64 / all.max(1) as f64),
-        }]),
-        weight: Weight::within(of.busy(process), ns),
+        ]),
+        None => suspect,
     })
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::Detail;
 
-use crate::inquiry::{examples, Inquiry};
-use crate::rule::{Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -53,63 +53,38 @@ fn length(group: &WaitGroup) -> Option<u64> {
 fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let length = length(group)?;
     let count = group.count();
-    let mut told = vec![say![
-        Piece::Count(count),
-        " sleeps of ",
+    let title = say![
+        group.process,
+        " sleeps for ",
         Piece::Time(length),
-        " each, in ",
-        Piece::Name(group.call.clone())
-    ]];
-    let late = (group.quantile(0.5) as f64 - length as f64) / length.max(1) as f64;
-    if late > RULE.limit("alike") {
-        told.push(say![
-            "they take ",
-            Piece::Time(group.quantile(0.5)),
-            " in truth"
-        ]);
-    }
-    Some(Suspect {
-        title: say![
-            group.process,
-            " sleeps for ",
-            Piece::Time(length),
-            " ",
+        " ",
+        Piece::Count(count),
+        " times"
+    ];
+    let what = What::Waits {
+        detail: Some(Detail::Sleep),
+        objects: None,
+    };
+    let causes = of.waits_on_path(|key| {
+        key.detail == Some(Detail::Sleep) && of.same_program(key.process, group.process)
+    });
+    let fix = Fix::without(what, BTreeSet::from([group.process]));
+    let suspect = Suspect::new(title, fix, Weight::within(causes, group.ns))
+        .of(group.process)
+        .seen_in(of, Some(group))
+        .held(&RULE, "sleeps", count as f64, "sleeps")
+        .figure("length", length as f64, "ns")
+        .told(say![
             Piece::Count(count),
-            " times"
-        ],
-        told,
-        figures: vec![
-            Figure {
-                what: "sleeps",
-                value: count as f64,
-                unit: "",
-                limit: Some(RULE.limit("sleeps")),
-            },
-            Figure {
-                what: "length",
-                value: length as f64,
-                unit: "ns",
-                limit: None,
-            },
-        ],
-        examples: examples(group),
-        process: Some(group.process),
-        object: None,
-        frames: of.frames(group.stack),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Waits {
-                detail: Some(Detail::Sleep),
-                objects: None,
-            },
-            processes: Some(BTreeSet::from([group.process])),
-            how: How::Scale(0.0),
-        }]),
-        weight: Weight::within(
-            of.waits_on_path(|key| {
-                key.detail == Some(Detail::Sleep) && of.same_program(key.process, group.process)
-            }),
-            group.ns,
-        ),
+            " sleeps of ",
+            Piece::Time(length),
+            " each, in ",
+            Piece::Name(group.call.clone())
+        ]);
+    let truth = group.quantile(0.5);
+    let late = (truth as f64 - length as f64) / length.max(1) as f64;
+    Some(match late > RULE.limit("alike") {
+        true => suspect.told(say!["they take ", Piece::Time(truth), " in truth"]),
+        false => suspect,
     })
 }

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 
-use crate::inquiry::{examples, Inquiry};
-use crate::rule::{Figure, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -81,19 +81,6 @@ fn suspect(
         .iter()
         .find(|group| group.process == process && about(group.detail, group.object));
     let each = bytes / all.max(1);
-    let mut told = vec![say![
-        Piece::Count(all),
-        " flushes, one for every ",
-        Piece::Bytes(each),
-        " written"
-    ]];
-    if let Some(group) = group {
-        told.push(say![
-            "a flush takes ",
-            Piece::Time(group.quantile(0.5)),
-            " here"
-        ]);
-    }
     let title = match files.len() {
         1 => say![object, " is flushed ", Piece::Count(count), " times"],
         many => say![
@@ -105,39 +92,33 @@ fn suspect(
             " times"
         ],
     };
-    Some(Suspect {
-        title,
-        told,
-        figures: vec![
-            Figure {
-                what: "flushes",
-                value: all as f64,
-                unit: "",
-                limit: Some(RULE.limit("flushes")),
-            },
-            Figure {
-                what: "bytes written for each",
-                value: each as f64,
-                unit: "bytes",
-                limit: Some(RULE.limit("bytes")),
-            },
-        ],
-        examples: group.map(examples).unwrap_or_default(),
-        process: Some(process),
-        object: Some(object),
-        frames: of.frames(group.and_then(|group| group.stack)),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Waits {
-                detail: Some(Detail::Flush),
-                objects: Some(objects.clone()),
-            },
-            processes: Some(BTreeSet::from([process])),
-            how: How::Scale(0.0),
-        }]),
-        weight: Weight::all(of.waits_on_path(|key| {
-            of.same_program(key.process, process)
-                && key.detail.is_some_and(|detail| about(detail, key.object))
-        })),
+    let what = What::Waits {
+        detail: Some(Detail::Flush),
+        objects: Some(objects.clone()),
+    };
+    let causes = of.waits_on_path(|key| {
+        of.same_program(key.process, process)
+            && key.detail.is_some_and(|detail| about(detail, key.object))
+    });
+    let fix = Fix::without(what, BTreeSet::from([process]));
+    let suspect = Suspect::new(title, fix, Weight::all(causes))
+        .of(process)
+        .about(Some(object))
+        .seen_in(of, group)
+        .held(&RULE, "flushes", all as f64, "flushes")
+        .held(&RULE, "bytes written for each", each as f64, "bytes")
+        .told(say![
+            Piece::Count(all),
+            " flushes, one for every ",
+            Piece::Bytes(each),
+            " written"
+        ]);
+    Some(match group {
+        Some(group) => suspect.told(say![
+            "a flush takes ",
+            Piece::Time(group.quantile(0.5)),
+            " here"
+        ]),
+        None => suspect,
     })
 }

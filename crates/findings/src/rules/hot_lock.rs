@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::{Detail, State};
 
-use crate::inquiry::{examples, Inquiry};
-use crate::rule::{Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -45,58 +45,38 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     if (group.count() as f64) < RULE.limit("waits") || share < RULE.limit("share") {
         return None;
     }
-    let mut told = vec![say![
+    let title = say![
+        group.process,
+        " waits for the lock ",
+        object,
+        " ",
         Piece::Count(group.count()),
-        " waits of ",
-        Piece::Time(group.quantile(0.5)),
-        ", at most ",
-        Piece::Time(group.quantile(1.0))
-    ]];
-    let holder = of.frames(group.waker_stack);
-    let own = holder
-        .iter()
-        .find(|&&function| !of.stacks.code.is_system(function));
-    if let Some(&function) = own {
-        told.push(say!["it is let go of in ", function]);
-    }
-    Some(Suspect {
-        title: say![
-            group.process,
-            " waits for the lock ",
-            object,
-            " ",
+        " times"
+    ];
+    let what = What::Waits {
+        detail: Some(Detail::Lock),
+        objects: Some(BTreeSet::from([object])),
+    };
+    // The path goes on to who held it, so such waits are not on it.
+    let weight = Weight::within(of.causes(|key| key.state != State::Lost), group.ns);
+    let fix = Fix::without(what, BTreeSet::from([group.process]));
+    let suspect = Suspect::new(title, fix, weight)
+        .of(group.process)
+        .about(Some(object))
+        .seen_in(of, Some(group))
+        .held(&RULE, "waits", group.count() as f64, "waits")
+        .held(&RULE, "share of waits for locks", share, "share")
+        .told(say![
             Piece::Count(group.count()),
-            " times"
-        ],
-        told,
-        figures: vec![
-            Figure {
-                what: "waits",
-                value: group.count() as f64,
-                unit: "",
-                limit: Some(RULE.limit("waits")),
-            },
-            Figure {
-                what: "share of waits for locks",
-                value: share,
-                unit: "",
-                limit: Some(RULE.limit("share")),
-            },
-        ],
-        examples: examples(group),
-        process: Some(group.process),
-        object: Some(object),
-        frames: of.frames(group.stack),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Waits {
-                detail: Some(Detail::Lock),
-                objects: Some(BTreeSet::from([object])),
-            },
-            processes: Some(BTreeSet::from([group.process])),
-            how: How::Scale(0.0),
-        }]),
-        // The path goes on to who held it, so such waits are not on it.
-        weight: Weight::within(of.causes(|key| key.state != State::Lost), group.ns),
+            " waits of ",
+            Piece::Time(group.quantile(0.5)),
+            ", at most ",
+            Piece::Time(group.quantile(1.0))
+        ]);
+    let holder = of.frames(group.waker_stack);
+    let mut own = holder.iter().filter(|&&f| !of.stacks.code.is_system(f));
+    Some(match own.next() {
+        Some(&function) => suspect.told(say!["it is let go of in ", function]),
+        None => suspect,
     })
 }

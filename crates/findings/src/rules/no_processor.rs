@@ -7,7 +7,7 @@ use timesink_analysis::replay::Processors;
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -51,43 +51,29 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     let all: u64 = behind.values().sum();
     let most = behind.into_iter().max_by_key(|(who, ns)| (*ns, *who));
-    let mut told = vec![say![
+    let title = say![
+        "ready to run for ",
         Piece::Time(ns),
-        " of the path ready, with no processor free"
-    ]];
-    if let Some((who, ns)) = most {
-        let percent = Piece::Percent(ns as f64 * 100.0 / all.max(1) as f64);
-        told.push(match who {
-            Who::Thread(thread) => say![thread, " had the processor for ", percent, " of it"],
-            Who::Outsider(tid) => say![
-                Piece::Name(of.facts.outsider(tid).to_owned()),
-                " (",
-                Piece::Count(tid.into()),
-                "), which was not recorded, had it for ",
-                percent
-            ],
-            Who::Idle | Who::Unlisted => say!["many had it in turn"],
-        });
-    }
-    vec![Suspect {
-        title: say![
-            "ready to run for ",
+        ", but others have the processors"
+    ];
+    let fix = Fix::Processors(Processors::Any(u32::MAX));
+    let suspect = Suspect::new(title, fix, Weight::all(explains))
+        .figure("ready on the path", ns as f64, "ns")
+        .told(say![
             Piece::Time(ns),
-            ", but others have the processors"
+            " of the path ready, with no processor free"
+        ]);
+    let Some((who, ns)) = most else {
+        return vec![suspect];
+    };
+    let percent = Piece::Percent(ns as f64 * 100.0 / all.max(1) as f64);
+    vec![suspect.told(match who {
+        Who::Thread(thread) => say![thread, " had the processor for ", percent, " of it"],
+        Who::Outsider(tid) => say![
+            Piece::Name(of.facts.outsider(tid).to_owned()),
+            ", which was not recorded, had it for ",
+            percent
         ],
-        told,
-        figures: vec![Figure {
-            what: "ready on the path",
-            value: ns as f64,
-            unit: "ns",
-            limit: Some(RULE.limit("time")),
-        }],
-        examples: Vec::new(),
-        process: None,
-        object: None,
-        frames: Vec::new(),
-        advice: None,
-        fix: Fix::Processors(Processors::Any(u32::MAX)),
-        weight: Weight::all(explains),
-    }]
+        Who::Idle | Who::Unlisted => say!["many had it in turn"],
+    })]
 }

@@ -7,8 +7,8 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::Detail;
 
-use crate::inquiry::{examples, Inquiry};
-use crate::rule::{Figure, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -72,61 +72,43 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     {
         return None;
     }
-    let explains = of.waits_on_path(|key| {
+    let causes = of.waits_on_path(|key| {
         key.object == Some(object)
             && key.detail == Some(group.detail)
             && of.same_program(key.process, group.process)
     });
-    Some(Suspect {
-        title: say![
-            object,
-            " is asked ",
-            Piece::Count(count),
-            " times, one question after the other"
-        ],
-        told: vec![
-            say![
-                Piece::Count(sends),
-                " sends of ",
-                Piece::Bytes(asked / sends.max(1)),
-                " each, answered with ",
-                Piece::Bytes(bytes)
-            ],
-            say![
-                "an answer takes ",
-                Piece::Time(group.quantile(0.5)),
-                " (",
-                Piece::Time(group.quantile(0.9)),
-                " at the ninetieth of a hundred)"
-            ],
-        ],
-        figures: vec![
-            Figure {
-                what: "waits",
-                value: count as f64,
-                unit: "",
-                limit: Some(RULE.limit("waits")),
-            },
-            Figure {
-                what: "bytes answered",
-                value: bytes as f64,
-                unit: "bytes",
-                limit: Some(RULE.limit("bytes")),
-            },
-        ],
-        examples: examples(group),
-        process: Some(group.process),
-        object: Some(object),
-        frames: of.frames(group.stack),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Waits {
-                detail: None,
-                objects: Some(BTreeSet::from([object])),
-            },
-            processes: Some(BTreeSet::from([group.process])),
-            how: How::Batch(count.min(u64::from(u32::MAX)) as u32),
-        }]),
-        weight: Weight::all(explains),
-    })
+    let title = say![
+        object,
+        " is asked ",
+        Piece::Count(count),
+        " times, one question after the other"
+    ];
+    let fix = Fix::Changes(vec![Change {
+        what: What::Waits {
+            detail: None,
+            objects: Some(BTreeSet::from([object])),
+        },
+        processes: Some(BTreeSet::from([group.process])),
+        how: How::Batch(count.min(u64::from(u32::MAX)) as u32),
+    }]);
+    let suspect = Suspect::new(title, fix, Weight::all(causes))
+        .of(group.process)
+        .about(Some(object))
+        .seen_in(of, Some(group))
+        .held(&RULE, "waits", count as f64, "waits")
+        .held(&RULE, "bytes answered", bytes as f64, "bytes")
+        .told(say![
+            Piece::Count(sends),
+            " sends of ",
+            Piece::Bytes(asked / sends.max(1)),
+            " each, answered with ",
+            Piece::Bytes(bytes)
+        ])
+        .told(say![
+            "an answer takes ",
+            Piece::Time(group.quantile(0.5)),
+            ", nine of ten at most ",
+            Piece::Time(group.quantile(0.9))
+        ]);
+    Some(suspect)
 }

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Figure, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -32,7 +32,11 @@ pub static RULE: Rule = Rule {
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let polls = &of.timeline.polls().all;
-    let slots: BTreeSet<usize> = polls.iter().map(|poll| poll.slot).collect();
+    let slots: BTreeSet<usize> = polls
+        .iter()
+        .filter(|poll| poll.is_supposed)
+        .map(|poll| poll.slot)
+        .collect();
     slots
         .into_iter()
         .filter_map(|slot| suspect(of, slot))
@@ -46,7 +50,7 @@ fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
         .polls()
         .all
         .iter()
-        .filter(|poll| poll.slot == slot);
+        .filter(|poll| poll.slot == slot && poll.is_supposed);
     let polls: Vec<_> = polls.collect();
     let first = polls.first()?;
     let thread = &of.timeline.threads[slot];
@@ -67,67 +71,42 @@ fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
         .waits()
         .iter()
         .find(|group| group.process == thread.process && group.detail == Detail::Sleep);
-    Some(Suspect {
-        title: say![
-            thread.thread,
-            " looks every ",
-            Piece::Time(ns / count.max(1)),
-            " whether ",
-            awaited,
-            " is done"
-        ],
-        told: vec![
-            say![
-                Piece::Count(count),
-                " sleeps in ",
-                Piece::Count(polls.len() as u64),
-                " loops"
-            ],
-            say![
-                "it slept on for ",
-                Piece::Time(late),
-                " after what it waited for was done"
-            ],
-        ],
-        figures: vec![
-            Figure {
-                what: "sleeps",
-                value: count as f64,
-                unit: "",
-                limit: Some(RULE.limit("rounds")),
-            },
-            Figure {
-                what: "slept too long",
-                value: late as f64,
-                unit: "ns",
-                limit: None,
-            },
-        ],
-        examples: polls
-            .iter()
-            .take(3)
-            .map(|poll| Example {
-                thread: thread.thread,
-                at: poll.done,
-            })
-            .collect(),
-        process: Some(thread.process),
-        object: None,
-        frames: of.frames(group.and_then(|group| group.stack)),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Waits {
-                detail: Some(Detail::Sleep),
-                objects: None,
-            },
-            processes: Some(BTreeSet::from([thread.process])),
-            how: How::Scale(0.0),
-        }]),
-        weight: Weight::within(
-            of.waits_on_path(|key| {
-                key.detail == Some(Detail::Sleep) && of.same_program(key.process, thread.process)
-            }),
-            late,
-        ),
-    })
+    let title = say![
+        thread.thread,
+        " looks every ",
+        Piece::Time(ns / count.max(1)),
+        " whether ",
+        awaited,
+        " is done"
+    ];
+    let what = What::Waits {
+        detail: Some(Detail::Sleep),
+        objects: None,
+    };
+    let causes = of.waits_on_path(|key| {
+        key.detail == Some(Detail::Sleep) && of.same_program(key.process, thread.process)
+    });
+    let fix = Fix::without(what, BTreeSet::from([thread.process]));
+    let mut suspect = Suspect::new(title, fix, Weight::within(causes, late))
+        .of(thread.process)
+        .seen_in(of, group)
+        .held(&RULE, "sleeps", count as f64, "rounds")
+        .figure("slept too long", late as f64, "ns")
+        .told(say![
+            Piece::Count(count),
+            " sleeps in ",
+            Piece::Count(polls.len() as u64),
+            " loops"
+        ])
+        .told(say![
+            "it slept on for ",
+            Piece::Time(late),
+            " after what it waited for was done"
+        ]);
+    let ends = polls.iter().take(3).map(|poll| Example {
+        thread: thread.thread,
+        at: poll.done,
+    });
+    suspect.examples = ends.collect();
+    Some(suspect)
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::calls::CallSum;
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Figure, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::{Piece, Sentence};
+use crate::sentence::Piece;
 
 pub static WRITES: Rule = Rule {
     name: "small-writes",
@@ -91,52 +91,31 @@ fn suspect(
         return None;
     }
     let each = call.bytes / call.count.max(1);
-    let about = if call.estimated { "about " } else { "" };
-    let told: Sentence = say![
-        about,
-        Piece::Count(call.count),
-        " calls, ",
+    let title = say![
+        object,
+        " is ",
+        done,
+        " in pieces of ",
         Piece::Bytes(each),
-        " each, ",
-        Piece::Time(call.ns / call.count.max(1)),
-        " each"
+        ", ",
+        Piece::Count(call.count),
+        " times"
     ];
-    Some(Suspect {
-        title: say![
-            object,
-            " is ",
-            done,
-            " in pieces of ",
-            Piece::Bytes(each),
-            ", ",
+    let what = What::Calls(names.iter().copied().collect::<BTreeSet<_>>());
+    let fix = Fix::without(what, BTreeSet::from([process]));
+    let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), call.ns))
+        .of(process)
+        .about(Some(object))
+        .held(rule, "calls", call.count as f64, "calls")
+        .held(rule, "bytes each", each as f64, "bytes")
+        .told(say![
+            if call.estimated { "about " } else { "" },
             Piece::Count(call.count),
-            " times"
-        ],
-        told: vec![told],
-        figures: vec![
-            Figure {
-                what: "calls",
-                value: call.count as f64,
-                unit: "",
-                limit: Some(rule.limit("calls")),
-            },
-            Figure {
-                what: "bytes each",
-                value: each as f64,
-                unit: "bytes",
-                limit: Some(rule.limit("bytes")),
-            },
-        ],
-        examples: Vec::new(),
-        process: Some(process),
-        object: Some(object),
-        frames: Vec::new(),
-        advice: None,
-        fix: Fix::Changes(vec![Change {
-            what: What::Calls(names.iter().copied().collect::<BTreeSet<_>>()),
-            processes: Some(BTreeSet::from([process])),
-            how: How::Scale(0.0),
-        }]),
-        weight: Weight::within(of.busy(process), call.ns),
-    })
+            " calls, ",
+            Piece::Bytes(each),
+            " and ",
+            Piece::Time(call.ns / call.count.max(1)),
+            " each"
+        ]);
+    Some(suspect)
 }
