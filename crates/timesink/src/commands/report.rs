@@ -128,17 +128,7 @@ fn print(
         waited: &waited,
         programs: &programs,
     };
-    let ask = |outlook: &Outlook, gains: &Gains<'_>| {
-        let inquiry = Inquiry {
-            facts: &facts,
-            stacks: &stacks,
-            timeline: &timeline,
-            outlook,
-            programs: &programs,
-            waited: &waited,
-        };
-        Findings::of(&inquiry, gains)
-    };
+    let ask = |outlook: &Outlook, gains: &Gains<'_>| why(&recorded, &stacks, outlook, gains);
     let (outlook, again) = std::thread::scope(|scope| {
         let again = scope.spawn(|| Again::of(&recorded, &stacks, op, closely));
         let calls = &waited.calls_of;
@@ -212,6 +202,19 @@ impl Again {
         let loops = loops(recorded, stacks, &serving);
         Ok(Again { operations, loops })
     }
+}
+
+/// What the rules make of it.
+fn why(recorded: &Recorded<'_>, stacks: &Stacks, outlook: &Outlook, gains: &Gains<'_>) -> Findings {
+    let inquiry = Inquiry {
+        facts: recorded.facts,
+        stacks,
+        timeline: recorded.timeline,
+        outlook,
+        programs: recorded.programs,
+        waited: recorded.waited,
+    };
+    Findings::of(&inquiry, gains)
 }
 
 /// The tables about code, of the part of the recording that the filter lets pass.
