@@ -96,15 +96,14 @@ def told(timesink, *arguments):
 
 
 def stands_first(path, wanted):
-    """Whether one of these has the largest gain of all causes; of functions, of all functions."""
+    """Whether one of these has the largest gain of all kinds of causes; of functions, of all functions."""
     def gain(row):
         return row["gain_ns"] or 0
     functions = [row for row in path["functions"] if gain(row) > 0]
-    causes = [row for row in path["segments"] if gain(row) > 0]
+    kinds = [row for row in path["kinds"] if gain(row) > 0]
     best_function = max(functions, key=gain, default={}).get("function")
-    best_cause = max(causes, key=gain, default={})
-    return best_function in wanted or best_cause.get("detail") in wanted \
-        or best_cause.get("object") in wanted
+    best_kind = max(kinds, key=gain, default={})
+    return best_function in wanted or best_kind.get("detail") in wanted
 
 
 def measure(case, tools, timesink, work, rounds, say):

@@ -2,6 +2,9 @@
 //!
 //! The path tells the causes, the replay the gains, stacks where in the code it was.
 
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
 use timesink_recording::words::State;
 use timesink_recording::Recording;
 
@@ -24,6 +27,8 @@ pub struct Outlook {
     pub segments: usize,
     /// Longest first; they add up to the wall time.
     pub causes: Vec<OnPath>,
+    /// The same with those told together that differ only in what was waited for; longest first.
+    pub kinds: Vec<Alike>,
     /// The program's own functions in which the path was, by the time in them and in what of the system they
     /// called; longest first.
     pub functions: Vec<InFunction>,
@@ -36,6 +41,17 @@ pub struct OnPath {
     /// The functions of its heaviest stack, innermost first.
     pub frames: Vec<FunctionIx>,
     /// What it would buy not to have it at all; `None` if that was not asked.
+    pub gain: Option<Gain>,
+}
+
+/// Causes on the path that differ only in what was waited for.
+#[derive(Clone, Debug)]
+pub struct Alike {
+    /// As indexes into the outlook's causes, longest first.
+    pub causes: Vec<usize>,
+    pub count: u64,
+    pub ns: u64,
+    /// What it would buy to have none of them.
     pub gain: Option<Gain>,
 }
 
@@ -162,11 +178,12 @@ impl Outlook {
             ns,
             gain: (rank < few / 2 && large(ns)).then(|| without_function(function, stacks, &gains)),
         };
-        let (causes, functions) = std::thread::scope(|scope| {
+        let (causes, kinds, functions) = std::thread::scope(|scope| {
             let functions = code.functions().into_iter().enumerate();
             let functions = scope.spawn(|| functions.map(of_function).collect());
-            let causes = causes.into_iter().enumerate().map(of_cause).collect();
-            (causes, joined(functions))
+            let causes: Vec<OnPath> = causes.into_iter().enumerate().map(of_cause).collect();
+            let kinds = kinds(&causes, few, &programs, &gains);
+            (causes, kinds, joined(functions))
         });
         let outlook = Outlook {
             wall_ns: path.wall_ns(),
@@ -174,11 +191,67 @@ impl Outlook {
             replay_error_pct: replay.error_pct(),
             segments: path.segments.len(),
             causes,
+            kinds,
             functions,
         };
         let more = more(&outlook, &gains);
         Ok(Some((outlook, more)))
     }
+}
+
+/// Causes by kind; the gain of the longest kinds, all their things together.
+fn kinds(causes: &[OnPath], few: usize, programs: &Programs, gains: &Gains<'_>) -> Vec<Alike> {
+    let mut sums: FxHashMap<Key, Alike> = FxHashMap::default();
+    for (at, on_path) in causes.iter().enumerate() {
+        let cause = &on_path.cause;
+        let key = Key {
+            object: None,
+            ..cause.key
+        };
+        let kind = sums.entry(key).or_insert_with(|| Alike {
+            causes: Vec::new(),
+            count: 0,
+            ns: 0,
+            gain: None,
+        });
+        kind.causes.push(at);
+        kind.count += cause.count;
+        kind.ns = kind.ns.saturating_add(cause.ns);
+    }
+    let mut kinds: Vec<Alike> = sums.into_values().collect();
+    kinds.sort_unstable_by_key(|kind| (Reverse(kind.ns), kind.causes.first().copied()));
+    for (rank, kind) in kinds.iter_mut().enumerate() {
+        kind.gain = match kind.causes.as_slice() {
+            [one] => causes[*one].gain,
+            many if rank < few => gain_without_all(causes, many, programs, gains),
+            _ => None,
+        };
+    }
+    kinds
+}
+
+/// What it would buy to have none of these waits of one kind.
+fn gain_without_all(
+    causes: &[OnPath],
+    of_kind: &[usize],
+    programs: &Programs,
+    gains: &Gains<'_>,
+) -> Option<Gain> {
+    let key = causes.get(*of_kind.first()?)?.cause.key;
+    if key.unknown.is_some() || key.state != State::Wait {
+        return None;
+    }
+    let objects = of_kind.iter().map(|&at| causes[at].cause.key.object);
+    let change = Change {
+        what: What::Waits {
+            detail: key.detail,
+            // Of one that has no thing to be named by nobody can ask apart.
+            objects: objects.collect(),
+        },
+        processes: Some(programs.alike(key.process)),
+        how: How::Scale(0.0),
+    };
+    Some(gains.of(&[change], None))
 }
 
 /// What it would buy if a function and all that it calls took no time.

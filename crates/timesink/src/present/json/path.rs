@@ -1,7 +1,7 @@
 //! The parts of the JSON report that are about the critical path.
 
 use serde::Serialize;
-use timesink_analysis::outlook::{InFunction, OnPath};
+use timesink_analysis::outlook::{Alike, InFunction, OnPath, Outlook};
 use timesink_analysis::replay::Gain;
 use timesink_recording::words::{Detail, State};
 
@@ -14,6 +14,7 @@ pub(super) struct PathPage<'a> {
     replay_error_pct: f64,
     pieces: usize,
     segments: Vec<SegmentPage<'a>>,
+    kinds: Vec<KindPage>,
     functions: Vec<FunctionPage<'a>>,
 }
 
@@ -25,6 +26,18 @@ struct SegmentPage<'a> {
     unknown: Option<&'static str>,
     process: u32,
     frames: Vec<&'a str>,
+    count: u64,
+    ns: u64,
+    #[serde(flatten)]
+    gain: GainPage,
+}
+
+#[derive(Serialize)]
+struct KindPage {
+    state: &'static str,
+    detail: Option<&'static str>,
+    process: Option<u32>,
+    segments: Vec<usize>,
     count: u64,
     ns: u64,
     #[serde(flatten)]
@@ -71,6 +84,11 @@ pub(super) fn path<'a>(report: &Report<'a>) -> Option<PathPage<'a>> {
         replay_error_pct: outlook.replay_error_pct,
         pieces: outlook.segments,
         segments: outlook.causes.iter().map(segment).collect(),
+        kinds: outlook
+            .kinds
+            .iter()
+            .map(|kind| kind_page(outlook, kind))
+            .collect(),
         functions: outlook.functions.iter().map(function).collect(),
     })
 }
@@ -93,6 +111,20 @@ fn segment_page<'a>(report: &Report<'a>, on_path: &OnPath) -> SegmentPage<'a> {
         count: on_path.cause.count,
         ns: on_path.cause.ns,
         gain: on_path.gain.into(),
+    }
+}
+
+fn kind_page(outlook: &Outlook, kind: &Alike) -> KindPage {
+    let first = kind.causes.first().and_then(|&at| outlook.causes.get(at));
+    let key = first.map(|on_path| on_path.cause.key);
+    KindPage {
+        state: key.map_or("lost", |key| State::as_str(key.state)),
+        detail: key.and_then(|key| key.detail).map(Detail::as_str),
+        process: key.map(|key| key.process.0),
+        segments: kind.causes.clone(),
+        count: kind.count,
+        ns: kind.ns,
+        gain: kind.gain.into(),
     }
 }
 

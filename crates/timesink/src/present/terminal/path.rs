@@ -1,9 +1,10 @@
 //! What the end of the main thread waited for: the critical path by cause, with what each would buy.
 
 use timesink_analysis::ledger::{Account, Kind};
-use timesink_analysis::outlook::OnPath;
+use timesink_analysis::outlook::{Alike, OnPath};
 use timesink_analysis::path::Key;
 use timesink_analysis::replay::Gain;
+use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State};
 
 use super::rows::{align, times, title, Row};
@@ -13,6 +14,9 @@ use crate::present::names;
 
 /// Causes below this share of the path are folded into one row.
 const SMALL: f64 = 0.005;
+/// Of several things the longest have rows of their own, with at least this share of the path.
+const THINGS: usize = 3;
+const INNER: f64 = 0.02;
 /// So many rows.
 const ROWS: usize = 10;
 /// What a replay misses by less, in percent, is not worth a word.
@@ -28,15 +32,36 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         units::time(outlook.wall_ns)
     );
     let share = |ns: u64| ns as f64 / outlook.wall_ns.max(1) as f64;
-    let shown = outlook.causes.iter().enumerate();
-    let is_small = |rank: usize, on_path: &OnPath| rank >= ROWS || share(on_path.cause.ns) < SMALL;
-    let (small, large): (Vec<_>, Vec<_>) = shown.partition(|(rank, cause)| is_small(*rank, cause));
-    let mut rows: Vec<Row> = large
-        .iter()
-        .map(|(_, on_path)| row(report, main.row.process, on_path, share(on_path.cause.ns)))
-        .collect();
+    let shown = outlook.kinds.iter().enumerate();
+    let is_small = |rank: usize, kind: &Alike| rank >= ROWS || share(kind.ns) < SMALL;
+    let (small, large): (Vec<_>, Vec<_>) = shown.partition(|(rank, kind)| is_small(*rank, kind));
+    let main = main.row.process;
+    let mut rows: Vec<Row> = Vec::new();
+    for (_, kind) in large {
+        let causes = kind.causes.iter().filter_map(|&at| outlook.causes.get(at));
+        let causes: Vec<&OnPath> = causes.collect();
+        match causes.as_slice() {
+            [one] => rows.push(row(report, main, one, share(one.cause.ns))),
+            [first, ..] => {
+                rows.push(head(report, main, kind, first, share(kind.ns)));
+                let long = causes.iter().take(THINGS);
+                let long = long.filter(|on_path| share(on_path.cause.ns) >= INNER);
+                rows.extend(long.map(|on_path| Row {
+                    inner: true,
+                    label: on_path.cause.key.object.map_or_else(
+                        || label(&on_path.cause.key),
+                        |object| names::object_in(report, object),
+                    ),
+                    about: String::new(),
+                    more: String::new(),
+                    ..row(report, main, on_path, share(on_path.cause.ns))
+                }));
+            }
+            [] => {}
+        }
+    }
     if !small.is_empty() {
-        let ns = small.iter().map(|(_, on_path)| on_path.cause.ns);
+        let ns = small.iter().map(|(_, kind)| kind.ns);
         let ns = ns.fold(0, u64::saturating_add);
         let many = units::plural(small.len() as u64, "smaller cause", "smaller causes");
         rows.push(Row {
@@ -66,20 +91,30 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     lines
 }
 
-fn row(
-    report: &Report,
-    main: timesink_recording::ids::ProcessId,
-    on_path: &OnPath,
-    share: f64,
-) -> Row {
-    let key = on_path.cause.key;
+/// Causes of one kind, for several things.
+fn head(report: &Report, main: ProcessId, kind: &Alike, first: &OnPath, share: f64) -> Row {
+    let mut head = row(report, main, first, share);
+    head.ns = kind.ns;
+    head.times = times(kind.count, kind.ns);
+    head.about = units::plural(kind.causes.len() as u64, "thing", "things");
+    head.more = more(report, main, first.cause.key.process, kind.gain);
+    head
+}
+
+/// In which process, if not the main one, and what it would save not to have it.
+fn more(report: &Report, main: ProcessId, process: ProcessId, gain: Option<Gain>) -> String {
     let mut more = Vec::new();
-    if key.process != main {
-        let process = report.facts.ledger.process(key.process);
+    if process != main {
+        let process = report.facts.ledger.process(process);
         let name = process.map_or("a process that was lost", |process| &process.row.name);
         more.push(format!("in {}", names::harmless(name)));
     }
-    more.extend(on_path.gain.and_then(|gain| saves(&gain)));
+    more.extend(gain.and_then(|gain| saves(&gain)));
+    more.join(" · ")
+}
+
+fn row(report: &Report, main: ProcessId, on_path: &OnPath, share: f64) -> Row {
+    let key = on_path.cause.key;
     Row {
         label: label(&key),
         ns: on_path.cause.ns,
@@ -91,7 +126,7 @@ fn row(
         about: key
             .object
             .map_or(String::new(), |id| names::object_in(report, id)),
-        more: more.join(" · "),
+        more: more(report, main, key.process, on_path.gain),
         ink: Some(words::ink(account(key.state))),
         ..Row::default()
     }
