@@ -96,12 +96,13 @@ def told(timesink, *arguments):
 
 
 def stands_first(path, wanted):
-    """Whether one of these has the largest gain of all kinds of causes; of functions, of all functions."""
+    """Whether one of these has the largest gain of all kinds of causes; or is, of the functions that would gain
+    anything, the longest on the path (without `main` all that it calls is gone: gains do not rank functions)."""
     def gain(row):
         return row["gain_ns"] or 0
     functions = [row for row in path["functions"] if gain(row) > 0]
     kinds = [row for row in path["kinds"] if gain(row) > 0]
-    best_function = max(functions, key=gain, default={}).get("function")
+    best_function = max(functions, key=lambda row: row["ns"], default={}).get("function")
     best_kind = max(kinds, key=gain, default={})
     return best_function in wanted or best_kind.get("detail") in wanted
 

@@ -45,8 +45,16 @@ impl WaitGroup {
     }
 }
 
+/// The same for lengths that differ by less than some percent.
+fn roughly(asked_ns: u64) -> u64 {
+    const STEPS: f64 = 10.0;
+    ((asked_ns.max(1) as f64).ln() * STEPS).round() as u64
+}
+
 #[derive(Default)]
 struct Sum {
+    /// The call of the first.
+    call: Option<u32>,
     ns: u64,
     lengths: Vec<u64>,
     expired: u64,
@@ -57,7 +65,7 @@ struct Sum {
     waker_stacks: FxHashMap<StackId, u64>,
 }
 
-/// Sleeps are told apart by what they asked for, too.
+/// Sleeps are told apart by what they asked for, roughly, and not by their call: one that was interrupted goes on in another.
 type Key = (ProcessId, Detail, Option<ObjectId>, u32, Option<u64>);
 
 /// The groups under way.
@@ -75,9 +83,19 @@ impl Grouping {
             self.names.push(row.call.clone());
             self.names.len() - 1
         });
-        let asked = row.asked_ns.filter(|_| row.detail == Detail::Sleep);
-        let key = (process, row.detail, row.object, call as u32, asked);
-        self.sums.entry(key).or_default().add(row);
+        let key = match row.detail {
+            Detail::Sleep => (
+                process,
+                row.detail,
+                None,
+                u32::MAX,
+                row.asked_ns.map(roughly),
+            ),
+            _ => (process, row.detail, row.object, call as u32, None),
+        };
+        let sum = self.sums.entry(key).or_default();
+        sum.call = sum.call.or(Some(call as u32));
+        sum.add(row);
     }
 
     /// The groups, longest first.
@@ -123,7 +141,8 @@ impl Sum {
     }
 
     fn group(mut self, key: Key, names: &[String]) -> WaitGroup {
-        let (process, detail, object, call, _) = key;
+        let (process, detail, object, ..) = key;
+        let call = self.call.unwrap_or_default();
         self.lengths.sort_unstable();
         let most = |sums: &FxHashMap<StackId, u64>| {
             let most = sums

@@ -108,6 +108,20 @@ fn fixed_delay() {
     assert_eq!(rules(&unlike), [""; 0]);
 }
 
+/// Two lengths in turn are two causes, and each saves what it is itself, whatever else sleeps.
+#[test]
+fn fixed_delays_of_two_lengths() {
+    let sleep = |ms: u32| {
+        format!("cpu +9ms | wait +{ms}ms sleep by timer call nanosleep asked {ms}ms expired")
+    };
+    let both = format!("{} | {}", sleep(50), sleep(30));
+    let text = format!("{ONE}{}", rounds("1.1", 12, &both));
+    assert_eq!(told(&text), [("fixed-delay", 600), ("fixed-delay", 360)]);
+    let others: Vec<String> = (0..5).map(|n| sleep(100 + n * 50)).collect();
+    let text = format!("{} | {}\n", text.trim_end(), others.join(" | "));
+    assert_eq!(told(&text), [("fixed-delay", 600), ("fixed-delay", 360)]);
+}
+
 /// Who sleeps until another thread is done loses what it slept too long, not all that it slept.
 #[test]
 fn sleep_polling() {

@@ -36,6 +36,8 @@ pub enum What {
     Function(String),
     /// On a processor or waiting, in these system calls.
     Calls(BTreeSet<&'static str>),
+    /// These spans, by their index in the timeline.
+    Spans(BTreeSet<usize>),
 }
 
 /// What is done to it.
@@ -122,7 +124,8 @@ impl Change {
                     Some(shares) => shares.of(span),
                     None => 0.0,
                 };
-                if self.means(span) || follows {
+                let named = matches!(&self.what, What::Spans(spans) if spans.contains(&index));
+                if named || follows || self.means(span) {
                     share = 1.0;
                     woken |= span.state == State::Wait;
                 }

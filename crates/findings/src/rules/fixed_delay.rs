@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::replay::What;
 use timesink_analysis::waits::WaitGroup;
-use timesink_recording::words::Detail;
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
@@ -50,27 +51,57 @@ fn length(group: &WaitGroup) -> Option<u64> {
     ((high - low) as f64 <= high as f64 * RULE.limit("alike")).then(|| group.quantile(0.5))
 }
 
+/// A sleep that took less than this part of what was asked for was interrupted.
+const WHOLE: f64 = 0.9;
+
+/// The sleeps of about this length that were in no loop which looked for another thread's end.
+fn sleeps(of: &Inquiry<'_>, process: ProcessId, lengths: (u64, u64)) -> BTreeSet<usize> {
+    let polls = of
+        .timeline
+        .polls()
+        .all
+        .iter()
+        .filter(|poll| poll.is_supposed);
+    let polled: BTreeSet<usize> = polls.flat_map(|poll| &poll.sleeps).copied().collect();
+    let threads = of.timeline.threads.iter().enumerate();
+    let own = threads.filter(|(_, thread)| thread.process == process);
+    let spans = own.flat_map(|(slot, _)| of.timeline.indexed(slot));
+    let alike = spans.filter(|(at, span)| {
+        let ns = span.t1.since(span.t0);
+        span.state == State::Wait
+            && span.detail == Detail::Sleep
+            && (lengths.0..=lengths.1).contains(&ns)
+            && !polled.contains(at)
+    });
+    alike.map(|(at, _)| at).collect()
+}
+
 fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let length = length(group)?;
-    let count = group.count();
+    let process = group.process;
+    // One that was interrupted is no such sleep; one may take longer than was asked.
+    let least = (length as f64 * WHOLE) as u64;
+    let spans = sleeps(of, process, (least, group.quantile(0.95).max(length)));
+    let count = spans.len() as u64;
+    if (count as f64) < RULE.limit("sleeps") {
+        return None;
+    }
+    let slept = spans.iter().filter_map(|&at| of.timeline.span(at));
+    let slept_ns: u64 = slept.map(|span| span.t1.since(span.t0)).sum();
     let title = say![
-        group.process,
+        process,
         " sleeps for ",
         Piece::Time(length),
         " ",
         Piece::Count(count),
         " times"
     ];
-    let what = What::Waits {
-        detail: Some(Detail::Sleep),
-        objects: None,
-    };
     let causes = of.waits_on_path(|key| {
-        key.detail == Some(Detail::Sleep) && of.same_program(key.process, group.process)
+        key.detail == Some(Detail::Sleep) && of.same_program(key.process, process)
     });
-    let fix = Fix::without(what, BTreeSet::from([group.process]));
-    let suspect = Suspect::new(title, fix, Weight::within(causes, group.ns))
-        .of(group.process)
+    let fix = Fix::without(What::Spans(spans), BTreeSet::from([process]));
+    let suspect = Suspect::new(title, fix, Weight::within(causes, slept_ns))
+        .of(process)
         .seen_in(of, Some(group))
         .held(&RULE, "sleeps", count as f64, "sleeps")
         .figure("length", length as f64, "ns")

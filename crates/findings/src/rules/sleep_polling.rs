@@ -79,10 +79,13 @@ fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
         awaited,
         " is done"
     ];
-    let what = What::Waits {
-        detail: Some(Detail::Sleep),
-        objects: None,
-    };
+    let what = What::Spans(
+        polls
+            .iter()
+            .flat_map(|poll| &poll.sleeps)
+            .copied()
+            .collect(),
+    );
     let causes = of.waits_on_path(|key| {
         key.detail == Some(Detail::Sleep) && of.same_program(key.process, thread.process)
     });
