@@ -187,7 +187,8 @@ tidy:
 	[ -z "$$folders" ] || { echo "no room is called that: $$folders"; exit 1; }
 	@! grep -n '^timesink-' crates/recording/Cargo.toml
 	@! grep -n '^timesink-capture' crates/analysis/Cargo.toml
-	@! grep -n '^timesink-analysis' crates/capture/Cargo.toml
+	@! grep -n -e '^timesink-analysis' -e '^timesink-findings' crates/capture/Cargo.toml
+	@! grep -n '^timesink-capture' crates/findings/Cargo.toml
 	@echo "tidy: ok"
 
 # A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file. An export for Perfetto is
