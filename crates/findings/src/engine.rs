@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use timesink_analysis::replay::{Gain, Gains};
+use timesink_analysis::replay::{Change, Gain, Gains, How, Processors, What};
 
 use crate::inquiry::Inquiry;
 use crate::registry::RULES;
@@ -83,7 +83,14 @@ impl Findings {
                 asked += 1;
                 let gain = match &suspect.fix {
                     Fix::Changes(changes) => gains.of(changes, None),
-                    Fix::Processors(processors) => gains.of(&[], Some(*processors)),
+                    Fix::Processors => {
+                        let ready = Change {
+                            what: What::Ready,
+                            processes: None,
+                            how: How::Scale(0.0),
+                        };
+                        gains.of(&[ready], Some(Processors::Any(u32::MAX)))
+                    }
                 };
                 if gain.ns < least as i64 {
                     continue;

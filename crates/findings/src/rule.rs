@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::replay::{Change, How, Processors, What};
+use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::FunctionIx;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
@@ -174,8 +174,8 @@ impl Weight {
 pub enum Fix {
     /// These changes together.
     Changes(Vec<Change>),
-    /// Other processors.
-    Processors(Processors),
+    /// A processor for everybody who wants one.
+    Processors,
 }
 
 impl Fix {

@@ -8,7 +8,9 @@ use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
-use timesink_recording::notation::recording;
+use timesink_recording::notation::{draft, recording};
+use timesink_recording::tables::CallError;
+use timesink_recording::Recording;
 
 /// The rules that accuse something, what saves most first, and by how many milliseconds.
 fn told(text: &str) -> Vec<(&'static str, i64)> {
@@ -19,13 +21,16 @@ fn told(text: &str) -> Vec<(&'static str, i64)> {
 
 /// The same, and what accuses nobody.
 fn all_told(text: &str) -> Vec<(&'static str, i64)> {
-    let recording = recording(text);
-    let facts = Facts::of(&recording).expect("a drawn recording reads");
-    let timeline = Timeline::of(&recording).expect("its spans");
-    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
-    let waited = Waited::of(&recording, &timeline).expect("its waits");
+    told_of(&recording(text))
+}
+
+fn told_of(recording: &Recording) -> Vec<(&'static str, i64)> {
+    let facts = Facts::of(recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(recording).expect("its spans");
+    let stacks = Stacks::of(recording, &facts, &Filter::default()).expect("its stacks");
+    let waited = Waited::of(recording, &timeline).expect("its waits");
     let (_, findings) = Outlook::and(
-        &recording,
+        recording,
         &timeline,
         &facts,
         &stacks,
@@ -215,4 +220,87 @@ fn busy() {
     }
     assert_eq!(all_told(&text), [("busy", 500)]);
     assert_eq!(rules(&text), [""; 0]);
+}
+
+/// A second on a processor, half of it in a system call, by ten samples.
+fn calling(entry: &str) -> String {
+    let mut text = format!("{ONE}1.1: cpu 0..1s\n");
+    for at in 0..10 {
+        let stack = if at % 2 == 0 {
+            "main;crunch".to_owned()
+        } else {
+            format!("main;put;{entry}")
+        };
+        text += &format!(
+            "sample 1.1 {}ms weight 100ms stack \"{stack}\"\n",
+            at * 100 + 50
+        );
+    }
+    text
+}
+
+/// A file written by the byte, and one written in large pieces; a socket, where each piece is an answer.
+#[test]
+fn small_writes() {
+    let text = |kind: &str, count: u32, bytes: u64| {
+        let object = format!("object out {kind} out.txt\n");
+        let call = format!("call 1.1 write out count {count} ns 500ms bytes {bytes}\n");
+        format!("{}{object}{call}", calling("ksys_write"))
+    };
+    assert_eq!(
+        told(&text("file", 100_000, 1_500_000)),
+        [("small-writes", 500)]
+    );
+    assert_eq!(rules(&text("file", 100_000, 1_500_000_000)), [""; 0]);
+    assert_eq!(rules(&text("file", 500, 500)), [""; 0]);
+    assert_eq!(rules(&text("\"tcp socket\"", 100_000, 1_500_000)), [""; 0]);
+}
+
+/// The same for reads: by the byte, and by the line.
+#[test]
+fn tiny_reads() {
+    let text = |bytes: u64| {
+        let object = "object in file in.txt\n";
+        let call = format!("call 1.1 read in count 100000 ns 500ms bytes {bytes}\n");
+        format!("{}{object}{call}", calling("ksys_read"))
+    };
+    assert_eq!(told(&text(100_000)), [("tiny-reads", 500)]);
+    assert_eq!(rules(&text(10_000_000)), [""; 0]);
+}
+
+/// Nine of ten look-ups in vain, and one of ten.
+#[test]
+fn failed_lookups() {
+    let rules = |failed: u64| {
+        let call = "call 1.1 openat count 10000 ns 500ms\n";
+        let mut drawn = draft(&format!("{}{call}", calling("do_sys_openat2")));
+        drawn.call_errors.push(CallError {
+            thread: drawn.thread("1.1"),
+            call: "openat".to_owned(),
+            object: None,
+            error: "ENOENT".to_owned(),
+            count: failed,
+        });
+        let told = told_of(&drawn.recording()).into_iter();
+        told.map(|(rule, _)| rule)
+            .filter(|rule| *rule != "busy")
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rules(9000), ["failed-lookups"]);
+    assert_eq!(rules(1000), [""; 0]);
+}
+
+/// Half of the time behind another program, and a moment now and then.
+#[test]
+fn no_processor() {
+    let text = |ready: &str| {
+        let spans = rounds(
+            "1.1",
+            10,
+            &format!("cpu +50ms | ready +{ready} preempted on 0 occupant outsider 99 {ready}"),
+        );
+        format!("{ONE}outsider 99 backup\n{spans}")
+    };
+    assert_eq!(rules(&text("50ms")), ["no-processor"]);
+    assert_eq!(rules(&text("2ms")), [""; 0]);
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use timesink_analysis::ledger::Who;
-use timesink_analysis::replay::Processors;
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
@@ -56,8 +55,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         Piece::Time(ns),
         ", but others have the processors"
     ];
-    let fix = Fix::Processors(Processors::Any(u32::MAX));
-    let suspect = Suspect::new(title, fix, Weight::all(explains))
+    let suspect = Suspect::new(title, Fix::Processors, Weight::all(explains))
         .figure("ready on the path", ns as f64, "ns")
         .told(say![
             Piece::Time(ns),
