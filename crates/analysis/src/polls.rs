@@ -77,6 +77,11 @@ impl Polls {
         polls
     }
 
+    /// Loops that slept and looked, without those that were woken in the end.
+    pub fn supposed(&self) -> impl Iterator<Item = &Poll> {
+        self.all.iter().filter(|poll| poll.is_supposed)
+    }
+
     /// The loop of a thread whose last sleep began at this moment.
     pub fn ending_with(&self, slot: usize, t0: Nanos) -> Option<&Poll> {
         self.all.get(*self.last.get(&(slot, t0))?)

@@ -4,8 +4,17 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ProcessId;
+use timesink_recording::tables::Process;
 
 use crate::facts::Facts;
+
+/// What a process runs: its executable, or what it calls itself where that is not known.
+pub fn program(row: &Process) -> &str {
+    match row.executable.as_str() {
+        "" => &row.name,
+        executable => executable,
+    }
+}
 
 /// For each process the first that ran the same program.
 #[derive(Clone, Debug, Default)]
@@ -19,11 +28,7 @@ impl Programs {
         let mut first = FxHashMap::default();
         for process in &facts.ledger.processes {
             let row = &process.row;
-            let program = match row.executable.as_str() {
-                "" => row.name.as_str(),
-                executable => executable,
-            };
-            let known = *programs.entry(program).or_insert(row.process);
+            let known = *programs.entry(program(row)).or_insert(row.process);
             first.insert(row.process, known);
         }
         Programs { first }

@@ -81,17 +81,7 @@ impl Findings {
                     continue;
                 }
                 asked += 1;
-                let gain = match &suspect.fix {
-                    Fix::Changes(changes) => gains.of(changes, None),
-                    Fix::Processors => {
-                        let ready = Change {
-                            what: What::Ready,
-                            processes: None,
-                            how: How::Scale(0.0),
-                        };
-                        gains.of(&[ready], Some(Processors::Any(u32::MAX)))
-                    }
-                };
+                let gain = gain(&suspect.fix, gains);
                 if gain.ns < least as i64 {
                     continue;
                 }
@@ -111,6 +101,21 @@ impl Findings {
             .sort_by_key(|finding| (finding.rule.is_innocent, Reverse(finding.gain.ns)));
         findings.cleared = cleared(inquiry, &explained, least);
         findings
+    }
+}
+
+/// What a fix would buy.
+fn gain(fix: &Fix, gains: &Gains<'_>) -> Gain {
+    match fix {
+        Fix::Change(change) => gains.of(std::slice::from_ref(change), None),
+        Fix::Processors => {
+            let ready = Change {
+                what: What::Ready,
+                processes: None,
+                how: How::Scale(0.0),
+            };
+            gains.of(&[ready], Some(Processors::Any(u32::MAX)))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
-use timesink_analysis::programs::Programs;
+use timesink_analysis::programs::{program, Programs};
 use timesink_analysis::stacks::{FunctionIx, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
@@ -78,11 +78,7 @@ impl Inquiry<'_> {
 
     /// What a process runs.
     pub fn program(&self, process: ProcessId) -> Option<&str> {
-        let row = &self.facts.ledger.process(process)?.row;
-        Some(match row.executable.as_str() {
-            "" => row.name.as_str(),
-            executable => executable,
-        })
+        Some(program(&self.facts.ledger.process(process)?.row))
     }
 
     /// The functions of a stack, innermost first, without the kernel's.

@@ -73,8 +73,6 @@ pub struct Suspect {
     pub object: Option<ObjectId>,
     /// The code, innermost first.
     pub frames: Vec<FunctionIx>,
-    /// What to do here, if that is more than the rule's advice.
-    pub advice: Option<Sentence>,
     pub fix: Fix,
     pub weight: Weight,
 }
@@ -89,7 +87,6 @@ impl Suspect {
             process: None,
             object: None,
             frames: Vec::new(),
-            advice: None,
             fix,
             weight,
         }
@@ -172,8 +169,7 @@ impl Weight {
 /// How the replay tells what a fix would buy.
 #[derive(Clone, Debug)]
 pub enum Fix {
-    /// These changes together.
-    Changes(Vec<Change>),
+    Change(Change),
     /// A processor for everybody who wants one.
     Processors,
 }
@@ -186,11 +182,11 @@ impl Fix {
 
     /// That it takes so many times as long.
     pub fn scaled(what: What, processes: BTreeSet<ProcessId>, factor: f64) -> Fix {
-        Fix::Changes(vec![Change {
+        Fix::Change(Change {
             what,
             processes: Some(processes),
             how: How::Scale(factor),
-        }])
+        })
     }
 }
 

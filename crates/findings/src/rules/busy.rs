@@ -40,11 +40,11 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     };
     let share = most.ns as f64 / wall.max(1.0);
     let name = &of.stacks.code.function(most.function).name;
-    let fix = Fix::Changes(vec![Change {
+    let fix = Fix::Change(Change {
         what: What::Function(name.clone()),
         processes: None,
         how: How::Scale(0.5),
-    }]);
+    });
     let mut suspect = Suspect::new(
         say!["busy on a processor in ", most.function],
         fix,

@@ -32,7 +32,11 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .waits()
         .iter()
         .filter(|group| group.detail == Detail::Sleep);
-    sleeps.filter_map(|group| suspect(of, group)).collect()
+    let polls = of.timeline.polls().supposed();
+    let polled: BTreeSet<usize> = polls.flat_map(|poll| &poll.sleeps).copied().collect();
+    sleeps
+        .filter_map(|group| suspect(of, group, &polled))
+        .collect()
 }
 
 /// The length that a group of sleeps has, if they have one.
@@ -55,14 +59,12 @@ fn length(group: &WaitGroup) -> Option<u64> {
 const WHOLE: f64 = 0.9;
 
 /// The sleeps of about this length that were in no loop which looked for another thread's end.
-fn sleeps(of: &Inquiry<'_>, process: ProcessId, lengths: (u64, u64)) -> BTreeSet<usize> {
-    let polls = of
-        .timeline
-        .polls()
-        .all
-        .iter()
-        .filter(|poll| poll.is_supposed);
-    let polled: BTreeSet<usize> = polls.flat_map(|poll| &poll.sleeps).copied().collect();
+fn sleeps(
+    of: &Inquiry<'_>,
+    process: ProcessId,
+    lengths: (u64, u64),
+    polled: &BTreeSet<usize>,
+) -> BTreeSet<usize> {
     let threads = of.timeline.threads.iter().enumerate();
     let own = threads.filter(|(_, thread)| thread.process == process);
     let spans = own.flat_map(|(slot, _)| of.timeline.indexed(slot));
@@ -76,12 +78,17 @@ fn sleeps(of: &Inquiry<'_>, process: ProcessId, lengths: (u64, u64)) -> BTreeSet
     alike.map(|(at, _)| at).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Option<Suspect> {
     let length = length(group)?;
     let process = group.process;
     // One that was interrupted is no such sleep; one may take longer than was asked.
     let least = (length as f64 * WHOLE) as u64;
-    let spans = sleeps(of, process, (least, group.quantile(0.95).max(length)));
+    let spans = sleeps(
+        of,
+        process,
+        (least, group.quantile(0.95).max(length)),
+        polled,
+    );
     let count = spans.len() as u64;
     if (count as f64) < RULE.limit("sleeps") {
         return None;

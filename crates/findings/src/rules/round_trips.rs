@@ -83,14 +83,14 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         Piece::Count(count),
         " times, one question after the other"
     ];
-    let fix = Fix::Changes(vec![Change {
+    let fix = Fix::Change(Change {
         what: What::Waits {
             detail: None,
             objects: Some(BTreeSet::from([object])),
         },
         processes: Some(BTreeSet::from([group.process])),
         how: How::Batch(count.min(u64::from(u32::MAX)) as u32),
-    }]);
+    });
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(group.process)
         .about(Some(object))

@@ -31,12 +31,8 @@ pub static RULE: Rule = Rule {
 };
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let polls = &of.timeline.polls().all;
-    let slots: BTreeSet<usize> = polls
-        .iter()
-        .filter(|poll| poll.is_supposed)
-        .map(|poll| poll.slot)
-        .collect();
+    let polls = of.timeline.polls().supposed();
+    let slots: BTreeSet<usize> = polls.map(|poll| poll.slot).collect();
     slots
         .into_iter()
         .filter_map(|slot| suspect(of, slot))
@@ -45,12 +41,8 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 
 /// All loops of one thread.
 fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
-    let polls = of
-        .timeline
-        .polls()
-        .all
-        .iter()
-        .filter(|poll| poll.slot == slot && poll.is_supposed);
+    let polls = of.timeline.polls().supposed();
+    let polls = polls.filter(|poll| poll.slot == slot);
     let polls: Vec<_> = polls.collect();
     let first = polls.first()?;
     let thread = &of.timeline.threads[slot];

@@ -205,7 +205,12 @@ impl Again {
 }
 
 /// What the rules make of it.
-fn why(recorded: &Recorded<'_>, stacks: &Stacks, outlook: &Outlook, gains: &Gains<'_>) -> Findings {
+pub(crate) fn why(
+    recorded: &Recorded<'_>,
+    stacks: &Stacks,
+    outlook: &Outlook,
+    gains: &Gains<'_>,
+) -> Findings {
     let inquiry = Inquiry {
         facts: recorded.facts,
         stacks,

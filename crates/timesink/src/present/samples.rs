@@ -8,15 +8,13 @@ use timesink_analysis::replay::Gains;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
-use timesink_findings::engine::Findings;
-use timesink_findings::inquiry::Inquiry;
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, Wait};
 use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
 use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
 use super::Report;
-use crate::commands::report::Again;
+use crate::commands::report::{why, Again};
 
 /// One slow import that flushes for every row, and two helpers.
 pub(crate) fn import() -> Draft {
@@ -409,25 +407,15 @@ pub(crate) fn present_opened<T>(
     let calls = &waited.calls_of;
     let patience = Patience::LONG;
     let programs = Programs::of(&facts);
-    let ask = |outlook: &Outlook, gains: &Gains<'_>| {
-        let inquiry = Inquiry {
-            facts: &facts,
-            stacks: &stacks,
-            timeline: &timeline,
-            outlook,
-            programs: &programs,
-            waited: &waited,
-        };
-        Findings::of(&inquiry, gains)
-    };
-    let outlook = Outlook::and(recording, &timeline, &facts, &stacks, calls, patience, ask);
-    let outlook = outlook.expect("it reads");
     let recorded = Recorded {
         timeline: &timeline,
         facts: &facts,
         waited: &waited,
         programs: &programs,
     };
+    let ask = |outlook: &Outlook, gains: &Gains<'_>| why(&recorded, &stacks, outlook, gains);
+    let outlook = Outlook::and(recording, &timeline, &facts, &stacks, calls, patience, ask);
+    let outlook = outlook.expect("it reads");
     let again = Again::of(&recorded, &stacks, None, true).expect("it is asked for nothing");
     show(&Report {
         stacks: &stacks,

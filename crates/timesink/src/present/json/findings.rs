@@ -6,6 +6,7 @@ use timesink_findings::engine::{Cleared, Finding};
 use timesink_findings::rule::{Example, Figure};
 use timesink_recording::words::{Detail, State};
 
+use super::path::frames;
 use crate::present::{names, sentences, Report};
 
 #[derive(Serialize)]
@@ -18,7 +19,7 @@ pub(super) struct FindingPage<'a> {
     process: Option<u32>,
     object: Option<String>,
     frames: Vec<&'a str>,
-    advice: String,
+    advice: &'static str,
     wrong_if: &'static str,
     gain: GainPage,
     told: Vec<String>,
@@ -106,9 +107,7 @@ pub(super) fn told<'a>(report: &Report<'a>) -> Vec<FindingPage<'a>> {
 
 fn page<'a>(report: &Report<'a>, finding: &Finding) -> FindingPage<'a> {
     let suspect = &finding.suspect;
-    let code = &report.stacks.code;
     let text = |sentence| sentences::text(report, sentence);
-    let advice = suspect.advice.as_ref();
     FindingPage {
         rule: finding.rule.name,
         title: text(&suspect.title),
@@ -117,12 +116,8 @@ fn page<'a>(report: &Report<'a>, finding: &Finding) -> FindingPage<'a> {
         on_path_ns: finding.on_path_ns,
         process: suspect.process.map(|process| process.0),
         object: suspect.object.map(|id| names::object(report.facts, id)),
-        frames: suspect
-            .frames
-            .iter()
-            .map(|&function| code.function(function).name.as_str())
-            .collect(),
-        advice: advice.map_or_else(|| finding.rule.advice.to_owned(), text),
+        frames: frames(report, &suspect.frames),
+        advice: finding.rule.advice,
         wrong_if: finding.rule.wrong_if,
         gain: finding.gain.into(),
         told: suspect.told.iter().map(text).collect(),

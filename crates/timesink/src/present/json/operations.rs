@@ -5,8 +5,9 @@ use timesink_analysis::loops::{Loop, Step};
 use timesink_analysis::operations::{Detail, Differs, NoDifference, One, Told, Unlike};
 use timesink_analysis::path::{Cause, Key};
 use timesink_analysis::stacks::FunctionIx;
-use timesink_recording::words::{Detail as Word, ObjectKind, State};
+use timesink_recording::words::{Detail as Word, ObjectKind};
 
+use super::path::{frames, key, KeyPage};
 use crate::present::{names, Report};
 
 #[derive(Serialize)]
@@ -39,15 +40,6 @@ struct OnePage<'a> {
     from_ns: i64,
     ns: u64,
     causes: Vec<CausePage<'a>>,
-}
-
-#[derive(Serialize)]
-struct KeyPage {
-    state: &'static str,
-    detail: Option<&'static str>,
-    object: Option<String>,
-    unknown: Option<&'static str>,
-    process: u32,
 }
 
 #[derive(Serialize)]
@@ -159,22 +151,6 @@ fn set<'a>(report: &Report<'a>, told: &'a Told) -> SetPage<'a> {
             Err(NoDifference::Few) => Some("few"),
             Err(NoDifference::Alike) => Some("alike"),
         }),
-    }
-}
-
-fn frames<'a>(report: &Report<'a>, frames: &[FunctionIx]) -> Vec<&'a str> {
-    let code = &report.stacks.code;
-    let name = |function: &FunctionIx| code.function(*function).name.as_str();
-    frames.iter().map(name).collect()
-}
-
-fn key(report: &Report, key: &Key) -> KeyPage {
-    KeyPage {
-        state: State::as_str(key.state),
-        detail: key.detail.map(Word::as_str),
-        object: key.object.map(|id| names::object(report.facts, id)),
-        unknown: key.unknown.map(|unknown| unknown.word()),
-        process: key.process.0,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use timesink_analysis::outlook::{Alike, InFunction, OnPath, Outlook};
+use timesink_analysis::path::Key;
 use timesink_analysis::replay::Gain;
+use timesink_analysis::stacks::FunctionIx;
 use timesink_recording::words::{Detail, State};
 
 use crate::present::{names, Prediction, Report};
@@ -18,13 +20,20 @@ pub(super) struct PathPage<'a> {
     functions: Vec<FunctionPage<'a>>,
 }
 
+/// What identifies a cause.
 #[derive(Serialize)]
-struct SegmentPage<'a> {
+pub(super) struct KeyPage {
     state: &'static str,
     detail: Option<&'static str>,
     object: Option<String>,
     unknown: Option<&'static str>,
     process: u32,
+}
+
+#[derive(Serialize)]
+struct SegmentPage<'a> {
+    #[serde(flatten)]
+    key: KeyPage,
     frames: Vec<&'a str>,
     count: u64,
     ns: u64,
@@ -93,21 +102,27 @@ pub(super) fn path<'a>(report: &Report<'a>) -> Option<PathPage<'a>> {
     })
 }
 
-fn segment_page<'a>(report: &Report<'a>, on_path: &OnPath) -> SegmentPage<'a> {
-    let key = on_path.cause.key;
-    let code = &report.stacks.code;
-    let name = |function| code.function(function).name.as_str();
-    SegmentPage {
+pub(super) fn key(report: &Report, key: &Key) -> KeyPage {
+    KeyPage {
         state: State::as_str(key.state),
         detail: key.detail.map(Detail::as_str),
         object: key.object.map(|id| names::object(report.facts, id)),
         unknown: key.unknown.map(|unknown| unknown.word()),
         process: key.process.0,
-        frames: on_path
-            .frames
-            .iter()
-            .map(|&function| name(function))
-            .collect(),
+    }
+}
+
+/// The names of functions.
+pub(super) fn frames<'a>(report: &Report<'a>, frames: &[FunctionIx]) -> Vec<&'a str> {
+    let code = &report.stacks.code;
+    let name = |function: &FunctionIx| code.function(*function).name.as_str();
+    frames.iter().map(name).collect()
+}
+
+fn segment_page<'a>(report: &Report<'a>, on_path: &OnPath) -> SegmentPage<'a> {
+    SegmentPage {
+        key: key(report, &on_path.cause.key),
+        frames: frames(report, &on_path.frames),
         count: on_path.cause.count,
         ns: on_path.cause.ns,
         gain: on_path.gain.into(),

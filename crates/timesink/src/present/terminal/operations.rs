@@ -7,7 +7,7 @@ use timesink_analysis::path::Key;
 use timesink_analysis::stacks::FunctionIx;
 use timesink_recording::words::{Detail as Word, State};
 
-use super::path::label;
+use super::path::{account, label};
 use super::rows::{align, times, title, Row};
 use super::style::{fit, Ink, Style};
 use super::table::{self, Column};
@@ -245,15 +245,6 @@ fn one_rows(report: &Report, set: &Set, one: &One, style: &Style) -> Vec<String>
         });
     }
     align(&rows, whole, style)
-}
-
-fn account(state: State) -> Account {
-    match state {
-        State::Cpu => Account::Cpu,
-        State::Ready => Account::Ready,
-        State::Wait => Account::Wait,
-        State::Lost => Account::Lost,
-    }
 }
 
 /// In which process, if not the one that the operations are of, and where in the code.

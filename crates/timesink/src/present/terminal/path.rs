@@ -103,14 +103,19 @@ fn head(report: &Report, main: ProcessId, kind: &Alike, first: &OnPath, share: f
 
 /// In which process, if not the main one, and what it would save not to have it.
 fn more(report: &Report, main: ProcessId, process: ProcessId, gain: Option<Gain>) -> String {
-    let mut more = Vec::new();
-    if process != main {
-        let process = report.facts.ledger.process(process);
-        let name = process.map_or("a process that was lost", |process| &process.row.name);
-        more.push(format!("in {}", names::harmless(name)));
-    }
-    more.extend(gain.and_then(|gain| saves(&gain)));
+    let elsewhere = elsewhere(report, main, process);
+    let saves = gain.and_then(|gain| saves(&gain));
+    let more: Vec<String> = elsewhere.into_iter().chain(saves).collect();
     more.join(" · ")
+}
+
+/// `in sort`, of a process that is not the main one.
+pub(super) fn elsewhere(report: &Report, main: ProcessId, process: ProcessId) -> Option<String> {
+    let name = || {
+        let process = report.facts.ledger.process(process);
+        process.map_or("a process that was lost", |process| &process.row.name)
+    };
+    (process != main).then(|| format!("in {}", names::harmless(name())))
 }
 
 fn row(report: &Report, main: ProcessId, on_path: &OnPath, share: f64) -> Row {
@@ -149,7 +154,8 @@ pub(super) fn label(key: &Key) -> String {
     words::cause(account(key.state), kind, "")
 }
 
-fn account(state: State) -> Account {
+/// The account of the ledger that a state belongs to.
+pub(super) fn account(state: State) -> Account {
     match state {
         State::Cpu => Account::Cpu,
         State::Ready => Account::Ready,

@@ -66,12 +66,7 @@ fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<S
     if !frames.is_empty() {
         say(&format!("in {}", frames.join(" < ")), Ink::Faint);
     }
-    let advice = suspect.advice.as_ref();
-    let advice = advice.map_or_else(
-        || finding.rule.advice.to_owned(),
-        |advice| sentences::text(report, advice),
-    );
-    say(&format!("Do: {advice}."), Ink::Plain);
+    say(&format!("Do: {}.", finding.rule.advice), Ink::Plain);
     say(&format!("Wrong if: {}.", finding.rule.wrong_if), Ink::Faint);
     lines
 }
@@ -89,12 +84,9 @@ fn cleared(report: &Report, looked_at: &Cleared) -> String {
     let object = object.map_or(String::new(), |object| {
         format!(" {}", names::object_in(report, object))
     });
-    let main = report.main().map(|main| main.row.process);
-    let process = report.facts.ledger.process(key.process);
-    let process = process.filter(|process| Some(process.row.process) != main);
-    let process = process.map_or(String::new(), |process| {
-        format!(" in {}", names::harmless(&process.row.name))
-    });
+    let main = report.main().map_or(key.process, |main| main.row.process);
+    let process = path::elsewhere(report, main, key.process);
+    let process = process.map_or(String::new(), |process| format!(" {process}"));
     let (label, time) = (path::label(&key), units::time(looked_at.ns));
     format!("{label}{object}{process} ({time})")
 }
