@@ -13,7 +13,7 @@ use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ProcessId, StackId};
 use timesink_recording::words::State;
 
-use crate::rule::Need;
+use crate::rule::{Limits, Need};
 
 /// All that a rule may look at.
 pub struct Inquiry<'a> {
@@ -24,6 +24,8 @@ pub struct Inquiry<'a> {
     pub programs: &'a Programs,
     /// What is known of single waits, and of calls thread by thread.
     pub waited: &'a Waited,
+    /// Limits that the user set otherwise than the rules.
+    pub limits: &'a Limits,
 }
 
 impl Inquiry<'_> {

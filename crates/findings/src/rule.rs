@@ -1,6 +1,6 @@
 //! What a rule is, and what it answers with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::FunctionIx;
@@ -108,12 +108,19 @@ impl Suspect {
     }
 
     /// The same, held against a limit of the rule.
-    pub fn held(mut self, rule: &Rule, what: &'static str, value: f64, limit: &str) -> Suspect {
+    pub fn held(
+        mut self,
+        of: &Inquiry<'_>,
+        rule: &Rule,
+        what: &'static str,
+        value: f64,
+        limit: &str,
+    ) -> Suspect {
         self.figures.push(Figure {
             what,
             value,
             unit: "",
-            limit: Some(rule.limit(limit)),
+            limit: Some(rule.limit(of, limit)),
         });
         self
     }
@@ -207,12 +214,35 @@ pub struct Example {
 }
 
 impl Rule {
-    /// The value of one of its limits.
+    /// The value of one of its limits, as whoever asks wants it.
     ///
     /// # Panics
     /// If it has no such limit: a fault in the rule, which its first test finds.
-    pub fn limit(&self, name: &str) -> f64 {
+    pub fn limit(&self, of: &Inquiry<'_>, name: &str) -> f64 {
         let limit = self.limits.iter().find(|limit| limit.name == name);
-        limit.map_or_else(|| panic!("{} has no limit {name}", self.name), |l| l.value)
+        let Some(limit) = limit else {
+            panic!("{} has no limit {name}", self.name);
+        };
+        of.limits.value(self.name, limit)
+    }
+}
+
+/// Limits that somebody set otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits(BTreeMap<(String, String), f64>);
+
+impl Limits {
+    /// Sets a limit of a rule.
+    pub fn set(&mut self, rule: &str, limit: &str, value: f64) {
+        self.0.insert((rule.to_owned(), limit.to_owned()), value);
+    }
+
+    /// What holds for a limit of this rule.
+    pub fn value(&self, rule: &str, limit: &Limit) -> f64 {
+        let set = self
+            .0
+            .iter()
+            .find(|((r, l), _)| r == rule && l == limit.name);
+        set.map_or(limit.value, |(_, value)| *value)
     }
 }

@@ -4,6 +4,7 @@
 
 mod command;
 mod recorded;
+mod told;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +13,7 @@ use std::sync::OnceLock;
 
 pub use command::{output, Ran, Running};
 pub use recorded::{json_lines, ns, number, text, Chain, Recorded};
+pub use told::{pair, pair_of, Told};
 
 /// The project's folder.
 pub fn root() -> &'static Path {

@@ -28,12 +28,13 @@ pub static RULE: Rule = Rule {
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let wall = of.outlook.wall_ns as f64;
     let busy = of.causes(|key| key.state == State::Cpu);
-    if (of.on_path_ns(&busy) as f64) < wall * RULE.limit("cpu") {
+    if (of.on_path_ns(&busy) as f64) < wall * RULE.limit(of, "cpu") {
         return Vec::new();
     }
     let most = of.outlook.functions.first().filter(|most| {
         let share = most.ns as f64 / wall.max(1.0);
-        share >= RULE.limit("function") && !of.stacks.code.function(most.function).name.is_empty()
+        share >= RULE.limit(of, "function")
+            && !of.stacks.code.function(most.function).name.is_empty()
     });
     let Some(most) = most else {
         return nameless(of, busy).into_iter().collect();
@@ -50,7 +51,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         fix,
         Weight::all(busy),
     )
-    .held(&RULE, "share of the path", share, "function")
+    .held(of, &RULE, "share of the path", share, "function")
     .told(say![
         Piece::Percent(share * 100.0),
         " of the path is in it and in what it calls of the system"
@@ -71,7 +72,7 @@ fn nameless(of: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
         Weight::all(busy),
     )
     .of(process)
-    .held(&RULE, "share of the path", share, "cpu")
+    .held(of, &RULE, "share of the path", share, "cpu")
     .told(say![
         Piece::Percent(share * 100.0),
         " of the path, in no function above the others that has a name"

@@ -40,7 +40,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     let many = pairs
         .into_iter()
-        .filter(|(_, starts)| starts.len() as f64 >= RULE.limit("starts"));
+        .filter(|(_, starts)| starts.len() as f64 >= RULE.limit(of, "starts"));
     many.filter_map(|(pair, starts)| suspect(of, pair, &starts))
         .collect()
 }
@@ -124,7 +124,7 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
     let suspect = Suspect::new(title, Fix::without(What::All, children), weight)
         .of(parent)
         .seen_in(of, group)
-        .held(&RULE, "starts", count as f64, "starts")
+        .held(of, &RULE, "starts", count as f64, "starts")
         .figure("life", life as f64, "ns")
         .figure("cost of a start", cost as f64, "ns")
         .told(say![

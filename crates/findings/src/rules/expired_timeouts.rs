@@ -42,7 +42,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let expired = group.expired as f64;
-    if expired < RULE.limit("waits") || expired < group.asked as f64 * RULE.limit("share") {
+    if expired < RULE.limit(of, "waits") || expired < group.asked as f64 * RULE.limit(of, "share") {
         return None;
     }
     let (asked, often) = group.asked_ns?;
@@ -69,7 +69,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .of(group.process)
         .about(group.object)
         .seen_in(of, Some(group))
-        .held(&RULE, "expired", expired, "waits")
+        .held(of, &RULE, "expired", expired, "waits")
         .figure("asked for", asked as f64, "ns")
         .told(say![
             Piece::Count(often),

@@ -65,7 +65,8 @@ fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Opt
         failed += (missing as f64 * scale) as u64;
         ns += call.ns;
     }
-    if (failed as f64) < RULE.limit("lookups") || (failed as f64) < all as f64 * RULE.limit("share")
+    if (failed as f64) < RULE.limit(of, "lookups")
+        || (failed as f64) < all as f64 * RULE.limit(of, "share")
     {
         return None;
     }
@@ -80,8 +81,8 @@ fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Opt
     let fix = Fix::scaled(what, BTreeSet::from([process]), 1.0 - share);
     let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), ns))
         .of(process)
-        .held(&RULE, "in vain", failed as f64, "lookups")
-        .held(&RULE, "share of look-ups", share, "share")
+        .held(of, &RULE, "in vain", failed as f64, "lookups")
+        .held(of, &RULE, "share of look-ups", share, "share")
         .told(say![
             Piece::Count(failed),
             " of ",

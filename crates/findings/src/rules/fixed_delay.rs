@@ -40,10 +40,10 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 /// The length that a group of sleeps has, if they have one.
-fn length(group: &WaitGroup) -> Option<u64> {
+fn length(of: &Inquiry<'_>, group: &WaitGroup) -> Option<u64> {
     const MOST: f64 = 0.9;
     let count = group.count() as f64;
-    if count < RULE.limit("sleeps") {
+    if count < RULE.limit(of, "sleeps") {
         return None;
     }
     if let Some((asked, often)) = group.asked_ns {
@@ -52,7 +52,7 @@ fn length(group: &WaitGroup) -> Option<u64> {
         }
     }
     let (low, high) = (group.quantile(0.05), group.quantile(0.95));
-    ((high - low) as f64 <= high as f64 * RULE.limit("alike")).then(|| group.quantile(0.5))
+    ((high - low) as f64 <= high as f64 * RULE.limit(of, "alike")).then(|| group.quantile(0.5))
 }
 
 /// A sleep that took less than this part of what was asked for was interrupted.
@@ -79,7 +79,7 @@ fn sleeps(
 }
 
 fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Option<Suspect> {
-    let length = length(group)?;
+    let length = length(of, group)?;
     let process = group.process;
     // One that was interrupted is no such sleep; one may take longer than was asked.
     let least = (length as f64 * WHOLE) as u64;
@@ -90,7 +90,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
         polled,
     );
     let count = spans.len() as u64;
-    if (count as f64) < RULE.limit("sleeps") {
+    if (count as f64) < RULE.limit(of, "sleeps") {
         return None;
     }
     let slept = spans.iter().filter_map(|&at| of.timeline.span(at));
@@ -110,7 +110,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
     let suspect = Suspect::new(title, fix, Weight::within(causes, slept_ns))
         .of(process)
         .seen_in(of, Some(group))
-        .held(&RULE, "sleeps", count as f64, "sleeps")
+        .held(of, &RULE, "sleeps", count as f64, "sleeps")
         .figure("length", length as f64, "ns")
         .told(say![
             Piece::Count(count),
@@ -121,7 +121,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
         ]);
     let truth = group.quantile(0.5);
     let late = (truth as f64 - length as f64) / length.max(1) as f64;
-    Some(match late > RULE.limit("alike") {
+    Some(match late > RULE.limit(of, "alike") {
         true => suspect.told(say!["they take ", Piece::Time(truth), " in truth"]),
         false => suspect,
     })

@@ -38,7 +38,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         let (Some(process), Some(object)) = (call.process, call.object) else {
             continue;
         };
-        if FLUSHES.contains(&call.call.as_str()) && call.count as f64 >= RULE.limit("flushes") {
+        if FLUSHES.contains(&call.call.as_str()) && call.count as f64 >= RULE.limit(of, "flushes") {
             flushed
                 .entry(process)
                 .or_default()
@@ -60,7 +60,9 @@ fn suspect(
         let file = of.facts.files.iter().find(|file| file.object == object);
         file.map_or(0, |file| file.bytes_written)
     };
-    files.retain(|&(count, object)| written(object) as f64 / count as f64 <= RULE.limit("bytes"));
+    files.retain(|&(count, object)| {
+        written(object) as f64 / count as f64 <= RULE.limit(of, "bytes")
+    });
     // The one with something in it: a folder or a journal is flushed for its sake.
     files.sort_by_key(|&(count, object)| {
         (
@@ -105,8 +107,8 @@ fn suspect(
         .of(process)
         .about(Some(object))
         .seen_in(of, group)
-        .held(&RULE, "flushes", all as f64, "flushes")
-        .held(&RULE, "bytes written for each", each as f64, "bytes")
+        .held(of, &RULE, "flushes", all as f64, "flushes")
+        .held(of, &RULE, "bytes written for each", each as f64, "bytes")
         .told(say![
             Piece::Count(all),
             " flushes, one for every ",

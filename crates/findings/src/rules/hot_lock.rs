@@ -42,7 +42,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .filter(|other| other.detail == Detail::Lock && other.process == group.process);
     let all: u64 = all.map(|other| other.ns).sum();
     let share = group.ns as f64 / all.max(1) as f64;
-    if (group.count() as f64) < RULE.limit("waits") || share < RULE.limit("share") {
+    if (group.count() as f64) < RULE.limit(of, "waits") || share < RULE.limit(of, "share") {
         return None;
     }
     let title = say![
@@ -64,8 +64,8 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .of(group.process)
         .about(Some(object))
         .seen_in(of, Some(group))
-        .held(&RULE, "waits", group.count() as f64, "waits")
-        .held(&RULE, "share of waits for locks", share, "share")
+        .held(of, &RULE, "waits", group.count() as f64, "waits")
+        .held(of, &RULE, "share of waits for locks", share, "share")
         .told(say![
             Piece::Count(group.count()),
             " waits of ",

@@ -37,8 +37,8 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let explains =
         of.causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
     let ns = of.on_path_ns(&explains);
-    if (ns as f64) < RULE.limit("time")
-        || (ns as f64) < of.outlook.wall_ns as f64 * RULE.limit("share")
+    if (ns as f64) < RULE.limit(of, "time")
+        || (ns as f64) < of.outlook.wall_ns as f64 * RULE.limit(of, "share")
     {
         return Vec::new();
     }

@@ -65,9 +65,9 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let ((sends, asked), (reads, answered)) = (calls(&SENDS), calls(&RECEIVES));
     let count = group.count();
     let bytes = answered / count.max(1);
-    if (count as f64) < RULE.limit("waits")
-        || bytes as f64 > RULE.limit("bytes")
-        || (sends as f64) < count as f64 * RULE.limit("sent")
+    if (count as f64) < RULE.limit(of, "waits")
+        || bytes as f64 > RULE.limit(of, "bytes")
+        || (sends as f64) < count as f64 * RULE.limit(of, "sent")
         || reads == 0
     {
         return None;
@@ -95,8 +95,8 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .of(group.process)
         .about(Some(object))
         .seen_in(of, Some(group))
-        .held(&RULE, "waits", count as f64, "waits")
-        .held(&RULE, "bytes answered", bytes as f64, "bytes")
+        .held(of, &RULE, "waits", count as f64, "waits")
+        .held(of, &RULE, "bytes answered", bytes as f64, "bytes")
         .told(say![
             Piece::Count(sends),
             " sends of ",

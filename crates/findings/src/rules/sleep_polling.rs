@@ -85,7 +85,7 @@ fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, late))
         .of(thread.process)
         .seen_in(of, group)
-        .held(&RULE, "sleeps", count as f64, "rounds")
+        .held(of, &RULE, "sleeps", count as f64, "rounds")
         .figure("slept too long", late as f64, "ns")
         .told(say![
             Piece::Count(count),

@@ -61,8 +61,8 @@ fn ask(
 ) -> Vec<Suspect> {
     let calls = of.facts.calls.iter().filter(|call| {
         names.contains(&call.call.as_str())
-            && call.count as f64 >= rule.limit("calls")
-            && call.bytes as f64 <= call.count as f64 * rule.limit("bytes")
+            && call.count as f64 >= rule.limit(of, "calls")
+            && call.bytes as f64 <= call.count as f64 * rule.limit(of, "bytes")
     });
     calls
         .filter_map(|call| suspect(of, rule, call, names, done))
@@ -106,8 +106,8 @@ fn suspect(
     let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), call.ns))
         .of(process)
         .about(Some(object))
-        .held(rule, "calls", call.count as f64, "calls")
-        .held(rule, "bytes each", each as f64, "bytes")
+        .held(of, rule, "calls", call.count as f64, "calls")
+        .held(of, rule, "bytes each", each as f64, "bytes")
         .told(say![
             if call.estimated { "about " } else { "" },
             Piece::Count(call.count),

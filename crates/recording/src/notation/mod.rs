@@ -59,10 +59,22 @@
 //! processes as written; [`Draft::thread`] and [`Draft::object`] look them up. **Times** are `0`,
 //! `20ns`, `3us`, `1.5ms`, `2s`. **Words** with spaces stand in double quotes. `#` begins a comment.
 //!
+//! **Calls.** `call P.T NAME [OBJECT] [count N] [ns TIME] [bytes N] [errors N] [seen N] [estimated]`; of these
+//! `error P.T NAME ERROR [OBJECT] [count N]`, `histogram P.T NAME size|duration [OBJECT] bucket N count N`; and
+//! `lookup PROCESS NAME PATH [ERROR] [count N]`.
+//!
+//! **Steps of processes.** `image PROCESS fork|vfork|exec|exit AT [by P.T] [cost TIME] [resident BYTES]
+//! [executable PATH] [arguments "A B"]`.
+//!
+//! **Lines again and again.** `for n in 1..30` up to `end`: the lines between, thirty times, in which `{n}`, `{12n}`
+//! and `{12n+1}` are numbers. A line that begins with `|` still goes on with the thread before.
+//!
 //! **Other tables** are empty unless a test pushes rows into the [`Draft`], which has all of them.
 
 mod code;
 mod parser;
+mod repeat;
+mod rows;
 mod spans;
 mod sums;
 
@@ -179,16 +191,16 @@ impl Draft {
 /// Takes comments and empty lines away and joins lines that begin with `|` to the one before.
 fn join_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
-    for (index, line) in text.lines().enumerate() {
+    for (number, line) in repeat::unrolled(text.lines()) {
         let line = match line.find('#') {
             Some(at) if at == 0 || line[..at].ends_with(char::is_whitespace) => &line[..at],
-            _ => line,
+            _ => &line,
         };
         let line = line.trim();
         match lines.last_mut() {
             Some((_, before)) if line.starts_with('|') => before.push_str(line),
             _ if line.is_empty() => (),
-            _ => lines.push((index + 1, line.to_owned())),
+            _ => lines.push((number, line.to_owned())),
         }
     }
     lines

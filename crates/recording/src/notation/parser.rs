@@ -56,6 +56,10 @@ impl Parser {
             Some("call") => self.call(words),
             Some("frame") => self.frame(words),
             Some("sample") => self.sample(words),
+            Some("error") => self.call_error(words),
+            Some("lookup") => self.lookup(words),
+            Some("histogram") => self.histogram(words),
+            Some("image") => self.image(words),
             Some("outsider") => {
                 let tid = self.number(&mut words);
                 let name = words.next().unwrap_or_default();

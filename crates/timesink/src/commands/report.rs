@@ -16,6 +16,7 @@ use timesink_analysis::waited::Waited;
 use timesink_capture::convert;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
+use timesink_findings::rule::Limits;
 use timesink_recording::{ErrorKind, Recording};
 
 use super::operations;
@@ -218,6 +219,7 @@ pub(crate) fn why(
         outlook,
         programs: recorded.programs,
         waited: recorded.waited,
+        limits: &Limits::default(),
     };
     Findings::of(&inquiry, gains)
 }

@@ -1,16 +1,14 @@
-//! Each rule on a recording where it fires, and on one that only looks like it, drawn as text.
+//! The rules on drawn recordings: each on its cases in `cases/`, and some on what needs more than one recording.
+//!
+//! What needs more than a text in `cases/` has a file of its own here, one for each family of rules.
 
-use timesink_analysis::facts::Facts;
-use timesink_analysis::outlook::{Outlook, Patience};
-use timesink_analysis::programs::Programs;
-use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
-use timesink_findings::engine::Findings;
-use timesink_findings::inquiry::Inquiry;
+mod cases;
+mod drawn;
+
 use timesink_recording::notation::{draft, recording};
 use timesink_recording::tables::CallError;
-use timesink_recording::Recording;
+
+use drawn::told_of;
 
 /// The rules that accuse something, what saves most first, and by how many milliseconds.
 fn told(text: &str) -> Vec<(&'static str, i64)> {
@@ -22,37 +20,6 @@ fn told(text: &str) -> Vec<(&'static str, i64)> {
 /// The same, and what accuses nobody.
 fn all_told(text: &str) -> Vec<(&'static str, i64)> {
     told_of(&recording(text))
-}
-
-fn told_of(recording: &Recording) -> Vec<(&'static str, i64)> {
-    let facts = Facts::of(recording).expect("a drawn recording reads");
-    let timeline = Timeline::of(recording).expect("its spans");
-    let stacks = Stacks::of(recording, &facts, &Filter::default()).expect("its stacks");
-    let waited = Waited::of(recording, &timeline).expect("its waits");
-    let (_, findings) = Outlook::and(
-        recording,
-        &timeline,
-        &facts,
-        &stacks,
-        &waited.calls_of,
-        Patience::SHORT,
-        |outlook, gains| {
-            let inquiry = Inquiry {
-                facts: &facts,
-                stacks: &stacks,
-                timeline: &timeline,
-                outlook,
-                programs: &Programs::of(&facts),
-                waited: &waited,
-            };
-            Findings::of(&inquiry, gains)
-        },
-    )
-    .expect("an outlook")
-    .expect("a main thread");
-    let told = findings.told.iter();
-    told.map(|finding| (finding.rule.name, finding.gain.ns / 1_000_000))
-        .collect()
 }
 
 fn rules(text: &str) -> Vec<&'static str> {

@@ -1,0 +1,76 @@
+//! The cases of the rules: `cases/RULE.fires.txt`, where it is told first, and `cases/RULE.silent-WHY.txt`, which only
+//! look like it. A line `# told: RULE` in one of the latter says what else is rightly told of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use timesink_findings::registry::RULES;
+use timesink_recording::notation::recording;
+
+use crate::drawn::told_of;
+
+/// All cases by their names without `.txt`.
+fn cases() -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let files = std::fs::read_dir(folder).expect("the folder of cases");
+    let case = |file: std::io::Result<std::fs::DirEntry>| {
+        let path = file.expect("a case").path();
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("its name");
+        let text = std::fs::read_to_string(&path).expect("its text");
+        (name.to_owned(), text)
+    };
+    files.map(case).collect()
+}
+
+/// Each rule is told first where it should be.
+#[test]
+fn rules_fire() {
+    let cases = cases();
+    let firing = cases
+        .iter()
+        .filter_map(|(name, text)| Some((name.strip_suffix(".fires")?, text)));
+    for (rule, text) in firing {
+        let told = told_of(&recording(text));
+        let first = told.first().map(|(rule, _)| *rule);
+        assert_eq!(first, Some(rule), "cases/{rule}.fires.txt: told {told:?}");
+    }
+}
+
+/// And nobody is accused where it should not be.
+#[test]
+fn rules_are_silent() {
+    for (name, text) in cases().iter().filter(|(name, _)| name.contains(".silent")) {
+        let allowed: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# told: "))
+            .collect();
+        let told = told_of(&recording(text)).into_iter().map(|(rule, _)| rule);
+        let accused: Vec<&str> = told
+            .filter(|name| {
+                RULES
+                    .iter()
+                    .any(|rule| rule.name == *name && !rule.is_innocent)
+            })
+            .collect();
+        assert_eq!(accused, allowed, "cases/{name}.txt");
+    }
+}
+
+/// Every case is of a rule, so that none is passed over for a slip in its name.
+#[test]
+fn cases_are_of_rules() {
+    for name in cases().keys() {
+        let (rule, kind) = name.split_once('.').expect("RULE.fires or RULE.silent-WHY");
+        assert!(
+            RULES.iter().any(|known| known.name == rule),
+            "{name}: no such rule"
+        );
+        assert!(
+            kind == "fires" || kind.starts_with("silent-"),
+            "{name}: fires or silent-WHY"
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Reading statements that are one row each: failed calls, look-ups, sizes and lengths of calls, steps of processes.
+
+use super::parser::{Parser, Words};
+use crate::ids::ProcessId;
+use crate::tables::{CallError, CallHistogram, Image, Lookup};
+use crate::units::Nanos;
+use crate::words::{HistogramKind, ImageEvent, ObjectKind};
+
+impl Parser {
+    pub(super) fn call_error(&mut self, mut words: Words) {
+        let (thread, call) = (self.thread_name(&mut words), self.word(&mut words));
+        let error = self.word(&mut words);
+        let (mut object, mut count) = (None, 1);
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "count" => count = self.number(&mut words),
+                name => object = Some(self.object_named(name, ObjectKind::File)),
+            }
+        }
+        self.draft.call_errors.push(CallError {
+            thread,
+            call,
+            object,
+            error,
+            count,
+        });
+    }
+
+    pub(super) fn lookup(&mut self, mut words: Words) {
+        let process = ProcessId(self.number(&mut words));
+        let (call, path) = (self.word(&mut words), self.word(&mut words));
+        let mut lookup = Lookup {
+            process,
+            call,
+            path,
+            error: String::new(),
+            count: 1,
+        };
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "count" => lookup.count = self.number(&mut words),
+                error => lookup.error = error.to_owned(),
+            }
+        }
+        self.draft.lookups.push(lookup);
+    }
+
+    pub(super) fn histogram(&mut self, mut words: Words) {
+        let (thread, call) = (self.thread_name(&mut words), self.word(&mut words));
+        let kind = self.word(&mut words);
+        let Some(kind) = HistogramKind::from_str(&kind) else {
+            self.fail(format!("{kind:?} is neither duration nor size"));
+        };
+        let mut row = CallHistogram {
+            thread,
+            call,
+            object: None,
+            kind,
+            bucket: 0,
+            count: 1,
+        };
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "bucket" => row.bucket = self.number(&mut words),
+                "count" => row.count = self.number(&mut words),
+                name => row.object = Some(self.object_named(name, ObjectKind::File)),
+            }
+        }
+        self.draft.call_histograms.push(row);
+    }
+
+    pub(super) fn image(&mut self, mut words: Words) {
+        let (process, event) = (ProcessId(self.number(&mut words)), self.word(&mut words));
+        let Some(event) = ImageEvent::from_str(&event) else {
+            self.fail(format!("{event:?} is no step of a process"));
+        };
+        let mut image = Image {
+            process,
+            thread: None,
+            event,
+            t: Nanos(self.time(&mut words)),
+            cost_ns: None,
+            resident_bytes: 0,
+            executable: String::new(),
+            arguments: String::new(),
+        };
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "by" => image.thread = Some(self.thread_name(&mut words)),
+                "cost" => image.cost_ns = Some(self.length(&mut words)),
+                "resident" => image.resident_bytes = self.number(&mut words),
+                "executable" => image.executable = self.word(&mut words),
+                "arguments" => image.arguments = self.word(&mut words).replace(' ', "\0"),
+                _ => self.fail(format!("{key:?} is not known of a step")),
+            }
+        }
+        self.draft.images.push(image);
+    }
+}
