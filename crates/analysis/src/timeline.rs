@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::{Span, Thread};
-use timesink_recording::words::State;
+use timesink_recording::words::{Detail, State};
 use timesink_recording::{Nanos, Recording};
 
 use crate::polls::Polls;
@@ -111,7 +111,12 @@ impl Timeline {
         let Some(waker) = wait.waker.filter(|waker| *waker != wait.thread) else {
             return Waker::Outside;
         };
-        let ran = |slot| Some((slot, self.ran(slot, wait.t1)?));
+        // What is written to a terminal is brought to its reader by the kernel, which takes its time on a busy machine.
+        let late_ns = match wait.detail {
+            Detail::Terminal => BROUGHT_NS,
+            _ => LATE_NS,
+        };
+        let ran = |slot| Some((slot, self.ran_lately(slot, wait.t1, late_ns)?));
         match self.slot(waker).and_then(ran) {
             Some((slot, at)) => Waker::Thread { slot, at },
             None => Waker::Impossible,
@@ -121,6 +126,11 @@ impl Timeline {
     /// When a thread did what was seen by another one at this moment: at the moment itself if it was running, else
     /// when it last ran before, or a little after where the clocks of two processors may differ.
     pub fn ran(&self, slot: usize, moment: Nanos) -> Option<Nanos> {
+        self.ran_lately(slot, moment, LATE_NS)
+    }
+
+    /// The same, at most so long before.
+    fn ran_lately(&self, slot: usize, moment: Nanos, late_ns: u64) -> Option<Nanos> {
         /// Between its spans on a processor there are at most these.
         const FEW: usize = 4;
         let spans = self.spans_of(slot);
@@ -129,7 +139,7 @@ impl Timeline {
         // Where events were lost nothing speaks against it.
         let last = before.find(|span| matches!(span.state, State::Cpu | State::Lost));
         let last = last.map(|span| span.t1.min(moment));
-        let last = last.filter(|last| moment.since(*last) <= LATE_NS);
+        let last = last.filter(|last| moment.since(*last) <= late_ns);
         if last == Some(moment) {
             return last;
         }
@@ -147,6 +157,9 @@ impl Timeline {
 
 /// Who is woken on another processor that rests is queued there when that one has come to: so much later at most.
 const LATE_NS: u64 = 1_000_000;
+
+/// And so much later by the kernel's own threads.
+const BROUGHT_NS: u64 = 100_000_000;
 
 /// Who ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

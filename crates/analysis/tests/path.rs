@@ -141,6 +141,23 @@ fn a_waker_that_cannot_be() {
     assert_eq!(unknowns(text), [(Unknown::Impossible, 5000)]);
 }
 
+/// What was written to a terminal is brought to its reader by the kernel, and who wrote it may be asleep by then.
+#[test]
+fn over_a_terminal() {
+    let text = "process 1 p
+         process 2 q
+         thread 1.1 tid 1 main
+         thread 2.2 tid 2 other
+         1.1: cpu 0..2ms | wait ..17ms terminal t by 2.2 | cpu ..18ms
+         2.2: cpu 0..10ms | wait ..18ms sleep by timer";
+    let expected = [
+        (2, Detail::Running, 10_000),
+        (1, Detail::Woken, 7000),
+        (1, Detail::Running, 1000),
+    ];
+    assert_eq!(path(text), expected);
+}
+
 /// The clocks of two processors may differ by microseconds, so a waker that began to run a moment later is believed.
 #[test]
 fn a_waker_by_another_clock() {

@@ -97,3 +97,44 @@ fn the_longest_of_two_children() {
         none_of(&problems)
     });
 }
+
+/// Over a terminal: two programs that talk through one wait for each other, not for "the terminal".
+#[test]
+fn over_a_terminal() {
+    const TALK: &str = "
+import os, pty, time
+def work():
+    until = time.process_time() + 0.02
+    while time.process_time() < until:
+        pass
+pid, terminal = pty.fork()
+if pid == 0:
+    while os.read(0, 100).strip() != b'end':
+        work()
+        os.write(1, b'done')
+    os._exit(0)
+for _ in range(15):
+    work()
+    os.write(terminal, b'do it\\n')
+    while b'done' not in os.read(terminal, 100):
+        pass
+os.write(terminal, b'end\\n')
+os.waitpid(pid, 0)
+";
+    attempts(|| {
+        let mut problems = Vec::new();
+        let folder = Folder::new("terminal");
+        let path = folder.join("t.timesink");
+        let recorded = Recorded::run(&path, &[], &["python3", "-c", TALK], 0);
+        doubts(&recorded, &mut problems);
+        let wall = ns(&recorded.json["path"], "wall_ns");
+        if let Some((process, ns)) = longest(&recorded, "wait", Some("terminal")) {
+            if ns > 0.1 * wall {
+                problems.push(format!(
+                    "{process} waits for the terminal for {ns} ns of {wall}"
+                ));
+            }
+        }
+        none_of(&problems)
+    });
+}

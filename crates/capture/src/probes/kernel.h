@@ -70,6 +70,9 @@ struct qstr {
 	const unsigned char *name;
 	u32 len;
 };
+struct work_struct {
+	void *func;
+};
 struct super_block;
 struct inode {
 	u16 i_mode;
@@ -317,6 +320,7 @@ struct epoll_event_user {
 #define TASK_STOPPED_OR_TRACED (4 | 8)
 #define TASK_DEAD 0x80
 #define PF_KTHREAD 0x00200000
+#define PF_WQ_WORKER 0x00000020
 #define TS_COMPAT 2
 
 #endif

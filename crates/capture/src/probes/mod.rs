@@ -10,6 +10,7 @@ pub mod interrupts;
 pub mod lives;
 pub mod sampler;
 pub mod scheduling;
+pub mod terminals;
 
 /// The Rust side of `events.h`, generated.
 #[allow(non_camel_case_types, non_upper_case_globals, dead_code, missing_docs)]
@@ -40,6 +41,7 @@ pub static PROBES: &[&ProbeInfo] = &[
     &lives::INFO,
     &follow::INFO,
     &faults::INFO,
+    &terminals::INFO,
     &block::INFO,
     &calls::INFO,
     &sampler::INFO,

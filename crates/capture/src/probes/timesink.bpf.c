@@ -23,6 +23,7 @@
 #include "follow/follow.bpf.c"
 #include "calls/calls.bpf.c"
 #include "faults/faults.bpf.c"
+#include "terminals/terminals.bpf.c"
 #include "block/block.bpf.c"
 #include "interrupts/interrupts.bpf.c"
 #include "sampler/sampler.bpf.c"

@@ -151,6 +151,9 @@ static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct
 
 	if (st->wake != TS_WAKE_TASK || bpf_ktime_get_ns() - st->t_out < config.threshold_ns)
 		return;
+	/* Whose work a worker does is somewhere else by now. */
+	if (st->waker != current->pid)
+		return;
 	waker = thread_of(current);
 	s = new_stack(TS_IN_SWITCH, waker ? waker : st, current, TS_OF_WAKER, st->id, st->t_out);
 	if (!s)
@@ -163,6 +166,43 @@ static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct
 	send_stack(TS_IN_SWITCH);
 }
 
+/* Who gave a piece of work on a terminal to a worker of the kernel, and for whom a worker is at work; the terminals
+ * probe keeps both. */
+struct ts_giver {
+	u32 tid;
+	u32 pad;
+	char name[16];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, struct ts_giver);
+} works SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, struct ts_giver);
+} workers SEC(".maps");
+
+static __always_inline bool is_worker(struct task_struct *task)
+{
+	return (plain(task)->flags & PF_WQ_WORKER) != 0;
+}
+
+/* Whether a worker of the kernel wakes somebody because another thread gave it work: that one is the waker. */
+static __noinline bool note_giver(struct ts_thread *st, u32 worker)
+{
+	struct ts_giver *giver = bpf_map_lookup_elem(&workers, &worker);
+
+	if (!giver)
+		return false;
+	st->waker = giver->tid;
+	__builtin_memcpy(st->waker_name, giver->name, 16);
+	return true;
+}
+
 /* Who wakes a thread, and in what context. */
 static __always_inline void note_waker(struct ts_thread *st, struct task_struct *current)
 {
@@ -172,7 +212,9 @@ static __always_inline void note_waker(struct ts_thread *st, struct task_struct 
 	st->waker_sends = 0;
 	/* Counted with the one who is woken: the sum over all is what the cost is reckoned from. */
 	st->wakes++;
-	if (st->waker != current->pid) {
+	if (st->wake == TS_WAKE_TASK && is_worker(current) && note_giver(st, current->pid))
+		;
+	else if (st->waker != current->pid) {
 		st->waker = current->pid;
 		read_name(st->waker_name, current);
 	}

@@ -1,0 +1,12 @@
+"""blosc 1.11.2 keeps Python's lock while it compresses, unless it is told to let go of it."""
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import blosc
+
+blosc.set_nthreads(1)
+blosc.set_releasegil(sys.argv[1] == "after")
+DATA = bytes(range(256)) * 40_000
+with ThreadPoolExecutor(2) as pool:
+    sizes = list(pool.map(lambda n: len(blosc.compress(DATA + bytes([n]), typesize=8, clevel=9, cname="zlib")), range(8)))
+assert len(sizes) == 8
