@@ -55,6 +55,8 @@ enum Command {
     Whatif(commands::whatif::Arguments),
     /// Tell what the rules look for that a report's WHY goes by, and by which numbers
     Rules(commands::rules::Arguments),
+    /// Run old stories of slow programs, and check that the cause of each is told
+    Casebook(commands::casebook::Arguments),
     /// Write a recording's stacks for other tools: flame graphs, pprof, speedscope, Firefox, Perfetto
     Export(commands::export::Arguments),
     /// Look for the names of a recording's functions again, with better debug files
@@ -94,6 +96,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Rules(a) => commands::rules::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Casebook(a) => commands::casebook::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Export(a) => commands::export::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Symbolize(a) => commands::symbolize::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),

@@ -83,12 +83,20 @@ fn suspect(
         .iter()
         .find(|group| group.process == process && about(group.detail, group.object));
     let each = bytes / all.max(1);
-    let title = match files.len() {
-        1 => say![object, " is flushed ", Piece::Count(count), " times"],
-        many => say![
+    let title = match files[..] {
+        [_] => say![object, " is flushed ", Piece::Count(count), " times"],
+        [_, (_, other)] => say![
             object,
             " and ",
-            Piece::Count(many as u64 - 1),
+            other,
+            " are flushed ",
+            Piece::Count(all),
+            " times"
+        ],
+        _ => say![
+            object,
+            " and ",
+            Piece::Count(files.len() as u64 - 1),
             " more are flushed ",
             Piece::Count(all),
             " times"

@@ -1,6 +1,7 @@
 //! The commands, one a file.
 
 pub mod attach;
+pub mod casebook;
 pub mod completions;
 pub mod doctor;
 pub mod export;

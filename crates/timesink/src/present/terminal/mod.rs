@@ -17,7 +17,7 @@ mod starts;
 mod style;
 mod table;
 mod time;
-pub(super) mod units;
+pub(crate) mod units;
 mod views;
 mod whatif;
 mod why;

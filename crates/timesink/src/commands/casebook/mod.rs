@@ -1,0 +1,291 @@
+//! `timesink casebook`: old stories of slow programs that still run, and whether the tool tells the cause of each.
+
+mod case;
+mod stage;
+mod trial;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{bail, Context};
+
+use case::{book, Case};
+use trial::{GainOutcome, Outcome};
+
+use super::report::written;
+
+/// Of the measured gains at least this share has to be within what was predicted.
+const WITHIN: f64 = 0.8;
+/// The machines that this runs on are shared: what was not told at first may be told at the next try.
+const TRIES: usize = 2;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+    /// Where the cases are [default: casebook, here or where timesink was built]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    book: Option<PathBuf>,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Say which cases there are
+    List,
+    /// Run one case, and print what is told of each of its forms
+    Run {
+        /// The case
+        case: String,
+    },
+    /// Run all cases, and check that each cause is told and each healthy program cleared
+    Verify {
+        /// Keep what came out as JSON in this file
+        #[arg(long, value_name = "FILE")]
+        keep: Option<PathBuf>,
+        /// Only these cases
+        cases: Vec<String>,
+    },
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let folder = arguments.book.clone().unwrap_or_else(usual);
+    let cases = book(&folder)?;
+    match &arguments.what {
+        What::List => list(&cases),
+        What::Run { case } => {
+            let outcome = trial(one(&cases, case)?)?;
+            print(&told(&outcome))?;
+            failed(outcome.problems.len())
+        }
+        What::Verify { keep, cases: only } => {
+            let mut chosen: Vec<&Case> = cases.iter().collect();
+            if !only.is_empty() {
+                chosen = only
+                    .iter()
+                    .map(|name| one(&cases, name))
+                    .collect::<anyhow::Result<_>>()?;
+            }
+            let (outcomes, faults) = verify(&chosen);
+            if let Some(file) = keep {
+                let text = serde_json::to_string_pretty(&outcomes)?;
+                std::fs::write(file, text + "\n").with_context(|| file.display().to_string())?;
+            }
+            print(&table(&outcomes))?;
+            failed(faults)
+        }
+    }
+}
+
+/// Where the book is if nobody says so: in this folder, or in that of the project that the binary was built in.
+fn usual() -> PathBuf {
+    let here = PathBuf::from("casebook");
+    let built = std::env::current_exe()
+        .ok()
+        .and_then(|path| Some(path.parent()?.join("../../casebook")));
+    match built {
+        Some(built) if !here.exists() && built.exists() => built,
+        _ => here,
+    }
+}
+
+fn one<'a>(cases: &'a [Case], name: &str) -> anyhow::Result<&'a Case> {
+    let found = cases.iter().find(|case| case.name == name);
+    found.with_context(|| {
+        format!("there is no case {name}: timesink casebook list says which there are")
+    })
+}
+
+fn failed(faults: usize) -> anyhow::Result<()> {
+    match faults {
+        0 => Ok(()),
+        1 => bail!("1 thing is not as it should be"),
+        many => bail!("{many} things are not as they should be"),
+    }
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+fn list(cases: &[Case]) -> anyhow::Result<()> {
+    let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
+    let line = |case: &Case| format!("{:width$}  {}\n", case.name, case.title);
+    print(&cases.iter().map(line).collect::<String>())
+}
+
+/// Runs a case, with a line that says what is being done.
+fn trial(case: &Case) -> anyhow::Result<Outcome> {
+    let mut err = io::stderr();
+    let on_terminal = err.is_terminal();
+    let mut say = |what: &str| {
+        if on_terminal {
+            let _ = write!(err, "\r\x1b[K{}: {what}", case.name);
+            let _ = err.flush();
+        }
+    };
+    let outcome = trial::of(case, &mut say);
+    if on_terminal {
+        eprint!("\r\x1b[K");
+    }
+    outcome.with_context(|| case.name.clone())
+}
+
+/// All cases, one line each as they end; what came out, and how much is not as it should be.
+fn verify(cases: &[&Case]) -> (Vec<Outcome>, usize) {
+    let mut outcomes = Vec::new();
+    let mut faults = 0;
+    for case in cases {
+        let since = Instant::now();
+        let mut outcome = trial(case);
+        for _ in 1..TRIES {
+            if !matches!(&outcome, Ok(outcome) if outcome.problems.is_empty()) {
+                outcome = trial(case);
+            }
+        }
+        let took = since.elapsed().as_secs_f64();
+        match outcome {
+            Ok(outcome) => {
+                let verdict = if outcome.problems.is_empty() {
+                    "told"
+                } else {
+                    "NOT TOLD"
+                };
+                eprintln!("{:24} {verdict} ({took:.1} s)", case.name);
+                for problem in &outcome.problems {
+                    eprintln!("    {problem}");
+                }
+                faults += outcome.problems.len();
+                outcomes.push(outcome);
+            }
+            Err(error) => {
+                eprintln!("{:24} FAILED: {error:#}", case.name);
+                faults += 1;
+            }
+        }
+    }
+    let gains: Vec<&GainOutcome> = gains(&outcomes).collect();
+    let within = gains.iter().filter(|gain| gain.within).count();
+    if (within as f64) < gains.len() as f64 * WITHIN {
+        eprintln!(
+            "only {within} of {} measured gains are within what was predicted",
+            gains.len()
+        );
+        faults += 1;
+    }
+    (outcomes, faults)
+}
+
+fn gains(outcomes: &[Outcome]) -> impl Iterator<Item = &GainOutcome> {
+    let forms = outcomes.iter().flat_map(|outcome| &outcome.forms);
+    forms.filter_map(|form| form.gain.as_ref())
+}
+
+fn seconds(s: f64) -> String {
+    crate::present::terminal::units::time((s.max(0.0) * 1e9) as u64)
+}
+
+/// What is told of each form of a case.
+fn told(outcome: &Outcome) -> String {
+    let mut text = format!("{}\n", outcome.title);
+    for form in &outcome.forms {
+        let rate = form
+            .rate
+            .as_ref()
+            .map(|(rate, unit)| format!(", {rate:.0} {unit}/s"));
+        text += &format!(
+            "\n{}: {}{}\n",
+            form.name,
+            seconds(form.seconds),
+            rate.unwrap_or_default()
+        );
+        text += &form.why;
+        if let Some(gain) = &form.gain {
+            let within = if gain.within { "within" } else { "NOT within" };
+            text += &format!(
+                "    predicted to save {} ({} .. {}); {} measures {} less, {within} that\n",
+                seconds(gain.predicted_s),
+                seconds(gain.lo_s),
+                seconds(gain.hi_s),
+                gain.fixed,
+                seconds(gain.measured_s)
+            );
+        }
+    }
+    for fact in &outcome.facts {
+        text += &format!(
+            "\n{}: {} in the source, {:.1} times here\n",
+            fact.says, fact.source, fact.ours
+        );
+    }
+    for problem in &outcome.problems {
+        text += &format!("\nNOT AS IT SHOULD BE: {problem}\n");
+    }
+    text
+}
+
+/// A line for each form with a cause.
+fn table(outcomes: &[Outcome]) -> String {
+    let head = [
+        "case",
+        "form",
+        "told first",
+        "predicted to save",
+        "measured",
+        "",
+    ]
+    .map(str::to_owned);
+    let mut rows = vec![head];
+    for outcome in outcomes {
+        for form in &outcome.forms {
+            let first = form.told.as_ref().map_or("-", |told| told.rule.as_str());
+            let gain = form.gain.as_ref();
+            rows.push([
+                outcome.case.clone(),
+                format!("{}, {}", form.name, seconds(form.seconds)),
+                first.to_owned(),
+                gain.map_or(String::new(), |g| {
+                    format!(
+                        "{} ({} .. {})",
+                        seconds(g.predicted_s),
+                        seconds(g.lo_s),
+                        seconds(g.hi_s)
+                    )
+                }),
+                gain.map_or(String::new(), |gain| seconds(gain.measured_s)),
+                gain.map_or("", |gain| if gain.within { "within" } else { "not within" })
+                    .to_owned(),
+            ]);
+        }
+    }
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let line = |row: &[String; 6]| {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, &width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let mut text: String = rows.iter().map(line).collect();
+    let (all, within) = (
+        gains(outcomes).count(),
+        gains(outcomes).filter(|gain| gain.within).count(),
+    );
+    text += &format!("\n{within} of {all} measured gains are within what was predicted.\n");
+    for outcome in outcomes {
+        for fact in &outcome.facts {
+            text += &format!(
+                "{}: {}: {} in the source, {:.1} times here\n",
+                outcome.case, fact.says, fact.source, fact.ours
+            );
+        }
+    }
+    text
+}
