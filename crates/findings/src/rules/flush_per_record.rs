@@ -12,7 +12,7 @@ use timesink_recording::words::Detail;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "flush-per-record",
@@ -71,7 +71,8 @@ fn suspect(
             object,
         )
     });
-    let &(count, object) = files.first()?;
+    let &first = files.first()?;
+    let (_, object) = first;
     let objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
     let all: u64 = files.iter().map(|(count, _)| count).sum();
     let bytes: u64 = objects.iter().map(|&object| written(object)).sum();
@@ -83,25 +84,7 @@ fn suspect(
         .iter()
         .find(|group| group.process == process && about(group.detail, group.object));
     let each = bytes / all.max(1);
-    let title = match files[..] {
-        [_] => say![object, " is flushed ", Piece::Count(count), " times"],
-        [_, (_, other)] => say![
-            object,
-            " and ",
-            other,
-            " are flushed ",
-            Piece::Count(all),
-            " times"
-        ],
-        _ => say![
-            object,
-            " and ",
-            Piece::Count(files.len() as u64 - 1),
-            " more are flushed ",
-            Piece::Count(all),
-            " times"
-        ],
-    };
+    let title = title(first, files.get(1..).unwrap_or_default(), all);
     let what = What::Waits {
         detail: Some(Detail::Flush),
         objects: Some(objects.clone()),
@@ -131,4 +114,30 @@ fn suspect(
         ]),
         None => suspect,
     })
+}
+
+/// What is flushed, and how often.
+fn title(first: (u64, ObjectId), others: &[(u64, ObjectId)], all: u64) -> Sentence {
+    let (count, file) = first;
+    match *others {
+        [] => say![file, " is flushed ", Piece::Count(count), " times"],
+        [(_, other)] => {
+            say![
+                file,
+                " and ",
+                other,
+                " are flushed ",
+                Piece::Count(all),
+                " times"
+            ]
+        }
+        _ => say![
+            file,
+            " and ",
+            Piece::Count(others.len() as u64),
+            " more are flushed ",
+            Piece::Count(all),
+            " times"
+        ],
+    }
 }
