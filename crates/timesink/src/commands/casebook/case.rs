@@ -105,16 +105,13 @@ impl Case {
         self.forms.iter().find(|form| form.name == name)
     }
 
-    fn read(folder: &Path) -> anyhow::Result<Case> {
+    /// Reads the case in this folder.
+    pub fn read(folder: &Path) -> anyhow::Result<Case> {
         let file = folder.join("case.toml");
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         let mut case: Case = toml::from_str(&text).with_context(|| file.display().to_string())?;
         case.folder = fs::canonicalize(folder)?;
-        case.name = folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        case.name = name(folder);
         case.check().with_context(|| file.display().to_string())?;
         Ok(case)
     }
@@ -148,8 +145,8 @@ impl Case {
     }
 }
 
-/// All cases of a book, by name.
-pub fn book(folder: &Path) -> anyhow::Result<Vec<Case>> {
+/// The folders of all cases of a book, by name.
+pub fn book(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| {
         format!(
             "{}: no casebook (--book says where it is)",
@@ -161,5 +158,11 @@ pub fn book(folder: &Path) -> anyhow::Result<Vec<Case>> {
         .filter(|path| path.join("case.toml").exists())
         .collect();
     folders.sort();
-    folders.iter().map(|folder| Case::read(folder)).collect()
+    Ok(folders)
+}
+
+/// What a case is called.
+pub fn name(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }

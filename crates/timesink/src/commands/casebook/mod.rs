@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{bail, Context};
 
-use case::{book, Case};
+use case::{book, name, Case};
 use trial::{GainOutcome, Outcome};
 
 use super::report::written;
@@ -49,23 +49,22 @@ enum What {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let folder = arguments.book.clone().unwrap_or_else(usual);
-    let cases = book(&folder)?;
+    let folders = book(&arguments.book.clone().unwrap_or_else(usual))?;
     match &arguments.what {
-        What::List => list(&cases),
+        What::List => list(&folders),
         What::Run { case } => {
-            let outcome = trial(one(&cases, case)?)?;
+            let outcome = trial(one(&folders, case)?)?;
             print(&told(&outcome))?;
             failed(outcome.problems.len())
         }
         What::Verify { keep, cases: only } => {
-            let mut chosen: Vec<&Case> = cases.iter().collect();
-            if !only.is_empty() {
-                chosen = only
-                    .iter()
-                    .map(|name| one(&cases, name))
-                    .collect::<anyhow::Result<_>>()?;
-            }
+            let chosen = match only.is_empty() {
+                true => folders.iter().collect(),
+                false => {
+                    let chosen = only.iter().map(|name| one(&folders, name));
+                    chosen.collect::<anyhow::Result<Vec<_>>>()?
+                }
+            };
             let (outcomes, faults) = verify(&chosen);
             if let Some(file) = keep {
                 let text = serde_json::to_string_pretty(&outcomes)?;
@@ -89,10 +88,10 @@ fn usual() -> PathBuf {
     }
 }
 
-fn one<'a>(cases: &'a [Case], name: &str) -> anyhow::Result<&'a Case> {
-    let found = cases.iter().find(|case| case.name == name);
+fn one<'a>(folders: &'a [PathBuf], case: &str) -> anyhow::Result<&'a PathBuf> {
+    let found = folders.iter().find(|folder| name(folder) == case);
     found.with_context(|| {
-        format!("there is no case {name}: timesink casebook list says which there are")
+        format!("there is no case {case}: timesink casebook list says which there are")
     })
 }
 
@@ -109,14 +108,19 @@ fn print(text: &str) -> anyhow::Result<()> {
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-fn list(cases: &[Case]) -> anyhow::Result<()> {
-    let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
-    let line = |case: &Case| format!("{:width$}  {}\n", case.name, case.title);
-    print(&cases.iter().map(line).collect::<String>())
+fn list(folders: &[PathBuf]) -> anyhow::Result<()> {
+    let width = folders.iter().map(|folder| name(folder).len()).max();
+    let width = width.unwrap_or(0);
+    let line = |folder: &PathBuf| {
+        let title = Case::read(folder).map_or_else(|error| format!("{error:#}"), |case| case.title);
+        format!("{:width$}  {title}\n", name(folder))
+    };
+    print(&folders.iter().map(line).collect::<String>())
 }
 
 /// Runs a case, with a line that says what is being done.
-fn trial(case: &Case) -> anyhow::Result<Outcome> {
+fn trial(folder: &PathBuf) -> anyhow::Result<Outcome> {
+    let case = Case::read(folder)?;
     let mut err = io::stderr();
     let on_terminal = err.is_terminal();
     let mut say = |what: &str| {
@@ -125,7 +129,7 @@ fn trial(case: &Case) -> anyhow::Result<Outcome> {
             let _ = err.flush();
         }
     };
-    let outcome = trial::of(case, &mut say);
+    let outcome = trial::of(&case, &mut say);
     if on_terminal {
         eprint!("\r\x1b[K");
     }
@@ -133,15 +137,16 @@ fn trial(case: &Case) -> anyhow::Result<Outcome> {
 }
 
 /// All cases, one line each as they end; what came out, and how much is not as it should be.
-fn verify(cases: &[&Case]) -> (Vec<Outcome>, usize) {
+fn verify(folders: &[&PathBuf]) -> (Vec<Outcome>, usize) {
     let mut outcomes = Vec::new();
     let mut faults = 0;
-    for case in cases {
+    for folder in folders {
+        let case = name(folder);
         let since = Instant::now();
-        let mut outcome = trial(case);
+        let mut outcome = trial(folder);
         for _ in 1..TRIES {
             if !matches!(&outcome, Ok(outcome) if outcome.problems.is_empty()) {
-                outcome = trial(case);
+                outcome = trial(folder);
             }
         }
         let took = since.elapsed().as_secs_f64();
@@ -152,7 +157,7 @@ fn verify(cases: &[&Case]) -> (Vec<Outcome>, usize) {
                 } else {
                     "NOT TOLD"
                 };
-                eprintln!("{:24} {verdict} ({took:.1} s)", case.name);
+                eprintln!("{case:24} {verdict} ({took:.1} s)");
                 for problem in &outcome.problems {
                     eprintln!("    {problem}");
                 }
@@ -160,7 +165,7 @@ fn verify(cases: &[&Case]) -> (Vec<Outcome>, usize) {
                 outcomes.push(outcome);
             }
             Err(error) => {
-                eprintln!("{:24} FAILED: {error:#}", case.name);
+                eprintln!("{case:24} FAILED: {error:#}");
                 faults += 1;
             }
         }

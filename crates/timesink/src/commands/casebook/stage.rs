@@ -64,6 +64,15 @@ impl Stage {
         command
     }
 
+    /// The words of a command, with the case's folder where they say `$CASE`.
+    pub fn filled(&self, words: &[String]) -> Vec<String> {
+        let case = self.case.to_string_lossy();
+        words
+            .iter()
+            .map(|word| word.replace("$CASE", &case))
+            .collect()
+    }
+
     fn shell(&self, line: &str) -> anyhow::Result<()> {
         let ended = self
             .command("sh")

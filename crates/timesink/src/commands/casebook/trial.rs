@@ -143,26 +143,23 @@ fn middle(mut values: Vec<f64>) -> f64 {
 
 /// The seconds that a form takes.
 fn timed(stage: &Stage, form: &Form) -> anyhow::Result<f64> {
-    let (program, arguments) = split(form)?;
+    let whole = stage.filled(&form.command);
+    let (program, arguments) = whole
+        .split_first()
+        .with_context(|| format!("{}: no command", form.name))?;
     let mut command = stage.command(program);
     command
         .args(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let since = Instant::now();
-    let ended = command.output().with_context(|| program.to_owned())?;
+    let ended = command.output().with_context(|| program.clone())?;
     let seconds = since.elapsed().as_secs_f64();
     if !ended.status.success() {
         let said = String::from_utf8_lossy(&ended.stderr);
         bail!("{}: {}: {}", form.name, ended.status, said.trim());
     }
     Ok(seconds)
-}
-
-fn split(form: &Form) -> anyhow::Result<(&String, &[String])> {
-    form.command
-        .split_first()
-        .with_context(|| format!("{}: no command", form.name))
 }
 
 /// What is told of a form: as values, and as a reader sees it.
@@ -175,7 +172,7 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<(Vec<Told>, String)> {
         .arg(&file)
         .args(&form.options)
         .arg("--")
-        .args(&form.command);
+        .args(stage.filled(&form.command));
     let ended = run.stdout(Stdio::null()).output()?;
     if !ended.status.success() {
         let said = String::from_utf8_lossy(&ended.stderr);
