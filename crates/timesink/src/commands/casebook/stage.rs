@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context};
@@ -16,6 +17,8 @@ use super::case::{Case, Service};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Who was asked to end and has not is made to.
 const GRACE: Duration = Duration::from_secs(5);
+/// No form takes so long.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// A case that is ready to be run.
 pub struct Stage {
@@ -24,6 +27,7 @@ pub struct Stage {
     services: Vec<Running>,
 }
 
+/// A process with all that it started, ended with this at the latest.
 struct Running(Child);
 
 impl Stage {
@@ -73,6 +77,35 @@ impl Stage {
             .collect()
     }
 
+    /// Runs a command to its end. It may take only so long, and nothing that it started is left running.
+    pub fn run(&self, command: &mut Command) -> anyhow::Result<Duration> {
+        let mut errors = self.errors("command.err")?;
+        command.stdout(Stdio::null()).stderr(errors.try_clone()?);
+        let since = Instant::now();
+        let mut running = Running(command.process_group(0).spawn()?);
+        // To look now and then would be measured, too.
+        let child = running.0.id() as i32;
+        let watch = Watch::over(child);
+        let status = running.0.wait()?;
+        let took = since.elapsed();
+        if watch.ended() {
+            bail!("it did not end within {LONGEST:?}");
+        }
+        if !status.success() {
+            bail!("{status}: {}", said(&mut errors)?);
+        }
+        Ok(took)
+    }
+
+    fn errors(&self, name: &str) -> io::Result<fs::File> {
+        fs::File::options()
+            .create(true)
+            .truncate(true)
+            .read(true)
+            .write(true)
+            .open(self.work.join(name))
+    }
+
     fn shell(&self, line: &str) -> anyhow::Result<()> {
         let ended = self
             .command("sh")
@@ -90,12 +123,7 @@ impl Stage {
     }
 
     fn start(&mut self, service: &Service) -> anyhow::Result<()> {
-        let mut errors = fs::File::options()
-            .create(true)
-            .truncate(true)
-            .read(true)
-            .write(true)
-            .open(self.work.join("service.err"))?;
+        let mut errors = self.errors("service.err")?;
         let mut command = self.command("sh");
         command
             .args(["-c", &service.command])
@@ -120,10 +148,7 @@ impl Stage {
         let since = Instant::now();
         loop {
             if let Some(status) = ended()? {
-                let mut said = String::new();
-                errors.rewind()?;
-                errors.take(2000).read_to_string(&mut said)?;
-                bail!("it ended at once ({status}): {}", said.trim());
+                bail!("it ended at once ({status}): {}", said(&mut errors)?);
             }
             let mut ready = Command::new("sh");
             ready
@@ -142,6 +167,42 @@ impl Stage {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+}
+
+/// The beginning of what a command wrote about its errors.
+fn said(errors: &mut fs::File) -> io::Result<String> {
+    const MOST: u64 = 2000;
+    let mut said = Vec::new();
+    errors.rewind()?;
+    errors.take(MOST).read_to_end(&mut said)?;
+    Ok(String::from_utf8_lossy(&said).trim().to_owned())
+}
+
+/// Ends a process that takes too long.
+struct Watch {
+    over: mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<bool>,
+}
+
+impl Watch {
+    fn over(child: i32) -> Watch {
+        let (over, waits) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let late = waits.recv_timeout(LONGEST) == Err(mpsc::RecvTimeoutError::Timeout);
+            if late {
+                // SAFETY: a plain system call; the child was not waited for yet.
+                unsafe { libc::kill(-child, libc::SIGKILL) };
+            }
+            late
+        });
+        Watch { over, thread }
+    }
+
+    /// Whether it had to be used.
+    fn ended(self) -> bool {
+        drop(self.over);
+        self.thread.join().unwrap_or(false)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Runs the forms of a case: some times as they are, once recorded; and holds what is told against what has to be.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
 use anyhow::{bail, Context};
 use serde::{Deserialize, Serialize};
@@ -147,19 +146,9 @@ fn timed(stage: &Stage, form: &Form) -> anyhow::Result<f64> {
     let (program, arguments) = whole
         .split_first()
         .with_context(|| format!("{}: no command", form.name))?;
-    let mut command = stage.command(program);
-    command
-        .args(arguments)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let since = Instant::now();
-    let ended = command.output().with_context(|| program.clone())?;
-    let seconds = since.elapsed().as_secs_f64();
-    if !ended.status.success() {
-        let said = String::from_utf8_lossy(&ended.stderr);
-        bail!("{}: {}: {}", form.name, ended.status, said.trim());
-    }
-    Ok(seconds)
+    let took = stage.run(stage.command(program).args(arguments));
+    let took = took.with_context(|| format!("{}: {program}", form.name))?;
+    Ok(took.as_secs_f64())
 }
 
 /// What is told of a form: as values, and as a reader sees it.
@@ -173,11 +162,9 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<(Vec<Told>, String)> {
         .args(&form.options)
         .arg("--")
         .args(stage.filled(&form.command));
-    let ended = run.stdout(Stdio::null()).output()?;
-    if !ended.status.success() {
-        let said = String::from_utf8_lossy(&ended.stderr);
-        bail!("{}, recorded: {}: {}", form.name, ended.status, said.trim());
-    }
+    stage
+        .run(&mut run)
+        .with_context(|| format!("{}, recorded", form.name))?;
     let json = report(&ourselves, &file, &["--json"])?;
     let mut json: Value = serde_json::from_str(&json).context("the report")?;
     let findings = serde_json::from_value(json["findings"].take()).context("the findings")?;
