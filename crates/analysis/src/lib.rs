@@ -4,15 +4,18 @@
 //! It deliberately does not judge. What a fact means, and what to do about it, is for findings.
 
 pub mod calls;
+pub mod exchanges;
 pub mod facts;
 pub mod files;
 pub mod ledger;
+pub mod locks;
 pub mod loops;
 pub mod measure;
 pub mod operations;
 pub mod outlook;
 pub mod path;
 pub mod polls;
+pub mod pools;
 pub mod programs;
 pub mod replay;
 mod runs;

@@ -10,6 +10,7 @@ use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::{Nanos, Recording};
 
+use crate::locks::Locks;
 use crate::polls::Polls;
 use crate::slots::Slots;
 
@@ -26,6 +27,7 @@ pub struct Timeline {
     first: Vec<usize>,
     spans: Vec<Span>,
     polls: OnceLock<Polls>,
+    locks: OnceLock<Locks>,
 }
 
 impl Timeline {
@@ -56,6 +58,7 @@ impl Timeline {
             first,
             spans,
             polls: OnceLock::new(),
+            locks: OnceLock::new(),
         }
     }
 
@@ -98,6 +101,11 @@ impl Timeline {
     /// The loops that look now and then whether something is done.
     pub fn polls(&self) -> &Polls {
         self.polls.get_or_init(|| Polls::of(self))
+    }
+
+    /// The locks that threads waited for, and who held them meanwhile.
+    pub fn locks(&self) -> &Locks {
+        self.locks.get_or_init(|| Locks::of(self))
     }
 
     /// Whether there is no span at all.

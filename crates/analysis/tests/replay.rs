@@ -10,7 +10,7 @@ use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::recording;
 use timesink_recording::words::Detail;
-use timesink_recording::ProcessId;
+use timesink_recording::{ProcessId, ThreadId};
 
 const MANY: u32 = 64;
 
@@ -339,4 +339,73 @@ fn time_outs_while_a_server_works() {
     assert!((gain - 499.0).abs() < 1.0, "{gain}");
     let half = saved(text, waits(Detail::Sleep), How::Scale(0.5));
     assert!((half - 249.5).abs() < 1.0, "{half}");
+}
+
+/// A condition that is not waited for at all, whoever would have ended it; the other way of taking waits away leaves it.
+#[test]
+fn never_waited_for() {
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 worker parent 1.1
+        1.1: cpu 0..1ms | wait ..10ms condition c by 1.2 | cpu +5ms
+        1.2: cpu 1ms..10ms";
+    let condition = || waits(Detail::Condition);
+    assert_eq!(saved(text, condition(), How::Scale(0.0)), 0.0);
+    assert_eq!(saved(text, condition(), How::Never), 9.0);
+}
+
+/// Threads that share their work evenly do as much together as before, and end together.
+#[test]
+fn shared_evenly() {
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 worker parent 1.1
+        thread 1.3 tid 3 worker parent 1.1
+        1.1: cpu 0..1ms | wait ..91ms join t by 1.2 | cpu +1ms
+        1.2: cpu 1ms..91ms
+        1.3: cpu 1ms..11ms";
+    let threads = What::Threads(BTreeSet::from([ThreadId(2), ThreadId(3)]));
+    let gain = saved(text, threads.clone(), How::Even);
+    assert!((gain - 40.0).abs() < 0.001, "{gain}");
+    // With one processor nothing is gained by that.
+    let gain = gain_on(text, 1, threads, How::Even).ns;
+    assert!(gain.abs() < 1000, "{gain}");
+}
+
+/// Waits for threads that all take place where the last of them did: the threads run side by side.
+#[test]
+fn waited_for_at_the_end() {
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 worker parent 1.1
+        thread 1.3 tid 3 worker parent 1.1
+        thread 1.4 tid 4 worker parent 1.1
+        1.1: cpu 0..1ms | wait ..31ms join a by 1.2 | cpu +1ms | wait ..52ms join b by 1.3 | cpu +1ms
+           | wait ..63ms join c by 1.4 | cpu +1ms
+        1.2: cpu 1ms..31ms
+        1.3: cpu 32ms..52ms
+        1.4: cpu 53ms..63ms";
+    let joins = || What::Spans(BTreeSet::from([1, 3, 5]));
+    // The first is the longest: 1 ms, and its 30 ms; 1 ms at the end.
+    assert_eq!(saved(text, joins(), How::Last), 32.0);
+    assert_eq!(gain_on(text, 1, joins(), How::Last).ns, 0);
+}
+
+/// Handing over takes no time, but who waits for whom stays: only the ways to a processor are saved.
+#[test]
+fn handed_over_at_once() {
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 worker parent 1.1
+        1.1: cpu 0..1ms | wait ..8ms \"pipe read\" a by 1.2 | ready +2ms woken | cpu +1ms
+        1.2: wait 0..1ms \"pipe read\" b by 1.1 | ready +3ms woken | cpu +4ms";
+    let pipes = What::Waits {
+        detail: Some(Detail::PipeRead),
+        objects: None,
+    };
+    assert_eq!(saved(text, pipes, How::HandOver), 5.0);
 }

@@ -1,7 +1,7 @@
 //! The system calls that waits happen in: without the wait there is no call either, and what it took on a
 //! processor goes with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ObjectId;
@@ -68,4 +68,26 @@ impl CallsOfWaits {
         }
         shares
     }
+}
+
+/// Of each call on these things, sent or received, the share that was on them.
+pub(super) fn calls_on(
+    facts: &Facts,
+    objects: Option<&BTreeSet<ObjectId>>,
+) -> BTreeMap<String, f64> {
+    let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for sum in &facts.calls {
+        let (part, whole) = counts.entry(&sum.call).or_default();
+        *whole = whole.saturating_add(sum.count);
+        let on_them = objects
+            .zip(sum.object)
+            .is_some_and(|(objects, object)| objects.contains(&object));
+        if on_them {
+            *part = part.saturating_add(sum.count);
+        }
+    }
+    let shares = counts.into_iter().filter(|(_, (part, _))| *part > 0);
+    shares
+        .map(|(call, (part, whole))| (call.to_owned(), part as f64 / whole as f64))
+        .collect()
 }

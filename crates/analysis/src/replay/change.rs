@@ -7,6 +7,7 @@ use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
+use super::calls::calls_on;
 use super::shares::Shares;
 use super::Recorded;
 use crate::stacks::Stacks;
@@ -38,6 +39,8 @@ pub enum What {
     Calls(BTreeSet<&'static str>),
     /// These spans, by their index in the timeline.
     Spans(BTreeSet<usize>),
+    /// On a processor, in these threads.
+    Threads(BTreeSet<ThreadId>),
 }
 
 /// What is done to it.
@@ -51,6 +54,14 @@ pub enum How {
     KeepFirst,
     /// Those of a thread take place at the same time.
     Overlap,
+    /// It does not take place, whoever ended it: what made one thread wait for another is not there any more.
+    Never,
+    /// Each of the threads does as much as the others, all together as much as before.
+    Even,
+    /// All waits of a thread take place where the last of them did.
+    Last,
+    /// Who waits for whom stays as it was, but to hand over takes no time.
+    HandOver,
 }
 
 /// A change to a recording.
@@ -184,9 +195,12 @@ impl Change {
             | What::Cause {
                 state: State::Wait, ..
             } => {
-                let calls = of
+                let mut calls = of
                     .calls
                     .shares(of.facts, |detail, object| self.waits(detail, object));
+                if let (What::Waits { objects, .. }, How::HandOver) = (&self.what, self.how) {
+                    calls.extend(calls_on(of.facts, objects.as_ref()));
+                }
                 (!calls.is_empty()).then(|| {
                     Shares::of(of, |function| {
                         entered(function)
@@ -202,7 +216,31 @@ impl Change {
 
     /// Whether it takes waits away.
     pub(super) fn is_about_waits(&self) -> bool {
-        !matches!(self.what, What::Cpu | What::Ready)
+        !matches!(self.what, What::Cpu | What::Ready | What::Threads(_)) && self.how != How::Last
+    }
+
+    /// The waits, by their spans, that are to take place later.
+    pub(super) fn puts_off(&self) -> Option<&BTreeSet<usize>> {
+        match (&self.what, self.how) {
+            (What::Spans(spans), How::Last) => Some(spans),
+            _ => None,
+        }
+    }
+
+    /// What a thread's work is multiplied by where all of them do as much.
+    fn evened(&self, of: &Recorded<'_>, thread: ThreadId) -> f64 {
+        let What::Threads(threads) = &self.what else {
+            return 1.0;
+        };
+        let work = |thread: ThreadId| {
+            let slot = of.timeline.slot(thread);
+            slot.map_or(0, |slot| of.timeline.threads[slot].cpu_ns)
+        };
+        let all: f64 = threads.iter().map(|&thread| work(thread) as f64).sum();
+        match work(thread) {
+            0 => 1.0,
+            own => all / threads.len().max(1) as f64 / own as f64,
+        }
     }
 
     /// Whether waits of this kind for this object are meant.
@@ -230,6 +268,7 @@ impl Change {
                 *state == is && detail.is_none_or(|detail| detail == span.detail)
             }
             (What::Cpu, State::Cpu) | (What::Ready, State::Ready) | (What::All, _) => true,
+            (What::Threads(threads), State::Cpu) => threads.contains(&span.thread),
             _ => false,
         }
     }
@@ -243,6 +282,10 @@ impl Change {
             (What::Function(name), How::KeepFirst) => first_call(of.stacks, thread, name),
             _ => meant.first().map_or(Nanos::MAX, |meant| meant.span.t1),
         };
+        let even = match self.how {
+            How::Even => self.evened(of, thread),
+            _ => 1.0,
+        };
         let mut waited = 0;
         let mut before = 1.0;
         for meant in meant {
@@ -254,6 +297,7 @@ impl Change {
             // What another thread did takes as long as it does there. A lock can be done without; answers can
             // come together.
             let factor = match self.how {
+                How::HandOver => whether(is_wait),
                 _ if meant.follows => before,
                 How::Scale(_) if by_thread && !is_lock(span.detail) => 1.0,
                 How::Scale(factor) if by_thread => whether(factor > 0.0),
@@ -262,7 +306,9 @@ impl Change {
                 How::Batch(many) => 1.0 / f64::from(many.max(1)),
                 How::KeepFirst => whether(span.t1 <= first_until),
                 How::Overlap if is_wait => whether(Some(meant.index) == longest),
-                How::Overlap => 1.0,
+                How::Overlap | How::Last => 1.0,
+                How::Never => 0.0,
+                How::Even => even,
             };
             // All of a wait for a thread, or nothing of it.
             let factor = match by_thread && factor <= 0.0 {

@@ -1,5 +1,7 @@
 //! What would be gained: the wall time without a cause, as an interval.
 
+use std::collections::BTreeSet;
+
 use super::{Change, Processors, Recorded, Replay};
 
 /// What a change would buy.
@@ -70,8 +72,13 @@ impl<'a> Gains<'a> {
     pub fn of(&self, changes: &[Change], processors: Option<Processors>) -> Gain {
         let (factors, meant_ns) = self.factors(changes);
         let factor = |index: usize| factors.get(index).map_or(1.0, |&factor| f64::from(factor));
+        let later = changes.iter().filter_map(Change::puts_off);
+        let later: BTreeSet<usize> = later.flatten().copied().collect();
         let saved = |replay: &Replay<'_>| {
-            let on = processors.map_or_else(|| replay.clone(), |on| replay.on(on));
+            let mut on = processors.map_or_else(|| replay.clone(), |on| replay.on(on));
+            if !later.is_empty() {
+                on = on.put_off(&later);
+            }
             replay.unchanged_ns as i64 - on.run(factor).wall_ns as i64
         };
         let ns = saved(self.replay);

@@ -17,6 +17,7 @@ pub use calls::CallsOfWaits;
 pub use change::{Change, How, What};
 pub use gains::{Gain, Gains};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use timesink_recording::tables::Occupant;
@@ -124,6 +125,14 @@ impl<'a> Replay<'a> {
     pub fn on(&self, processors: Processors) -> Replay<'a> {
         Replay {
             processors,
+            ..self.clone()
+        }
+    }
+
+    /// The same with these waits of a thread, by their spans, all where the last of them is.
+    fn put_off(&self, waits: &BTreeSet<usize>) -> Replay<'a> {
+        Replay {
+            program: Arc::new(self.program.put_off(waits)),
             ..self.clone()
         }
     }

@@ -1,6 +1,8 @@
 //! What each thread did, as a program that can be run again: stretches on a processor, lengths of time that
 //! pass by themselves, and moments at which one thread waits for what another one does.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::tables::{Occupant, Span};
@@ -47,6 +49,46 @@ impl Program {
 
     pub(super) fn threads(&self) -> usize {
         self.first.len() - 1
+    }
+
+    /// The same with these waits, by their spans, all where the last of them is in its thread.
+    pub(super) fn put_off(&self, waits: &BTreeSet<usize>) -> Program {
+        let mut program = Program {
+            steps: Vec::with_capacity(self.steps.len()),
+            first: vec![0],
+            events: self.events,
+        };
+        for slot in 0..self.threads() {
+            put_off(self.of(slot), waits, &mut program.steps);
+            program.first.push(program.steps.len());
+        }
+        program
+    }
+}
+
+/// The steps of one thread with these waits, and what is waited for in their wake, where the last of them is.
+fn put_off(steps: &[Step], waits: &BTreeSet<usize>, to: &mut Vec<Step>) {
+    let is_meant =
+        |step: &Step| matches!(step, Step::Await { span, .. } if waits.contains(&(*span as usize)));
+    // A look knows other steps by their places.
+    let has_looks = steps.iter().any(|step| matches!(step, Step::Look { .. }));
+    let last = steps.iter().rposition(is_meant).filter(|_| !has_looks);
+    let mut later = Vec::new();
+    let mut meant = false;
+    for (at, step) in steps.iter().enumerate() {
+        let no_span = matches!(
+            step,
+            Step::Await { span: NO_SPAN, .. } | Step::Pass { span: NO_SPAN, .. }
+        );
+        meant = is_meant(step) || (meant && no_span);
+        if meant && last.is_some_and(|last| at < last) {
+            later.push(*step);
+            continue;
+        }
+        if last == Some(at) {
+            to.append(&mut later);
+        }
+        to.push(*step);
     }
 }
 

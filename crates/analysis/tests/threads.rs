@@ -1,0 +1,88 @@
+//! Threads that wait for each other, in small recordings drawn as text: locks, pools, exchanges.
+
+use timesink_analysis::exchanges::Exchange;
+use timesink_analysis::locks::Locks;
+use timesink_analysis::pools::Pool;
+use timesink_analysis::timeline::Timeline;
+use timesink_recording::notation::recording;
+
+fn timeline(text: &str) -> Timeline {
+    Timeline::of(&recording(text)).expect("a drawn recording reads")
+}
+
+const THREE: &str = "
+    process 1 p
+    thread 1.1 tid 1 main
+    thread 1.2 tid 2 worker parent 1.1
+    thread 1.3 tid 3 worker parent 1.1
+";
+
+/// Who lets go of a lock has held it since somebody came to wait, or since it was let go of before: holds do not overlap.
+#[test]
+fn holds() {
+    let timeline = timeline(&format!(
+        "{THREE}
+        1.1: cpu 0..10ms
+        1.2: wait 2ms..10ms lock l by 1.1 | cpu +5ms
+        1.3: wait 4ms..15ms lock l by 1.2 | cpu +1ms"
+    ));
+    let locks = Locks::of(&timeline);
+    let [lock] = locks.0.as_slice() else {
+        panic!("one lock: {locks:?}");
+    };
+    assert_eq!(lock.wait_ns, 19_000_000);
+    let holds: Vec<(usize, u64)> = lock
+        .holds
+        .iter()
+        .map(|hold| (hold.holder, hold.ns()))
+        .collect();
+    assert_eq!(holds, [(0, 8_000_000), (1, 5_000_000)]);
+    assert_eq!(lock.held_ns(), 13_000_000);
+}
+
+/// A join is a wait that the end of a thread ended; that it was woken by it earlier is none.
+#[test]
+fn joins() {
+    let timeline = timeline(&format!(
+        "{THREE}
+        1.1: cpu 0..1ms | wait ..20ms condition c by 1.2 | cpu +1ms | wait ..50ms join t by 1.3 | cpu +1ms
+        1.2: cpu 1ms..45ms
+        1.3: cpu 1ms..50ms"
+    ));
+    let pools = Pool::all(&timeline);
+    assert_eq!(pools.len(), 1);
+    assert_eq!(
+        (pools[0].parent, pools[0].members.as_slice()),
+        (0, &[1, 2][..])
+    );
+    let joins = pools[0].joins(&timeline);
+    assert_eq!(joins[0], None);
+    let join = joins[1].and_then(|at| timeline.span(at)).expect("a join");
+    assert_eq!(join.t1.0, 50_000_000);
+}
+
+/// Two threads that wake each other in turn: each turn is counted once, with what is done in it.
+#[test]
+fn exchanges() {
+    let text = format!(
+        "{THREE}
+        1.1: cpu 0..1ms | wait ..9ms join t
+        1.2: cpu 0..1ms
+        for n in 1..10
+          | wait +300us \"pipe read\" a by 1.3 | cpu +200us
+        end
+        1.3: wait 0..1ms \"pipe read\" b by 1.2 | cpu +300us
+        for n in 1..9
+          | wait +200us \"pipe read\" b by 1.2 | cpu +300us
+        end"
+    );
+    let timeline = timeline(&text);
+    let exchanges = Exchange::all(&timeline, 10);
+    assert_eq!(exchanges.len(), 1);
+    assert_eq!(exchanges[0].pair, [1, 2]);
+    assert_eq!(
+        (exchanges[0].turns(), exchanges[0].bursts()),
+        (10, [200_000, 300_000])
+    );
+    assert!(Exchange::all(&timeline, 11).is_empty());
+}
