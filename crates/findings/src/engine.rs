@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use timesink_analysis::replay::{Change, Gain, Gains, How, Processors, What};
+use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
 use crate::registry::RULES;
@@ -58,6 +59,16 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// Whether a lock was told of already: the most special rule speaks of it, the others do not.
+    fn tells_of(&self, suspect: &Suspect, inquiry: &Inquiry<'_>) -> bool {
+        let object = suspect
+            .object
+            .and_then(|object| inquiry.facts.object(object));
+        let is_lock = object.is_some_and(|object| object.kind == ObjectKind::Futex);
+        let mut told = self.told.iter().map(|finding| &finding.suspect);
+        is_lock && told.any(|t| t.object == suspect.object && t.process == suspect.process)
+    }
+
     /// Asks all rules.
     pub fn of(inquiry: &Inquiry<'_>, gains: &Gains<'_>) -> Findings {
         let wall_ns = inquiry.outlook.wall_ns;
@@ -77,6 +88,7 @@ impl Findings {
                 let on_path_ns = weight(&suspect);
                 let new_ns = explained.left(inquiry, &suspect.weight);
                 let told = (new_ns as f64) < on_path_ns as f64 * TOLD;
+                let told = told || findings.tells_of(&suspect, inquiry);
                 if on_path_ns < least || told || asked >= MOST {
                     continue;
                 }

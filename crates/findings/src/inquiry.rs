@@ -1,16 +1,17 @@
 //! What rules are asked about: the facts of one recording, gathered once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::Facts;
+use timesink_analysis::ledger::Account;
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
 use timesink_analysis::programs::{program, Programs};
-use timesink_analysis::stacks::{FunctionIx, Stacks};
+use timesink_analysis::stacks::{FunctionIx, StackIx, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_analysis::waits::WaitGroup;
-use timesink_recording::ids::{ProcessId, StackId};
+use timesink_recording::ids::{ProcessId, StackId, ThreadId};
 use timesink_recording::words::State;
 
 use crate::rule::{Limits, Need};
@@ -83,12 +84,26 @@ impl Inquiry<'_> {
         Some(program(&self.facts.ledger.process(process)?.row))
     }
 
+    /// Where a thread mostly is while it is on a processor: the functions of its heaviest stack.
+    pub fn mostly_in(&self, thread: ThreadId) -> Vec<FunctionIx> {
+        let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
+        let events = self.stacks.events_of(thread).iter();
+        for event in events.filter(|event| event.account == Account::Cpu) {
+            *stacks.entry(event.stack).or_default() += event.ns;
+        }
+        let heaviest = stacks.into_iter().max_by_key(|(_, ns)| *ns);
+        heaviest.map_or(Vec::new(), |(stack, _)| self.functions(stack))
+    }
+
     /// The functions of a stack, innermost first, without the kernel's.
     pub fn frames(&self, stack: Option<StackId>) -> Vec<FunctionIx> {
+        let stack = stack.and_then(|stack| self.stacks.code.stack(stack));
+        stack.map_or(Vec::new(), |stack| self.functions(stack))
+    }
+
+    /// The same of a stack that is known already.
+    pub fn functions(&self, stack: StackIx) -> Vec<FunctionIx> {
         const MOST: usize = 32;
-        let Some(stack) = stack.and_then(|stack| self.stacks.code.stack(stack)) else {
-            return Vec::new();
-        };
         let mut frames = self.stacks.code.functions_of(stack);
         frames.truncate(MOST);
         frames

@@ -4,8 +4,11 @@
 //! does not know of other rules, nor how much a thing must matter before it is told: that is `engine.rs`. Nothing
 //! here opens a file or knows of a terminal.
 
+mod alike;
 pub mod engine;
+mod holding;
 pub mod inquiry;
+mod interpreter_lock;
 pub mod registry;
 pub mod rule;
 mod rules;

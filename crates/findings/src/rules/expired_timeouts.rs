@@ -7,6 +7,7 @@ use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
+use crate::interpreter_lock;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
@@ -37,6 +38,8 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
                 | Detail::Event
         )
     });
+    // Who waits for Python's own lock asks for it again and again: that is another matter.
+    let waits = waits.filter(|group| !interpreter_lock::is_one(of, group));
     waits.filter_map(|group| suspect(of, group)).collect()
 }
 

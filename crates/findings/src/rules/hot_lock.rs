@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::locks::Lock;
 use timesink_analysis::replay::What;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::{Detail, State};
 
+use crate::holding::Holding;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
@@ -45,6 +47,11 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     if (group.count() as f64) < RULE.limit(of, "waits") || share < RULE.limit(of, "share") {
         return None;
     }
+    let lock = of.timeline.locks().find(group.process, object);
+    let holding = lock.and_then(|lock| Holding::of(of, &lock.holds));
+    if holding.as_ref().is_some_and(Holding::is_ready) {
+        return None;
+    }
     let title = say![
         group.process,
         " waits for the lock ",
@@ -58,7 +65,8 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         objects: Some(BTreeSet::from([object])),
     };
     // The path goes on to who held it, so such waits are not on it.
-    let weight = Weight::within(of.causes(|key| key.state != State::Lost), group.ns);
+    let held_ns = lock.map_or(group.ns, Lock::held_ns).min(group.ns);
+    let weight = Weight::within(of.causes(|key| key.state != State::Lost), held_ns);
     let fix = Fix::without(what, BTreeSet::from([group.process]));
     let suspect = Suspect::new(title, fix, weight)
         .of(group.process)
@@ -73,6 +81,10 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
             ", at most ",
             Piece::Time(group.quantile(1.0))
         ]);
+    let suspect = match holding {
+        Some(holding) => suspect.told(holding.told(of)),
+        None => suspect,
+    };
     let holder = of.frames(group.waker_stack);
     let mut own = holder.iter().filter(|&&f| !of.stacks.code.is_system(f));
     Some(match own.next() {

@@ -2,3 +2,5 @@
 //! only looks like it, of which the rule must not speak. One file for each family of rules.
 
 mod durability;
+mod placement;
+mod threads;

@@ -1,0 +1,96 @@
+//! What threads do while they hold a lock that others wait for, from their samples and waits in that time.
+
+use std::collections::BTreeMap;
+
+use timesink_analysis::ledger::Account;
+use timesink_analysis::locks::Hold;
+use timesink_analysis::stacks::{FunctionIx, StackIx};
+
+use crate::inquiry::Inquiry;
+use crate::say;
+use crate::sentence::{Piece, Sentence};
+
+/// What holders mostly do.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    account: Account,
+    /// Of what is known of their time.
+    share: f64,
+    /// Of the heaviest stack, innermost first.
+    pub frames: Vec<FunctionIx>,
+}
+
+impl Holding {
+    /// What is known of these stretches; `None` if no sample and no wait falls into them.
+    pub fn of(of: &Inquiry<'_>, holds: &[Hold]) -> Option<Holding> {
+        /// So many waits that began before a stretch may reach into it.
+        const BEFORE: usize = 4;
+        let mut stacks: BTreeMap<(Account, StackIx), u64> = BTreeMap::new();
+        let mut accounts: BTreeMap<Account, u64> = BTreeMap::new();
+        for hold in holds {
+            let thread = of.timeline.threads[hold.holder].thread;
+            let events = of.stacks.events_of(thread);
+            let from = events.partition_point(|event| event.at < hold.from);
+            let until = events.partition_point(|event| event.at < hold.until);
+            for event in &events[from.saturating_sub(BEFORE)..until] {
+                let end = event.at.0.saturating_add_unsigned(event.ns);
+                let ns = match event.account {
+                    Account::Cpu if event.at < hold.from => 0,
+                    Account::Cpu => event.ns.min(hold.ns()),
+                    _ => end
+                        .min(hold.until.0)
+                        .saturating_sub(event.at.0.max(hold.from.0))
+                        .max(0)
+                        .unsigned_abs(),
+                };
+                if ns > 0 {
+                    *stacks.entry((event.account, event.stack)).or_default() += ns;
+                    *accounts.entry(event.account).or_default() += ns;
+                }
+            }
+        }
+        let (&account, &most) = accounts.iter().max_by_key(|(_, ns)| **ns)?;
+        let all: u64 = accounts.values().sum();
+        let of_it = stacks.iter().filter(|((is, _), _)| *is == account);
+        let heaviest = of_it
+            .max_by_key(|(_, ns)| **ns)
+            .map(|((_, stack), _)| *stack)?;
+        Some(Holding {
+            account,
+            share: most as f64 / all.max(1) as f64,
+            frames: of.functions(heaviest),
+        })
+    }
+
+    /// They have no processor: the lock is not to blame.
+    pub fn is_ready(&self) -> bool {
+        self.account == Account::Ready && self.share > 0.5
+    }
+
+    /// In a sentence.
+    pub fn told(&self, of: &Inquiry<'_>) -> Sentence {
+        let does = match self.account {
+            Account::Cpu => "on a processor",
+            Account::Ready => "ready to run, without a processor",
+            _ => "waiting",
+        };
+        let percent = Piece::Percent(self.share * 100.0);
+        let mut own = self
+            .frames
+            .iter()
+            .filter(|&&f| !of.stacks.code.is_system(f));
+        match own.next() {
+            Some(&function) => {
+                say![
+                    "its holder is ",
+                    does,
+                    " for ",
+                    percent,
+                    " of that time, in ",
+                    function
+                ]
+            }
+            None => say!["its holder is ", does, " for ", percent, " of that time"],
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Python's own lock, which lets one thread run at a time: to be told from conditions of the program itself.
+//!
+//! Who wants it waits for five milliseconds, asks that it be let go of, and waits again. So it is a condition that
+//! Python code waits for with that time-out, or within the function that takes it.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::waits::WaitGroup;
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, Language};
+
+use crate::inquiry::Inquiry;
+
+/// What is left of the five milliseconds when the call begins.
+const ASKED_NS: std::ops::RangeInclusive<u64> = 4_500_000..=5_000_000;
+
+/// The futexes of that lock in a process; it has more than one.
+pub fn of_process(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
+    let groups = of.waits().iter().filter(|group| group.process == process);
+    let locks = groups.filter(|group| is_one(of, group));
+    locks.filter_map(|group| group.object).collect()
+}
+
+/// Whether these waits are for it.
+pub fn is_one(of: &Inquiry<'_>, group: &WaitGroup) -> bool {
+    let times_out = group
+        .asked_ns
+        .is_some_and(|(asked, _)| ASKED_NS.contains(&asked));
+    if group.detail != Detail::Condition || !times_out {
+        return false;
+    }
+    let functions = of.frames(group.stack);
+    let functions = functions.iter().map(|&f| of.stacks.code.function(f));
+    let mut functions =
+        functions.filter(|f| f.language == Language::Python || f.name == "take_gil");
+    functions.next().is_some()
+}

@@ -1,0 +1,194 @@
+//! Threads that were started to work side by side, and work one at a time because all need the same lock.
+//!
+//! Time ready counts as wanting to work: on a busy machine a pool that runs at full speed has few processors, too.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::pools::{over, Pool};
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::ids::ObjectId;
+use timesink_recording::tables::Thread;
+use timesink_recording::words::{Detail, State};
+
+use crate::holding::Holding;
+use crate::inquiry::Inquiry;
+use crate::interpreter_lock;
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "false-pool",
+    looks_for: "threads that work one at a time, because all of them need the same lock",
+    why: "Threads that work under one lock take turns: they are no faster than one of them, and changing over costs time.",
+    advice: "give each thread data of its own, or hold the lock only where data are shared; in Python use processes, or calls that let go of its lock",
+    wrong_if: "the threads are there to wait for many things at a time, not to work",
+    limits: &[
+        Limit { name: "workers", value: 2.0, means: "threads that work at least" },
+        Limit { name: "demand", value: 1.2, means: "together they want less than so many processors" },
+        Limit { name: "work", value: 0.7, means: "but at least so many: they are there to work" },
+        Limit { name: "share", value: 0.6, means: "of the time that they wait, for this lock at least" },
+        Limit { name: "waits", value: 20.0, means: "at least so many" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+/// Who works less than this part of what the busiest does is no worker.
+const WORKER: f64 = 0.3;
+
+/// The lock that a pool takes turns at.
+struct Turns {
+    lock: ObjectId,
+    /// The waits for it, as indexes of spans.
+    waits: BTreeSet<usize>,
+    wait_ns: u64,
+    is_interpreters: bool,
+}
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let pools = Pool::all(of.timeline).into_iter();
+    let threads = pools.filter(|pool| !pool.is_processes);
+    threads.filter_map(|pool| suspect(of, &pool)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
+    let most = pool.rows(of.timeline).map(|row| row.cpu_ns).max()?;
+    let works = |row: &&Thread| row.cpu_ns > 0 && row.cpu_ns as f64 >= most as f64 * WORKER;
+    let workers: Vec<&Thread> = pool.rows(of.timeline).filter(works).collect();
+    if (workers.len() as f64) < RULE.limit(of, "workers") {
+        return None;
+    }
+    let from = workers.iter().map(|row| row.start).min()?;
+    let window = workers.iter().map(|row| over(row)).max()?.since(from);
+    let sum = |ns: fn(&Thread) -> u64| workers.iter().map(|row| ns(row)).sum::<u64>();
+    let demand = sum(|row| row.cpu_ns.saturating_add(row.ready_ns)) as f64 / window.max(1) as f64;
+    if demand >= RULE.limit(of, "demand") || demand < RULE.limit(of, "work") {
+        return None;
+    }
+    let turns = turns(of, pool, &workers)?;
+    let share = turns.wait_ns as f64 / sum(|row| row.wait_ns).max(1) as f64;
+    let count = turns.waits.len() as u64;
+    if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "waits") {
+        return None;
+    }
+    Some(told(
+        of,
+        pool,
+        turns,
+        (workers.len() as u64, demand, share, window),
+    ))
+}
+
+/// The lock that these wait for longest: Python's own, if it is that.
+fn turns(of: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turns> {
+    let process = pool.process(of.timeline);
+    let is_worker = |thread| workers.iter().any(|row| row.thread == thread);
+    let locks = of.timeline.locks().0.iter();
+    let locks = locks.filter(|lock| lock.process == process);
+    let own = locks.map(|lock| {
+        let waits = lock.waits.iter().copied();
+        let waits = waits.filter(|&at| of.timeline.span(at).is_some_and(|s| is_worker(s.thread)));
+        (lock.object, waits.collect::<BTreeSet<usize>>(), false)
+    });
+    let interpreters = interpreter_lock::of_process(of, process);
+    let slots = workers
+        .iter()
+        .filter_map(|row| of.timeline.slot(row.thread));
+    let waits = slots
+        .flat_map(|slot| of.timeline.indexed(slot))
+        .filter(|(_, span)| {
+            span.state == State::Wait
+                && span.detail == Detail::Condition
+                && span
+                    .object
+                    .is_some_and(|object| interpreters.contains(&object))
+        });
+    let waits: BTreeSet<usize> = waits.map(|(index, _)| index).collect();
+    let interpreters = interpreters.first().map(|&object| (object, waits, true));
+    let all = own
+        .chain(interpreters)
+        .map(|(lock, waits, is_interpreters)| {
+            let spans = waits.iter().filter_map(|&at| of.timeline.span(at));
+            Turns {
+                wait_ns: spans.map(|span| span.t1.since(span.t0)).sum(),
+                lock,
+                waits,
+                is_interpreters,
+            }
+        });
+    all.max_by_key(|turns| (turns.wait_ns, turns.lock))
+}
+
+fn told(
+    of: &Inquiry<'_>,
+    pool: &Pool,
+    turns: Turns,
+    (workers, demand, share, window): (u64, f64, f64, u64),
+) -> Suspect {
+    let process = pool.process(of.timeline);
+    let title = match turns.is_interpreters {
+        true => say![
+            Piece::Count(workers),
+            " threads of ",
+            process,
+            " run one at a time, under the lock of Python itself (the GIL)"
+        ],
+        false => say![
+            Piece::Count(workers),
+            " threads of ",
+            process,
+            " run one at a time, under the lock ",
+            turns.lock
+        ],
+    };
+    let causes = of.causes(|key| key.state != State::Lost && of.same_program(key.process, process));
+    let group = of
+        .waits()
+        .iter()
+        .find(|group| group.process == process && group.object == Some(turns.lock));
+    let count = turns.waits.len() as u64;
+    let examples = turns
+        .waits
+        .iter()
+        .take(3)
+        .filter_map(|&at| of.timeline.span(at));
+    let examples: Vec<Example> = examples
+        .map(|span| Example {
+            thread: span.thread,
+            at: span.t0,
+        })
+        .collect();
+    let fix = Fix::Change(Change {
+        what: What::Spans(turns.waits),
+        processes: Some(BTreeSet::from([process])),
+        how: How::Never,
+    });
+    let mut suspect = Suspect::new(title, fix, Weight::within(causes, window))
+        .of(process)
+        .about(Some(turns.lock))
+        .seen_in(of, group)
+        .held(of, &RULE, "threads", workers as f64, "workers")
+        .held(of, &RULE, "processors wanted", demand, "demand")
+        .held(of, &RULE, "share of their waits", share, "share")
+        .held(of, &RULE, "waits", count as f64, "waits")
+        .told(say![
+            "together they want ",
+            Piece::Percent(demand * 100.0),
+            " of one processor, and wait for each other: ",
+            Piece::Count(count),
+            " times"
+        ])
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the time that they wait is for this lock"
+        ]);
+    suspect.examples = examples;
+    let holding = of.timeline.locks().find(process, turns.lock);
+    let holding = holding.and_then(|lock| Holding::of(of, &lock.holds));
+    match holding {
+        Some(holding) => suspect.told(holding.told(of)),
+        None => suspect,
+    }
+}

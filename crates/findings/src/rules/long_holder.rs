@@ -1,0 +1,120 @@
+//! A lock that is held shortly as a rule, and for long now and then, while others wait.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::locks::{Hold, Lock};
+use timesink_analysis::replay::What;
+use timesink_recording::words::State;
+
+use crate::holding::Holding;
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "long-holder",
+    looks_for: "a lock that is held for long now and then, by somebody who does more than the others under it",
+    why: "Whoever wants the lock meanwhile waits for all of that, though it has nothing to do with it.",
+    advice: "do the long part without the lock: take what it needs under the lock, let go, do it, and put back what came out",
+    wrong_if: "the long part needs all that the lock protects, unchanged, until it is done",
+    limits: &[
+        Limit { name: "holds", value: 20.0, means: "seen, at least so many" },
+        Limit { name: "long", value: 5.0, means: "of them long, at least so many" },
+        Limit { name: "times", value: 10.0, means: "long is so many times as long as half of them" },
+        Limit { name: "least", value: 1e6, means: "and at least so many nanoseconds" },
+        Limit { name: "share", value: 0.5, means: "of all the time that the lock is waited for, behind long ones at least" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let locks = of.timeline.locks().0.iter();
+    locks.filter_map(|lock| suspect(of, lock)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
+    let mut lengths: Vec<u64> = lock.holds.iter().map(Hold::ns).collect();
+    lengths.sort_unstable();
+    let usual = *lengths.get(lengths.len() / 2)?;
+    let is_long = (usual as f64 * RULE.limit(of, "times")).max(RULE.limit(of, "least"));
+    let long = lock.holds.iter().filter(|hold| hold.ns() as f64 >= is_long);
+    let long: Vec<Hold> = long.copied().collect();
+    if (lengths.len() as f64) < RULE.limit(of, "holds")
+        || (long.len() as f64) < RULE.limit(of, "long")
+    {
+        return None;
+    }
+    let waits = behind(of, lock, &long);
+    let spans = waits.iter().filter_map(|&at| of.timeline.span(at));
+    let behind_ns: u64 = spans.map(|span| span.t1.since(span.t0)).sum();
+    let share = behind_ns as f64 / lock.wait_ns.max(1) as f64;
+    let holding = Holding::of(of, &long);
+    if share < RULE.limit(of, "share") || holding.as_ref().is_some_and(Holding::is_ready) {
+        return None;
+    }
+    let long_ns: u64 = long.iter().map(Hold::ns).sum();
+    let count = long.len() as u64;
+    let title = say![
+        "the lock ",
+        lock.object,
+        " in ",
+        lock.process,
+        " is held for long ",
+        Piece::Count(count),
+        " times: ",
+        Piece::Time(long_ns / count.max(1))
+    ];
+    let causes =
+        of.causes(|key| key.state != State::Lost && of.same_program(key.process, lock.process));
+    let fix = Fix::without(What::Spans(waits.clone()), BTreeSet::from([lock.process]));
+    let mut suspect = Suspect::new(title, fix, Weight::within(causes, long_ns))
+        .of(lock.process)
+        .about(Some(lock.object))
+        .held(of, &RULE, "holds", lengths.len() as f64, "holds")
+        .held(of, &RULE, "long ones", count as f64, "long")
+        .held(of, &RULE, "long", is_long, "least")
+        .held(of, &RULE, "share of the waiting", share, "share")
+        .figure("half of them at most", usual as f64, "ns")
+        .told(say![
+            "half of ",
+            Piece::Count(lengths.len() as u64),
+            " times at most ",
+            Piece::Time(usual),
+            "; ",
+            Piece::Count(waits.len() as u64),
+            " waits are behind the long ones"
+        ]);
+    let examples = long.iter().take(3).map(|hold| Example {
+        thread: of.timeline.threads[hold.holder].thread,
+        at: hold.from,
+    });
+    suspect.examples = examples.collect();
+    match holding {
+        Some(holding) => {
+            suspect.frames.clone_from(&holding.frames);
+            Some(suspect.told(holding.told(of)))
+        }
+        None => Some(suspect),
+    }
+}
+
+/// The waits that lie mostly behind these stretches, as indexes of spans.
+fn behind(of: &Inquiry<'_>, lock: &Lock, long: &[Hold]) -> BTreeSet<usize> {
+    let waits = lock.waits.iter().copied();
+    waits
+        .filter(|&at| {
+            let Some(span) = of.timeline.span(at) else {
+                return false;
+            };
+            let first = long.partition_point(|hold| hold.until <= span.t0);
+            let during = long[first..].iter().take_while(|hold| hold.from < span.t1);
+            let ns: u64 = during
+                .map(|hold| hold.until.min(span.t1).since(hold.from.max(span.t0)))
+                .sum();
+            ns * 2 >= span.t1.since(span.t0)
+        })
+        .collect()
+}

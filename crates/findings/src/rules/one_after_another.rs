@@ -1,0 +1,143 @@
+//! Threads, or copies of a process, each of which is waited for before the next one is started.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::pools::{over, Pool};
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::State;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "one-after-another",
+    looks_for: "threads or copies of a process that are started and waited for one at a time",
+    why: "Who waits for a thread as soon as it is started could have done its work itself: nothing runs side by side.",
+    advice: "start all of them, and wait for them afterwards",
+    wrong_if: "each of them needs what came out of the one before",
+    limits: &[
+        Limit { name: "workers", value: 3.0, means: "one after another, at least so many" },
+        Limit { name: "life", value: 2e6, means: "nanoseconds that each is at work, at least" },
+        Limit { name: "gap", value: 0.1, means: "of the time between the first start and the last end, without any of them at most" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+/// A shell copies itself for what it has to keep apart, and means it to be done in order.
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"];
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let pools = Pool::all(of.timeline);
+    let pools = pools
+        .iter()
+        .filter(|pool| !pool.is_processes || is_copies(of, pool));
+    pools.flat_map(|pool| suspects(of, pool)).collect()
+}
+
+/// Whether these processes go on with the program that started them, and that is no shell.
+fn is_copies(of: &Inquiry<'_>, pool: &Pool) -> bool {
+    let program = of.program(pool.process(of.timeline)).unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let copies: BTreeSet<ProcessId> = pool.rows(of.timeline).map(|row| row.process).collect();
+    let mut starts = of.facts.starts.iter();
+    let mut starts = starts
+        .by_ref()
+        .filter(|start| copies.contains(&start.process));
+    !SHELLS.contains(&name) && starts.all(|start| start.execs == 0)
+}
+
+/// The stretches in which each was waited for before the next one was started.
+fn suspects(of: &Inquiry<'_>, pool: &Pool) -> Vec<Suspect> {
+    let joins = pool.joins(of.timeline);
+    let row = |at: usize| &of.timeline.threads[pool.members[at]];
+    let joined = |at: usize| joins[at].and_then(|index| of.timeline.span(index));
+    let mut found = Vec::new();
+    let mut run: Vec<usize> = Vec::new();
+    for at in 0..pool.members.len() {
+        let life = over(row(at)).since(row(at).start);
+        let works = life as f64 >= RULE.limit(of, "life");
+        let after = |&before: &usize| joined(before).is_some_and(|wait| wait.t1 <= row(at).start);
+        if !run.last().is_none_or(after) || !works || joined(at).is_none() {
+            found.extend(suspect(of, pool, &joins, &std::mem::take(&mut run)));
+        }
+        if works && joined(at).is_some() {
+            run.push(at);
+        }
+    }
+    found.extend(suspect(of, pool, &joins, &run));
+    found
+}
+
+fn suspect(
+    of: &Inquiry<'_>,
+    pool: &Pool,
+    joins: &[Option<usize>],
+    run: &[usize],
+) -> Option<Suspect> {
+    if (run.len() as f64) < RULE.limit(of, "workers") {
+        return None;
+    }
+    let rows = || run.iter().map(|&at| &of.timeline.threads[pool.members[at]]);
+    let lives: u64 = rows().map(|row| over(row).since(row.start)).sum();
+    let whole = over(rows().last()?).since(rows().next()?.start);
+    let gap = 1.0 - lives as f64 / whole.max(1) as f64;
+    if gap > RULE.limit(of, "gap") {
+        return None;
+    }
+    let process = pool.process(of.timeline);
+    let count = run.len() as u64;
+    let title = say![
+        process,
+        if pool.is_processes {
+            " copies itself "
+        } else {
+            " starts "
+        },
+        Piece::Count(count),
+        if pool.is_processes {
+            " times"
+        } else {
+            " threads"
+        },
+        ", and waits for each before it starts the next"
+    ];
+    let processes: BTreeSet<ProcessId> = rows().map(|row| row.process).chain([process]).collect();
+    let causes = of.causes(|key| {
+        key.state != State::Lost
+            && processes
+                .iter()
+                .any(|&process| of.same_program(key.process, process))
+    });
+    let waits: BTreeSet<usize> = run.iter().filter_map(|&at| joins[at]).collect();
+    let first = waits.first().and_then(|&at| of.timeline.span(at));
+    let group = of.waits().iter().find(|group| {
+        group.process == process && first.is_some_and(|span| group.detail == span.detail)
+    });
+    let fix = Fix::Change(Change {
+        what: What::Spans(waits),
+        processes: Some(processes),
+        how: How::Last,
+    });
+    let mut suspect = Suspect::new(title, fix, Weight::within(causes, lives))
+        .of(process)
+        .seen_in(of, group)
+        .held(of, &RULE, "one after another", count as f64, "workers")
+        .held(of, &RULE, "time without any", gap, "gap")
+        .told(say![
+            "each is there for ",
+            Piece::Time(lives / count.max(1)),
+            ", and one at a time they take ",
+            Piece::Time(whole)
+        ]);
+    let starts = rows().take(3).map(|row| Example {
+        thread: row.thread,
+        at: row.start,
+    });
+    suspect.examples = starts.collect();
+    Some(suspect)
+}

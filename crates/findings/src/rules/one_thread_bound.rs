@@ -1,0 +1,160 @@
+//! One thread that is busy all the time, and others that wait for what it hands them.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::pools::{over, Pool};
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::ids::ThreadId;
+use timesink_recording::words::State;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "one-thread-bound",
+    looks_for: "one thread that is busy all the time, while others wait for what it hands them",
+    why: "Threads that wait to be handed work are as fast as who hands it to them, however many they are.",
+    advice: "let the others do part of what it does, or let several threads do it",
+    wrong_if: "what it does must be done by one, in order",
+    limits: &[
+        Limit { name: "busy", value: 0.9, means: "of the time it is on a processor or ready, at least" },
+        Limit { name: "idle", value: 0.5, means: "of the time each of the others is, at most" },
+        Limit { name: "others", value: 2.0, means: "at least so many" },
+        Limit { name: "share", value: 0.6, means: "of the time that each of them waits, until that thread ends the wait, at least" },
+        Limit { name: "waits", value: 20.0, means: "of them all, at least so many" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+/// Who does less than this part of its time has no work, rather than too little of it.
+const PART: f64 = 0.01;
+
+/// Who is handed work.
+struct Handed {
+    thread: ThreadId,
+    waits: u64,
+    /// The first of them, as an index of a span.
+    first: usize,
+}
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let pools = Pool::all(of.timeline).into_iter();
+    let threads = pools.filter(|pool| !pool.is_processes);
+    threads.filter_map(|pool| suspect(of, &pool)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
+    let process = pool.process(of.timeline);
+    let from = pool.rows(of.timeline).map(|row| row.start).min()?;
+    let until = pool.rows(of.timeline).map(over).max()?;
+    let whole = until.since(from);
+    // It may be the one that started them, or one of them.
+    let near = pool.members.iter().chain([&pool.parent]);
+    let (busy_ns, bound) = near
+        .map(|&slot| (at_work(of, slot, from, until), slot))
+        .max()?;
+    let busy = busy_ns as f64 / whole.max(1) as f64;
+    if busy < RULE.limit(of, "busy") {
+        return None;
+    }
+    let others = pool.members.iter().filter(|&&slot| slot != bound);
+    let handed: Vec<Handed> = others.filter_map(|&slot| handed(of, slot, bound)).collect();
+    let waits: u64 = handed.iter().map(|handed| handed.waits).sum();
+    if (handed.len() as f64) < RULE.limit(of, "others") || (waits as f64) < RULE.limit(of, "waits")
+    {
+        return None;
+    }
+    let row = &of.timeline.threads[bound];
+    let title = say![
+        row.thread,
+        " is busy all the time, and ",
+        Piece::Count(handed.len() as u64),
+        " threads wait for what it hands them"
+    ];
+    let threads = handed
+        .iter()
+        .map(|handed| handed.thread)
+        .chain([row.thread]);
+    let fix = Fix::Change(Change {
+        what: What::Threads(threads.collect()),
+        processes: Some(BTreeSet::from([process])),
+        how: How::Even,
+    });
+    let work: u64 = handed
+        .iter()
+        .filter_map(|handed| of.timeline.slot(handed.thread))
+        .map(|slot| of.timeline.threads[slot].cpu_ns)
+        .sum();
+    let mut suspect = Suspect::new(title, fix, Weight::within(of.busy(process), busy_ns))
+        .of(process)
+        .held(of, &RULE, "busy", busy, "busy")
+        .held(of, &RULE, "others", handed.len() as f64, "others")
+        .held(of, &RULE, "waits", waits as f64, "waits")
+        .told(say![
+            "it is busy for ",
+            Piece::Percent(busy * 100.0),
+            " of the time, the others are on a processor for ",
+            Piece::Time(work),
+            " in all"
+        ])
+        .told(say!["they waited for it ", Piece::Count(waits), " times"]);
+    let examples = handed
+        .iter()
+        .take(3)
+        .filter_map(|handed| of.timeline.span(handed.first));
+    suspect.examples = examples
+        .map(|span| Example {
+            thread: span.thread,
+            at: span.t0,
+        })
+        .collect();
+    suspect.frames = of.mostly_in(row.thread);
+    Some(suspect)
+}
+
+/// How long a thread was on a processor or ready between two moments.
+fn at_work(
+    of: &Inquiry<'_>,
+    slot: usize,
+    from: timesink_recording::Nanos,
+    until: timesink_recording::Nanos,
+) -> u64 {
+    let spans = of.timeline.spans_of(slot);
+    let begin = spans.partition_point(|span| span.t1 <= from);
+    let spans = spans[begin..].iter().take_while(|span| span.t0 < until);
+    let works = spans.filter(|span| matches!(span.state, State::Cpu | State::Ready));
+    works
+        .map(|span| span.t1.min(until).since(span.t0.max(from)))
+        .sum()
+}
+
+/// Whether a thread does little, and waits for that one to hand it something.
+fn handed(of: &Inquiry<'_>, slot: usize, bound: usize) -> Option<Handed> {
+    let row = &of.timeline.threads[slot];
+    let life = over(row).since(row.start).max(1) as f64;
+    let works = row.cpu_ns.saturating_add(row.ready_ns) as f64 / life;
+    if works > RULE.limit(of, "idle") || (row.cpu_ns as f64) < life * PART {
+        return None;
+    }
+    let by = of.timeline.threads[bound].thread;
+    let waits = of
+        .timeline
+        .indexed(slot)
+        .filter(|(_, span)| span.state == State::Wait && span.waker == Some(by));
+    let (mut count, mut ns, mut first) = (0, 0u64, None);
+    for (index, span) in waits {
+        count += 1;
+        ns = ns.saturating_add(span.t1.since(span.t0));
+        first = first.or(Some(index));
+    }
+    let enough = ns as f64 >= row.wait_ns as f64 * RULE.limit(of, "share");
+    first.filter(|_| enough).map(|first| Handed {
+        thread: row.thread,
+        waits: count,
+        first,
+    })
+}

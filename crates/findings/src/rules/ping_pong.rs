@@ -1,0 +1,113 @@
+//! Two threads that hand each other something again and again, and do next to nothing in between.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::exchanges::Exchange;
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::State;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "ping-pong",
+    looks_for: "two threads that wait for each other in turn, thousands of times, and do next to nothing in between",
+    why: "To wake a thread and to fall asleep takes microseconds each time. Who hands over work that takes no longer mostly hands over.",
+    advice: "hand over many things at a time, or do both parts in one thread",
+    wrong_if: "each thing must be answered before the next one is known",
+    limits: &[
+        Limit { name: "turns", value: 1000.0, means: "at least so many each" },
+        Limit { name: "burst", value: 50_000.0, means: "nanoseconds on a processor in a turn, half of them at most" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let exchanges = Exchange::all(of.timeline, RULE.limit(of, "turns") as u64);
+    exchanges
+        .iter()
+        .filter_map(|exchange| suspect(of, exchange))
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, exchange: &Exchange) -> Option<Suspect> {
+    let turns = exchange.turns();
+    let bursts = exchange.bursts();
+    if (turns as f64) < RULE.limit(of, "turns")
+        || bursts
+            .iter()
+            .any(|&burst| burst as f64 > RULE.limit(of, "burst"))
+    {
+        return None;
+    }
+    let [one, other] = exchange.pair.map(|slot| &of.timeline.threads[slot]);
+    let title = say![
+        one.thread,
+        " and ",
+        other.thread,
+        " wait for each other in turn, ",
+        Piece::Count(turns),
+        " times"
+    ];
+    let processes: BTreeSet<ProcessId> = BTreeSet::from([one.process, other.process]);
+    let causes = of.causes(|key| {
+        key.state != State::Lost
+            && processes
+                .iter()
+                .any(|&process| of.same_program(key.process, process))
+    });
+    let objects = exchange.objects();
+    let about = exchange.objects().first().copied();
+    let group = of.waits().iter().find(|group| {
+        processes.contains(&group.process)
+            && group.object.is_some_and(|object| objects.contains(&object))
+    });
+    let fix = Fix::Change(Change {
+        what: What::Waits {
+            detail: None,
+            objects: Some(objects.clone()),
+        },
+        processes: Some(processes.clone()),
+        how: How::HandOver,
+    });
+    let suspect = Suspect::new(title, fix, Weight::within(causes, exchange.ns()))
+        .of(one.process)
+        .about(about)
+        .seen_in(of, group)
+        .held(of, &RULE, "turns", turns as f64, "turns")
+        .held(
+            of,
+            &RULE,
+            "on a processor in a turn",
+            bursts[0] as f64,
+            "burst",
+        )
+        .told(say![
+            "in a turn the one is on a processor for ",
+            Piece::Time(bursts[0]),
+            ", the other one for ",
+            Piece::Time(bursts[1])
+        ])
+        .told(say![
+            "a turn takes ",
+            Piece::Time(exchange.ns() / turns.max(1)),
+            " in all"
+        ]);
+    let examples = exchange.examples.iter();
+    let examples = examples.filter_map(|&at| of.timeline.span(at));
+    let examples: Vec<Example> = examples
+        .map(|span| Example {
+            thread: span.thread,
+            at: span.t0,
+        })
+        .collect();
+    Some(Suspect {
+        examples,
+        ..suspect
+    })
+}

@@ -1,0 +1,75 @@
+//! Threads that a quota of their cgroup holds back.
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::words::{Detail, State};
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "throttled",
+    looks_for: "threads that the processor quota of their cgroup holds back",
+    why: "A group that has used up its share of a period gets no processor until the next one begins, however idle the machine is.",
+    advice: "raise the quota (cpu.max, or the container's limit), or run no more threads than it has room for",
+    wrong_if: "the quota is wanted: somebody else has paid for the rest of the machine",
+    limits: &[Limit { name: "times", value: 3.0, means: "held back at least so many times" }],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let is = |state, detail| state == State::Ready && detail == Detail::Throttled;
+    let causes =
+        of.causes(|key| key.state == State::Ready && key.detail == Some(Detail::Throttled));
+    let Some(&longest) = causes.first() else {
+        return Vec::new();
+    };
+    let slots = 0..of.timeline.threads.len();
+    let spans = slots.flat_map(|slot| of.timeline.spans_of(slot));
+    let held = spans.filter(|span| is(span.state, span.detail));
+    let (mut count, mut ns, mut examples) = (0u64, 0u64, Vec::new());
+    for span in held {
+        count += 1;
+        ns = ns.saturating_add(span.t1.since(span.t0));
+        if examples.len() < 3 {
+            examples.push(Example {
+                thread: span.thread,
+                at: span.t0,
+            });
+        }
+    }
+    if (count as f64) < RULE.limit(of, "times") {
+        return Vec::new();
+    }
+    let process = of.outlook.causes[longest].cause.key.process;
+    let fix = Fix::Change(Change {
+        what: What::Cause {
+            state: State::Ready,
+            detail: Some(Detail::Throttled),
+            object: None,
+        },
+        processes: None,
+        how: How::Scale(0.0),
+    });
+    let title = say![
+        process,
+        " is held back by the processor quota of its cgroup for ",
+        Piece::Time(of.on_path_ns(&causes))
+    ];
+    let mut suspect = Suspect::new(title, fix, Weight::all(causes))
+        .of(process)
+        .held(of, &RULE, "times", count as f64, "times")
+        .figure("in all threads", ns as f64, "ns")
+        .told(say![
+            "its threads were held back ",
+            Piece::Count(count),
+            " times, for ",
+            Piece::Time(ns / count.max(1)),
+            " each"
+        ]);
+    suspect.examples = examples;
+    vec![suspect]
+}

@@ -1,0 +1,59 @@
+//! Rules about threads that wait for each other.
+
+use timesink_live::{pair, pair_of, root};
+
+/// A lock that is held while its holder waits for a device, and one that is let go of before.
+#[test]
+fn hot_lock() {
+    pair("hot-lock");
+}
+
+/// A lock that is held for long now and then, and the same long work after it is let go of.
+#[test]
+fn long_holder() {
+    pair("long-holder");
+}
+
+/// Four threads under one lock, and each under its own.
+#[test]
+fn false_pool() {
+    pair("false-pool");
+}
+
+/// Four threads that compute in Python, and four that let go of Python's lock.
+#[test]
+fn false_pool_of_python() {
+    let script = root().join("tests/live/programs/rules/false-pool.py");
+    let script = script.to_str().expect("its path");
+    let python = "/usr/bin/python3";
+    pair_of(
+        "false-pool",
+        &[],
+        &[python, script, "fires"],
+        &[python, script, "silent"],
+    );
+}
+
+/// One thread that prepares what others wait for, and one that they cannot keep up with.
+#[test]
+fn one_thread_bound() {
+    pair("one-thread-bound");
+}
+
+/// A work that is shared unevenly, and one that is shared evenly.
+#[test]
+fn imbalance() {
+    pair("imbalance");
+}
+
+/// Threads that are joined before the next is started, and threads that are joined in the end.
+#[test]
+fn one_after_another() {
+    pair("one-after-another");
+}
+
+/// Two threads that hand each other an item at a time, and a thousand.
+#[test]
+fn ping_pong() {
+    pair("ping-pong");
+}
