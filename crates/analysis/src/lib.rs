@@ -7,6 +7,7 @@ pub mod calls;
 pub mod exchanges;
 pub mod facts;
 pub mod files;
+pub mod herds;
 pub mod ledger;
 pub mod locks;
 pub mod loops;

@@ -25,6 +25,8 @@ pub struct Outlook {
     /// By how much a replay of what was recorded misses the wall time, in percent of it.
     pub replay_error_pct: f64,
     pub segments: usize,
+    /// How many there were; more than anybody could use where that is not known.
+    pub processors: u32,
     /// Longest first; they add up to the wall time.
     pub causes: Vec<OnPath>,
     /// The same with those told together that differ only in what was waited for; longest first.
@@ -190,6 +192,7 @@ impl Outlook {
             unknown_ns: path.unknown_ns(),
             replay_error_pct: replay.error_pct(),
             segments: path.segments.len(),
+            processors: processors(recording),
             causes,
             kinds,
             functions,

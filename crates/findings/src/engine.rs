@@ -93,7 +93,7 @@ impl Findings {
                     continue;
                 }
                 asked += 1;
-                let gain = gain(&suspect.fix, gains);
+                let gain = gain(inquiry, &suspect.fix, gains);
                 if gain.ns < least as i64 {
                     continue;
                 }
@@ -117,9 +117,10 @@ impl Findings {
 }
 
 /// What a fix would buy.
-fn gain(fix: &Fix, gains: &Gains<'_>) -> Gain {
+fn gain(of: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
     match fix {
         Fix::Change(change) => gains.of(std::slice::from_ref(change), None),
+        Fix::AllProcessors => gains.of(&[], Some(Processors::Any(of.outlook.processors))),
         Fix::Processors => {
             let ready = Change {
                 what: What::Ready,

@@ -179,6 +179,8 @@ pub enum Fix {
     Change(Change),
     /// A processor for everybody who wants one.
     Processors,
+    /// Each thread may use all processors that there are.
+    AllProcessors,
 }
 
 impl Fix {

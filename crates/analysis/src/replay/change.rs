@@ -297,7 +297,9 @@ impl Change {
             // What another thread did takes as long as it does there. A lock can be done without; answers can
             // come together.
             let factor = match self.how {
-                How::HandOver => whether(is_wait),
+                // It still waits, but from then on it is there at once.
+                How::HandOver if is_wait => f64::from(f32::EPSILON),
+                How::HandOver => 0.0,
                 _ if meant.follows => before,
                 How::Scale(_) if by_thread && !is_lock(span.detail) => 1.0,
                 How::Scale(factor) if by_thread => whether(factor > 0.0),

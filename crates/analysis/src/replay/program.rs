@@ -74,14 +74,15 @@ fn put_off(steps: &[Step], waits: &BTreeSet<usize>, to: &mut Vec<Step>) {
     let has_looks = steps.iter().any(|step| matches!(step, Step::Look { .. }));
     let last = steps.iter().rposition(is_meant).filter(|_| !has_looks);
     let mut later = Vec::new();
-    let mut meant = false;
+    let mut of: Option<u32> = None;
     for (at, step) in steps.iter().enumerate() {
-        let no_span = matches!(
-            step,
-            Step::Await { span: NO_SPAN, .. } | Step::Pass { span: NO_SPAN, .. }
-        );
-        meant = is_meant(step) || (meant && no_span);
-        if meant && last.is_some_and(|last| at < last) {
+        of = match *step {
+            Step::Await { span, .. } if is_meant(step) => Some(span),
+            Step::Await { span: NO_SPAN, .. } => of,
+            Step::Pass { span, .. } => of.filter(|&wait| wait == span),
+            _ => None,
+        };
+        if of.is_some() && last.is_some_and(|last| at < last) {
             later.push(*step);
             continue;
         }
@@ -423,7 +424,7 @@ impl Builder<'_> {
             if late_ns > 0 {
                 steps.push(Step::Pass {
                     ns: late_ns,
-                    span: NO_SPAN,
+                    span: index,
                 });
             }
             return;

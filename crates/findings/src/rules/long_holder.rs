@@ -69,7 +69,10 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     ];
     let causes =
         of.causes(|key| key.state != State::Lost && of.same_program(key.process, lock.process));
-    let fix = Fix::without(What::Spans(waits.clone()), BTreeSet::from([lock.process]));
+    // Threads that meet at a lock for moments keep each other's pace only because somebody stays: with the long ones
+    // gone the short ones are nothing, so the lock is replayed as one that nobody waits for.
+    let all = What::Spans(lock.waits.iter().copied().collect());
+    let fix = Fix::without(all, BTreeSet::from([lock.process]));
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, long_ns))
         .of(lock.process)
         .about(Some(lock.object))

@@ -26,3 +26,9 @@ fn throttled() {
         &["sh", script, "silent"],
     );
 }
+
+/// Two threads that are bound to one processor, and to one each.
+#[test]
+fn pinned() {
+    pair("pinned");
+}

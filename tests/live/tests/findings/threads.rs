@@ -57,3 +57,9 @@ fn one_after_another() {
 fn ping_pong() {
     pair("ping-pong");
 }
+
+/// Eight threads that are woken for each item, and one of them for each.
+#[test]
+fn thundering_herd() {
+    pair("thundering-herd");
+}

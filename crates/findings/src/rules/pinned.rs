@@ -1,0 +1,109 @@
+//! Threads that stand behind each other on few processors because somebody bound them there.
+//!
+//! What threads may use is not recorded; that somebody said so is, and that they used nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::{Detail, State};
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "pinned",
+    looks_for: "threads that are bound to fewer processors than there are, and wait for each other there",
+    why: "A thread that is bound to a processor waits for that one, however idle the others are.",
+    advice: "do not bind them (sched_setaffinity, taskset, numactl), or give each a processor of its own",
+    wrong_if: "the other processors are kept for somebody else",
+    limits: &[
+        Limit { name: "share", value: 0.15, means: "of the path ready, without a processor, at least this share" },
+        Limit { name: "time", value: 1e8, means: "and so many nanoseconds" },
+        Limit { name: "elsewhere", value: 0.02, means: "of its time on a processor, on any other at most this share" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let ready = of.causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
+    let ns = of.on_path_ns(&ready) as f64;
+    if ns < RULE.limit(of, "time") || ns < of.outlook.wall_ns as f64 * RULE.limit(of, "share") {
+        return Vec::new();
+    }
+    let programs: BTreeSet<ProcessId> = ready
+        .iter()
+        .map(|&at| of.outlook.causes[at].cause.key.process)
+        .collect();
+    programs
+        .into_iter()
+        .filter_map(|program| suspect(of, program))
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
+    let caller = who_bound(of, program)?;
+    let used = used(of, program);
+    let all = of.outlook.processors as usize;
+    if used.is_empty() || used.len() >= all {
+        return None;
+    }
+    let causes =
+        of.causes(|key| key.state == State::Ready && of.same_program(key.process, program));
+    let ns = of.on_path_ns(&causes);
+    let title = say![
+        program,
+        " may use ",
+        Piece::Count(used.len() as u64),
+        " of ",
+        Piece::Count(all as u64),
+        " processors, and its threads wait for each other there"
+    ];
+    let suspect = Suspect::new(title, Fix::AllProcessors, Weight::all(causes))
+        .of(program)
+        .figure("processors used", used.len() as f64, "")
+        .held(of, &RULE, "ready on the path", ns as f64, "time")
+        .told(say![
+            Piece::Time(ns),
+            " of the path ready, without a processor"
+        ])
+        .told(say![caller, " called sched_setaffinity"]);
+    Some(suspect)
+}
+
+/// The process that said which processors it may use: itself, or one that it comes from.
+fn who_bound(of: &Inquiry<'_>, process: ProcessId) -> Option<ProcessId> {
+    let calls = of.facts.calls.iter();
+    let calls = calls.filter(|call| call.call == "sched_setaffinity" && call.count > call.errors);
+    let callers: BTreeSet<ProcessId> = calls.filter_map(|call| call.process).collect();
+    let parent = |process: &ProcessId| of.facts.ledger.process(*process)?.row.parent;
+    // Parents have smaller numbers; what says otherwise could be a circle.
+    let mut line = std::iter::successors(Some(process), |process| {
+        parent(process).filter(|parent| parent < process)
+    });
+    line.find(|process| callers.contains(process))
+}
+
+/// The processors that the processes of a program used, but for a moment.
+fn used(of: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
+    let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+    for (slot, thread) in of.timeline.threads.iter().enumerate() {
+        if of.same_program(thread.process, program) {
+            for span in of
+                .timeline
+                .spans_of(slot)
+                .iter()
+                .filter(|span| span.state == State::Cpu)
+            {
+                *sums.entry(span.processor).or_default() += span.t1.since(span.t0);
+            }
+        }
+    }
+    let all: u64 = sums.values().sum();
+    let least = all as f64 * RULE.limit(of, "elsewhere");
+    let used = sums.into_iter().filter(|(_, ns)| *ns as f64 > least);
+    used.map(|(processor, _)| processor).collect()
+}

@@ -1,0 +1,107 @@
+//! Many threads that are woken for one thing: one of them gets it, the others look and go back to sleep.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::herds::Herd;
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::words::State;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "thundering-herd",
+    looks_for: "many threads that are woken at a time, most of them for nothing",
+    why: "Each of them needs a processor and the lock to find out that there is nothing for it, and who got something waits behind them.",
+    advice: "wake one for each thing (signal, not broadcast; EPOLLEXCLUSIVE), or give each thread a queue of its own",
+    wrong_if: "all of them have to know",
+    limits: &[
+        Limit { name: "wakes", value: 4.0, means: "threads woken with a call, on average, at least" },
+        Limit { name: "share", value: 0.75, means: "of them back asleep at once, at least" },
+        Limit { name: "times", value: 1000.0, means: "at least so many" },
+        Limit { name: "quick", value: 50_000.0, means: "at once: less than so many nanoseconds on a processor" },
+        Limit { name: "found", value: 100.0, means: "at least so many found something to do: else it is a meeting" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let herds = Herd::all(of.timeline, RULE.limit(of, "quick") as u64);
+    herds.iter().filter_map(|herd| suspect(of, herd)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
+    let row = &of.timeline.threads[herd.waker];
+    let in_vain = herd.in_vain.len() as u64;
+    let all = in_vain + herd.not_in_vain;
+    let share = in_vain as f64 / all.max(1) as f64;
+    if (in_vain as f64) < RULE.limit(of, "times")
+        || share < RULE.limit(of, "share")
+        || (herd.not_in_vain as f64) < RULE.limit(of, "found")
+    {
+        return None;
+    }
+    let calls = of.waited.calls.iter();
+    let calls = calls.filter(|call| call.thread == row.thread && call.call == "futex");
+    let calls: u64 = calls.map(|call| call.count).sum();
+    let each = herd.wakes as f64 / calls.max(1) as f64;
+    if calls == 0 || each < RULE.limit(of, "wakes") {
+        return None;
+    }
+    let title = say![
+        row.thread,
+        " wakes ",
+        Piece::Count(herd.woken.len() as u64),
+        " threads at a time, ",
+        Piece::Percent(share * 100.0),
+        " of them for nothing"
+    ];
+    let spans = herd.in_vain.iter().cloned().flatten();
+    let fix = Fix::Change(Change {
+        what: What::Spans(spans.collect()),
+        processes: Some(BTreeSet::from([row.process])),
+        how: How::Never,
+    });
+    let causes = of.causes(|key| {
+        matches!(key.state, State::Cpu | State::Ready) && of.same_program(key.process, row.process)
+    });
+    let ns: u64 = herd.in_vain_ns.iter().sum();
+    let group = of.waits().iter().find(|group| {
+        group.process == row.process
+            && group
+                .object
+                .is_some_and(|object| herd.objects.contains(&object))
+    });
+    let mut suspect = Suspect::new(title, fix, Weight::within(causes, ns))
+        .of(row.process)
+        .about(herd.objects.first().copied())
+        .seen_in(of, group)
+        .held(of, &RULE, "woken with a call", each, "wakes")
+        .held(of, &RULE, "for nothing", share, "share")
+        .held(of, &RULE, "times", in_vain as f64, "times")
+        .told(say![
+            Piece::Count(in_vain),
+            " times a thread looks and goes back to sleep, after ",
+            Piece::Time(ns / in_vain.max(1)),
+            " on a processor"
+        ])
+        .told(say![
+            Piece::Count(herd.wakes),
+            " wake-ups with ",
+            Piece::Count(calls),
+            " calls"
+        ]);
+    let examples = herd.in_vain.iter().take(3);
+    let examples = examples.filter_map(|spans| of.timeline.span(spans.start));
+    suspect.examples = examples
+        .map(|span| Example {
+            thread: span.thread,
+            at: span.t0,
+        })
+        .collect();
+    Some(suspect)
+}
