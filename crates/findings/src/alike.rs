@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use timesink_analysis::ledger::Account;
-use timesink_analysis::stacks::FunctionIx;
+use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_recording::ids::ThreadId;
+use timesink_recording::words::Language;
 
 use crate::inquiry::Inquiry;
 
@@ -20,18 +21,39 @@ pub struct Work {
 /// So much of their time must be in the same functions.
 const ALIKE: f64 = 0.3;
 
-impl Work {
+/// The works of threads; what is known of a stack is kept.
+pub struct Works<'a> {
+    of: &'a Inquiry<'a>,
+    known: BTreeMap<StackIx, Option<(FunctionIx, FunctionIx)>>,
+}
+
+impl<'a> Works<'a> {
+    pub fn new(of: &'a Inquiry<'a>) -> Works<'a> {
+        Works {
+            of,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// The innermost and the outermost function of the program itself.
+    fn ends(&mut self, stack: StackIx) -> Option<(FunctionIx, FunctionIx)> {
+        let code = &self.of.stacks.code;
+        *self.known.entry(stack).or_insert_with(|| {
+            let functions = code.functions_of(stack);
+            let mut own = functions.iter().filter(|&&f| !code.is_system(f));
+            let first = *own.next()?;
+            Some((first, own.next_back().copied().unwrap_or(first)))
+        })
+    }
+
     /// `None` if there is no sample of it.
-    pub fn of(of: &Inquiry<'_>, thread: ThreadId) -> Option<Work> {
-        let code = &of.stacks.code;
+    pub fn of_thread(&mut self, thread: ThreadId) -> Option<Work> {
         let mut inner: BTreeMap<FunctionIx, f64> = BTreeMap::new();
         let mut outer: BTreeMap<FunctionIx, f64> = BTreeMap::new();
         let mut all = 0.0;
-        let events = of.stacks.events_of(thread).iter();
+        let events = self.of.stacks.events_of(thread).iter();
         for event in events.filter(|event| event.account == Account::Cpu) {
-            let functions = code.functions_of(event.stack);
-            let own = || functions.iter().filter(|&&f| !code.is_system(f));
-            if let (Some(&first), Some(&last)) = (own().next(), own().next_back()) {
+            if let Some((first, last)) = self.ends(event.stack) {
                 *inner.entry(first).or_default() += event.ns as f64;
                 *outer.entry(last).or_default() += event.ns as f64;
                 all += event.ns as f64;
@@ -44,7 +66,9 @@ impl Work {
             outer: outer.map(|(function, _)| function),
         })
     }
+}
 
+impl Work {
     /// Whether another one does the same.
     pub fn is_like(&self, other: &Work) -> bool {
         let shared = self.inner.iter().map(|(function, share)| {
@@ -53,4 +77,17 @@ impl Work {
         });
         self.outer == other.outer && shared.sum::<f64>() >= ALIKE
     }
+}
+
+/// Whether a runtime hands out work among threads of its own, as those of Java, JavaScript, Python and Go do: which
+/// thread does what is not the program's choice there.
+pub fn is_managed(of: &Inquiry<'_>) -> bool {
+    let mut functions = of.stacks.code.functions.iter();
+    functions.any(|function| {
+        !matches!(function.language, Language::Native | Language::Kernel)
+            || matches!(
+                function.name.as_str(),
+                "runtime.mstart" | "runtime.mcall" | "runtime.goexit"
+            )
+    })
 }

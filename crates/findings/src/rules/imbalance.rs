@@ -7,7 +7,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::Thread;
 
-use crate::alike::Work;
+use crate::alike::{is_managed, Works};
 use crate::inquiry::Inquiry;
 use crate::rule::{Example, Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -35,19 +35,30 @@ const PART: f64 = 0.01;
 const AT_WORK: f64 = 0.8;
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    if is_managed(of) {
+        return Vec::new();
+    }
+    let mut works = Works::new(of);
     let pools = Pool::all(of.timeline).into_iter();
     let threads = pools.filter(|pool| !pool.is_processes);
-    threads.filter_map(|pool| suspect(of, &pool)).collect()
+    threads
+        .filter_map(|pool| suspect(of, &pool, &mut works))
+        .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
+fn suspect(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Suspect> {
     let busiest = pool.rows(of.timeline).max_by_key(|row| row.cpu_ns)?;
-    let work = Work::of(of, busiest.thread)?;
-    let shares = |row: &&Thread| {
-        row.cpu_ns as f64 > busiest.cpu_ns as f64 * PART
-            && Work::of(of, row.thread).is_some_and(|other| work.is_like(&other))
-    };
-    let rows: Vec<&Thread> = pool.rows(of.timeline).filter(shares).collect();
+    let work = works.of_thread(busiest.thread)?;
+    let least = busiest.cpu_ns as f64 * PART;
+    let some = pool
+        .rows(of.timeline)
+        .filter(|row| row.cpu_ns as f64 > least);
+    let alike = some.filter(|row| {
+        works
+            .of_thread(row.thread)
+            .is_some_and(|other| work.is_like(&other))
+    });
+    let rows: Vec<&Thread> = alike.collect();
     let last = rows.iter().max_by_key(|row| over(row))?;
     let others = rows.iter().filter(|row| row.thread != last.thread);
     let before = others.map(|row| over(row)).max()?;

@@ -6,7 +6,9 @@ use timesink_analysis::pools::{over, Pool};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ThreadId;
 use timesink_recording::words::State;
+use timesink_recording::Nanos;
 
+use crate::alike::is_managed;
 use crate::inquiry::Inquiry;
 use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
@@ -42,6 +44,9 @@ struct Handed {
 }
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    if is_managed(of) {
+        return Vec::new();
+    }
     let pools = Pool::all(of.timeline).into_iter();
     let threads = pools.filter(|pool| !pool.is_processes);
     threads.filter_map(|pool| suspect(of, &pool)).collect()
@@ -117,12 +122,7 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
 }
 
 /// How long a thread was on a processor or ready between two moments.
-fn at_work(
-    of: &Inquiry<'_>,
-    slot: usize,
-    from: timesink_recording::Nanos,
-    until: timesink_recording::Nanos,
-) -> u64 {
+fn at_work(of: &Inquiry<'_>, slot: usize, from: Nanos, until: Nanos) -> u64 {
     let spans = of.timeline.spans_of(slot);
     let begin = spans.partition_point(|span| span.t1 <= from);
     let spans = spans[begin..].iter().take_while(|span| span.t0 < until);
