@@ -235,6 +235,14 @@ live: need-root
 
 # ---------------------------------------------------------------- figures
 
+.PHONY: casebook book
+casebook: need-rust need-test need-root build ## Run old stories of slow programs: each cause must be told (as root)
+	$(TIMESINK) casebook verify
+
+book: need-rust need-test need-root build ## The same, and make docs/casebook.md of what came out
+	$(TIMESINK) casebook verify --keep casebook/verified.json || true
+	python3 casebook/book.py
+
 .PHONY: bench
 bench: need-rust need-bench need-root build ## Measure what recording costs, beside other recorders (ROUNDS=16)
 	$(CARGO) run $(LOCKED) --release -p timesink-analysis --example speed

@@ -6,7 +6,7 @@ mod trial;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{bail, Context};
 
@@ -67,11 +67,33 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             };
             let (outcomes, faults) = verify(&chosen);
             if let Some(file) = keep {
-                let text = serde_json::to_string_pretty(&outcomes)?;
-                std::fs::write(file, text + "\n").with_context(|| file.display().to_string())?;
+                let kept = serde_json::to_string_pretty(&Kept::now(&outcomes))?;
+                std::fs::write(file, kept + "\n").with_context(|| file.display().to_string())?;
             }
             print(&table(&outcomes))?;
             failed(faults)
+        }
+    }
+}
+
+/// What came out, where and when.
+#[derive(serde::Serialize)]
+struct Kept<'a> {
+    measured_unix: u64,
+    kernel: String,
+    processors: usize,
+    cases: &'a [Outcome],
+}
+
+impl Kept<'_> {
+    fn now(cases: &[Outcome]) -> Kept<'_> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+        Kept {
+            measured_unix: now.map_or(0, |now| now.as_secs()),
+            kernel: kernel.unwrap_or_default().trim().to_owned(),
+            processors: std::thread::available_parallelism().map_or(0, |many| many.get()),
+            cases,
         }
     }
 }

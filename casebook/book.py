@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Makes docs/casebook.md of the cases and of what came out when they were last verified (casebook/verified.json).
+
+`make book` verifies all cases and runs this; `book.py --check` fails if the page is not what it would be made to.
+"""
+
+import datetime
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+BOOK = Path(__file__).resolve().parent
+PAGE = BOOK.parent / "docs/casebook.md"
+
+HEAD = """# The casebook
+
+Slow programs whose cause is known, and what timesink says of them. Some retell published accounts of people who found the
+cause by hand; the others are everyday faults in several languages and with real servers; the healthy ones have
+no fault, and must not be accused of any. Each is a folder in [`casebook/`](../casebook) with a slow and a fixed form.
+`timesink casebook run NAME` runs one, `make casebook` all of them.
+
+Below is the tool's own answer to each, the gain that it predicted from a recording of the slow form alone, and the
+gain that the fixed form then brought. Measured {date} on Linux {kernel}, {processors} processors; `make book` measures again
+and makes this page.
+"""
+
+
+def seconds(s):
+    for unit, factor in (("s", 1), ("ms", 1e3)):
+        if s * factor >= 1:
+            return f"{s * factor:.3g} {unit}"
+    return f"{s * 1e6:.3g} us"
+
+
+def first_finding(why):
+    """The lines of the finding that is told first, without the margin."""
+    lines = []
+    for line in why.splitlines():
+        if line.startswith("  2  ") or line.startswith(("  Also looked at", "  Could not be asked")):
+            break
+        lines.append(line[2:])
+    return "\n".join(lines).rstrip()
+
+
+def rows(outcome):
+    yield "| form | takes | told first | predicted to save | the fixed form saves |"
+    yield "|---|---|---|---|---|"
+    for form in outcome["forms"]:
+        took = seconds(form["seconds"])
+        if form["rate"]:
+            took += f" ({form['rate'][0]:,.0f} {form['rate'][1]}/s)"
+        told = form["told"]["rule"] if form["told"] else "nothing"
+        predicted = measured = ""
+        if gain := form["gain"]:
+            predicted = f"{seconds(gain['predicted_s'])} ({seconds(gain['lo_s'])} to {seconds(gain['hi_s'])})"
+            measured = f"{seconds(gain['measured_s'])}{'' if gain['within'] else ', **outside**'}"
+        yield f"| {form['name']} | {took} | {told} | {predicted} | {measured} |"
+
+
+def chapter(folder, outcome):
+    case = tomllib.loads((folder / "case.toml").read_text())
+    story = (folder / "README.md").read_text().strip()
+    yield "#" + story
+    yield ""
+    if case.get("source"):
+        yield f"*The source: {case['source']}.*"
+        yield ""
+    asked = next((form["name"] for form in case["form"] if "told" in form), outcome["forms"][0]["name"])
+    for form in outcome["forms"]:
+        if form["name"] == asked and first_finding(form["why"]):
+            yield f"What timesink says of `{form['name']}`:"
+            yield ""
+            yield "```"
+            yield first_finding(form["why"])
+            yield "```"
+            yield ""
+    yield from rows(outcome)
+    yield ""
+    for fact in outcome["facts"]:
+        yield f"- {fact['says']}: {fact['source']} in the source, {fact['ours']:.1f} times here"
+    if outcome["facts"]:
+        yield ""
+
+
+def page():
+    kept = json.loads((BOOK / "verified.json").read_text())
+    outcomes = {outcome["case"]: outcome for outcome in kept["cases"]}
+    date = datetime.datetime.fromtimestamp(kept["measured_unix"], datetime.UTC)
+    lines = [HEAD.format(date=f"{date:%Y-%m-%d}", **kept)]
+    gains = [form["gain"] for outcome in kept["cases"] for form in outcome["forms"] if form["gain"]]
+    within = sum(gain["within"] for gain in gains)
+    lines.append(f"Of {len(gains)} gains that were predicted and measured, {within} are within the interval.\n")
+    folders = [case.parent for case in BOOK.glob("*/case.toml") if case.parent.name in outcomes]
+    # The old stories come first, the healthy programs last.
+    is_story = {folder: bool(tomllib.loads((folder / "case.toml").read_text()).get("source")) for folder in folders}
+    order = sorted(folders, key=lambda f: (f.name.startswith("healthy"), not is_story[f], f.name))
+    for folder in order:
+        lines.extend(chapter(folder, outcomes[folder.name]))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    text = page()
+    if "--check" in sys.argv:
+        if PAGE.read_text() != text:
+            sys.exit("docs/casebook.md is not what casebook/book.py makes: run it")
+    else:
+        PAGE.write_text(text)
