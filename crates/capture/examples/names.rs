@@ -29,6 +29,7 @@ fn run() -> io::Result<()> {
     let module = Module {
         shown: path.display().to_string(),
         path,
+        memory: None,
         build_id: Vec::new(),
     };
     let begun = Instant::now();

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use folder::Folder;
+use timesink_capture::address_space::vdso;
 use timesink_capture::symbolize::{symbolize, Count, Outcome};
 use timesink_capture::symbols::Symbols;
 use timesink_recording::tables::{Frame, Module, Sample, Span, Stack, Wait};
@@ -249,6 +250,42 @@ fn a_packed_recording_gets_its_names() {
         folder.names(),
         ["debug", "labels", "link", "prog", "prog.c", "r", "r.tar"]
     );
+}
+
+/// The kernel's small library is in no file, and gets its names where the same kernel runs; that of another kernel gets none.
+#[test]
+fn the_kernels_library_gets_its_names() {
+    let folder = Folder::new();
+    let own = vdso::own().expect("every kernel for this processor has one");
+    fs::write(folder.path("vdso.so"), own).expect("a file");
+    let listing = folder.run("nm -D --without-symbol-versions vdso.so");
+    let line = listing.lines().find(|l| l.ends_with(" __vdso_time"));
+    let place = line.and_then(|line| line.split(' ').next()).expect("it");
+    let mut draft = notation::draft(&format!(
+        r#"
+        run wall 1ms
+        process 1 pid 100 prog
+        thread 1.1 tid 100 prog
+        frame time function "" module [vdso] kind vdso offset {}
+        1.1: cpu 0..1ms
+        sample 1.1 1ms weight 1ms stack "time"
+        "#,
+        u64::from_str_radix(place, 16).expect("an address")
+    ));
+    for (build_id, name) in [
+        ("ab".repeat(20), ""),
+        (build_id(&folder.path("vdso.so")), "__vdso_time"),
+    ] {
+        draft.modules[0].build_id = build_id;
+        let path = folder.path(&format!("r{name}"));
+        draft.write(&path).expect("a recording");
+        symbolize(&path, &Symbols::new(None)).expect("done");
+        let frames = Recording::open(&path)
+            .expect("it")
+            .rows::<Frame>()
+            .expect("it");
+        assert_eq!(frames[0].function, name);
+    }
 }
 
 /// Files of another build are never used, whatever they are called and wherever they lie; nor is any file for a module

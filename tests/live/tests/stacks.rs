@@ -161,6 +161,25 @@ fn where_they_are_hard_to_come_by() {
     });
 }
 
+/// Who asks for the time does so in the kernel's library, which is in no file: its functions have names, too, and what
+/// called them is whole.
+#[test]
+fn in_the_kernels_library() {
+    attempts(|| {
+        let folder = Folder::new("clock");
+        let path = program("clock");
+        let command = [path.to_str().unwrap()];
+        let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+        let chains = recorded.chains();
+        let samples = recorded.rows::<Sample>();
+        let of = samples.iter().map(|s| chains.get(&s.stack?));
+        let in_it = of.filter(|c| c.is_some_and(|c| c.has(&["__vdso_clock_gettime"])));
+        // Between them is the C library's function, which has other names where its debug file is installed.
+        let few = enough("the time", in_it, &["clock_ns", "now", "asks", "main"], 50);
+        none_of(&few.into_iter().collect::<Vec<_>>())
+    });
+}
+
 /// `report --tree --state ready` shows where a thread was that others kept from running.
 #[test]
 fn of_time_ready() {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use rustix::fs::OFlags;
 
 use super::elf::{self, Elf, ElfError, Part, Source};
-use super::{maps, BuildId, FileNumber, Mapped};
+use super::{vdso, BuildId, FileNumber, Mapped};
 use crate::regular_file;
 
 /// So many files are held open; others are found again by their path, if they are still there.
@@ -51,7 +51,7 @@ pub struct Image {
 #[derive(Debug)]
 enum Bytes {
     None,
-    Memory(Vec<u8>),
+    Memory(&'static [u8]),
     File {
         held: Option<File>,
         identity: Identity,
@@ -170,7 +170,7 @@ impl Image {
         let range = part.offset..part.offset.saturating_add(part.size);
         match &self.bytes {
             Bytes::None => Err(ElfError::Unreadable),
-            Bytes::Memory(bytes) => elf::read_part(&bytes[..], range, elf::TABLE_LIMIT),
+            Bytes::Memory(bytes) => elf::read_part(*bytes, range, elf::TABLE_LIMIT),
             Bytes::File { identity, .. } => {
                 let file = self.open().map_err(|_| ElfError::Unreadable)?;
                 elf::read_part(&(&file, identity.size), range, elf::TABLE_LIMIT)
@@ -191,19 +191,14 @@ impl Image {
         self
     }
 
-    /// The kernel's library, of which every process has the same.
+    /// The kernel's library.
     fn vdso() -> Image {
-        let image = Image::new(ImageKind::Vdso, Path::new("[vdso]"));
-        let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
-        let maps = maps::parse(std::process::id(), &maps);
-        let Some(own) = maps.iter().find(|m| m.path.as_os_str() == "[vdso]") else {
+        let image = Image::new(ImageKind::Vdso, Path::new(vdso::NAME));
+        let Some(bytes) = vdso::own() else {
             return image;
         };
-        // SAFETY: the kernel keeps this mapping readable as long as the process lives.
-        let bytes =
-            unsafe { std::slice::from_raw_parts(own.start as *const u8, own.length as usize) };
         let mut image = image.understand(bytes);
-        image.bytes = Bytes::Memory(bytes.to_vec());
+        image.bytes = Bytes::Memory(bytes);
         image
     }
 }
@@ -231,6 +226,8 @@ pub struct Images {
     by_number: HashMap<FileNumber, Arc<Image>>,
     /// Without a file, or not readable.
     by_name: HashMap<(PathBuf, FileNumber), Arc<Image>>,
+    /// The kernel's library, as 64-bit processes have it.
+    vdso: Option<Arc<Image>>,
     held: usize,
 }
 
@@ -248,10 +245,16 @@ impl Images {
         let name = mapped.path.as_os_str().as_bytes();
         // Mappings without a file are called `[heap]`, `//anon` and the like, or nothing.
         if !name.starts_with(b"/") || name.starts_with(b"//") {
-            return self.named(mapped, || match name {
-                b"[vdso]" => Image::vdso(),
-                _ => Image::new(ImageKind::Jit, &mapped.path),
-            });
+            let is_vdso = name == vdso::NAME.as_bytes();
+            if is_vdso && vdso::is_as_ours(mapped) {
+                let vdso = self.vdso.get_or_insert_with(|| Image::vdso().into());
+                return vdso.clone();
+            }
+            let kind = match is_vdso {
+                true => ImageKind::Vdso,
+                false => ImageKind::Jit,
+            };
+            return self.named(mapped, || Image::new(kind, &mapped.path));
         }
         let path = without_mark(&mapped.path);
         match self.opened(mapped, &path) {
@@ -405,6 +408,27 @@ mod tests {
         let second = images.find(&mapped(&program.0));
         assert_ne!(second.serial(), first.serial());
         assert_ne!(second.build_id(), first.build_id());
+    }
+
+    /// The kernel's library is the same image in all 64-bit processes; of that of a 32-bit one nothing is known, so that
+    /// nothing in it is taken for something else.
+    #[test]
+    fn a_vdso_of_32_bits_is_another() {
+        let at = |start| Mapped {
+            pid: 0,
+            start,
+            length: 8192,
+            offset: 0,
+            file: FileNumber::default(),
+            path: PathBuf::from(vdso::NAME),
+        };
+        let mut images = Images::default();
+        let narrow = images.find(&at(0xf7fc_1000));
+        let wide = images.find(&at(0x7ffd_f7fc_1000));
+        assert_eq!(images.find(&at(0x7f00_0000_0000)).serial(), wide.serial());
+        assert!(wide.elf().is_some() && wide.build_id().is_some());
+        assert_eq!(narrow.kind(), ImageKind::Vdso);
+        assert!(narrow.elf().is_none() && narrow.build_id().is_none());
     }
 
     /// A file that has taken over the number of the one that was mapped is told from it, if the file system counts.

@@ -10,6 +10,7 @@ mod image;
 mod maps;
 mod records;
 mod spaces;
+pub mod vdso;
 mod watch;
 
 use std::fmt;

@@ -27,6 +27,10 @@ pub struct Told {
 }
 
 impl Told {
+    fn kind(&self) -> ModuleKind {
+        ModuleKind::from_str(&self.kind).unwrap_or(ModuleKind::File)
+    }
+
     /// Whether the file at its path is still the one that ran. A build id says so better, and is looked at
     /// where the file is read.
     fn is_there(&self) -> bool {
@@ -106,7 +110,10 @@ fn resolve(
     offsets: &[u64],
     names: &mut Names,
 ) -> SymbolSource {
-    let module = symbols::Module::recorded(&module.path, &module.build_id);
+    let module = symbols::Module::recorded(module.kind(), &module.path, &module.build_id);
+    let Some(module) = module else {
+        return SymbolSource::None;
+    };
     let resolved = symbols.resolve(&module, offsets);
     for (&offset, named) in offsets.iter().zip(resolved.frames) {
         names.insert((number, offset), (named, Language::Native));
@@ -177,8 +184,7 @@ impl Stacks {
 
     /// A module of the spool.
     fn module(&mut self, number: u32, told: &Told, symbols: SymbolSource) {
-        let kind = ModuleKind::from_str(&told.kind).unwrap_or(ModuleKind::File);
-        let module = self.add_module(kind, &told.path, &told.build_id, symbols);
+        let module = self.add_module(told.kind(), &told.path, &told.build_id, symbols);
         self.module_ids.insert(number, module);
     }
 

@@ -1,8 +1,8 @@
 //! A recording -> the same recording, with the names of native functions looked for again: debug files may
 //! have come since. What it knew stays known, and nothing else in it changes.
 //!
-//! A file counts only if it has the build id that was recorded. Code that runtimes made, scripts and the kernel keep the
-//! names that they have: nobody could be asked anew.
+//! A file counts only if it has the build id that was recorded, and so does the small library of the kernel that runs now.
+//! Code that runtimes made, scripts and the kernel keep the names that they have: nobody could be asked anew.
 
 mod beside;
 mod renamed;
@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use timesink_recording::tables::{Delay, Frame, Module, Sample, Stack, Wait};
-use timesink_recording::words::{Language, ModuleKind, SymbolSource};
+use timesink_recording::words::{Language, SymbolSource};
 use timesink_recording::{ModuleId, Recording, RecordingWriter, StackId, TableRow};
 
 use crate::error::Error;
@@ -98,8 +98,7 @@ fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> Found {
             own.entry(module).or_default().push(frame);
         }
     }
-    let files = modules.iter().filter(|m| m.kind == ModuleKind::File);
-    for module in files {
+    for module in modules {
         if let Some(frames) = own.get(&module.module) {
             found.look(symbols, module, frames);
         }
@@ -110,6 +109,10 @@ fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> Found {
 impl Found {
     /// Look for the names of one module.
     fn look(&mut self, symbols: &Symbols, module: &Module, frames: &[&Frame]) {
+        let recorded = symbols::Module::recorded(module.kind, &module.path, &module.build_id);
+        let Some(recorded) = recorded else {
+            return;
+        };
         let before = Count {
             frames: frames.len(),
             named: frames.iter().filter(|f| !f.function.is_empty()).count(),
@@ -134,7 +137,6 @@ impl Found {
         }
         let places: Vec<_> = places.into_iter().collect();
         let offsets: Vec<u64> = places.iter().map(|(place, _)| place.looked_up()).collect();
-        let recorded = symbols::Module::recorded(&module.path, &module.build_id);
         let resolved = symbols.resolve(&recorded, &offsets);
         let as_good = symbols::worth(resolved.source) >= symbols::worth(module.symbols);
         outcome.fault = resolved.fault.map(|fault| fault.to_string());

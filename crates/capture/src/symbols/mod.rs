@@ -5,8 +5,8 @@
 //! was found is kept in a cache. Every file is taken for hostile: parsing costs bounded memory and time,
 //! and a damaged file has fewer names, or none, and a fault that says why.
 //!
-//! Looks at no process and no kernel, asks no server, and does not know where a module was loaded:
-//! the caller turns addresses into offsets.
+//! Looks at no process, asks no server, and does not know where a module was loaded: the caller turns
+//! addresses into offsets. Of the kernel it knows only the library that is in all processes, in our own too.
 
 mod cache;
 mod debug_files;
@@ -41,15 +41,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use texts::Texts;
-use timesink_recording::words::SymbolSource;
+use timesink_recording::words::{ModuleKind, SymbolSource};
+
+use crate::address_space::vdso;
 
 /// Where distributions install debug files.
 const DEBUG_ROOT: &str = "/usr/lib/debug";
 
-/// A file with code.
+/// A file with code, or what is like one.
 pub struct Module {
     /// Where it can be opened now, for example below `/proc/PID/root`.
     pub path: PathBuf,
+    /// Its content, where it is in no file.
+    pub memory: Option<&'static [u8]>,
     /// Its path as the program saw it.
     pub shown: String,
     /// The build id of what ran; empty if it has none. A file with another one is not used.
@@ -57,15 +61,24 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module of a recording, which has its build id in hexadecimal. What is not that ends it.
-    pub fn recorded(path: &str, build_id: &str) -> Module {
+    /// A module of a recording, which has its build id in hexadecimal: what is not that ends it. None if there is nothing to
+    /// find its names in.
+    pub fn recorded(kind: ModuleKind, path: &str, build_id: &str) -> Option<Module> {
         let digits = build_id.as_bytes().chunks_exact(2);
         let byte = |two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok();
-        Module {
+        let build_id: Vec<u8> = digits.map_while(byte).collect();
+        let memory = match kind {
+            ModuleKind::File => None,
+            // Without a build id it is not known whether that was our kernel's.
+            ModuleKind::Vdso if !build_id.is_empty() => Some(vdso::own()?),
+            _ => return None,
+        };
+        Some(Module {
             path: PathBuf::from(path),
+            memory,
             shown: path.to_owned(),
-            build_id: digits.map_while(byte).collect(),
-        }
+            build_id,
+        })
     }
 }
 
@@ -181,7 +194,10 @@ impl Symbols {
 
 /// Opens a module, if it is still the one that ran.
 fn open(module: &Module) -> Result<Elf, Fault> {
-    let elf = Elf::open(&module.path)?;
+    let elf = match module.memory {
+        Some(bytes) => Elf::from_bytes(bytes.to_vec())?,
+        None => Elf::open(&module.path)?,
+    };
     if !module.build_id.is_empty() && elf.build_id != module.build_id {
         return Err(Fault::Replaced);
     }
@@ -191,7 +207,8 @@ fn open(module: &Module) -> Result<Elf, Fault> {
 /// What the names are from: the module, and all debug files that might be its own. Stripping a file
 /// leaves its build id as it is, so its size and time count too; its place does not.
 fn sources(module: &Module, is_there: bool, candidates: &[Candidate]) -> Vec<String> {
-    let own = is_there.then_some(module.path.as_path());
+    let in_file = is_there && module.memory.is_none();
+    let own = in_file.then_some(module.path.as_path());
     let own = debug_files::fingerprint(own.into_iter());
     let own = own.iter().filter_map(|text| {
         let mut parts = text.rsplitn(3, ' ');

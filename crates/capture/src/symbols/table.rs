@@ -104,7 +104,8 @@ impl Table {
     }
 
     /// Of the names for the same stretch, the one that people know: fewest underscores in front, then
-    /// the one that others may use, then the shortest.
+    /// the one that others may use, then the shortest. The kernel's library says `__vdso_` before names
+    /// that the C library has too: that comes first.
     fn best_name(&self, range: Range<u64>, function: bool) -> &[u8] {
         let from = self
             .symbols
@@ -118,6 +119,7 @@ impl Table {
             // Those of C++ and Rust begin with one of their own, which says nothing.
             let mangled = super::demangle::is_mangled(name);
             (
+                !name.starts_with(b"__vdso_"),
                 if mangled { 0 } else { underscores },
                 !symbol.global,
                 name.len(),

@@ -8,6 +8,7 @@ mod hostile;
 mod maps;
 mod programs;
 mod separate;
+mod vdso;
 
 use super::{Module, Named, Resolved, Symbols};
 use folder::Folder;
@@ -60,6 +61,7 @@ fn module(path: &Path) -> Module {
     Module {
         path: path.to_owned(),
         shown: path.display().to_string(),
+        memory: None,
         build_id: Vec::new(),
     }
 }
