@@ -1,6 +1,7 @@
 /* A child that has been woken as its parent ends, but has not run yet: woken
  *
- * By construction both run on one processor. The child waits over 300 ms for a byte from its parent, which then ends at once.
+ * By construction both run on one processor. The child naps, so that it finds the processor idle and runs at once, again and
+ * again. Then it waits over 300 ms for a byte from its parent, which then ends at once.
  * The child does not run any more for the next 100 ms: another child has the processor, at real-time priority. As root.
  */
 #define _GNU_SOURCE
@@ -24,8 +25,11 @@ int main(void) {
     CPU_SET(0, &first);
     if (sched_setaffinity(0, sizeof(first), &first) != 0 || pipe(ends) != 0)
         die("setting up");
-    if (fork() == 0)
+    if (fork() == 0) {
+        for (int i = 0; i < 10; i++)
+            sleep_ns(1 * MS);
         _exit(read(ends[0], &byte, 1) != 1);
+    }
     /* It waits by now. */
     usleep(50000);
     at_priority(2);

@@ -103,24 +103,38 @@ fn of_many_switches() {
     );
 }
 
-/// A thread that was woken just before the recording ended, and did not run any more, waited until it was woken.
+/// A program of which a thread is woken just before it ends, and does not run any more.
+fn woken_at_the_end() -> Recorded {
+    let folder = Folder::new("books-woken");
+    let path = program("woken");
+    let command = [path.to_str().expect("plain")];
+    Recorded::run(&folder.join("books.timesink"), &["-q"], &command, 0)
+}
+
+/// Such a thread waited until it was woken.
 #[test]
 fn of_a_thread_that_is_woken_at_the_end() {
     attempts(|| {
-        let folder = Folder::new("books-woken");
-        let path = program("woken");
-        let recorded = Recorded::run(
-            &folder.join("books.timesink"),
-            &["-q"],
-            &[path.to_str().expect("plain")],
-            0,
-        );
+        let recorded = woken_at_the_end();
         // Two wait so long: the one that sleeps, and the one that is woken.
         let waited = recorded.list("threads").iter();
         let waited = waited.filter(|t| ns(t, "wait_ns") > 0.25e9).count();
         match waited {
             2 => Ok(()),
             _ => Err(format!("{:?}", recorded.list("threads"))),
+        }
+    });
+}
+
+/// And since then it has been ready, whatever its turn before had been: one that finds an idle processor is on it at once, and its
+/// spans said that of the last one, too.
+#[test]
+fn of_a_thread_that_is_queued_at_the_end() {
+    attempts(|| {
+        let recorded = woken_at_the_end();
+        match number(&recorded.json["tiling"], "beyond_sums") {
+            0 => Ok(()),
+            _ => Err(format!("{}", recorded.json["tiling"])),
         }
     });
 }

@@ -189,6 +189,8 @@ int finish(struct bpf_iter__task *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	st->how |= TS_OPEN_END;
+	/* Its last turn may have begun at once; this one does not begin. */
+	st->dispatched = 0;
 	if (st->state == TS_CPU) {
 		st->cpu_ns += now - st->t_run - st->run_tracer_ns;
 		st->tracer_ns += st->run_tracer_ns;
