@@ -11,12 +11,14 @@
  *   late        unasked: a client that has connected is answered after 200 ms and 100 ms of work
  *   polls       the same as here, but nobody wakes it: it looks now and then whether there is a client
  *   die         nothing: it ends without an answer, and its clients see that
+ *   herd        the same as here, in one of eight processes that all wait for clients: each is woken by every client
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -197,6 +199,24 @@ static void tell(int *word, int value) {
     syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* All wait, one gets the client. */
+static void in_herd(int listener) {
+    struct pollfd client = {listener, POLLIN, 0};
+    for (int i = 1; i < 8; i++)
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            break;
+        }
+    fcntl(listener, F_SETFL, O_NONBLOCK);
+    while (poll(&client, 1, -1) == 1) {
+        int fd = accept(listener, NULL, NULL);
+        if (fd >= 0) {
+            answer(fd, fd);
+            close(fd);
+        }
+    }
+}
+
 static void server(const char *kind, const char *place) {
     pthread_t thread;
     char in[256], out[256];
@@ -217,6 +237,8 @@ static void server(const char *kind, const char *place) {
         pthread_create(&thread, NULL, in_thread, NULL);
     puts("ready");
     fflush(stdout);
+    if (strcmp(work, "herd") == 0)
+        in_herd(listener);
     for (;;) {
         if (word) {
             await(word, 1);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use timesink_live::{
     attempts, none_of, ns, number, output, program, text, timesink, Folder, Recorded, Running,
 };
-use timesink_recording::tables::{Process, Thread, Wait};
+use timesink_recording::tables::{Process, Span, Thread, Wait};
 use timesink_recording::words::Detail;
 
 /// A server that runs until the test is over.
@@ -135,6 +135,33 @@ fn a_server_that_is_asked_comes_in() {
             none_of(&problems).map_err(|why| format!("{kind}: {why}"))
         });
     }
+}
+
+/// One client can wake many that wait for it, at a moment when the kernel has memory for few: all of them come in as they
+/// are woken, and so the one that serves it does.
+#[test]
+fn all_that_wait_for_a_client_come_in_at_once() {
+    attempts(|| {
+        let folder = Folder::new("follow");
+        let place = place(&folder, "tcp", "server");
+        let _server = Server::start("tcp", &place, "herd");
+        let recorded = asked(&folder, &["--follow"], "tcp", &[&place]);
+        let mut problems = path_problems(&recorded, "nap_in_server", "work_in_server");
+        let spans = recorded.rows::<Span>();
+        let first = |thread: &Thread| spans.iter().find(|span| span.thread == thread.thread);
+        let threads = recorded.rows::<Thread>();
+        let (client, herd) = threads.split_first().expect("a client");
+        let woken = |span: &Span| span.detail == Detail::Poll && span.waker == Some(client.thread);
+        let late: Vec<_> = herd
+            .iter()
+            .filter_map(first)
+            .filter(|s| !woken(s))
+            .collect();
+        if herd.len() != 8 || !late.is_empty() {
+            problems.push(format!("of {} these are late: {late:?}", herd.len()));
+        }
+        none_of(&problems)
+    });
 }
 
 /// A server that is named is recorded from the beginning, by its number and by its name.

@@ -513,8 +513,10 @@ struct ts_control {
 	__u32 alive; /* tracked threads alive */
 	__u32 following; /* processes may come in from now on */
 	__u32 followed; /* how many have, or would have */
+	__u32 met; /* threads of theirs that have yet to be tracked */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct ts_control) == 24, "control");
+_Static_assert(sizeof(struct ts_control) == 32, "control");
 
 #define TS_MOST_FOLLOWED 256 /* processes */
 

@@ -11,6 +11,27 @@ struct {
 	__type(value, u32);
 } seeds SEC(".maps");
 
+/*
+ * Threads that were met, and for which there was no memory just then: where interrupts are off the kernel has only a few pieces at hand,
+ * and one packet can wake more threads than that. Each is tracked as it comes to a processor, or when user space goes over all
+ * tasks, as if it had been when it was met. By thread; what woke it.
+ */
+struct ts_met {
+	u64 t;
+	u32 waker;
+	u8 wake;
+	u8 waker_sends;
+	u8 followed;
+	u8 pad;
+	char waker_name[16];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, struct ts_met);
+} met SEC(".maps");
+
 /* From now on it is tracked; NULL if somebody else just saw to that, or there is no memory, which counts if nobody tries again. */
 static __always_inline struct ts_thread *track(struct task_struct *task, u64 now, bool again)
 {

@@ -152,6 +152,58 @@ static __always_inline u64 run_since_added(struct task_struct *current, u64 now)
 	return ran > 0 && ran < 1000000000 ? ran : 0;
 }
 
+/* A thread that is woken, and that there is no memory for yet. */
+static __noinline int keep_met(struct task_struct *woken, struct task_struct *current, u32 followed, u64 now,
+			       struct ts_control *c)
+{
+	struct ts_met m = { .t = now, .waker = current->pid, .followed = followed };
+	u32 tid = woken->pid;
+
+	/* Or somebody else just saw to it. */
+	if (thread_of(woken))
+		return 0;
+	m.wake = wake_context();
+	m.waker_sends = m.wake == TS_WAKE_NET && is_sending(current);
+	read_name(m.waker_name, current);
+	if (!bpf_map_update_elem(&met, &tid, &m, BPF_NOEXIST))
+		__sync_fetch_and_add(&c->met, 1);
+	return 0;
+}
+
+/* Such a thread is tracked, unless there is no memory yet again: its wait, from when it was met, is over. */
+static __noinline int track_met(struct task_struct *task)
+{
+	struct ts_control *c = get_control();
+	u32 tid = task->pid;
+	struct ts_met *m;
+	struct ts_thread *st;
+
+	if (!c || !c->met)
+		return 0;
+	m = bpf_map_lookup_elem(&met, &tid);
+	if (!m)
+		return 0;
+	st = track(task, m->t, true);
+	if (!st && !thread_of(task))
+		return 0;
+	if (st) {
+		set_bases(st, task);
+		st->followed = m->followed;
+		note_call(st, task, registers_of(st, task));
+		st->wake = m->wake;
+		st->waker_sends = m->waker_sends;
+		st->waker = m->waker;
+		__builtin_memcpy(st->waker_name, m->waker_name, sizeof(st->waker_name));
+		st->wakes++;
+		st->t_wake = m->t + 1;
+		tell_start(st, task, TS_START_SEED, 0, 0, 0, m->t);
+		st->state = TS_BLOCKED;
+	}
+	if (!bpf_map_delete_elem(&met, &tid))
+		__sync_fetch_and_add(&c->met, -1);
+	return st != NULL;
+}
+
 SEC("tp_btf/sched_waking")
 int on_contact(u64 *ctx)
 {
@@ -194,8 +246,12 @@ int on_contact(u64 *ctx)
 	/* One that waits waits for a moment yet, so that it is known what ended that. */
 	now = bpf_ktime_get_ns() - 1;
 	st = track(stranger, now, true);
-	if (!st)
+	if (!st) {
+		/* One that runs is found by user space. */
+		if (!to)
+			keep_met(stranger, current, followed ? *followed : 1, now, c);
 		return 0;
+	}
 	set_bases(st, stranger);
 	st->followed = followed ? *followed : 1;
 	if (to) {

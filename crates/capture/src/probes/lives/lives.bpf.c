@@ -154,7 +154,7 @@ int seed(struct bpf_iter__task *ctx)
 	if (!followed)
 		return 0;
 	/* One that has ended meanwhile, or that the fork probe or the follow probe has seen. */
-	if (task->exit_state || thread_of(task))
+	if (task->exit_state || thread_of(task) || track_met(task))
 		return 0;
 	now = bpf_ktime_get_ns();
 	st = track(task, now, false);

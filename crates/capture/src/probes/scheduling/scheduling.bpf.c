@@ -203,11 +203,18 @@ static __noinline bool note_giver(struct ts_thread *st, u32 worker)
 	return true;
 }
 
+/* Over loopback the sender itself does the receiver's interrupt work. */
+static __always_inline bool is_sending(struct task_struct *current)
+{
+	u8 compat;
+	s16 call = call_of(current, (void *)bpf_task_pt_regs(current), &compat);
+
+	return !compat && (call_word(call) & TS_C_SENDS) != 0;
+}
+
 /* Who wakes a thread, and in what context. */
 static __always_inline void note_waker(struct ts_thread *st, struct task_struct *current)
 {
-	u8 compat;
-
 	st->wake = wake_context();
 	st->waker_sends = 0;
 	/* Counted with the one who is woken: the sum over all is what the cost is reckoned from. */
@@ -218,12 +225,8 @@ static __always_inline void note_waker(struct ts_thread *st, struct task_struct 
 		st->waker = current->pid;
 		read_name(st->waker_name, current);
 	}
-	if (st->wake == TS_WAKE_NET) {
-		/* Over loopback the sender itself does the receiver's interrupt work. */
-		s16 call = call_of(current, (void *)bpf_task_pt_regs(current), &compat);
-
-		st->waker_sends = !compat && (call_word(call) & TS_C_SENDS) != 0;
-	}
+	if (st->wake == TS_WAKE_NET)
+		st->waker_sends = is_sending(current);
 	if (!has_queue_time())
 		st->t_wake = bpf_ktime_get_ns();
 }
@@ -738,6 +741,9 @@ static __noinline void untold(struct ts_thread *st, struct task_struct *task, st
 	switch_in(st, task, h, g, started(st, task, now));
 }
 
+/* The follow probe's: a thread that it met and could not track then. */
+static __noinline int track_met(struct task_struct *task);
+
 SEC("tp_btf/sched_switch")
 int on_switch(u64 *ctx)
 {
@@ -758,6 +764,8 @@ int on_switch(u64 *ctx)
 	if (!h || !g)
 		return 0;
 	g->busy = 1;
+	if (c->met && next->pid)
+		track_met(next);
 	state = config.switch_has_state ? (u32)ctx[3] : prev->__state;
 	read_clocks(h, next);
 	now = time_of_switch(h, next, &measured);
