@@ -5,7 +5,7 @@ mod stage;
 mod trial;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use anyhow::{bail, Context};
@@ -141,7 +141,7 @@ fn list(folders: &[PathBuf]) -> anyhow::Result<()> {
 }
 
 /// Runs a case, with a line that says what is being done.
-fn trial(folder: &PathBuf) -> anyhow::Result<Outcome> {
+fn trial(folder: &Path) -> anyhow::Result<Outcome> {
     let case = Case::read(folder)?;
     let mut err = io::stderr();
     let on_terminal = err.is_terminal();
