@@ -183,6 +183,20 @@ fn meetings() {
     assert!(gain > 0.0 && gain <= 2.0, "{gain}");
 }
 
+/// Two that hand a lock of conditions to and fro meet at each turn; without those waits nobody waits for the other to come
+/// there, either, and both run side by side.
+#[test]
+fn without_meetings_nobody_comes_to_them() {
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 a
+        thread 1.2 tid 2 b
+        1.1: cpu 0..10ms | wait ..20ms condition c by 1.2 | cpu ..30ms | wait ..40ms condition c by 1.2 | cpu ..41ms
+        1.2: wait 0..10ms condition c by 1.1 | cpu ..20ms | wait ..30ms condition c by 1.1 | cpu ..40ms | cpu ..41ms";
+    let gain = saved(text, waits(Detail::Condition), How::Never);
+    assert_eq!(gain.round(), 20.0, "{gain}");
+}
+
 /// The share of a function is told by the samples in each stretch, not by those of the whole thread.
 #[test]
 fn samples_tell_when() {

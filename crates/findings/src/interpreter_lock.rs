@@ -7,18 +7,34 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::words::{Detail, Language};
+use timesink_recording::tables::Object;
+use timesink_recording::words::{Detail, Language, ObjectKind};
 
 use crate::inquiry::Inquiry;
 
 /// What is left of the five milliseconds when the call begins.
 const ASKED_NS: std::ops::RangeInclusive<u64> = 4_500_000..=5_000_000;
 
+/// Of one lock all futexes lie within so many bytes: conditions, and the mutex that belongs to them.
+const LOCK_BYTES: u64 = 128;
+
 /// The futexes of that lock in a process; it has more than one.
 pub fn of_process(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
+    let address = |object: &Object| object.inode.filter(|_| object.kind == ObjectKind::Futex);
     let groups = of.waits().iter().filter(|group| group.process == process);
     let locks = groups.filter(|group| is_one(of, group));
-    locks.filter_map(|group| group.object).collect()
+    let known: BTreeSet<u64> = locks
+        .filter_map(|group| address(of.facts.object(group.object?)?))
+        .collect();
+    let near = |at: u64| {
+        let range = at.saturating_sub(LOCK_BYTES)..=at.saturating_add(LOCK_BYTES);
+        known.range(range).next().is_some()
+    };
+    let own = of.facts.objects.iter();
+    let own = own.filter(|object| object.process == Some(process));
+    own.filter(|object| address(object).is_some_and(near))
+        .map(|object| object.object)
+        .collect()
 }
 
 /// Whether these waits are for it.

@@ -270,6 +270,13 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     }
                     self.note(span, self.now);
                 }
+                Step::Meet { event, span } => {
+                    let waits = (self.factor)(span as usize) > 0.0;
+                    if waits && !self.happened[event as usize] {
+                        self.waiting[event as usize] = slot as u32;
+                        return;
+                    }
+                }
                 Step::Happen { event } => self.happen(event as usize),
                 Step::Look { event, to } => {
                     if self.happened[event as usize] {
@@ -309,7 +316,11 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
 
     fn awaits(&self, slot: usize, event: usize) -> bool {
         let step = self.program.of(slot).get(self.next[slot]);
-        matches!(step, Some(Step::Await { event: awaited, .. }) if *awaited as usize == event)
+        matches!(
+            step,
+            Some(Step::Await { event: awaited, .. } | Step::Meet { event: awaited, .. })
+                if *awaited as usize == event
+        )
     }
 
     fn pool(&self, span: u32) -> usize {

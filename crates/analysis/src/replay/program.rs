@@ -20,6 +20,9 @@ pub(super) enum Step {
     Pass { ns: u64, span: u32 },
     /// It waits until that has happened.
     Await { event: u32, span: u32 },
+    /// It comes to a meeting, and waits for one who came before it and waited there, in this span: unless that one does
+    /// not wait there any more.
+    Meet { event: u32, span: u32 },
     /// It makes that happen.
     Happen { event: u32 },
     /// It looks whether that has happened: if so it goes on at that step of its own.
@@ -97,6 +100,7 @@ fn put_off(steps: &[Step], waits: &BTreeSet<usize>, to: &mut Vec<Step>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Mark {
     Await(u32),
+    Meet(u32, u32),
     Happen(u32),
 }
 
@@ -218,7 +222,7 @@ impl Builder<'_> {
                     meets.contains(&(span.thread, self.timeline.threads[waker].thread, object))
                 }) {
                     let arrived = self.event(slot, span.t0);
-                    self.marks[waker].push((at, Mark::Await(arrived)));
+                    self.marks[waker].push((at, Mark::Meet(arrived, index as u32)));
                 }
             }
         }
@@ -451,6 +455,7 @@ impl Mark {
                 event,
                 span: NO_SPAN,
             },
+            Mark::Meet(event, span) => Step::Meet { event, span },
             Mark::Happen(event) => Step::Happen { event },
         }
     }

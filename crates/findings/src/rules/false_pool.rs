@@ -41,8 +41,9 @@ const WORKER: f64 = 0.3;
 /// The lock that a pool takes turns at.
 struct Turns {
     lock: ObjectId,
-    /// The waits for it, as indexes of spans.
+    /// The waits for it, as indexes of spans: also of who only hands out the work.
     waits: BTreeSet<usize>,
+    /// Those of the workers.
     wait_ns: u64,
     is_interpreters: bool,
 }
@@ -93,14 +94,14 @@ fn turns(of: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turns> {
         (lock.object, waits.collect::<BTreeSet<usize>>(), false)
     });
     let interpreters = interpreter_lock::of_process(of, process);
-    let slots = workers
-        .iter()
-        .filter_map(|row| of.timeline.slot(row.thread));
+    let threads = of.timeline.threads.iter().enumerate();
+    let slots = threads.filter(|(_, thread)| thread.process == process);
     let waits = slots
+        .map(|(slot, _)| slot)
         .flat_map(|slot| of.timeline.indexed(slot))
         .filter(|(_, span)| {
             span.state == State::Wait
-                && span.detail == Detail::Condition
+                && matches!(span.detail, Detail::Condition | Detail::Lock)
                 && span
                     .object
                     .is_some_and(|object| interpreters.contains(&object))
@@ -111,6 +112,7 @@ fn turns(of: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turns> {
         .chain(interpreters)
         .map(|(lock, waits, is_interpreters)| {
             let spans = waits.iter().filter_map(|&at| of.timeline.span(at));
+            let spans = spans.filter(|span| is_worker(span.thread));
             Turns {
                 wait_ns: spans.map(|span| span.t1.since(span.t0)).sum(),
                 lock,
