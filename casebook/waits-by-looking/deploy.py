@@ -3,7 +3,7 @@ import subprocess
 import sys
 import time
 
-STEP = ["sh", "-c", "n=0; while [ $n -lt 120000 ]; do n=$((n + 1)); done"]
+STEP = ["sh", "-c", "n=0; while [ $n -lt 700000 ]; do n=$((n + 1)); done"]
 
 for _ in range(3):
     step = subprocess.Popen(STEP)

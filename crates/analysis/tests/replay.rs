@@ -191,10 +191,12 @@ fn without_meetings_nobody_comes_to_them() {
         process 1 p
         thread 1.1 tid 1 a
         thread 1.2 tid 2 b
-        1.1: cpu 0..10ms | wait ..20ms condition c by 1.2 | cpu ..30ms | wait ..40ms condition c by 1.2 | cpu ..41ms
-        1.2: wait 0..10ms condition c by 1.1 | cpu ..20ms | wait ..30ms condition c by 1.1 | cpu ..40ms | cpu ..41ms";
+        1.1: cpu 0..10ms | wait ..11ms condition c by 1.2 | cpu ..21ms | wait ..22ms condition c by 1.2
+           | cpu ..23ms | wait ..33ms condition c by 1.2 | cpu ..34ms | wait ..44ms condition c by 1.2
+        1.2: wait 0..10ms condition c by 1.1 | cpu ..11ms | wait ..21ms condition c by 1.1 | cpu ..22ms
+           | wait ..23ms condition c by 1.1 | cpu ..33ms | wait ..34ms condition c by 1.1 | cpu ..44ms";
     let gain = saved(text, waits(Detail::Condition), How::Never);
-    assert_eq!(gain.round(), 20.0, "{gain}");
+    assert_eq!(gain.round(), 22.0, "{gain}");
 }
 
 /// The share of a function is told by the samples in each stretch, not by those of the whole thread.
