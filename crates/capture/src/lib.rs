@@ -15,6 +15,7 @@ mod calls;
 mod clock;
 pub mod convert;
 mod error;
+pub mod floors;
 mod go_table;
 pub mod host;
 mod java;
@@ -29,6 +30,7 @@ mod spool;
 pub mod symbolize;
 pub mod symbols;
 pub mod unwind;
+mod user_folder;
 
 pub use error::{Error, Kind};
 pub use kernel::{try_probes, Granted};

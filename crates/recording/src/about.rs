@@ -2,11 +2,12 @@
 //! there are. It is written last, so that a folder without it is known to be unfinished.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::floors::Floors;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The version of the format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// The manifest's name in the folder.
 pub const MANIFEST: &str = "recording.json";
@@ -61,6 +62,8 @@ pub struct About {
     pub hostname: String,
     /// Other facts about the machine, by name.
     pub host: BTreeMap<String, String>,
+    /// What this machine does at best, if that was measured before.
+    pub floors: Option<Floors>,
     /// What recording cost.
     pub cost: Costs,
     /// The share of the recorded time in which calls were timed; 1 if always.
@@ -132,6 +135,7 @@ impl Default for About {
             processors: 0,
             hostname: String::new(),
             host: BTreeMap::new(),
+            floors: None,
             cost: Costs::default(),
             call_timing_share: 1.0,
             mended: None,
@@ -147,6 +151,11 @@ fn finite<S: Serializer>(value: &f64, to: S) -> std::result::Result<S::Ok, S::Er
 }
 
 impl About {
+    /// What the machine does at best, if that is in the recording and can have been measured.
+    pub fn floors(&self) -> Option<&Floors> {
+        self.floors.as_ref().filter(|floors| floors.is_sound())
+    }
+
     /// The manifest as it stands in the file.
     pub(crate) fn to_json(&self) -> std::result::Result<Vec<u8>, serde_json::Error> {
         let mut json = serde_json::to_vec_pretty(self)?;

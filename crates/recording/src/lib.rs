@@ -8,6 +8,7 @@
 pub mod about;
 pub mod cells;
 pub mod error;
+pub mod floors;
 pub mod format_doc;
 pub mod ids;
 pub mod notation;

@@ -57,6 +57,17 @@ fn version_2_opens() {
     assert!(!recording.rows::<Stack>().expect("stacks").is_empty());
 }
 
+/// A recording of version 3 (a shell with three others that slept, listed a folder and counted) has its delays, and no floors.
+#[test]
+fn version_3_opens() {
+    let recording = fixture("version-3.tar");
+    assert_eq!(recording.about().format_version, 3);
+    assert_eq!(recording.about().floors, None);
+    let delays = recording.rows::<Delay>().expect("delays");
+    assert!(delays.iter().any(|delay| delay.stack.is_some()));
+    assert!(!recording.rows::<Wait>().expect("waits").is_empty());
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

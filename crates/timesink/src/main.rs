@@ -67,6 +67,12 @@ enum Command {
     Symbolize(commands::symbolize::Arguments),
     /// Put a recording's folder into one file
     Pack(commands::pack::Arguments),
+    /// Measure what this machine does at best: flushes, round trips, starts of processes, memory
+    ///
+    /// Takes 25 seconds or so, on a machine that should be idle, and needs no root. The figures are kept, and go with what is
+    /// recorded on this machine from then on: the report says how far from them a cause is.
+    #[command(after_help = "Example: timesink floors --dir /var/lib/db --peer db.example:5432")]
+    Floors(commands::floors::Arguments),
     /// Tell what this kernel and this user may do
     Doctor(commands::doctor::Arguments),
     /// Print completions for a shell
@@ -100,6 +106,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Export(a) => commands::export::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Symbolize(a) => commands::symbolize::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Floors(a) => commands::floors::run(&a, signals()?).map_err(|e| (1, e)),
         Command::Doctor(a) => Ok(if commands::doctor::run(&a) {
             0
         } else {
@@ -132,6 +139,8 @@ mod tests {
             "whatif x",
             "whatif x --cut cpu --cut ready --scale func=f 0.5 --batch flush 100 --cpus 4",
             "whatif x --keep-first func=load --overlap sleep",
+            "floors",
+            "floors --json --dir /tmp --dir . --peer db:5432 --peer [::1]:80",
             "symbolize x",
             "symbolize x --debug-dir a --debug-dir b",
             "export x --to folded",
@@ -150,6 +159,8 @@ mod tests {
             "report x --top --between 2s..1s",
             "whatif",
             "whatif x --scale func=f",
+            "floors --peer db",
+            "floors --peer db:port",
             "export x",
             "export x --to svg",
         ] {

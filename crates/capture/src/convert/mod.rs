@@ -27,6 +27,7 @@ use crate::error::Error;
 use crate::launch::Identity;
 use crate::probes::{self, events as e, Event};
 use crate::spool::{self, Begin, End, Ending, Entry, Note, Reader};
+use crate::user_folder::user_folder;
 
 use calls::Calls;
 use lives::Lives;
@@ -69,14 +70,7 @@ pub fn convert(
 
 /// Where names of code are kept from one recording to the next: the user's folder for such things.
 pub fn cache_folder(identity: Option<&Identity>) -> Option<PathBuf> {
-    let home = match identity {
-        Some(identity) => PathBuf::from(identity.home()?).join(".cache"),
-        None => match std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()) {
-            Some(folder) => folder.into(),
-            None => PathBuf::from(std::env::var_os("HOME")?).join(".cache"),
-        },
-    };
-    home.is_absolute().then(|| home.join("timesink"))
+    user_folder(identity, "XDG_CACHE_HOME", ".cache")
 }
 
 fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
@@ -494,6 +488,7 @@ fn about(begin: &Begin, notes: &Notes, wall: Nanos, windows: &[(i64, i64)]) -> A
         processors: begin.processors,
         hostname: begin.hostname.clone(),
         host: begin.facts.clone(),
+        floors: begin.floors.clone(),
         call_timing_share: share,
         mended: mended(notes),
         ..About::default()

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use timesink_recording::floors::Machine;
+
 use crate::error::Error;
 use crate::kernel::Settings;
 
@@ -90,6 +92,17 @@ impl Facts {
             switch_has_state: self.version() >= SWITCH_HAS_STATE,
             processors: self.processors.clone(),
             follow: None,
+        }
+    }
+
+    /// Which machine this is, as far as its speed goes.
+    pub fn machine(&self) -> Machine {
+        let mut facts = self.to_map();
+        Machine {
+            hostname: self.hostname.clone(),
+            kernel: self.release.clone(),
+            processor: facts.remove("cpu model").unwrap_or_default(),
+            processors: self.processors.len() as u32,
         }
     }
 

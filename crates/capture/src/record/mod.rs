@@ -23,6 +23,7 @@ use crate::address_space::Watch;
 use crate::budget::{Budget, Prices, Step};
 use crate::clock::now_ns;
 use crate::error::Error;
+use crate::floors;
 use crate::host::Facts;
 use crate::kernel::{Kernel, Settings};
 use crate::launch::{self, Attached, Identity, Running, Signals, Status};
@@ -86,6 +87,8 @@ pub struct Outcome {
     pub status: Option<Status>,
     /// Why the recording is not whole, if it is not.
     pub failure: Option<String>,
+    /// Why the floors that are kept are not in the recording, if there are any and they are not.
+    pub without_floors: Option<String>,
 }
 
 /// Record a program from its first moment to its last.
@@ -115,6 +118,7 @@ pub fn run(
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
     let mut begin = session.begin("run", command, &facts, options, cost);
+    let without_floors = add_floors(&mut begin, &facts, options);
     session.seed(&[held.pid()])?;
     begin.zero = now_ns();
     session.started(begin, options);
@@ -132,6 +136,7 @@ pub fn run(
     Ok(Outcome {
         status: Some(status),
         failure,
+        without_floors,
     })
 }
 
@@ -152,7 +157,8 @@ pub fn attach(
         PerfMaps::new(options.identity.clone(), None, Vec::new()),
     )?;
     let cost = session.calibrate(calibrator)?;
-    let begin = session.begin("attach", Vec::new(), &facts, options, cost);
+    let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
+    let without_floors = add_floors(&mut begin, &facts, options);
     session.started(begin, options);
     session.seed_others(pids)?;
     let end = limit.map(|l| Instant::now() + l);
@@ -176,7 +182,14 @@ pub fn attach(
     Ok(Outcome {
         status: None,
         failure,
+        without_floors,
     })
+}
+
+/// What this machine does at best goes with the recording, if that was measured; else why it does not.
+fn add_floors(begin: &mut Begin, facts: &Facts, options: &Options) -> Option<String> {
+    let kept = floors::kept(&facts.machine(), options.identity.as_ref());
+    kept.map(|kept| begin.floors = kept).err()
 }
 
 fn raw(fd: std::os::fd::BorrowedFd) -> i32 {
@@ -352,6 +365,7 @@ impl Session {
             processors: facts.processors.len() as u32,
             hostname: facts.hostname.clone(),
             facts: facts.to_map(),
+            floors: None,
             cost: Costs {
                 start_ns: options.started.elapsed().as_nanos() as u64,
                 ..costs

@@ -11,6 +11,7 @@ mod writer;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use timesink_recording::floors::Floors;
 
 pub use reader::{Ending, Reader};
 pub use writer::Writer;
@@ -46,6 +47,8 @@ pub struct Begin {
     pub processors: u32,
     pub hostname: String,
     pub facts: BTreeMap<String, String>,
+    /// What this machine does at best, if that was measured before.
+    pub floors: Option<Floors>,
     pub cost: Costs,
 }
 

@@ -5,6 +5,7 @@ pub mod casebook;
 pub mod completions;
 pub mod doctor;
 pub mod export;
+pub mod floors;
 pub mod named;
 pub mod operations;
 pub mod pack;

@@ -146,13 +146,17 @@ impl Meter {
     }
 
     pub fn show(&mut self, p: &Progress) {
+        self.say(&format!(
+            "recording {:.1} s, {} events, {:.1} MB",
+            p.elapsed.as_secs_f64(),
+            p.events,
+            p.bytes as f64 / 1e6
+        ));
+    }
+
+    /// Shows this line in place of the one before.
+    pub fn say(&mut self, line: &str) {
         if self.enabled {
-            let line = format!(
-                "recording {:.1} s, {} events, {:.1} MB",
-                p.elapsed.as_secs_f64(),
-                p.events,
-                p.bytes as f64 / 1e6
-            );
             // The program may be writing to the same terminal: one line, taken back each time.
             eprint!("\r\x1b[2K{line}\r");
             let _ = std::io::stderr().flush();
@@ -184,6 +188,9 @@ pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::
     }
     if !shared.quiet {
         report::show(&options.folder)?;
+    }
+    if let Some(why) = outcome.without_floors.as_ref().filter(|_| !shared.quiet) {
+        eprintln!("timesink: {why}");
     }
     if let Some(why) = &outcome.failure {
         eprintln!("timesink: the recording ends early: {why}");

@@ -8,6 +8,10 @@ use timesink_analysis::replay::Gains;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
+use timesink_recording::floors::{
+    DiskFloors, Figure, Floors, FlushFloors, ForBytes, Load, Machine, PeerFloors, StartFloors,
+    FLOORS_VERSION,
+};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, Wait};
 use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
@@ -75,7 +79,72 @@ pub(crate) fn import() -> Draft {
         object.size = Some(100_000);
     }
     drawn.probes.push(probe("scheduling", true, "", ""));
+    drawn.about.floors = Some(floors());
     drawn
+}
+
+/// What a small machine does at best.
+pub(crate) fn floors() -> Floors {
+    let figure = |ns: f64| Figure::of(vec![ns * 0.97, ns, ns * 1.04]);
+    let sized = |bytes, ns| figure(ns).map(|takes| ForBytes { bytes, takes });
+    let flushes = |bytes, write, flush, flush_longer| {
+        Some(FlushFloors {
+            bytes,
+            write: figure(write)?,
+            flush: figure(flush)?,
+            flush_longer: figure(flush_longer)?,
+        })
+    };
+    let small = flushes(512, 610.0, 35_100.0, 59_800.0);
+    let large = flushes(1 << 20, 96_000.0, 412_000.0, 470_000.0);
+    let peer = |name: &str, address: &str, connect, round_trip, echo: Option<f64>| PeerFloors {
+        name: name.to_owned(),
+        address: address.to_owned(),
+        connect: figure(connect),
+        round_trip,
+        echo: echo.and_then(figure),
+    };
+    Floors {
+        version: FLOORS_VERSION,
+        tool_version: "0.1.0".to_owned(),
+        machine: Machine {
+            hostname: "etl-1\u{1b}[2J".to_owned(),
+            kernel: "6.1.0-18-amd64".to_owned(),
+            processor: "AMD EPYC".to_owned(),
+            processors: 2,
+        },
+        measured_unix_ns: 1_780_000_000_000_000_000,
+        took_ns: 17_300_000_000,
+        load: Load {
+            others_pct: 0.8,
+            stolen_pct: 0.0,
+            short_pct: Some(1.5),
+        },
+        disks: vec![DiskFloors {
+            folder: "/opt/etl".to_owned(),
+            mounted_on: "/".to_owned(),
+            filesystem: "ext4".to_owned(),
+            device: 266_338_304,
+            sizes: small.into_iter().chain(large).collect(),
+        }],
+        peers: vec![
+            peer("loopback", "127.0.0.1", 21_000.0, figure(9_400.0), None),
+            peer("db:5432", "10.0.0.1", 310_000.0, None, Some(240_000.0)),
+        ],
+        starts: vec![StartFloors {
+            resident_bytes: 10_000_000,
+            fork: figure(141_000.0),
+            vfork: figure(38_000.0),
+            posix_spawn: Figure::of(vec![90_000.0, 130_000.0, 210_000.0]),
+        }],
+        switch: figure(1_240.0),
+        hand_over: figure(11_800.0),
+        copies: sized(1 << 20, 40_000.0).into_iter().collect(),
+        zeroing: sized(4096, 270.0),
+        crc32: sized(64 << 10, 2_800.0),
+        hash: sized(64 << 10, 33_000.0),
+        left_out: vec!["ICMP echo, loopback: not allowed here".to_owned()],
+    }
 }
 
 /// The same import, with stacks.

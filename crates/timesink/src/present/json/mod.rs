@@ -12,6 +12,8 @@ mod writer;
 
 use std::io::{self, Write};
 
+use timesink_recording::floors::Floors;
+
 use super::{Prediction, Report};
 
 /// The version of this JSON. It grows when a field is removed or changes its meaning, not when one
@@ -21,6 +23,11 @@ pub const VERSION: u32 = 1;
 /// Writes the report as one JSON object and a line feed.
 pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writer::write(&model::page(report), out)
+}
+
+/// What a machine does at best, as one JSON object and a line feed: the same as `floors` in a report.
+pub fn floors(floors: &Floors, out: &mut impl Write) -> io::Result<()> {
+    writer::write(floors, out)
 }
 
 /// A prediction, as one JSON object and a line feed.

@@ -10,6 +10,7 @@ use timesink_analysis::ledger::{
     Balance, Behind, Books, Cause, Ends, ProcessLedger, Split, Sums, ThreadLedger, Tiling, Who,
 };
 use timesink_analysis::starts::{Start, Step};
+use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ObjectId, ProcessId};
 
 use super::code::{self, StacksPage, TopPage};
@@ -39,6 +40,7 @@ pub(super) struct Page<'a> {
     lost: BTreeMap<&'static str, LossPage<'a>>,
     probes: Vec<ProbePage<'a>>,
     main_thread: Option<u32>,
+    floors: Option<&'a Floors>,
     findings: Vec<FindingPage<'a>>,
     cleared: Vec<ClearedPage>,
     not_asked: Vec<NotAskedPage>,
@@ -287,6 +289,7 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         lost: losses(facts),
         probes: probes(facts),
         main_thread: main.map(|main| main.row.thread.0),
+        floors: report.about.floors(),
         findings: findings::told(report),
         cleared: findings::cleared(report),
         not_asked: findings::not_asked(report),

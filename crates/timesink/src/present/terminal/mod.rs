@@ -6,6 +6,7 @@
 mod calls;
 mod code;
 mod files;
+mod floors;
 mod foot;
 mod head;
 mod loops;
@@ -23,6 +24,7 @@ mod whatif;
 mod why;
 mod words;
 
+pub use floors::page as floors;
 pub use operations::operations;
 pub use style::{Ink, Style};
 pub use views::{tables, Table};

@@ -1,0 +1,247 @@
+//! Writing to files and flushing them, by size. The files have names while they are measured: some file systems do
+//! not flush what has none. They are removed when the measuring ends, however it ends but by SIGKILL.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use timesink_recording::floors::{DiskFloors, Floors, FlushFloors};
+
+use super::{mounts, Kind, Lengths};
+
+/// Bytes written before each flush.
+const SIZES: [usize; 6] = [512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+/// The file that does not grow is so long.
+const LENGTH: usize = 8 << 20;
+/// What a folder must have free.
+const ROOM: u64 = 64 << 20;
+/// Flushes of one kind in a round: at most so many, for no longer than this, and one at least.
+const FLUSHES: usize = 8;
+const TIME: Duration = Duration::from_millis(25);
+
+/// A file that is gone when this is.
+struct Temporary {
+    folder: File,
+    name: String,
+    file: File,
+}
+
+impl Temporary {
+    fn new(folder: &File, kind: &str) -> io::Result<Temporary> {
+        let name = format!(".timesink-floors-{}-{kind}", std::process::id());
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = rustix::fs::openat(folder, &name, flags | OFlags::CLOEXEC, mode)?;
+        Ok(Temporary {
+            folder: folder.try_clone()?,
+            name,
+            file: File::from(file),
+        })
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Whoever removed it before did what is to be done.
+        let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
+    }
+}
+
+#[derive(Default)]
+struct Size {
+    write: Lengths,
+    flush: Lengths,
+    flush_longer: Lengths,
+}
+
+/// One file system.
+pub(super) struct Disk {
+    floors: DiskFloors,
+    bytes: Vec<u8>,
+    same: Temporary,
+    longer: Temporary,
+    /// Where the next write to the file that does not grow goes.
+    at: usize,
+    sizes: [Size; SIZES.len()],
+}
+
+/// One for each file system that these folders are on; what cannot be measured is said.
+pub(super) fn disks(folders: &[PathBuf], left_out: &mut Vec<String>) -> Vec<Disk> {
+    let mut disks: Vec<Disk> = Vec::new();
+    for folder in folders {
+        let known = |device| disks.iter().any(|disk: &Disk| disk.floors.device == device);
+        match Disk::new(folder, known) {
+            Ok(disk) => disks.extend(disk),
+            Err(error) => left_out.push(format!("the disk, in {}: {error}", folder.display())),
+        }
+    }
+    disks
+}
+
+impl Disk {
+    /// None if the file system is known already.
+    fn new(folder: &Path, is_known: impl Fn(u64) -> bool) -> io::Result<Option<Disk>> {
+        let (folder, device, mount) = mounts::of(folder)?;
+        if is_known(device) {
+            return Ok(None);
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = File::from(rustix::fs::open(&folder, flags, Mode::empty())?);
+        let free = free_bytes(&opened)?;
+        if free < ROOM {
+            let fault = format!("{} MB are free, {} are wanted", free >> 20, ROOM >> 20);
+            return Err(io::Error::other(fault));
+        }
+        let disk = Disk {
+            same: Temporary::new(&opened, "same")?,
+            longer: Temporary::new(&opened, "longer")?,
+            floors: DiskFloors {
+                folder: folder.to_string_lossy().into_owned(),
+                mounted_on: mount.at.to_string_lossy().into_owned(),
+                filesystem: mount.filesystem,
+                device,
+                sizes: Vec::new(),
+            },
+            bytes: noise(SIZES[SIZES.len() - 1]),
+            at: 0,
+            sizes: Default::default(),
+        };
+        for at in (0..LENGTH).step_by(disk.bytes.len()) {
+            disk.same.file.write_all_at(&disk.bytes, at as u64)?;
+        }
+        disk.same.file.sync_all()?;
+        Ok(Some(disk))
+    }
+
+    /// The next place in the file that does not grow.
+    fn next(&mut self, size: usize) -> u64 {
+        self.at = (self.at + size) % LENGTH;
+        (self.at / size * size) as u64
+    }
+
+    /// Many writes in a row; how the kernel puts them aside is not the disk's business.
+    fn write(&mut self, which: usize) -> io::Result<()> {
+        let size = SIZES[which];
+        let many = (self.bytes.len() / size).max(2);
+        let start = Instant::now();
+        for _ in 0..many {
+            let at = self.next(size);
+            self.same.file.write_all_at(&self.bytes[..size], at)?;
+        }
+        self.sizes[which].write.add(start.elapsed(), many);
+        self.same.file.sync_data()
+    }
+
+    fn flush(&mut self, which: usize) -> io::Result<()> {
+        let size = SIZES[which];
+        let begun = Instant::now();
+        for _ in 0..FLUSHES {
+            let at = self.next(size);
+            self.same.file.write_all_at(&self.bytes[..size], at)?;
+            let start = Instant::now();
+            self.same.file.sync_data()?;
+            self.sizes[which].flush.add(start.elapsed(), 1);
+            if begun.elapsed() > TIME {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush_longer(&mut self, which: usize) -> io::Result<()> {
+        let size = SIZES[which];
+        self.longer.file.set_len(0)?;
+        self.longer.file.sync_all()?;
+        let begun = Instant::now();
+        for number in 0..FLUSHES {
+            let at = (number * size) as u64;
+            self.longer.file.write_all_at(&self.bytes[..size], at)?;
+            let start = Instant::now();
+            self.longer.file.sync_data()?;
+            self.sizes[which].flush_longer.add(start.elapsed(), 1);
+            if begun.elapsed() > TIME {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Kind for Disk {
+    fn name(&self) -> &'static str {
+        "the disk"
+    }
+
+    fn round(&mut self) -> io::Result<()> {
+        for which in 0..SIZES.len() {
+            self.write(which)?;
+            self.flush(which)?;
+            self.flush_longer(which)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, floors: &mut Floors) {
+        let sizes = SIZES.iter().zip(&self.sizes);
+        let sizes = sizes.filter_map(|(&bytes, size)| {
+            Some(FlushFloors {
+                bytes: bytes as u64,
+                write: size.write.figure()?,
+                flush: size.flush.figure()?,
+                flush_longer: size.flush_longer.figure()?,
+            })
+        });
+        self.floors.sizes = sizes.collect();
+        floors.disks.push(self.floors.clone());
+    }
+}
+
+/// Bytes that no file system can pack.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+fn free_bytes(folder: impl AsFd) -> io::Result<u64> {
+    let state = rustix::fs::fstatvfs(folder)?;
+    Ok(state.f_bavail.saturating_mul(state.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two folders on one file system are one disk, a folder that is not there is said, and files go as the disk does.
+    #[test]
+    fn a_file_system_is_measured_once() {
+        let folder = std::env::temp_dir().join(format!("timesink-disk-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("below")).expect("folders");
+        let mut left_out = Vec::new();
+        let folders = [folder.clone(), folder.join("below"), folder.join("missing")];
+        let mut disks = disks(&folders, &mut left_out);
+        assert_eq!(disks.len(), 1);
+        assert_eq!(left_out.len(), 1);
+        assert!(left_out[0].contains("missing"), "{}", left_out[0]);
+        disks[0].round().expect("a round");
+        let mut floors = Floors::default();
+        disks[0].tell(&mut floors);
+        assert_eq!(floors.disks[0].sizes.len(), SIZES.len());
+        assert!(floors.is_sound());
+        drop(disks);
+        let left: Vec<_> = std::fs::read_dir(&folder).expect("the folder").collect();
+        std::fs::remove_dir_all(&folder).expect("it goes");
+        assert_eq!(left.len(), 1, "only the folder below");
+    }
+}

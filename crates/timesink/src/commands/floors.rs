@@ -1,0 +1,97 @@
+//! `timesink floors`: what this machine does at best, measured once and kept.
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use timesink_capture::floors::{keep, measure, Wanted};
+use timesink_capture::launch::{Identity, Signals};
+
+use super::recording::{Meter, NOT_STARTED};
+use super::report::written;
+use super::run::refuse;
+use crate::present::json;
+use crate::present::names::harmless;
+use crate::present::terminal::{self, Style};
+
+/// As a shell has it for who was stopped by Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Measure the disk that this folder is on, too, beside the current folder's. May be given several times
+    #[arg(long = "dir", value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Measure the way to this peer, too. May be given several times
+    #[arg(long = "peer", value_name = "HOST:PORT", value_parser = parse_peer)]
+    peers: Vec<String>,
+    /// Print the figures as JSON (documented in docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_peer(text: &str) -> Result<String, String> {
+    let port = text.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+    match port {
+        Some(Ok(_)) => Ok(text.to_owned()),
+        _ => Err("a peer looks like db.example:5432".to_owned()),
+    }
+}
+
+/// Measures, prints and keeps.
+pub fn run(arguments: &Arguments, mut signals: Signals) -> anyhow::Result<u8> {
+    let identity = match Identity::from_sudo() {
+        Ok(identity) => identity,
+        Err(error) => return Ok(refuse(&error.into())),
+    };
+    let here = PathBuf::from(".");
+    let wanted = Wanted {
+        folders: std::iter::once(here)
+            .chain(arguments.folders.clone())
+            .collect(),
+        peers: arguments.peers.clone(),
+    };
+    let mut meter = Meter::new();
+    let floors = measure(&wanted, &mut |progress| {
+        let percent = (progress.done * 100.0).round();
+        meter.say(&format!("measuring {}, {percent} %", progress.measuring));
+        match stopped(&mut signals) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    meter.clear();
+    let floors = match floors {
+        Ok(Some(floors)) => floors,
+        Ok(None) => return Ok(INTERRUPTED),
+        Err(error) => return Ok(refuse(&error)),
+    };
+    let mut out = io::stdout().lock();
+    let printed = match arguments.json {
+        true => json::floors(&floors, &mut out),
+        false => out.write_all(terminal::floors(&floors, &Style::of_stdout()).as_bytes()),
+    };
+    written(printed.and_then(|()| out.flush()))?;
+    match keep(&floors, identity.as_ref()) {
+        Ok(path) => {
+            let path = path.display().to_string();
+            eprintln!(
+                "Kept in {}: what is recorded on this machine from now on has them.",
+                harmless(&path)
+            );
+            Ok(0)
+        }
+        Err(error) => {
+            eprintln!("timesink: the floors are not kept: {error}");
+            Ok(NOT_STARTED)
+        }
+    }
+}
+
+/// Whether somebody wants it to end.
+fn stopped(signals: &mut Signals) -> bool {
+    let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+    signals
+        .read()
+        .is_ok_and(|all| all.iter().any(|received| ends.contains(&received.signal)))
+}
