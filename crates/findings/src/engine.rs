@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use timesink_analysis::replay::{Change, Gain, Gains, How, Processors, What};
 use timesink_recording::words::ObjectKind;
 
+use crate::floor;
 use crate::inquiry::Inquiry;
 use crate::registry::RULES;
 use crate::rule::{Fix, Need, Rule, Suspect, Weight};
@@ -39,6 +40,8 @@ pub struct Cleared {
     /// As an index into the outlook's causes.
     pub cause: usize,
     pub ns: u64,
+    /// The machine cannot do it quicker.
+    pub at_floor: bool,
 }
 
 /// A rule that could not be asked, and what it lacked.
@@ -163,10 +166,11 @@ impl Explained {
 
 /// The long causes most of which nobody accuses.
 fn cleared(inquiry: &Inquiry<'_>, explained: &Explained, least: u64) -> Vec<Cleared> {
-    let causes = 0..inquiry.outlook.causes.len();
-    let left = causes.map(|cause| Cleared {
+    let causes = inquiry.outlook.causes.iter().enumerate();
+    let left = causes.map(|(cause, on_path)| Cleared {
         cause,
         ns: explained.of_cause(inquiry, cause),
+        at_floor: floor::is_reached(inquiry, &on_path.cause.key),
     });
     left.filter(|cleared| {
         let whole = inquiry.on_path_ns(&[cleared.cause]);

@@ -11,6 +11,7 @@ use timesink_analysis::stacks::{FunctionIx, StackIx, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_analysis::waits::WaitGroup;
+use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ProcessId, StackId, ThreadId};
 use timesink_recording::words::State;
 
@@ -27,6 +28,8 @@ pub struct Inquiry<'a> {
     pub waited: &'a Waited,
     /// Limits that the user set otherwise than the rules.
     pub limits: &'a Limits,
+    /// What the machine does at best, if that was measured.
+    pub floors: Option<&'a Floors>,
 }
 
 impl Inquiry<'_> {

@@ -6,6 +6,7 @@
 
 mod alike;
 pub mod engine;
+pub mod floor;
 mod holding;
 pub mod inquiry;
 mod interpreter_lock;

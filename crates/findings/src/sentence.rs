@@ -18,6 +18,8 @@ pub enum Piece {
     Bytes(u64),
     Time(u64),
     Percent(f64),
+    /// So many times something.
+    Times(f64),
 }
 
 /// Pieces in their order.

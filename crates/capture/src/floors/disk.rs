@@ -1,5 +1,6 @@
 //! Writing to files and flushing them, by size. The files have names while they are measured: some file systems do
-//! not flush what has none. They are removed when the measuring ends, however it ends but by SIGKILL.
+//! not flush what has none. Each round has new ones, which lie elsewhere on the disk, and removes them: so it is only SIGKILL
+//! that can leave one.
 
 use std::fs::File;
 use std::io;
@@ -31,8 +32,8 @@ struct Temporary {
 }
 
 impl Temporary {
-    fn new(folder: &File, kind: &str) -> io::Result<Temporary> {
-        let name = format!(".timesink-floors-{}-{kind}", std::process::id());
+    fn new(folder: &File) -> io::Result<Temporary> {
+        let name = format!(".timesink-floors-{}", std::process::id());
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::RUSR | Mode::WUSR;
         let file = rustix::fs::openat(folder, &name, flags | OFlags::CLOEXEC, mode)?;
@@ -61,11 +62,8 @@ struct Size {
 /// One file system.
 pub(super) struct Disk {
     floors: DiskFloors,
+    folder: File,
     bytes: Vec<u8>,
-    same: Temporary,
-    longer: Temporary,
-    /// Where the next write to the file that does not grow goes.
-    at: usize,
     sizes: [Size; SIZES.len()],
 }
 
@@ -96,9 +94,9 @@ impl Disk {
             let fault = format!("{} MB are free, {} are wanted", free >> 20, ROOM >> 20);
             return Err(io::Error::other(fault));
         }
-        let disk = Disk {
-            same: Temporary::new(&opened, "same")?,
-            longer: Temporary::new(&opened, "longer")?,
+        // Whether files can be made here is better known at once.
+        drop(Temporary::new(&opened)?);
+        Ok(Some(Disk {
             floors: DiskFloors {
                 folder: folder.to_string_lossy().into_owned(),
                 mounted_on: mount.at.to_string_lossy().into_owned(),
@@ -106,69 +104,71 @@ impl Disk {
                 device,
                 sizes: Vec::new(),
             },
+            folder: opened,
             bytes: noise(SIZES[SIZES.len() - 1]),
-            at: 0,
             sizes: Default::default(),
-        };
-        for at in (0..LENGTH).step_by(disk.bytes.len()) {
-            disk.same.file.write_all_at(&disk.bytes, at as u64)?;
+        }))
+    }
+
+    /// A file that has its length: many writes in a row, where how the kernel puts them aside is not the disk's business;
+    /// then each flushed.
+    fn same_length(&mut self) -> io::Result<()> {
+        let file = Temporary::new(&self.folder)?;
+        for at in (0..LENGTH).step_by(self.bytes.len()) {
+            file.file.write_all_at(&self.bytes, at as u64)?;
         }
-        disk.same.file.sync_all()?;
-        Ok(Some(disk))
+        file.file.sync_all()?;
+        for (&size, lengths) in SIZES.iter().zip(&mut self.sizes) {
+            let bytes = &self.bytes[..size];
+            let mut places = (0..LENGTH as u64).step_by(size).cycle();
+            let mut write = || {
+                let at = places.next().unwrap_or(0);
+                file.file.write_all_at(bytes, at)
+            };
+            let many = (self.bytes.len() / size).max(2);
+            let start = Instant::now();
+            for _ in 0..many {
+                write()?;
+            }
+            lengths.write.add(start.elapsed(), many);
+            file.file.sync_data()?;
+            flushes(&mut lengths.flush, &file.file, |_| write())?;
+        }
+        Ok(())
     }
 
-    /// The next place in the file that does not grow.
-    fn next(&mut self, size: usize) -> u64 {
-        self.at = (self.at + size) % LENGTH;
-        (self.at / size * size) as u64
+    /// A file that each write makes longer.
+    fn longer(&mut self) -> io::Result<()> {
+        let file = Temporary::new(&self.folder)?;
+        for (&size, lengths) in SIZES.iter().zip(&mut self.sizes) {
+            file.file.set_len(0)?;
+            file.file.sync_all()?;
+            let bytes = &self.bytes[..size];
+            flushes(&mut lengths.flush_longer, &file.file, |number| {
+                file.file.write_all_at(bytes, (number * size) as u64)
+            })?;
+        }
+        Ok(())
     }
+}
 
-    /// Many writes in a row; how the kernel puts them aside is not the disk's business.
-    fn write(&mut self, which: usize) -> io::Result<()> {
-        let size = SIZES[which];
-        let many = (self.bytes.len() / size).max(2);
+/// Writes, and times the flush after each.
+fn flushes(
+    lengths: &mut Lengths,
+    file: &File,
+    mut write: impl FnMut(usize) -> io::Result<()>,
+) -> io::Result<()> {
+    let begun = Instant::now();
+    for number in 0..FLUSHES {
+        write(number)?;
         let start = Instant::now();
-        for _ in 0..many {
-            let at = self.next(size);
-            self.same.file.write_all_at(&self.bytes[..size], at)?;
+        file.sync_data()?;
+        lengths.add(start.elapsed(), 1);
+        if begun.elapsed() > TIME {
+            break;
         }
-        self.sizes[which].write.add(start.elapsed(), many);
-        self.same.file.sync_data()
     }
-
-    fn flush(&mut self, which: usize) -> io::Result<()> {
-        let size = SIZES[which];
-        let begun = Instant::now();
-        for _ in 0..FLUSHES {
-            let at = self.next(size);
-            self.same.file.write_all_at(&self.bytes[..size], at)?;
-            let start = Instant::now();
-            self.same.file.sync_data()?;
-            self.sizes[which].flush.add(start.elapsed(), 1);
-            if begun.elapsed() > TIME {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn flush_longer(&mut self, which: usize) -> io::Result<()> {
-        let size = SIZES[which];
-        self.longer.file.set_len(0)?;
-        self.longer.file.sync_all()?;
-        let begun = Instant::now();
-        for number in 0..FLUSHES {
-            let at = (number * size) as u64;
-            self.longer.file.write_all_at(&self.bytes[..size], at)?;
-            let start = Instant::now();
-            self.longer.file.sync_data()?;
-            self.sizes[which].flush_longer.add(start.elapsed(), 1);
-            if begun.elapsed() > TIME {
-                break;
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 impl Kind for Disk {
@@ -177,12 +177,8 @@ impl Kind for Disk {
     }
 
     fn round(&mut self) -> io::Result<()> {
-        for which in 0..SIZES.len() {
-            self.write(which)?;
-            self.flush(which)?;
-            self.flush_longer(which)?;
-        }
-        Ok(())
+        self.same_length()?;
+        self.longer()
     }
 
     fn tell(&mut self, floors: &mut Floors) {

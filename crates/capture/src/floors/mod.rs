@@ -30,7 +30,7 @@ pub use kept::{keep, kept};
 /// For so long rounds are begun,
 const TIME: Duration = Duration::from_secs(20);
 /// but no more than so many, and no fewer.
-const MOST_ROUNDS: u32 = 24;
+const MOST_ROUNDS: u32 = 40;
 const LEAST_ROUNDS: u32 = 3;
 
 /// Where to measure what depends on the place.

@@ -7,6 +7,7 @@ use timesink_analysis::starts::Start;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
+use crate::floor;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
@@ -96,6 +97,8 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
     let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let cost = middle(starts.iter().map(|start| start.cost_ns()).collect());
     let life = middle(lives(of, starts.iter().map(|start| start.process)));
+    let forks = starts.iter().filter_map(|start| start.fork);
+    let parent_bytes = middle(forks.map(|fork| fork.resident_bytes).collect());
     let group = of.waits().iter().find(|group| {
         group.process == parent
             && matches!(
@@ -132,7 +135,8 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
             Piece::Time(life),
             ", of which starting and taking down are ",
             Piece::Time(cost)
-        ]);
+        ])
+        .held_against(floor::start(of, parent_bytes, cost).filter(|_| !copy));
     Some(match all > starts.len() {
         true => suspect.told(say![
             "with what they start themselves, ",

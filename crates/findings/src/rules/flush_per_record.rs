@@ -9,6 +9,7 @@ use timesink_analysis::replay::What;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 
+use crate::floor::{self, FLUSHES};
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -28,8 +29,6 @@ pub static RULE: Rule = Rule {
     needs: &[Need::Calls],
     ask,
 };
-
-const FLUSHES: [&str; 5] = ["fsync", "fdatasync", "sync_file_range", "msync", "syncfs"];
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     // A database flushes several files for each row: they are one suspect.
@@ -75,6 +74,9 @@ fn suspect(
     let (_, object) = first;
     let objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
     let all: u64 = files.iter().map(|(count, _)| count).sum();
+    if floor::flushed_at_best(of, &objects.iter().copied().collect::<Vec<_>>()) {
+        return None;
+    }
     let bytes: u64 = objects.iter().map(|&object| written(object)).sum();
     let about = |detail: Detail, of: Option<ObjectId>| {
         detail == Detail::Flush && of.is_some_and(|object| objects.contains(&object))
@@ -106,14 +108,15 @@ fn suspect(
             Piece::Bytes(each),
             " written"
         ]);
-    Some(match group {
+    let suspect = match group {
         Some(group) => suspect.told(say![
             "a flush takes ",
             Piece::Time(group.quantile(0.5)),
             " here"
         ]),
         None => suspect,
-    })
+    };
+    Some(suspect.held_against(floor::flush(of, process, object)))
 }
 
 /// What is flushed, and how often.

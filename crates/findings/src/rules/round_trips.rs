@@ -7,6 +7,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::Detail;
 
+use crate::floor;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -109,6 +110,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
             Piece::Time(group.quantile(0.5)),
             ", nine of ten at most ",
             Piece::Time(group.quantile(0.9))
-        ]);
+        ])
+        .held_against(floor::round_trip(of, object, group.quantile(0.5)));
     Some(suspect)
 }

@@ -41,6 +41,7 @@ pub fn findings_of(recording: &Recording, limits: &Limits) -> Findings {
                 programs: &Programs::of(&facts),
                 waited: &waited,
                 limits,
+                floors: recording.about().floors(),
             };
             Findings::of(&inquiry, gains)
         },

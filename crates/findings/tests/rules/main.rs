@@ -4,6 +4,7 @@
 
 mod cases;
 mod drawn;
+mod floors;
 
 use timesink_recording::notation::{draft, recording};
 use timesink_recording::tables::CallError;

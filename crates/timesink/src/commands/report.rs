@@ -17,6 +17,7 @@ use timesink_capture::convert;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
 use timesink_findings::rule::Limits;
+use timesink_recording::floors::Floors;
 use timesink_recording::{ErrorKind, Recording};
 
 use super::operations;
@@ -129,7 +130,9 @@ fn print(
         waited: &waited,
         programs: &programs,
     };
-    let ask = |outlook: &Outlook, gains: &Gains<'_>| why(&recorded, &stacks, outlook, gains);
+    let floors = recording.about().floors();
+    let ask =
+        |outlook: &Outlook, gains: &Gains<'_>| why(&recorded, &stacks, floors, outlook, gains);
     let (outlook, again) = std::thread::scope(|scope| {
         let again = scope.spawn(|| Again::of(&recorded, &stacks, op, closely));
         let calls = &waited.calls_of;
@@ -209,6 +212,7 @@ impl Again {
 pub(crate) fn why(
     recorded: &Recorded<'_>,
     stacks: &Stacks,
+    floors: Option<&Floors>,
     outlook: &Outlook,
     gains: &Gains<'_>,
 ) -> Findings {
@@ -220,6 +224,7 @@ pub(crate) fn why(
         programs: recorded.programs,
         waited: recorded.waited,
         limits: &Limits::default(),
+        floors,
     };
     Findings::of(&inquiry, gains)
 }

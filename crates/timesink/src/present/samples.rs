@@ -482,7 +482,15 @@ pub(crate) fn present_opened<T>(
         waited: &waited,
         programs: &programs,
     };
-    let ask = |outlook: &Outlook, gains: &Gains<'_>| why(&recorded, &stacks, outlook, gains);
+    let ask = |outlook: &Outlook, gains: &Gains<'_>| {
+        why(
+            &recorded,
+            &stacks,
+            recording.about().floors(),
+            outlook,
+            gains,
+        )
+    };
     let outlook = Outlook::and(recording, &timeline, &facts, &stacks, calls, patience, ask);
     let outlook = outlook.expect("it reads");
     let again = Again::of(&recorded, &stacks, None, true).expect("it is asked for nothing");

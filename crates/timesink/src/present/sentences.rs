@@ -22,5 +22,6 @@ fn word(report: &Report, piece: &Piece) -> String {
         Piece::Bytes(bytes) => units::bytes(*bytes),
         Piece::Time(ns) => units::time(*ns),
         Piece::Percent(percent) => units::percent(*percent),
+        Piece::Times(times) => units::times(*times),
     }
 }

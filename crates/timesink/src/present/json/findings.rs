@@ -58,6 +58,7 @@ pub(super) struct ClearedPage {
     object: Option<String>,
     process: u32,
     ns: u64,
+    at_floor: bool,
 }
 
 #[derive(Serialize)]
@@ -145,6 +146,7 @@ fn cleared_page(report: &Report, cleared: &Cleared) -> Option<ClearedPage> {
         object: key.object.map(|id| names::object(report.facts, id)),
         process: key.process.0,
         ns: cleared.ns,
+        at_floor: cleared.at_floor,
     })
 }
 

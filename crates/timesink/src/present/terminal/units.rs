@@ -107,6 +107,12 @@ pub fn percent(value: f64) -> String {
     format!("{value:.1} %")
 }
 
+/// How many times: `1.7 times`, `120 times`.
+pub fn times(value: f64) -> String {
+    let decimals = usize::from(value < 9.95);
+    format!("{} times", decimal(value, decimals))
+}
+
 /// A difference in percent, with its sign.
 pub fn signed_percent(value: f64) -> String {
     let text = format!("{value:+.1} %");
@@ -135,6 +141,8 @@ mod tests {
         assert_eq!(time(14_210_000_000), "14.21 s");
         assert_eq!(time(252_000_000_000), "4 min 12 s");
         assert_eq!(time(10_920_000_000_000), "3 h 02 min");
+        assert_eq!(times(1.66), "1.7 times");
+        assert_eq!(times(1204.4), "1,204 times");
         assert_eq!(bytes(1_800_000), "1.8 MB");
         assert_eq!(bytes(999_999), "1.0 MB");
         assert_eq!(signed_percent(-0.01), "±0.0 %");

@@ -88,5 +88,9 @@ fn cleared(report: &Report, looked_at: &Cleared) -> String {
     let process = path::elsewhere(report, main, key.process);
     let process = process.map_or(String::new(), |process| format!(" {process}"));
     let (label, time) = (path::label(&key), units::time(looked_at.ns));
-    format!("{label}{object}{process} ({time})")
+    let floor = match looked_at.at_floor {
+        true => "; this is the floor: no change here will help",
+        false => "",
+    };
+    format!("{label}{object}{process} ({time}{floor})")
 }

@@ -1,0 +1,209 @@
+//! How far from what the machine does at best a suspect is, and whether it is there: then no change will help. Only
+//! with floors in the recording; what is on a disk or beyond a network that was not measured is not compared.
+
+use std::net::IpAddr;
+
+use timesink_analysis::path::Key;
+use timesink_recording::floors::{DiskFloors, Figure, Floors, PeerFloors};
+use timesink_recording::ids::ObjectId;
+use timesink_recording::tables::Object;
+use timesink_recording::words::{Detail, ObjectKind, State};
+
+use crate::inquiry::Inquiry;
+use crate::rule::Suspect;
+use crate::say;
+use crate::sentence::{Piece, Sentence};
+
+/// What makes a file's bytes safe on the disk.
+pub const FLUSHES: [&str; 5] = ["fsync", "fdatasync", "sync_file_range", "msync", "syncfs"];
+/// Up to so many times the floor it is the floor: no two runs take the same time.
+const AT_FLOOR: f64 = 1.25;
+/// Up to so many times as long is about the same.
+const ABOUT: f64 = 1.5;
+/// With so many bytes a flush is compared with one of few bytes.
+const MANY_BYTES: u64 = 64 << 10;
+
+/// What the machine does at best in place of what a suspect does.
+pub struct AtBest {
+    what: &'static str,
+    ns: f64,
+    told: Sentence,
+}
+
+impl Suspect {
+    /// With how far from the floor it is, if that is known.
+    pub fn held_against(mut self, best: Option<AtBest>) -> Suspect {
+        let Some(best) = best else {
+            return self;
+        };
+        self.told.push(best.told);
+        self.figure(best.what, best.ns, "ns")
+    }
+}
+
+/// The sentence ends so if others disturbed the measuring: the floor may be lower.
+fn doubt(floors: &Floors) -> Piece {
+    Piece::Text(match floors.was_idle() {
+        true => "",
+        false => " (measured on a busy machine)",
+    })
+}
+
+fn time(figure: &Figure) -> Piece {
+    Piece::Time(figure.ns.round() as u64)
+}
+
+fn object<'a>(of: &Inquiry<'a>, id: ObjectId) -> Option<&'a Object> {
+    of.facts.object(id)
+}
+
+/// The disk that a file is on.
+fn disk<'a>(of: &Inquiry<'a>, file: ObjectId) -> Option<(&'a Floors, &'a DiskFloors)> {
+    let (floors, device) = (of.floors?, object(of, file)?.device?);
+    let disk = floors.disks.iter().find(|disk| disk.device == device)?;
+    Some((floors, disk))
+}
+
+/// A flush of few bytes, where each here took so long.
+pub fn flush(of: &Inquiry<'_>, file: ObjectId, took_ns: u64) -> Option<AtBest> {
+    let (floors, disk) = disk(of, file)?;
+    let few = &disk.sizes.first()?.flush;
+    let times = took_ns as f64 / few.ns;
+    let mut told = match times {
+        _ if took_ns == 0 => return None,
+        _ if times <= AT_FLOOR => say![
+            "this disk takes ",
+            time(few),
+            " a flush at best: only fewer will help"
+        ],
+        _ => say![
+            "a flush takes ",
+            Piece::Times(times),
+            " what this disk takes at best, ",
+            time(few)
+        ],
+    };
+    if let Some(many) = disk.sizes.iter().find(|size| size.bytes == MANY_BYTES) {
+        let (but, about) = match many.flush.ns <= few.ns * ABOUT {
+            true => (", and with all of ", " about the same, "),
+            false => (", but with ", " "),
+        };
+        let many = say![but, Piece::Bytes(many.bytes), about, time(&many.flush)];
+        told.0.extend(many.0);
+    }
+    told.0.push(doubt(floors));
+    Some(AtBest {
+        what: "a flush at best",
+        ns: few.ns,
+        told,
+    })
+}
+
+/// An address without its port: `10.0.0.1:5432`, `[::1]:80`.
+fn address(text: &str) -> Option<IpAddr> {
+    let (address, _) = text.rsplit_once(':')?;
+    let address: IpAddr = address.trim_matches(['[', ']']).parse().ok()?;
+    Some(address.to_canonical())
+}
+
+/// The peer at the other end of a socket. What has the same address at both ends is this machine.
+fn peer<'a>(of: &Inquiry<'a>, socket: ObjectId) -> Option<(&'a Floors, &'a PeerFloors)> {
+    let (floors, socket) = (of.floors?, object(of, socket)?);
+    if socket.kind != ObjectKind::TcpSocket {
+        return None;
+    }
+    let remote = address(socket.remote.as_deref()?)?;
+    let is_here = remote.is_loopback() || socket.local.as_deref().and_then(address) == Some(remote);
+    let is_it = |peer: &&PeerFloors| {
+        let of: Option<IpAddr> = peer.address.parse().ok();
+        let of = of.map(|address| address.to_canonical());
+        match is_here {
+            true => of.is_some_and(|address| address.is_loopback()),
+            false => of == Some(remote),
+        }
+    };
+    Some((floors, floors.peers.iter().find(is_it)?))
+}
+
+/// The way to a peer and back, where an answer took so long.
+pub fn round_trip(of: &Inquiry<'_>, socket: ObjectId, took_ns: u64) -> Option<AtBest> {
+    let (floors, peer) = peer(of, socket)?;
+    let way = peer.way()?;
+    let times = took_ns as f64 / way.ns;
+    let told = match times <= ABOUT {
+        true => say![
+            "the way there and back alone takes ",
+            time(&way),
+            ": only fewer questions will help",
+            doubt(floors)
+        ],
+        false => say![
+            "an answer takes ",
+            Piece::Times(times),
+            " the way there and back, which takes ",
+            time(&way),
+            doubt(floors)
+        ],
+    };
+    Some(AtBest {
+        what: "the way there and back",
+        ns: way.ns,
+        told,
+    })
+}
+
+/// Starting a program from a parent of this size, where that costs so much.
+pub fn start(of: &Inquiry<'_>, resident_bytes: u64, cost_ns: u64) -> Option<AtBest> {
+    let floors = of.floors?;
+    let far = |bytes: u64| ((bytes.max(1) as f64).ln() - (resident_bytes.max(1) as f64).ln()).abs();
+    let starts = floors.starts.iter();
+    let size = starts.min_by(|a, b| far(a.resident_bytes).total_cmp(&far(b.resident_bytes)))?;
+    let (best, times) = (size.posix_spawn?, cost_ns as f64 / size.posix_spawn?.ns);
+    if times <= 1.0 {
+        return None;
+    }
+    let told = say![
+        "a start costs ",
+        Piece::Times(times),
+        " what posix_spawn of an empty program costs from ",
+        Piece::Bytes(size.resident_bytes),
+        ", ",
+        time(&best),
+        doubt(floors)
+    ];
+    Some(AtBest {
+        what: "posix_spawn at best",
+        ns: best.ns,
+        told,
+    })
+}
+
+/// Whether the flushes of these files took no longer, all in all, than the disk takes at its best rate for all that was
+/// written to them. Floors that others disturbed are too high to say that.
+pub fn flushed_at_best(of: &Inquiry<'_>, files: &[ObjectId]) -> bool {
+    let Some((floors, disk)) = files.first().and_then(|&file| disk(of, file)) else {
+        return false;
+    };
+    let rates = disk
+        .sizes
+        .iter()
+        .map(|size| size.flush.ns / size.bytes as f64);
+    let best = rates.fold(f64::INFINITY, f64::min);
+    let written = of.facts.files.iter();
+    let written = written.filter(|file| files.contains(&file.object));
+    let written: u64 = written.fold(0, |sum, file| sum.saturating_add(file.bytes_written));
+    let calls = of.facts.calls.iter().filter(|call| {
+        let about = call.object.is_some_and(|object| files.contains(&object));
+        about && FLUSHES.contains(&call.call.as_str())
+    });
+    let took: u64 = calls.fold(0, |sum, call| sum.saturating_add(call.ns));
+    floors.was_idle() && took > 0 && took as f64 <= best * written as f64 * AT_FLOOR
+}
+
+/// Whether a cause on the path takes what it takes on this machine, whoever does it.
+pub fn is_reached(of: &Inquiry<'_>, key: &Key) -> bool {
+    match (key.state, key.detail, key.object) {
+        (State::Wait, Some(Detail::Flush), Some(file)) => flushed_at_best(of, &[file]),
+        _ => false,
+    }
+}
