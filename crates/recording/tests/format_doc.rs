@@ -1,6 +1,7 @@
 //! FORMAT.md says what the code does.
 
 use std::path::PathBuf;
+use timesink_recording::floors::Floors;
 use timesink_recording::format_doc::{format_doc, BEGIN, END};
 use timesink_recording::{About, TableEntry};
 
@@ -37,8 +38,16 @@ fn the_manifest_is_described() {
         bytes: 0,
         crc32: 0,
     });
+    about.floors = Some(Floors::default());
     let json = serde_json::to_value(about).expect("a manifest is JSON");
-    for part in [&json, &json["cost"], &json["tables"][0]] {
+    for part in [
+        &json,
+        &json["cost"],
+        &json["floors"],
+        &json["floors"]["machine"],
+        &json["floors"]["load"],
+        &json["tables"][0],
+    ] {
         for key in part.as_object().expect("an object").keys() {
             assert!(
                 text.contains(&format!("`{key}`")),

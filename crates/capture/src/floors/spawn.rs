@@ -17,7 +17,7 @@ use super::{Kind, Lengths};
 const SIZES: [u64; 3] = [10_000_000, 100_000_000, 500_000_000];
 /// Starts of each kind in a round: at most so many, for no longer than this, and one at least.
 const STARTS: usize = 8;
-const TIME: Duration = Duration::from_millis(15);
+const TIME: Duration = Duration::from_millis(40);
 
 #[derive(Default)]
 struct Size {
