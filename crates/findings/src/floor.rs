@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use timesink_analysis::path::Key;
 use timesink_recording::floors::{DiskFloors, Figure, Floors, PeerFloors};
-use timesink_recording::ids::ObjectId;
+use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Object;
 use timesink_recording::words::{Detail, ObjectKind, State};
 
@@ -64,20 +64,34 @@ fn disk<'a>(of: &Inquiry<'a>, file: ObjectId) -> Option<(&'a Floors, &'a DiskFlo
     Some((floors, disk))
 }
 
-/// A flush of few bytes, where each here took so long.
-pub fn flush(of: &Inquiry<'_>, file: ObjectId, took_ns: u64) -> Option<AtBest> {
+/// How long a flush of a file by a process takes, from call to return; none if there were none.
+fn flush_ns(of: &Inquiry<'_>, process: ProcessId, file: ObjectId) -> Option<u64> {
+    let calls = of.facts.calls.iter().filter(|call| {
+        let flushes = FLUSHES.contains(&call.call.as_str());
+        flushes && call.process == Some(process) && call.object == Some(file)
+    });
+    let (ns, count) = calls.fold((0u64, 0u64), |(ns, count), call| {
+        (ns.saturating_add(call.ns), count.saturating_add(call.count))
+    });
+    ns.checked_div(count).filter(|ns| *ns > 0)
+}
+
+/// A process's flushes of a file, with one of few bytes.
+pub fn flush(of: &Inquiry<'_>, process: ProcessId, file: ObjectId) -> Option<AtBest> {
     let (floors, disk) = disk(of, file)?;
+    let took_ns = flush_ns(of, process, file)?;
     let few = &disk.sizes.first()?.flush;
     let times = took_ns as f64 / few.ns;
     let mut told = match times {
-        _ if took_ns == 0 => return None,
         _ if times <= AT_FLOOR => say![
             "this disk takes ",
             time(few),
             " a flush at best: only fewer will help"
         ],
         _ => say![
-            "a flush takes ",
+            "from call to return a flush takes ",
+            Piece::Time(took_ns),
+            ", ",
             Piece::Times(times),
             " what this disk takes at best, ",
             time(few)
