@@ -74,12 +74,22 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "waits") {
         return None;
     }
-    Some(told(
+    let process = pool.process(of.timeline);
+    let lock = of.timeline.locks().find(process, turns.lock);
+    let holding = lock.and_then(|lock| Holding::of(of, &lock.holds));
+    if holding.as_ref().is_some_and(Holding::is_ready) {
+        return None;
+    }
+    let suspect = told(
         of,
         pool,
         turns,
         (workers.len() as u64, demand, share, window),
-    ))
+    );
+    Some(match holding {
+        Some(holding) => suspect.told(holding.told(of)),
+        None => suspect,
+    })
 }
 
 /// The lock that these wait for longest: Python's own, if it is that.
@@ -187,10 +197,5 @@ fn told(
             " of the time that they wait is for this lock"
         ]);
     suspect.examples = examples;
-    let holding = of.timeline.locks().find(process, turns.lock);
-    let holding = holding.and_then(|lock| Holding::of(of, &lock.holds));
-    match holding {
-        Some(holding) => suspect.told(holding.told(of)),
-        None => suspect,
-    }
+    suspect
 }

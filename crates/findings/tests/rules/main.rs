@@ -5,6 +5,7 @@
 mod cases;
 mod drawn;
 mod floors;
+mod threads;
 
 use timesink_recording::notation::{draft, recording};
 use timesink_recording::tables::CallError;

@@ -7,14 +7,14 @@ import threading
 
 def compute():
     total = 0
-    for number in range(3_000_000):
+    for number in range(5_000_000):
         total += number * number
     return total
 
 
 def digest():
     block = bytes(1 << 20)
-    for _ in range(300):
+    for _ in range(400):
         hashlib.sha256(block).digest()
 
 

@@ -1,0 +1,64 @@
+//! Rules of threads, where a case needs more than one recording.
+
+use timesink_findings::rule::Limits;
+use timesink_recording::notation::recording;
+
+use crate::drawn::{findings_of, told_of};
+
+/// Two threads that take turns of five milliseconds at Python's own lock, which has two futexes.
+fn python(rounds: u32) -> String {
+    let turns = |futex: &str| {
+        format!(
+            "for n in 1..{rounds}\n  | wait +5ms condition {futex} by timer call futex asked 4997us expired stack \"work;take_gil\" | cpu +5ms\nend\n"
+        )
+    };
+    format!(
+        "run wall 1s processors 4
+process 1 python3
+thread 1.1 tid 1 python3
+thread 1.2 tid 2 python3 parent 1.1
+thread 1.3 tid 3 python3 parent 1.1
+1.1: cpu 0..1ms | wait ..{end}ms join t by 1.3 | cpu +1ms
+1.2: cpu 1ms..6ms
+{first}1.3: cpu 1ms..1ms
+{second}",
+        end = 1 + rounds * 10,
+        first = turns("a"),
+        second = turns("b"),
+    )
+}
+
+/// Threads of Python that compute run one at a time, and it is their interpreter's lock that is told, not its time-outs.
+#[test]
+fn python_runs_one_thread_at_a_time() {
+    let told = told_of(&recording(&python(40)));
+    assert_eq!(
+        told.first().map(|(rule, _)| *rule),
+        Some("false-pool"),
+        "{told:?}"
+    );
+    assert!(
+        !told.iter().any(|(rule, _)| *rule == "expired-timeouts"),
+        "{told:?}"
+    );
+    let few = told_of(&recording(&python(9)));
+    assert!(
+        !few.iter().any(|(rule, _)| *rule == "false-pool"),
+        "{few:?}"
+    );
+}
+
+/// More of the same never weakens what is said.
+#[test]
+fn the_worse_the_more() {
+    let gain = |rounds| {
+        let findings = findings_of(&recording(&python(rounds)), &Limits::default());
+        let told = findings
+            .told
+            .iter()
+            .find(|finding| finding.rule.name == "false-pool");
+        told.map_or(0, |finding| finding.gain.ns)
+    };
+    let gains = [10, 20, 40].map(gain);
+    assert!(gains.is_sorted(), "{gains:?}");
+}
