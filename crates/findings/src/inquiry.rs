@@ -61,6 +61,17 @@ impl Inquiry<'_> {
         self.causes(|key| key.state == State::Wait && is(key))
     }
 
+    /// All that is on the path of these processes and those that run the same programs.
+    pub fn all_of(&self, processes: &BTreeSet<ProcessId>) -> Vec<usize> {
+        let firsts = processes
+            .iter()
+            .map(|&process| self.programs.first(process));
+        let firsts: BTreeSet<ProcessId> = firsts.collect();
+        self.causes(|key| {
+            key.state != State::Lost && firsts.contains(&self.programs.first(key.process))
+        })
+    }
+
     /// What a process did on processors.
     pub fn busy(&self, process: ProcessId) -> Vec<usize> {
         self.causes(|key| key.state == State::Cpu && self.same_program(key.process, process))

@@ -23,8 +23,10 @@ pub fn of_process(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
     let address = |object: &Object| object.inode.filter(|_| object.kind == ObjectKind::Futex);
     let groups = of.waits().iter().filter(|group| group.process == process);
     let locks = groups.filter(|group| is_one(of, group));
-    let known: BTreeSet<u64> = locks
-        .filter_map(|group| address(of.facts.object(group.object?)?))
+    let mut all: BTreeSet<ObjectId> = locks.filter_map(|group| group.object).collect();
+    let known: BTreeSet<u64> = all
+        .iter()
+        .filter_map(|&object| address(of.facts.object(object)?))
         .collect();
     let near = |at: u64| {
         let range = at.saturating_sub(LOCK_BYTES)..=at.saturating_add(LOCK_BYTES);
@@ -32,9 +34,9 @@ pub fn of_process(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
     };
     let own = of.facts.objects.iter();
     let own = own.filter(|object| object.process == Some(process));
-    own.filter(|object| address(object).is_some_and(near))
-        .map(|object| object.object)
-        .collect()
+    let beside = own.filter(|object| address(object).is_some_and(near));
+    all.extend(beside.map(|object| object.object));
+    all
 }
 
 /// Whether these waits are for it.

@@ -135,6 +135,18 @@ impl Suspect {
         self
     }
 
+    /// At the beginnings of these spans, by their index in the timeline: of the first three.
+    pub fn shown_at(mut self, of: &Inquiry<'_>, spans: impl IntoIterator<Item = usize>) -> Suspect {
+        const ENOUGH: usize = 3;
+        let spans = spans.into_iter().filter_map(|at| of.timeline.span(at));
+        let examples = spans.take(ENOUGH).map(|span| Example {
+            thread: span.thread,
+            at: span.t0,
+        });
+        self.examples = examples.collect();
+        self
+    }
+
     /// In code that these waits show.
     pub fn seen_in(mut self, of: &Inquiry<'_>, group: Option<&WaitGroup>) -> Suspect {
         let Some(group) = group else {

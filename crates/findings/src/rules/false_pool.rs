@@ -13,7 +13,7 @@ use timesink_recording::words::{Detail, State};
 use crate::holding::Holding;
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
-use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -155,29 +155,19 @@ fn told(
             turns.lock
         ],
     };
-    let causes = of.causes(|key| key.state != State::Lost && of.same_program(key.process, process));
+    let causes = of.all_of(&BTreeSet::from([process]));
     let group = of
         .waits()
         .iter()
         .find(|group| group.process == process && group.object == Some(turns.lock));
     let count = turns.waits.len() as u64;
-    let examples = turns
-        .waits
-        .iter()
-        .take(3)
-        .filter_map(|&at| of.timeline.span(at));
-    let examples: Vec<Example> = examples
-        .map(|span| Example {
-            thread: span.thread,
-            at: span.t0,
-        })
-        .collect();
+    let first: Vec<usize> = turns.waits.iter().copied().take(3).collect();
     let fix = Fix::Change(Change {
         what: What::Spans(turns.waits),
         processes: Some(BTreeSet::from([process])),
         how: How::Never,
     });
-    let mut suspect = Suspect::new(title, fix, Weight::within(causes, window))
+    let suspect = Suspect::new(title, fix, Weight::within(causes, window))
         .of(process)
         .about(Some(turns.lock))
         .seen_in(of, group)
@@ -196,6 +186,5 @@ fn told(
             Piece::Percent(share * 100.0),
             " of the time that they wait is for this lock"
         ]);
-    suspect.examples = examples;
-    suspect
+    suspect.shown_at(of, first)
 }

@@ -6,6 +6,7 @@ use timesink_analysis::pools::{over, Pool};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::Thread;
+use timesink_recording::Nanos;
 
 use crate::alike::{is_managed, Works};
 use crate::inquiry::Inquiry;
@@ -46,81 +47,98 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Suspect> {
+/// A work that threads share, and the one that does most of it.
+struct Shared {
+    threads: BTreeSet<ThreadId>,
+    last: ThreadId,
+    /// On a processor: the last one, and all of them on average.
+    most_ns: u64,
+    mean_ns: u64,
+    /// When all others were done.
+    before: Nanos,
+    alone_ns: u64,
+    whole_ns: u64,
+}
+
+/// What the threads of a pool share that do the same as the busiest of them, if that is the last one.
+fn shared(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Shared> {
     let busiest = pool.rows(of.timeline).max_by_key(|row| row.cpu_ns)?;
     let work = works.of_thread(busiest.thread)?;
     let least = busiest.cpu_ns as f64 * PART;
-    let some = pool
-        .rows(of.timeline)
-        .filter(|row| row.cpu_ns as f64 > least);
+    let some = pool.rows(of.timeline);
+    let some = some.filter(|row| row.cpu_ns as f64 > least);
     let alike = some.filter(|row| {
-        works
-            .of_thread(row.thread)
-            .is_some_and(|other| work.is_like(&other))
+        let other = works.of_thread(row.thread);
+        other.is_some_and(|other| work.is_like(&other))
     });
     let rows: Vec<&Thread> = alike.collect();
     let last = rows.iter().max_by_key(|row| over(row))?;
     let others = rows.iter().filter(|row| row.thread != last.thread);
     let before = others.map(|row| over(row)).max()?;
     let from = rows.iter().map(|row| row.start).min()?;
-    let whole = over(last).since(from);
-    let alone = over(last).since(before);
-    let mean = rows.iter().map(|row| row.cpu_ns).sum::<u64>() as f64 / rows.len() as f64;
-    let ratio = busiest.cpu_ns as f64 / mean.max(1.0);
+    let whole_ns = over(last).since(from);
     let started = rows.iter().map(|row| row.start).max()?.since(from);
     let at_work = last.cpu_ns.saturating_add(last.ready_ns);
-    let joined = pool.joins(of.timeline);
-    let place = pool
-        .members
-        .iter()
-        .position(|&slot| of.timeline.threads[slot].thread == last.thread)?;
-    if last.thread != busiest.thread
-        || ratio < RULE.limit(of, "ratio")
-        || (alone as f64) < whole as f64 * RULE.limit(of, "alone")
-        || started as f64 > whole as f64 * RULE.limit(of, "together")
-        || (at_work as f64) < over(last).since(last.start) as f64 * AT_WORK
-        || joined[place].is_none()
-    {
+    let joins = pool
+        .joins(of.timeline)
+        .into_iter()
+        .zip(pool.rows(of.timeline));
+    let mut joined = joins.filter(|(join, row)| join.is_some() && row.thread == last.thread);
+    let is_one = last.thread == busiest.thread
+        && started as f64 <= whole_ns as f64 * RULE.limit(of, "together")
+        && at_work as f64 >= over(last).since(last.start) as f64 * AT_WORK
+        && joined.next().is_some();
+    is_one.then(|| Shared {
+        threads: rows.iter().map(|row| row.thread).collect(),
+        last: last.thread,
+        most_ns: last.cpu_ns,
+        mean_ns: rows.iter().map(|row| row.cpu_ns).sum::<u64>() / rows.len() as u64,
+        before,
+        alone_ns: over(last).since(before),
+        whole_ns,
+    })
+}
+
+fn suspect(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Suspect> {
+    let shared = shared(of, pool, works)?;
+    let ratio = shared.most_ns as f64 / shared.mean_ns.max(1) as f64;
+    let alone = shared.alone_ns as f64 / shared.whole_ns.max(1) as f64;
+    if ratio < RULE.limit(of, "ratio") || alone < RULE.limit(of, "alone") {
         return None;
     }
     let process = pool.process(of.timeline);
     let title = say![
-        last.thread,
+        shared.last,
         " does most of what ",
-        Piece::Count(rows.len() as u64),
+        Piece::Count(shared.threads.len() as u64),
         " threads share, and is waited for"
     ];
-    let threads: BTreeSet<ThreadId> = rows.iter().map(|row| row.thread).collect();
     let fix = Fix::Change(Change {
-        what: What::Threads(threads),
+        what: What::Threads(shared.threads),
         processes: Some(BTreeSet::from([process])),
         how: How::Even,
     });
-    let mut suspect = Suspect::new(title, fix, Weight::within(of.busy(process), alone))
+    let weight = Weight::within(of.busy(process), shared.alone_ns);
+    let mut suspect = Suspect::new(title, fix, weight)
         .of(process)
         .held(of, &RULE, "of the average", ratio, "ratio")
-        .held(
-            of,
-            &RULE,
-            "alone",
-            alone as f64 / whole.max(1) as f64,
-            "alone",
-        )
+        .held(of, &RULE, "alone", alone, "alone")
         .told(say![
             "it is on a processor for ",
-            Piece::Time(busiest.cpu_ns),
+            Piece::Time(shared.most_ns),
             ", they are for ",
-            Piece::Time(mean as u64),
+            Piece::Time(shared.mean_ns),
             " on average"
         ])
         .told(say![
             "it works on for ",
-            Piece::Time(alone),
+            Piece::Time(shared.alone_ns),
             " after the others are done"
         ]);
     suspect.examples = vec![Example {
-        thread: last.thread,
-        at: before,
+        thread: shared.last,
+        at: shared.before,
     }];
+    suspect.frames = of.mostly_in(shared.last);
     Some(suspect)
 }

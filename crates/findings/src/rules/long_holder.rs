@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::locks::{Hold, Lock};
 use timesink_analysis::replay::What;
-use timesink_recording::words::State;
 
 use crate::holding::Holding;
 use crate::inquiry::Inquiry;
@@ -67,8 +66,7 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
         " times: ",
         Piece::Time(long_ns / count.max(1))
     ];
-    let causes =
-        of.causes(|key| key.state != State::Lost && of.same_program(key.process, lock.process));
+    let causes = of.all_of(&BTreeSet::from([lock.process]));
     // Threads that meet at a lock for moments keep each other's pace only because somebody stays: with the long ones
     // gone the short ones are nothing, so the lock is replayed as one that nobody waits for.
     let all = What::Spans(lock.waits.iter().copied().collect());

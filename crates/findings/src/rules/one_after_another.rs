@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use timesink_analysis::pools::{over, Pool};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
@@ -107,12 +106,7 @@ fn suspect(
         ", and waits for each before it starts the next"
     ];
     let processes: BTreeSet<ProcessId> = rows().map(|row| row.process).chain([process]).collect();
-    let causes = of.causes(|key| {
-        key.state != State::Lost
-            && processes
-                .iter()
-                .any(|&process| of.same_program(key.process, process))
-    });
+    let causes = of.all_of(&processes);
     let waits: BTreeSet<usize> = run.iter().filter_map(|&at| joins[at]).collect();
     let first = waits.first().and_then(|&at| of.timeline.span(at));
     let group = of.waits().iter().find(|group| {

@@ -10,7 +10,7 @@ use timesink_recording::Nanos;
 
 use crate::alike::is_managed;
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -95,6 +95,7 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
         .map(|slot| of.timeline.threads[slot].cpu_ns)
         .sum();
     let mut suspect = Suspect::new(title, fix, Weight::within(of.busy(process), busy_ns))
+        .shown_at(of, handed.iter().map(|handed| handed.first))
         .of(process)
         .held(of, &RULE, "busy", busy, "busy")
         .held(of, &RULE, "others", handed.len() as f64, "others")
@@ -107,16 +108,6 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
             " in all"
         ])
         .told(say!["they waited for it ", Piece::Count(waits), " times"]);
-    let examples = handed
-        .iter()
-        .take(3)
-        .filter_map(|handed| of.timeline.span(handed.first));
-    suspect.examples = examples
-        .map(|span| Example {
-            thread: span.thread,
-            at: span.t0,
-        })
-        .collect();
     suspect.frames = of.mostly_in(row.thread);
     Some(suspect)
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use timesink_analysis::exchanges::Exchange;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -55,12 +54,7 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange) -> Option<Suspect> {
         " times"
     ];
     let processes: BTreeSet<ProcessId> = BTreeSet::from([one.process, other.process]);
-    let causes = of.causes(|key| {
-        key.state != State::Lost
-            && processes
-                .iter()
-                .any(|&process| of.same_program(key.process, process))
-    });
+    let causes = of.all_of(&processes);
     let objects = exchange.objects();
     let about = exchange.objects().first().copied();
     let group = of.waits().iter().find(|group| {
@@ -98,16 +92,5 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange) -> Option<Suspect> {
             Piece::Time(exchange.ns() / turns.max(1)),
             " in all"
         ]);
-    let examples = exchange.examples.iter();
-    let examples = examples.filter_map(|&at| of.timeline.span(at));
-    let examples: Vec<Example> = examples
-        .map(|span| Example {
-            thread: span.thread,
-            at: span.t0,
-        })
-        .collect();
-    Some(Suspect {
-        examples,
-        ..suspect
-    })
+    Some(suspect.shown_at(of, exchange.examples.iter().copied()))
 }

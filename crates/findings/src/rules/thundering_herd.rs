@@ -7,7 +7,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -76,7 +76,7 @@ fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
                 .object
                 .is_some_and(|object| herd.objects.contains(&object))
     });
-    let mut suspect = Suspect::new(title, fix, Weight::within(causes, ns))
+    let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(row.process)
         .about(herd.objects.first().copied())
         .seen_in(of, group)
@@ -95,13 +95,6 @@ fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
             Piece::Count(calls),
             " calls"
         ]);
-    let examples = herd.in_vain.iter().take(3);
-    let examples = examples.filter_map(|spans| of.timeline.span(spans.start));
-    suspect.examples = examples
-        .map(|span| Example {
-            thread: span.thread,
-            at: span.t0,
-        })
-        .collect();
-    Some(suspect)
+    let starts = herd.in_vain.iter().map(|spans| spans.start);
+    Some(suspect.shown_at(of, starts))
 }
