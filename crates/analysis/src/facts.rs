@@ -11,9 +11,10 @@ use timesink_recording::tables::{
 use timesink_recording::Recording;
 
 use crate::calls::{CallSum, CallTally};
-use crate::files::{files, FileUse, Missing, MissingTally};
+use crate::files::{files, FileUse, Found, LookedUp, Missing};
 use crate::ledger::{Ledger, Tally};
 use crate::starts::{starts, Start};
+use crate::uses::Uses;
 
 /// The facts of one recording.
 #[derive(Clone, Debug)]
@@ -27,8 +28,12 @@ pub struct Facts {
     pub calls: Vec<CallSum>,
     /// Most opened first.
     pub files: Vec<FileUse>,
+    /// The same by process, pipes and all else that is opened, read or written included.
+    pub uses: Uses,
     /// Most looked for first.
     pub missing: Vec<Missing>,
+    /// Paths that one process found again and again, most often first.
+    pub found: Vec<Found>,
     /// In the order of processes.
     pub starts: Vec<Start>,
     pub losses: Vec<Loss>,
@@ -95,7 +100,7 @@ pub struct Listed {
 pub struct Gathering {
     tally: Tally,
     calls: CallTally,
-    missing: MissingTally,
+    looked_up: LookedUp,
     listed: Listed,
 }
 
@@ -110,7 +115,7 @@ impl Gathering {
         Gathering {
             tally,
             calls,
-            missing: MissingTally::default(),
+            looked_up: LookedUp::default(),
             listed,
         }
     }
@@ -136,7 +141,7 @@ impl Gathering {
     }
 
     pub fn lookups(&mut self, rows: &[Lookup]) {
-        self.missing.lookups(rows);
+        self.looked_up.lookups(rows);
     }
 
     /// The facts of all that was fed.
@@ -152,10 +157,13 @@ impl Gathering {
         } = self.listed;
         let ledger = self.tally.finish();
         let calls = self.calls.finish();
+        let (missing, found) = self.looked_up.finish();
         let windows = call_windows.iter().map(|window| window.t1.since(window.t0));
         Facts {
             files: files(&calls, &objects),
-            missing: self.missing.finish(),
+            uses: Uses::of(&calls),
+            missing,
+            found,
             starts: starts(ledger.processes.iter().map(|process| &process.row), &images),
             calls_timed_ns: windows.fold(0, u64::saturating_add),
             ledger,

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Lookup;
 use timesink_recording::tables::Object;
@@ -79,27 +80,46 @@ pub fn files(calls: &[CallSum], objects: &[Object]) -> Vec<FileUse> {
     uses
 }
 
-/// The look-ups that found nothing, under way.
-#[derive(Default)]
-pub struct MissingTally {
-    paths: BTreeMap<String, (u64, BTreeSet<ProcessId>)>,
+/// A path that one process looked up again and again, and found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub process: ProcessId,
+    pub path: String,
+    pub count: u64,
 }
 
-impl MissingTally {
-    /// Adds up look-ups that ended in `ENOENT`.
+/// Look-ups under way.
+#[derive(Default)]
+pub struct LookedUp {
+    missing: BTreeMap<String, (u64, BTreeSet<ProcessId>)>,
+    found: FxHashMap<(ProcessId, String), u64>,
+}
+
+/// Who found a path less often did not find it again and again.
+const OFTEN: u64 = 50;
+
+impl LookedUp {
+    /// Adds up look-ups: those that ended in `ENOENT`, and those that found what a whole path names.
     pub fn lookups(&mut self, rows: &[Lookup]) {
-        for row in rows.iter().filter(|row| row.error == "ENOENT") {
-            let (count, processes) = self.paths.entry(row.path.clone()).or_default();
-            *count = count.saturating_add(row.count);
-            processes.insert(row.process);
+        for row in rows {
+            if row.error == "ENOENT" {
+                let (count, processes) = self.missing.entry(row.path.clone()).or_default();
+                *count = count.saturating_add(row.count);
+                processes.insert(row.process);
+            }
+            // Where a path begins that does not begin at the root is not known: two may be two files.
+            if row.error.is_empty() && row.path.starts_with('/') && LOOKS.contains(&&*row.call) {
+                let key = (row.process, row.path.clone());
+                let count = self.found.entry(key).or_default();
+                *count = count.saturating_add(row.count);
+            }
         }
     }
 
-    /// Paths that were not there, most looked for first.
-    pub fn finish(self) -> Vec<Missing> {
-        let mut missing: Vec<Missing> = self
-            .paths
-            .into_iter()
+    /// Paths that were not there, and paths that were found, most looked for first.
+    pub fn finish(self) -> (Vec<Missing>, Vec<Found>) {
+        let missing = self.missing.into_iter();
+        let mut missing: Vec<Missing> = missing
             .map(|(path, (count, processes))| Missing {
                 path,
                 count,
@@ -107,6 +127,29 @@ impl MissingTally {
             })
             .collect();
         missing.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)));
-        missing
+        let often = self.found.into_iter().filter(|(_, count)| *count >= OFTEN);
+        let mut found: Vec<Found> = often
+            .map(|((process, path), count)| Found {
+                process,
+                path,
+                count,
+            })
+            .collect();
+        found.sort_by(|a, b| {
+            let key = |found: &Found| (std::cmp::Reverse(found.count), found.process);
+            key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path))
+        });
+        (missing, found)
     }
 }
+
+/// The calls that look at what a path names and do nothing to it.
+pub const LOOKS: [&str; 7] = [
+    "stat",
+    "lstat",
+    "newfstatat",
+    "statx",
+    "access",
+    "faccessat",
+    "faccessat2",
+];

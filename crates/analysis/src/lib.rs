@@ -24,5 +24,6 @@ mod slots;
 pub mod stacks;
 pub mod starts;
 pub mod timeline;
+pub mod uses;
 pub mod waited;
 pub mod waits;

@@ -6,6 +6,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::tables::Image;
 use timesink_recording::tables::Process;
 use timesink_recording::words::ImageEvent;
+use timesink_recording::Nanos;
 
 /// What one step cost, and how large the image was then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,16 @@ pub struct Start {
     pub exec: Option<Step>,
     /// Tear-down, from exit to the last switch.
     pub exit: Option<Step>,
+    /// What it executed, one after the other.
+    pub executed: Vec<Executed>,
+}
+
+/// A program that a process became.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executed {
+    pub at: Nanos,
+    pub executable: String,
+    pub arguments: Vec<String>,
 }
 
 impl Start {
@@ -59,6 +70,7 @@ pub fn starts<'a>(processes: impl Iterator<Item = &'a Process>, images: &[Image]
                 execs: 0,
                 exec: None,
                 exit: None,
+                executed: Vec::new(),
             };
             (process.process, start)
         })
@@ -84,6 +96,11 @@ pub fn starts<'a>(processes: impl Iterator<Item = &'a Process>, images: &[Image]
                 };
                 start.exec = Some(Step { cost_ns, ..step });
                 start.execs += 1;
+                start.executed.push(Executed {
+                    at: image.t,
+                    executable: image.executable.clone(),
+                    arguments: arguments(&image.arguments),
+                });
             }
             ImageEvent::Exit => start.exit = Some(step),
         }

@@ -8,6 +8,7 @@ use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use super::calls::calls_on;
+use super::entries::{entered, wrappers};
 use super::shares::Shares;
 use super::Recorded;
 use crate::stacks::Stacks;
@@ -187,10 +188,14 @@ impl Change {
             What::Function(name) => Some(Shares::of(of, |function| {
                 f64::from(u8::from(function == name))
             })),
-            What::Calls(names) => Some(Shares::of(of, |function| {
-                let call = entered(function);
-                f64::from(u8::from(call.is_some_and(|call| names.contains(call))))
-            })),
+            What::Calls(names) => {
+                let wrappers = wrappers(of.stacks, names);
+                Some(Shares::of(of, |function| {
+                    let call = entered(function);
+                    let is = call.is_some_and(|call| names.contains(call));
+                    f64::from(u8::from(is || wrappers.contains(function)))
+                }))
+            }
             What::Waits { .. }
             | What::Cause {
                 state: State::Wait, ..
@@ -325,28 +330,6 @@ impl Change {
             }
         }
     }
-}
-
-/// The system call that a function of the kernel is the work of. Where the entry itself only jumps on, stacks have the
-/// function that it jumps to.
-fn entered(function: &str) -> Option<&str> {
-    const PREFIXES: [&str; 3] = ["__x64_sys_", "__arm64_sys_", "ksys_"];
-    const OTHERS: [(&str, &str); 8] = [
-        ("do_sys_openat2", "openat"),
-        ("kernel_wait4", "wait4"),
-        ("kernel_clone", "clone"),
-        ("do_execveat_common", "execve"),
-        ("do_readv", "readv"),
-        ("do_writev", "writev"),
-        ("do_statx", "statx"),
-        ("do_faccessat", "access"),
-    ];
-    let mut prefixes = PREFIXES.iter();
-    let call = prefixes.find_map(|prefix| function.strip_prefix(prefix));
-    call.or_else(|| {
-        let other = OTHERS.iter().find(|(name, _)| *name == function);
-        other.map(|(_, call)| *call)
-    })
 }
 
 fn is_lock(detail: Detail) -> bool {

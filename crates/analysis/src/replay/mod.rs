@@ -9,12 +9,14 @@
 mod calls;
 mod change;
 mod engine;
+mod entries;
 mod gains;
 mod program;
 mod shares;
 
 pub use calls::CallsOfWaits;
 pub use change::{Change, How, What};
+pub use entries::entered;
 pub use gains::{Gain, Gains};
 
 use std::collections::BTreeSet;

@@ -267,11 +267,15 @@ impl Parser {
 
     pub(super) fn object_line(&mut self, mut words: Words) {
         let name = self.word(&mut words);
-        let rest: Vec<String> = words.collect();
+        let mut rest: Vec<String> = words.collect();
         let (kind, taken) = match longest(&rest, ObjectKind::from_str) {
             Some(found) => found,
             None => self.fail("a kind of object should come after the name"),
         };
+        let mut columns = Vec::new();
+        while rest.len() >= taken + 2 && ["size", "filesystem"].contains(&&*rest[rest.len() - 2]) {
+            columns.push(rest.split_off(rest.len() - 2));
+        }
         let label = if rest.len() > taken {
             rest[taken..].join(" ")
         } else {
@@ -281,6 +285,19 @@ impl Parser {
             self.fail(format!("object {name:?} was named before"));
         }
         self.add_object(&name, kind, label);
+        for column in columns {
+            let size = column[1].parse();
+            if column[0] == "size" && size.is_err() {
+                self.fail(format!("{:?} is not a size", column[1]));
+            }
+            let Some(object) = self.draft.objects.last_mut() else {
+                continue;
+            };
+            match size {
+                Ok(size) if column[0] == "size" => object.size = Some(size),
+                _ => object.filesystem = Some(column[1].clone()),
+            }
+        }
     }
 
     pub(super) fn add_object(&mut self, name: &str, kind: ObjectKind, label: String) -> ObjectId {

@@ -1,0 +1,184 @@
+//! The function of the program that stands around something: around all reading of a file, say.
+//!
+//! What is read is mostly worked on in the same function, or in what it calls, and goes away with the reading. How
+//! often the function was called no stack tells, so it is never the program's outermost one: that one does everything.
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::ThreadId;
+use timesink_recording::words::Language;
+use timesink_recording::Nanos;
+
+use super::{FunctionIx, StackIx, Stacks};
+use crate::ledger::Account;
+
+/// A function around something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    pub function: FunctionIx,
+    /// On a processor and waiting, in it and in what it calls.
+    pub ns: u64,
+    /// The first samples and waits of what it stands around.
+    pub examples: Vec<(ThreadId, Nanos)>,
+    /// The stack of one of them.
+    pub stack: StackIx,
+}
+
+/// So many of a kind tell where it is; fewer may be chance.
+const ENOUGH: usize = 3;
+/// Of each kind so much, at least, must be in the function.
+const MOST: f64 = 0.8;
+const EXAMPLES: usize = 3;
+
+/// The samples and waits of one kind.
+#[derive(Default)]
+struct Seeds {
+    count: usize,
+    /// For each function the sums of these that pass through it, and how far in it stands.
+    through: FxHashMap<FunctionIx, (usize, usize)>,
+    first: Vec<(ThreadId, Nanos, StackIx)>,
+}
+
+impl Stacks {
+    /// The innermost function of the program through which nearly all passes that these threads do of each kind.
+    /// `kind` tells from the name of a function what it does, if that counts.
+    pub fn region(
+        &self,
+        threads: &[ThreadId],
+        kind: impl Fn(&str) -> Option<usize>,
+    ) -> Option<Region> {
+        let mut known: FxHashMap<StackIx, Option<(usize, Vec<FunctionIx>)>> = FxHashMap::default();
+        let mut kinds: FxHashMap<usize, Seeds> = FxHashMap::default();
+        let events = || threads.iter().flat_map(|&thread| self.events_of(thread));
+        for event in events().filter(|event| event.account != Account::Ready) {
+            let seed = known
+                .entry(event.stack)
+                .or_insert_with(|| self.seed(event.stack, &kind));
+            let Some((kind, own)) = seed else { continue };
+            let seeds = kinds.entry(*kind).or_default();
+            seeds.count += 1;
+            for (depth, &function) in own.iter().enumerate() {
+                let (count, depths) = seeds.through.entry(function).or_default();
+                *count += 1;
+                *depths += depth;
+            }
+            if seeds.first.len() < EXAMPLES {
+                seeds.first.push((event.thread, event.at, event.stack));
+            }
+        }
+        kinds.retain(|_, seeds| seeds.count >= ENOUGH);
+        let function = innermost(&kinds)?;
+        let first = kinds.values().flat_map(|seeds| &seeds.first);
+        let mut first: Vec<_> = first.copied().collect();
+        first.sort_unstable();
+        first.retain(|&(_, _, stack)| self.code.functions_of(stack).contains(&function));
+        let stack = first.first()?.2;
+        let examples = first.iter().map(|&(thread, at, _)| (thread, at));
+        let mut inside: FxHashMap<StackIx, bool> = FxHashMap::default();
+        let within = events().filter(|event| {
+            event.account != Account::Ready
+                && *inside
+                    .entry(event.stack)
+                    .or_insert_with(|| self.code.functions_of(event.stack).contains(&function))
+        });
+        Some(Region {
+            function,
+            ns: within.fold(0, |sum, event| sum.saturating_add(event.ns)),
+            examples: examples.take(EXAMPLES).collect(),
+            stack,
+        })
+    }
+
+    /// What a stack does of the kinds asked for, and the program's functions that it does it in, the outermost first.
+    fn seed(
+        &self,
+        stack: StackIx,
+        kind: impl Fn(&str) -> Option<usize>,
+    ) -> Option<(usize, Vec<FunctionIx>)> {
+        let functions = self.code.functions_of(stack);
+        let name = |&function: &FunctionIx| self.code.function(function).name.as_str();
+        let kind = functions.iter().find_map(|f| kind(name(f)))?;
+        let mut own = self.own_functions(&functions);
+        own.reverse();
+        // Who recurses is counted once, where it came in.
+        let mut seen = Vec::with_capacity(own.len());
+        own.retain(|function| {
+            let new = !seen.contains(function);
+            seen.push(*function);
+            new
+        });
+        // The outermost one does everything.
+        Some((kind, own.into_iter().skip(1).collect()))
+    }
+
+    /// The functions of a stack that are the program's own: of a script only its own, not the interpreter's.
+    fn own_functions(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
+        let language = |function: &FunctionIx| self.code.function(*function).language;
+        let is_script =
+            |f: &FunctionIx| !matches!(language(f), Language::Native | Language::Kernel);
+        let script = functions.iter().any(is_script);
+        let own = functions.iter().copied().filter(|f| {
+            let name = &self.code.function(*f).name;
+            !self.code.is_system(*f) && (!script || is_script(f)) && name != "_start"
+        });
+        own.collect()
+    }
+
+    /// Whether these threads were seen often enough in stacks of which this holds.
+    pub fn seen(&self, threads: &[ThreadId], is: impl Fn(&[&str]) -> bool) -> bool {
+        let mut known: FxHashMap<StackIx, bool> = FxHashMap::default();
+        let events = threads.iter().flat_map(|&thread| self.events_of(thread));
+        let counted = events.filter(|event| event.account != Account::Ready);
+        let such = counted.filter(|event| {
+            *known
+                .entry(event.stack)
+                .or_insert_with(|| is(&self.names_of(event.stack)))
+        });
+        such.take(ENOUGH).count() == ENOUGH
+    }
+
+    /// The names of the functions of a stack, the innermost first.
+    fn names_of(&self, stack: StackIx) -> Vec<&str> {
+        let functions = self.code.functions_of(stack).into_iter();
+        functions
+            .map(|function| self.code.function(function).name.as_str())
+            .collect()
+    }
+
+    /// How much of the time on a processor of these threads is in stacks of which this holds, and how much it is in all.
+    pub fn part(
+        &self,
+        threads: &[ThreadId],
+        among: impl Fn(&[&str]) -> bool,
+        is: impl Fn(&[&str]) -> bool,
+    ) -> (u64, u64) {
+        let mut known: FxHashMap<StackIx, (bool, bool)> = FxHashMap::default();
+        let (mut part, mut whole) = (0u64, 0u64);
+        let events = threads.iter().flat_map(|&thread| self.events_of(thread));
+        for event in events.filter(|event| event.account == Account::Cpu) {
+            let (counts, inside) = *known.entry(event.stack).or_insert_with(|| {
+                let names = self.names_of(event.stack);
+                (among(&names), is(&names))
+            });
+            if counts {
+                whole = whole.saturating_add(event.ns);
+                part = part.saturating_add(if inside { event.ns } else { 0 });
+            }
+        }
+        (part, whole)
+    }
+}
+
+/// The function that stands furthest in, of those that nearly all of each kind passes through.
+fn innermost(kinds: &FxHashMap<usize, Seeds>) -> Option<FunctionIx> {
+    let any = kinds.values().min_by_key(|seeds| seeds.count)?;
+    let around = any.through.keys().copied().filter(|function| {
+        kinds.values().all(|seeds| {
+            let through = seeds.through.get(function).map_or(0, |(count, _)| *count);
+            through as f64 >= seeds.count as f64 * MOST
+        })
+    });
+    around.max_by_key(|function| {
+        let (count, depths) = any.through[function];
+        (depths * 1000 / count.max(1), std::cmp::Reverse(*function))
+    })
+}
