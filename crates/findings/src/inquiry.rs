@@ -93,6 +93,13 @@ impl Inquiry<'_> {
         self.programs.alike(self.programs.first(process))
     }
 
+    /// The threads of these processes.
+    pub fn threads_of(&self, processes: &BTreeSet<ProcessId>) -> Vec<ThreadId> {
+        let threads = self.timeline.threads.iter();
+        let own = threads.filter(|thread| processes.contains(&thread.process));
+        own.map(|thread| thread.thread).collect()
+    }
+
     /// What a process runs.
     pub fn program(&self, process: ProcessId) -> Option<&str> {
         Some(program(&self.facts.ledger.process(process)?.row))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::FunctionIx;
+use timesink_analysis::stacks::{FunctionIx, Region};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::Nanos;
@@ -157,6 +157,24 @@ impl Suspect {
             .map(|&(thread, at)| Example { thread, at })
             .collect();
         self.frames = of.frames(group.stack);
+        self
+    }
+}
+
+impl Suspect {
+    /// In code that stands around all of it.
+    pub fn seen_around(mut self, of: &Inquiry<'_>, region: Option<&Region>) -> Suspect {
+        let Some(region) = region else {
+            return self;
+        };
+        let examples = region.examples.iter();
+        self.examples = examples
+            .map(|&(thread, at)| Example { thread, at })
+            .collect();
+        self.frames = of.functions(region.stack);
+        // The function itself first: what it calls of the system is the same everywhere.
+        let at = self.frames.iter().position(|f| *f == region.function);
+        self.frames.drain(..at.unwrap_or(0));
         self
     }
 }

@@ -12,6 +12,7 @@ use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
+use crate::start_up::StartUp;
 
 pub static RULE: Rule = Rule {
     name: "child-per-item",
@@ -19,7 +20,11 @@ pub static RULE: Rule = Rule {
     why: "To start a program is to copy a process, load a file with its libraries and take it all down again, whatever little it then does.",
     advice: "do it within the program, or let one child do all of it",
     wrong_if: "each start does so much that starting hardly counts, or it must be kept apart from the rest",
-    limits: &[Limit { name: "starts", value: 20.0, means: "at least so many of one program by one parent" }],
+    limits: &[
+        Limit { name: "starts", value: 20.0, means: "at least so many of one program by one parent" },
+        Limit { name: "share", value: 0.25, means: "of what they do at least this share is starting and taking down" },
+        Limit { name: "copy", value: 5e6, means: "nanoseconds that copies of the parent are on a processor, at most, and ten times as long alive: such a copy is made for something small" },
+    ],
     is_innocent: false,
     needs: &[],
     ask,
@@ -58,6 +63,37 @@ fn with_their_own(of: &Inquiry<'_>, starts: &[&Start]) -> BTreeSet<ProcessId> {
     all
 }
 
+/// Of what these processes do, the share that is starting them and taking them down: by samples, and where there are
+/// too few of them by what single steps are known to have taken.
+fn starting(of: &Inquiry<'_>, direct: &[&Start], processes: &BTreeSet<ProcessId>) -> f64 {
+    // A copy starts nowhere: it goes on where its parent was, and there is no telling what it was made for.
+    if direct.iter().all(|start| start.execs == 0) {
+        let copies: BTreeSet<ProcessId> = direct.iter().map(|start| start.process).collect();
+        let threads = of.timeline.threads.iter();
+        let own = threads.filter(|thread| copies.contains(&thread.process));
+        let cpu = middle(own.map(|thread| thread.cpu_ns).collect());
+        let life = middle(lives(of, copies.iter().copied()));
+        let most = RULE.limit(of, "copy");
+        return f64::from(u8::from(cpu as f64 <= most && life as f64 <= most * 10.0));
+    }
+    if let Some(start_up) = StartUp::of(of, processes) {
+        return start_up.share;
+    }
+    let starts = of.facts.starts.iter();
+    let starts = || {
+        starts
+            .clone()
+            .filter(|start| processes.contains(&start.process))
+    };
+    let costs = starts().map(|start| start.cost_ns());
+    let costs = costs.fold(0, u64::saturating_add);
+    // What a fork takes is its parent's time.
+    let forks = starts().filter_map(|start| start.fork?.cost_ns);
+    let lives = lives(of, processes.iter().copied()).into_iter();
+    let all = forks.chain(lives).fold(0, u64::saturating_add);
+    costs as f64 / all.max(1) as f64
+}
+
 /// The one in the middle.
 fn middle(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
@@ -94,6 +130,10 @@ fn weight(of: &Inquiry<'_>, parent: ProcessId, children: &BTreeSet<ProcessId>) -
 fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) -> Option<Suspect> {
     let parent = starts.first()?.parent?;
     let children = with_their_own(of, starts);
+    let starting = starting(of, starts, &children);
+    if starting < RULE.limit(of, "share") {
+        return None;
+    }
     let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let cost = middle(starts.iter().map(|start| start.cost_ns()).collect());
     let life = middle(lives(of, starts.iter().map(|start| start.process)));
@@ -124,10 +164,12 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
         ],
     };
     let (all, weight) = (children.len(), weight(of, parent, &children));
-    let suspect = Suspect::new(title, Fix::without(What::All, children), weight)
+    let fix = Fix::scaled(What::All, children, 1.0 - starting);
+    let suspect = Suspect::new(title, fix, weight)
         .of(parent)
         .seen_in(of, group)
         .held(of, &RULE, "starts", count as f64, "starts")
+        .held(of, &RULE, "share of starting", starting, "share")
         .figure("life", life as f64, "ns")
         .figure("cost of a start", cost as f64, "ns")
         .told(say![

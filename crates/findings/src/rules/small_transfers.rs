@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::calls::CallSum;
-use timesink_analysis::replay::What;
-use timesink_recording::words::ObjectKind;
+use timesink_analysis::replay::{entered, What};
+use timesink_analysis::uses::Act;
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
@@ -19,7 +21,7 @@ pub static WRITES: Rule = Rule {
     wrong_if: "somebody must see each piece at once",
     limits: &[
         Limit { name: "calls", value: 1000.0, means: "at least so many" },
-        Limit { name: "bytes", value: 4096.0, means: "bytes each, on average, at most" },
+        Limit { name: "bytes", value: 1024.0, means: "bytes each, on average, at most: a stream's own buffer has 4096" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -52,6 +54,8 @@ pub static READS: Rule = Rule {
 /// Of all such calls of a process, those of the one thing are at least this share: the time of calls is known for the
 /// process only.
 const MOST: f64 = 0.8;
+/// To move a byte in large pieces takes so long (measured, into the page cache of ext4).
+const NS_PER_BYTE: f64 = 0.35;
 
 fn ask(
     of: &Inquiry<'_>,
@@ -69,6 +73,66 @@ fn ask(
         .collect()
 }
 
+/// Whether the calls mostly wait until what they wrote is safe: then it is not the call that takes the time.
+fn waits_for_disk(of: &Inquiry<'_>, call: &CallSum) -> bool {
+    let flushes = of.waits().iter().filter(|group| {
+        group.detail == Detail::Flush
+            && Some(group.process) == call.process
+            && group.object == call.object
+            && group.call == call.call
+    });
+    let flushes: u64 = flushes.map(|group| group.count()).sum();
+    flushes * 2 >= call.count
+}
+
+/// Whether a process waits on another pipe about as often as it writes to this one: it asks and is answered, and what it
+/// writes cannot wait until there is more of it.
+fn is_dialogue(of: &Inquiry<'_>, process: ProcessId, pipe: ObjectId) -> bool {
+    /// Of the writes so many are followed by a wait for the answer.
+    const ANSWERED: u64 = 4;
+    let uses = || {
+        of.facts
+            .uses
+            .all
+            .iter()
+            .filter(|one| one.process == process)
+    };
+    let on_this = uses().find(|one| one.object == pipe);
+    let on_this = on_this.map_or(0, |one| {
+        one.done(Act::Write).count.max(one.done(Act::Read).count)
+    });
+    let talks = |kind| {
+        matches!(
+            kind,
+            ObjectKind::Pipe | ObjectKind::UnixSocket | ObjectKind::TcpSocket
+        )
+    };
+    let mut others = uses().filter(|one| {
+        let kind = of.facts.object(one.object).map(|object| object.kind);
+        one.object != pipe && kind.is_some_and(talks)
+    });
+    others.any(|one| {
+        let (reads, writes) = (one.done(Act::Read).count, one.done(Act::Write).count);
+        reads.max(writes) * ANSWERED >= on_this && on_this > 0
+    })
+}
+
+/// Whether what is read from a pipe was written in pieces as small: there never was more to be had.
+fn comes_in_pieces(of: &Inquiry<'_>, call: &CallSum) -> bool {
+    if !Act::Read.calls().contains(&call.call.as_str()) {
+        return false;
+    }
+    let uses = of.facts.uses.all.iter();
+    let writes = uses
+        .filter(|one| Some(one.object) == call.object)
+        .map(|one| one.done(Act::Write));
+    let (count, bytes) = writes.fold((0u64, 0u64), |(count, bytes), done| {
+        (count + done.count, bytes + done.bytes)
+    });
+    // Who wrote is not known: neither is how much there was to be had.
+    count == 0 || bytes * call.count <= 2 * call.bytes * count
+}
+
 fn suspect(
     of: &Inquiry<'_>,
     rule: &'static Rule,
@@ -78,7 +142,12 @@ fn suspect(
 ) -> Option<Suspect> {
     let (process, object) = (call.process?, call.object?);
     let kind = of.facts.object(object)?.kind;
-    if !matches!(kind, ObjectKind::File | ObjectKind::Pipe) {
+    let may_wait = match kind {
+        ObjectKind::File => !waits_for_disk(of, call),
+        ObjectKind::Pipe => !is_dialogue(of, process, object) && !comes_in_pieces(of, call),
+        _ => false,
+    };
+    if !may_wait {
         return None;
     }
     let alike = of
@@ -102,10 +171,20 @@ fn suspect(
         " times"
     ];
     let what = What::Calls(names.iter().copied().collect::<BTreeSet<_>>());
-    let fix = Fix::without(what, BTreeSet::from([process]));
+    // Bytes have to be moved in any case.
+    let takes = call.ns as f64 / call.count.max(1) as f64;
+    let moving = (each as f64 * NS_PER_BYTE / takes.max(1.0)).min(1.0);
+    let processes = BTreeSet::from([process]);
+    let is_such = |function: &str| {
+        let call = entered(function)?;
+        names.contains(&call).then_some(0)
+    };
+    let region = of.stacks.region(&of.threads_of(&processes), is_such);
+    let fix = Fix::scaled(what, processes, moving);
     let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), call.ns))
         .of(process)
         .about(Some(object))
+        .seen_around(of, region.as_ref())
         .held(of, rule, "calls", call.count as f64, "calls")
         .held(of, rule, "bytes each", each as f64, "bytes")
         .told(say![

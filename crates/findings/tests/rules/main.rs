@@ -7,8 +7,7 @@ mod drawn;
 mod floors;
 mod threads;
 
-use timesink_recording::notation::{draft, recording};
-use timesink_recording::tables::CallError;
+use timesink_recording::notation::recording;
 
 use drawn::told_of;
 
@@ -142,25 +141,6 @@ fn expired_timeouts() {
     assert_eq!(rules(&text(came, 5)), [""; 0]);
 }
 
-/// Thirty children one after the other; and five, which are few.
-#[test]
-fn child_per_item() {
-    let script = |many: usize| {
-        let mut text = "run wall 1s\nprocess 1 sh\nthread 1.1 tid 1 sh\n".to_owned();
-        let mut waits = String::new();
-        let mut lives = String::new();
-        for n in 0..many {
-            let (pid, from) = (n + 2, n * 12 + 1);
-            text += &format!("process {pid} awk parent 1 executable /usr/bin/awk\nthread {pid}.{pid} tid {pid} awk parent 1.1\n");
-            waits += &format!(" | cpu +2ms | wait +10ms child c{n} by {pid}.{pid} call wait4");
-            lives += &format!("{pid}.{pid}: cpu {}ms..{}ms\n", from + 2, from + 12);
-        }
-        format!("{text}1.1: cpu 0..1ms{waits}\n{lives}")
-    };
-    assert_eq!(rules(&script(30)), ["child-per-item"]);
-    assert_eq!(rules(&script(5)), [""; 0]);
-}
-
 /// A lock waited for again and again; and once for long.
 #[test]
 fn hot_lock() {
@@ -189,74 +169,6 @@ fn busy() {
     }
     assert_eq!(all_told(&text), [("busy", 500)]);
     assert_eq!(rules(&text), [""; 0]);
-}
-
-/// A second on a processor, half of it in a system call, by ten samples.
-fn calling(entry: &str) -> String {
-    let mut text = format!("{ONE}1.1: cpu 0..1s\n");
-    for at in 0..10 {
-        let stack = if at % 2 == 0 {
-            "main;crunch".to_owned()
-        } else {
-            format!("main;put;{entry}")
-        };
-        text += &format!(
-            "sample 1.1 {}ms weight 100ms stack \"{stack}\"\n",
-            at * 100 + 50
-        );
-    }
-    text
-}
-
-/// A file written by the byte, and one written in large pieces; a socket, where each piece is an answer.
-#[test]
-fn small_writes() {
-    let text = |kind: &str, count: u32, bytes: u64| {
-        let object = format!("object out {kind} out.txt\n");
-        let call = format!("call 1.1 write out count {count} ns 500ms bytes {bytes}\n");
-        format!("{}{object}{call}", calling("ksys_write"))
-    };
-    assert_eq!(
-        told(&text("file", 100_000, 1_500_000)),
-        [("small-writes", 500)]
-    );
-    assert_eq!(rules(&text("file", 100_000, 1_500_000_000)), [""; 0]);
-    assert_eq!(rules(&text("file", 500, 500)), [""; 0]);
-    assert_eq!(rules(&text("\"tcp socket\"", 100_000, 1_500_000)), [""; 0]);
-}
-
-/// The same for reads: by the byte, and by the line.
-#[test]
-fn tiny_reads() {
-    let text = |bytes: u64| {
-        let object = "object in file in.txt\n";
-        let call = format!("call 1.1 read in count 100000 ns 500ms bytes {bytes}\n");
-        format!("{}{object}{call}", calling("ksys_read"))
-    };
-    assert_eq!(told(&text(100_000)), [("tiny-reads", 500)]);
-    assert_eq!(rules(&text(10_000_000)), [""; 0]);
-}
-
-/// Nine of ten look-ups in vain, and one of ten.
-#[test]
-fn failed_lookups() {
-    let rules = |failed: u64| {
-        let call = "call 1.1 openat count 10000 ns 500ms\n";
-        let mut drawn = draft(&format!("{}{call}", calling("do_sys_openat2")));
-        drawn.call_errors.push(CallError {
-            thread: drawn.thread("1.1"),
-            call: "openat".to_owned(),
-            object: None,
-            error: "ENOENT".to_owned(),
-            count: failed,
-        });
-        let told = told_of(&drawn.recording()).into_iter();
-        told.map(|(rule, _)| rule)
-            .filter(|rule| *rule != "busy")
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(rules(9000), ["failed-lookups"]);
-    assert_eq!(rules(1000), [""; 0]);
 }
 
 /// Half of the time behind another program, and a moment now and then.

@@ -4,3 +4,5 @@
 mod durability;
 mod placement;
 mod threads;
+mod files;
+mod processes;

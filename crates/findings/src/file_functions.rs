@@ -1,0 +1,60 @@
+//! Which functions open, read, write and close files: calls of the system, and the C library's streams.
+//!
+//! Streams count because a buffer keeps most of reading and writing out of the kernel.
+
+use timesink_analysis::replay::entered;
+use timesink_analysis::uses::Act;
+
+/// By what the functions are called where the C library has its own names, and where it only has those it exports.
+const STREAMS: [(Act, &[&str]); 4] = [
+    (
+        Act::Open,
+        &["fopen", "fopen64", "_IO_new_fopen", "__fopen_internal"],
+    ),
+    (
+        Act::Read,
+        &[
+            "fgets",
+            "_IO_fgets",
+            "getline",
+            "__getline",
+            "getdelim",
+            "_IO_getdelim",
+            "__getdelim",
+            "fread",
+            "_IO_fread",
+            "__underflow",
+            "__uflow",
+            "_IO_new_file_underflow",
+            "_IO_file_underflow",
+        ],
+    ),
+    (
+        Act::Write,
+        &[
+            "fputs",
+            "_IO_fputs",
+            "fwrite",
+            "_IO_fwrite",
+            "fputc",
+            "fflush",
+            "_IO_fflush",
+            "__overflow",
+            "_IO_new_file_overflow",
+            "_IO_new_file_write",
+            "_IO_file_write",
+            "_IO_new_do_write",
+            "_IO_do_write",
+        ],
+    ),
+    (Act::Close, &["fclose", "_IO_new_fclose"]),
+];
+
+/// What a function does with a file, if that is what it is there for.
+pub fn act(function: &str) -> Option<Act> {
+    if let Some(call) = entered(function) {
+        return Act::ALL.into_iter().find(|act| act.calls().contains(&call));
+    }
+    let streams = STREAMS.iter().find(|(_, names)| names.contains(&function));
+    streams.map(|(act, _)| *act)
+}

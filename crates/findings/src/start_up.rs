@@ -1,0 +1,64 @@
+//! What of a process's time is getting started: before its main function, and in what an interpreter does before the
+//! first line of the program and while it loads modules.
+//!
+//! Told by the names of functions, so a process without them, or with broken stacks, is taken to be working.
+
+use std::collections::BTreeSet;
+
+use timesink_recording::ids::ProcessId;
+
+use crate::inquiry::Inquiry;
+
+/// What runs the program itself. All outside of it is the kernel's, the loader's and the C library's.
+const RUNS: [&str; 4] = [
+    "main",
+    "__libc_start_call_main",
+    "__libc_start_main_impl",
+    "__libc_start_main",
+];
+/// Where an interpreter gets itself ready, loads modules, and takes all of it down again.
+const LOADS: [&str; 11] = [
+    "Py_InitializeFromConfig",
+    "Py_InitializeEx",
+    "Py_FinalizeEx",
+    "_find_and_load",
+    "perl_parse",
+    "perl_destruct",
+    "ruby_init",
+    "ruby_options",
+    "JNI_CreateJavaVM",
+    "node::InitializeOncePerProcess",
+    "node::LoadEnvironment",
+];
+
+/// On a processor, by what it was for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StartUp {
+    /// Of the time that samples tell of, getting started: a share, all of it and the interpreter's part.
+    pub share: f64,
+    pub loading: f64,
+}
+
+fn is_loading(names: &[&str]) -> bool {
+    names.iter().any(|name| LOADS.contains(name))
+}
+
+fn is_starting(names: &[&str]) -> bool {
+    is_loading(names) || !names.iter().any(|name| RUNS.contains(name))
+}
+
+impl StartUp {
+    /// Of these processes together; `None` where too little of them was sampled.
+    pub fn of(of: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> Option<StartUp> {
+        /// Fewer samples, of some milliseconds each, tell nothing.
+        const LEAST_NS: u64 = 20_000_000;
+        let threads = of.threads_of(processes);
+        let any = |_: &[&str]| true;
+        let (starting, whole) = of.stacks.part(&threads, any, is_starting);
+        let (loading, _) = of.stacks.part(&threads, any, is_loading);
+        (whole >= LEAST_NS).then(|| StartUp {
+            share: starting as f64 / whole as f64,
+            loading: loading as f64 / whole as f64,
+        })
+    }
+}

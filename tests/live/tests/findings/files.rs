@@ -1,0 +1,21 @@
+//! Rules about what is done with files.
+
+use timesink_live::pair;
+
+/// Fields written one by one, and as many that are questions on a pipe.
+#[test]
+fn small_writes() {
+    pair("small-writes");
+}
+
+/// A file read by the byte, and a pipe in which there is never more.
+#[test]
+fn tiny_reads() {
+    pair("tiny-reads");
+}
+
+/// A list of folders gone through for each file, and files that are where they are looked for.
+#[test]
+fn failed_lookups() {
+    pair("failed-lookups");
+}
