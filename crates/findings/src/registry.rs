@@ -18,6 +18,7 @@ pub static RULES: &[&Rule] = &[
     &fixed_delay::RULE,
     &hot_lock::RULE,
     &failed_lookups::RULE,
+    &file_read_again::RULE,
     &small_transfers::WRITES,
     &small_transfers::READS,
     &thundering_herd::RULE,

@@ -5,6 +5,7 @@ pub mod child_per_item;
 pub mod expired_timeouts;
 pub mod failed_lookups;
 pub mod false_pool;
+pub mod file_read_again;
 pub mod fixed_delay;
 pub mod flush_per_record;
 pub mod hot_lock;

@@ -19,3 +19,9 @@ fn tiny_reads() {
 fn failed_lookups() {
     pair("failed-lookups");
 }
+
+/// A table loaded again for each question, and as many tables loaded once each.
+#[test]
+fn file_read_again() {
+    pair("file-read-again");
+}

@@ -1,0 +1,148 @@
+//! A file that stays as it is and is loaded again and again.
+//!
+//! Reading is the least of it: what is read is taken apart, checked, put into tables. So what goes away is the whole
+//! function in which it is read, where one is known.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::Region;
+use timesink_analysis::uses::{Act, Use};
+use timesink_recording::words::ObjectKind;
+
+use crate::file_functions::act;
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "file-read-again",
+    looks_for: "a file that stays as it is, loaded whole again and again",
+    why: "Each time the same bytes are read and the same is made of them.",
+    advice: "load it once and keep what was made of it; look at the time of its last change if it may change",
+    wrong_if: "it is changed by others all the time, or the function in which it is read does much else",
+    limits: &[
+        Limit { name: "loads", value: 20.0, means: "at least so many times whole, by one process" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask,
+};
+
+/// What these hold is made as it is read, and another time it is something else.
+const MADE_WHEN_READ: [&str; 7] = [
+    "proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "devtmpfs",
+];
+/// All calls of a kind are about the file if so much of them is: stacks do not tell which file they are about.
+const MOST: f64 = 0.8;
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let uses = of.facts.uses.all.iter();
+    let often = uses.filter(|one| one.done(Act::Open).count as f64 >= RULE.limit(of, "loads"));
+    often.filter_map(|one| suspect(of, one)).collect()
+}
+
+/// How large a file is that did not change, and how often it was loaded.
+fn loads(of: &Inquiry<'_>, one: &Use) -> Option<(u64, u64)> {
+    let file = of.facts.object(one.object)?;
+    let filesystem = file.filesystem.as_deref().unwrap_or_default();
+    if file.kind != ObjectKind::File || MADE_WHEN_READ.contains(&filesystem) {
+        return None;
+    }
+    // Of a file that was made meanwhile the size is that of its beginning. And whoever reads what was written since
+    // does not read again.
+    let of_it = of
+        .facts
+        .uses
+        .all
+        .iter()
+        .filter(|other| other.object == one.object);
+    let written = of_it.map(|other| other.done(Act::Write).bytes);
+    let size = file
+        .size
+        .unwrap_or(0)
+        .max(written.fold(0, u64::saturating_add));
+    let times = one.done(Act::Read).bytes.checked_div(size)?;
+    Some((size, times.min(one.done(Act::Open).count)))
+}
+
+/// The function in which the file is opened and read.
+fn region(of: &Inquiry<'_>, one: &Use) -> Option<Region> {
+    let acts = [Act::Open, Act::Read, Act::Close].into_iter();
+    let about: Vec<Act> = acts
+        .filter(|&act| of.facts.uses.share_of_calls(one, act) >= MOST)
+        .collect();
+    let threads = of.threads_of(&BTreeSet::from([one.process]));
+    of.stacks.region(&threads, |function| {
+        let act = act(function).filter(|act| about.contains(act))?;
+        Some(act as usize)
+    })
+}
+
+fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+    const ACTS: [Act; 3] = [Act::Open, Act::Read, Act::Close];
+    let (size, times) = loads(of, one)?;
+    if (times as f64) < RULE.limit(of, "loads") {
+        return None;
+    }
+    let region = region(of, one);
+    let processes = BTreeSet::from([one.process]);
+    let once = 1.0 / times.max(1) as f64;
+    let (fix, ns) = match &region {
+        Some(region) => {
+            let name = of.stacks.code.function(region.function).name.clone();
+            let change = Change {
+                what: What::Function(name),
+                processes: Some(processes),
+                how: How::Scale(once),
+            };
+            (Fix::Change(change), region.ns)
+        }
+        None => {
+            let names = ACTS.iter().flat_map(|act| act.calls()).copied();
+            let share = of.facts.uses.share_of_time(one, &ACTS);
+            let kept = 1.0 - share * (1.0 - once);
+            let what = What::Calls(names.collect());
+            (Fix::scaled(what, processes, kept), one.ns(&ACTS))
+        }
+    };
+    let mut causes = of.busy(one.process);
+    causes.extend(of.waits_on_path(|key| {
+        key.object == Some(one.object) && of.same_program(key.process, one.process)
+    }));
+    let title = say![
+        one.object,
+        " is loaded ",
+        Piece::Count(times),
+        " times, and stays as it is"
+    ];
+    let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
+        .of(one.process)
+        .about(Some(one.object))
+        .seen_around(of, region.as_ref())
+        .held(of, &RULE, "loads", times as f64, "loads")
+        .figure("size", size as f64, "bytes")
+        .told(say![
+            if one.estimated { "about " } else { "" },
+            Piece::Count(one.done(Act::Open).count),
+            " opens, ",
+            Piece::Bytes(one.done(Act::Read).bytes),
+            " read of ",
+            Piece::Bytes(size)
+        ]);
+    Some(match region {
+        Some(region) => {
+            let share = region.ns as f64 * 100.0 / of.outlook.wall_ns.max(1) as f64;
+            suspect.told(say![
+                region.function,
+                ", in which it is read, takes ",
+                Piece::Percent(share.min(100.0)),
+                " of the time with what it calls"
+            ])
+        }
+        None => suspect.told(say![
+            "what is made of it is not counted: no function is known that does it"
+        ]),
+    })
+}
