@@ -19,6 +19,7 @@ pub static RULES: &[&Rule] = &[
     &hot_lock::RULE,
     &failed_lookups::RULE,
     &file_read_again::RULE,
+    &open_per_record::RULE,
     &small_transfers::WRITES,
     &small_transfers::READS,
     &thundering_herd::RULE,

@@ -16,6 +16,7 @@ pub mod one_after_another;
 pub mod one_thread_bound;
 pub mod ping_pong;
 pub mod pinned;
+pub mod open_per_record;
 pub mod round_trips;
 pub mod sleep_polling;
 pub mod small_transfers;

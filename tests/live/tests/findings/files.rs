@@ -25,3 +25,9 @@ fn failed_lookups() {
 fn file_read_again() {
     pair("file-read-again");
 }
+
+/// A log opened for each line, and a file of its own for each message.
+#[test]
+fn open_per_record() {
+    pair("open-per-record");
+}

@@ -1,0 +1,98 @@
+//! One file that is opened and closed again for each small piece that is written to it or read from it.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::replay::What;
+use timesink_analysis::uses::{Act, Use};
+use timesink_recording::words::ObjectKind;
+
+use crate::file_functions::act;
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "open-per-record",
+    looks_for: "one file, opened and closed again for each small piece",
+    why: "To open a file its path is walked, who may do so is checked and a descriptor is made, however little is then written.",
+    advice: "open it once and keep it open; open it anew only when it was replaced",
+    wrong_if: "others rename or remove it at any moment, and must find it closed",
+    limits: &[
+        Limit { name: "opens", value: 100.0, means: "at least so many, by one process" },
+        Limit { name: "pieces", value: 4.0, means: "writes and reads for each, on average, at most" },
+        Limit { name: "bytes", value: 4096.0, means: "bytes for each, on average, at most" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask,
+};
+
+const OPENING: [Act; 2] = [Act::Open, Act::Close];
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let uses = of.facts.uses.all.iter();
+    let often = uses.filter(|one| one.done(Act::Open).count as f64 >= RULE.limit(of, "opens"));
+    often.filter_map(|one| suspect(of, one)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+    let file = of.facts.object(one.object)?;
+    let (opens, writes, reads) = (
+        one.done(Act::Open),
+        one.done(Act::Write),
+        one.done(Act::Read),
+    );
+    let count = opens.count.max(1);
+    let bytes = writes.bytes.saturating_add(reads.bytes) / count;
+    let pieces = writes.count.saturating_add(reads.count) as f64 / count as f64;
+    // Who reads it from one end to the other loads it.
+    let is_loaded = reads.bytes / count >= file.size.unwrap_or(0).max(1);
+    // Opens that failed, and such as only look whether it is there, have nothing written or read.
+    if file.kind != ObjectKind::File
+        || is_loaded
+        || pieces < 0.5
+        || pieces > RULE.limit(of, "pieces")
+        || bytes as f64 > RULE.limit(of, "bytes")
+        || one.done(Act::Close).count * 2 < count
+    {
+        return None;
+    }
+    let processes = BTreeSet::from([one.process]);
+    let region = of.stacks.region(&of.threads_of(&processes), |function| {
+        let act = act(function).filter(|act| OPENING.contains(act))?;
+        Some(act as usize)
+    });
+    let names = OPENING.iter().flat_map(|act| act.calls()).copied();
+    let share = of.facts.uses.share_of_time(one, &OPENING);
+    let kept = 1.0 - share * (1.0 - 1.0 / count as f64);
+    let fix = Fix::scaled(What::Calls(names.collect()), processes, kept);
+    let weight = Weight::within(of.busy(one.process), one.ns(&OPENING));
+    let title = say![
+        one.object,
+        " is opened and closed again ",
+        Piece::Count(count),
+        " times"
+    ];
+    let suspect = Suspect::new(title, fix, weight)
+        .of(one.process)
+        .about(Some(one.object))
+        .seen_around(of, region.as_ref())
+        .held(of, &RULE, "opens", count as f64, "opens")
+        .held(of, &RULE, "writes and reads for each", pieces, "pieces")
+        .held(of, &RULE, "bytes for each", bytes as f64, "bytes")
+        .told(say![
+            if one.estimated { "about " } else { "" },
+            Piece::Count(count),
+            " opens, ",
+            Piece::Bytes(bytes),
+            " written or read for each"
+        ])
+        .told(say![
+            "to open and close takes ",
+            Piece::Time(one.ns(&OPENING) / count),
+            ", to write and read ",
+            Piece::Time((writes.ns + reads.ns) / count)
+        ]);
+    Some(suspect)
+}
