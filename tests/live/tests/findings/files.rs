@@ -31,3 +31,9 @@ fn file_read_again() {
 fn open_per_record() {
     pair("open-per-record");
 }
+
+/// A table written anew for each row, and as much appended.
+#[test]
+fn rewritten_whole() {
+    pair("rewritten-whole");
+}
