@@ -6,6 +6,7 @@ use crate::rules::*;
 pub static RULES: &[&Rule] = &[
     &flush_per_record::RULE,
     &sleep_polling::RULE,
+    &repeated_start_up::RULE,
     &child_per_item::RULE,
     &long_holder::RULE,
     &false_pool::RULE,

@@ -17,6 +17,7 @@ pub mod one_thread_bound;
 pub mod ping_pong;
 pub mod pinned;
 pub mod open_per_record;
+pub mod repeated_start_up;
 pub mod rewritten_whole;
 pub mod round_trips;
 pub mod sleep_polling;
