@@ -7,6 +7,7 @@ pub static RULES: &[&Rule] = &[
     &flush_per_record::RULE,
     &sleep_polling::RULE,
     &repeated_start_up::RULE,
+    &shell_between::RULE,
     &child_per_item::RULE,
     &long_holder::RULE,
     &false_pool::RULE,

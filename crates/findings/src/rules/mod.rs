@@ -20,6 +20,7 @@ pub mod open_per_record;
 pub mod repeated_start_up;
 pub mod rewritten_whole;
 pub mod round_trips;
+pub mod shell_between;
 pub mod sleep_polling;
 pub mod small_transfers;
 pub mod throttled;

@@ -20,3 +20,9 @@ fn repeated_start_up() {
         &[script, "silent"],
     );
 }
+
+/// A program started through a shell, and by itself.
+#[test]
+fn shell_between() {
+    pair("shell-between");
+}

@@ -1,0 +1,121 @@
+//! A shell that is started only to start one other program.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::replay::What;
+use timesink_analysis::starts::{Executed, Start};
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::Detail;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "shell-between",
+    looks_for: "a shell started again and again (sh -c) only to start one program each time",
+    why: "The shell is a program of its own, to be copied, loaded, linked and taken down for each time, and does nothing but start another.",
+    advice: "start the program itself, with its arguments as a list: posix_spawn or execv instead of system or popen, shell=False",
+    wrong_if: "the command is the user's, or needs what only a shell does",
+    limits: &[Limit { name: "shells", value: 20.0, means: "at least so many by one program" }],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+const SHELLS: [&str; 6] = ["sh", "dash", "bash", "ash", "ksh", "zsh"];
+
+/// Whether a process became a shell that was given its command as an argument.
+fn is_shell(executed: &Executed) -> bool {
+    let name = executed.executable.rsplit('/').next().unwrap_or_default();
+    let command = executed.arguments.iter().skip(1).take(2);
+    SHELLS.contains(&name) && command.into_iter().any(|argument| argument == "-c")
+}
+
+/// A shell, and the one program that it started.
+struct Between<'a> {
+    shell: &'a Start,
+    child: &'a Start,
+}
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let mut children: BTreeMap<ProcessId, Vec<&Start>> = BTreeMap::new();
+    for start in &of.facts.starts {
+        if let Some(parent) = start.parent {
+            children.entry(parent).or_default().push(start);
+        }
+    }
+    let mut parents: BTreeMap<ProcessId, Vec<Between<'_>>> = BTreeMap::new();
+    for shell in &of.facts.starts {
+        let (Some(parent), [one]) = (shell.parent, shell.executed.as_slice()) else {
+            continue;
+        };
+        let child = match children.get(&shell.process).map(Vec::as_slice) {
+            Some(&[child]) if child.execs > 0 => child,
+            _ => continue,
+        };
+        if is_shell(one) {
+            let parents = parents.entry(of.programs.first(parent)).or_default();
+            parents.push(Between { shell, child });
+        }
+    }
+    let suspects = parents.into_iter();
+    suspects
+        .filter_map(|(parent, shells)| suspect(of, parent, &shells))
+        .collect()
+}
+
+/// The time that processes were on a processor.
+fn on_cpu(of: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
+    let threads = of.timeline.threads.iter();
+    let own = threads.filter(|thread| processes.contains(&thread.process));
+    own.fold(0, |sum, thread| sum.saturating_add(thread.cpu_ns))
+}
+
+fn suspect(of: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Option<Suspect> {
+    let count = shells.len() as u64;
+    if (count as f64) < RULE.limit(of, "shells") {
+        return None;
+    }
+    let first = shells.first()?;
+    let processes: BTreeSet<ProcessId> = shells.iter().map(|b| b.shell.process).collect();
+    let cpu = on_cpu(of, &processes);
+    let causes = of.causes(|key| {
+        of.same_program(key.process, first.shell.process)
+            || of.same_program(key.process, first.child.process)
+            || (of.same_program(key.process, parent)
+                && matches!(
+                    key.detail,
+                    Some(Detail::Child | Detail::Vfork | Detail::Creation)
+                ))
+    });
+    let group = of.waits().iter().find(|group| {
+        of.same_program(group.process, parent)
+            && matches!(
+                group.detail,
+                Detail::Child | Detail::Vfork | Detail::PipeRead
+            )
+    });
+    let program = of.program(first.child.process).unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+    let title = say![
+        parent,
+        " starts ",
+        Piece::Count(count),
+        " shells, each only to start one program"
+    ];
+    let fix = Fix::without(What::Cpu, processes);
+    let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
+        .of(parent)
+        .seen_in(of, group)
+        .held(of, &RULE, "shells", count as f64, "shells")
+        .figure("a shell on a processor", (cpu / count) as f64, "ns")
+        .told(say!["such as ", Piece::Name(program), ", through sh -c"])
+        .told(say![
+            "a shell takes ",
+            Piece::Time(cpu / count),
+            " on a processor, beside what it starts"
+        ]);
+    Some(suspect)
+}
