@@ -8,6 +8,7 @@ pub mod false_pool;
 pub mod file_read_again;
 pub mod fixed_delay;
 pub mod flush_per_record;
+pub mod fork_copies_large;
 pub mod hot_lock;
 pub mod imbalance;
 pub mod long_holder;

@@ -26,3 +26,9 @@ fn repeated_start_up() {
 fn shell_between() {
     pair("shell-between");
 }
+
+/// A large process that forks, and one that does not copy itself.
+#[test]
+fn fork_copies_large() {
+    pair("fork-copies-large");
+}

@@ -1,0 +1,113 @@
+//! A large process that starts programs by fork, which copies what the kernel knows of its memory, for nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::replay::What;
+use timesink_analysis::starts::Start;
+use timesink_recording::ids::ProcessId;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "fork-copies-large",
+    looks_for: "programs started by fork from a process with much memory",
+    why: "fork copies the tables of all of the memory, and the child throws the copy away as soon as it executes something: the more memory, the longer.",
+    advice: "start programs with posix_spawn or vfork, or from a small helper process that was started first",
+    wrong_if: "the child needs the memory before it executes something",
+    limits: &[
+        Limit { name: "forks", value: 10.0, means: "at least so many by one process, whose children execute something" },
+        Limit { name: "resident", value: 67108864.0, means: "resident bytes of the parent at the fork, on average, at least" },
+        Limit { name: "cost", value: 1e6, means: "nanoseconds that a fork takes, on average, at least" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+/// What a small process pays for a start: fork and exec together (measured; vfork from a large one is no dearer).
+const SMALL_NS: f64 = 300_000.0;
+const CALLS: [&str; 5] = ["clone", "clone3", "fork", "execve", "execveat"];
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let mut parents: BTreeMap<ProcessId, Vec<&Start>> = BTreeMap::new();
+    for start in of
+        .facts
+        .starts
+        .iter()
+        .filter(|start| !start.by_vfork && start.execs > 0)
+    {
+        let timed = start.fork.is_some_and(|fork| fork.cost_ns.is_some());
+        if let Some(parent) = start.parent.filter(|_| timed) {
+            parents.entry(parent).or_default().push(start);
+        }
+    }
+    let suspects = parents.into_iter();
+    suspects
+        .filter_map(|(parent, starts)| suspect(of, parent, &starts))
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Suspect> {
+    let count = starts.len() as u64;
+    let forks = starts.iter().filter_map(|start| start.fork);
+    let (cost, resident) = forks.fold((0u64, 0u64), |(cost, resident), fork| {
+        (
+            cost + fork.cost_ns.unwrap_or(0),
+            resident + fork.resident_bytes,
+        )
+    });
+    let (each, resident) = (cost / count.max(1), resident / count.max(1));
+    if (count as f64) < RULE.limit(of, "forks")
+        || (resident as f64) < RULE.limit(of, "resident")
+        || (each as f64) < RULE.limit(of, "cost")
+    {
+        return None;
+    }
+    // The copy is taken down again where the child executes.
+    let execs = starts.iter().filter_map(|start| start.exec?.cost_ns);
+    let execs: u64 = execs.sum();
+    let whole = (cost + execs) as f64 / count.max(1) as f64;
+    let mut processes: BTreeSet<ProcessId> = starts.iter().map(|start| start.process).collect();
+    let children = processes.clone();
+    processes.insert(parent);
+    let names = CALLS.iter().copied().collect();
+    let fix = Fix::scaled(What::Calls(names), processes, (SMALL_NS / whole).min(1.0));
+    // The path tells children by what they run in the end.
+    let programs: BTreeSet<&str> = children.iter().filter_map(|&c| of.program(c)).collect();
+    let causes = of.causes(|key| {
+        of.same_program(key.process, parent)
+            || of
+                .program(key.process)
+                .is_some_and(|program| programs.contains(program))
+    });
+    let is_fork = |function: &str| {
+        let call = timesink_analysis::replay::entered(function)?;
+        (call != "execve" && CALLS.contains(&call)).then_some(0)
+    };
+    let region = of
+        .stacks
+        .region(&of.threads_of(&BTreeSet::from([parent])), is_fork);
+    let title = say![
+        parent,
+        " starts programs by fork, ",
+        Piece::Count(count),
+        " times, and each copies the tables of ",
+        Piece::Bytes(resident)
+    ];
+    let suspect = Suspect::new(title, fix, Weight::within(causes, cost + execs))
+        .of(parent)
+        .seen_around(of, region.as_ref())
+        .held(of, &RULE, "forks", count as f64, "forks")
+        .held(of, &RULE, "resident bytes", resident as f64, "resident")
+        .held(of, &RULE, "cost of a fork", each as f64, "cost")
+        .told(say![
+            "a fork takes ",
+            Piece::Time(each),
+            ", and to throw the copy away when the child executes something ",
+            Piece::Time(execs / count.max(1))
+        ]);
+    Some(suspect)
+}
