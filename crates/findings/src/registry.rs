@@ -6,6 +6,7 @@ use crate::rules::*;
 pub static RULES: &[&Rule] = &[
     &flush_per_record::RULE,
     &sleep_polling::RULE,
+    &close_storm::RULE,
     &fork_copies_large::RULE,
     &repeated_start_up::RULE,
     &shell_between::RULE,

@@ -2,6 +2,7 @@
 
 pub mod busy;
 pub mod child_per_item;
+pub mod close_storm;
 pub mod expired_timeouts;
 pub mod failed_lookups;
 pub mod false_pool;

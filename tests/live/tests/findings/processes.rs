@@ -32,3 +32,9 @@ fn shell_between() {
 fn fork_copies_large() {
     pair("fork-copies-large");
 }
+
+/// All numbers closed that a descriptor could have, and those that there are.
+#[test]
+fn close_storm() {
+    pair("close-storm");
+}

@@ -1,0 +1,103 @@
+//! Every number that a descriptor could have, closed one by one, though nearly none of them is open.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::calls::CallSum;
+use timesink_analysis::replay::What;
+use timesink_recording::ids::ProcessId;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "close-storm",
+    looks_for: "thousands of descriptors closed that were not open",
+    why: "Whoever closes all numbers up to the limit asks the kernel as often as the limit is high, and it may be a million.",
+    advice: "open files with O_CLOEXEC, or call close_range(3, ~0U, 0), which closes those that there are at once",
+    wrong_if: "it must run where there is no close_range (before Linux 5.9) and what was inherited is not known",
+    limits: &[Limit { name: "closes", value: 1000.0, means: "at least so many in vain by each process, on average" }],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask,
+};
+
+/// Closes of processes that run one program: all of them, those in vain, and what they took.
+#[derive(Default)]
+struct Closes {
+    processes: BTreeSet<ProcessId>,
+    all: u64,
+    vain: u64,
+    ns: u64,
+    estimated: bool,
+}
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let mut programs: BTreeMap<ProcessId, Closes> = BTreeMap::new();
+    for call in of.facts.calls.iter().filter(|call| call.call == "close") {
+        let (Some(process), vain) = (call.process, vain(call)) else {
+            continue;
+        };
+        let closes = programs.entry(of.programs.first(process)).or_default();
+        closes.all += call.count;
+        closes.vain += vain;
+        closes.ns += call.ns;
+        closes.estimated |= call.estimated;
+        if vain > 0 {
+            closes.processes.insert(process);
+        }
+    }
+    let suspects = programs.into_iter();
+    suspects
+        .filter_map(|(first, closes)| suspect(of, first, closes))
+        .collect()
+}
+
+/// How many failed for want of anything to close. Errors by name are of the calls that were timed.
+fn vain(call: &CallSum) -> u64 {
+    let errors = call.errnos.iter().filter(|(error, _)| error == "EBADF");
+    let seen: u64 = errors.map(|(_, count)| count).sum();
+    (seen as f64 * call.count as f64 / call.seen.max(1) as f64) as u64
+}
+
+fn suspect(of: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect> {
+    let processes = closes.processes.len().max(1) as u64;
+    if ((closes.vain / processes) as f64) < RULE.limit(of, "closes") {
+        return None;
+    }
+    let share = (closes.vain as f64 / closes.all.max(1) as f64).min(1.0);
+    let what = What::Calls(BTreeSet::from(["close"]));
+    let threads = of.threads_of(&closes.processes);
+    let is_close = |function: &str| {
+        (timesink_analysis::replay::entered(function) == Some("close")).then_some(0)
+    };
+    let region = of.stacks.region(&threads, is_close);
+    let fix = Fix::scaled(what, closes.processes, 1.0 - share);
+    let title = say![
+        first,
+        " closes ",
+        Piece::Count(closes.vain),
+        " descriptors that are not open"
+    ];
+    let suspect = Suspect::new(title, fix, Weight::within(of.busy(first), closes.ns))
+        .of(first)
+        .seen_around(of, region.as_ref())
+        .held(
+            of,
+            &RULE,
+            "in vain by each",
+            (closes.vain / processes) as f64,
+            "closes",
+        )
+        .told(say![
+            if closes.estimated { "about " } else { "" },
+            Piece::Count(closes.vain),
+            " of ",
+            Piece::Count(closes.all),
+            " closes failed, in ",
+            Piece::Count(processes),
+            " processes"
+        ]);
+    Some(suspect)
+}
