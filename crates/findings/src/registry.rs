@@ -22,6 +22,7 @@ pub static RULES: &[&Rule] = &[
     &fixed_delay::RULE,
     &hot_lock::RULE,
     &failed_lookups::RULE,
+    &repeated_stat::RULE,
     &rewritten_whole::RULE,
     &file_read_again::RULE,
     &open_per_record::RULE,

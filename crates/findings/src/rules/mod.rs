@@ -20,6 +20,7 @@ pub mod ping_pong;
 pub mod pinned;
 pub mod open_per_record;
 pub mod repeated_start_up;
+pub mod repeated_stat;
 pub mod rewritten_whole;
 pub mod round_trips;
 pub mod shell_between;

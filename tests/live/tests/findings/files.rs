@@ -37,3 +37,9 @@ fn open_per_record() {
 fn rewritten_whole() {
     pair("rewritten-whole");
 }
+
+/// A file looked at before each request, and many looked at once each.
+#[test]
+fn repeated_stat() {
+    pair("repeated-stat");
+}

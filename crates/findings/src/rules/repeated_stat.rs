@@ -1,0 +1,90 @@
+//! The same path looked at again and again.
+//!
+//! Only paths from the root: of others it is not known from where they lead, so two may be two files.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::files::{Found, LOOKS};
+use timesink_analysis::replay::{entered, What};
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "repeated-stat",
+    looks_for: "one path that is looked at again and again",
+    why: "Each look walks the path and copies what is known of the file, which is the same each time.",
+    advice: "look once and remember it for a moment, look at the descriptor if it is open, or let inotify tell of changes",
+    wrong_if: "it may change at any moment, and that must be seen at once",
+    limits: &[Limit { name: "looks", value: 1000.0, means: "at least so many at one path by one process" }],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let found = of.facts.found.iter();
+    let often = found.filter(|found| found.count as f64 >= RULE.limit(of, "looks"));
+    // All that a process looks at too often is one suspect, told by the most of it.
+    let mut told = BTreeSet::new();
+    let first: Vec<&Found> = often.filter(|found| told.insert(found.process)).collect();
+    first
+        .into_iter()
+        .filter_map(|found| suspect(of, found))
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
+    let calls =
+        of.facts.calls.iter().filter(|call| {
+            call.process == Some(most.process) && LOOKS.contains(&call.call.as_str())
+        });
+    let (all, seen, ns) = calls.fold((0u64, 0u64, 0u64), |(all, seen, ns), call| {
+        (all + call.count, seen + call.seen, ns + call.ns)
+    });
+    let same = of.facts.found.iter().filter(|found| {
+        found.process == most.process && found.count as f64 >= RULE.limit(of, "looks")
+    });
+    let (paths, looks) = same.fold((0u64, 0u64), |(paths, looks), found| {
+        (paths + 1, looks + found.count)
+    });
+    // Look-ups by path are of the calls that were timed; one of each path has to stay.
+    let share = (looks.checked_sub(paths)? as f64 / seen.max(1) as f64).min(1.0);
+    let looks = ((looks as f64 * all as f64 / seen.max(1) as f64) as u64).min(all);
+    let processes = BTreeSet::from([most.process]);
+    let is_look = |function: &str| {
+        let call = entered(function)?;
+        LOOKS.contains(&call).then_some(0)
+    };
+    let region = of.stacks.region(&of.threads_of(&processes), is_look);
+    let fix = Fix::scaled(What::Calls(BTreeSet::from(LOOKS)), processes, 1.0 - share);
+    let each = ns / all.max(1);
+    let weight = Weight::within(of.busy(most.process), each.saturating_mul(looks));
+    let path = Piece::Name(most.path.clone());
+    let title = match paths {
+        1 => say![path, " is looked at ", Piece::Count(looks), " times"],
+        many => say![
+            path,
+            " and ",
+            Piece::Count(many - 1),
+            " more paths are looked at ",
+            Piece::Count(looks),
+            " times"
+        ],
+    };
+    let suspect = Suspect::new(title, fix, weight)
+        .of(most.process)
+        .seen_around(of, region.as_ref())
+        .held(of, &RULE, "looks at one path", most.count as f64, "looks")
+        .told(say![
+            Piece::Count(looks),
+            " of ",
+            Piece::Count(all),
+            " looks, ",
+            Piece::Time(each),
+            " each"
+        ]);
+    Some(suspect)
+}
