@@ -5,6 +5,7 @@ use crate::rules::*;
 
 pub static RULES: &[&Rule] = &[
     &flush_per_record::RULE,
+    &synchronous_writes::RULE,
     &sleep_polling::RULE,
     &close_storm::RULE,
     &fork_copies_large::RULE,

@@ -28,3 +28,4 @@ pub mod sleep_polling;
 pub mod small_transfers;
 pub mod throttled;
 pub mod thundering_herd;
+pub mod synchronous_writes;

@@ -7,3 +7,9 @@ use timesink_live::pair;
 fn flush_per_record() {
     pair("flush-per-record");
 }
+
+/// Rows in a file each write of which waits, and in one that is flushed at the end.
+#[test]
+fn synchronous_writes() {
+    pair("synchronous-writes");
+}
