@@ -21,6 +21,7 @@ pub mod pinned;
 pub mod open_per_record;
 pub mod repeated_start_up;
 pub mod repeated_stat;
+pub mod replace_per_item;
 pub mod rewritten_whole;
 pub mod round_trips;
 pub mod shell_between;

@@ -13,3 +13,9 @@ fn flush_per_record() {
 fn synchronous_writes() {
     pair("synchronous-writes");
 }
+
+/// Items that are each flushed and renamed, and all flushed together.
+#[test]
+fn replace_per_item() {
+    pair("replace-per-item");
+}

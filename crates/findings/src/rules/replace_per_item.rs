@@ -1,0 +1,112 @@
+//! Many files, each written aside, flushed and renamed into its place: a flush for each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::replay::What;
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, ObjectKind};
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "replace-per-item",
+    looks_for: "many files that are each written aside, flushed and renamed into place",
+    why: "Each file is made safe on its own, and each time that waits for the disk.",
+    advice: "write all of them, flush once for all (syncfs, or one flush for each folder), then rename; or keep the items in one file",
+    wrong_if: "each item must be safe before the next is begun",
+    limits: &[
+        Limit { name: "files", value: 20.0, means: "at least so many that were flushed, each once or twice" },
+        Limit { name: "renames", value: 0.5, means: "renames for each of them, at least" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls],
+    ask,
+};
+
+const FLUSHES: [&str; 2] = ["fsync", "fdatasync"];
+const RENAMES: [&str; 3] = ["rename", "renameat", "renameat2"];
+/// A file that is flushed more often is not one of many.
+const TWICE: u64 = 2;
+
+/// What one process flushed and renamed.
+#[derive(Default)]
+struct Replaced {
+    files: BTreeSet<ObjectId>,
+    flush_ns: u64,
+    flushes: u64,
+    renames: u64,
+}
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let mut processes: BTreeMap<ProcessId, Replaced> = BTreeMap::new();
+    for call in &of.facts.calls {
+        let Some(process) = call.process else {
+            continue;
+        };
+        let name = call.call.as_str();
+        if RENAMES.contains(&name) {
+            processes.entry(process).or_default().renames +=
+                call.count - call.errors.min(call.count);
+        }
+        let file = call.object.filter(|&object| {
+            let known = of.facts.object(object);
+            known.is_some_and(|object| object.kind == ObjectKind::File)
+        });
+        if let Some(file) = file.filter(|_| FLUSHES.contains(&name) && call.count <= TWICE) {
+            let replaced = processes.entry(process).or_default();
+            replaced.files.insert(file);
+            replaced.flushes += call.count;
+            replaced.flush_ns += call.ns;
+        }
+    }
+    let suspects = processes.into_iter();
+    suspects
+        .filter_map(|(process, replaced)| suspect(of, process, replaced))
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<Suspect> {
+    let files = replaced.files.len() as u64;
+    let renames = replaced.renames as f64 / files.max(1) as f64;
+    if (files as f64) < RULE.limit(of, "files") || renames < RULE.limit(of, "renames") {
+        return None;
+    }
+    let about = |object: Option<ObjectId>| object.is_some_and(|o| replaced.files.contains(&o));
+    let group = of.waits().iter().find(|group| {
+        group.process == process && group.detail == Detail::Flush && about(group.object)
+    });
+    let causes = of.waits_on_path(|key| {
+        key.detail == Some(Detail::Flush)
+            && about(key.object)
+            && of.same_program(key.process, process)
+    });
+    let title = say![
+        process,
+        " flushes and renames ",
+        Piece::Count(files),
+        " files, one by one"
+    ];
+    let what = What::Waits {
+        detail: Some(Detail::Flush),
+        objects: Some(replaced.files.clone()),
+    };
+    let fix = Fix::without(what, BTreeSet::from([process]));
+    let suspect = Suspect::new(title, fix, Weight::all(causes))
+        .of(process)
+        .about(group.and_then(|group| group.object))
+        .seen_in(of, group)
+        .held(of, &RULE, "files", files as f64, "files")
+        .held(of, &RULE, "renames for each", renames, "renames")
+        .told(say![
+            Piece::Count(replaced.flushes),
+            " flushes of ",
+            Piece::Time(replaced.flush_ns / replaced.flushes.max(1)),
+            " each, and ",
+            Piece::Count(replaced.renames),
+            " renames"
+        ]);
+    Some(suspect)
+}
