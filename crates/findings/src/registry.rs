@@ -28,6 +28,7 @@ pub static RULES: &[&Rule] = &[
     &rewritten_whole::RULE,
     &file_read_again::RULE,
     &open_per_record::RULE,
+    &line_flushed_output::RULE,
     &small_transfers::WRITES,
     &small_transfers::READS,
     &thundering_herd::RULE,

@@ -13,6 +13,7 @@ pub mod fork_copies_large;
 pub mod hot_lock;
 pub mod imbalance;
 pub mod long_holder;
+pub mod line_flushed_output;
 pub mod no_processor;
 pub mod one_after_another;
 pub mod one_thread_bound;

@@ -43,3 +43,9 @@ fn rewritten_whole() {
 fn repeated_stat() {
     pair("repeated-stat");
 }
+
+/// Lines flushed one by one, and lines written when the buffer is full.
+#[test]
+fn line_flushed_output() {
+    pair("line-flushed-output");
+}
