@@ -123,6 +123,7 @@ impl Findings {
 fn gain(of: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
     match fix {
         Fix::Change(change) => gains.of(std::slice::from_ref(change), None),
+        Fix::Changes(changes) => gains.of(changes, None),
         Fix::AllProcessors => gains.of(&[], Some(Processors::Any(of.outlook.processors))),
         Fix::Processors => {
             let ready = Change {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::Facts;
-use timesink_analysis::ledger::Account;
+use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
 use timesink_analysis::programs::{program, Programs};
@@ -14,6 +14,8 @@ use timesink_analysis::waits::WaitGroup;
 use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ProcessId, StackId, ThreadId};
 use timesink_recording::words::State;
+use timesink_recording::ids::{ObjectId, ProcessId, StackId, ThreadId};
+use timesink_recording::words::{Detail, State};
 
 use crate::rule::{Limits, Need};
 
@@ -44,6 +46,18 @@ impl Inquiry<'_> {
             Need::Calls => self.facts.calls_timed_ns > 0 || !self.facts.calls.is_empty(),
             Need::Stacks => self.stacks.any(),
         }
+    }
+
+    /// How often a process waited so for a thing: the short waits too, which are not recorded one by one.
+    pub fn waited_for(&self, process: ProcessId, detail: Detail, object: ObjectId) -> u64 {
+        let threads = self.facts.ledger.threads.iter();
+        let own = threads.filter(|thread| thread.row.process == process);
+        let causes = own.flat_map(|thread| &thread.causes).filter(|cause| {
+            cause.key.account == Account::Wait
+                && cause.key.kind == Kind::As(detail)
+                && cause.key.object == Some(object)
+        });
+        causes.map(|cause| cause.count).sum()
     }
 
     /// The causes on the path that are so.

@@ -9,6 +9,7 @@ pub mod engine;
 pub mod floor;
 mod holding;
 mod file_functions;
+mod holding;
 pub mod inquiry;
 mod interpreter_lock;
 pub mod registry;

@@ -207,6 +207,8 @@ impl Weight {
 #[derive(Clone, Debug)]
 pub enum Fix {
     Change(Change),
+    /// All of these together.
+    Changes(Vec<Change>),
     /// A processor for everybody who wants one.
     Processors,
     /// Each thread may use all processors that there are.
@@ -217,6 +219,23 @@ impl Fix {
     /// That this takes no time in these processes.
     pub fn without(what: What, processes: BTreeSet<ProcessId>) -> Fix {
         Fix::scaled(what, processes, 0.0)
+    }
+
+    /// That there are no such waits, nor the calls that they are in, of which this share is about them. What a call does on
+    /// a processor is known of all calls of a kind together.
+    pub fn without_waits_and_calls(
+        waits: What,
+        calls: &[&'static str],
+        share: f64,
+        processes: BTreeSet<ProcessId>,
+    ) -> Fix {
+        let change = |what, factor| Change {
+            what,
+            processes: Some(processes.clone()),
+            how: How::Scale(factor),
+        };
+        let calls = What::Calls(calls.iter().copied().collect());
+        Fix::Changes(vec![change(waits, 0.0), change(calls, 1.0 - share)])
     }
 
     /// That it takes so many times as long.

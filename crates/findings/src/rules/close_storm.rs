@@ -73,7 +73,8 @@ fn suspect(of: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect
         (timesink_analysis::replay::entered(function) == Some("close")).then_some(0)
     };
     let region = of.stacks.region(&threads, is_close);
-    let fix = Fix::scaled(what, closes.processes, 1.0 - share);
+    // Calls may have been timed in some of the processes only.
+    let fix = Fix::scaled(what, of.of_program(first), 1.0 - share);
     let title = say![
         first,
         " closes ",

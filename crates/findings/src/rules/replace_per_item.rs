@@ -38,6 +38,15 @@ struct Replaced {
     flush_ns: u64,
     flushes: u64,
     renames: u64,
+    /// All flushes of the process, of whatever.
+    all_ns: u64,
+}
+
+impl Replaced {
+    /// Of the time in flushes, the part that is about such files.
+    fn share(&self) -> f64 {
+        self.flush_ns as f64 / self.all_ns.max(1) as f64
+    }
 }
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
@@ -50,6 +59,9 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         if RENAMES.contains(&name) {
             processes.entry(process).or_default().renames +=
                 call.count - call.errors.min(call.count);
+        }
+        if FLUSHES.contains(&name) {
+            processes.entry(process).or_default().all_ns += call.ns;
         }
         let file = call.object.filter(|&object| {
             let known = of.facts.object(object);
@@ -78,11 +90,12 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
     let group = of.waits().iter().find(|group| {
         group.process == process && group.detail == Detail::Flush && about(group.object)
     });
-    let causes = of.waits_on_path(|key| {
+    let mut causes = of.waits_on_path(|key| {
         key.detail == Some(Detail::Flush)
             && about(key.object)
             && of.same_program(key.process, process)
     });
+    causes.extend(of.busy(process));
     let title = say![
         process,
         " flushes and renames ",
@@ -93,8 +106,9 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
         detail: Some(Detail::Flush),
         objects: Some(replaced.files.clone()),
     };
-    let fix = Fix::without(what, BTreeSet::from([process]));
-    let suspect = Suspect::new(title, fix, Weight::all(causes))
+    let processes = BTreeSet::from([process]);
+    let fix = Fix::without_waits_and_calls(what, &FLUSHES, replaced.share(), processes);
+    let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.flush_ns))
         .of(process)
         .about(group.and_then(|group| group.object))
         .seen_in(of, group)

@@ -75,13 +75,10 @@ fn ask(
 
 /// Whether the calls mostly wait until what they wrote is safe: then it is not the call that takes the time.
 fn waits_for_disk(of: &Inquiry<'_>, call: &CallSum) -> bool {
-    let flushes = of.waits().iter().filter(|group| {
-        group.detail == Detail::Flush
-            && Some(group.process) == call.process
-            && group.object == call.object
-            && group.call == call.call
-    });
-    let flushes: u64 = flushes.map(|group| group.count()).sum();
+    let (Some(process), Some(object)) = (call.process, call.object) else {
+        return false;
+    };
+    let flushes = of.waited_for(process, Detail::Flush, object);
     flushes * 2 >= call.count
 }
 

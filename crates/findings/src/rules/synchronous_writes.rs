@@ -1,13 +1,12 @@
 //! Small writes each of which waits until the disk says that it is safe: a file opened with O_SYNC or O_DSYNC.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use timesink_analysis::replay::What;
-use timesink_analysis::uses::Act;
-use timesink_analysis::waits::WaitGroup;
-use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_analysis::uses::{Act, Use};
 use timesink_recording::words::Detail;
 
+use crate::file_functions::act;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -28,44 +27,48 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
+/// A file is also flushed by calls of its own: if there are more of them than this for each write, they are what waits.
+const FLUSHED: f64 = 0.25;
+/// Of the writes so many wait, at least. What the disk has done at once is no wait.
+const WAITING: f64 = 0.5;
+const FLUSHES: [&str; 4] = ["fsync", "fdatasync", "sync_file_range", "msync"];
+
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let mut files: BTreeMap<(ProcessId, ObjectId), Vec<&WaitGroup>> = BTreeMap::new();
-    let waits = of.waits().iter().filter(|group| {
-        group.detail == Detail::Flush && Act::Write.calls().contains(&group.call.as_str())
+    let uses = of.facts.uses.all.iter();
+    let small = uses.filter(|one| {
+        let writes = one.done(Act::Write);
+        writes.count as f64 >= RULE.limit(of, "writes")
+            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(of, "bytes")
     });
-    for group in waits {
-        if let Some(object) = group.object {
-            let key = (group.process, object);
-            files.entry(key).or_default().push(group);
-        }
-    }
-    let suspects = files.into_iter();
-    suspects
-        .filter_map(|((process, object), groups)| suspect(of, process, object, &groups))
-        .collect()
+    small.filter_map(|one| suspect(of, one)).collect()
 }
 
-fn suspect(
-    of: &Inquiry<'_>,
-    process: ProcessId,
-    object: ObjectId,
-    groups: &[&WaitGroup],
-) -> Option<Suspect> {
-    let mut uses = of.facts.uses.all.iter();
-    let one = uses.find(|one| one.process == process && one.object == object)?;
-    let writes = one.done(Act::Write);
-    let each = writes.bytes / writes.count.max(1);
-    let waits: u64 = groups.iter().map(|group| group.count()).sum();
+/// How many of the writes waited for the disk, if it is them that did.
+fn waited(of: &Inquiry<'_>, one: &Use) -> Option<u64> {
+    let writes = one.done(Act::Write).count;
     // One write may wait several times.
-    let waited = waits.min(writes.count);
-    if (waited as f64) < RULE.limit(of, "writes") || each as f64 > RULE.limit(of, "bytes") {
-        return None;
-    }
-    let causes = of.waits_on_path(|key| {
+    let waited = of
+        .waited_for(one.process, Detail::Flush, one.object)
+        .min(writes);
+    let flushes = of.facts.calls.iter().filter(|call| {
+        call.process == Some(one.process)
+            && call.object == Some(one.object)
+            && FLUSHES.contains(&call.call.as_str())
+    });
+    let flushes: u64 = flushes.map(|call| call.count).sum();
+    let least = RULE.limit(of, "writes").max(writes as f64 * WAITING);
+    (waited as f64 >= least && flushes as f64 <= writes as f64 * FLUSHED).then_some(waited)
+}
+
+fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+    let (process, object, writes) = (one.process, one.object, one.done(Act::Write));
+    let waited = waited(of, one)?;
+    let mut causes = of.waits_on_path(|key| {
         key.detail == Some(Detail::Flush)
             && key.object == Some(object)
             && of.same_program(key.process, process)
     });
+    causes.extend(of.busy(process));
     let title = say![
         object,
         " is written to ",
@@ -76,15 +79,21 @@ fn suspect(
         detail: Some(Detail::Flush),
         objects: Some(BTreeSet::from([object])),
     };
-    let fix = Fix::without(what, BTreeSet::from([process]));
-    let group = groups.first().copied();
-    let suspect = Suspect::new(title, fix, Weight::all(causes))
+    let processes = BTreeSet::from([process]);
+    let share = of.facts.uses.share_of_time(one, &[Act::Write]);
+    let region = of.stacks.region(&of.threads_of(&processes), |function| {
+        (act(function)? == Act::Write).then_some(0)
+    });
+    let fix = Fix::without_waits_and_calls(what, Act::Write.calls(), share, processes);
+    let each = writes.bytes / writes.count.max(1);
+    let suspect = Suspect::new(title, fix, Weight::within(causes, writes.ns))
         .of(process)
         .about(Some(object))
-        .seen_in(of, group)
+        .seen_around(of, region.as_ref())
         .held(of, &RULE, "writes that waited", waited as f64, "writes")
         .held(of, &RULE, "bytes each", each as f64, "bytes")
         .told(say![
+            if one.estimated { "about " } else { "" },
             Piece::Count(writes.count),
             " writes of ",
             Piece::Bytes(each),

@@ -2,7 +2,7 @@
 //! only looks like it, of which the rule must not speak. One file for each family of rules.
 
 mod durability;
-mod placement;
-mod threads;
 mod files;
+mod placement;
 mod processes;
+mod threads;
