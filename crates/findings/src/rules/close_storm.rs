@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::calls::CallSum;
 use timesink_analysis::replay::What;
 use timesink_recording::ids::ProcessId;
+use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
@@ -68,20 +69,26 @@ fn suspect(of: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect
     }
     let share = (closes.vain as f64 / closes.all.max(1) as f64).min(1.0);
     let what = What::Calls(BTreeSet::from(["close"]));
-    let threads = of.threads_of(&closes.processes);
+    // Calls may have been timed in some of the processes only, samples were taken in all of them.
+    let all = of.of_program(first);
+    let threads = of.threads_of(&all);
     let is_close = |function: &str| {
         (timesink_analysis::replay::entered(function) == Some("close")).then_some(0)
     };
     let region = of.stacks.region(&threads, is_close);
-    // Calls may have been timed in some of the processes only.
-    let fix = Fix::scaled(what, of.of_program(first), 1.0 - share);
+    let fix = Fix::scaled(what, all, 1.0 - share);
+    let ns = region.as_ref().map_or(0, |region| region.ns).max(closes.ns);
+    let mut causes = of.busy(first);
+    causes.extend(of.waits_on_path(|key| {
+        key.detail == Some(Detail::Child) && of.same_program(key.process, first)
+    }));
     let title = say![
         first,
         " closes ",
         Piece::Count(closes.vain),
         " descriptors that are not open"
     ];
-    let suspect = Suspect::new(title, fix, Weight::within(of.busy(first), closes.ns))
+    let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(first)
         .seen_around(of, region.as_ref())
         .held(
@@ -98,7 +105,7 @@ fn suspect(of: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect
             Piece::Count(closes.all),
             " closes failed, in ",
             Piece::Count(processes),
-            " processes"
+            " processes whose calls were looked at"
         ]);
     Some(suspect)
 }

@@ -90,11 +90,8 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
     let group = of.waits().iter().find(|group| {
         group.process == process && group.detail == Detail::Flush && about(group.object)
     });
-    let mut causes = of.waits_on_path(|key| {
-        key.detail == Some(Detail::Flush)
-            && about(key.object)
-            && of.same_program(key.process, process)
-    });
+    let mut causes =
+        of.waits_on_path(|key| about(key.object) && of.same_program(key.process, process));
     causes.extend(of.busy(process));
     let title = say![
         process,
@@ -103,7 +100,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
         " files, one by one"
     ];
     let what = What::Waits {
-        detail: Some(Detail::Flush),
+        detail: None,
         objects: Some(replaced.files.clone()),
     };
     let processes = BTreeSet::from([process]);

@@ -78,8 +78,9 @@ fn waits_for_disk(of: &Inquiry<'_>, call: &CallSum) -> bool {
     let (Some(process), Some(object)) = (call.process, call.object) else {
         return false;
     };
-    let flushes = of.waited_for(process, Detail::Flush, object);
-    flushes * 2 >= call.count
+    let waits =
+        [Detail::Flush, Detail::DiskWrite].map(|detail| of.waited_for(process, detail, object));
+    waits.iter().sum::<u64>() * 2 >= call.count
 }
 
 /// Whether a process waits on another pipe about as often as it writes to this one: it asks and is answered, and what it

@@ -46,28 +46,27 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 /// How many of the writes waited for the disk, if it is them that did.
 fn waited(of: &Inquiry<'_>, one: &Use) -> Option<u64> {
     let writes = one.done(Act::Write).count;
-    // One write may wait several times.
-    let waited = of
-        .waited_for(one.process, Detail::Flush, one.object)
-        .min(writes);
+    let waits = |detail| of.waited_for(one.process, detail, one.object);
+    let flushed = waits(Detail::Flush);
+    // A short wait in a write is only known to be for the disk. One write may wait several times.
+    let waited = (flushed + waits(Detail::DiskWrite)).min(writes);
     let flushes = of.facts.calls.iter().filter(|call| {
         call.process == Some(one.process)
             && call.object == Some(one.object)
             && FLUSHES.contains(&call.call.as_str())
     });
     let flushes: u64 = flushes.map(|call| call.count).sum();
-    let least = RULE.limit(of, "writes").max(writes as f64 * WAITING);
-    (waited as f64 >= least && flushes as f64 <= writes as f64 * FLUSHED).then_some(waited)
+    let enough = flushed as f64 >= RULE.limit(of, "writes")
+        && waited as f64 >= writes as f64 * WAITING
+        && flushes as f64 <= writes as f64 * FLUSHED;
+    enough.then_some(waited)
 }
 
 fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let (process, object, writes) = (one.process, one.object, one.done(Act::Write));
     let waited = waited(of, one)?;
-    let mut causes = of.waits_on_path(|key| {
-        key.detail == Some(Detail::Flush)
-            && key.object == Some(object)
-            && of.same_program(key.process, process)
-    });
+    let mut causes =
+        of.waits_on_path(|key| key.object == Some(object) && of.same_program(key.process, process));
     causes.extend(of.busy(process));
     let title = say![
         object,
@@ -76,7 +75,7 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         " times, and each write waits for the disk"
     ];
     let what = What::Waits {
-        detail: Some(Detail::Flush),
+        detail: None,
         objects: Some(BTreeSet::from([object])),
     };
     let processes = BTreeSet::from([process]);
