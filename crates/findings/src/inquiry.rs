@@ -12,8 +12,6 @@ use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::floors::Floors;
-use timesink_recording::ids::{ProcessId, StackId, ThreadId};
-use timesink_recording::words::State;
 use timesink_recording::ids::{ObjectId, ProcessId, StackId, ThreadId};
 use timesink_recording::words::{Detail, State};
 

@@ -6,9 +6,8 @@
 
 mod alike;
 pub mod engine;
-pub mod floor;
-mod holding;
 mod file_functions;
+pub mod floor;
 mod holding;
 pub mod inquiry;
 mod interpreter_lock;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::ledger::Kind;
 use timesink_analysis::replay::What;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
@@ -47,32 +48,58 @@ impl Replaced {
     fn share(&self) -> f64 {
         self.flush_ns as f64 / self.all_ns.max(1) as f64
     }
+
+    /// What flushing all of them took, those included whose calls were not timed.
+    fn whole_ns(&self) -> u64 {
+        let each = self.flush_ns / self.flushes.max(1);
+        each.saturating_mul(self.files.len() as u64)
+            .max(self.flush_ns)
+    }
 }
+
+/// A flush waits several times, for the data, for the inode and for the disk itself.
+const WAITS: u64 = 8;
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let mut processes: BTreeMap<ProcessId, Replaced> = BTreeMap::new();
+    let is_file = |object: ObjectId| {
+        let known = of.facts.object(object);
+        known.is_some_and(|object| object.kind == ObjectKind::File)
+    };
+    let mut often: BTreeSet<(ProcessId, ObjectId)> = BTreeSet::new();
     for call in &of.facts.calls {
         let Some(process) = call.process else {
             continue;
         };
-        let name = call.call.as_str();
-        if RENAMES.contains(&name) {
-            processes.entry(process).or_default().renames +=
-                call.count - call.errors.min(call.count);
+        let replaced = processes.entry(process).or_default();
+        if RENAMES.contains(&call.call.as_str()) {
+            replaced.renames += call.count - call.errors.min(call.count);
         }
-        if FLUSHES.contains(&name) {
-            processes.entry(process).or_default().all_ns += call.ns;
+        if !FLUSHES.contains(&call.call.as_str()) {
+            continue;
         }
-        let file = call.object.filter(|&object| {
-            let known = of.facts.object(object);
-            known.is_some_and(|object| object.kind == ObjectKind::File)
+        replaced.all_ns += call.ns;
+        let Some(file) = call.object.filter(|&object| is_file(object)) else {
+            continue;
+        };
+        if call.count > TWICE {
+            often.insert((process, file));
+            continue;
+        }
+        replaced.files.insert(file);
+        replaced.flushes += call.count;
+        replaced.flush_ns += call.ns;
+    }
+    // Calls may not have been timed all along; waits are known all the same.
+    for thread in &of.facts.ledger.threads {
+        let replaced = processes.entry(thread.row.process).or_default();
+        let flushed = thread.causes.iter().filter(|cause| {
+            cause.key.kind == Kind::As(Detail::Flush) && cause.count <= TWICE * WAITS
         });
-        if let Some(file) = file.filter(|_| FLUSHES.contains(&name) && call.count <= TWICE) {
-            let replaced = processes.entry(process).or_default();
-            replaced.files.insert(file);
-            replaced.flushes += call.count;
-            replaced.flush_ns += call.ns;
-        }
+        let files = flushed.filter_map(|cause| cause.key.object);
+        replaced.files.extend(
+            files.filter(|&file| is_file(file) && !often.contains(&(thread.row.process, file))),
+        );
     }
     let suspects = processes.into_iter();
     suspects
@@ -105,7 +132,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
     };
     let processes = BTreeSet::from([process]);
     let fix = Fix::without_waits_and_calls(what, &FLUSHES, replaced.share(), processes);
-    let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.flush_ns))
+    let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.whole_ns()))
         .of(process)
         .about(group.and_then(|group| group.object))
         .seen_in(of, group)
