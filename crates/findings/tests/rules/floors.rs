@@ -254,6 +254,11 @@ fn a_start_is_held_against_posix_spawn() {
             text += &format!("process {pid} awk parent 1 executable /usr/bin/awk\nthread {pid}.{pid} tid {pid} awk parent 1.1\n");
             waits += &format!(" | cpu +2ms | wait +10ms child c{pid} by {pid}.{pid} call wait4");
             lives += &format!("{pid}.{pid}: cpu {from}ms..{}ms\n", from + 10);
+            // All of it before the main function: it hardly does anything.
+            lives += &format!(
+                "sample {pid}.{pid} {}ms weight 10ms stack \"_dl_start\"\n",
+                from + 5
+            );
         }
         let mut drawn = draft(&format!("{text}1.1: cpu 0..1ms{waits}\n{lives}"));
         let children: Vec<_> = drawn
