@@ -54,8 +54,10 @@ impl Polls {
     pub fn of(timeline: &Timeline) -> Polls {
         let mut polls = Polls::default();
         let mut ends: Option<Ends> = None;
+        let started = started(timeline);
         for slot in 0..timeline.threads.len() {
-            for sleeps in loops(timeline, slot) {
+            let starts = started.get(&slot).map_or(&[][..], Vec::as_slice);
+            for sleeps in loops(timeline, slot, starts) {
                 let ends = ends.get_or_insert_with(|| Ends::of(timeline));
                 let Some((of, done)) = ends.in_the_last_round(timeline, slot, &sleeps) else {
                     continue;
@@ -88,8 +90,24 @@ impl Polls {
     }
 }
 
-/// The loops of one thread, each as the indexes of its sleeps.
-fn loops(timeline: &Timeline, slot: usize) -> Vec<Vec<usize>> {
+/// When each thread started others, in the order of time.
+fn started(timeline: &Timeline) -> FxHashMap<usize, Vec<Nanos>> {
+    let mut started: FxHashMap<usize, Vec<Nanos>> = FxHashMap::default();
+    for thread in &timeline.threads {
+        let parent = thread.parent.and_then(|parent| timeline.slot(parent));
+        if let Some(parent) = parent {
+            started.entry(parent).or_default().push(thread.start);
+        }
+    }
+    started
+        .values_mut()
+        .for_each(|starts| starts.sort_unstable());
+    started
+}
+
+/// The loops of one thread, which started others at these moments, each as the indexes of its sleeps.
+fn loops(timeline: &Timeline, slot: usize, starts: &[Nanos]) -> Vec<Vec<usize>> {
+    let mut starts = starts.iter().peekable();
     let mut found = Vec::new();
     let mut sleeps: Vec<usize> = Vec::new();
     let mut awake_ns = 0u64;
@@ -113,8 +131,13 @@ fn loops(timeline: &Timeline, slot: usize) -> Vec<Vec<usize>> {
             }
             continue;
         }
-        // Who looks sleeps longer and longer, if not always the same: with a shorter sleep another loop begins.
-        if (ns as f64) < last_ns as f64 * SHORTER {
+        // Who looks sleeps longer and longer, if not always the same: with a shorter sleep another loop begins. So it
+        // does where it has started something meanwhile.
+        let mut has_started = false;
+        while starts.next_if(|start| **start <= span.t0).is_some() {
+            has_started = true;
+        }
+        if has_started || (ns as f64) < last_ns as f64 * SHORTER {
             close(&mut sleeps);
         }
         sleeps.push(index);

@@ -112,6 +112,17 @@ impl Inquiry<'_> {
         own.map(|thread| thread.thread).collect()
     }
 
+    /// These processes, and all that they started.
+    pub fn with_descendants(&self, mut processes: BTreeSet<ProcessId>) -> BTreeSet<ProcessId> {
+        // Processes are numbered in the order in which they start, so parents come first.
+        for row in self.facts.ledger.processes.iter().map(|known| &known.row) {
+            if row.parent.is_some_and(|parent| processes.contains(&parent)) {
+                processes.insert(row.process);
+            }
+        }
+        processes
+    }
+
     /// What a process runs.
     pub fn program(&self, process: ProcessId) -> Option<&str> {
         Some(program(&self.facts.ledger.process(process)?.row))

@@ -51,18 +51,6 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .collect()
 }
 
-/// These children, and all that they started themselves.
-fn with_their_own(of: &Inquiry<'_>, starts: &[&Start]) -> BTreeSet<ProcessId> {
-    let mut all: BTreeSet<ProcessId> = starts.iter().map(|start| start.process).collect();
-    // Processes are numbered in the order in which they start, so parents come first.
-    for start in &of.facts.starts {
-        if start.parent.is_some_and(|parent| all.contains(&parent)) {
-            all.insert(start.process);
-        }
-    }
-    all
-}
-
 /// Of what these processes do, the share that is starting them and taking them down: by samples, and where there are
 /// too few of them by what single steps are known to have taken.
 fn starting(of: &Inquiry<'_>, direct: &[&Start], processes: &BTreeSet<ProcessId>) -> f64 {
@@ -129,7 +117,7 @@ fn weight(of: &Inquiry<'_>, parent: ProcessId, children: &BTreeSet<ProcessId>) -
 
 fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) -> Option<Suspect> {
     let parent = starts.first()?.parent?;
-    let children = with_their_own(of, starts);
+    let children = of.with_descendants(starts.iter().map(|start| start.process).collect());
     let starting = starting(of, starts, &children);
     if starting < RULE.limit(of, "share") {
         return None;

@@ -6,6 +6,7 @@ use timesink_analysis::replay::What;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State};
+use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
@@ -21,6 +22,7 @@ pub static RULE: Rule = Rule {
     limits: &[
         Limit { name: "sleeps", value: 10.0, means: "at least so many" },
         Limit { name: "alike", value: 0.02, means: "nine of ten asked for the same, or differ by this share at most" },
+        Limit { name: "at work", value: 0.5, means: "of the sleeps less than this share while a process that it started is at work" },
     ],
     is_innocent: false,
     needs: &[],
@@ -78,6 +80,33 @@ fn sleeps(
     alike.map(|(at, _)| at).collect()
 }
 
+/// Who sleeps while a process that it has started is at work most likely waits for that, a little at a time; and without
+/// its sleeps it would have to wait all the same.
+fn waits_for_work(of: &Inquiry<'_>, process: ProcessId, sleeps: &BTreeSet<usize>) -> bool {
+    let mut slept: Vec<(Nanos, Nanos)> = sleeps
+        .iter()
+        .filter_map(|&at| of.timeline.span(at))
+        .map(|span| (span.t0, span.t1))
+        .collect();
+    slept.sort_unstable();
+    let slept_ns: u64 = slept.iter().map(|(t0, t1)| t1.since(*t0)).sum();
+    let mut started = of.with_descendants(BTreeSet::from([process]));
+    started.remove(&process);
+    let threads = of.timeline.threads.iter().enumerate();
+    let theirs = threads.filter(|(_, thread)| started.contains(&thread.process));
+    let mut work_ns = 0u64;
+    for (slot, _) in theirs {
+        let work = of.timeline.spans_of(slot).iter();
+        for span in work.filter(|span| span.state != State::Wait) {
+            let first = slept.partition_point(|(_, t1)| *t1 <= span.t0);
+            let during = slept[first..].iter().take_while(|(t0, _)| *t0 < span.t1);
+            let during = during.map(|(t0, t1)| (*t1).min(span.t1).since((*t0).max(span.t0)));
+            work_ns = work_ns.saturating_add(during.sum());
+        }
+    }
+    work_ns as f64 >= slept_ns as f64 * RULE.limit(of, "at work")
+}
+
 fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Option<Suspect> {
     let length = length(of, group)?;
     let process = group.process;
@@ -91,6 +120,9 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
     );
     let count = spans.len() as u64;
     if (count as f64) < RULE.limit(of, "sleeps") {
+        return None;
+    }
+    if waits_for_work(of, process, &spans) {
         return None;
     }
     let slept = spans.iter().filter_map(|&at| of.timeline.span(at));
