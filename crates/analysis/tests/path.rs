@@ -298,6 +298,27 @@ fn a_loop_that_looks_for_a_child() {
     assert_eq!(late.map(|s| s.ns()), Some(1_000_000));
 }
 
+/// One child after the other, each looked for in the same way: with the start of the next begins a loop of its own.
+#[test]
+fn loops_that_look_for_one_child_after_the_other() {
+    let sleeps = "| cpu +10us | wait +1ms sleep by timer ".repeat(6);
+    let text = format!(
+        "process 1 main
+         process 2 one parent 1
+         process 3 two parent 1
+         thread 1.1 tid 1 main
+         thread 2.2 tid 2 one parent 1.1
+         thread 3.3 tid 3 two parent 1.1
+         1.1: cpu 0..1ms {sleeps} | cpu +100us {sleeps} | cpu +1ms
+         2.2: cpu 1ms..6.5ms
+         3.3: cpu 7.1ms..12.6ms"
+    );
+    let timeline = walked(&text).0;
+    let loops = timeline.polls().all.iter();
+    let loops: Vec<_> = loops.map(|poll| (poll.of, poll.sleeps.len())).collect();
+    assert_eq!(loops, [(1, 6), (2, 6)]);
+}
+
 /// Nobody is supposed to be waited for who had not been at work, who comes to no end in the last round, or
 /// where there were few rounds.
 #[test]
