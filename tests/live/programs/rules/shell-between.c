@@ -5,7 +5,7 @@
 
 extern char **environ;
 
-enum { ITEMS = 100 };
+enum { ITEMS = 60 };
 
 __attribute__((noinline)) static void through_a_shell(const char *program)
 {
