@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod locks;
 pub mod loops;
 pub mod measure;
+pub mod memory;
 pub mod operations;
 pub mod outlook;
 pub mod path;

@@ -9,7 +9,7 @@ use timesink_recording::words::State;
 use timesink_recording::Recording;
 
 use crate::facts::Facts;
-use crate::path::{Cause, InCode, Key, Path};
+use crate::path::{Cause, InCode, Key, OnProcessors, Path};
 use crate::programs::Programs;
 use crate::replay::{
     processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
@@ -34,6 +34,8 @@ pub struct Outlook {
     /// The program's own functions in which the path was, by the time in them and in what of the system they
     /// called; longest first.
     pub functions: Vec<InFunction>,
+    /// What the path did on processors, stack by stack.
+    pub on_processors: OnProcessors,
 }
 
 /// A cause on the path.
@@ -148,9 +150,10 @@ impl Outlook {
                 Key::of(segment, programs.first(process))
             });
             let causes = path.causes(timeline, |process| programs.first(process));
-            (path, code, causes)
+            let on_processors = OnProcessors::of(&code, &causes, stacks);
+            (path, code, causes, on_processors)
         };
-        let (replay, (path, code, causes)) = std::thread::scope(|scope| {
+        let (replay, (path, code, causes, on_processors)) = std::thread::scope(|scope| {
             let walked = scope.spawn(walk);
             let replay = Replay::of(recording, timeline, slot);
             (replay, joined(walked))
@@ -196,6 +199,7 @@ impl Outlook {
             causes,
             kinds,
             functions,
+            on_processors,
         };
         let more = more(&outlook, &gains);
         Ok(Some((outlook, more)))

@@ -6,7 +6,7 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::replay::{
     CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
 };
-use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_analysis::stacks::{Filter, FunctionIx, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::recording;
 use timesink_recording::words::Detail;
@@ -424,4 +424,43 @@ fn handed_over_at_once() {
         objects: None,
     };
     assert_eq!(saved(text, pipes, How::HandOver), 5.0);
+}
+
+/// Of two functions of the same name in different modules only the one that is meant is made faster.
+#[test]
+fn functions_of_one_module() {
+    let text = r#"
+        process 1 p
+        thread 1.1 tid 1 main
+        frame deflate module /usr/lib/libz.so.1
+        frame another function deflate module /usr/bin/p
+        1.1: cpu 0..10ms
+        sample 1.1 4ms weight 4ms stack "main;deflate"
+        sample 1.1 10ms weight 6ms stack "main;another""#;
+    let recording = recording(text);
+    let facts = Facts::of(&recording).expect("its facts");
+    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
+    let code = &stacks.code;
+    let functions = (0..code.functions.len()).map(|at| FunctionIx(at as u32));
+    let meant = functions.filter(|&function| {
+        let module = code.module_of(function);
+        module.is_some_and(|module| module.path.ends_with("libz.so.1"))
+    });
+    let meant = What::Functions(meant.collect());
+    assert_eq!(saved(text, meant.clone(), How::Scale(0.5)), 2.0);
+    assert_eq!(saved(text, meant, CUT), 4.0);
+}
+
+/// What may turn out in two ways is the middle of both, and at least and at most what either of them is.
+#[test]
+fn between_two_gains() {
+    let of = |factor| gain_on(PIPE, MANY, waits(Detail::DiskRead), How::Scale(factor));
+    let (little, much) = (of(0.8), of(0.2));
+    let gain = Gain::between(much, little);
+    assert_eq!(gain.ns, (little.ns + much.ns) / 2);
+    assert_eq!((gain.lo_ns, gain.hi_ns), (little.lo_ns, much.hi_ns));
+    assert_eq!(
+        (gain.wall_lo_ns, gain.wall_hi_ns),
+        (much.wall_lo_ns, little.wall_hi_ns)
+    );
 }

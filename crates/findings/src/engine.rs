@@ -2,9 +2,10 @@
 //! rule that explains it, with a gain from the replay.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, Gain, Gains, How, Processors, What};
+use timesink_analysis::stacks::StackIx;
 use timesink_recording::words::ObjectKind;
 
 use crate::floor;
@@ -125,6 +126,10 @@ fn gain(of: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
         Fix::Change(change) => gains.of(std::slice::from_ref(change), None),
         Fix::Changes(changes) => gains.of(changes, None),
         Fix::AllProcessors => gains.of(&[], Some(Processors::Any(of.outlook.processors))),
+        Fix::Between(one, other) => {
+            let of = |change| gains.of(std::slice::from_ref(change), None);
+            Gain::between(of(one), of(other))
+        }
         Fix::Processors => {
             let ready = Change {
                 what: What::Ready,
@@ -138,12 +143,16 @@ fn gain(of: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
 
 /// How much of each cause on the path is explained by what was told.
 #[derive(Default)]
-struct Explained(BTreeMap<usize, u64>);
+struct Explained {
+    causes: BTreeMap<usize, u64>,
+    /// Of code: which stacks of which causes.
+    stacks: BTreeSet<(usize, StackIx)>,
+}
 
 impl Explained {
     fn of_cause(&self, inquiry: &Inquiry<'_>, cause: usize) -> u64 {
         let whole = inquiry.on_path_ns(&[cause]);
-        whole - self.0.get(&cause).copied().unwrap_or(0).min(whole)
+        whole - self.causes.get(&cause).copied().unwrap_or(0).min(whole)
     }
 
     /// How much of a suspect is not explained yet.
@@ -152,15 +161,29 @@ impl Explained {
             .causes
             .iter()
             .map(|&cause| self.of_cause(inquiry, cause));
-        left.fold(0, u64::saturating_add).min(weight.at_most_ns)
+        let left = left.fold(0, u64::saturating_add);
+        left.min(self.of_code(weight))
+    }
+
+    /// The same by the stacks that it is, if these are known.
+    fn of_code(&self, weight: &Weight) -> u64 {
+        let told = weight
+            .stacks
+            .iter()
+            .filter(|of| self.stacks.contains(&(of.cause, of.stack)));
+        weight
+            .at_most_ns
+            .saturating_sub(told.map(|of| of.ns).fold(0, u64::saturating_add))
     }
 
     fn add(&mut self, inquiry: &Inquiry<'_>, weight: &Weight) {
-        let mut rest = weight.at_most_ns;
+        let mut rest = self.of_code(weight);
+        let stacks = weight.stacks.iter();
+        self.stacks.extend(stacks.map(|of| (of.cause, of.stack)));
         for &cause in &weight.causes {
             let part = self.of_cause(inquiry, cause).min(rest);
             rest -= part;
-            *self.0.entry(cause).or_default() += part;
+            *self.causes.entry(cause).or_default() += part;
         }
     }
 }

@@ -35,5 +35,9 @@ pub static RULES: &[&Rule] = &[
     &throttled::RULE,
     &pinned::RULE,
     &no_processor::RULE,
+    &known_slow_function::RULE,
+    &memory_churn::MAPS,
+    &memory_churn::TRIMS,
+    &page_fault_storm::RULE,
     &busy::RULE,
 ];

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::path::OnStack;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{FunctionIx, Region};
 use timesink_analysis::waits::WaitGroup;
@@ -186,6 +187,8 @@ pub struct Weight {
     pub causes: Vec<usize>,
     /// Of these it is so much.
     pub at_most_ns: u64,
+    /// If it is known which time of the code it is: what other suspects have of it is told already.
+    pub stacks: Vec<OnStack>,
 }
 
 impl Weight {
@@ -194,12 +197,27 @@ impl Weight {
         Weight {
             causes,
             at_most_ns: u64::MAX,
+            stacks: Vec::new(),
         }
     }
 
     /// Part of these causes.
     pub fn within(causes: Vec<usize>, at_most_ns: u64) -> Weight {
-        Weight { causes, at_most_ns }
+        Weight {
+            causes,
+            at_most_ns,
+            stacks: Vec::new(),
+        }
+    }
+
+    /// What these stacks of the path stand for.
+    pub fn of_stacks(stacks: Vec<OnStack>) -> Weight {
+        let causes: BTreeSet<usize> = stacks.iter().map(|of| of.cause).collect();
+        Weight {
+            causes: causes.into_iter().collect(),
+            at_most_ns: stacks.iter().map(|of| of.ns).fold(0, u64::saturating_add),
+            stacks,
+        }
     }
 }
 
@@ -209,6 +227,8 @@ pub enum Fix {
     Change(Change),
     /// All of these together.
     Changes(Vec<Change>),
+    /// It may turn out as the one or as the other.
+    Between(Change, Change),
     /// A processor for everybody who wants one.
     Processors,
     /// Each thread may use all processors that there are.

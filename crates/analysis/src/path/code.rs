@@ -3,17 +3,35 @@
 use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
+use timesink_recording::ids::ThreadId;
 use timesink_recording::words::State;
+use timesink_recording::Nanos;
 
 use super::{Key, Path, Segment};
 use crate::ledger::Account;
 use crate::stacks::{FunctionIx, StackIx, Stacks};
 use crate::timeline::Timeline;
 
+/// One stack of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The time on the path that it stands for.
+    pub ns: u64,
+    /// Where it was seen first.
+    pub thread: ThreadId,
+    pub at: Nanos,
+}
+
+impl Seen {
+    fn add(&mut self, ns: u64) {
+        self.ns = self.ns.saturating_add(ns);
+    }
+}
+
 /// Where in the code the path was.
 #[derive(Clone, Debug, Default)]
 pub struct InCode {
-    stacks: FxHashMap<Key, FxHashMap<StackIx, u64>>,
+    stacks: FxHashMap<Key, FxHashMap<StackIx, Seen>>,
     own: FxHashMap<FunctionIx, u64>,
 }
 
@@ -45,13 +63,13 @@ impl InCode {
                 .filter(|e| e.account == account)
             {
                 let ns = event.ns.min(segment.ns().max(SAMPLE_NS));
-                let sum = self
-                    .stacks
-                    .entry(key)
-                    .or_default()
-                    .entry(event.stack)
-                    .or_default();
-                *sum = sum.saturating_add(ns);
+                let seen = Seen {
+                    ns: 0,
+                    thread: event.thread,
+                    at: event.at,
+                };
+                let of_cause = self.stacks.entry(key).or_default();
+                of_cause.entry(event.stack).or_insert(seen).add(ns);
                 let functions = stacks.code.functions_of(event.stack);
                 let mut own = functions.iter().filter(|&&f| !stacks.code.is_system(f));
                 if let Some(&function) = own.next() {
@@ -67,9 +85,10 @@ impl InCode {
     pub fn merge(&mut self, other: InCode) {
         for (key, stacks) in other.stacks {
             let sums = self.stacks.entry(key).or_default();
-            for (stack, ns) in stacks {
-                let sum = sums.entry(stack).or_default();
-                *sum = sum.saturating_add(ns);
+            for (stack, seen) in stacks {
+                sums.entry(stack)
+                    .or_insert(Seen { ns: 0, ..seen })
+                    .add(seen.ns);
             }
         }
         for (function, ns) in other.own {
@@ -78,13 +97,19 @@ impl InCode {
         }
     }
 
+    /// The stacks of each cause, in no order.
+    pub fn stacks(&self) -> impl Iterator<Item = (&Key, StackIx, &Seen)> {
+        let causes = self.stacks.iter();
+        causes.flat_map(|(key, sums)| sums.iter().map(move |(stack, seen)| (key, *stack, seen)))
+    }
+
     /// The functions of the heaviest stack of a cause, innermost first.
     pub fn frames(&self, key: &Key, stacks: &Stacks) -> Vec<FunctionIx> {
         const MOST: usize = 32;
         let heaviest = self.stacks.get(key).and_then(|sums| {
             let most = sums
                 .iter()
-                .max_by_key(|(stack, ns)| (**ns, Reverse(**stack)));
+                .max_by_key(|(stack, seen)| (seen.ns, Reverse(**stack)));
             most.map(|(stack, _)| *stack)
         });
         let mut frames = heaviest.map_or(Vec::new(), |stack| stacks.code.functions_of(stack));

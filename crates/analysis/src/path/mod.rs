@@ -8,10 +8,12 @@
 
 mod causes;
 mod code;
+mod on_processors;
 mod walk;
 
 pub use causes::{Cause, Key};
-pub use code::InCode;
+pub use code::{InCode, Seen};
+pub use on_processors::{OnProcessors, OnStack};
 pub use walk::Walker;
 
 use timesink_recording::ids::ObjectId;

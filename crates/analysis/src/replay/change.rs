@@ -11,7 +11,7 @@ use super::calls::calls_on;
 use super::entries::{entered, wrappers};
 use super::shares::Shares;
 use super::Recorded;
-use crate::stacks::Stacks;
+use crate::stacks::{FunctionIx, Stacks};
 use crate::timeline::Waker;
 
 /// Which time is meant.
@@ -36,6 +36,8 @@ pub enum What {
     Ready,
     /// On a processor or waiting, in a function of this name or in what it called.
     Function(String),
+    /// The same for several functions, each of its own module and file, by their numbers in the stacks' code.
+    Functions(BTreeSet<FunctionIx>),
     /// On a processor or waiting, in these system calls.
     Calls(BTreeSet<&'static str>),
     /// These spans, by their index in the timeline.
@@ -187,6 +189,9 @@ impl Change {
         match &self.what {
             What::Function(name) => Some(Shares::of(of, |function| {
                 f64::from(u8::from(function == name))
+            })),
+            What::Functions(functions) => Some(Shares::of_functions(of, |function| {
+                f64::from(u8::from(functions.contains(&function)))
             })),
             What::Calls(names) => {
                 let wrappers = wrappers(of.stacks, names);

@@ -19,6 +19,22 @@ pub struct Gain {
     pub meant_ns: u64,
 }
 
+impl Gain {
+    /// What a change buys that may turn out as one or as the other.
+    pub fn between(one: Gain, other: Gain) -> Gain {
+        let middle = |a: i64, b: i64| a / 2 + b / 2;
+        Gain {
+            wall_ns: middle(one.wall_ns as i64, other.wall_ns as i64) as u64,
+            wall_lo_ns: one.wall_lo_ns.min(other.wall_lo_ns),
+            wall_hi_ns: one.wall_hi_ns.max(other.wall_hi_ns),
+            ns: middle(one.ns, other.ns),
+            lo_ns: one.lo_ns.min(other.lo_ns),
+            hi_ns: one.hi_ns.max(other.hi_ns),
+            meant_ns: one.meant_ns.max(other.meant_ns),
+        }
+    }
+}
+
 /// Predicts what changes would buy.
 pub struct Gains<'a> {
     replay: &'a Replay<'a>,

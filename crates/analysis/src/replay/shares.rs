@@ -8,7 +8,7 @@ use timesink_recording::Nanos;
 
 use super::Recorded;
 use crate::ledger::Account;
-use crate::stacks::StackIx;
+use crate::stacks::{FunctionIx, StackIx};
 
 /// Samples that stand for half of a span tell its share, and so do so many; else those around it help.
 const ENOUGH: usize = 8;
@@ -40,13 +40,18 @@ pub(super) struct InThread<'a> {
 impl Shares {
     /// `weight`: how much of the time in a function of that name counts.
     pub(super) fn of(of: &Recorded<'_>, weight: impl Fn(&str) -> f64) -> Shares {
+        let code = &of.stacks.code;
+        Shares::of_functions(of, |function| weight(&code.function(function).name))
+    }
+
+    /// The same, asked for the function itself.
+    pub(super) fn of_functions(of: &Recorded<'_>, weight: impl Fn(FunctionIx) -> f64) -> Shares {
         let stacks = of.stacks;
         let mut known: FxHashMap<StackIx, f64> = FxHashMap::default();
         let mut weight_of = |stack: StackIx| {
             *known.entry(stack).or_insert_with(|| {
                 let functions = stacks.code.functions_of(stack);
-                let names = functions.iter().map(|&f| &stacks.code.function(f).name);
-                names.map(|name| weight(name)).fold(0.0, f64::max)
+                functions.iter().map(|&f| weight(f)).fold(0.0, f64::max)
             })
         };
         let mut threads: FxHashMap<ThreadId, Of> = FxHashMap::default();

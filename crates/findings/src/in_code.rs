@@ -1,0 +1,130 @@
+//! What the path did in functions that a rule names: how long, where, and what it would buy otherwise.
+//!
+//! Which functions are meant a rule says by their names and where they are from, exactly: no name is guessed at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::path::OnStack;
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::{Function, FunctionIx};
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::Language;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Fix, Suspect, Weight};
+use crate::sentence::Sentence;
+
+/// Functions of a recording, and the stacks of the path that pass through them.
+#[derive(Clone, Debug, Default)]
+pub struct InCode {
+    pub functions: BTreeSet<FunctionIx>,
+    /// The most time first.
+    pub stacks: Vec<OnStack>,
+}
+
+impl InCode {
+    /// The functions that are so.
+    pub fn of(of: &Inquiry<'_>, is: impl Fn(&Function) -> bool) -> InCode {
+        let functions = of.stacks.code.functions.iter().enumerate();
+        let meant = functions.filter(|(_, function)| is(function));
+        InCode::through(of, meant.map(|(at, _)| FunctionIx(at as u32)).collect())
+    }
+
+    /// These functions.
+    pub fn through(of: &Inquiry<'_>, functions: BTreeSet<FunctionIx>) -> InCode {
+        InCode {
+            stacks: of.outlook.on_processors.within(&functions, of.stacks),
+            functions,
+        }
+    }
+
+    /// The kernel's functions of these names.
+    pub fn of_kernel(of: &Inquiry<'_>, names: &[&str]) -> InCode {
+        InCode::of(of, |function| {
+            function.language == Language::Kernel && names.contains(&function.name.as_str())
+        })
+    }
+
+    /// Only of this program.
+    pub fn in_program(mut self, of: &Inquiry<'_>, process: ProcessId) -> InCode {
+        let causes = &of.outlook.causes;
+        self.stacks.retain(|stack| {
+            let cause = causes.get(stack.cause);
+            cause.is_some_and(|on_path| of.same_program(on_path.cause.key.process, process))
+        });
+        self
+    }
+
+    /// Both.
+    pub fn and(&self, of: &Inquiry<'_>, other: &InCode) -> InCode {
+        InCode::through(
+            of,
+            self.functions.union(&other.functions).copied().collect(),
+        )
+    }
+
+    /// How long the path was in them on a processor.
+    pub fn ns(&self) -> u64 {
+        let each = self.stacks.iter().map(|of| of.ns);
+        each.fold(0, u64::saturating_add)
+    }
+
+    /// The same as a share of the wall time.
+    pub fn share(&self, of: &Inquiry<'_>) -> f64 {
+        self.ns() as f64 / of.outlook.wall_ns.max(1) as f64
+    }
+
+    /// Which program was in them longest.
+    pub fn process(&self, of: &Inquiry<'_>) -> Option<ProcessId> {
+        let mut sums: BTreeMap<ProcessId, u64> = BTreeMap::new();
+        for stack in &self.stacks {
+            if let Some(on_path) = of.outlook.causes.get(stack.cause) {
+                *sums.entry(on_path.cause.key.process).or_default() += stack.ns;
+            }
+        }
+        let most = sums.into_iter().max_by_key(|&(process, ns)| (ns, process));
+        most.map(|(process, _)| process)
+    }
+
+    /// The way to them that most of the time came, from the outermost of them out, innermost first.
+    pub fn frames(&self, of: &Inquiry<'_>) -> Vec<FunctionIx> {
+        const MOST: usize = 32;
+        let mut ways: BTreeMap<Vec<FunctionIx>, u64> = BTreeMap::new();
+        for stack in &self.stacks {
+            let functions = of.stacks.code.functions_of(stack.stack);
+            let meant = functions
+                .iter()
+                .rposition(|function| self.functions.contains(function));
+            if let Some(meant) = meant {
+                let way = functions[meant..].iter().take(MOST).copied().collect();
+                *ways.entry(way).or_default() += stack.ns;
+            }
+        }
+        let most = ways.into_iter().max_by_key(|(_, ns)| *ns);
+        most.map_or(Vec::new(), |(way, _)| way)
+    }
+
+    /// That they take so many times as long, with all that they call.
+    pub fn scaled(&self, factor: f64) -> Change {
+        Change {
+            what: What::Functions(self.functions.clone()),
+            processes: None,
+            how: How::Scale(factor),
+        }
+    }
+
+    /// A suspect that is just this time of the path.
+    pub fn suspect(&self, of: &Inquiry<'_>, title: Sentence, fix: Fix) -> Suspect {
+        let mut suspect = Suspect::new(title, fix, Weight::of_stacks(self.stacks.clone()));
+        suspect.process = self.process(of);
+        suspect.frames = self.frames(of);
+        let heaviest = self.stacks.iter().take(3);
+        suspect.examples = heaviest
+            .map(|stack| Example {
+                thread: stack.thread,
+                at: stack.at,
+            })
+            .collect();
+        suspect
+    }
+}

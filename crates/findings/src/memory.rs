@@ -1,0 +1,106 @@
+//! The kernel's work on a process's memory: which functions it is, and how much of it comes again and again.
+
+use timesink_analysis::memory::turns;
+use timesink_recording::ids::{ProcessId, ThreadId};
+
+use crate::in_code::InCode;
+use crate::inquiry::Inquiry;
+
+/// Touching memory that the kernel has not given a page for yet. The first is the entry; where a sampler cannot name it, the
+/// next ones are.
+const FAULTS: [&str; 4] = [
+    "asm_exc_page_fault",
+    "exc_page_fault",
+    "do_user_addr_fault",
+    "handle_mm_fault",
+];
+/// Asking for memory, and giving it back. Where the entry itself only jumps on, stacks have what it jumps to.
+const MAPPING: [&str; 12] = [
+    "__x64_sys_mmap",
+    "ksys_mmap_pgoff",
+    "vm_mmap_pgoff",
+    "__x64_sys_munmap",
+    "__vm_munmap",
+    "__x64_sys_brk",
+    "__do_sys_brk",
+    "__x64_sys_madvise",
+    "do_madvise",
+    "__x64_sys_mremap",
+    "__do_sys_mremap",
+    "do_brk_flags",
+];
+/// The part of it that gives back.
+const GIVING: [&str; 8] = [
+    "__x64_sys_munmap",
+    "__vm_munmap",
+    "vms_complete_munmap_vmas",
+    "unmap_region",
+    "do_brk_munmap",
+    "zap_page_range",
+    "zap_page_range_single",
+    "madvise_dontneed_free",
+];
+/// The size of a page.
+pub const PAGE: u64 = 4096;
+
+pub struct Memory {
+    pub faults: InCode,
+    pub mapping: InCode,
+}
+
+impl Memory {
+    /// What the path did so.
+    pub fn of(of: &Inquiry<'_>) -> Memory {
+        Memory {
+            faults: InCode::of_kernel(of, &FAULTS),
+            mapping: InCode::of_kernel(of, &MAPPING),
+        }
+    }
+
+    /// Only that of one program.
+    pub fn in_program(self, of: &Inquiry<'_>, process: ProcessId) -> Memory {
+        Memory {
+            faults: self.faults.in_program(of, process),
+            mapping: self.mapping.in_program(of, process),
+        }
+    }
+
+    /// How often samples of a process show memory that was taken being given back.
+    pub fn turns(&self, of: &Inquiry<'_>, process: ProcessId) -> u64 {
+        let given = InCode::of_kernel(of, &GIVING);
+        turns(
+            of.stacks,
+            threads(of, process),
+            &self.faults.functions,
+            &given.functions,
+        )
+    }
+}
+
+fn threads<'a>(of: &'a Inquiry<'_>, process: ProcessId) -> impl Iterator<Item = ThreadId> + 'a {
+    let threads = of.facts.ledger.threads.iter();
+    let its = threads.filter(move |thread| thread.row.process == process);
+    its.map(|thread| thread.row.thread)
+}
+
+/// The page faults of a process that were served without a disk.
+pub fn faults(of: &Inquiry<'_>, process: ProcessId) -> u64 {
+    let threads = of.facts.ledger.threads.iter();
+    let its = threads.filter(|thread| thread.row.process == process);
+    its.map(|thread| thread.row.faults_minor)
+        .fold(0, u64::saturating_add)
+}
+
+/// What a process still had of its memory as it ended, as a share of all that it had touched: so much it had to touch.
+pub fn kept(of: &Inquiry<'_>, process: ProcessId) -> f64 {
+    let start = of
+        .facts
+        .starts
+        .iter()
+        .find(|start| start.process == process);
+    let resident = start
+        .and_then(|start| start.exit)
+        .map_or(0, |exit| exit.resident_bytes);
+    let touched = faults(of, process).saturating_mul(PAGE);
+    (resident as f64 / touched.max(1) as f64).min(1.0)
+}

@@ -1,0 +1,89 @@
+//! A function of a library for which something faster is known.
+//!
+//! Which ones, and how much faster, is measured and stands in `table.rs`. What it would buy is what the replay says with
+//! the function made faster by the least and by the most of that; the work itself stays.
+
+mod table;
+
+use timesink_analysis::stacks::Function;
+use timesink_recording::words::Language;
+
+use crate::in_code::InCode;
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+use table::{From, Slow, MEASURED, TABLE};
+
+pub static RULE: Rule = Rule {
+    name: "known-slow-function",
+    looks_for: "a function of a library for which something faster is known",
+    why: "The same can be had for less: with the processor's own instructions, in a compiled form, or by a better way.",
+    advice: "use in its place what is named above",
+    wrong_if: "the very format or sum is agreed upon with somebody and the other one cannot write it, or no other library may be used",
+    limits: &[
+        Limit { name: "share", value: 0.1, means: "of the path in the function, at least this share" },
+        Limit { name: "ms", value: 50.0, means: "milliseconds in it, at least" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Stacks],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let slow = TABLE.iter();
+    slow.filter_map(|slow| suspect(of, slow)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
+    let found = InCode::of(of, |function| is_from(of, function, slow));
+    let (ns, share) = (found.ns(), found.share(of));
+    if share < RULE.limit(of, "share") || (ns as f64) < RULE.limit(of, "ms") * 1e6 {
+        return None;
+    }
+    let fix = Fix::Between(
+        found.scaled(1.0 / slow.least),
+        found.scaled(1.0 / slow.most),
+    );
+    let title = say![slow.what, " takes ", Piece::Time(ns)];
+    let faster = match slow.least < slow.most {
+        true => format!("{} to {} times", slow.least, slow.most),
+        false => format!("{} times", slow.least),
+    };
+    let suspect = found
+        .suspect(of, title, fix)
+        .held(of, &RULE, "share of the path", share, "share")
+        .held(of, &RULE, "milliseconds", ns as f64 / 1e6, "ms")
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the path is in it and in what it calls"
+        ])
+        .told(say!["instead: ", slow.instead])
+        .told(say![
+            "that was ",
+            Piece::Name(faster),
+            " as fast (measured ",
+            MEASURED,
+            ")"
+        ]);
+    Some(suspect)
+}
+
+/// Whether a function is the very one that is meant.
+fn is_from(of: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
+    let named = || slow.functions.is_empty() || slow.functions.contains(&function.name.as_str());
+    match slow.from {
+        From::Template(start) => function.name.starts_with(start),
+        From::Python(end) => {
+            function.language == Language::Python && function.file.ends_with(end) && named()
+        }
+        From::Library(start) => {
+            let module = function
+                .module
+                .and_then(|at| of.stacks.code.modules.get(at));
+            let file = module.and_then(|module| module.path.rsplit('/').next());
+            // zlib-ng takes zlib's place under its name.
+            named() && file.is_some_and(|file| file.starts_with(start) && !file.contains("-ng"))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Memory that is asked for and given back again and again: by mapping and unmapping it, or by moving the heap's end.
+//!
+//! What is lost is not so much the calls as what they bring with them: the kernel clears each page anew, one fault at a
+//! time, and takes it away again. That memory is given back between, and not once at the end, the samples must show.
+
+use std::collections::BTreeMap;
+
+use timesink_recording::ids::ProcessId;
+
+use crate::inquiry::Inquiry;
+use crate::memory::{faults, kept, Memory};
+use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+const WHY: &str = "The kernel clears every page anew, one fault at a time, and takes it away again. That costs far more than to use the same memory again.";
+const SHARE: Limit = Limit {
+    name: "share",
+    value: 0.1,
+    means: "of the path in it and in the faults that it brings, at least this share",
+};
+const TURNS: Limit = Limit {
+    name: "turns",
+    value: 10.0,
+    means: "samples show memory given back after it was touched, at least so many times",
+};
+
+pub static MAPS: Rule = Rule {
+    name: "map-unmap-churn",
+    looks_for: "memory mapped and unmapped again and again",
+    why: WHY,
+    advice: "keep the memory and use it again; with malloc, raise M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (mallopt, or MALLOC_MMAP_THRESHOLD_ in the environment)",
+    wrong_if: "the memory must not stay with the process between uses",
+    limits: &[
+        Limit { name: "calls", value: 500.0, means: "munmap is called at least so many times" },
+        SHARE,
+        TURNS,
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask: |of| ask(of, &MAPS, &["munmap"], " maps and unmaps memory "),
+};
+
+pub static TRIMS: Rule = Rule {
+    name: "trim-thrash",
+    looks_for: "a heap whose end is given back to the system and taken again",
+    why: WHY,
+    advice: "let malloc keep more: raise M_TRIM_THRESHOLD and M_TOP_PAD (mallopt, or MALLOC_TRIM_THRESHOLD_ in the environment), or use the same buffers again",
+    wrong_if: "the memory must not stay with the process between uses",
+    limits: &[
+        Limit { name: "calls", value: 500.0, means: "brk or madvise is called at least so many times" },
+        SHARE,
+        TURNS,
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask: |of| ask(of, &TRIMS, &["brk", "madvise"], " moves the end of its heap or lets go of it "),
+};
+
+fn ask(of: &Inquiry<'_>, rule: &'static Rule, calls: &[&str], does: &'static str) -> Vec<Suspect> {
+    let mut counts: BTreeMap<ProcessId, u64> = BTreeMap::new();
+    for call in &of.facts.calls {
+        let Some(process) = call.process.filter(|_| call.object.is_none()) else {
+            continue;
+        };
+        if calls.contains(&call.call.as_str()) {
+            *counts.entry(process).or_default() += call.count;
+        }
+    }
+    counts.retain(|_, count| *count as f64 >= rule.limit(of, "calls"));
+    let many = counts.into_iter();
+    many.filter_map(|(process, count)| suspect(of, rule, process, count, does))
+        .collect()
+}
+
+fn suspect(
+    of: &Inquiry<'_>,
+    rule: &'static Rule,
+    process: ProcessId,
+    count: u64,
+    does: &'static str,
+) -> Option<Suspect> {
+    let memory = Memory::of(of).in_program(of, process);
+    let all = memory
+        .faults
+        .and(of, &memory.mapping)
+        .in_program(of, process);
+    let share = all.share(of);
+    if share < rule.limit(of, "share") {
+        return None;
+    }
+    let turns = memory.turns(of, process);
+    if (turns as f64) < rule.limit(of, "turns") {
+        return None;
+    }
+    let faults = faults(of, process);
+    let kept = kept(of, process);
+    let title = say![process, does, Piece::Count(count), " times"];
+    let mut fix = all.scaled(kept);
+    fix.processes = Some(of.of_program(process));
+    let suspect = all
+        .suspect(of, title, Fix::Change(fix))
+        .of(process)
+        .held(of, rule, "calls", count as f64, "calls")
+        .held(of, rule, "share of the path", share, "share")
+        .held(of, rule, "turns seen", turns as f64, "turns")
+        .told(say![
+            Piece::Count(faults),
+            " page faults, ",
+            Piece::Count(faults / count.max(1)),
+            " for each"
+        ])
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the path is in the kernel for that: ",
+            Piece::Time(memory.faults.ns()),
+            " in page faults, ",
+            Piece::Time(memory.mapping.ns()),
+            " in the calls"
+        ]);
+    Some(suspect)
+}

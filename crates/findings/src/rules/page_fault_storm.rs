@@ -1,0 +1,111 @@
+//! A program that spends its time having the kernel give it new pages.
+//!
+//! Where memory comes and goes in turn, it can be kept and used again; the pages that are touched for the first time
+//! can be larger ones. How much faster the kernel then is was measured: see `HUGE`.
+
+use timesink_recording::ids::ProcessId;
+
+use crate::in_code::InCode;
+use crate::inquiry::Inquiry;
+use crate::memory::{faults, kept, Memory, PAGE};
+use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "page-fault-storm",
+    looks_for: "much time in page faults for new memory",
+    why: "Memory that is touched for the first time is cleared by the kernel, page by page, with an interruption for each 4 kB.",
+    advice: "keep memory and use it again; ask for large pages where much is touched for the first time (madvise MADV_HUGEPAGE, GLIBC_TUNABLES=glibc.malloc.hugetlb=1); touch less",
+    wrong_if: "the memory is small pieces far from each other, of which a large page would hold little else",
+    limits: &[
+        Limit { name: "share", value: 0.1, means: "of the path in page faults, at least this share" },
+        Limit { name: "faults", value: 20_000.0, means: "page faults of the process, at least" },
+        Limit { name: "turns", value: 10.0, means: "from so many turns of taking and giving back on, the memory could be kept" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Stacks],
+    ask,
+};
+
+/// With large pages it goes so many times as fast: 64 MB taken, touched and given back, on 2026-11-21.
+const HUGE: (f64, f64) = (4.5, 9.0);
+/// Pages of files, and copies of pages that were shared: larger pages do not help there.
+const OTHERS: [&str; 6] = [
+    "do_fault",
+    "do_read_fault",
+    "do_cow_fault",
+    "do_shared_fault",
+    "do_wp_page",
+    "wp_page_copy",
+];
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let faults = Memory::of(of).faults;
+    let process = faults.process(of);
+    process
+        .and_then(|process| suspect(of, process))
+        .into_iter()
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
+    let memory = Memory::of(of).in_program(of, program);
+    let share = memory.faults.share(of);
+    let alike = of.of_program(program).into_iter();
+    let process = alike.max_by_key(|&process| faults(of, process))?;
+    let count = faults(of, process);
+    if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "faults") {
+        return None;
+    }
+    let new = InCode::of_kernel(of, &["do_anonymous_page"]).in_program(of, program);
+    let others = InCode::of_kernel(of, &OTHERS).in_program(of, program);
+    if new.ns() < others.ns() {
+        return None;
+    }
+    let turns = memory.turns(of, process);
+    let again = turns as f64 >= RULE.limit(of, "turns");
+    let touched = count.saturating_mul(PAGE);
+    let title = say![
+        process,
+        if again {
+            " takes and gives back "
+        } else {
+            " touches "
+        },
+        Piece::Bytes(touched),
+        " of new memory, 4 kB at a time"
+    ];
+    let (meant, most) = match again {
+        true => (memory.faults.and(of, &memory.mapping), kept(of, process)),
+        false => (memory.faults.clone(), 1.0 / HUGE.1),
+    };
+    let meant = meant.in_program(of, program);
+    let scaled = |factor| {
+        let mut change = meant.scaled(factor);
+        change.processes = Some(of.of_program(program));
+        change
+    };
+    let suspect = meant
+        .suspect(of, title, Fix::Between(scaled(1.0 / HUGE.0), scaled(most)))
+        .of(process)
+        .held(of, &RULE, "share of the path", share, "share")
+        .held(of, &RULE, "page faults", count as f64, "faults")
+        .held(of, &RULE, "turns seen", turns as f64, "turns")
+        .told(say![
+            Piece::Count(count),
+            " page faults; ",
+            Piece::Percent(share * 100.0),
+            " of the path is in them"
+        ]);
+    Some(match again {
+        true => suspect.told(say![
+            "at its end it has ",
+            Piece::Percent(kept(of, process) * 100.0),
+            " of that memory: the rest it gave back, in ",
+            Piece::Count(turns),
+            " turns or more"
+        ]),
+        false => suspect,
+    })
+}

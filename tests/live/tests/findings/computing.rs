@@ -1,0 +1,17 @@
+//! Rules about what a program does on a processor.
+
+use timesink_live::{pair_of, root};
+
+/// The script of a rule in `programs/rules`, run by the system's Python.
+fn python_pair(rule: &str) {
+    let script = root().join(format!("tests/live/programs/rules/{rule}.py"));
+    let script = script.to_str().expect("its path");
+    let form = |form| ["/usr/bin/python3", script, form];
+    pair_of(rule, &[], &form("fires"), &form("silent"));
+}
+
+/// Dates read by a function in Python, and by one in C.
+#[test]
+fn known_slow_function() {
+    python_pair("known-slow-function");
+}
