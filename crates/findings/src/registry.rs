@@ -35,6 +35,7 @@ pub static RULES: &[&Rule] = &[
     &throttled::RULE,
     &pinned::RULE,
     &no_processor::RULE,
+    &garbage_collection::RULE,
     &known_slow_function::RULE,
     &memory_churn::MAPS,
     &memory_churn::TRIMS,

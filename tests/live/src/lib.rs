@@ -3,6 +3,7 @@
 //! of them stands in the tests.
 
 mod command;
+mod golang;
 mod recorded;
 mod told;
 
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 
 pub use command::{output, Ran, Running};
+pub use golang::{build_go, go_tools};
 pub use recorded::{json_lines, ns, number, text, Chain, Recorded};
 pub use told::{pair, pair_of, Told};
 

@@ -1,10 +1,11 @@
 //! Known chains in C++, Rust and Go: a leaf that is called through known functions, on a processor and blocked, in the
 //! first thread and in others.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use timesink_live::{attempts, none_of, number, output, program, root, Chain, Folder, Recorded};
+use timesink_live::{
+    attempts, build_go, go_tools, none_of, number, program, Chain, Folder, Recorded,
+};
 use timesink_recording::tables::{Sample, Wait};
 use timesink_recording::words::Detail;
 
@@ -190,42 +191,13 @@ fn of_musl() {
     }
 }
 
-/// Every Go that is here: on the path, and Debian's.
-fn go_tools() -> Vec<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut found: Vec<_> = std::env::split_paths(&path)
-        .chain(["/usr/lib/go-1.19/bin".into()])
-        .filter_map(|folder| folder.join("go").canonicalize().ok())
-        .collect();
-    found.sort();
-    found.dedup();
-    assert!(!found.is_empty(), "apt-get install golang-go");
-    found
-}
-
-fn build_go(go: &Path, folder: &Folder, options: &[&str]) -> PathBuf {
-    let built = folder.join("stacks-go");
-    let mut build = Command::new(go);
-    build.arg("build").args(options).arg("-o").arg(&built);
-    build.arg(root().join("tests/live/programs/stacks.go"));
-    // Nothing is fetched, and the user's settings do not matter.
-    build.env(
-        "GOCACHE",
-        root().canonicalize().unwrap().join("target/live/go"),
-    );
-    build.env("GOTOOLCHAIN", "local").env("GO111MODULE", "off");
-    build.env_remove("GOROOT").env_remove("GOFLAGS");
-    output(&mut build).exits(0);
-    built
-}
-
 /// On goroutines' stacks to where they began; what the runtime does for a goroutine on a stack of its own leads back to
 /// it; threads of the scheduler are whole, too.
 #[test]
 fn of_go() {
     for go in go_tools() {
         let folder = Folder::new("go");
-        let built = build_go(&go, &folder, &[]);
+        let built = build_go(&go, "stacks.go", &folder, &[]);
         attempts(|| {
             let parts: [Part; 4] = [
                 (None, &["main.inCPU", "main.middle", "main.outer"]),
@@ -302,7 +274,7 @@ fn of_other_builds_of_go() {
     for go in go_tools() {
         for options in [&["-ldflags=-s -w"][..], &["-buildmode=pie"]] {
             let folder = Folder::new("go-builds");
-            let built = build_go(&go, &folder, options);
+            let built = build_go(&go, "stacks.go", &folder, options);
             attempts(|| {
                 none_of(&problems(&built, &[], &[])).map_err(|e| format!("{options:?}: {e}"))
             });

@@ -3,7 +3,8 @@
 //! It is told so that nobody looks elsewhere. What it would save is what half of the function's time is worth.
 
 use timesink_analysis::replay::{Change, How, What};
-use timesink_recording::words::State;
+use timesink_analysis::stacks::FunctionIx;
+use timesink_recording::words::{Language, State};
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
@@ -14,7 +15,7 @@ pub static RULE: Rule = Rule {
     name: "busy",
     looks_for: "a program that is busy on a processor, and the function that it is busy in",
     why: "It computes. Whether it could compute less, only who knows the program can tell.",
-    advice: "look at that function (timesink report --line): can it do less, or do it less often? The gain is for half of its time",
+    advice: "look at that function (timesink report --line): can it do less, or do it less often? The gain is for half of its time, with all that it calls",
     wrong_if: "the work has to be done, and is done as well as it can be",
     limits: &[
         Limit { name: "cpu", value: 0.5, means: "of the path on a processor, at least this share" },
@@ -46,18 +47,49 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         processes: None,
         how: How::Scale(0.5),
     });
-    let mut suspect = Suspect::new(
-        say!["busy on a processor in ", most.function],
-        fix,
-        Weight::all(busy),
-    )
-    .held(of, &RULE, "share of the path", share, "function")
-    .told(say![
-        Piece::Percent(share * 100.0),
-        " of the path is in it and in what it calls of the system"
-    ]);
-    suspect.frames = vec![most.function];
+    let caller = called_from(of, most.function);
+    let title = match caller {
+        Some(caller) => say![
+            "busy on a processor in ",
+            most.function,
+            ", called from ",
+            caller
+        ],
+        None => say!["busy on a processor in ", most.function],
+    };
+    let through = of.outlook.on_processors.through(most.function).max(most.ns);
+    let mut suspect = Suspect::new(title, fix, Weight::all(busy))
+        .held(of, &RULE, "share of the path", share, "function")
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the path is in it and in what it calls of the system; ",
+            Piece::Percent(through as f64 / wall.max(1.0) * 100.0),
+            " with all that it calls"
+        ]);
+    suspect.frames = std::iter::once(most.function).chain(caller).collect();
     vec![suspect]
+}
+
+/// Of what the path did on processors, so much passes through the function that is named beside the busiest one.
+const DOMINANT: f64 = 0.8;
+
+/// The deepest function through which nearly all of it passes, if that is another one. Of a script it is one of the
+/// script: what its interpreter consists of is nothing to change.
+fn called_from(of: &Inquiry<'_>, busiest: FunctionIx) -> Option<FunctionIx> {
+    let view = of.outlook.on_processors.view(of.stacks);
+    let of_script = |function: FunctionIx| {
+        let language = of.stacks.code.function(function).language;
+        !matches!(language, Language::Native | Language::Kernel)
+    };
+    let dominant = view
+        .dominant_of(DOMINANT, of_script)
+        .or_else(|| view.dominant(DOMINANT))?;
+    let passes = view.stacks.iter().any(|(stack, _)| {
+        let functions = of.stacks.code.functions_of(*stack);
+        let at = |wanted| functions.iter().position(|&function| function == wanted);
+        at(busiest) < at(dominant.function) && at(busiest).is_some()
+    });
+    passes.then_some(dominant.function)
 }
 
 /// The same of a program whose functions have no names, or are many with little each.

@@ -10,6 +10,7 @@ pub mod file_read_again;
 pub mod fixed_delay;
 pub mod flush_per_record;
 pub mod fork_copies_large;
+pub mod garbage_collection;
 pub mod hot_lock;
 pub mod imbalance;
 pub mod known_slow_function;

@@ -16,15 +16,16 @@ pub static RULE: Rule = Rule {
     name: "page-fault-storm",
     looks_for: "much time in page faults for new memory",
     why: "Memory that is touched for the first time is cleared by the kernel, page by page, with an interruption for each 4 kB.",
-    advice: "keep memory and use it again; ask for large pages where much is touched for the first time (madvise MADV_HUGEPAGE, GLIBC_TUNABLES=glibc.malloc.hugetlb=1); touch less",
+    advice: "keep memory and use it again; ask for large pages where much is touched for the first time (madvise MADV_HUGEPAGE, or always in /sys/kernel/mm/transparent_hugepage/enabled); touch less",
     wrong_if: "the memory is small pieces far from each other, of which a large page would hold little else",
     limits: &[
         Limit { name: "share", value: 0.1, means: "of the path in page faults, at least this share" },
         Limit { name: "faults", value: 20_000.0, means: "page faults of the process, at least" },
         Limit { name: "turns", value: 10.0, means: "from so many turns of taking and giving back on, the memory could be kept" },
+        Limit { name: "bytes", value: 2_097_152.0, means: "touched for each call that asks for memory: with less, large pages do not fit in" },
     ],
     is_innocent: false,
-    needs: &[Need::Stacks],
+    needs: &[Need::Calls, Need::Stacks],
     ask,
 };
 
@@ -66,6 +67,10 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let turns = memory.turns(of, process);
     let again = turns as f64 >= RULE.limit(of, "turns");
     let touched = count.saturating_mul(PAGE);
+    let large = touched as f64 >= asked(of, process) as f64 * RULE.limit(of, "bytes");
+    if !again && !large {
+        return None;
+    }
     let title = say![
         process,
         if again {
@@ -108,4 +113,14 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
         ]),
         false => suspect,
     })
+}
+
+/// How often a process asked for memory.
+fn asked(of: &Inquiry<'_>, process: ProcessId) -> u64 {
+    let calls = of.facts.calls.iter().filter(|call| {
+        call.process == Some(process)
+            && call.object.is_none()
+            && matches!(call.call.as_str(), "mmap" | "brk" | "mremap")
+    });
+    calls.fold(0, |sum, call| sum.saturating_add(call.count))
 }

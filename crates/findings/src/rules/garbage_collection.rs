@@ -1,0 +1,133 @@
+//! A runtime that spends the program's time looking for what nobody uses any more.
+//!
+//! How much of that is left with four times the room between two collections was measured on 2026-11-21, as processor
+//! time: of CPython's (thresholds of 50,000) a fifth, of Go's (GOGC=400) a fifth, of HotSpot's (four times the heap) a
+//! seventh. V8 is not here: with room 4 and 8 times as large it took as long and twice as long.
+
+use timesink_analysis::stacks::Function;
+
+use crate::in_code::InCode;
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "garbage-collection",
+    looks_for: "a runtime that spends much time collecting garbage",
+    why: "Each collection looks through all that is alive, however little of it has changed. The less room there is between two, the more of them there are.",
+    advice: "give it more room between two collections, as named above; make fewer objects, or keep numbers in arrays of numbers",
+    wrong_if: "there is no memory to spare",
+    limits: &[
+        Limit { name: "share", value: 0.1, means: "of the path in the collector, at least this share" },
+        Limit { name: "ms", value: 50.0, means: "milliseconds in it, at least" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Stacks],
+    ask,
+};
+
+/// What is left of a collector's time with more room: at most and at least. The least is that of a heap so
+/// large that next to nothing is collected.
+const LEFT: (f64, f64) = (0.25, 0.0);
+
+/// A runtime's collector.
+struct Collector {
+    what: &'static str,
+    /// What its file is called like; empty: it is part of each program.
+    module: &'static str,
+    functions: &'static [&'static str],
+    room: &'static str,
+}
+
+static COLLECTORS: [Collector; 3] = [
+    Collector {
+        what: "Python",
+        module: "python",
+        functions: &[
+            "gc_collect_main",
+            "gc_collect_generations",
+            "gc_collect_region",
+            "gc_collect_young",
+            "PyGC_Collect",
+            "_PyGC_Collect",
+            "_PyGC_CollectNoFail",
+        ],
+        room: "gc.set_threshold(50_000, 50, 50), or gc.freeze() once all is loaded",
+    },
+    Collector {
+        what: "Go",
+        module: "",
+        functions: &[
+            "runtime.gcBgMarkWorker",
+            "runtime.gcAssistAlloc",
+            "runtime.gcStart",
+            "runtime.gcMarkTermination",
+            "runtime.bgsweep",
+            "runtime.deductSweepCredit",
+        ],
+        room: "GOGC=400 in the environment, with GOMEMLIMIT as a bound",
+    },
+    Collector {
+        what: "Java",
+        module: "libjvm.so",
+        functions: &[
+            "GangWorker::run()",
+            "WorkerThread::run()",
+            "ConcurrentGCThread::run()",
+            "VM_GenCollectForAllocation::doit()",
+            "VM_GenCollectFull::doit()",
+            "VM_SerialCollectForAllocation::doit()",
+            "VM_ParallelGCFailedAllocation::doit()",
+            "VM_ParallelCollectForAllocation::doit()",
+            "VM_G1CollectForAllocation::doit()",
+            "VM_G1CollectFull::doit()",
+            "VM_CollectForMetadataAllocation::doit()",
+        ],
+        room: "a larger heap: -Xmx and -Xms four times what they are",
+    },
+];
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let collectors = COLLECTORS.iter();
+    collectors
+        .filter_map(|collector| suspect(of, collector))
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
+    let found = InCode::of(of, |function| is_part(of, function, collector));
+    let (ns, share) = (found.ns(), found.share(of));
+    if share < RULE.limit(of, "share") || (ns as f64) < RULE.limit(of, "ms") * 1e6 {
+        return None;
+    }
+    let fix = Fix::Between(found.scaled(LEFT.0), found.scaled(LEFT.1));
+    let title = say![
+        collector.what,
+        " collects garbage for ",
+        Piece::Time(ns),
+        " of the path"
+    ];
+    let suspect = found
+        .suspect(of, title, fix)
+        .held(of, &RULE, "share of the path", share, "share")
+        .held(of, &RULE, "milliseconds", ns as f64 / 1e6, "ms")
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the path is in its collector"
+        ])
+        .told(say!["more room: ", collector.room]);
+    Some(suspect)
+}
+
+fn is_part(of: &Inquiry<'_>, function: &Function, collector: &Collector) -> bool {
+    let module = || {
+        let module = function
+            .module
+            .and_then(|at| of.stacks.code.modules.get(at));
+        module
+            .and_then(|module| module.path.rsplit('/').next())
+            .unwrap_or("")
+    };
+    collector.functions.contains(&function.name.as_str()) && module().contains(collector.module)
+}
