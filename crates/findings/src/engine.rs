@@ -126,10 +126,7 @@ fn gain(of: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
         Fix::Change(change) => gains.of(std::slice::from_ref(change), None),
         Fix::Changes(changes) => gains.of(changes, None),
         Fix::AllProcessors => gains.of(&[], Some(Processors::Any(of.outlook.processors))),
-        Fix::Between(one, other) => {
-            let of = |change| gains.of(std::slice::from_ref(change), None);
-            Gain::between(of(one), of(other))
-        }
+        Fix::Between(one, other) => Gain::between(gains.of(one, None), gains.of(other, None)),
         Fix::Processors => {
             let ready = Change {
                 what: What::Ready,

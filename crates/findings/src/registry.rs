@@ -35,6 +35,8 @@ pub static RULES: &[&Rule] = &[
     &throttled::RULE,
     &pinned::RULE,
     &no_processor::RULE,
+    &major_faults::RULE,
+    &compiled_at_each_start::RULE,
     &garbage_collection::RULE,
     &known_slow_function::RULE,
     &memory_churn::MAPS,

@@ -228,7 +228,7 @@ pub enum Fix {
     /// All of these together.
     Changes(Vec<Change>),
     /// It may turn out as the one or as the other.
-    Between(Change, Change),
+    Between(Vec<Change>, Vec<Change>),
     /// A processor for everybody who wants one.
     Processors,
     /// Each thread may use all processors that there are.

@@ -101,7 +101,7 @@ fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
     if share < RULE.limit(of, "share") || (ns as f64) < RULE.limit(of, "ms") * 1e6 {
         return None;
     }
-    let fix = Fix::Between(found.scaled(LEFT.0), found.scaled(LEFT.1));
+    let fix = Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]);
     let title = say![
         collector.what,
         " collects garbage for ",

@@ -3,6 +3,7 @@
 pub mod busy;
 pub mod child_per_item;
 pub mod close_storm;
+pub mod compiled_at_each_start;
 pub mod expired_timeouts;
 pub mod failed_lookups;
 pub mod false_pool;
@@ -16,6 +17,7 @@ pub mod imbalance;
 pub mod known_slow_function;
 pub mod line_flushed_output;
 pub mod long_holder;
+pub mod major_faults;
 pub mod memory_churn;
 pub mod no_processor;
 pub mod one_after_another;

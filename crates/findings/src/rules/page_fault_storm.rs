@@ -89,7 +89,7 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let scaled = |factor| {
         let mut change = meant.scaled(factor);
         change.processes = Some(of.of_program(program));
-        change
+        vec![change]
     };
     let suspect = meant
         .suspect(of, title, Fix::Between(scaled(1.0 / HUGE.0), scaled(most)))

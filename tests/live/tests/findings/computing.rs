@@ -1,6 +1,8 @@
 //! Rules about what a program does on a processor.
 
-use timesink_live::{build_go, go_tools, pair_of, root, Folder};
+use std::process::Command;
+
+use timesink_live::{build_go, go_tools, output, pair_of, root, Folder};
 
 /// The script of a rule in `programs/rules`, run by the system's Python.
 fn python_pair(rule: &str) {
@@ -29,4 +31,28 @@ fn garbage_collection() {
         &[built, "fires"],
         &[built, "silent"],
     );
+}
+
+/// Modules in Python that nobody keeps compiled, and the same that were compiled before.
+#[test]
+fn compiled_at_each_start() {
+    let script = root().join("tests/live/programs/rules/compiled-at-each-start.py");
+    let script = script.to_str().expect("its path");
+    let (source, compiled) = (Folder::new("source"), Folder::new("compiled"));
+    let python = |arguments: &[&str]| {
+        let mut python = Command::new("/usr/bin/python3");
+        output(python.args(arguments)).exits(0);
+    };
+    let path = |folder: &Folder| folder.path().to_str().expect("its path").to_owned();
+    python(&[script, "make", &path(&source)]);
+    python(&[script, "make", &path(&compiled)]);
+    python(&["-m", "compileall", "-q", &path(&compiled)]);
+    let using = |folder: String| {
+        let variable = "PYTHONDONTWRITEBYTECODE=1";
+        ["env", variable, "/usr/bin/python3", script, "use", &folder].map(str::to_owned)
+    };
+    let (fires, silent) = (using(path(&source)), using(path(&compiled)));
+    let fires: Vec<&str> = fires.iter().map(String::as_str).collect();
+    let silent: Vec<&str> = silent.iter().map(String::as_str).collect();
+    pair_of("compiled-at-each-start", &[], &fires, &silent);
 }

@@ -19,3 +19,9 @@ fn trim_thrash() {
 fn page_fault_storm() {
     pair("page-fault-storm");
 }
+
+/// A mapped file that is read from the disk page by page, and one that is there before it is touched.
+#[test]
+fn major_faults() {
+    pair("major-faults");
+}

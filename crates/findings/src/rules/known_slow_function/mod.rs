@@ -42,8 +42,8 @@ fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
         return None;
     }
     let fix = Fix::Between(
-        found.scaled(1.0 / slow.least),
-        found.scaled(1.0 / slow.most),
+        vec![found.scaled(1.0 / slow.least)],
+        vec![found.scaled(1.0 / slow.most)],
     );
     let title = say![slow.what, " takes ", Piece::Time(ns)];
     let faster = match slow.least < slow.most {

@@ -1,0 +1,96 @@
+//! A Python program whose modules are compiled each time it starts, because what was compiled is kept nowhere.
+//!
+//! Whoever starts for the first time compiles, too, but then writes what came of it. So it is only told where Python looked for
+//! compiled modules in vain and wrote none.
+
+use timesink_recording::words::Language;
+
+use crate::in_code::InCode;
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "compiled-at-each-start",
+    looks_for: "Python modules that are compiled again at each start",
+    why: "Python keeps compiled modules in __pycache__ beside them. Where it may not write there, each start compiles them all again.",
+    advice: "compile them once where they are installed (python -m compileall FOLDER), let PYTHONPYCACHEPREFIX name a folder that can be written to, and do not set PYTHONDONTWRITEBYTECODE",
+    wrong_if: "the modules were changed since the last start, or it is started once only",
+    limits: &[
+        Limit { name: "share", value: 0.1, means: "of the path in the compiler, at least this share" },
+        Limit { name: "modules", value: 5.0, means: "compiled modules looked for in vain, at least" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask,
+};
+
+/// What is left of it, at most and at least: reading what was compiled took 3 % of the time (20 modules of 40 kB,
+/// on 2026-11-21).
+const LEFT: (f64, f64) = (0.1, 0.0);
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    suspect(of).into_iter().collect()
+}
+
+fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
+    let compiles = InCode::of(of, |function| {
+        function.language == Language::Python
+            && function.file.contains("importlib")
+            && matches!(
+                function.name.as_str(),
+                "SourceLoader.source_to_code" | "source_to_code"
+            )
+    });
+    let share = compiles.share(of);
+    let is_compiled = |path: &str| path.ends_with(".pyc") && path.contains("/__pycache__/");
+    let missing = of.facts.missing.iter();
+    let missing: Vec<_> = missing
+        .filter(|missing| is_compiled(&missing.path))
+        .collect();
+    let modules = missing.len() as u64;
+    if share < RULE.limit(of, "share")
+        || (modules as f64) < RULE.limit(of, "modules")
+        || writes_compiled(of)
+    {
+        return None;
+    }
+    let process = compiles.process(of)?;
+    let title = say![
+        process,
+        " compiles ",
+        Piece::Count(modules),
+        " Python modules, and keeps none of them compiled"
+    ];
+    let fix = |left| vec![compiles.scaled(left)];
+    let suspect = compiles
+        .suspect(of, title, Fix::Between(fix(LEFT.0), fix(LEFT.1)))
+        .held(of, &RULE, "share of the path", share, "share")
+        .held(of, &RULE, "modules", modules as f64, "modules")
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the path is in the compiler: ",
+            Piece::Time(compiles.ns())
+        ]);
+    Some(match missing.first() {
+        Some(first) => suspect.told(say![
+            "looked for in vain: ",
+            Piece::Name(first.path.clone()),
+            " and others; no such file was written"
+        ]),
+        None => suspect,
+    })
+}
+
+/// Whether some compiled module was written: it has another name until it is whole.
+fn writes_compiled(of: &Inquiry<'_>) -> bool {
+    let mut files = of.facts.files.iter().filter(|file| file.bytes_written > 0);
+    files.any(|file| {
+        let object = of.facts.object(file.object);
+        object.is_some_and(|object| {
+            let path = object.path.as_deref().unwrap_or(&object.label);
+            path.contains(".pyc")
+        })
+    })
+}

@@ -1,0 +1,117 @@
+//! A program that waits for one page of a file after the other, because it touches a mapping that is not in memory.
+//!
+//! The pages have to be read once. What is lost is that the disk is asked for one at a time: of 4,000 pages far from each
+//! other, asked for together beforehand, a fifth of the time was left, of a whole file that is read at once a tenth
+//! (measured on 2026-11-21; see `LEFT`).
+
+use std::collections::BTreeMap;
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::Detail;
+
+use crate::inquiry::Inquiry;
+use crate::memory::Memory;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "major-faults",
+    looks_for: "waits for pages of mapped files, one after the other",
+    why: "A mapped file that is not in memory comes page by page, as it is touched, and the disk has never more than one thing to do.",
+    advice: "ask for what will be needed before it is touched (MAP_POPULATE, madvise MADV_WILLNEED for the very pages), or read it in large pieces",
+    wrong_if: "nobody can know beforehand which pages will be touched, and they are few",
+    limits: &[
+        Limit { name: "share", value: 0.05, means: "of the path waiting so, at least this share" },
+        Limit { name: "waits", value: 100.0, means: "on the path, at least so many" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+/// What is left of the waits and of the kernel's work on them, at most and at least.
+const LEFT: (f64, f64) = (0.25, 0.1);
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let mut programs: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
+    for cause in of.waits_on_path(|key| key.detail == Some(Detail::PageFault)) {
+        let process = of.outlook.causes[cause].cause.key.process;
+        programs.entry(process).or_default().push(cause);
+    }
+    programs
+        .into_iter()
+        .filter_map(|(process, causes)| suspect(of, process, causes))
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<Suspect> {
+    let ns = of.on_path_ns(&causes);
+    let share = ns as f64 / of.outlook.wall_ns.max(1) as f64;
+    let count = causes.iter().map(|&at| of.outlook.causes[at].cause.count);
+    let count: u64 = count.sum();
+    if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "waits") {
+        return None;
+    }
+    let longest = causes.iter().max_by_key(|&&cause| of.on_path_ns(&[cause]));
+    let key = of.outlook.causes.get(*longest?)?.cause.key;
+    let faults = Memory::of(of).faults.in_program(of, process);
+    let fix = |left: f64| {
+        let waits = Change {
+            what: What::Waits {
+                detail: Some(Detail::PageFault),
+                objects: None,
+            },
+            processes: Some(of.of_program(process)),
+            how: How::Scale(left),
+        };
+        let mut on_processor = faults.scaled(left);
+        on_processor.processes = Some(of.of_program(process));
+        vec![waits, on_processor]
+    };
+    let title = match key.object {
+        Some(file) => say![
+            process,
+            " waits for pages of ",
+            file,
+            ", one at a time, ",
+            Piece::Count(count),
+            " times"
+        ],
+        None => say![
+            process,
+            " waits for pages, one at a time, ",
+            Piece::Count(count),
+            " times"
+        ],
+    };
+    let group = of
+        .waits()
+        .iter()
+        .find(|group| group.detail == Detail::PageFault && of.same_program(group.process, process));
+    let suspect = Suspect::new(
+        title,
+        Fix::Between(fix(LEFT.0), fix(LEFT.1)),
+        Weight::all(causes),
+    )
+    .of(process)
+    .about(key.object)
+    .seen_in(of, group)
+    .held(of, &RULE, "share of the path", share, "share")
+    .held(of, &RULE, "waits", count as f64, "waits")
+    .told(say![
+        Piece::Count(count),
+        " waits of ",
+        Piece::Time(ns / count.max(1)),
+        "; ",
+        Piece::Percent(share * 100.0),
+        " of the path"
+    ])
+    .told(say![
+        "besides, ",
+        Piece::Time(faults.ns()),
+        " on a processor in page faults"
+    ]);
+    Some(suspect)
+}
