@@ -57,19 +57,25 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         ],
         None => say!["busy on a processor in ", most.function],
     };
-    let through = of.outlook.on_processors.through(most.function).max(most.ns);
     let mut suspect = Suspect::new(title, fix, Weight::all(busy))
         .held(of, &RULE, "share of the path", share, "function")
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in it and in what it calls of the system; ",
+            " of the path is in it and in what it calls of the system"
+        ]);
+    let through = of.outlook.on_processors.through(most.function);
+    if through as f64 > most.ns as f64 * MORE {
+        suspect = suspect.told(say![
             Piece::Percent(through as f64 / wall.max(1.0) * 100.0),
             " with all that it calls"
         ]);
+    }
     suspect.frames = std::iter::once(most.function).chain(caller).collect();
     vec![suspect]
 }
 
+/// With what it calls of the program it is worth telling apart from what it is itself.
+const MORE: f64 = 1.05;
 /// Of what the path did on processors, so much passes through the function that is named beside the busiest one.
 const DOMINANT: f64 = 0.8;
 
