@@ -1,5 +1,7 @@
 //! The kernel's work on a process's memory: which functions it is, and how much of it comes again and again.
 
+use std::collections::BTreeMap;
+
 use timesink_analysis::memory::turns;
 use timesink_recording::ids::{ProcessId, ThreadId};
 
@@ -58,10 +60,10 @@ impl Memory {
     }
 
     /// Only that of one program.
-    pub fn in_program(self, of: &Inquiry<'_>, process: ProcessId) -> Memory {
+    pub fn in_program(&self, of: &Inquiry<'_>, process: ProcessId) -> Memory {
         Memory {
-            faults: self.faults.in_program(of, process),
-            mapping: self.mapping.in_program(of, process),
+            faults: self.faults.clone().in_program(of, process),
+            mapping: self.mapping.clone().in_program(of, process),
         }
     }
 
@@ -89,6 +91,18 @@ pub fn faults(of: &Inquiry<'_>, process: ProcessId) -> u64 {
     let its = threads.filter(|thread| thread.row.process == process);
     its.map(|thread| thread.row.faults_minor)
         .fold(0, u64::saturating_add)
+}
+
+/// Of the processes of a program the one with most of them, and how many.
+pub fn most_faults(of: &Inquiry<'_>, program: ProcessId) -> Option<(ProcessId, u64)> {
+    let alike = of.of_program(program);
+    let mut sums: BTreeMap<ProcessId, u64> = BTreeMap::new();
+    for thread in &of.facts.ledger.threads {
+        if alike.contains(&thread.row.process) {
+            *sums.entry(thread.row.process).or_default() += thread.row.faults_minor;
+        }
+    }
+    sums.into_iter().max_by_key(|&(_, faults)| faults)
 }
 
 /// What a process still had of its memory as it ended, as a share of all that it had touched: so much it had to touch.

@@ -68,19 +68,27 @@ fn ask(of: &Inquiry<'_>, rule: &'static Rule, calls: &[&str], does: &'static str
         }
     }
     counts.retain(|_, count| *count as f64 >= rule.limit(of, "calls"));
+    if counts.is_empty() {
+        return Vec::new();
+    }
+    let memory = Memory::of(of);
     let many = counts.into_iter();
-    many.filter_map(|(process, count)| suspect(of, rule, process, count, does))
+    many.filter_map(|(process, count)| suspect(of, rule, &memory, (process, count), does))
         .collect()
 }
 
 fn suspect(
     of: &Inquiry<'_>,
     rule: &'static Rule,
-    process: ProcessId,
-    count: u64,
+    memory: &Memory,
+    (process, count): (ProcessId, u64),
     does: &'static str,
 ) -> Option<Suspect> {
-    let memory = Memory::of(of).in_program(of, process);
+    let memory = memory.in_program(of, process);
+    let share = (memory.faults.ns() + memory.mapping.ns()) as f64;
+    if share < of.outlook.wall_ns as f64 * rule.limit(of, "share") {
+        return None;
+    }
     let all = memory
         .faults
         .and(of, &memory.mapping)

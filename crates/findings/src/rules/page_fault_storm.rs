@@ -7,7 +7,7 @@ use timesink_recording::ids::ProcessId;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::memory::{faults, kept, Memory, PAGE};
+use crate::memory::{kept, most_faults, Memory, PAGE};
 use crate::rule::{Fix, Limit, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
@@ -42,21 +42,22 @@ const OTHERS: [&str; 6] = [
 ];
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let faults = Memory::of(of).faults;
-    let process = faults.process(of);
-    process
-        .and_then(|process| suspect(of, process))
+    let memory = Memory::of(of);
+    let program = memory.faults.process(of);
+    program
+        .and_then(|program| suspect(of, &memory, program))
         .into_iter()
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
-    let memory = Memory::of(of).in_program(of, program);
+fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Suspect> {
+    let memory = memory.in_program(of, program);
     let share = memory.faults.share(of);
-    let alike = of.of_program(program).into_iter();
-    let process = alike.max_by_key(|&process| faults(of, process))?;
-    let count = faults(of, process);
-    if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "faults") {
+    if share < RULE.limit(of, "share") {
+        return None;
+    }
+    let (process, count) = most_faults(of, program)?;
+    if (count as f64) < RULE.limit(of, "faults") {
         return None;
     }
     let new = InCode::of_kernel(of, &["do_anonymous_page"]).in_program(of, program);
