@@ -16,6 +16,7 @@ pub mod memory;
 pub mod operations;
 pub mod outlook;
 pub mod path;
+pub mod peers;
 pub mod polls;
 pub mod pools;
 pub mod programs;

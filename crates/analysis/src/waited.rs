@@ -1,11 +1,15 @@
 //! What is known of single waits beyond their spans: the call, whether a time-out ended it, which of several
 //! things did. Only waits that were recorded one by one have that.
 
+use std::sync::OnceLock;
+
 use timesink_recording::ids::ObjectId;
 use timesink_recording::tables::{Call, Wait};
 use timesink_recording::words::Detail;
 use timesink_recording::Recording;
 
+use crate::facts::Facts;
+use crate::peers::Peers;
 use crate::replay::CallsOfWaits;
 use crate::timeline::Timeline;
 use crate::waits::{Grouping, WaitGroup};
@@ -45,6 +49,7 @@ pub struct Waited {
     pub calls: Vec<Call>,
     /// Waits that are alike, longest first.
     pub groups: Vec<WaitGroup>,
+    peers: OnceLock<Peers>,
 }
 
 impl Waited {
@@ -119,6 +124,16 @@ impl Waited {
                 .iter()
                 .any(|c| c == call),
         }
+    }
+
+    /// All waits of which more is known, each with the index of its span.
+    pub fn each(&self) -> impl Iterator<Item = (usize, &Known)> {
+        self.known.iter().map(|known| (known.span as usize, known))
+    }
+
+    /// Whom processes asked, and how they waited for the answers.
+    pub fn peers(&self, facts: &Facts, timeline: &Timeline) -> &Peers {
+        self.peers.get_or_init(|| Peers::of(facts, timeline, self))
     }
 
     /// Whether any wait was in this call.

@@ -125,12 +125,12 @@ fn is_any(address: &str) -> bool {
 }
 
 /// A call's name, whichever way it was made.
-pub(super) fn plain(call: &str) -> &str {
+pub(crate) fn plain(call: &str) -> &str {
     call.strip_suffix(" (32-bit)").unwrap_or(call)
 }
 
 /// Whether a call takes what others sent.
-pub(super) fn receives(call: &str) -> bool {
+pub(crate) fn receives(call: &str) -> bool {
     matches!(
         plain(call),
         "read" | "readv" | "recv" | "recvfrom" | "recvmsg" | "recvmmsg"
@@ -138,7 +138,7 @@ pub(super) fn receives(call: &str) -> bool {
 }
 
 /// Whether a call sends to others.
-pub(super) fn sends(call: &str) -> bool {
+pub(crate) fn sends(call: &str) -> bool {
     matches!(
         plain(call),
         "write" | "writev" | "send" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" | "splice"

@@ -273,13 +273,17 @@ impl Parser {
             None => self.fail("a kind of object should come after the name"),
         };
         let mut columns = Vec::new();
-        while rest.len() >= taken + 2 && ["size", "filesystem"].contains(&&*rest[rest.len() - 2]) {
+        while rest.len() >= taken + 2
+            && ["size", "filesystem", "remote"].contains(&&*rest[rest.len() - 2])
+        {
             columns.push(rest.split_off(rest.len() - 2));
         }
-        let label = if rest.len() > taken {
-            rest[taken..].join(" ")
-        } else {
-            name.clone()
+        // What a socket is connected to is what it is called.
+        let remote = columns.iter().find(|column| column[0] == "remote");
+        let label = match remote {
+            _ if rest.len() > taken => rest[taken..].join(" "),
+            Some(remote) => remote[1].clone(),
+            None => name.clone(),
         };
         if self.draft.object_names.contains_key(&name) {
             self.fail(format!("object {name:?} was named before"));
@@ -295,6 +299,7 @@ impl Parser {
             };
             match size {
                 Ok(size) if column[0] == "size" => object.size = Some(size),
+                _ if column[0] == "remote" => object.remote = Some(column[1].clone()),
                 _ => object.filesystem = Some(column[1].clone()),
             }
         }

@@ -1,0 +1,204 @@
+//! Whom a process asks over sockets, peer by peer: how many connections, what was sent and received, and the waits.
+//!
+//! A process that opens a connection for each question has as many sockets as questions, so the peer is told by its
+//! address. Sockets on which a process is asked itself are left out. Sends are known as sums only, without their moments.
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, ObjectKind, State};
+
+use crate::calls::CallSum;
+use crate::facts::Facts;
+use crate::operations::sockets::{plain, receives, sends, Role, Sockets};
+use crate::timeline::Timeline;
+use crate::waited::{Came, Waited};
+
+/// A peer of one process.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    pub process: ProcessId,
+    pub kind: ObjectKind,
+    /// Its address and port, or its path.
+    pub address: String,
+    /// In the order of their numbers.
+    pub sockets: Vec<ObjectId>,
+    /// How many sockets were connected to it; what still was under way counts.
+    pub connections: u64,
+    /// Those of its sockets whose `connect` did not wait: the first wait on each is for the connection.
+    pub under_way: Vec<ObjectId>,
+    pub sends: u64,
+    pub sent_bytes: u64,
+    pub receives: u64,
+    pub received_bytes: u64,
+    /// How often options of its sockets were set.
+    pub options: u64,
+    /// Not all calls were timed: the sums are scaled up.
+    pub estimated: bool,
+    /// In the order of threads and time.
+    pub waits: Vec<PeerWait>,
+}
+
+/// A wait for a peer that was recorded by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerWait {
+    /// Its index in [`Timeline::span`].
+    pub span: usize,
+    pub ns: u64,
+    pub detail: Detail,
+    pub socket: ObjectId,
+    pub came: Came,
+    /// In a call that waits for many things, of which this peer was the one that came: how long it was before that is
+    /// not the time that the peer took.
+    pub among_many: bool,
+}
+
+impl PeerWait {
+    /// For what it sends; a poll may be for either, and mostly is for that.
+    pub fn receives(&self) -> bool {
+        matches!(
+            self.detail,
+            Detail::NetworkReceive | Detail::UnixReceive | Detail::Poll
+        )
+    }
+
+    /// For what it sends, and for that alone.
+    pub fn awaits_answer(&self) -> bool {
+        self.receives() && !self.among_many
+    }
+
+    /// For a connection.
+    pub fn connects(&self) -> bool {
+        matches!(self.detail, Detail::NetworkConnect | Detail::UnixConnect)
+    }
+}
+
+impl Peer {
+    fn new(process: ProcessId, kind: ObjectKind, address: &str) -> Peer {
+        Peer {
+            process,
+            kind,
+            address: address.to_owned(),
+            sockets: Vec::new(),
+            connections: 0,
+            under_way: Vec::new(),
+            sends: 0,
+            sent_bytes: 0,
+            receives: 0,
+            received_bytes: 0,
+            options: 0,
+            estimated: false,
+            waits: Vec::new(),
+        }
+    }
+
+    fn port(&self) -> Option<u32> {
+        self.address.rsplit_once(':')?.1.parse().ok()
+    }
+
+    /// Its address without the port.
+    pub fn host(&self) -> &str {
+        let host = self.address.rsplit_once(':');
+        host.map_or(self.address.as_str(), |(host, _)| host)
+    }
+
+    /// Whether it is asked for the addresses of names.
+    pub fn is_name_server(&self) -> bool {
+        self.port() == Some(53)
+    }
+
+    fn add(&mut self, call: &CallSum) {
+        let name = plain(&call.call);
+        let (count, bytes) = (call.count, call.bytes);
+        self.estimated |= call.estimated;
+        if sends(name) {
+            self.sends = self.sends.saturating_add(count);
+            self.sent_bytes = self.sent_bytes.saturating_add(bytes);
+        } else if receives(name) {
+            self.receives = self.receives.saturating_add(count);
+            self.received_bytes = self.received_bytes.saturating_add(bytes);
+        } else if name == "setsockopt" {
+            self.options = self.options.saturating_add(count);
+        } else if name == "connect" {
+            let under_way = call.errnos.iter().any(|(error, _)| error == "EINPROGRESS");
+            self.connections += u64::from(under_way || call.errors < count);
+            self.under_way.extend(call.object.filter(|_| under_way));
+        }
+    }
+}
+
+/// The peers of all processes.
+#[derive(Clone, Debug, Default)]
+pub struct Peers {
+    /// In the order of processes and addresses.
+    pub all: Vec<Peer>,
+}
+
+type Place<'a> = (ProcessId, ObjectKind, &'a str);
+
+impl Peers {
+    pub(crate) fn of(facts: &Facts, timeline: &Timeline, waited: &Waited) -> Peers {
+        let roles = Sockets::of(&facts.objects, &waited.calls);
+        let asked = facts.objects.iter().filter(|object| {
+            matches!(
+                object.kind,
+                ObjectKind::TcpSocket | ObjectKind::UdpSocket | ObjectKind::UnixSocket
+            ) && matches!(roles.role(object.object), None | Some(Role::Asking))
+        });
+        let addresses: FxHashMap<ObjectId, (ObjectKind, &str)> = asked
+            .filter_map(|object| {
+                let address = match object.kind {
+                    ObjectKind::UnixSocket => object.path.as_deref(),
+                    _ => object.remote.as_deref(),
+                };
+                Some((object.object, (object.kind, address?)))
+            })
+            .collect();
+        let mut peers: FxHashMap<Place<'_>, Peer> = FxHashMap::default();
+        for call in &facts.calls {
+            let (Some(process), Some(object)) = (call.process, call.object) else {
+                continue;
+            };
+            if let Some(&(kind, address)) = addresses.get(&object) {
+                let peer = peers
+                    .entry((process, kind, address))
+                    .or_insert_with(|| Peer::new(process, kind, address));
+                peer.add(call);
+                peer.sockets.push(object);
+            }
+        }
+        for (index, known) in waited.each() {
+            let Some(span) = timeline.span(index).filter(|s| s.state == State::Wait) else {
+                continue;
+            };
+            let own = span.object.filter(|object| addresses.contains_key(object));
+            let socket = own.or(known.woken);
+            let place = socket.and_then(|socket| Some((socket, *addresses.get(&socket)?)));
+            let slot = timeline.slot(span.thread);
+            let (Some((socket, (kind, address))), Some(slot)) = (place, slot) else {
+                continue;
+            };
+            let process = timeline.threads[slot].process;
+            let peer = peers
+                .entry((process, kind, address))
+                .or_insert_with(|| Peer::new(process, kind, address));
+            peer.sockets.push(socket);
+            peer.waits.push(PeerWait {
+                span: index,
+                ns: span.t1.since(span.t0),
+                detail: span.detail,
+                socket,
+                came: known.came,
+                among_many: span.detail == Detail::Poll && span.object.is_some(),
+            });
+        }
+        let mut all: Vec<Peer> = peers.into_values().collect();
+        for peer in &mut all {
+            peer.sockets.sort_unstable();
+            peer.sockets.dedup();
+        }
+        all.sort_by(|a, b| {
+            (a.process, a.kind as u8, &a.address).cmp(&(b.process, b.kind as u8, &b.address))
+        });
+        Peers { all }
+    }
+}
