@@ -6,6 +6,7 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
+use timesink_analysis::peers::Peer;
 use timesink_analysis::programs::{program, Programs};
 use timesink_analysis::stacks::{FunctionIx, StackIx, Stacks};
 use timesink_analysis::timeline::Timeline;
@@ -36,6 +37,11 @@ impl Inquiry<'_> {
     /// Waits that are alike, longest first.
     pub fn waits(&self) -> &[WaitGroup] {
         &self.waited.groups
+    }
+
+    /// Whom processes asked, and how they waited for the answers.
+    pub fn peers(&self) -> &[Peer] {
+        &self.waited.peers(self.facts, self.timeline).all
     }
 
     /// Whether the recording has what a rule needs.

@@ -13,6 +13,7 @@ mod in_code;
 pub mod inquiry;
 mod interpreter_lock;
 mod memory;
+mod picked;
 pub mod registry;
 pub mod rule;
 mod rules;

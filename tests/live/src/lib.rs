@@ -4,6 +4,7 @@
 
 mod command;
 mod golang;
+mod peer;
 mod recorded;
 mod told;
 
@@ -14,6 +15,7 @@ use std::sync::OnceLock;
 
 pub use command::{output, Ran, Running};
 pub use golang::{build_go, go_tools};
+pub use peer::{pair_with_peer, Peer};
 pub use recorded::{json_lines, ns, number, text, Chain, Recorded};
 pub use told::{pair, pair_of, Told};
 

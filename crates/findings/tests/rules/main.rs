@@ -92,7 +92,7 @@ fn fixed_delays_of_two_lengths() {
     let text = format!("{ONE}{}", rounds("1.1", 12, &both));
     assert_eq!(told(&text), [("fixed-delay", 600), ("fixed-delay", 360)]);
     let others: Vec<String> = (0..5).map(|n| sleep(100 + n * 50)).collect();
-    let text = format!("{} | {}\n", text.trim_end(), others.join(" | "));
+    let text = format!("{} | {} | cpu +9ms\n", text.trim_end(), others.join(" | "));
     assert_eq!(told(&text), [("fixed-delay", 600), ("fixed-delay", 360)]);
 }
 

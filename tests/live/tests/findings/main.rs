@@ -5,6 +5,8 @@ mod computing;
 mod durability;
 mod files;
 mod memory;
+mod peers;
 mod placement;
 mod processes;
 mod threads;
+mod timers;

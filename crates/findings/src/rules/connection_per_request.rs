@@ -1,0 +1,82 @@
+//! One peer that is connected to again and again, with little asked over each connection.
+//!
+//! The gain is what was waited for connections after the first. What a handshake within them takes is not in it.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::peers::Peer;
+
+use crate::inquiry::Inquiry;
+use crate::picked::Picked;
+use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "connection-per-request",
+    looks_for: "one peer connected to again and again, with a question or two over each connection",
+    why: "A connection costs a way there and back before the first question can go, and begins slowly.",
+    advice: "keep the connection for the next question: a session, a pool, keep-alive",
+    wrong_if: "the peer closes each connection itself, or the questions are far apart",
+    limits: &[
+        Limit { name: "connections", value: 10.0, means: "at least so many to one peer" },
+        Limit { name: "sends", value: 3.0, means: "sends over each, on average, at most: else they are used" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = of.peers().iter();
+    peers.filter_map(|peer| suspect(of, peer)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let count = peer.connections;
+    let each = peer.sends as f64 / count.max(1) as f64;
+    if (count as f64) < RULE.limit(of, "connections")
+        || each > RULE.limit(of, "sends")
+        || peer.is_name_server()
+    {
+        return None;
+    }
+    // One connection is needed in any case.
+    let again = connecting(peer).into_iter().skip(1);
+    let again = Picked::of(of, peer.process, again);
+    let title = say![
+        Piece::Name(peer.address.clone()),
+        " is connected to ",
+        Piece::Count(count),
+        " times"
+    ];
+    let suspect = again
+        .suspect(of, title, 0.0)
+        .about(peer.sockets.first().copied())
+        .held(of, &RULE, "connections", count as f64, "connections")
+        .held(of, &RULE, "sends over each", each, "sends")
+        .told(say![
+            Piece::Count(count),
+            " connections, ",
+            Piece::Count(peer.sends),
+            " sends over all of them together"
+        ])
+        .told(say![
+            "a connection is waited for ",
+            Piece::Time(again.quantile(0.5)),
+            ", nine of ten at most ",
+            Piece::Time(again.quantile(0.9))
+        ]);
+    Some(suspect)
+}
+
+/// The waits for connections: in `connect`, or the first on a socket whose `connect` did not wait.
+fn connecting(peer: &Peer) -> Vec<usize> {
+    let under_way: BTreeSet<_> = peer.under_way.iter().copied().collect();
+    let mut seen = BTreeSet::new();
+    let waits = peer.waits.iter().filter(|wait| {
+        let first = seen.insert(wait.socket);
+        wait.connects() || (first && !wait.among_many && under_way.contains(&wait.socket))
+    });
+    waits.map(|wait| wait.span).collect()
+}

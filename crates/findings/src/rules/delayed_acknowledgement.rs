@@ -1,0 +1,89 @@
+//! Questions sent in small pieces, of which the second waits until the first is acknowledged, and the peer puts that off.
+//!
+//! Neither the pieces nor the acknowledgement are recorded: it is told by the length of the waits, which is that of the
+//! kernel's timer, by more sends than answers, and by no option having been set on the sockets.
+
+use timesink_analysis::peers::Peer;
+use timesink_recording::words::ObjectKind;
+
+use crate::inquiry::Inquiry;
+use crate::picked::Picked;
+use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "delayed-acknowledgement",
+    looks_for: "answers that all take 40 ms, to questions that are sent in small pieces",
+    why: "The second small piece waits until the first is acknowledged (Nagle), and the peer puts that off for 40 ms, hoping to send it with the answer.",
+    advice: "send each question at once (one write, writev, a buffer), or set TCP_NODELAY",
+    wrong_if: "the peer needs 40 ms for each answer itself",
+    limits: &[
+        Limit { name: "waits", value: 3.0, means: "at least so many of that length" },
+        Limit { name: "shortest", value: 38e6, means: "nanoseconds that they take at least" },
+        Limit { name: "longest", value: 50e6, means: "nanoseconds that they take at most" },
+        Limit { name: "share", value: 0.6, means: "of the waits longer than half of it, at least this share is of that length" },
+        Limit { name: "sends", value: 1.5, means: "sends for each answer that is waited for, at least" },
+        Limit { name: "bytes", value: 1400.0, means: "bytes in each send, on average, at most: more is not held back" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls],
+    ask,
+};
+
+/// So long an acknowledgement is put off at least, in nanoseconds; with a slow clock a little longer.
+const PUT_OFF_NS: f64 = 40e6;
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = of.peers().iter();
+    peers.filter_map(|peer| suspect(of, peer)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let (shortest, longest) = (RULE.limit(of, "shortest"), RULE.limit(of, "longest"));
+    let answers = || peer.waits.iter().filter(|wait| wait.awaits_answer());
+    let alike = answers().filter(|wait| (shortest..=longest).contains(&(wait.ns as f64)));
+    let put_off = Picked::of(of, peer.process, alike.map(|wait| wait.span));
+    let long = answers().filter(|wait| wait.ns as f64 > shortest / 2.0);
+    let share = put_off.count() as f64 / long.count().max(1) as f64;
+    let sends = peer.sends as f64 / answers().count().max(1) as f64;
+    let bytes = peer.sent_bytes / peer.sends.max(1);
+    if peer.kind != ObjectKind::TcpSocket
+        || peer.options > 0
+        || (put_off.count() as f64) < RULE.limit(of, "waits")
+        || share < RULE.limit(of, "share")
+        || sends < RULE.limit(of, "sends")
+        || bytes as f64 > RULE.limit(of, "bytes")
+    {
+        return None;
+    }
+    let each = put_off.ns() as f64 / put_off.count() as f64;
+    let title = say![
+        Piece::Count(put_off.count()),
+        " answers of ",
+        Piece::Name(peer.address.clone()),
+        " take ",
+        Piece::Time(put_off.quantile(0.5)),
+        ": the question waits for an acknowledgement"
+    ];
+    let suspect = put_off
+        .suspect(of, title, (1.0 - PUT_OFF_NS / each).max(0.0))
+        .about(peer.sockets.first().copied())
+        .held(of, &RULE, "answers", put_off.count() as f64, "waits")
+        .held(of, &RULE, "share of the long waits", share, "share")
+        .held(of, &RULE, "sends for each answer", sends, "sends")
+        .held(of, &RULE, "bytes in each send", bytes as f64, "bytes")
+        .told(say![
+            Piece::Count(peer.sends),
+            " sends of ",
+            Piece::Bytes(bytes),
+            " each, for ",
+            Piece::Count(answers().count() as u64),
+            " answers, and no option set on the connection"
+        ])
+        .told(say![
+            "an acknowledgement is put off for 40 ms or a little more: nine of ten waits are at most ",
+            Piece::Time(put_off.quantile(0.9))
+        ]);
+    Some(suspect)
+}

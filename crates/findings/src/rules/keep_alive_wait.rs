@@ -1,0 +1,107 @@
+//! A peer that keeps a connection open for a fixed time after its last answer, and a program that waits for its end.
+
+use timesink_analysis::peers::{Peer, PeerWait};
+use timesink_analysis::waited::Came;
+use timesink_recording::words::{Detail, WakeSource};
+
+use crate::inquiry::Inquiry;
+use crate::picked::Picked;
+use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "keep-alive-wait",
+    looks_for: "connections that are read up to their end, which comes after the same time each time",
+    why: "The answer is there, but the program waits for the connection's end, and the peer keeps it open until a time-out of its own is over.",
+    advice: "stop reading when the answer is whole (its length, its last piece), or ask the peer to close (Connection: close)",
+    wrong_if: "the peer works for so long before it closes",
+    limits: &[
+        Limit { name: "ends", value: 3.0, means: "at least so many ends of connections that were waited for" },
+        Limit { name: "least", value: 1e8, means: "nanoseconds that each of them takes at least" },
+        Limit { name: "alike", value: 0.02, means: "they differ from the middle one by this share at most" },
+        Limit { name: "share", value: 0.8, means: "of the long waits for ends, at least this share is alike" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = of.peers().iter();
+    peers.filter_map(|peer| suspect(of, peer)).collect()
+}
+
+/// Whether it ended because the peer was gone, and not because somebody's own time was over.
+fn is_end(of: &Inquiry<'_>, wait: &PeerWait) -> bool {
+    let source = of
+        .timeline
+        .span(wait.span)
+        .and_then(|span| span.wake_source);
+    matches!(wait.detail, Detail::NetworkReceive | Detail::UnixReceive)
+        && wait.came == Came::Nothing
+        && source != Some(WakeSource::Timer)
+}
+
+fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let least = RULE.limit(of, "least");
+    let ends = peer
+        .waits
+        .iter()
+        .filter(|wait| wait.ns as f64 >= least && is_end(of, wait));
+    let ends: Vec<&PeerWait> = ends.collect();
+    let all = Picked::of(of, peer.process, ends.iter().map(|wait| wait.span));
+    let middle = all.quantile(0.5);
+    let slack = middle as f64 * RULE.limit(of, "alike");
+    let alike = ends
+        .iter()
+        .filter(|wait| wait.ns.abs_diff(middle) as f64 <= slack);
+    let alike = Picked::of(of, peer.process, alike.map(|wait| wait.span));
+    let share = alike.count() as f64 / all.count().max(1) as f64;
+    if (alike.count() as f64) < RULE.limit(of, "ends")
+        || share < RULE.limit(of, "share")
+        || peer.received_bytes == 0
+    {
+        return None;
+    }
+    let title = say![
+        Piece::Name(peer.address.clone()),
+        " closes ",
+        Piece::Count(alike.count()),
+        " connections ",
+        Piece::Time(middle),
+        " after its last answer, and that is waited for"
+    ];
+    let suspect = alike
+        .suspect(of, title, 0.0)
+        .about(peer.sockets.first().copied())
+        .held(of, &RULE, "ends", alike.count() as f64, "ends")
+        .held(
+            of,
+            &RULE,
+            "share of the long waits for ends",
+            share,
+            "share",
+        )
+        .figure("length", middle as f64, "ns")
+        .told(say![
+            "nothing came any more: all were read up to their end, the shortest for ",
+            Piece::Time(alike.quantile(0.0)),
+            ", the longest for ",
+            Piece::Time(alike.quantile(1.0))
+        ])
+        .told(say![meaning(middle)]);
+    Some(suspect)
+}
+
+/// What such a length mostly is.
+fn meaning(ns: u64) -> &'static str {
+    const SECOND: f64 = 1e9;
+    const NEAR: f64 = 0.01;
+    let seconds = ns as f64 / SECOND;
+    let whole = (seconds - seconds.round()).abs() <= seconds * NEAR && seconds > 0.9;
+    match whole {
+        true => "whole seconds are what people set: a keep-alive or idle time-out of the peer",
+        false => "the same each time: a time-out of the peer, such as for keep-alive",
+    }
+}

@@ -1,0 +1,89 @@
+//! A program that has done its work, and waits for a time to be over before it ends.
+
+use timesink_recording::tables::Span;
+use timesink_recording::words::{State, WakeSource};
+
+use crate::inquiry::Inquiry;
+use crate::picked::Picked;
+use crate::rule::{Limit, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "linger-at-exit",
+    looks_for: "a program whose last act is to wait until a time is over",
+    why: "Nothing comes after it: whatever the wait was put there for, the program ends when its time is over, and not before.",
+    advice: "end at once; if something must come first (a thread, a queue, a last message), wait for that with a signal for its end",
+    wrong_if: "others need the program to be there for so long",
+    limits: &[
+        Limit { name: "least", value: 1e8, means: "nanoseconds at least" },
+        Limit { name: "after", value: 2e6, means: "nanoseconds on a processor after it at most, with its end" },
+        Limit { name: "before", value: 1e7, means: "nanoseconds on a processor before it at least: else the wait is all that it does" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+/// Threads that wait for each other's end, at most so many in a row.
+const DEEP: usize = 4;
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let main = of
+        .facts
+        .ledger
+        .main
+        .map(|main| of.facts.ledger.threads[main].row.thread);
+    let slot = main.and_then(|thread| of.timeline.slot(thread));
+    slot.and_then(|slot| suspect(of, slot, DEEP))
+        .into_iter()
+        .collect()
+}
+
+fn on_processor<'a>(spans: impl Iterator<Item = &'a Span>) -> u64 {
+    let cpu = spans.filter(|span| span.state == State::Cpu);
+    cpu.map(|span| span.t1.since(span.t0)).sum()
+}
+
+/// The last wait of the thread at a place that is long, if hardly anything comes after it.
+fn last(of: &Inquiry<'_>, slot: usize) -> Option<usize> {
+    let least = RULE.limit(of, "least");
+    let spans: Vec<(usize, &Span)> = of.timeline.indexed(slot).collect();
+    let at = spans.iter().rposition(|(_, span)| {
+        span.state == State::Wait && span.t1.since(span.t0) as f64 >= least
+    })?;
+    let after = on_processor(spans[at + 1..].iter().map(|(_, span)| *span));
+    (after as f64 <= RULE.limit(of, "after")).then_some(spans[at].0)
+}
+
+fn suspect(of: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
+    let index = last(of, slot)?;
+    let wait = of.timeline.span(index)?;
+    let thread = &of.timeline.threads[slot];
+    if thread.alive_at_end || thread.end_lost {
+        return None;
+    }
+    // Joined: what the other one did last.
+    let other = wait.waker.and_then(|waker| of.timeline.slot(waker));
+    if let Some(other) = other.filter(|&other| of.timeline.threads[other].process == thread.process)
+    {
+        return suspect(of, other, deep.checked_sub(1)?);
+    }
+    let before = of.timeline.spans_of(slot).iter();
+    let worked = on_processor(before.take_while(|span| span.t0 < wait.t0));
+    if wait.wake_source != Some(WakeSource::Timer) || (worked as f64) < RULE.limit(of, "before") {
+        return None;
+    }
+    let picked = Picked::of(of, thread.process, [index]);
+    let title = say![
+        thread.thread,
+        " has done its work, and waits for ",
+        Piece::Time(picked.ns()),
+        " before it ends"
+    ];
+    let suspect = picked
+        .suspect(of, title, 0.0)
+        .held(of, &RULE, "waits", picked.ns() as f64, "least")
+        .told(say!["nothing but its own time ended that wait"]);
+    Some(suspect)
+}

@@ -1,0 +1,92 @@
+//! Questions to a peer that are sent by the crumb.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::peers::Peer;
+use timesink_analysis::replay::What;
+use timesink_recording::words::ObjectKind;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "many-small-sends",
+    looks_for: "many small sends to a peer for each answer",
+    why: "Each send is a call into the kernel and mostly a packet of its own, with all that a packet costs here, on the way and there.",
+    advice: "put a question together in a buffer and send it at once (writev, a buffered writer, TCP_CORK)",
+    wrong_if: "the peer must have each piece at once",
+    limits: &[
+        Limit { name: "sends", value: 1000.0, means: "at least so many to one peer" },
+        Limit { name: "each", value: 3.0, means: "for each answer at least so many" },
+        Limit { name: "bytes", value: 1400.0, means: "bytes in each, on average, at most: more is a packet of its own" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask,
+};
+
+const SENDS: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
+
+/// Of all such calls of a process, those to one peer are at least this share: the time of calls is known for the
+/// process only.
+const MOST: f64 = 0.8;
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = of.peers().iter();
+    peers.filter_map(|peer| suspect(of, peer)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let sockets: BTreeSet<_> = peer.sockets.iter().copied().collect();
+    let calls = || {
+        let calls = of.facts.calls.iter();
+        calls.filter(|call| {
+            call.process == Some(peer.process) && SENDS.contains(&call.call.as_str())
+        })
+    };
+    let all: u64 = calls().map(|call| call.count).sum();
+    let own = calls().filter(|call| call.object.is_some_and(|object| sockets.contains(&object)));
+    let own_ns: u64 = own.map(|call| call.ns).sum();
+    let (sends, answers) = (peer.sends, peer.receives.max(1));
+    let bytes = peer.sent_bytes / sends.max(1);
+    let each = sends as f64 / answers as f64;
+    if peer.kind == ObjectKind::UdpSocket
+        || (sends as f64) < RULE.limit(of, "sends")
+        || each < RULE.limit(of, "each")
+        || bytes as f64 > RULE.limit(of, "bytes")
+        || (sends as f64) < all as f64 * MOST
+        || peer.receives == 0
+    {
+        return None;
+    }
+    let title = say![
+        Piece::Name(peer.address.clone()),
+        " is sent ",
+        Piece::Count(each.round() as u64),
+        " pieces of ",
+        Piece::Bytes(bytes),
+        " for each answer"
+    ];
+    let what = What::Calls(SENDS.iter().copied().collect());
+    let fix = Fix::scaled(what, BTreeSet::from([peer.process]), 1.0 / each);
+    let suspect = Suspect::new(title, fix, Weight::within(of.busy(peer.process), own_ns))
+        .of(peer.process)
+        .about(peer.sockets.first().copied())
+        .held(of, &RULE, "sends", sends as f64, "sends")
+        .held(of, &RULE, "sends for each answer", each, "each")
+        .held(of, &RULE, "bytes in each", bytes as f64, "bytes")
+        .told(say![
+            if peer.estimated { "about " } else { "" },
+            Piece::Count(sends),
+            " sends, ",
+            Piece::Bytes(bytes),
+            " and ",
+            Piece::Time(own_ns / sends.max(1)),
+            " each, for ",
+            Piece::Count(answers),
+            " answers"
+        ]);
+    Some(suspect)
+}

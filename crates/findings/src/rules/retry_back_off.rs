@@ -1,0 +1,192 @@
+//! The same failure again and again, with pauses between that grow.
+//!
+//! A pause is told by its length, beside the ones before; that something failed each time, by as many errors of one kind
+//! as there were pauses. What the failing would have to wait for is not known, so the gain is that of not failing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_recording::ids::{ProcessId, ThreadId};
+use timesink_recording::words::Detail;
+use timesink_recording::Nanos;
+
+use crate::inquiry::Inquiry;
+use crate::picked::Picked;
+use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "retry-back-off",
+    looks_for: "pauses that grow, with the same failure between them",
+    why: "What fails is tried again after a pause, and each pause is longer than the one before: most of the time is spent between tries.",
+    advice: "find out why it fails: a peer that is not there, a lock that somebody holds, a limit; where it gets free by itself, wait for that instead of looking now and then",
+    wrong_if: "the failing is not in anybody's hands, and somebody must be spared",
+    limits: &[
+        Limit { name: "pauses", value: 4.0, means: "at least so many, each longer than the one before" },
+        Limit { name: "grows", value: 1.2, means: "by this factor at least, mostly" },
+        Limit { name: "most", value: 2.6, means: "and by this one at most" },
+        Limit { name: "failures", value: 0.7, means: "failures of one kind for each pause, at least" },
+        Limit { name: "others", value: 4.0, means: "and for each pause at most: else it is no failure of the tries" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls],
+    ask,
+};
+
+/// Failures after which trying again may help, of any call or of these only.
+const FAILURES: [(&str, &[&str]); 15] = [
+    ("ECONNREFUSED", &[]),
+    ("ECONNRESET", &[]),
+    ("ECONNABORTED", &[]),
+    ("EHOSTUNREACH", &[]),
+    ("ENETUNREACH", &[]),
+    (
+        "ETIMEDOUT",
+        &["connect", "recvfrom", "recvmsg", "read", "sendto", "write"],
+    ),
+    ("EBUSY", &[]),
+    ("EADDRINUSE", &[]),
+    ("ETXTBSY", &[]),
+    ("ENOBUFS", &[]),
+    ("EPIPE", &[]),
+    ("ENOENT", &["connect"]),
+    (
+        "EEXIST",
+        &[
+            "open",
+            "openat",
+            "mkdir",
+            "mkdirat",
+            "link",
+            "linkat",
+            "symlink",
+            "symlinkat",
+        ],
+    ),
+    (
+        "EAGAIN",
+        &["fcntl", "flock", "connect", "fork", "clone", "clone3"],
+    ),
+    ("EACCES", &["fcntl"]),
+];
+
+fn may_pass(call: &str, error: &str) -> bool {
+    let known = FAILURES.iter().find(|(name, _)| *name == error);
+    known.is_some_and(|(_, calls)| calls.is_empty() || calls.contains(&call))
+}
+
+/// A pause: how long, and its span.
+type Pause = (u64, usize);
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let mut pauses: BTreeMap<ThreadId, Vec<(Nanos, Pause)>> = BTreeMap::new();
+    // Where it is known whom it waited for, that is told elsewhere.
+    let polls = of.timeline.polls().supposed();
+    let polled: BTreeSet<usize> = polls.flat_map(|poll| &poll.sleeps).copied().collect();
+    for (at, _) in of.waited.each().filter(|(at, _)| !polled.contains(at)) {
+        let Some(span) = of.timeline.span(at).filter(|s| s.detail == Detail::Sleep) else {
+            continue;
+        };
+        let pause = (span.t1.since(span.t0), at);
+        pauses
+            .entry(span.thread)
+            .or_default()
+            .push((span.t0, pause));
+    }
+    let mut ladders: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
+    for (thread, mut pauses) in pauses {
+        pauses.sort_unstable();
+        let Some(slot) = of.timeline.slot(thread) else {
+            continue;
+        };
+        let pauses: Vec<Pause> = pauses.into_iter().map(|(_, pause)| pause).collect();
+        let found = ladders
+            .entry(of.timeline.threads[slot].process)
+            .or_default();
+        for ladder in climbing(of, &pauses) {
+            found.extend(ladder.iter().map(|(_, span)| span));
+        }
+    }
+    let ladders = ladders.into_iter().filter(|(_, pauses)| !pauses.is_empty());
+    ladders
+        .filter_map(|(process, pauses)| suspect(of, process, pauses))
+        .collect()
+}
+
+/// The stretches in which each pause is longer than the one before. The last may be repeated: there is a longest.
+fn climbing<'a>(of: &Inquiry<'_>, pauses: &'a [Pause]) -> Vec<&'a [Pause]> {
+    let (grows, most) = (RULE.limit(of, "grows"), RULE.limit(of, "most"));
+    let steps = |stretch: &[Pause]| {
+        let pairs = stretch.windows(2);
+        let up = pairs.filter(|pair| pair[1].0 as f64 >= pair[0].0 as f64 * grows);
+        up.count() as f64 + 1.0
+    };
+    // A pause may take a little less than the one before that asked for the same.
+    const ALIKE: f64 = 0.95;
+    let stretches = pauses.chunk_by(|(before, _), (next, _)| {
+        let times = *next as f64 / (*before).max(1) as f64;
+        (ALIKE..=most).contains(&times)
+    });
+    stretches
+        .filter(|stretch| steps(stretch) >= RULE.limit(of, "pauses"))
+        .collect()
+}
+
+/// The failure of which there are about as many as pauses: of which call, how, and how often.
+fn failure(of: &Inquiry<'_>, process: ProcessId, pauses: u64) -> Option<(String, String, u64)> {
+    let mut failures: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let calls = of.facts.calls.iter();
+    for call in calls.filter(|call| call.process == Some(process)) {
+        // Errors by name are of the calls that were timed.
+        let scale = call.count as f64 / call.seen.max(1) as f64;
+        for (error, count) in &call.errnos {
+            *failures.entry((&call.call, error)).or_default() += (*count as f64 * scale) as u64;
+        }
+    }
+    let (least, most) = (RULE.limit(of, "failures"), RULE.limit(of, "others"));
+    let pauses = pauses as f64;
+    let fitting = failures.into_iter().filter(|((call, error), count)| {
+        let each = *count as f64 / pauses;
+        (least..=most).contains(&each) && may_pass(call, error)
+    });
+    let nearest = fitting.min_by(|(_, a), (_, b)| {
+        let far = |count: &u64| (*count as f64 / pauses).ln().abs();
+        far(a).total_cmp(&far(b))
+    });
+    nearest.map(|((call, error), count)| (call.to_owned(), error.to_owned(), count))
+}
+
+fn suspect(of: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Option<Suspect> {
+    let picked = Picked::of(of, process, pauses);
+    let (call, error, failures) = failure(of, process, picked.count())?;
+    let title = say![
+        process,
+        " tries again ",
+        Piece::Count(picked.count()),
+        " times after ",
+        Piece::Name(call),
+        " failed with ",
+        Piece::Name(error),
+        ", each time after a longer pause"
+    ];
+    let suspect = picked
+        .suspect(of, title, 0.0)
+        .held(of, &RULE, "pauses", picked.count() as f64, "pauses")
+        .held(
+            of,
+            &RULE,
+            "failures for each pause",
+            failures as f64 / picked.count() as f64,
+            "failures",
+        )
+        .told(say![
+            "the shortest pause is ",
+            Piece::Time(picked.quantile(0.0)),
+            ", the longest ",
+            Piece::Time(picked.quantile(1.0)),
+            "; ",
+            Piece::Count(failures),
+            " failures"
+        ]);
+    Some(suspect)
+}

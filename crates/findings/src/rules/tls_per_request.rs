@@ -1,0 +1,170 @@
+//! A handshake of TLS for each connection, and a connection for each question.
+//!
+//! A handshake is told by the functions it is in. Where a library has no names for those, as OpenSSL has not when it is
+//! called from C without its debug file, nothing is said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::ledger::Account;
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::{Detail, ObjectKind, State};
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Example, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "tls-per-request",
+    looks_for: "a TLS handshake for each of many connections",
+    why: "A handshake is one or two ways there and back and some of the dearest arithmetic there is, before the first question can go.",
+    advice: "keep the connection (a session, a pool), or at least resume sessions: one context for all connections",
+    wrong_if: "each connection is to another peer, or must not be linked with the one before",
+    limits: &[
+        Limit { name: "connections", value: 10.0, means: "at least so many by one process" },
+        Limit { name: "again", value: 5.0, means: "connections to each peer, on average, at least" },
+        Limit { name: "each", value: 1e6, means: "nanoseconds of handshake for each, on average, at least" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Calls, Need::Stacks],
+    ask,
+};
+
+/// The outermost function of a handshake, in the libraries that do it.
+const HANDSHAKES: [&str; 13] = [
+    "SSL_do_handshake",
+    "SSL_connect",
+    "ossl_statem_connect",
+    "state_machine",
+    "SSLSocket.do_handshake",
+    "SSLObject.do_handshake",
+    "gnutls_handshake",
+    "mbedtls_ssl_handshake",
+    "wolfSSL_connect",
+    "crypto/tls.(*Conn).handshakeContext",
+    "crypto/tls.(*Conn).HandshakeContext",
+    "crypto/tls.(*Conn).Handshake",
+    "sun.security.ssl.SSLSocketImpl.startHandshake",
+];
+
+/// What a process did in handshakes.
+#[derive(Default)]
+struct Shaken {
+    ns: u64,
+    waited_ns: u64,
+    functions: BTreeMap<FunctionIx, u64>,
+    examples: Vec<Example>,
+}
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let shaken = shaken(of).into_iter();
+    shaken
+        .filter_map(|(process, shaken)| suspect(of, process, shaken))
+        .collect()
+}
+
+/// Which of its functions a stack is in a handshake by, if it is.
+fn handshake(of: &Inquiry<'_>, stack: StackIx) -> Option<FunctionIx> {
+    let functions = of.stacks.code.functions_of(stack);
+    let mut outermost = functions.into_iter().rev();
+    outermost
+        .find(|&function| HANDSHAKES.contains(&of.stacks.code.function(function).name.as_str()))
+}
+
+fn shaken(of: &Inquiry<'_>) -> BTreeMap<ProcessId, Shaken> {
+    let mut all: BTreeMap<ProcessId, Shaken> = BTreeMap::new();
+    let known = of.stacks.code.functions.iter();
+    let any = known
+        .into_iter()
+        .any(|function| HANDSHAKES.contains(&function.name.as_str()));
+    if !any {
+        return all;
+    }
+    let mut stacks: BTreeMap<StackIx, Option<FunctionIx>> = BTreeMap::new();
+    for event in &of.stacks.events {
+        let of_stack = stacks.entry(event.stack);
+        let Some(function) = *of_stack.or_insert_with(|| handshake(of, event.stack)) else {
+            continue;
+        };
+        let Some(slot) = of.timeline.slot(event.thread) else {
+            continue;
+        };
+        let sum = all.entry(of.timeline.threads[slot].process).or_default();
+        sum.ns = sum.ns.saturating_add(event.ns);
+        if event.account == Account::Wait {
+            sum.waited_ns = sum.waited_ns.saturating_add(event.ns);
+        }
+        *sum.functions.entry(function).or_default() += event.ns;
+        if sum.examples.len() < 3 {
+            sum.examples.push(Example {
+                thread: event.thread,
+                at: event.at,
+            });
+        }
+    }
+    all
+}
+
+fn suspect(of: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<Suspect> {
+    let peers = of.peers().iter().filter(|peer| {
+        peer.process == process && peer.kind == ObjectKind::TcpSocket && peer.connections > 0
+    });
+    let (count, hosts, most) = peers.fold((0u64, 0u64, None), |(count, hosts, most), peer| {
+        let most = most
+            .filter(|most: &&timesink_analysis::peers::Peer| most.connections >= peer.connections);
+        (count + peer.connections, hosts + 1, most.or(Some(peer)))
+    });
+    let most = most?;
+    let each = shaken.ns as f64 / count.max(1) as f64;
+    let again = count as f64 / hosts.max(1) as f64;
+    if (count as f64) < RULE.limit(of, "connections")
+        || again < RULE.limit(of, "again")
+        || each < RULE.limit(of, "each")
+    {
+        return None;
+    }
+    let (&function, _) = shaken.functions.iter().max_by_key(|(_, ns)| **ns)?;
+    let causes = of.causes(|key| {
+        let waits = matches!(
+            key.detail,
+            Some(Detail::NetworkReceive | Detail::Poll | Detail::NetworkSend)
+        );
+        of.same_program(key.process, process) && (key.state == State::Cpu || waits)
+    });
+    let title = say![
+        Piece::Count(count),
+        " TLS handshakes with ",
+        if hosts == 1 {
+            "one peer, "
+        } else {
+            "few peers, most with "
+        },
+        Piece::Name(most.address.clone())
+    ];
+    // The first with each is needed.
+    let fix = Fix::Change(Change {
+        what: What::Function(of.stacks.code.function(function).name.clone()),
+        processes: Some(BTreeSet::from([process])),
+        how: How::Scale(1.0 / again),
+    });
+    let mut suspect = Suspect::new(title, fix, Weight::within(causes, shaken.ns))
+        .of(process)
+        .about(most.sockets.first().copied())
+        .held(of, &RULE, "connections", count as f64, "connections")
+        .held(of, &RULE, "nanoseconds of handshake for each", each, "each")
+        .held(of, &RULE, "connections to each peer", again, "again")
+        .told(say![
+            "each takes ",
+            Piece::Time(each as u64),
+            " in ",
+            function,
+            ", of which ",
+            Piece::Time(shaken.waited_ns / count.max(1)),
+            " are waited for the peer"
+        ]);
+    suspect.examples = shaken.examples;
+    suspect.frames = vec![function];
+    Some(suspect)
+}

@@ -1,0 +1,139 @@
+//! Several peers waited for one after the other, with little done between.
+//!
+//! Whether one has to be asked before the other can be is not recorded: it is a possibility, and told as one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::Detail;
+
+use crate::inquiry::Inquiry;
+use crate::picked::Picked;
+use crate::rule::{Limit, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "waits-one-after-another",
+    looks_for: "several peers waited for one after the other, with little done between",
+    why: "While one peer is waited for the others could work: together they would take as long as the slowest.",
+    advice: "if none needs the answer of another, ask all of them first and then wait: threads, asynchronous calls, poll",
+    wrong_if: "one must know what another answered before it can ask",
+    limits: &[
+        Limit { name: "peers", value: 3.0, means: "at least so many in a row, each of them once" },
+        Limit { name: "least", value: 1e7, means: "nanoseconds that each of them is waited for at least" },
+        Limit { name: "between", value: 0.25, means: "what is done before the next takes this share of the wait at most" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+/// Waits for one peer, without another one between.
+struct Turn {
+    peer: usize,
+    spans: Vec<usize>,
+    ns: u64,
+}
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let mut waits: BTreeMap<ProcessId, Vec<(usize, usize)>> = BTreeMap::new();
+    for (at, peer) in of.peers().iter().enumerate() {
+        // Who polls may wait for all of them already.
+        let own = peer.waits.iter().filter(|wait| wait.detail != Detail::Poll);
+        let own = own.map(|wait| (wait.span, at));
+        waits.entry(peer.process).or_default().extend(own);
+    }
+    let waits = waits.into_iter();
+    waits
+        .filter_map(|(process, mut waits)| {
+            // By threads, and in the order of time.
+            waits.sort_unstable();
+            suspect(of, process, &waits)
+        })
+        .collect()
+}
+
+fn suspect(of: &Inquiry<'_>, process: ProcessId, waits: &[(usize, usize)]) -> Option<Suspect> {
+    let rows = rows(of, waits);
+    let all: u64 = rows.iter().flatten().map(|turn| turn.ns).sum();
+    let mut spare: Vec<usize> = Vec::new();
+    let mut peers: BTreeSet<usize> = BTreeSet::new();
+    for row in &rows {
+        peers.extend(row.iter().map(|turn| turn.peer));
+        let longest = row.iter().map(|turn| turn.ns).max();
+        let stays = row.iter().position(|turn| Some(turn.ns) == longest);
+        let others = row.iter().enumerate().filter(|(at, _)| Some(*at) != stays);
+        spare.extend(others.flat_map(|(_, turn)| &turn.spans));
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let spare = Picked::of(of, process, spare);
+    let title = say![
+        Piece::Count(peers.len() as u64),
+        " peers are waited for one after the other, possibly without need"
+    ];
+    let turns = rows.iter().flatten();
+    let longest = turns.max_by_key(|turn| turn.ns)?;
+    let suspect = spare
+        .suspect(of, title, 0.0)
+        .held(of, &RULE, "peers", peers.len() as f64, "peers")
+        .told(say![
+            "together they take ",
+            Piece::Time(all),
+            ", the slowest ",
+            Piece::Time(longest.ns),
+            ": ",
+            Piece::Name(of.peers()[longest.peer].address.clone())
+        ])
+        .told(say![
+            "whether one of them needs the answer of another is not recorded"
+        ]);
+    Some(suspect)
+}
+
+/// The rows of turns, each long enough, in which each peer has one turn.
+fn rows(of: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
+    let mut rows: Vec<Vec<Turn>> = Vec::new();
+    let mut row: Vec<Turn> = Vec::new();
+    let mut last: Option<usize> = None;
+    // To look up a name is part of what is asked afterwards.
+    let named = waits
+        .iter()
+        .filter(|(_, peer)| !of.peers()[*peer].is_name_server());
+    for &(span, peer) in named {
+        let Some(now) = of.timeline.span(span) else {
+            continue;
+        };
+        let before = last.and_then(|last| of.timeline.span(last));
+        let same_thread = before.is_some_and(|before| before.thread == now.thread);
+        let gap = before.map_or(0, |before| now.t0.since(before.t1));
+        let again = row.iter().rev().skip(1).any(|turn| turn.peer == peer);
+        let waited = row.last().map_or(0, |turn| turn.ns) as f64;
+        let near = gap as f64 <= waited * RULE.limit(of, "between");
+        if !same_thread || again || (!near && row.last().is_some_and(|turn| turn.peer != peer)) {
+            rows.push(std::mem::take(&mut row));
+        }
+        let ns = now.t1.since(now.t0);
+        match row.last_mut().filter(|turn| turn.peer == peer) {
+            Some(turn) => {
+                turn.spans.push(span);
+                turn.ns = turn.ns.saturating_add(ns);
+            }
+            None => row.push(Turn {
+                peer,
+                spans: vec![span],
+                ns,
+            }),
+        }
+        last = Some(span);
+    }
+    rows.push(row);
+    let least = RULE.limit(of, "least");
+    for row in &mut rows {
+        row.retain(|turn| turn.ns as f64 >= least);
+    }
+    rows.retain(|row| row.len() as f64 >= RULE.limit(of, "peers"));
+    rows
+}

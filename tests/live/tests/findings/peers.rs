@@ -1,0 +1,97 @@
+//! Rules about whom a program asks, and how.
+
+use std::process::Command;
+
+use timesink_live::{output, pair_with_peer, root, Folder, Peer};
+
+/// Rows asked for one by one, and all at once.
+#[test]
+fn round_trips() {
+    pair_with_peer("round-trips", 10);
+}
+
+/// A connection for each question, and one for all.
+#[test]
+fn connection_per_request() {
+    pair_with_peer("connection-per-request", 5);
+}
+
+/// Questions in two pieces that are held back, and a peer that takes 42 ms itself.
+#[test]
+fn delayed_acknowledgement() {
+    pair_with_peer("delayed-acknowledgement", 1);
+}
+
+/// A peer that closes half a second after its answer, and one that works for half a second.
+#[test]
+fn keep_alive_wait() {
+    pair_with_peer("keep-alive-wait", 1);
+}
+
+/// One name looked up for each figure, and a name for each of many peers.
+#[test]
+fn name_per_request() {
+    pair_with_peer("name-per-request", 5);
+}
+
+/// A name server that never answers, and time-outs beside one that does.
+#[test]
+fn dead_name_server() {
+    pair_with_peer("dead-name-server", 1);
+}
+
+/// Ten slow peers asked one after the other, and one that is asked ten times.
+#[test]
+fn waits_one_after_another() {
+    pair_with_peer("waits-one-after-another", 5);
+}
+
+/// Answers that are large, and a peer that works as long.
+#[test]
+fn large_payload() {
+    pair_with_peer("large-payload", 5);
+}
+
+/// Questions sent by two bytes, and at once.
+#[test]
+fn many_small_sends() {
+    pair_with_peer("many-small-sends", 1);
+}
+
+/// A peer that takes slowly what it is sent, and one that answers late.
+#[test]
+fn back_pressure() {
+    pair_with_peer("back-pressure", 1);
+}
+
+/// Connections with handshakes to one peer, and to as many peers.
+#[test]
+fn tls_per_request() {
+    let folder = Folder::new("tls");
+    let (key, certificate) = (folder.join("key.pem"), folder.join("certificate.pem"));
+    let (key, certificate) = (key.to_str().unwrap(), certificate.to_str().unwrap());
+    let mut made = Command::new("openssl");
+    made.args([
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=peer",
+    ]);
+    made.args(["-keyout", key, "-out", certificate]);
+    output(&mut made).exits(0);
+    let mut peer = Peer::at(5);
+    peer.beside(&[
+        "openssl",
+        "s_server",
+        "-accept",
+        "7443",
+        "-rev",
+        "-quiet",
+        "-key",
+        key,
+        "-cert",
+        certificate,
+    ]);
+    let program = root().join("tests/live/programs/rules/tls-per-request.py");
+    peer.pair_of(
+        "tls-per-request",
+        &["/usr/bin/python3", program.to_str().unwrap()],
+    );
+}

@@ -1,0 +1,33 @@
+//! Rules about times that somebody set.
+
+use timesink_live::{pair, pair_with_peer};
+
+/// Time-outs that end waits, and such that do not.
+#[test]
+fn expired_timeouts() {
+    pair_with_peer("expired-timeouts", 1);
+}
+
+/// Pauses of one length, and of many.
+#[test]
+fn fixed_delay() {
+    pair("fixed-delay");
+}
+
+/// A loop that looks whether a thread is done, and a thread that is joined.
+#[test]
+fn sleep_polling() {
+    pair_with_peer("sleep-polling", 1);
+}
+
+/// Pauses that grow after failures, and after what does not fail.
+#[test]
+fn retry_back_off() {
+    pair_with_peer("retry-back-off", 1);
+}
+
+/// A sleep as the last act, and one in the midst.
+#[test]
+fn linger_at_exit() {
+    pair("linger-at-exit");
+}
