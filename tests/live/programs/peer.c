@@ -126,7 +126,7 @@ static void *serve(void *connection)
 {
 	int fd = (int)(intptr_t)connection;
 	struct question question;
-	char more[4096];
+	char more[1 << 16];
 	while (all(fd, &question, sizeof question)) {
 		uint32_t left = question.more_bytes;
 		while (left) {

@@ -58,6 +58,14 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         return None;
     }
     let each = put_off.ns() as f64 / put_off.count() as f64;
+    // What the peer takes itself: as long as its quickest answer, else what is more than is put off.
+    let quickest = answers()
+        .map(|wait| wait.ns as f64)
+        .min_by(f64::total_cmp)?;
+    let itself = match quickest < shortest {
+        true => quickest,
+        false => (each - PUT_OFF_NS).max(0.0),
+    };
     let title = say![
         Piece::Count(put_off.count()),
         " answers of ",
@@ -67,7 +75,7 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         ": the question waits for an acknowledgement"
     ];
     let suspect = put_off
-        .suspect(of, title, (1.0 - PUT_OFF_NS / each).max(0.0))
+        .suspect(of, title, itself / each)
         .about(peer.sockets.first().copied())
         .held(of, &RULE, "answers", put_off.count() as f64, "waits")
         .held(of, &RULE, "share of the long waits", share, "share")

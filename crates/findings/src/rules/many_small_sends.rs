@@ -49,15 +49,17 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let all: u64 = calls().map(|call| call.count).sum();
     let own = calls().filter(|call| call.object.is_some_and(|object| sockets.contains(&object)));
     let own_ns: u64 = own.map(|call| call.ns).sum();
-    let (sends, answers) = (peer.sends, peer.receives.max(1));
+    // Where calls were not timed all the time, the few that receive may have been missed.
+    let waited = peer.waits.iter().filter(|wait| wait.receives()).count() as u64;
+    let (sends, answers) = (peer.sends, peer.receives.max(waited));
     let bytes = peer.sent_bytes / sends.max(1);
-    let each = sends as f64 / answers as f64;
+    let each = sends as f64 / answers.max(1) as f64;
     if peer.kind == ObjectKind::UdpSocket
         || (sends as f64) < RULE.limit(of, "sends")
         || each < RULE.limit(of, "each")
         || bytes as f64 > RULE.limit(of, "bytes")
         || (sends as f64) < all as f64 * MOST
-        || peer.receives == 0
+        || answers == 0
     {
         return None;
     }

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 	int slow = fires(argc, argv), fd = connect_to(NEAR), little = 100000;
 	must(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &little, sizeof little) == 0);
 	struct question question = { .more_bytes = EVENTS * 1000, .answer_bytes = 1, .close_us = STAYS };
-	question.read_pause_us = slow ? 1000 : 0;
+	question.read_pause_us = slow ? 16000 : 0;
 	question.work_us = slow ? 0 : 700000;
 	must(send(fd, &question, sizeof question, 0) == sizeof question);
 	for (int event = 0; event < EVENTS; event++)

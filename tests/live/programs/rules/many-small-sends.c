@@ -6,7 +6,10 @@
 __attribute__((noinline)) static void ask_in_pieces(int fd, size_t piece, uint32_t work_us)
 {
 	static char rest[REST];
-	struct question question = { .more_bytes = REST, .work_us = work_us, .answer_bytes = 100, .close_us = STAYS };
+	struct question question = { .more_bytes = REST, .work_us = work_us, 
+				     .answer_bytes = 100, .close_us = STAYS };
+	/* It does not wake up for each of them. */
+	question.read_pause_us = 1000;
 	must(send(fd, &question, sizeof question, 0) == sizeof question);
 	for (size_t sent = 0; sent < REST; sent += piece)
 		must(send(fd, rest + sent, piece, 0) == (ssize_t)piece);
