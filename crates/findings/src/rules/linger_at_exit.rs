@@ -48,12 +48,13 @@ fn on_processor<'a>(spans: impl Iterator<Item = &'a Span>) -> u64 {
 /// The last wait of the thread at a place that is long, if hardly anything comes after it.
 fn last(of: &Inquiry<'_>, slot: usize) -> Option<usize> {
     let least = RULE.limit(of, "least");
-    let spans: Vec<(usize, &Span)> = of.timeline.indexed(slot).collect();
-    let at = spans.iter().rposition(|(_, span)| {
-        span.state == State::Wait && span.t1.since(span.t0) as f64 >= least
-    })?;
-    let after = on_processor(spans[at + 1..].iter().map(|(_, span)| *span));
-    (after as f64 <= RULE.limit(of, "after")).then_some(spans[at].0)
+    let spans = of.timeline.spans_of(slot);
+    let at = spans
+        .iter()
+        .rposition(|span| span.state == State::Wait && span.t1.since(span.t0) as f64 >= least)?;
+    let after = on_processor(spans[at + 1..].iter());
+    let (index, _) = of.timeline.indexed(slot).nth(at)?;
+    (after as f64 <= RULE.limit(of, "after")).then_some(index)
 }
 
 fn suspect(of: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {

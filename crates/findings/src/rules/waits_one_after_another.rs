@@ -97,6 +97,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, waits: &[(usize, usize)]) -> Op
 fn rows(of: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
     let mut rows: Vec<Vec<Turn>> = Vec::new();
     let mut row: Vec<Turn> = Vec::new();
+    let mut had: BTreeSet<usize> = BTreeSet::new();
     let mut last: Option<usize> = None;
     // To look up a name is part of what is asked afterwards.
     let named = waits
@@ -109,12 +110,15 @@ fn rows(of: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
         let before = last.and_then(|last| of.timeline.span(last));
         let same_thread = before.is_some_and(|before| before.thread == now.thread);
         let gap = before.map_or(0, |before| now.t0.since(before.t1));
-        let again = row.iter().rev().skip(1).any(|turn| turn.peer == peer);
+        let before_it = row.last().map(|turn| turn.peer);
+        let again = before_it != Some(peer) && had.contains(&peer);
         let waited = row.last().map_or(0, |turn| turn.ns) as f64;
         let near = gap as f64 <= waited * RULE.limit(of, "between");
-        if !same_thread || again || (!near && row.last().is_some_and(|turn| turn.peer != peer)) {
+        if !same_thread || again || (!near && before_it.is_some_and(|before| before != peer)) {
             rows.push(std::mem::take(&mut row));
+            had.clear();
         }
+        had.insert(peer);
         let ns = now.t1.since(now.t0);
         match row.last_mut().filter(|turn| turn.peer == peer) {
             Some(turn) => {
