@@ -4,8 +4,9 @@
 //! on in the very round in which another thread comes to the end of its work, after many rounds in which it did
 //! not, that is hardly chance. It stays a supposition, and whoever tells of it has to say so.
 //!
-//! The same loop may wait with a time-out: poll, nothing yet, poll. There the last round says what it waited for, since
-//! somebody ends it before its time.
+//! The same loop may wait with a time-out: poll, nothing yet, poll, or the same at a condition. There the last round says
+//! what it waited for, since somebody ends it before its time. A thread that wakes others between its rounds does not
+//! merely wait: it is somebody's clock.
 //!
 //! It does not see loops that wait with a time-out for what nobody signals, and none that never sleep.
 
@@ -55,6 +56,7 @@ impl Polls {
         let mut polls = Polls::default();
         let mut ends: Option<Ends> = None;
         let started = started(timeline);
+        let mut wakes: Option<Wakes> = None;
         for slot in 0..timeline.threads.len() {
             let starts = started.get(&slot).map_or(&[][..], Vec::as_slice);
             for sleeps in loops(timeline, slot, starts) {
@@ -74,7 +76,10 @@ impl Polls {
                     is_supposed: true,
                 });
             }
-            polls.all.extend(time_outs(timeline, slot));
+            for poll in time_outs(timeline, slot) {
+                let wakes = wakes.get_or_insert_with(|| Wakes::of(timeline));
+                polls.all.extend(wakes.waited_only(timeline, poll));
+            }
         }
         polls
     }
@@ -154,7 +159,8 @@ fn time_outs(timeline: &Timeline, slot: usize) -> Vec<Poll> {
     let mut awake_ns = 0u64;
     for (index, span) in timeline.indexed(slot) {
         let ns = span.t1.since(span.t0);
-        let waits = span.state == State::Wait && span.detail == Detail::Poll;
+        let waits =
+            span.state == State::Wait && matches!(span.detail, Detail::Poll | Detail::Condition);
         if !waits {
             if span.state != State::Ready {
                 awake_ns = awake_ns.saturating_add(ns);
@@ -163,7 +169,9 @@ fn time_outs(timeline: &Timeline, slot: usize) -> Vec<Poll> {
         }
         let last = rounds.last().and_then(|&last| timeline.span(last));
         let last_ns = last.map_or(0, |last| last.t1.since(last.t0));
-        if awake_ns as f64 > last_ns.max(ns) as f64 * (1.0 - ASLEEP) / ASLEEP {
+        let another =
+            last.is_some_and(|last| (last.detail, last.object) != (span.detail, span.object));
+        if another || awake_ns as f64 > last_ns.max(ns) as f64 * (1.0 - ASLEEP) / ASLEEP {
             rounds.clear();
         }
         awake_ns = 0;
@@ -183,6 +191,38 @@ fn time_outs(timeline: &Timeline, slot: usize) -> Vec<Poll> {
         }
     }
     found
+}
+
+/// For each thread, when it woke another.
+struct Wakes(FxHashMap<usize, Vec<Nanos>>);
+
+impl Wakes {
+    fn of(timeline: &Timeline) -> Wakes {
+        let mut all: FxHashMap<usize, Vec<Nanos>> = FxHashMap::default();
+        for slot in 0..timeline.threads.len() {
+            for span in timeline.spans_of(slot) {
+                if let Waker::Thread { slot: by, at } = timeline.waker(span) {
+                    all.entry(by).or_default().push(at);
+                }
+            }
+        }
+        all.values_mut().for_each(|at| at.sort_unstable());
+        Wakes(all)
+    }
+
+    /// What is left of a loop after the last time that its thread woke another in it; none if that is a single wait.
+    fn waited_only(&self, timeline: &Timeline, mut poll: Poll) -> Option<Poll> {
+        let end = timeline.span(*poll.sleeps.last()?)?.t1;
+        if let Some(wakes) = self.0.get(&poll.slot) {
+            let before = wakes.partition_point(|at| *at < end);
+            if let Some(&woke) = before.checked_sub(1).and_then(|at| wakes.get(at)) {
+                let later =
+                    |&index: &usize| timeline.span(index).is_some_and(|wait| wait.t0 >= woke);
+                poll.sleeps.retain(later);
+            }
+        }
+        (poll.sleeps.len() > 1).then_some(poll)
+    }
 }
 
 /// A sleep that its own timer ended.

@@ -464,3 +464,38 @@ fn between_two_gains() {
         (much.wall_lo_ns, little.wall_hi_ns)
     );
 }
+
+/// A thread that ticks until it is told to stop is told sooner if the work is done sooner, however many of its ticks passed
+/// in the recording: a Java program cannot end before its periodic thread has.
+#[test]
+fn a_periodic_thread_is_stopped_sooner() {
+    let text = "
+        process 1 java
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 periodic
+        1.1: cpu 0..450ms | wait ..452ms condition b by 1.2 | cpu ..453ms
+        1.2: wait 0..100ms condition a by timer
+           | cpu +0.1ms | wait +100ms condition a by timer
+           | cpu +0.1ms | wait +100ms condition a by timer
+           | cpu +0.1ms | wait +100ms condition a by timer
+           | cpu +0.1ms | wait ..450ms condition a by 1.1 | cpu ..452ms";
+    let gain = saved(text, What::Cpu, CUT);
+    assert!(gain > 440.0, "{gain}");
+}
+
+/// Whoever wakes another at each tick is its clock: without the work of a third thread the ticks come as they did.
+#[test]
+fn a_periodic_thread_that_wakes_others_is_a_clock() {
+    let text = "
+        process 1 paced
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 clock
+        thread 1.3 tid 3 paced
+        1.1: cpu 0..120ms | wait ..160ms join c by 1.3 | cpu ..161ms
+        1.2: wait 0..50ms condition a by timer | cpu ..50.1ms | wait ..100ms condition a by timer | cpu ..100.1ms
+           | wait ..150ms condition a by timer | cpu ..150.1ms | wait ..160.1ms condition a by 1.3 | cpu ..160.2ms
+        1.3: wait 0..50.05ms condition b by 1.2 | cpu ..51ms | wait ..100.05ms condition b by 1.2 | cpu ..101ms
+           | wait ..150.05ms condition b by 1.2 | cpu ..160.2ms";
+    let gain = saved(text, What::Cpu, CUT);
+    assert!(gain < 20.0, "{gain}");
+}
