@@ -78,7 +78,8 @@ def chapter(folder, outcome):
     yield from rows(outcome)
     yield ""
     for fact in outcome["facts"]:
-        yield f"- {fact['says']}: {fact['source']} in the source, {fact['ours']:.1f} times here"
+        ours = f"{fact['ours']:.3f} s" if fact["unit"] == "s" else f"{fact['ours']:.1f} {fact['unit']}"
+        yield f"- {fact['says']}: {fact['source']} in the source, {ours} here"
     if outcome["facts"]:
         yield ""
 

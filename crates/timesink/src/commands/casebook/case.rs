@@ -88,15 +88,24 @@ pub struct Work {
     pub unit: String,
 }
 
-/// Something that the source measured, as a ratio of two forms.
+/// Something that the source measured, as two forms compared: by one of the two ways.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
     pub says: String,
     /// The source's figure, in its own words.
     pub source: String,
+    /// The slower and the faster form: how many times as long the one takes, for the same work if both say how much they do.
+    pub ratio: Option<(String, String)>,
+    /// The slower and the faster form: how much longer the one takes.
+    pub longer: Option<(String, String)>,
+}
+
+impl Fact {
     /// The slower and the faster form.
-    pub ratio: (String, String),
+    pub fn forms(&self) -> Option<&(String, String)> {
+        self.ratio.as_ref().or(self.longer.as_ref())
+    }
 }
 
 impl Case {
@@ -125,9 +134,14 @@ impl Case {
         let compared = self
             .facts
             .iter()
-            .flat_map(|fact| [&fact.ratio.0, &fact.ratio.1]);
+            .filter_map(Fact::forms)
+            .flat_map(|(slow, fast)| [slow, fast]);
         if let Some(unknown) = fixed.chain(compared).find(|name| self.form(name).is_none()) {
             bail!("there is no form {unknown}");
+        }
+        let unclear = |fact: &&Fact| fact.ratio.is_some() == fact.longer.is_some();
+        if let Some(fact) = self.facts.iter().find(unclear) {
+            bail!("{}: a fact has either ratio or longer", fact.says);
         }
         let told = self
             .forms

@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime};
 use anyhow::{bail, Context};
 
 use case::{book, name, Case};
-use trial::{GainOutcome, Outcome};
+use trial::{FactOutcome, GainOutcome, Outcome};
 
 use super::report::written;
 
@@ -213,6 +213,16 @@ fn seconds(s: f64) -> String {
     crate::present::terminal::units::time((s.max(0.0) * 1e9) as u64)
 }
 
+/// A figure of the source beside ours.
+fn compared(fact: &FactOutcome) -> String {
+    let FactOutcome { says, source, .. } = fact;
+    let ours = match fact.unit {
+        "s" => seconds(fact.ours),
+        unit => format!("{:.1} {unit}", fact.ours),
+    };
+    format!("{says}: {source} in the source, {ours} here")
+}
+
 /// What is told of each form of a case.
 fn told(outcome: &Outcome) -> String {
     let mut text = format!("{}\n", outcome.title);
@@ -241,10 +251,7 @@ fn told(outcome: &Outcome) -> String {
         }
     }
     for fact in &outcome.facts {
-        text += &format!(
-            "\n{}: {} in the source, {:.1} times here\n",
-            fact.says, fact.source, fact.ours
-        );
+        text += &format!("\n{}\n", compared(fact));
     }
     for problem in &outcome.problems {
         text += &format!("\nNOT AS IT SHOULD BE: {problem}\n");
@@ -308,10 +315,7 @@ fn table(outcomes: &[Outcome]) -> String {
     text += &format!("\n{within} of {all} measured gains are within what was predicted.\n");
     for outcome in outcomes {
         for fact in &outcome.facts {
-            text += &format!(
-                "{}: {}: {} in the source, {:.1} times here\n",
-                outcome.case, fact.says, fact.source, fact.ours
-            );
+            text += &format!("{}: {}\n", outcome.case, compared(fact));
         }
     }
     text

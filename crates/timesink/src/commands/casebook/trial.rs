@@ -7,7 +7,7 @@ use anyhow::{bail, Context};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::case::{Case, Expected, Form};
+use super::case::{Case, Expected, Fact, Form};
 use super::stage::Stage;
 
 /// Each form is run so often by itself; the middle one counts.
@@ -77,6 +77,7 @@ pub struct FactOutcome {
     pub says: String,
     pub source: String,
     pub ours: f64,
+    pub unit: &'static str,
 }
 
 /// Runs a case from its set-up to its end. `say` is told what is being done.
@@ -124,15 +125,27 @@ pub fn of(case: &Case, say: &mut dyn FnMut(&str)) -> anyhow::Result<Outcome> {
             gain,
         });
     }
-    for fact in &case.facts {
-        let (slow, fast) = (took(&fact.ratio.0), took(&fact.ratio.1));
-        outcome.facts.push(FactOutcome {
-            says: fact.says.clone(),
-            source: fact.source.clone(),
-            ours: slow.unwrap_or(0.0) / fast.unwrap_or(1.0),
-        });
-    }
+    let facts = case.facts.iter();
+    outcome.facts = facts.filter_map(|fact| ours(case, fact, took)).collect();
     Ok(outcome)
+}
+
+/// What a fact is here. `took` says how many seconds a form takes.
+fn ours(case: &Case, fact: &Fact, took: impl Fn(&str) -> Option<f64>) -> Option<FactOutcome> {
+    let (slow, fast) = fact.forms()?;
+    let (slow_s, fast_s) = (took(slow)?, took(fast)?);
+    let work = |name: &str| Some(case.form(name)?.work.as_ref()?.count);
+    let (ours, unit) = match (&fact.ratio, work(slow).zip(work(fast))) {
+        (None, _) => (slow_s - fast_s, "s"),
+        (Some(_), None) => (slow_s / fast_s, "times"),
+        (Some(_), Some((slow, fast))) => (slow_s / slow / (fast_s / fast), "times"),
+    };
+    Some(FactOutcome {
+        says: fact.says.clone(),
+        source: fact.source.clone(),
+        ours,
+        unit,
+    })
 }
 
 fn middle(mut values: Vec<f64>) -> f64 {
