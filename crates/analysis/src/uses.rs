@@ -53,6 +53,16 @@ impl Done {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acts([Done; 4]);
 
+impl Acts {
+    fn add(&mut self, other: &Acts) {
+        for (sum, done) in self.0.iter_mut().zip(&other.0) {
+            sum.count = sum.count.saturating_add(done.count);
+            sum.bytes = sum.bytes.saturating_add(done.bytes);
+            sum.ns = sum.ns.saturating_add(done.ns);
+        }
+    }
+}
+
 /// What one process did with one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
@@ -98,6 +108,13 @@ impl Uses {
                 *estimated |= call.estimated;
             }
         }
+        Uses::made(sums, totals)
+    }
+
+    fn made(
+        sums: BTreeMap<(ProcessId, ObjectId), (Acts, bool)>,
+        totals: BTreeMap<ProcessId, Acts>,
+    ) -> Uses {
         let all = sums
             .into_iter()
             .map(|((process, object), (acts, estimated))| Use {
@@ -110,6 +127,21 @@ impl Uses {
             all: all.collect(),
             totals,
         }
+    }
+
+    /// The same, with processes that are told as one under the one that `first` names.
+    pub fn together(&self, first: impl Fn(ProcessId) -> ProcessId) -> Uses {
+        let mut sums: BTreeMap<(ProcessId, ObjectId), (Acts, bool)> = BTreeMap::new();
+        let mut totals: BTreeMap<ProcessId, Acts> = BTreeMap::new();
+        for one in &self.all {
+            let sum = sums.entry((first(one.process), one.object)).or_default();
+            sum.0.add(&one.acts);
+            sum.1 |= one.estimated;
+        }
+        for (&process, acts) in &self.totals {
+            totals.entry(first(process)).or_default().add(acts);
+        }
+        Uses::made(sums, totals)
     }
 
     fn total(&self, process: ProcessId) -> Acts {

@@ -7,23 +7,24 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::Region;
-use timesink_analysis::uses::{Act, Use};
+use timesink_analysis::uses::{Act, Use, Uses};
+use timesink_recording::ids::ProcessId;
 use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "file-read-again",
     looks_for: "a file that stays as it is, loaded whole again and again",
     why: "Each time the same bytes are read and the same is made of them.",
-    advice: "load it once and keep what was made of it; look at the time of its last change if it may change",
+    advice: "load it once and keep what was made of it, in a process that stays; look at the time of its last change if it may change",
     wrong_if: "it is changed by others all the time, or the function in which it is read does much else",
     limits: &[
-        Limit { name: "loads", value: 20.0, means: "at least so many times whole, by one process" },
+        Limit { name: "loads", value: 20.0, means: "at least so many times whole, by one process or by processes of one program" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -37,10 +38,53 @@ const MADE_WHEN_READ: [&str; 7] = [
 /// All calls of a kind are about the file if so much of them is: stacks do not tell which file they are about.
 const MOST: f64 = 0.8;
 
+/// Who loads a file: one process, or many of one program.
+struct Loader<'a> {
+    uses: &'a Uses,
+    /// What they do with it together.
+    one: &'a Use,
+    processes: BTreeSet<ProcessId>,
+}
+
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let uses = of.facts.uses.all.iter();
-    let often = uses.filter(|one| one.done(Act::Open).count as f64 >= RULE.limit(of, "loads"));
-    often.filter_map(|one| suspect(of, one)).collect()
+    let often = |one: &Use| one.done(Act::Open).count as f64 >= RULE.limit(of, "loads");
+    let uses = &of.facts.uses;
+    let alone = uses.all.iter().filter(|one| often(one));
+    let mut suspects: Vec<Suspect> = alone
+        .filter_map(|one| {
+            let processes = BTreeSet::from([one.process]);
+            suspect(
+                of,
+                &Loader {
+                    uses,
+                    one,
+                    processes,
+                },
+            )
+        })
+        .collect();
+    // A program that is started for each question loads it once in each process.
+    let uses = &of.facts.uses.together(|process| of.programs.first(process));
+    for one in uses.all.iter().filter(|one| often(one)) {
+        let of_it = |each: &&Use| {
+            each.object == one.object
+                && each.done(Act::Open).count > 0
+                && of.programs.first(each.process) == one.process
+        };
+        let each: Vec<&Use> = of.facts.uses.all.iter().filter(of_it).collect();
+        if each.len() > 1 && !each.iter().any(|each| often(each)) {
+            let processes = each.iter().map(|each| each.process).collect();
+            suspects.extend(suspect(
+                of,
+                &Loader {
+                    uses,
+                    one,
+                    processes,
+                },
+            ));
+        }
+    }
+    suspects
 }
 
 /// How large a file is that did not change, and how often it was loaded.
@@ -68,55 +112,31 @@ fn loads(of: &Inquiry<'_>, one: &Use) -> Option<(u64, u64)> {
 }
 
 /// The function in which the file is opened and read.
-fn region(of: &Inquiry<'_>, one: &Use) -> Option<Region> {
+fn region(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
     let acts = [Act::Open, Act::Read, Act::Close].into_iter();
     let about: Vec<Act> = acts
-        .filter(|&act| of.facts.uses.share_of_calls(one, act) >= MOST)
+        .filter(|&act| loader.uses.share_of_calls(loader.one, act) >= MOST)
         .collect();
-    let threads = of.threads_of(&BTreeSet::from([one.process]));
+    let threads = of.threads_of(&loader.processes);
     of.stacks.region(&threads, |function| {
         let act = act(function).filter(|act| about.contains(act))?;
         Some(act as usize)
     })
 }
 
-fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
-    const ACTS: [Act; 3] = [Act::Open, Act::Read, Act::Close];
+fn suspect(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
+    let one = loader.one;
     let (size, times) = loads(of, one)?;
     if (times as f64) < RULE.limit(of, "loads") {
         return None;
     }
-    let region = region(of, one);
-    let processes = BTreeSet::from([one.process]);
-    let once = 1.0 / times.max(1) as f64;
-    let (fix, ns) = match &region {
-        Some(region) => {
-            let name = of.stacks.code.function(region.function).name.clone();
-            let change = Change {
-                what: What::Function(name),
-                processes: Some(processes),
-                how: How::Scale(once),
-            };
-            (Fix::Change(change), region.ns)
-        }
-        None => {
-            let names = ACTS.iter().flat_map(|act| act.calls()).copied();
-            let share = of.facts.uses.share_of_time(one, &ACTS);
-            let kept = 1.0 - share * (1.0 - once);
-            let what = What::Calls(names.collect());
-            (Fix::scaled(what, processes, kept), one.ns(&ACTS))
-        }
-    };
+    let region = region(of, loader);
+    let (fix, ns) = fix(of, loader, region.as_ref(), times);
     let mut causes = of.busy(one.process);
     causes.extend(of.waits_on_path(|key| {
         key.object == Some(one.object) && of.same_program(key.process, one.process)
     }));
-    let title = say![
-        one.object,
-        " is loaded ",
-        Piece::Count(times),
-        " times, and stays as it is"
-    ];
+    let title = title(of, loader, times);
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(one.process)
         .about(Some(one.object))
@@ -145,4 +165,49 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
             "what is made of it is not counted: no function is known that does it"
         ]),
     })
+}
+
+fn title(of: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Sentence {
+    let object = loader.one.object;
+    let program = of.program(loader.one.process).unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+    match loader.processes.len() as u64 {
+        1 => say![
+            object,
+            " is loaded ",
+            Piece::Count(times),
+            " times, and stays as it is"
+        ],
+        many => say![
+            object,
+            " is loaded ",
+            Piece::Count(times),
+            " times by ",
+            Piece::Count(many),
+            " processes of ",
+            Piece::Name(program),
+            ", and stays as it is"
+        ],
+    }
+}
+
+/// Without all loads but one; and what they take now.
+fn fix(of: &Inquiry<'_>, loader: &Loader<'_>, region: Option<&Region>, times: u64) -> (Fix, u64) {
+    const ACTS: [Act; 3] = [Act::Open, Act::Read, Act::Close];
+    let processes = loader.processes.clone();
+    let once = 1.0 / times.max(1) as f64;
+    let Some(region) = region else {
+        let names = ACTS.iter().flat_map(|act| act.calls()).copied();
+        let share = loader.uses.share_of_time(loader.one, &ACTS);
+        let kept = 1.0 - share * (1.0 - once);
+        let what = What::Calls(names.collect());
+        return (Fix::scaled(what, processes, kept), loader.one.ns(&ACTS));
+    };
+    let name = of.stacks.code.function(region.function).name.clone();
+    let change = Change {
+        what: What::Function(name),
+        processes: Some(processes),
+        how: How::Scale(once),
+    };
+    (Fix::Change(change), region.ns)
 }
