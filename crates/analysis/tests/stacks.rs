@@ -467,3 +467,44 @@ fn no_stacks_leave_remainders() {
     assert_eq!(stacks.view().dominant(0.8), None);
     assert_eq!(tree(&stacks.view(), Direction::Callees, 0.01).len(), 2);
 }
+
+/// Of a script's stack the functions that somebody can change are the script's own: neither the interpreter's between
+/// them nor those of its libraries. Of a program without scripts they are all but the C library's and the kernel's.
+#[test]
+fn own_functions_of_scripts() {
+    let text = r#"
+        run wall 2ms
+        process 1 reader
+        thread 1.1 tid 1 reader
+        frame poll module /lib/x86_64-linux-gnu/libc.so.6
+        frame PyObject_Vectorcall module /usr/bin/python3.11
+        frame SocketIO.readinto language python file /usr/lib/python3.11/socket.py
+        frame Feed.fetch language python file /srv/reader.py
+        frame main language python file /srv/reader.py
+        frame NET_Read module /usr/lib/jvm/lib/libnet.so
+        frame java.net.Socket.read language java file java/net/Socket.java
+        frame Client.readAnswer language java file Client.java
+        1.1: cpu 0..1ms
+        sample 1.1 0ms weight 1ms stack "main;Feed.fetch;PyObject_Vectorcall;SocketIO.readinto;poll"
+        sample 1.1 1ms weight 1ms stack "Client.readAnswer;java.net.Socket.read;NET_Read"
+        sample 1.1 2ms weight 1ms stack "start;NET_Read;poll""#;
+    let stacks = stacks(text);
+    let view = stacks.view();
+    let own = |(stack, _): &(timesink_analysis::stacks::StackIx, Amount)| {
+        let functions = view.code.functions_of(*stack);
+        let own = view.code.own_of(&functions).into_iter();
+        own.map(|function| name(&view, function))
+            .collect::<Vec<_>>()
+    };
+    let own: Vec<Vec<String>> = view.stacks.iter().map(own).collect();
+    let script = vec!["Feed.fetch".to_owned(), "main".to_owned()];
+    assert!(own.contains(&script), "{own:?}");
+    assert!(
+        own.contains(&vec!["Client.readAnswer".to_owned()]),
+        "{own:?}"
+    );
+    assert!(
+        own.contains(&vec!["NET_Read".to_owned(), "start".to_owned()]),
+        "{own:?}"
+    );
+}

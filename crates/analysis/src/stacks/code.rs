@@ -173,6 +173,39 @@ impl Code {
         self.modules.get(self.function(function).module?)
     }
 
+    /// The functions of a stack that somebody can change. Of a script, or of Java, those of the program itself, if there are
+    /// any, and not what its libraries and its interpreter do below them.
+    pub fn own_of(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
+        let is_native = |language| matches!(language, Language::Native | Language::Kernel);
+        let is_script = |&function: &FunctionIx| {
+            !is_native(self.function(function).language) && !self.is_installed(function)
+        };
+        let functions = functions.iter().copied();
+        let mut own: Vec<FunctionIx> = functions.filter(|&f| !self.is_system(f)).collect();
+        if own.iter().any(is_script) {
+            own.retain(is_script);
+        }
+        own
+    }
+
+    /// Whether a function of a script, or of Java, came with its language or was installed as a library, and is not the
+    /// program's own.
+    fn is_installed(&self, function: FunctionIx) -> bool {
+        const OF_JAVA: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+        let found = self.function(function);
+        let file = found.file.as_str();
+        match found.language {
+            Language::Java => OF_JAVA.iter().any(|start| found.name.starts_with(start)),
+            Language::Python => {
+                let of_version =
+                    |after: &str| after.starts_with(|next: char| next.is_ascii_digit());
+                file.starts_with('<') || file.split("/lib/python").skip(1).any(of_version)
+            }
+            Language::JavaScript => file.starts_with("node:"),
+            _ => false,
+        }
+    }
+
     /// Whether a function belongs to the system rather than to the program: the kernel, the C
     /// library, the dynamic loader, a stub on the way to another module, or something that has no name.
     pub fn is_system(&self, function: FunctionIx) -> bool {

@@ -58,10 +58,10 @@ fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<S
         say(&sentences::text(report, told), Ink::Plain);
     }
     let code = &report.stacks.code;
-    let own = suspect.frames.iter().filter(|&&f| !code.is_system(f));
+    let own = code.own_of(&suspect.frames).into_iter();
     let frames: Vec<String> = own
         .take(FRAMES)
-        .map(|&function| names::function(code, function))
+        .map(|function| names::function(code, function))
         .collect();
     if !frames.is_empty() {
         say(&format!("in {}", frames.join(" < ")), Ink::Faint);
