@@ -26,6 +26,7 @@ mod slots;
 pub mod stacks;
 pub mod starts;
 pub mod timeline;
+pub mod touched;
 pub mod uses;
 pub mod waited;
 pub mod waits;

@@ -64,6 +64,8 @@ pub struct Alike {
 pub struct InFunction {
     pub function: FunctionIx,
     pub ns: u64,
+    /// Of that, on a processor.
+    pub cpu_ns: u64,
     pub gain: Option<Gain>,
 }
 
@@ -181,10 +183,11 @@ impl Outlook {
         let of_function = |(rank, (function, ns)): (usize, (FunctionIx, u64))| InFunction {
             function,
             ns,
+            cpu_ns: code.on_processors(function),
             gain: (rank < few / 2 && large(ns)).then(|| without_function(function, stacks, &gains)),
         };
         let (causes, kinds, functions) = std::thread::scope(|scope| {
-            let functions = code.functions().into_iter().enumerate();
+            let functions = code.functions(stacks).into_iter().enumerate();
             let functions = scope.spawn(|| functions.map(of_function).collect());
             let causes: Vec<OnPath> = causes.into_iter().enumerate().map(of_cause).collect();
             let kinds = kinds(&causes, few, &programs, &gains);

@@ -4,14 +4,16 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::replay::{Change, Gain, Gains, How, Processors, What};
+use timesink_analysis::replay::{Gain, Gains, Processors};
 use timesink_analysis::stacks::StackIx;
 use timesink_recording::words::ObjectKind;
 
 use crate::floor;
 use crate::inquiry::Inquiry;
+use crate::mutes::{Day, Mute};
 use crate::registry::RULES;
 use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::signature::signature;
 
 /// Of the wall time, and at least so long: less is not worth telling.
 const SHARE: f64 = 0.02;
@@ -33,6 +35,17 @@ pub struct Finding {
     pub share: f64,
     pub gain: Gain,
     pub main: bool,
+    /// What identifies it from run to run; see [`crate::signature`].
+    pub signature: String,
+    /// What muted it, until a day that is over.
+    pub expired: Option<Mute>,
+}
+
+/// A cause that somebody does not want to be told.
+#[derive(Debug)]
+pub struct Muted {
+    pub finding: Finding,
+    pub mute: Mute,
 }
 
 /// A cause on the path that no rule accuses.
@@ -60,6 +73,10 @@ pub struct Findings {
     /// Longest first.
     pub cleared: Vec<Cleared>,
     pub not_asked: Vec<NotAsked>,
+    /// Known, and not to be told again.
+    pub muted: Vec<Muted>,
+    /// Rules that were switched off.
+    pub switched_off: Vec<&'static Rule>,
 }
 
 impl Findings {
@@ -81,6 +98,10 @@ impl Findings {
         let mut explained = Explained::default();
         let mut asked = 0;
         for rule in RULES {
+            if inquiry.limits.is_off(rule.name) {
+                findings.switched_off.push(rule);
+                continue;
+            }
             if let Some(&lacks) = rule.needs.iter().find(|need| !inquiry.has(**need)) {
                 findings.not_asked.push(NotAsked { rule, lacks });
                 continue;
@@ -107,6 +128,8 @@ impl Findings {
                     on_path_ns,
                     share: on_path_ns as f64 / wall_ns.max(1) as f64,
                     main: gain.ns as f64 >= wall_ns as f64 * MAIN,
+                    signature: signature(inquiry, rule, &suspect),
+                    expired: None,
                     suspect,
                     gain,
                 });
@@ -118,24 +141,38 @@ impl Findings {
         findings.cleared = cleared(inquiry, &explained, least);
         findings
     }
+
+    /// Takes out what is muted. Its cause stays explained: no other rule speaks of it instead.
+    pub fn mute(&mut self, mutes: &[Mute], today: Day) {
+        for mut finding in std::mem::take(&mut self.told) {
+            let about = mutes.iter().filter(|m| m.is_about(&finding.signature));
+            let (expired, valid): (Vec<&Mute>, Vec<&Mute>) =
+                about.partition(|mute| mute.has_expired(today));
+            match valid.first() {
+                Some(&mute) => self.muted.push(Muted {
+                    finding,
+                    mute: mute.clone(),
+                }),
+                None => {
+                    finding.expired = expired.first().map(|&mute| mute.clone());
+                    self.told.push(finding);
+                }
+            }
+        }
+    }
 }
 
 /// What a fix would buy.
 fn gain(of: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
-    match fix {
-        Fix::Change(change) => gains.of(std::slice::from_ref(change), None),
-        Fix::Changes(changes) => gains.of(changes, None),
-        Fix::AllProcessors => gains.of(&[], Some(Processors::Any(of.outlook.processors))),
-        Fix::Between(one, other) => Gain::between(gains.of(one, None), gains.of(other, None)),
-        Fix::Processors => {
-            let ready = Change {
-                what: What::Ready,
-                processes: None,
-                how: How::Scale(0.0),
-            };
-            gains.of(&[ready], Some(Processors::Any(u32::MAX)))
+    let processors = match fix {
+        Fix::Between(one, other) => {
+            return Gain::between(gains.of(one, None), gains.of(other, None))
         }
-    }
+        Fix::Change(_) | Fix::Changes(_) => None,
+        Fix::AllProcessors => Some(Processors::Any(of.outlook.processors)),
+        Fix::Processors => Some(Processors::Any(u32::MAX)),
+    };
+    gains.of(&fix.changes(), processors)
 }
 
 /// How much of each cause on the path is explained by what was told.

@@ -27,6 +27,8 @@ pub struct Inquiry<'a> {
     pub programs: &'a Programs,
     /// What is known of single waits, and of calls thread by thread.
     pub waited: &'a Waited,
+    /// Where the program was started; empty if that is not known.
+    pub directory: &'a str,
     /// Limits that the user set otherwise than the rules.
     pub limits: &'a Limits,
     /// What the machine does at best, if that was measured.

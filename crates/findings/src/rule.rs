@@ -104,6 +104,7 @@ impl Suspect {
             value,
             unit,
             limit: None,
+            means: "",
         });
         self
     }
@@ -122,6 +123,7 @@ impl Suspect {
             value,
             unit: "",
             limit: Some(rule.limit(of, limit)),
+            means: rule.limit_named(limit).means,
         });
         self
     }
@@ -258,6 +260,21 @@ impl Fix {
         Fix::Changes(vec![change(waits, 0.0), change(calls, 1.0 - share)])
     }
 
+    /// What it changes of what was recorded; nothing, where only the processors are others. Of two ways in which it may
+    /// turn out, the first.
+    pub fn changes(&self) -> Vec<Change> {
+        match self {
+            Fix::Change(change) => vec![change.clone()],
+            Fix::Changes(changes) | Fix::Between(changes, _) => changes.clone(),
+            Fix::AllProcessors => Vec::new(),
+            Fix::Processors => vec![Change {
+                what: What::Ready,
+                processes: None,
+                how: How::Scale(0.0),
+            }],
+        }
+    }
+
     /// That it takes so many times as long.
     pub fn scaled(what: What, processes: BTreeSet<ProcessId>, factor: f64) -> Fix {
         Fix::Change(Change {
@@ -275,6 +292,8 @@ pub struct Figure {
     pub value: f64,
     pub unit: &'static str,
     pub limit: Option<f64>,
+    /// What the limit means; empty where there is none.
+    pub means: &'static str,
 }
 
 /// A place in the recording.
@@ -290,28 +309,48 @@ impl Rule {
     /// # Panics
     /// If it has no such limit: a fault in the rule, which its first test finds.
     pub fn limit(&self, of: &Inquiry<'_>, name: &str) -> f64 {
+        of.limits.value(self.name, self.limit_named(name))
+    }
+
+    fn limit_named(&self, name: &str) -> &'static Limit {
         let limit = self.limits.iter().find(|limit| limit.name == name);
         let Some(limit) = limit else {
             panic!("{} has no limit {name}", self.name);
         };
-        of.limits.value(self.name, limit)
+        limit
     }
 }
 
-/// Limits that somebody set otherwise.
+/// What somebody set otherwise: limits, and rules that are not to be asked.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits(BTreeMap<(String, String), f64>);
+pub struct Limits {
+    set: BTreeMap<(String, String), f64>,
+    off: BTreeSet<String>,
+}
 
 impl Limits {
     /// Sets a limit of a rule.
     pub fn set(&mut self, rule: &str, limit: &str, value: f64) {
-        self.0.insert((rule.to_owned(), limit.to_owned()), value);
+        self.set.insert((rule.to_owned(), limit.to_owned()), value);
+    }
+
+    /// Switches a rule off, or on again.
+    pub fn switch(&mut self, rule: &str, on: bool) {
+        match on {
+            true => self.off.remove(rule),
+            false => self.off.insert(rule.to_owned()),
+        };
+    }
+
+    /// Whether a rule is not to be asked.
+    pub fn is_off(&self, rule: &str) -> bool {
+        self.off.contains(rule)
     }
 
     /// What holds for a limit of this rule.
     pub fn value(&self, rule: &str, limit: &Limit) -> f64 {
         let set = self
-            .0
+            .set
             .iter()
             .find(|((r, l), _)| r == rule && l == limit.name);
         set.map_or(limit.value, |(_, value)| *value)

@@ -3,6 +3,7 @@
 mod commands;
 mod export;
 mod present;
+mod settings;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -53,6 +54,13 @@ enum Command {
                       timesink whatif x.timesink --scale func=crc32_block 0.3 --cpus 4"
     )]
     Whatif(commands::whatif::Arguments),
+    /// Tell a finding in full: its evidence, calls, waits and stacks, and how to see it again
+    ///
+    /// Without a number all of them; without a file, those of the recording made last in this folder.
+    #[command(
+        after_help = "Examples:\n  timesink why 1\n  timesink why x.timesink 2\n  timesink why x.timesink --muted"
+    )]
+    Why(commands::why::Arguments),
     /// Tell what the rules look for that a report's WHY goes by, and by which numbers
     Rules(commands::rules::Arguments),
     /// Run old stories of slow programs, and check that the cause of each is told
@@ -101,6 +109,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Why(a) => commands::why::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Rules(a) => commands::rules::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Casebook(a) => commands::casebook::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Export(a) => commands::export::run(&a).map(|()| 0).map_err(|e| (1, e)),
@@ -141,6 +150,10 @@ mod tests {
             "whatif x --keep-first func=load --overlap sleep",
             "floors",
             "floors --json --dir /tmp --dir . --peer db:5432 --peer [::1]:80",
+            "why",
+            "why 1",
+            "why x.timesink 1",
+            "why x --muted",
             "symbolize x",
             "symbolize x --debug-dir a --debug-dir b",
             "export x --to folded",
@@ -161,6 +174,8 @@ mod tests {
             "whatif x --scale func=f",
             "floors --peer db",
             "floors --peer db:port",
+            "why x y",
+            "why x 1 2",
             "export x",
             "export x --to svg",
         ] {

@@ -272,7 +272,7 @@ impl Closely<'_> {
             code.add(&path, self.of.timeline, self.stacks, |segment| {
                 self.key(segment, Told::InAll)
             });
-            for (function, ns) in code.functions() {
+            for (function, ns) in code.functions(self.stacks) {
                 let (sum, have) = side.functions.entry(function).or_default();
                 *sum = sum.saturating_add(ns);
                 *have += 1;

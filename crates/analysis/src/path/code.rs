@@ -33,6 +33,8 @@ impl Seen {
 pub struct InCode {
     stacks: FxHashMap<Key, FxHashMap<StackIx, Seen>>,
     own: FxHashMap<FunctionIx, u64>,
+    /// Of that, on a processor.
+    own_cpu: FxHashMap<FunctionIx, u64>,
 }
 
 impl InCode {
@@ -75,6 +77,10 @@ impl InCode {
                 if let Some(&function) = own.next() {
                     let sum = self.own.entry(function).or_default();
                     *sum = sum.saturating_add(ns);
+                    if account == Account::Cpu {
+                        let sum = self.own_cpu.entry(function).or_default();
+                        *sum = sum.saturating_add(ns);
+                    }
                 }
             }
             *from += until;
@@ -91,9 +97,14 @@ impl InCode {
                     .add(seen.ns);
             }
         }
-        for (function, ns) in other.own {
-            let sum = self.own.entry(function).or_default();
-            *sum = sum.saturating_add(ns);
+        for (mine, others) in [
+            (&mut self.own, other.own),
+            (&mut self.own_cpu, other.own_cpu),
+        ] {
+            for (function, ns) in others {
+                let sum = mine.entry(function).or_default();
+                *sum = sum.saturating_add(ns);
+            }
         }
     }
 
@@ -117,11 +128,20 @@ impl InCode {
         frames
     }
 
+    /// How much of a function's time was on a processor.
+    pub fn on_processors(&self, function: FunctionIx) -> u64 {
+        self.own_cpu.get(&function).copied().unwrap_or(0)
+    }
+
     /// The program's own functions by the time in them and in what of the system they called, longest first.
-    pub fn functions(&self) -> Vec<(FunctionIx, u64)> {
+    pub fn functions(&self, stacks: &Stacks) -> Vec<(FunctionIx, u64)> {
         const MOST: usize = 100;
         let mut functions: Vec<_> = self.own.iter().map(|(f, ns)| (*f, *ns)).collect();
-        functions.sort_unstable_by_key(|(function, ns)| (Reverse(*ns), *function));
+        // Of those that are alike the name says which is first: numbers differ from recording to recording.
+        functions.sort_unstable_by_key(|(function, ns)| {
+            let name = &stacks.code.function(*function).name;
+            (Reverse(*ns), name, *function)
+        });
         functions.truncate(MOST);
         functions
     }

@@ -26,13 +26,19 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
+/// Of its time a function that computes is on a processor for more than this part.
+const COMPUTES: f64 = 0.5;
+
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let wall = of.outlook.wall_ns as f64;
     let busy = of.causes(|key| key.state == State::Cpu);
     if (of.on_path_ns(&busy) as f64) < wall * RULE.limit(of, "cpu") {
         return Vec::new();
     }
-    let most = of.outlook.functions.first().filter(|most| {
+    // A function that mostly waits is not what keeps a processor busy, however long the path is in it.
+    let mut functions = of.outlook.functions.iter();
+    let most = functions.find(|function| function.cpu_ns as f64 > function.ns as f64 * COMPUTES);
+    let most = most.filter(|most| {
         let share = most.ns as f64 / wall.max(1.0);
         share >= RULE.limit(of, "function")
             && !of.stacks.code.function(most.function).name.is_empty()

@@ -50,6 +50,13 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .collect()
 }
 
+/// Whether it is flushed as a part of memory: what was written into that is no call.
+fn mapped(of: &Inquiry<'_>, process: ProcessId, object: ObjectId) -> bool {
+    let calls = of.facts.calls.iter();
+    let mut flushes = calls.filter(|call| call.call == "msync" && call.process == Some(process));
+    flushes.any(|call| call.object == Some(object))
+}
+
 fn suspect(
     of: &Inquiry<'_>,
     process: ProcessId,
@@ -62,6 +69,13 @@ fn suspect(
     files.retain(|&(count, object)| {
         written(object) as f64 / count as f64 <= RULE.limit(of, "bytes")
     });
+    // Where nothing is known to be written it may be much: the calls were lost, or are of a kind that is not counted.
+    if !files
+        .iter()
+        .any(|&(_, object)| written(object) > 0 || mapped(of, process, object))
+    {
+        return None;
+    }
     // The one with something in it: a folder or a journal is flushed for its sake.
     files.sort_by_key(|&(count, object)| {
         (

@@ -9,6 +9,7 @@ use timesink_analysis::waited::Waited;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
 use timesink_findings::rule::Limits;
+use timesink_recording::notation::recording;
 use timesink_recording::Recording;
 
 /// What is told of a drawn recording: the rules, what saves most first, and by how many milliseconds.
@@ -19,8 +20,27 @@ pub fn told_of(recording: &Recording) -> Vec<(&'static str, i64)> {
         .collect()
 }
 
+/// The same of a text.
+pub fn told_of_text(text: &str) -> Vec<(&'static str, i64)> {
+    told_of(&recording(text))
+}
+
 /// All that is said of a drawn recording.
 pub fn findings_of(recording: &Recording, limits: &Limits) -> Findings {
+    asked(recording, limits, Patience::SHORT)
+}
+
+/// The same, in a hurry: causes are not asked what they would buy, and nobody is asked twice.
+pub fn findings_at_once(recording: &Recording) -> Findings {
+    const NONE: Patience = Patience {
+        steps: 0,
+        most: 1,
+        least: 0,
+    };
+    asked(recording, &Limits::default(), NONE)
+}
+
+fn asked(recording: &Recording, limits: &Limits, patience: Patience) -> Findings {
     let facts = Facts::of(recording).expect("a drawn recording reads");
     let timeline = Timeline::of(recording).expect("its spans");
     let stacks = Stacks::of(recording, &facts, &Filter::default()).expect("its stacks");
@@ -31,7 +51,7 @@ pub fn findings_of(recording: &Recording, limits: &Limits) -> Findings {
         &facts,
         &stacks,
         &waited.calls_of,
-        Patience::SHORT,
+        patience,
         |outlook, gains| {
             let inquiry = Inquiry {
                 facts: &facts,
@@ -42,6 +62,7 @@ pub fn findings_of(recording: &Recording, limits: &Limits) -> Findings {
                 waited: &waited,
                 limits,
                 floors: recording.about().floors(),
+                directory: &recording.about().directory,
             };
             Findings::of(&inquiry, gains)
         },

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
 
-use super::report;
+use super::read;
 use super::selection::Selection;
 use crate::export::{self, Export, Format, Weights};
 
@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if binary && arguments.output.is_none() && io::stdout().is_terminal() {
         bail!("this format is not for a terminal: name a file with -o, or use a pipe");
     }
-    let recording = report::open(&arguments.recording)?;
+    let recording = read::open(&arguments.recording)?;
     let facts = Facts::of(&recording)?;
     let filter = arguments.selection.filter();
     let stacks = arguments.selection.stacks(&recording, &facts)?;

@@ -10,20 +10,17 @@ use timesink_analysis::operations::{Recorded, Set, Told, Wanted};
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::programs::Programs;
 use timesink_analysis::replay::Gains;
-use timesink_analysis::stacks::{Direction, Filter, Stacks};
-use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
-use timesink_capture::convert;
+use timesink_analysis::stacks::{Direction, Stacks};
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
-use timesink_findings::rule::Limits;
-use timesink_recording::floors::Floors;
-use timesink_recording::{ErrorKind, Recording};
+use timesink_recording::About;
 
-use super::operations;
+use super::read::{joined, open, Read};
 use super::selection::Selection;
+use super::{last, operations};
 use crate::present::terminal::{self, Style, Table};
 use crate::present::{json, Report};
+use crate::settings::Settings;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -105,44 +102,32 @@ fn print(
     out: &mut impl Write,
     style: Option<&Style>,
 ) -> anyhow::Result<()> {
-    let recording = open(path)?;
-    // Who waits for a report does not want to wait for one thing after the other.
-    let (read, again) = std::thread::scope(|scope| {
-        let again = scope.spawn(|| {
-            let timeline = Timeline::of(&recording)?;
-            let waited = Waited::of(&recording, &timeline)?;
-            timesink_recording::Result::Ok((timeline, waited))
-        });
-        let facts = Facts::of(&recording);
-        let read = facts.and_then(|facts| {
-            let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
-            Ok((facts, stacks))
-        });
-        (read, joined(again))
-    });
-    let ((facts, stacks), (timeline, waited)) = (read?, again?);
+    let settings = Settings::told();
+    let read = Read::of(path)?;
     let only_operations = op.is_some() && style.is_some();
     let closely = op.is_some() || style.is_none();
-    let programs = Programs::of(&facts);
-    let recorded = Recorded {
-        timeline: &timeline,
-        facts: &facts,
-        waited: &waited,
-        programs: &programs,
+    let programs = Programs::of(&read.facts);
+    let recorded = read.recorded(&programs);
+    let (recording, facts, stacks) = (&read.recording, &read.facts, &read.stacks);
+    let ask = |outlook: &Outlook, gains: &Gains<'_>| {
+        why(
+            &recorded,
+            stacks,
+            outlook,
+            gains,
+            (recording.about(), &settings),
+        )
     };
-    let floors = recording.about().floors();
-    let ask =
-        |outlook: &Outlook, gains: &Gains<'_>| why(&recorded, &stacks, floors, outlook, gains);
     let (outlook, again) = std::thread::scope(|scope| {
-        let again = scope.spawn(|| Again::of(&recorded, &stacks, op, closely));
-        let calls = &waited.calls_of;
+        let again = scope.spawn(|| Again::of(&recorded, stacks, op, closely));
+        let calls = &read.waited.calls_of;
         let outlook = match only_operations {
             true => Ok(None),
             false => Outlook::and(
-                &recording,
-                &timeline,
-                &facts,
-                &stacks,
+                recording,
+                &read.timeline,
+                facts,
+                stacks,
                 calls,
                 Patience::SHORT,
                 ask,
@@ -158,24 +143,20 @@ fn print(
         path: &shown,
         size_bytes,
         about: recording.about(),
-        facts: &facts,
-        stacks: &stacks,
+        facts,
+        stacks,
         outlook: outlook.as_ref().map(|(outlook, _)| outlook),
         findings: outlook.as_ref().map(|(_, findings)| findings),
         operations: &again.operations,
         loops: &again.loops,
+        settings: &settings,
+        again: &last::again(path),
     };
     written(match style {
         None => json::write(&report, out).and_then(|()| out.flush()),
         Some(style) if only_operations => put(out, &terminal::operations(&report, style)),
         Some(style) => put(out, &terminal::render(&report, style)),
     })
-}
-
-/// What a thread of ours came to; its panic is ours.
-fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    let ended = thread.join();
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// What happened again and again.
@@ -212,9 +193,9 @@ impl Again {
 pub(crate) fn why(
     recorded: &Recorded<'_>,
     stacks: &Stacks,
-    floors: Option<&Floors>,
     outlook: &Outlook,
     gains: &Gains<'_>,
+    (about, settings): (&About, &Settings),
 ) -> Findings {
     let inquiry = Inquiry {
         facts: recorded.facts,
@@ -223,10 +204,13 @@ pub(crate) fn why(
         outlook,
         programs: recorded.programs,
         waited: recorded.waited,
-        limits: &Limits::default(),
-        floors,
+        limits: &settings.limits,
+        directory: &about.directory,
+        floors: about.floors(),
     };
-    Findings::of(&inquiry, gains)
+    let mut findings = Findings::of(&inquiry, gains);
+    findings.mute(&settings.mutes, settings.today);
+    findings
 }
 
 /// The tables about code, of the part of the recording that the filter lets pass.
@@ -254,22 +238,6 @@ pub fn written(result: io::Result<()>) -> anyhow::Result<()> {
         io::ErrorKind::BrokenPipe => Ok(()),
         _ => Err(error).context("cannot write the report"),
     })
-}
-
-/// Opens a recording. One that was never finished is mended first, from what was written of it.
-pub fn open(path: &Path) -> anyhow::Result<Recording> {
-    match Recording::open(path) {
-        Err(error) if error.kind() == ErrorKind::Unfinished => {
-            eprintln!(
-                "timesink: {} was never finished: mending it",
-                path.display()
-            );
-            convert::convert(path, None, convert::cache_folder(None))?;
-            Ok(Recording::open(path)?)
-        }
-        // The error names the file and the fault.
-        opened => Ok(opened?),
-    }
 }
 
 /// The length of a file, or of the files in a folder.

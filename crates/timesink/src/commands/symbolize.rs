@@ -9,7 +9,7 @@ use timesink_capture::convert::cache_folder;
 use timesink_capture::symbolize::{symbolize, Count, Outcome};
 use timesink_capture::symbols::Symbols;
 
-use super::report;
+use super::{read, report};
 use crate::present::names::harmless;
 
 #[derive(clap::Args)]
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         looked.with_context(|| format!("cannot look into {}", folder.display()))?;
     }
     // One that was never finished is mended first.
-    drop(report::open(&arguments.recording)?);
+    drop(read::open(&arguments.recording)?);
     let outcomes = symbolize(&arguments.recording, &symbols)?;
     report::written(io::stdout().lock().write_all(told(&outcomes).as_bytes()))
 }

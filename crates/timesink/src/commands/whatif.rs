@@ -18,9 +18,11 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::Recording;
 
 use super::named;
-use super::report::{open, written};
+use super::read::open;
+use super::report::written;
 use crate::present::terminal::{self, Style};
 use crate::present::{json, Prediction, Report};
+use crate::settings::Settings;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -96,6 +98,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         operations: &[],
         loops: &[],
         findings: None,
+        settings: &Settings::default(),
+        again: "",
     };
     let page = if all {
         if outlook.is_none() {

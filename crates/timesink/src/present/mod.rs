@@ -2,7 +2,9 @@
 
 pub mod json;
 pub mod names;
+pub mod rules;
 pub mod sentences;
+pub mod shell;
 pub mod terminal;
 
 #[cfg(test)]
@@ -11,13 +13,16 @@ pub(crate) mod samples;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::ThreadLedger;
 use timesink_analysis::loops::Loop;
-use timesink_analysis::operations::Told;
+use timesink_analysis::operations::{Recorded, Told};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Cause;
 use timesink_analysis::replay::Gain;
 use timesink_analysis::stacks::Stacks;
+use timesink_analysis::touched::Touched;
 use timesink_findings::engine::Findings;
 use timesink_recording::about::About;
+
+use crate::settings::Settings;
 
 /// A report: what to present, whichever way.
 #[derive(Clone, Copy)]
@@ -38,6 +43,25 @@ pub struct Report<'a> {
     pub loops: &'a [Loop],
     /// What rules made of it; `None` if they were not asked.
     pub findings: Option<&'a Findings>,
+    /// What is set otherwise than the rules have it.
+    pub settings: &'a Settings,
+    /// The command that tells more of findings.
+    pub again: &'a str,
+}
+
+/// All that can be said of findings: the report, and what else is known of the recording.
+#[derive(Clone, Copy)]
+pub struct Full<'a> {
+    pub report: &'a Report<'a>,
+    pub recorded: &'a Recorded<'a>,
+    pub touched: &'a AllTouched,
+}
+
+/// For each finding, in their order, the spans that its fix is about.
+#[derive(Debug, Default)]
+pub struct AllTouched {
+    pub told: Vec<Vec<Touched>>,
+    pub muted: Vec<Vec<Touched>>,
 }
 
 /// What a change would buy, and what was asked.

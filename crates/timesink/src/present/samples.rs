@@ -17,8 +17,11 @@ use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, 
 use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
 use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
-use super::Report;
+use super::{Full, Report};
 use crate::commands::report::{why, Again};
+use crate::commands::why::all_touched;
+use crate::present::AllTouched;
+use crate::settings::Settings;
 
 /// One slow import that flushes for every row, and two helpers.
 pub(crate) fn import() -> Draft {
@@ -469,6 +472,18 @@ pub(crate) fn present_opened<T>(
     path: &str,
     show: impl FnOnce(&Report) -> T,
 ) -> T {
+    present_with(recording, path, &Settings::default(), |full| {
+        show(full.report)
+    })
+}
+
+/// The same where something is set otherwise, with all that is known of findings.
+pub(crate) fn present_with<T>(
+    recording: &Recording,
+    path: &str,
+    settings: &Settings,
+    show: impl FnOnce(&Full) -> T,
+) -> T {
     let facts = Facts::of(recording).expect("a kept or drawn recording reads");
     let stacks = stacks(recording, &facts, &Filter::default());
     let timeline = Timeline::of(recording).expect("its spans");
@@ -482,27 +497,33 @@ pub(crate) fn present_opened<T>(
         waited: &waited,
         programs: &programs,
     };
+    let about = recording.about();
     let ask = |outlook: &Outlook, gains: &Gains<'_>| {
-        why(
-            &recorded,
-            &stacks,
-            recording.about().floors(),
-            outlook,
-            gains,
-        )
+        let findings = why(&recorded, &stacks, outlook, gains, (about, settings));
+        let touched = all_touched(&findings, &recorded, gains);
+        (findings, touched)
     };
     let outlook = Outlook::and(recording, &timeline, &facts, &stacks, calls, patience, ask);
     let outlook = outlook.expect("it reads");
     let again = Again::of(&recorded, &stacks, None, true).expect("it is asked for nothing");
-    show(&Report {
+    let none = AllTouched::default();
+    let asked = outlook.as_ref().map(|(_, asked)| asked);
+    let report = &Report {
         stacks: &stacks,
         outlook: outlook.as_ref().map(|(outlook, _)| outlook),
-        findings: outlook.as_ref().map(|(_, findings)| findings),
+        findings: asked.map(|(findings, _)| findings),
         operations: &again.operations,
         loops: &again.loops,
         path,
         size_bytes: 1_803_112,
         about: recording.about(),
         facts: &facts,
+        settings,
+        again: "timesink why",
+    };
+    show(&Full {
+        report,
+        recorded: &recorded,
+        touched: asked.map_or(&none, |(_, touched)| touched),
     })
 }

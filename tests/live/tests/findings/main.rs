@@ -10,3 +10,5 @@ mod placement;
 mod processes;
 mod threads;
 mod timers;
+mod weather;
+mod why;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use timesink_analysis::replay::Gain;
 use timesink_findings::engine::{Cleared, Finding};
+use timesink_findings::mutes::Mute;
 use timesink_findings::rule::{Example, Figure};
 use timesink_recording::words::{Detail, State};
 
@@ -25,6 +26,19 @@ pub(super) struct FindingPage<'a> {
     told: Vec<String>,
     evidence: Vec<FigurePage>,
     examples: Vec<ExamplePage>,
+    signature: &'a str,
+    /// Until when it was muted, if that day is over.
+    muted_until: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct MutedPage<'a> {
+    rule: &'static str,
+    title: String,
+    signature: &'a str,
+    gain_ns: i64,
+    reason: &'a str,
+    until: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -102,11 +116,14 @@ impl From<&Example> for ExamplePage {
 
 /// The causes that are told.
 pub(super) fn told<'a>(report: &Report<'a>) -> Vec<FindingPage<'a>> {
-    let told = report.findings.iter().flat_map(|findings| &findings.told);
+    let told = report
+        .findings
+        .into_iter()
+        .flat_map(|findings| &findings.told);
     told.map(|finding| page(report, finding)).collect()
 }
 
-fn page<'a>(report: &Report<'a>, finding: &Finding) -> FindingPage<'a> {
+fn page<'a>(report: &Report<'a>, finding: &'a Finding) -> FindingPage<'a> {
     let suspect = &finding.suspect;
     let text = |sentence| sentences::text(report, sentence);
     FindingPage {
@@ -124,7 +141,40 @@ fn page<'a>(report: &Report<'a>, finding: &Finding) -> FindingPage<'a> {
         told: suspect.told.iter().map(text).collect(),
         evidence: suspect.figures.iter().map(FigurePage::from).collect(),
         examples: suspect.examples.iter().map(ExamplePage::from).collect(),
+        signature: &finding.signature,
+        muted_until: finding.expired.as_ref().and_then(last_day),
     }
+}
+
+fn last_day(mute: &Mute) -> Option<String> {
+    mute.until.map(|day| day.to_string())
+}
+
+/// The causes that somebody does not want to be told.
+pub(super) fn muted<'a>(report: &Report<'a>) -> Vec<MutedPage<'a>> {
+    let muted = report
+        .findings
+        .into_iter()
+        .flat_map(|findings| &findings.muted);
+    muted
+        .map(|muted| MutedPage {
+            rule: muted.finding.rule.name,
+            title: sentences::text(report, &muted.finding.suspect.title),
+            signature: &muted.finding.signature,
+            gain_ns: muted.finding.gain.ns,
+            reason: &muted.mute.reason,
+            until: last_day(&muted.mute),
+        })
+        .collect()
+}
+
+/// Rules that somebody switched off.
+pub(super) fn switched_off(report: &Report) -> Vec<&'static str> {
+    let rules = report
+        .findings
+        .iter()
+        .flat_map(|findings| &findings.switched_off);
+    rules.map(|rule| rule.name).collect()
 }
 
 /// What is long and no cause.

@@ -14,7 +14,7 @@ use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ObjectId, ProcessId};
 
 use super::code::{self, StacksPage, TopPage};
-use super::findings::{self, ClearedPage, FindingPage, NotAskedPage};
+use super::findings::{self, ClearedPage, FindingPage, MutedPage, NotAskedPage};
 use super::operations::{self, LoopPage, SetPage};
 use super::path::{self, PathPage};
 use crate::present::Report;
@@ -44,6 +44,8 @@ pub(super) struct Page<'a> {
     findings: Vec<FindingPage<'a>>,
     cleared: Vec<ClearedPage>,
     not_asked: Vec<NotAskedPage>,
+    muted: Vec<MutedPage<'a>>,
+    switched_off: Vec<&'static str>,
     path: Option<PathPage<'a>>,
     operations: Vec<SetPage<'a>>,
     loops: Vec<LoopPage<'a>>,
@@ -293,6 +295,8 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         findings: findings::told(report),
         cleared: findings::cleared(report),
         not_asked: findings::not_asked(report),
+        muted: findings::muted(report),
+        switched_off: findings::switched_off(report),
         path: path::path(report),
         operations: operations::operations(report),
         loops: operations::loops(report),

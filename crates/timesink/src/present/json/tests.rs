@@ -8,13 +8,28 @@ use timesink_recording::notation::Draft;
 use super::write;
 use crate::present::names::is_hostile;
 use crate::present::samples;
+use crate::settings::Settings;
 
 fn text(drawn: &Draft) -> String {
-    samples::present(drawn, "nightly-import.timesink", |report| {
+    text_with(drawn, &Settings::default())
+}
+
+fn text_with(drawn: &Draft, settings: &Settings) -> String {
+    let path = "nightly-import.timesink";
+    samples::present_with(&drawn.recording(), path, settings, |full| {
         let mut out = Vec::new();
-        write(report, &mut out).expect("memory takes it");
+        write(full.report, &mut out).expect("memory takes it");
         String::from_utf8(out).expect("JSON is UTF-8")
     })
+}
+
+/// A report in which a finding is muted and a rule is switched off.
+fn muted() -> Value {
+    let mut settings = Settings::default();
+    let mute = "[[mute]]\nsignature = \"flush-*\"\nreason = \"known\"\nuntil = 2026-12-31\n";
+    settings.add_mutes(mute, "m.toml");
+    settings.add_limits("rules.hot-lock.disabled = true", "t.toml");
+    serde_json::from_str(&text_with(&samples::import(), &settings)).expect("it is JSON")
 }
 
 fn json(drawn: &Draft) -> Value {
@@ -64,6 +79,7 @@ fn documented_fields_are_the_fields() {
     ] {
         paths(&json(&drawn), "", &mut written);
     }
+    paths(&muted(), "", &mut written);
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
     let page = std::fs::read_to_string(page).expect("docs/json.md can be read");
     let cells = |line: &str| {
@@ -141,6 +157,28 @@ fn promised_fields_are_there() {
     );
     assert_eq!(flush["ns"], 13_080_000_000u64);
     assert_eq!(main["behind"][0]["name"], "backup");
+}
+
+/// What is muted is no finding, and stands beside them with the reason; so do rules that were switched off.
+#[test]
+fn what_is_muted_stands_apart() {
+    let told = json(&samples::import());
+    let finding = &told["findings"][0];
+    assert_eq!(finding["rule"], "flush-per-record");
+    let signature = "flush-per-record of rows.db by nightly-import";
+    assert_eq!(finding["signature"], signature);
+    let muted = muted();
+    assert_eq!(muted["findings"], serde_json::json!([]));
+    assert_eq!(muted["switched_off"], serde_json::json!(["hot-lock"]));
+    let wanted = serde_json::json!([{
+        "rule": "flush-per-record",
+        "title": finding["title"],
+        "signature": signature,
+        "gain_ns": finding["gain"]["ns"],
+        "reason": "known",
+        "until": "2026-12-31",
+    }]);
+    assert_eq!(muted["muted"], wanted);
 }
 
 /// A thread's causes add up to its states in the JSON too.

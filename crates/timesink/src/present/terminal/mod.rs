@@ -6,6 +6,7 @@
 mod calls;
 mod code;
 mod files;
+mod finding;
 mod floors;
 mod foot;
 mod head;
@@ -24,9 +25,10 @@ mod whatif;
 mod why;
 mod words;
 
+pub use finding::findings;
 pub use floors::page as floors;
 pub use operations::operations;
-pub use style::{Ink, Style};
+pub use style::{wrap, Ink, Style};
 pub use views::{tables, Table};
 pub use whatif::{gains, prediction};
 
@@ -53,12 +55,21 @@ pub fn render(report: &Report, style: &Style) -> String {
         if !page.is_empty() {
             page.push('\n');
         }
-        for line in section {
-            page.push_str(line.trim_end());
-            page.push('\n');
-        }
+        page.push_str(&text(section));
     }
     page
+}
+
+/// Only the causes that rules found.
+#[cfg(test)]
+pub fn why(report: &Report, style: &Style) -> String {
+    text(&why::lines(report, style))
+}
+
+/// Lines as text, ending in a line feed.
+fn text(lines: &[String]) -> String {
+    let lines = lines.iter().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
 }
 
 #[cfg(test)]

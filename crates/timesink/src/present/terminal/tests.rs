@@ -12,13 +12,13 @@ use super::{gains, operations, prediction, render, tables, Style, Table};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
 
-const PLAIN: Style = Style::PLAIN;
+pub(super) const PLAIN: Style = Style::PLAIN;
 const COLOUR: Style = Style {
     colour: true,
     terminal: true,
     width: 120,
 };
-const NARROW: Style = Style {
+pub(super) const NARROW: Style = Style {
     colour: false,
     terminal: true,
     width: 80,
@@ -30,7 +30,7 @@ fn page(drawn: &Draft, style: &Style) -> String {
     })
 }
 
-fn check(name: &str, page: &str) {
+pub(super) fn check(name: &str, page: &str) {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/present/terminal/snapshots");
     let file = folder.join(format!("{name}.txt"));
     if std::env::var_os("UPDATE").is_some() {

@@ -1,14 +1,17 @@
 //! The causes that the rules found, in plain words: what it is, what it would save, the evidence, what to do.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use timesink_findings::engine::{Cleared, Finding};
+use timesink_findings::engine::{Cleared, Finding, Findings};
+use timesink_findings::mutes::Day;
 use timesink_findings::rule::Need;
 use timesink_recording::words::State;
 
 use super::style::{wrap, Ink, Style};
 use super::{path, rows, units, Report};
 use crate::present::{names, sentences};
+use crate::settings::To;
 
 /// Frames of a stack that are shown.
 const FRAMES: usize = 4;
@@ -26,12 +29,14 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     for (rank, finding) in findings.told.iter().enumerate() {
         lines.extend(told(report, rank + 1, finding, style));
     }
+    lines.extend(unknown(report, style));
     let looked_at = findings.cleared.iter().take(CLEARED);
     let looked_at: Vec<String> = looked_at.map(|cause| cleared(report, cause)).collect();
     if !looked_at.is_empty() {
         let text = format!("Also looked at, no cause: {}", looked_at.join(", "));
         lines.extend(wrap(&text, "  ", Ink::Faint, style));
     }
+    lines.extend(unsaid(findings, report, style));
     let mut lacking: BTreeMap<Need, Vec<&str>> = BTreeMap::new();
     for rule in &findings.not_asked {
         lacking.entry(rule.lacks).or_default().push(rule.rule.name);
@@ -40,6 +45,43 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         let (need, rules) = (need.word(), rules.join(", "));
         let text = format!("Could not be asked, for want of {need}: {rules}");
         lines.extend(wrap(&text, "  ", Ink::Faint, style));
+    }
+    lines
+}
+
+/// How much of the path nobody could be asked about, if it is much.
+fn unknown(report: &Report, style: &Style) -> Vec<String> {
+    const MUCH: f64 = 0.1;
+    let outlook = report.outlook.filter(|outlook| outlook.wall_ns > 0);
+    let share = outlook.map(|outlook| outlook.unknown_ns as f64 / outlook.wall_ns as f64);
+    match share.filter(|share| *share >= MUCH) {
+        None => Vec::new(),
+        Some(share) => {
+            let share = units::percent(share * 100.0);
+            let text =
+                format!("{share} of the path is not known: of that no rule can say anything");
+            wrap(&text, "  ", Ink::Warning, style)
+        }
+    }
+}
+
+/// How many are not told, and why not.
+fn unsaid(findings: &Findings, report: &Report, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut say = |text: &str| lines.extend(wrap(text, "  ", Ink::Faint, style));
+    if !findings.muted.is_empty() {
+        let (many, again) = (findings.muted.len(), report.again);
+        say(&format!("Muted: {many} ({again} --muted)"));
+    }
+    for rule in &findings.switched_off {
+        let mut set = report.settings.set.iter();
+        let off = set.find(|set| set.rule == rule.name && set.to == To::Switched(false));
+        let file = off.map_or("", |set| &set.file);
+        let file = names::harmless(file);
+        say(&format!(
+            "Not asked: {} (switched off in {file})",
+            rule.name
+        ));
     }
     lines
 }
@@ -63,12 +105,26 @@ fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<S
         .take(FRAMES)
         .map(|function| names::function(code, function))
         .collect();
-    if !frames.is_empty() {
-        say(&format!("in {}", frames.join(" < ")), Ink::Faint);
+    let more = format!("{} {rank} shows the calls", report.again);
+    match frames.as_slice() {
+        [] => say(&more, Ink::Faint),
+        frames => say(&format!("in {} · {more}", frames.join(" < ")), Ink::Faint),
     }
     say(&format!("Do: {}.", finding.rule.advice), Ink::Plain);
     say(&format!("Wrong if: {}.", finding.rule.wrong_if), Ink::Faint);
+    if let Some((until, reason)) = expired(finding) {
+        say(
+            &format!("It was muted until {until}: {reason}"),
+            Ink::Warning,
+        );
+    }
     lines
+}
+
+/// Until when it was muted, and why.
+pub(super) fn expired(finding: &Finding) -> Option<(Day, Cow<'_, str>)> {
+    let mute = finding.expired.as_ref()?;
+    Some((mute.until?, names::harmless(&mute.reason)))
 }
 
 /// What is on the path and no rule accuses, in a few words.

@@ -1,0 +1,43 @@
+//! Sleeps: what each length of them saves, and what is lost by sleeping on.
+
+use crate::drawn::told_of_text;
+
+const ONE: &str = "run wall 1s\nprocess 1 import\nthread 1.1 tid 1 import\n";
+
+/// Two lengths in turn are two causes, and each saves what it is itself, whatever else sleeps.
+#[test]
+fn fixed_delays_of_two_lengths() {
+    let sleep = |ms: u32| {
+        format!("cpu +9ms | wait +{ms}ms sleep by timer call nanosleep asked {ms}ms expired")
+    };
+    let both = format!("{} | {}", sleep(50), sleep(30));
+    let text = format!(
+        "{ONE}1.1: cpu 0..1ms | {}\n",
+        [both.as_str(); 12].join(" | ")
+    );
+    assert_eq!(
+        told_of_text(&text),
+        [("fixed-delay", 600), ("fixed-delay", 360)]
+    );
+    let others: Vec<String> = (0..5).map(|n| sleep(100 + n * 50)).collect();
+    let text = format!("{} | {} | cpu +9ms\n", text.trim_end(), others.join(" | "));
+    assert_eq!(
+        told_of_text(&text),
+        [("fixed-delay", 600), ("fixed-delay", 360)]
+    );
+}
+
+/// Who looks for the end of one thread, then starts another one and looks for the end of that, has two loops, not one
+/// that is too long for either.
+#[test]
+fn two_workers_are_awaited_in_turn() {
+    let sleeps = ["wait +100ms sleep by timer call nanosleep asked 100ms expired"; 6];
+    let sleeps = sleeps.join(" | cpu +1ms | ");
+    let text = format!(
+        "{ONE}thread 1.2 tid 2 worker parent 1.1\nthread 1.3 tid 3 worker parent 1.1\n\
+         1.1: cpu 0..1ms | {sleeps} | cpu +5ms | {sleeps} | cpu +5ms\n\
+         1.2: cpu 1ms..530ms\n1.3: cpu 610ms..1140ms\n"
+    );
+    let told = told_of_text(&text);
+    assert_eq!(told.first(), Some(&("sleep-polling", 152)), "{told:?}");
+}

@@ -1,0 +1,55 @@
+//! What the cases of `cases/` save: the gain of each is known from how it is drawn.
+
+use timesink_findings::rule::Limits;
+use timesink_recording::notation::recording;
+
+use crate::cases::case;
+use crate::drawn::{findings_of, told_of_text};
+
+/// Each rule's gain on the recording that it fires on, in milliseconds.
+#[test]
+fn gains_of_cases() {
+    for (rule, ms) in [
+        ("flush-per-record", 500),
+        ("fixed-delay", 1000),
+        // What it slept too long, not all that it slept.
+        ("sleep-polling", 76),
+        ("small-writes", 588),
+        ("tiny-reads", 599),
+        // Half of the function's time.
+        ("busy", 500),
+    ] {
+        let told = told_of_text(&case(&format!("{rule}.fires")));
+        assert_eq!(told.first(), Some(&(rule, ms)), "{told:?}");
+    }
+}
+
+/// Of two functions with as much time the name says which is told, not the order in which they were recorded.
+#[test]
+fn functions_of_the_same_time_are_told_by_name() {
+    let told = |first: &str, second: &str| {
+        let text = format!(
+            "run wall 1s\nprocess 1 a\nthread 1.1 tid 1 a\nframe {first}\nframe {second}\n1.1: cpu 0..1s\n\
+             sample 1.1 400ms weight 500ms stack \"main;beta\"\n\
+             sample 1.1 900ms weight 500ms stack \"main;alpha\"\n"
+        );
+        let findings = findings_of(&recording(&text), &Limits::default());
+        let signatures = findings.told.into_iter().map(|told| told.signature);
+        signatures.collect::<Vec<_>>()
+    };
+    assert_eq!(told("alpha", "beta"), ["busy in alpha"]);
+    assert_eq!(told("beta", "alpha"), ["busy in alpha"]);
+}
+
+/// Where more than half of the path is on a processor, but longest in a function that waits, it is not that one that is
+/// said to be busy.
+#[test]
+fn who_waits_longest_is_not_busy() {
+    let text = "run wall 1s\nprocess 1 a\nthread 1.1 tid 1 a\n\
+        1.1: cpu 0..550ms | wait ..1s network receive db by network call recvfrom stack \"main;listen\"\n\
+        sample 1.1 300ms weight 300ms stack \"main;crunch\"\n\
+        sample 1.1 500ms weight 200ms stack \"main;parse\"\n";
+    let findings = findings_of(&recording(text), &Limits::default());
+    let told = findings.told.iter().map(|told| told.signature.as_str());
+    assert_eq!(told.collect::<Vec<_>>(), ["busy in crunch"]);
+}

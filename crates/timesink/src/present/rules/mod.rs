@@ -1,0 +1,96 @@
+//! What a rule is about, for people: on the command line and as the pages in `docs/rules`. Both are made of the same
+//! parts, which are the registry's.
+
+#[cfg(test)]
+mod docs;
+
+use timesink_findings::rule::Rule;
+
+use super::names;
+use super::terminal::{wrap, Ink, Style};
+use crate::settings::{Settings, To};
+
+/// A sentence that begins with a capital and ends with a stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    let rest = letters.as_str();
+    let stop = if text.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{}{rest}{stop}", first.unwrap_or_default())
+}
+
+/// What is to be said of a rule, under short headings.
+fn parts(rule: &Rule) -> Vec<(&'static str, String)> {
+    let needs: Vec<&str> = rule.needs.iter().map(|need| need.word()).collect();
+    let mut parts = vec![
+        ("Why it is slow", sentence(rule.why)),
+        ("What to do", sentence(rule.advice)),
+        ("When that would be wrong", sentence(rule.wrong_if)),
+    ];
+    if rule.is_innocent {
+        parts[0].0 = "What it means";
+        parts.push((
+            "It accuses nobody",
+            "It is told after all causes, so that nobody looks elsewhere.".to_owned(),
+        ));
+    }
+    let needs = match needs.as_slice() {
+        [] => "Nothing beyond what every recording has.".to_owned(),
+        needs => format!(
+            "The recording must have {}; else the report says that it could not be asked.",
+            needs.join(" and ")
+        ),
+    };
+    parts.push(("What it needs", needs));
+    parts
+}
+
+/// A limit's value: whole where it is.
+pub fn value(value: f64) -> String {
+    match value.fract() == 0.0 && value.abs() < 1e15 {
+        true => super::terminal::units::count(value.abs() as u64),
+        false => format!("{value}"),
+    }
+}
+
+/// A rule as `timesink rules` prints it.
+pub fn page(rule: &Rule, settings: &Settings, style: &Style) -> String {
+    let title = format!("{}: {}", rule.name, rule.looks_for);
+    let mut lines = wrap(&title, "", Ink::Title, style);
+    for (heading, text) in parts(rule) {
+        lines.extend(wrap(&format!("{heading}: {text}"), "  ", Ink::Plain, style));
+    }
+    let set = || settings.set.iter().filter(|set| set.rule == rule.name);
+    for limit in rule.limits {
+        let own = value(limit.value);
+        let other = set().find_map(|set| match set.to {
+            To::Limit(name, value) if name == limit.name => Some((value, &set.file)),
+            _ => None,
+        });
+        let text = match other {
+            None => format!("{} = {own}: {}", limit.name, limit.means),
+            Some((to, file)) => format!(
+                "{} = {} (set in {}, else {own}): {}",
+                limit.name,
+                value(to),
+                names::harmless(file),
+                limit.means
+            ),
+        };
+        lines.extend(wrap(&text, "  ", Ink::Plain, style));
+    }
+    let off = set().find(|set| set.to == To::Switched(false));
+    if let Some(off) = off {
+        let text = format!(
+            "It is not asked: switched off in {}",
+            names::harmless(&off.file)
+        );
+        lines.extend(wrap(&text, "  ", Ink::Warning, style));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}

@@ -1,0 +1,217 @@
+//! A finding in full: what it rests on, as figures, calls, waits and stacks, and how to see each of it again.
+//!
+//! One part a file. What the report says already (the title, what to do) is said again: this page stands alone.
+
+mod calls;
+mod examples;
+mod stacks;
+mod touched;
+
+use timesink_analysis::touched::Touched;
+use timesink_findings::engine::Finding;
+use timesink_findings::mutes::Mute;
+use timesink_findings::rule::Figure;
+
+use super::style::{self, wrap, Ink, Style};
+use super::{path, units, why};
+use crate::present::{names, rules, sentences, Full};
+
+const INDENT: &str = "  ";
+
+/// One finding, and what is known beside it.
+struct One<'a> {
+    full: &'a Full<'a>,
+    finding: &'a Finding,
+    /// What its fix takes away, longest first.
+    touched: &'a [Touched],
+    mute: Option<&'a Mute>,
+    rank: usize,
+}
+
+/// The findings, or the one with this number, in full; of the told ones or of the muted.
+pub fn findings(full: &Full, number: Option<usize>, muted: bool, style: &Style) -> String {
+    let Some(findings) = full.report.findings else {
+        return String::new();
+    };
+    let of = |(at, (finding, mute, touched))| One {
+        full,
+        finding,
+        touched,
+        mute,
+        rank: at + 1,
+    };
+    let all: Vec<One> = match muted {
+        false => {
+            let all = findings.told.iter().zip(&full.touched.told);
+            let all = all.map(|(told, touched)| (told, None, touched.as_slice()));
+            all.enumerate().map(of).collect()
+        }
+        true => {
+            let all = findings.muted.iter().zip(&full.touched.muted);
+            let all = all.map(|(m, touched)| (&m.finding, Some(&m.mute), touched.as_slice()));
+            all.enumerate().map(of).collect()
+        }
+    };
+    let wanted = all
+        .iter()
+        .filter(|one| number.is_none_or(|number| one.rank == number));
+    let pages: Vec<String> = wanted.map(|one| super::text(&page(one, style))).collect();
+    match pages.as_slice() {
+        [] if muted => "Nothing is muted.\n".to_owned(),
+        [] => super::text(&why::lines(full.report, style)),
+        pages => pages.join("\n"),
+    }
+}
+
+fn page(one: &One, style: &Style) -> Vec<String> {
+    let (report, finding) = (one.full.report, one.finding);
+    let title = sentences::text(report, &finding.suspect.title);
+    let mut lines = wrap(&format!("{}  {title}", one.rank), "", Ink::Title, style);
+    let rule = finding.rule;
+    let is = format!("{}: {}", rule.name, rule.looks_for);
+    lines.extend(wrap(&is, INDENT, Ink::Faint, style));
+    lines.extend(wrap(rule.why, INDENT, Ink::Faint, style));
+    for text in [
+        format!("Do: {}.", rule.advice),
+        format!("Wrong if: {}.", rule.wrong_if),
+    ] {
+        lines.extend(wrap(&text, INDENT, Ink::Plain, style));
+    }
+    let parts = [
+        ("WHAT IT WOULD BUY", buys(one, style)),
+        ("EVIDENCE", evidence(one, style)),
+        ("CALLS", calls::lines(one, style)),
+        ("WHAT THE FIX TAKES AWAY", touched::lines(one, style)),
+        ("STACKS", stacks::lines(one, style)),
+        ("EXAMPLES", examples::lines(one, style)),
+        ("TO BE SILENT ABOUT IT", mute(one, style)),
+    ];
+    for (heading, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
+        lines.push(String::new());
+        lines.push(style.paint(Ink::Title, heading));
+        lines.extend(part);
+    }
+    lines
+}
+
+/// The gain, and the wall time that would be left.
+fn buys(one: &One, style: &Style) -> Vec<String> {
+    let gain = &one.finding.gain;
+    let wall = one.full.report.outlook.map_or(0, |outlook| outlook.wall_ns);
+    let (on_path, share) = (one.finding.on_path_ns, one.finding.share);
+    let mut lines = Vec::new();
+    let mut say = |text: &str, ink| lines.extend(wrap(text, INDENT, ink, style));
+    if let Some(saves) = path::saves(gain) {
+        say(&format!("{saves} of {}", units::time(wall)), Ink::Plain);
+    }
+    let left = |ns: u64| units::time(ns);
+    say(
+        &format!(
+            "it would take {} then ({} .. {}), by a replay of the recording without it",
+            left(gain.wall_ns),
+            left(gain.wall_lo_ns),
+            left(gain.wall_hi_ns)
+        ),
+        Ink::Plain,
+    );
+    say(
+        &format!(
+            "it is {} of the path at most, {}",
+            units::time(on_path),
+            units::percent(share * 100.0)
+        ),
+        Ink::Plain,
+    );
+    if let Some(question) = examples::question(one) {
+        say(&question, Ink::Faint);
+    }
+    lines
+}
+
+/// All that was counted and measured, held against the limits.
+fn evidence(one: &One, style: &Style) -> Vec<String> {
+    let suspect = &one.finding.suspect;
+    let mut lines = Vec::new();
+    for told in &suspect.told {
+        let text = sentences::text(one.full.report, told);
+        lines.extend(wrap(&text, INDENT, Ink::Plain, style));
+    }
+    let label = |figure: &Figure| style::width(figure.what);
+    let widest = suspect.figures.iter().map(label).max().unwrap_or(0);
+    for figure in &suspect.figures {
+        let what = style::pad(figure.what, widest);
+        let value = amount(figure.value, figure.unit);
+        let text = match figure.limit {
+            None => format!("{what}  {value}"),
+            Some(limit) => {
+                let limit = amount(limit, figure.unit);
+                format!("{what}  {value}  (limit {limit}: {})", figure.means)
+            }
+        };
+        lines.extend(wrap(&text, INDENT, Ink::Plain, style));
+    }
+    lines
+}
+
+fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => units::time(value.max(0.0) as u64),
+        "bytes" => units::bytes(value.max(0.0) as u64),
+        "" if value.fract() == 0.0 => rules::value(value),
+        "" => format!("{value:.2}"),
+        unit => format!("{} {unit}", rules::value(value)),
+    }
+}
+
+/// What mutes it, or what would.
+fn mute(one: &One, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut say = |text: &str| lines.extend(wrap(text, INDENT, Ink::Plain, style));
+    if let Some((until, reason)) = why::expired(one.finding) {
+        say(&format!("It was muted until {until}: {reason}"));
+    }
+    if let Some(mute) = one.mute {
+        let file = one.full.report.settings.mute_file.as_deref();
+        let file = names::harmless(file.unwrap_or_default());
+        let until = mute.until.map(|day| format!(" until {day}"));
+        let until = until.unwrap_or_default();
+        say(&format!("It is muted{until} in {file}"));
+        say(&format!("because: {}", names::harmless(&mute.reason)));
+        return lines;
+    }
+    say(
+        "put this into .timesink-ignore.toml, in the folder where timesink runs or above it in its repository:",
+    );
+    for line in [
+        "[[mute]]".to_owned(),
+        format!("signature = {}", quoted(&one.finding.signature)),
+        "reason = \"\"  # say why; without a reason it mutes nothing".to_owned(),
+        "# until = 2030-12-31".to_owned(),
+    ] {
+        lines.push(format!("    {line}"));
+    }
+    let told = one.full.report.findings.iter().flat_map(|f| &f.told);
+    let alike = told.filter(|told| told.signature == one.finding.signature);
+    let alike = alike.count();
+    if alike > 1 {
+        let text = format!("(that is about {alike} of these findings: they are in the same place)");
+        lines.extend(wrap(&text, INDENT, Ink::Faint, style));
+    }
+    lines
+}
+
+/// A text as TOML has it, in which nothing acts on a terminal: what it is read back as is the same text.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if names::is_hostile(c) => quoted += &format!("\\U{:08x}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Where in the code it is: whole stacks, innermost first, each frame with its file and line.
+
+use std::collections::BTreeMap;
+
+use timesink_analysis::ledger::Account;
+use timesink_analysis::replay::What;
+use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::waits::WaitGroup;
+use timesink_findings::rule::Fix;
+use timesink_recording::ids::StackId;
+use timesink_recording::tables::Frame;
+use timesink_recording::words::{Detail, State};
+
+use super::One;
+use crate::present::names;
+use crate::present::terminal::style::{wrap, Ink, Style};
+
+/// Frames of a stack that are shown; the outer ones of a deeper one are the same for all.
+const DEEPEST: usize = 40;
+/// So many kinds of waits are asked for their stacks.
+const KINDS: usize = 2;
+
+pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut shown: Vec<StackIx> = Vec::new();
+    let mut show = |heading: &str, stack: Option<StackIx>| {
+        if let Some(stack) = stack.filter(|stack| !shown.contains(stack)) {
+            shown.push(stack);
+            lines.extend(whole(one, heading, stack, style));
+        }
+    };
+    for group in groups(one) {
+        show("who waits, most of the time", found(one, group.stack));
+        // A timer ends a sleep; who else does has interrupted it.
+        let ends = group.waker_stack.filter(|_| group.detail != Detail::Sleep);
+        show("who ends the wait, where that is known", found(one, ends));
+    }
+    show("on a processor, most often", busy(one));
+    lines
+}
+
+fn found(one: &One, stack: Option<StackId>) -> Option<StackIx> {
+    one.full.report.stacks.code.stack(stack?)
+}
+
+/// The waits that were recorded one by one, of the kinds that the fix is about.
+fn groups<'a>(one: &'a One) -> Vec<&'a WaitGroup> {
+    let programs = one.full.recorded.programs;
+    let kinds = one.touched.iter().filter(|kind| kind.state == State::Wait);
+    let of_kind = kinds.take(KINDS).filter_map(|kind| {
+        let mut groups = one.full.recorded.waited.groups.iter();
+        groups.find(|group| {
+            programs.first(group.process) == kind.process
+                && group.detail == kind.detail
+                && (group.object == kind.object || group.object.is_none())
+        })
+    });
+    of_kind.collect()
+}
+
+/// The stack that was seen most on a processor, of what the fix is about there.
+fn busy(one: &One) -> Option<StackIx> {
+    if !one
+        .touched
+        .iter()
+        .take(KINDS)
+        .any(|kind| kind.state == State::Cpu)
+    {
+        return None;
+    }
+    let suspect = &one.finding.suspect;
+    let Fix::Change(change) = &suspect.fix else {
+        return None;
+    };
+    let report = one.full.report;
+    let code = &report.stacks.code;
+    let whose = |event: &&timesink_analysis::stacks::Event| {
+        let thread = report.facts.ledger.thread(event.thread);
+        let processes = change.processes.as_ref();
+        thread.is_some_and(|thread| {
+            processes.is_none_or(|processes| processes.contains(&thread.row.process))
+        })
+    };
+    let is_meant = |function: FunctionIx| match &change.what {
+        What::Function(name) => code.function(function).name == *name,
+        What::Calls(calls) => {
+            let name = &code.function(function).name;
+            calls.iter().any(|call| name.ends_with(call))
+        }
+        _ => true,
+    };
+    let mut times: BTreeMap<StackIx, u64> = BTreeMap::new();
+    let events = report.stacks.events.iter();
+    for event in events
+        .filter(|event| event.account == Account::Cpu)
+        .filter(whose)
+    {
+        *times.entry(event.stack).or_default() += event.ns;
+    }
+    times.retain(|&stack, _| {
+        code.frames_of(stack)
+            .any(|(_, function)| is_meant(function))
+    });
+    let most = times.into_iter().max_by_key(|&(stack, ns)| (ns, stack));
+    most.map(|(stack, _)| stack)
+}
+
+fn whole(one: &One, heading: &str, stack: StackIx, style: &Style) -> Vec<String> {
+    let code = &one.full.report.stacks.code;
+    let mut lines = wrap(&format!("{heading}:"), "  ", Ink::Faint, style);
+    let frames: Vec<_> = code.frames_of(stack).collect();
+    for (frame, function) in frames.iter().take(DEEPEST) {
+        let text = format!("{}{}", names::function_in(code, *function), place(*frame));
+        let ink = match code.is_system(*function) {
+            true => Ink::Faint,
+            false => Ink::Plain,
+        };
+        lines.extend(wrap(&text, "    ", ink, style));
+    }
+    if frames.len() > DEEPEST {
+        let rest = format!("and {} more outside of them", frames.len() - DEEPEST);
+        lines.extend(wrap(&rest, "    ", Ink::Faint, style));
+    }
+    if !code.is_complete(stack) {
+        lines.extend(wrap(
+            "... (what called it was not found)",
+            "    ",
+            Ink::Faint,
+            style,
+        ));
+    }
+    lines
+}
+
+/// `  import.c:120`, as far as it is known.
+fn place(frame: Option<(usize, &Frame)>) -> String {
+    match frame {
+        Some((_, frame)) if !frame.file.is_empty() => {
+            let line = frame.line.map_or(String::new(), |line| format!(":{line}"));
+            format!("  {}{line}", names::harmless(&frame.file))
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,217 @@
+//! Findings in full, on the cases of the rules and on hostile names, against pages kept beside this file.
+
+use std::path::Path;
+
+use timesink_findings::mutes::Day;
+use timesink_findings::registry::RULES;
+use timesink_recording::notation::{draft, Draft};
+
+use super::{findings, quoted};
+use crate::present::names::is_hostile;
+use crate::present::terminal::tests::{check, NARROW, PLAIN};
+use crate::present::terminal::{render, style, Style};
+use crate::present::{samples, Full};
+use crate::settings::Settings;
+
+fn case(name: &str) -> Draft {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../findings/cases");
+    let text = std::fs::read_to_string(folder.join(format!("{name}.txt")));
+    draft(&text.unwrap_or_else(|error| panic!("{name}: {error}")))
+}
+
+fn full<T>(drawn: &Draft, settings: &Settings, show: impl FnOnce(&Full) -> T) -> T {
+    samples::present_with(&drawn.recording(), "case.timesink", settings, show)
+}
+
+fn page(drawn: &Draft, style: &Style) -> String {
+    full(drawn, &Settings::default(), |full| {
+        findings(full, None, false, style)
+    })
+}
+
+/// A flush, whose thing, calls, waits and stack are known; a function that is busy; children; a lock.
+#[test]
+fn findings_in_full() {
+    for rule in ["flush-per-record", "busy", "child-per-item", "hot-lock"] {
+        let page = page(&case(&format!("{rule}.fires")), &PLAIN);
+        check(&format!("why_{rule}"), &page);
+    }
+}
+
+/// Every rule's finding has a page that fits a terminal, with its evidence and a mute that can be pasted.
+#[test]
+fn every_finding_has_its_page() {
+    for rule in RULES {
+        let page = page(&case(&format!("{}.fires", rule.name)), &NARROW);
+        for wanted in [
+            "EVIDENCE",
+            "WHAT IT WOULD BUY",
+            "TO BE SILENT ABOUT IT",
+            rule.name,
+        ] {
+            assert!(page.contains(wanted), "{}: no {wanted}: {page}", rule.name);
+        }
+        for line in page.lines().filter(|line| !line.starts_with("    ")) {
+            assert!(style::width(line) <= NARROW.width, "{line}");
+        }
+    }
+}
+
+/// What the page says to paste mutes the finding; it is counted, and told in full to who asks.
+#[test]
+fn a_mute_that_is_pasted_mutes() {
+    let drawn = case("flush-per-record.fires");
+    let whole = page(&drawn, &PLAIN);
+    let pasted = whole.lines().skip_while(|line| line.trim() != "[[mute]]");
+    let pasted: Vec<&str> = pasted.take(3).collect();
+    let pasted = pasted.join("\n").replace("\"\"", "\"it has to\"") + "\nuntil = 2026-11-21\n";
+    let mut settings = Settings::default();
+    settings.add_mutes(&pasted, "/a/.timesink-ignore.toml");
+    assert_eq!(settings.complaints, [""; 0]);
+    let shown = |settings: &Settings| {
+        full(&drawn, settings, |full| {
+            (
+                render(full.report, &PLAIN),
+                findings(full, Some(1), true, &PLAIN),
+            )
+        })
+    };
+    settings.today = Day {
+        year: 2026,
+        month: 11,
+        day: 21,
+    };
+    let (report, muted) = shown(&settings);
+    assert!(
+        report.contains("Muted: 1 (timesink why --muted)"),
+        "{report}"
+    );
+    assert!(!report.contains("rows.db is flushed"), "{report}");
+    assert!(muted.contains("rows.db is flushed 50 times"), "{muted}");
+    assert!(
+        muted.contains("It is muted until 2026-11-21 in /a/.timesink-ignore.toml"),
+        "{muted}"
+    );
+    assert!(muted.contains("because: it has to"), "{muted}");
+    // A day later it mutes no more, and that is said.
+    settings.today.day += 1;
+    let (report, muted) = shown(&settings);
+    assert!(report.contains("rows.db is flushed 50 times"), "{report}");
+    assert!(
+        report.contains("It was muted until 2026-11-21: it has to"),
+        "{report}"
+    );
+    assert_eq!(muted, "Nothing is muted.\n");
+}
+
+/// A rule that is switched off is not asked, and the report says so; a limit that is set holds.
+#[test]
+fn settings_hold_in_the_report() {
+    let drawn = case("flush-per-record.fires");
+    let report = |text: &str| {
+        let mut settings = Settings::default();
+        settings.add_limits(text, "/a/timesink.toml");
+        full(&drawn, &settings, |full| render(full.report, &PLAIN))
+    };
+    assert!(report("").contains("rows.db is flushed 50 times"));
+    let off = report("rules.flush-per-record.disabled = true");
+    assert!(!off.contains("rows.db is flushed"), "{off}");
+    assert!(
+        off.contains("Not asked: flush-per-record (switched off in /a/timesink.toml)"),
+        "{off}"
+    );
+    let more = report("rules.flush-per-record.flushes = 51");
+    assert!(!more.contains("rows.db is flushed"), "{more}");
+}
+
+const EVIL: &str = "\u{1b}[2J\r\n\u{9b}31m\u{202e}gpj.exe\u{7}\"' \u{e0041}$(x)";
+
+/// Whatever the names of things, programs and functions hold, no page of a finding acts on a terminal.
+#[test]
+fn hostile_names_do_nothing() {
+    let mut silent = Vec::new();
+    for rule in RULES {
+        let mut drawn = case(&format!("{}.fires", rule.name));
+        let evil = format!("{EVIL}{}", "long".repeat(300));
+        drawn.processes.iter_mut().for_each(|row| {
+            row.executable = format!("/{}{evil}", row.executable);
+            row.name = format!("{evil}{}", row.name);
+        });
+        drawn
+            .threads
+            .iter_mut()
+            .for_each(|row| row.name.clone_from(&evil));
+        drawn
+            .outsiders
+            .iter_mut()
+            .for_each(|row| row.name.clone_from(&evil));
+        drawn
+            .lookups
+            .iter_mut()
+            .for_each(|row| row.path.clone_from(&evil));
+        let mut errors = drawn.call_errors.clone();
+        errors.iter_mut().for_each(|row| row.error.push_str(EVIL));
+        drawn.call_errors.extend(errors);
+        drawn.objects.iter_mut().for_each(|row| {
+            row.label.clone_from(&evil);
+            row.path = row.path.as_ref().map(|_| evil.clone());
+        });
+        drawn.frames.iter_mut().for_each(|row| {
+            row.file.clone_from(&evil);
+            // What the system's functions are called is not up to others, and rules go by it.
+            if !row.function.starts_with("ksys_") && !row.function.starts_with("do_sys_") {
+                row.function.push_str(&evil);
+            }
+        });
+        let mut settings = Settings::default();
+        let mute =
+            "[[mute]]\nsignature = \"*\"\nreason = \"\\u001b[2J\\u202e\"\nuntil = 1999-01-01\n";
+        settings.add_mutes(mute, &format!("/{EVIL}"));
+        settings.today = Day {
+            year: 2026,
+            month: 11,
+            day: 21,
+        };
+        full(&drawn, &settings, |full| {
+            let told = full
+                .report
+                .findings
+                .map_or(0, |findings| findings.told.len());
+            if told == 0 {
+                silent.push(rule.name);
+            }
+            let pages = [
+                render(full.report, &PLAIN),
+                findings(full, None, false, &PLAIN),
+                findings(full, None, false, &NARROW),
+            ];
+            for page in pages {
+                let hostile = page.chars().find(|&c| c != '\n' && is_hostile(c));
+                assert_eq!(hostile, None, "{}: {page:?}", rule.name);
+            }
+        });
+        settings.today = Day::default();
+        full(&drawn, &settings, |full| {
+            let page = findings(full, None, true, &PLAIN);
+            let told = page.contains("It is muted") || silent.contains(&rule.name);
+            assert!(told, "{page}");
+            assert!(
+                !page.chars().any(|c| c != '\n' && is_hostile(c)),
+                "{page:?}"
+            );
+        });
+    }
+    // None of them was spared.
+    assert_eq!(silent, [""; 0]);
+}
+
+/// A signature that is pasted is read back as it was, whatever is in it.
+#[test]
+fn signatures_are_quoted() {
+    let text = format!("[[mute]]\nsignature = {}\nreason = 'r'\n", quoted(EVIL));
+    assert!(!quoted(EVIL).chars().any(is_hostile));
+    let mut settings = Settings::default();
+    settings.add_mutes(&text, "m.toml");
+    assert_eq!(settings.complaints, [""; 0]);
+    assert_eq!(settings.mutes[0].signature, EVIL);
+}

@@ -1,0 +1,121 @@
+//! What files of settings say, and what is said of wrong ones.
+
+use timesink_findings::mutes::Day;
+
+use super::{Settings, To};
+
+/// Limits and switches are taken in; the file that is read later holds.
+#[test]
+fn limits_are_set() {
+    let mut settings = Settings::default();
+    let general =
+        "[rules.flush-per-record]\nflushes = 50\nbytes = 1e3\n[rules.hot-lock]\ndisabled = true\n";
+    settings.add_limits(general, "config.toml");
+    settings.add_limits(
+        "rules.flush-per-record.flushes = 0x10\nrules.busy.cpu = 0.25",
+        "timesink.toml",
+    );
+    assert_eq!(settings.complaints, [""; 0]);
+    assert!(settings.limits.is_off("hot-lock") && !settings.limits.is_off("busy"));
+    let set = |rule: &str| {
+        let of_it = settings.set.iter().filter(|set| set.rule == rule);
+        of_it
+            .map(|set| (set.to, set.file.as_str()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        set("flush-per-record"),
+        [
+            (To::Limit("bytes", 1000.0), "config.toml"),
+            (To::Limit("flushes", 16.0), "timesink.toml")
+        ]
+    );
+    assert_eq!(set("busy"), [(To::Limit("cpu", 0.25), "timesink.toml")]);
+}
+
+/// What is wrong is told with its line, with what was meant perhaps, and the rest holds.
+#[test]
+fn wrong_limits_are_told() {
+    let mut settings = Settings::default();
+    let text = "[rules.flush-per-recrod]\nflushes = 50\n\n[rules.flush-per-record]\nflushs = 1\nbytes = -4\nflushes = 7\n\
+                disabled = 1\n[colours]\nx = 1\n[rules.zzzzzz]\n[rules]\nbusy = 3\n";
+    settings.add_limits(text, "t.toml");
+    for wanted in [
+        "t.toml:1: there is no rule called \"flush-per-recrod\": do you mean flush-per-record?",
+        "t.toml:5: there is no limit of flush-per-record called \"flushs\": do you mean flushes?",
+        "t.toml:6: bytes is a number, 0 or more",
+        "t.toml:8: disabled is true or false",
+        "t.toml:9: there is no \"colours\" here",
+        "t.toml:11: there is no rule called \"zzzzzz\": timesink rules lists them all",
+        "t.toml:13: what rules go by stands in tables",
+    ] {
+        let told = settings.complaints.iter();
+        let mut told = told.filter(|told| told.starts_with(wanted));
+        assert!(
+            told.next().is_some(),
+            "{wanted}: {:#?}",
+            settings.complaints
+        );
+    }
+    let right = settings.set.iter().map(|set| set.to);
+    assert_eq!(right.collect::<Vec<_>>(), [To::Limit("flushes", 7.0)]);
+}
+
+/// Mutes have a signature and a reason, and perhaps a last day, with quotes or without.
+#[test]
+fn mutes_are_read() {
+    let mut settings = Settings::default();
+    let text = "[[mute]]\nsignature = \"busy in crunch\"\nreason = \"it computes\"\n\n[[mute]]\n\
+                signature = 'hot-lock*'\nreason = 'known'\nuntil = 2026-12-31\n\
+                [[mute]]\nsignature = 'x'\nreason = 'y'\nuntil = '2027-01-02'\n";
+    settings.add_mutes(text, "m.toml");
+    assert_eq!(settings.complaints, [""; 0]);
+    let until = settings.mutes.iter().map(|mute| mute.until);
+    let day = |year, month, day| Some(Day { year, month, day });
+    assert_eq!(
+        until.collect::<Vec<_>>(),
+        [None, day(2026, 12, 31), day(2027, 1, 2)]
+    );
+}
+
+/// A mute without a reason mutes nothing, and one whose end is not understood does not mute for good.
+#[test]
+fn wrong_mutes_are_told() {
+    let mut settings = Settings::default();
+    let text = "[[mute]]\nsignature = 'a'\n\n[[mute]]\nsignature = 'b'\nreason = 'r'\nuntil = 'soon'\n\
+                [[mute]]\nsignature = 'c'\nreason = 'r'\nresaon = 'r'\n[[mutes]]\nsignature = 'd'\n";
+    settings.add_mutes(text, "m.toml");
+    for wanted in [
+        "m.toml:1: it mutes nothing: it has no reason",
+        "m.toml:7: it mutes nothing: until is a day",
+        "m.toml:11: a mute has no \"resaon\": do you mean reason?",
+        "m.toml:12: \"mutes\": a mute is a table",
+    ] {
+        let told = settings.complaints.iter();
+        let mut told = told.filter(|told| told.starts_with(wanted));
+        assert!(
+            told.next().is_some(),
+            "{wanted}: {:#?}",
+            settings.complaints
+        );
+    }
+    let right = settings.mutes.iter().map(|mute| mute.signature.as_str());
+    assert_eq!(right.collect::<Vec<_>>(), ["c"]);
+}
+
+/// What is no TOML at all is told and does no harm, however it is cut or nested.
+#[test]
+fn no_text_does_harm() {
+    let whole = "[[mute]]\nsignature = \"a\"\nreason = \"r\"\n[rules.busy]\ncpu = 0.5\n";
+    let nested = format!("a = {}", "[".repeat(20_000));
+    let cuts = (0..whole.len()).map(|at| &whole[..at]);
+    for text in cuts.chain([nested.as_str(), "\u{1b}[2J = \u{202e}", "=", "\0", "[[["]) {
+        let mut settings = Settings::default();
+        settings.add_limits(text, "t.toml");
+        settings.add_mutes(text, "t.toml");
+    }
+    let mut settings = Settings::default();
+    settings.add_mutes("[[mute]]\nsignature = \"a\nreason", "m.toml");
+    let first = settings.complaints.first().expect("it is told");
+    assert!(first.starts_with("m.toml:"), "{first}");
+}
