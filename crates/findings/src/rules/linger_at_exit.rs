@@ -45,6 +45,17 @@ fn on_processor<'a>(spans: impl Iterator<Item = &'a Span>) -> u64 {
     cpu.map(|span| span.t1.since(span.t0)).sum()
 }
 
+/// Whether another recorded thread did something during a wait: it may be what was waited for.
+fn others_work(of: &Inquiry<'_>, slot: usize, wait: &Span) -> bool {
+    let mut others = (0..of.timeline.threads.len()).filter(|&other| other != slot);
+    others.any(|other| {
+        let spans = of.timeline.spans_of(other);
+        let from = spans.partition_point(|span| span.t1 <= wait.t0);
+        let mut during = spans[from..].iter().take_while(|span| span.t0 < wait.t1);
+        during.any(|span| span.state == State::Cpu)
+    })
+}
+
 /// The last wait of the thread at a place that is long, if hardly anything comes after it.
 fn last(of: &Inquiry<'_>, slot: usize) -> Option<usize> {
     let least = RULE.limit(of, "least");
@@ -72,7 +83,10 @@ fn suspect(of: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
     }
     let before = of.timeline.spans_of(slot).iter();
     let worked = on_processor(before.take_while(|span| span.t0 < wait.t0));
-    if wait.wake_source != Some(WakeSource::Timer) || (worked as f64) < RULE.limit(of, "before") {
+    if wait.wake_source != Some(WakeSource::Timer)
+        || (worked as f64) < RULE.limit(of, "before")
+        || others_work(of, slot, wait)
+    {
         return None;
     }
     let picked = Picked::of(of, thread.process, [index]);
