@@ -126,43 +126,48 @@ fn settings_hold_in_the_report() {
 
 const EVIL: &str = "\u{1b}[2J\r\n\u{9b}31m\u{202e}gpj.exe\u{7}\"' \u{e0041}$(x)";
 
+/// Gives everything that others name a name that would like to act on a terminal.
+fn make_hostile(drawn: &mut Draft) {
+    let evil = format!("{EVIL}{}", "long".repeat(300));
+    drawn.processes.iter_mut().for_each(|row| {
+        row.executable = format!("/{}{evil}", row.executable);
+        row.name = format!("{evil}{}", row.name);
+    });
+    drawn
+        .threads
+        .iter_mut()
+        .for_each(|row| row.name.clone_from(&evil));
+    drawn
+        .outsiders
+        .iter_mut()
+        .for_each(|row| row.name.clone_from(&evil));
+    drawn
+        .lookups
+        .iter_mut()
+        .for_each(|row| row.path.clone_from(&evil));
+    let mut errors = drawn.call_errors.clone();
+    errors.iter_mut().for_each(|row| row.error.push_str(EVIL));
+    drawn.call_errors.extend(errors);
+    drawn.objects.iter_mut().for_each(|row| {
+        row.label.clone_from(&evil);
+        row.path = row.path.as_ref().map(|_| evil.clone());
+    });
+    drawn.frames.iter_mut().for_each(|row| {
+        row.file.clone_from(&evil);
+        // What the system's functions are called is not up to others, and rules go by it.
+        if !row.function.starts_with("ksys_") && !row.function.starts_with("do_sys_") {
+            row.function.push_str(&evil);
+        }
+    });
+}
+
 /// Whatever the names of things, programs and functions hold, no page of a finding acts on a terminal.
 #[test]
 fn hostile_names_do_nothing() {
     let mut silent = Vec::new();
     for rule in RULES {
         let mut drawn = case(&format!("{}.fires", rule.name));
-        let evil = format!("{EVIL}{}", "long".repeat(300));
-        drawn.processes.iter_mut().for_each(|row| {
-            row.executable = format!("/{}{evil}", row.executable);
-            row.name = format!("{evil}{}", row.name);
-        });
-        drawn
-            .threads
-            .iter_mut()
-            .for_each(|row| row.name.clone_from(&evil));
-        drawn
-            .outsiders
-            .iter_mut()
-            .for_each(|row| row.name.clone_from(&evil));
-        drawn
-            .lookups
-            .iter_mut()
-            .for_each(|row| row.path.clone_from(&evil));
-        let mut errors = drawn.call_errors.clone();
-        errors.iter_mut().for_each(|row| row.error.push_str(EVIL));
-        drawn.call_errors.extend(errors);
-        drawn.objects.iter_mut().for_each(|row| {
-            row.label.clone_from(&evil);
-            row.path = row.path.as_ref().map(|_| evil.clone());
-        });
-        drawn.frames.iter_mut().for_each(|row| {
-            row.file.clone_from(&evil);
-            // What the system's functions are called is not up to others, and rules go by it.
-            if !row.function.starts_with("ksys_") && !row.function.starts_with("do_sys_") {
-                row.function.push_str(&evil);
-            }
-        });
+        make_hostile(&mut drawn);
         let mut settings = Settings::default();
         let mute =
             "[[mute]]\nsignature = \"*\"\nreason = \"\\u001b[2J\\u202e\"\nuntil = 1999-01-01\n";
