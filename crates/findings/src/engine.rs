@@ -168,6 +168,7 @@ fn gain(of: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
         Fix::Between(one, other) => {
             return Gain::between(gains.of(one, None), gains.of(other, None))
         }
+        Fix::AtLeast(least, most) => return gains.of(least, None).at_least(gains.of(most, None)),
         Fix::Change(_) | Fix::Changes(_) => None,
         Fix::AllProcessors => Some(Processors::Any(of.outlook.processors)),
         Fix::Processors => Some(Processors::Any(u32::MAX)),

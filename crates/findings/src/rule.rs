@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::path::OnStack;
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::{entered, Change, How, What};
 use timesink_analysis::stacks::{FunctionIx, Region};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
@@ -231,6 +231,8 @@ pub enum Fix {
     Changes(Vec<Change>),
     /// It may turn out as the one or as the other.
     Between(Vec<Change>, Vec<Change>),
+    /// It takes away the first at least, and at most the second: all that is done around it, say.
+    AtLeast(Vec<Change>, Vec<Change>),
     /// A processor for everybody who wants one.
     Processors,
     /// Each thread may use all processors that there are.
@@ -260,12 +262,49 @@ impl Fix {
         Fix::Changes(vec![change(waits, 0.0), change(calls, 1.0 - share)])
     }
 
+    /// The same, which may also take away all that these processes do in the function of the program that stands around
+    /// these calls: who does it all at once does the rest of it less often, too.
+    pub fn with_what_is_around(
+        self,
+        of: &Inquiry<'_>,
+        processes: BTreeSet<ProcessId>,
+        calls: &[&str],
+    ) -> Fix {
+        let threads = of.threads_of(&processes);
+        let region = of.stacks.region(&threads, |function| {
+            entered(function)
+                .filter(|call| calls.contains(call))
+                .map(|_| 0)
+        });
+        let Some(region) = region else {
+            return self;
+        };
+        let least = self.changes();
+        let mut most = least.clone();
+        most.push(Change {
+            what: What::Functions(BTreeSet::from([region.function])),
+            processes: Some(processes),
+            how: How::Scale(0.0),
+        });
+        Fix::AtLeast(least, most)
+    }
+
+    /// What it changes at most.
+    pub fn most(&self) -> Vec<Change> {
+        match self {
+            Fix::AtLeast(_, most) => most.clone(),
+            _ => self.changes(),
+        }
+    }
+
     /// What it changes of what was recorded; nothing, where only the processors are others. Of two ways in which it may
     /// turn out, the first.
     pub fn changes(&self) -> Vec<Change> {
         match self {
             Fix::Change(change) => vec![change.clone()],
-            Fix::Changes(changes) | Fix::Between(changes, _) => changes.clone(),
+            Fix::Changes(changes) | Fix::Between(changes, _) | Fix::AtLeast(changes, _) => {
+                changes.clone()
+            }
             Fix::AllProcessors => Vec::new(),
             Fix::Processors => vec![Change {
                 what: What::Ready,

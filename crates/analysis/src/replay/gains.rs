@@ -20,6 +20,15 @@ pub struct Gain {
 }
 
 impl Gain {
+    /// What a change buys that buys this at least, and perhaps as much as another one.
+    pub fn at_least(self, most: Gain) -> Gain {
+        Gain {
+            wall_lo_ns: self.wall_lo_ns.min(most.wall_lo_ns),
+            hi_ns: self.hi_ns.max(most.hi_ns),
+            ..self
+        }
+    }
+
     /// What a change buys that may turn out as one or as the other.
     pub fn between(one: Gain, other: Gain) -> Gain {
         let middle = |a: i64, b: i64| a / 2 + b / 2;

@@ -30,6 +30,11 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
+/// What a parent does for a child.
+const STARTS: [&str; 7] = [
+    "fork", "vfork", "clone", "clone3", "wait4", "waitid", "execve",
+];
+
 /// One program started by another: what the parent runs, what the child runs, whether it is a mere copy of it.
 type Pair<'a> = (&'a str, &'a str, bool);
 
@@ -152,7 +157,13 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
         ],
     };
     let (all, weight) = (children.len(), weight(of, parent, &children));
-    let fix = Fix::scaled(What::All, children, 1.0 - starting);
+    // At most the parent is spared all that it does around them, and they are not needed at all.
+    let without = Fix::without(What::All, children.clone());
+    let most = without.with_what_is_around(of, BTreeSet::from([parent]), &STARTS);
+    let fix = Fix::AtLeast(
+        Fix::scaled(What::All, children, 1.0 - starting).changes(),
+        most.most(),
+    );
     let suspect = Suspect::new(title, fix, weight)
         .of(parent)
         .seen_in(of, group)

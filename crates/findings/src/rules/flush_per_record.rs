@@ -57,6 +57,25 @@ fn mapped(of: &Inquiry<'_>, process: ProcessId, object: ObjectId) -> bool {
     flushes.any(|call| call.object == Some(object))
 }
 
+/// Files that are flushed once and made anew under the same name: a journal beside a database.
+fn made_anew(of: &Inquiry<'_>, process: ProcessId) -> Vec<ObjectId> {
+    let mut named: BTreeMap<&str, (u64, Vec<ObjectId>)> = BTreeMap::new();
+    let calls = of.facts.calls.iter();
+    let own = calls.filter(|call| call.process == Some(process));
+    for call in own.filter(|call| FLUSHES.contains(&call.call.as_str())) {
+        let object = call.object.and_then(|object| of.facts.object(object));
+        if let Some((object, path)) = object.and_then(|o| Some((o.object, o.path.as_deref()?))) {
+            let (count, objects) = named.entry(path).or_default();
+            *count += call.count;
+            objects.push(object);
+        }
+    }
+    let many = named
+        .into_values()
+        .filter(|(count, _)| *count as f64 >= RULE.limit(of, "flushes"));
+    many.flat_map(|(_, objects)| objects).collect()
+}
+
 fn suspect(
     of: &Inquiry<'_>,
     process: ProcessId,
@@ -86,7 +105,8 @@ fn suspect(
     });
     let &first = files.first()?;
     let (_, object) = first;
-    let objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
+    let mut objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
+    objects.extend(made_anew(of, process));
     let all: u64 = files.iter().map(|(count, _)| count).sum();
     if floor::flushed_at_best(of, &objects.iter().copied().collect::<Vec<_>>()) {
         return None;
@@ -109,7 +129,9 @@ fn suspect(
         of.same_program(key.process, process)
             && key.detail.is_some_and(|detail| about(detail, key.object))
     });
-    let fix = Fix::without(what, BTreeSet::from([process]));
+    // What is committed less often takes fewer calls than those that wait, too.
+    let own = BTreeSet::from([process]);
+    let fix = Fix::without(what, own.clone()).with_what_is_around(of, own, &FLUSHES);
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
         .about(Some(object))

@@ -92,6 +92,9 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         processes: Some(BTreeSet::from([group.process])),
         how: How::Batch(count.min(u64::from(u32::MAX)) as u32),
     });
+    // Fewer questions are also fewer calls, and less to be done for each.
+    let own = BTreeSet::from([group.process]);
+    let fix = fix.with_what_is_around(of, own, &[SENDS.as_slice(), &RECEIVES].concat());
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(group.process)
         .about(Some(object))

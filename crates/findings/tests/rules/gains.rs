@@ -53,3 +53,26 @@ fn who_waits_longest_is_not_busy() {
     let told = findings.told.iter().map(|told| told.signature.as_str());
     assert_eq!(told.collect::<Vec<_>>(), ["busy in crunch"]);
 }
+
+/// A journal that is made anew under the same name for each row, and flushed once each time, goes with the rows.
+#[test]
+fn a_journal_goes_with_its_rows() {
+    let text = "run wall 1s
+process 1 import
+thread 1.1 tid 1 import
+for n in 1..30
+object journal-{n} file /t.db-journal
+end
+1.1: cpu 0..1ms
+for n in 1..30
+  | cpu +1ms | wait +5ms flush journal-{n} by block device call fsync | wait +10ms flush t.db by block device call fsync
+end
+for n in 1..30
+call 1.1 fsync journal-{n} count 1 ns 5ms
+call 1.1 write journal-{n} count 1 bytes 512
+end
+call 1.1 fsync t.db count 30 ns 300ms
+call 1.1 write t.db count 30 bytes 3000
+";
+    assert_eq!(told_of_text(text), [("flush-per-record", 450)]);
+}
