@@ -50,6 +50,8 @@ pub struct PeerWait {
     /// In a call that waits for many things, of which this peer was the one that came: how long it was before that is
     /// not the time that the peer took.
     pub among_many: bool,
+    /// For this peer and nothing else: also a poll may be, of one descriptor.
+    pub alone: bool,
 }
 
 impl PeerWait {
@@ -189,6 +191,7 @@ impl Peers {
                 socket,
                 came: known.came,
                 among_many: span.detail == Detail::Poll && span.object.is_some(),
+                alone: known.alone,
             });
         }
         let mut all: Vec<Peer> = peers.into_values().collect();

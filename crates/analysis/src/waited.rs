@@ -25,6 +25,8 @@ pub struct Known {
     pub came: Came,
     /// Of a wait for any of several things, the one that came.
     pub woken: Option<ObjectId>,
+    /// It was for one thing alone: also a poll may be, of one descriptor.
+    pub alone: bool,
 }
 
 /// What a call came back with.
@@ -103,6 +105,8 @@ impl Waited {
                 Some(_) => Came::Something,
             },
             woken: row.woken_object,
+            alone: row.detail != Detail::Poll
+                || matches!(row.call.as_str(), "poll" | "ppoll") && row.flags == Some(1),
         });
     }
 

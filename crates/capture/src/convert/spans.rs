@@ -676,7 +676,7 @@ fn bytes_asked(call: &str, args: &[u64; 6]) -> Option<u64> {
 
 fn flags_of(call: &str, args: &[u64; 6]) -> Option<u64> {
     match call {
-        "futex" | "open" | "flock" | "fcntl" => Some(args[1]),
+        "futex" | "open" | "flock" | "fcntl" | "poll" | "ppoll" => Some(args[1]),
         "openat" | "wait4" | "recvmsg" | "sendmsg" => Some(args[2]),
         "recvfrom" | "sendto" | "waitid" => Some(args[3]),
         _ => None,

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -39,8 +38,8 @@ struct Turn {
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let mut waits: BTreeMap<ProcessId, Vec<(usize, usize)>> = BTreeMap::new();
     for (at, peer) in of.peers().iter().enumerate() {
-        // Who polls may wait for all of them already.
-        let own = peer.waits.iter().filter(|wait| wait.detail != Detail::Poll);
+        // Who polls several may wait for all of them already.
+        let own = peer.waits.iter().filter(|wait| wait.alone);
         let own = own.map(|wait| (wait.span, at));
         waits.entry(peer.process).or_default().extend(own);
     }

@@ -29,7 +29,8 @@ table! {
         expired: Option<bool>,
         /// Bytes asked for, for calls that move data.
         bytes: Option<u64>,
-        /// The call's flags or operation word (futex operation, open flags, wait options).
+        /// The call's flags or operation word (futex operation, open flags, wait options); for poll, how many
+        /// descriptors it waits for.
         flags: Option<u64>,
         /// The call's result where it is known: bytes, a descriptor, a process id, or minus errno.
         result: Option<i64>,
