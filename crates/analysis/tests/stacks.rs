@@ -484,9 +484,10 @@ fn own_functions_of_scripts() {
         frame NET_Read module /usr/lib/jvm/lib/libnet.so
         frame java.net.Socket.read language java file java/net/Socket.java
         frame Client.readAnswer language java file Client.java
+        frame stub function "StubRoutines (1)" language java
         1.1: cpu 0..1ms
         sample 1.1 0ms weight 1ms stack "main;Feed.fetch;PyObject_Vectorcall;SocketIO.readinto;poll"
-        sample 1.1 1ms weight 1ms stack "Client.readAnswer;java.net.Socket.read;NET_Read"
+        sample 1.1 1ms weight 1ms stack "stub;Client.readAnswer;java.net.Socket.read;NET_Read"
         sample 1.1 2ms weight 1ms stack "start;NET_Read;poll""#;
     let stacks = stacks(text);
     let view = stacks.view();

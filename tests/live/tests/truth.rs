@@ -199,7 +199,10 @@ impl Truth {
         self.woken_by("poll-expired", Detail::Poll, WakeSource::Timer, None);
         let waits = self.long_waits("poll-expired", Detail::Poll);
         let right = |w: &Wait| {
-            w.asked_ns == Some(30_000_000) && w.expired == Some(true) && w.woken_fd.is_none()
+            w.asked_ns == Some(30_000_000)
+                && w.expired == Some(true)
+                && w.woken_fd.is_none()
+                && w.flags == Some(1)
         };
         self.must(waits.len() == 5 && waits.iter().all(right), || {
             format!("poll-expired: {waits:?}")

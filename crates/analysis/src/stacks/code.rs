@@ -190,12 +190,16 @@ impl Code {
 
     /// Whether a function of a script, or of Java, came with its language or was installed as a library, and is not the
     /// program's own.
-    fn is_installed(&self, function: FunctionIx) -> bool {
+    pub fn is_installed(&self, function: FunctionIx) -> bool {
         const OF_JAVA: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
         let found = self.function(function);
         let file = found.file.as_str();
         match found.language {
-            Language::Java => OF_JAVA.iter().any(|start| found.name.starts_with(start)),
+            // What has no class is a piece of the virtual machine's own.
+            Language::Java => {
+                !found.name.contains('.')
+                    || OF_JAVA.iter().any(|start| found.name.starts_with(start))
+            }
             Language::Python => {
                 let of_version =
                     |after: &str| after.starts_with(|next: char| next.is_ascii_digit());

@@ -86,16 +86,18 @@ const MORE: f64 = 1.05;
 const DOMINANT: f64 = 0.8;
 
 /// The deepest function through which nearly all of it passes, if that is another one. Of a script it is one of the
-/// script: what its interpreter consists of is nothing to change.
+/// script: what its interpreter and its libraries consist of is nothing to change.
 fn called_from(of: &Inquiry<'_>, busiest: FunctionIx) -> Option<FunctionIx> {
     let view = of.outlook.on_processors.view(of.stacks);
     let of_script = |function: FunctionIx| {
         let language = of.stacks.code.function(function).language;
         !matches!(language, Language::Native | Language::Kernel)
+            && !of.stacks.code.is_installed(function)
     };
     let dominant = view
         .dominant_of(DOMINANT, of_script)
-        .or_else(|| view.dominant(DOMINANT))?;
+        .or_else(|| view.dominant(DOMINANT))
+        .filter(|dominant| !of.stacks.code.is_installed(dominant.function))?;
     let passes = view.stacks.iter().any(|(stack, _)| {
         let functions = of.stacks.code.functions_of(*stack);
         let at = |wanted| functions.iter().position(|&function| function == wanted);
