@@ -484,10 +484,9 @@ fn own_functions_of_scripts() {
         frame NET_Read module /usr/lib/jvm/lib/libnet.so
         frame java.net.Socket.read language java file java/net/Socket.java
         frame Client.readAnswer language java file Client.java
-        frame stub function "StubRoutines (1)" language java
         1.1: cpu 0..1ms
         sample 1.1 0ms weight 1ms stack "main;Feed.fetch;PyObject_Vectorcall;SocketIO.readinto;poll"
-        sample 1.1 1ms weight 1ms stack "stub;Client.readAnswer;java.net.Socket.read;NET_Read"
+        sample 1.1 1ms weight 1ms stack "Client.readAnswer;java.net.Socket.read;NET_Read"
         sample 1.1 2ms weight 1ms stack "start;NET_Read;poll""#;
     let stacks = stacks(text);
     let view = stacks.view();
@@ -508,4 +507,22 @@ fn own_functions_of_scripts() {
         own.contains(&vec!["NET_Read".to_owned(), "start".to_owned()]),
         "{own:?}"
     );
+}
+
+/// What Java's virtual machine makes for itself came with it, whatever is around it.
+#[test]
+fn pieces_of_a_virtual_machine() {
+    let text = r#"
+        run wall 2ms
+        process 1 java
+        thread 1.1 tid 1 java
+        frame stub function "StubRoutines (1)" module made kind jit
+        frame Main.main language java file Main.java
+        1.1: cpu 0..1ms
+        sample 1.1 1ms weight 1ms stack "stub;Main.main""#;
+    let stacks = stacks(text);
+    let functions = (0..stacks.code.functions.len()).map(|at| FunctionIx(at as u32));
+    let installed = functions.filter(|&function| stacks.code.is_installed(function));
+    let names = installed.map(|function| stacks.code.function(function).name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["StubRoutines (1)"]);
 }

@@ -195,11 +195,8 @@ impl Code {
         let found = self.function(function);
         let file = found.file.as_str();
         match found.language {
-            // What has no class is a piece of the virtual machine's own.
-            Language::Java => {
-                !found.name.contains('.')
-                    || OF_JAVA.iter().any(|start| found.name.starts_with(start))
-            }
+            Language::Java => OF_JAVA.iter().any(|start| found.name.starts_with(start)),
+            Language::Native => self.is_of_hotspot(function),
             Language::Python => {
                 let of_version =
                     |after: &str| after.starts_with(|next: char| next.is_ascii_digit());
@@ -208,6 +205,15 @@ impl Code {
             Language::JavaScript => file.starts_with("node:"),
             _ => false,
         }
+    }
+
+    /// Whether it is a piece of code that Java's virtual machine makes for itself, by the name that it gives it.
+    fn is_of_hotspot(&self, function: FunctionIx) -> bool {
+        const PIECES: [&str; 3] = ["StubRoutines (", "Interpreter", "I2C/C2I adapters"];
+        let name = &self.function(function).name;
+        let module = self.module_of(function);
+        module.is_some_and(|module| module.kind == ModuleKind::Jit)
+            && PIECES.iter().any(|piece| name.starts_with(piece))
     }
 
     /// Whether a function belongs to the system rather than to the program: the kernel, the C
