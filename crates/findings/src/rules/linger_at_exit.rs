@@ -56,16 +56,21 @@ fn others_work(of: &Inquiry<'_>, slot: usize, wait: &Span) -> bool {
     })
 }
 
-/// The last wait of the thread at a place that is long, if hardly anything comes after it.
+/// The last wait of the thread at a place that is long, if hardly anything comes after it. Who is sent something after it
+/// was not done.
 fn last(of: &Inquiry<'_>, slot: usize) -> Option<usize> {
     let least = RULE.limit(of, "least");
     let spans = of.timeline.spans_of(slot);
     let at = spans
         .iter()
         .rposition(|span| span.state == State::Wait && span.t1.since(span.t0) as f64 >= least)?;
-    let after = on_processor(spans[at + 1..].iter());
+    let later = &spans[at + 1..];
+    let after = on_processor(later.iter());
+    let is_sent = later
+        .iter()
+        .any(|span| span.wake_source == Some(WakeSource::Network));
     let (index, _) = of.timeline.indexed(slot).nth(at)?;
-    (after as f64 <= RULE.limit(of, "after")).then_some(index)
+    (after as f64 <= RULE.limit(of, "after") && !is_sent).then_some(index)
 }
 
 fn suspect(of: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
