@@ -289,6 +289,18 @@ impl Fix {
         Fix::AtLeast(least, most)
     }
 
+    /// The change that it is, if it is one; else what it changes at least, if that is one.
+    pub fn single(&self) -> Option<&Change> {
+        match self {
+            Fix::Change(change) => Some(change),
+            Fix::Changes(changes) | Fix::AtLeast(changes, _) => match &changes[..] {
+                [change] => Some(change),
+                _ => None,
+            },
+            Fix::Between(..) | Fix::Processors | Fix::AllProcessors => None,
+        }
+    }
+
     /// What it changes at most.
     pub fn most(&self) -> Vec<Change> {
         match self {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::calls::CallSum;
 use timesink_analysis::replay::What;
-use timesink_findings::rule::Fix;
 use timesink_recording::ids::ObjectId;
 use timesink_recording::words::State;
 
@@ -74,7 +73,7 @@ pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
 
 /// The calls that the fix names, or that those waits were in which it takes away.
 fn names_of<'a>(one: &'a One) -> BTreeSet<&'a str> {
-    if let Fix::Change(change) = &one.finding.suspect.fix {
+    if let Some(change) = one.finding.suspect.fix.single() {
         if let What::Calls(names) = &change.what {
             return names.iter().copied().collect();
         }
@@ -88,13 +87,10 @@ fn names_of<'a>(one: &'a One) -> BTreeSet<&'a str> {
 /// What it is about: the things of the fix, or the one that the suspect names.
 fn things(one: &One) -> BTreeSet<ObjectId> {
     let suspect = &one.finding.suspect;
-    let of_fix = match &suspect.fix {
-        Fix::Change(change) => match &change.what {
-            What::Waits { objects, .. } => objects.clone(),
-            _ => None,
-        },
+    let of_fix = suspect.fix.single().and_then(|change| match &change.what {
+        What::Waits { objects, .. } => objects.clone(),
         _ => None,
-    };
+    });
     of_fix.unwrap_or_else(|| suspect.object.into_iter().collect())
 }
 

@@ -2,7 +2,7 @@
 
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::touched::Stretch;
-use timesink_findings::rule::{Example, Fix};
+use timesink_findings::rule::Example;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
@@ -77,9 +77,7 @@ fn around(one: &One, example: &Example) -> Option<Stretch> {
 
 /// How to ask for the same prediction, or for other ones: where words can say what the fix is about.
 pub(super) fn question(one: &One) -> Option<String> {
-    let Fix::Change(change) = &one.finding.suspect.fix else {
-        return None;
-    };
+    let change = one.finding.suspect.fix.single()?;
     let what = words(one, change)?;
     let (file, what) = (shell::word(one.full.report.path), shell::word(&what));
     let how = match change.how {

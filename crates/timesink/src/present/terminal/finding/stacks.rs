@@ -6,7 +6,6 @@ use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::What;
 use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_analysis::waits::WaitGroup;
-use timesink_findings::rule::Fix;
 use timesink_recording::ids::StackId;
 use timesink_recording::tables::Frame;
 use timesink_recording::words::{Detail, State};
@@ -69,9 +68,7 @@ fn busy(one: &One) -> Option<StackIx> {
         return None;
     }
     let suspect = &one.finding.suspect;
-    let Fix::Change(change) = &suspect.fix else {
-        return None;
-    };
+    let change = suspect.fix.single()?;
     let report = one.full.report;
     let code = &report.stacks.code;
     let whose = |event: &&timesink_analysis::stacks::Event| {
