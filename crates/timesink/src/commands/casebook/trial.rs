@@ -178,10 +178,13 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<(Vec<Told>, String)> {
     stage
         .run(&mut run)
         .with_context(|| format!("{}, recorded", form.name))?;
-    let json = report(&ourselves, &file, &["--json"])?;
+    // Where the project lies is nobody's concern.
+    let work = stage.work.to_string_lossy();
+    let shown = |page: String| page.replace(&*work, "work");
+    let json = shown(report(&ourselves, &file, &["--json"])?);
     let mut json: Value = serde_json::from_str(&json).context("the report")?;
     let findings = serde_json::from_value(json["findings"].take()).context("the findings")?;
-    let page = report(&ourselves, &file, &[])?;
+    let page = shown(report(&ourselves, &file, &[])?);
     let why = page.split_once("\nWHY\n").map_or("", |(_, why)| why);
     Ok((findings, why.to_owned()))
 }
