@@ -213,6 +213,5 @@ int main(int argc, char **argv)
 	char byte;
 	while (read(0, &byte, 1) > 0)
 		;
-	peer_unused();
 	return 0;
 }

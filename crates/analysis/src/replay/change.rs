@@ -85,6 +85,11 @@ struct Meant<'a> {
     follows: bool,
 }
 
+/// The calls by which parents start their children and look after them.
+pub const STARTS: [&str; 7] = [
+    "fork", "vfork", "clone", "clone3", "wait4", "waitid", "execve",
+];
+
 /// What parents do to start their children and to look after them.
 struct Births {
     parents: BTreeSet<ProcessId>,
@@ -162,9 +167,6 @@ impl Change {
     /// Without a process its parent does not start it, nor look after it. Only for programs whose children are
     /// all meant: of the others nobody can tell the parts.
     fn births(&self, of: &Recorded<'_>) -> Option<Births> {
-        const CALLS: [&str; 7] = [
-            "fork", "vfork", "clone", "clone3", "wait4", "waitid", "execve",
-        ];
         let (What::All, How::Scale(factor), Some(processes)) =
             (&self.what, self.how, &self.processes)
         else {
@@ -178,7 +180,7 @@ impl Change {
             parents: parents.filter(|parent| !others.contains(parent)).collect(),
             shares: Shares::of(of, |function| {
                 let call = entered(function);
-                f64::from(u8::from(call.is_some_and(|call| CALLS.contains(&call))))
+                f64::from(u8::from(call.is_some_and(|call| STARTS.contains(&call))))
             }),
             factor,
         })

@@ -15,7 +15,7 @@ mod program;
 mod shares;
 
 pub use calls::CallsOfWaits;
-pub use change::{Change, How, What};
+pub use change::{Change, How, What, STARTS};
 pub use entries::entered;
 pub use gains::{Gain, Gains};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::replay::What;
+use timesink_analysis::replay::{What, STARTS};
 use timesink_analysis::starts::Start;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
@@ -29,11 +29,6 @@ pub static RULE: Rule = Rule {
     needs: &[],
     ask,
 };
-
-/// What a parent does for a child.
-const STARTS: [&str; 7] = [
-    "fork", "vfork", "clone", "clone3", "wait4", "waitid", "execve",
-];
 
 /// One program started by another: what the parent runs, what the child runs, whether it is a mere copy of it.
 type Pair<'a> = (&'a str, &'a str, bool);

@@ -21,6 +21,5 @@ int main(int argc, char **argv)
 	for (int event = 0; event < EVENTS; event++)
 		report_event(fd);
 	must(receive(fd, 1) == 1);
-	peer_unused();
 	return 0;
 }

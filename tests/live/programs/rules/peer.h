@@ -35,7 +35,7 @@ static inline struct sockaddr_in peer_at(const char *address, int port)
 	return peer;
 }
 
-__attribute__((noinline)) static int connect_to(const char *address)
+__attribute__((noinline, unused)) static int connect_to(const char *address)
 {
 	struct sockaddr_in peer = peer_at(address, PORT);
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -51,7 +51,7 @@ static inline void no_delay(int fd)
 }
 
 /* So many bytes of an answer, or all up to its end. */
-__attribute__((noinline)) static size_t receive(int fd, size_t bytes)
+__attribute__((noinline, unused)) static size_t receive(int fd, size_t bytes)
 {
 	static char answer[1 << 16];
 	size_t got = 0;
@@ -67,19 +67,11 @@ __attribute__((noinline)) static size_t receive(int fd, size_t bytes)
 }
 
 /* A question that is sent at once and needs so much work, and its answer of so many bytes. */
-__attribute__((noinline)) static void ask(int fd, uint32_t work_us, uint32_t bytes)
+__attribute__((noinline, unused)) static void ask(int fd, uint32_t work_us, uint32_t bytes)
 {
 	struct question question = { .work_us = work_us, .answer_bytes = bytes, .close_us = STAYS };
 	must(send(fd, &question, sizeof question, 0) == sizeof question);
 	must(receive(fd, bytes) == bytes);
-}
-
-static inline void peer_unused(void)
-{
-	(void)connect_to;
-	(void)receive;
-	(void)ask;
-	(void)compute_us;
 }
 
 #endif

@@ -20,6 +20,5 @@ int main(int argc, char **argv)
 			sleep_us(ms * 1000);
 			compute_us(1000);
 		}
-	peer_unused();
 	return 0;
 }

@@ -38,7 +38,7 @@ static inline uint64_t now_ns(clockid_t clock)
 }
 
 /* So long on a processor, in this thread's own time. */
-__attribute__((noinline)) static void compute_us(uint64_t us)
+__attribute__((noinline, unused)) static void compute_us(uint64_t us)
 {
 	uint64_t end = now_ns(CLOCK_THREAD_CPUTIME_ID) + us * 1000;
 	volatile uint64_t sum = 0;
@@ -64,11 +64,6 @@ static inline void wait_us(uint64_t us)
 	must(timer >= 0 && timerfd_settime(timer, 0, &once, NULL) == 0);
 	must(read(timer, &times, sizeof times) == sizeof times);
 	close(timer);
-}
-
-static inline void unused(void)
-{
-	(void)compute_us;
 }
 
 #endif
