@@ -155,10 +155,10 @@ $(DEMO)/prices.txt: Makefile
 
 # ---------------------------------------------------------------- tests
 
-.PHONY: test check unit lint tidy interop readers live
+.PHONY: test check unit lint tidy interop readers live casebook book
 
 # The live tests come last, so that what is read last is their result.
-test: need-rust need-test need-root unit lint build interop live ## Run all tests (as root: the privileged ones too)
+test: need-rust need-test need-root unit lint build interop casebook live ## Run all tests (as root: the privileged ones too)
 
 check: need-rust need-check unit lint ## Run what needs no root: unit tests and lint
 
@@ -233,15 +233,15 @@ $(VENV)/ready: Makefile
 live: need-root
 	$(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live --tests -- --test-threads=1
 
-# ---------------------------------------------------------------- figures
-
-.PHONY: casebook book
 casebook: need-rust need-test need-root build ## Run old stories of slow programs: each cause must be told (as root)
+	python3 casebook/book.py --check
 	$(TIMESINK) casebook verify
 
 book: need-rust need-test need-root build ## The same, and make docs/casebook.md of what came out
 	$(TIMESINK) casebook verify --keep casebook/verified.json || true
 	python3 casebook/book.py
+
+# ---------------------------------------------------------------- figures
 
 .PHONY: bench
 bench: need-rust need-bench need-root build ## Measure what recording costs, beside other recorders (ROUNDS=16)

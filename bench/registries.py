@@ -3,7 +3,8 @@
 well known, are recorded; the fix is what their own documentation advises.
 
 Each round runs both forms once and records the slow one, in random order. Told are medians over the rounds: what comes
-first in WHY, the gain that it predicts with its interval, and the gain as measured. Must be run as root. What is
+first in WHY, the gain that it predicts with its interval, and the gain as measured, as shares of the slow form's time: a
+recorded run is another run, and takes longer. Must be run as root. What is
 needed from PyPI is installed into a folder below target/. Writes bench/results/DATE-registries.json, prints Markdown.
 """
 
@@ -45,7 +46,7 @@ def prepare(work):
     wanted = ["-q", "--disable-pip-version-check", "-r", str(PROGRAMS / "requirements.txt")]
     subprocess.run([str(python), "-m", "pip", "install", *wanted], check=True)
     (work / "lines.txt").write_text("".join(f"{number:011}\n" for number in range(15000)))
-    rows = "".join(f"- {{name: row {number}, size: {number}, tags: [a, b, c]}}\n" for number in range(1500))
+    rows = "".join(f"- {{name: row {number}, size: {number}, tags: [a, b, c]}}\n" for number in range(6000))
     (work / "rows.yaml").write_text(rows)
     files = work / "files"
     files.mkdir(exist_ok=True)
@@ -89,7 +90,8 @@ def measure(name, python, tools, timesink, work, rounds):
         timed(watch, [*command, "before"], work, recorder)
         report = told(timesink, "report", str(file), "--json")
         rows["findings"].append([
-            {"rule": one["rule"], "title": one["title"], **one["gain"]} for one in report["findings"]
+            {"rule": one["rule"], "title": one["title"], "of_ns": report["path"]["wall_ns"], **one["gain"]}
+            for one in report["findings"]
         ])
 
     for _ in range(rounds):
@@ -139,12 +141,12 @@ def report(results, rounds, now):
         first = [findings[0]["rule"] if findings else "" for findings in rows["findings"]]
         most = max(set(first), key=first.count)
         gains = [findings[0] for findings in rows["findings"] if findings and findings[0]["rule"] == most]
-        middle = lambda key: statistics.median(gain[key] for gain in gains) / 1e9 if gains else 0
-        saves = before - after
+        middle = lambda key: statistics.median(gain[key] / gain["of_ns"] for gain in gains) if gains else 0
+        saves = 1 - after / before
         is_right, is_within = most in wanted, middle("lo_ns") <= saves <= middle("hi_ns")
         right, within = right + is_right, within + is_within
         print(f"| {what} | {before:.2f} s | {after:.2f} s | {most or 'nothing'}{'' if is_right else ' (**not the cause**)'} "
-              f"| {middle('ns'):.2f} s ({middle('lo_ns'):.2f} - {middle('hi_ns'):.2f}) | {saves:.2f} s "
+              f"| {middle('ns'):.0%} ({middle('lo_ns'):.0%} to {middle('hi_ns'):.0%}) | {saves:.1%} "
               f"| {'yes' if is_within else '**no**'} |")
     print(f"\nThe cause is told first in {right} of {len(results)}; the measured gain is within the interval in {within}.")
 

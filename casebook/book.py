@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Makes docs/casebook.md of the cases and of what came out when they were last verified (casebook/verified.json).
+"""Makes docs/casebook.md, and the three cases in README.md, of the cases and of what came out when they were last
+verified (casebook/verified.json).
 
-`make book` verifies all cases and runs this; `book.py --check` fails if the page is not what it would be made to.
+`make book` verifies all cases and runs this; `book.py --check` fails if a page is not what it would be made to.
 """
 
 import datetime
@@ -12,6 +13,10 @@ from pathlib import Path
 
 BOOK = Path(__file__).resolve().parent
 PAGE = BOOK.parent / "docs/casebook.md"
+README = BOOK.parent / "README.md"
+# What README shows: a disk, a server behind another process, a script.
+SHOWN = ["seqhound-loader", "seqhound-init", "bash-subshells"]
+MARKS = "<!-- casebook -->\n", "<!-- /casebook -->\n"
 
 HEAD = """# The casebook
 
@@ -21,7 +26,7 @@ no fault, and must not be accused of any. Each is a folder in [`casebook/`](../c
 `timesink casebook run NAME` runs one, `make casebook` all of them.
 
 Below is the tool's own answer to each, the gain that it predicted from a recording of the slow form alone, and the
-gain that the fixed form then brought. Measured {date} on Linux {kernel}, {processors} processors; `make book` measures again
+gain that the fixed form then brought, both as shares of the slow form's time (the recorded run is another one). Measured {date} on Linux {kernel}, {processors} processors; `make book` measures again
 and makes this page.
 """
 
@@ -53,9 +58,22 @@ def rows(outcome):
         told = form["told"]["rule"] if form["told"] else "nothing"
         predicted = measured = ""
         if gain := form["gain"]:
-            predicted = f"{seconds(gain['predicted_s'])} ({seconds(gain['lo_s'])} to {seconds(gain['hi_s'])})"
-            measured = f"{seconds(gain['measured_s'])}{'' if gain['within'] else ', **outside**'}"
+            predicted = f"{gain['predicted']:.0%} ({gain['lo']:.0%} to {gain['hi']:.0%})"
+            measured = f"{gain['measured']:.1%}{'' if gain['within'] else ', **outside**'}"
         yield f"| {form['name']} | {took} | {told} | {predicted} | {measured} |"
+
+
+def answer(case, outcome):
+    """What is said of the first form of which something has to be."""
+    asked = next((form["name"] for form in case["form"] if "told" in form), outcome["forms"][0]["name"])
+    for form in outcome["forms"]:
+        if form["name"] == asked and first_finding(form["why"]):
+            yield f"What timesink says of `{form['name']}`:"
+            yield ""
+            yield "```"
+            yield first_finding(form["why"])
+            yield "```"
+            yield ""
 
 
 def chapter(folder, outcome):
@@ -66,15 +84,7 @@ def chapter(folder, outcome):
     if case.get("source"):
         yield f"*The source: {case['source']}.*"
         yield ""
-    asked = next((form["name"] for form in case["form"] if "told" in form), outcome["forms"][0]["name"])
-    for form in outcome["forms"]:
-        if form["name"] == asked and first_finding(form["why"]):
-            yield f"What timesink says of `{form['name']}`:"
-            yield ""
-            yield "```"
-            yield first_finding(form["why"])
-            yield "```"
-            yield ""
+    yield from answer(case, outcome)
     yield from rows(outcome)
     yield ""
     for fact in outcome["facts"]:
@@ -84,14 +94,29 @@ def chapter(folder, outcome):
         yield ""
 
 
-def page():
-    kept = json.loads((BOOK / "verified.json").read_text())
+def in_readme(kept):
+    """README with three of the cases, between its marks."""
+    before, rest = README.read_text().split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    lines = []
+    for outcome in kept["cases"]:
+        if outcome["case"] in SHOWN:
+            case = tomllib.loads((BOOK / outcome["case"] / "case.toml").read_text())
+            lines += [f"**{case['title']}.** *{case['source']}.*", "", *answer(case, outcome), *rows(outcome), ""]
+    return before + MARKS[0] + "\n".join(lines) + MARKS[1] + after
+
+
+def page(kept):
     outcomes = {outcome["case"]: outcome for outcome in kept["cases"]}
     date = datetime.datetime.fromtimestamp(kept["measured_unix"], datetime.UTC)
     lines = [HEAD.format(date=f"{date:%Y-%m-%d}", **kept)]
     gains = [form["gain"] for outcome in kept["cases"] for form in outcome["forms"] if form["gain"]]
     within = sum(gain["within"] for gain in gains)
-    lines.append(f"Of {len(gains)} gains that were predicted and measured, {within} are within the interval.\n")
+    told = f"Of {len(gains)} gains that were predicted and measured, {within} are within the interval"
+    outside = [
+        outcome["case"] for outcome in kept["cases"] for form in outcome["forms"] if (form["gain"] or {"within": 1})["within"] == 0
+    ]
+    lines.append(told + (f"; not those of {', '.join(outside)}: their chapters say why.\n" if outside else ".\n"))
     folders = [case.parent for case in BOOK.glob("*/case.toml") if case.parent.name in outcomes]
     # The old stories come first, the healthy programs last.
     is_story = {folder: bool(tomllib.loads((folder / "case.toml").read_text()).get("source")) for folder in folders}
@@ -102,9 +127,9 @@ def page():
 
 
 if __name__ == "__main__":
-    text = page()
-    if "--check" in sys.argv:
-        if PAGE.read_text() != text:
-            sys.exit("docs/casebook.md is not what casebook/book.py makes: run it")
-    else:
-        PAGE.write_text(text)
+    kept = json.loads((BOOK / "verified.json").read_text())
+    for file, text in ((PAGE, page(kept)), (README, in_readme(kept))):
+        if "--check" not in sys.argv:
+            file.write_text(text)
+        elif file.read_text() != text:
+            sys.exit(f"{file.name} is not what casebook/book.py makes: run it")

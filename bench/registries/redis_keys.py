@@ -6,9 +6,9 @@ import redis
 client = redis.Redis(port=18432)
 if sys.argv[1] == "after":
     pipeline = client.pipeline(transaction=False)
-    for number in range(6000):
+    for number in range(20000):
         pipeline.set(f"key {number}", number)
     pipeline.execute()
 else:
-    for number in range(6000):
+    for number in range(20000):
         client.set(f"key {number}", number)

@@ -97,7 +97,7 @@ def main():
     document = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../FORMAT.md")
     with open(os.path.join(folder, "recording.json"), encoding="utf-8") as file:
         manifest = json.load(file)
-    check(manifest["format_version"] == 4, "this script is about format 4")
+    check(manifest["format_version"] == 5, "this script is about format 5")
     check(manifest["tables"], "the manifest names no tables")
     for entry in manifest["tables"]:
         check_table(folder, entry)

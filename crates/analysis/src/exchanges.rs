@@ -2,11 +2,12 @@
 //!
 //! It does not ask what they hand to each other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
-use timesink_recording::ids::ObjectId;
+use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::words::{Detail, State};
+use timesink_recording::Nanos;
 
 use crate::timeline::Timeline;
 
@@ -94,6 +95,16 @@ impl Exchange {
     pub fn ns(&self) -> u64 {
         self.ns
     }
+
+    /// The same for each of the two, as moments.
+    pub fn stretches(&self, timeline: &Timeline) -> BTreeMap<ThreadId, (Nanos, Nanos)> {
+        let stretch = |side: &Side| {
+            let first = timeline.span(side.first?)?;
+            let last = timeline.span(side.last?)?;
+            Some((first.thread, (first.t0, last.t1)))
+        };
+        self.sides.iter().filter_map(stretch).collect()
+    }
 }
 
 /// The turns of one thread, by who ended its waits.
@@ -104,18 +115,21 @@ fn turns_of(timeline: &Timeline, slot: usize, sides: &mut FxHashMap<(usize, usiz
         match span.state {
             State::Cpu => busy_ns = busy_ns.saturating_add(span.t1.since(span.t0)),
             State::Wait => {
-                let handed = matches!(
-                    span.detail,
-                    Detail::PipeRead
-                        | Detail::PipeWrite
-                        | Detail::UnixReceive
-                        | Detail::UnixSend
-                        | Detail::Condition
-                        | Detail::Event
-                );
-                let by = span.waker.filter(|_| handed);
-                let by = by.and_then(|waker| timeline.slot(waker));
+                let by = span.waker.and_then(|waker| timeline.slot(waker));
                 let by = by.filter(|&by| by != slot);
+                let same =
+                    |by: usize| timeline.threads[by].process == timeline.threads[slot].process;
+                let by = by.filter(|&by| match span.detail {
+                    Detail::PipeRead
+                    | Detail::PipeWrite
+                    | Detail::UnixReceive
+                    | Detail::UnixSend
+                    | Detail::Condition
+                    | Detail::Event => true,
+                    // A loop of events that its own threads wake; others ask it something.
+                    Detail::Poll => same(by),
+                    _ => false,
+                });
                 if let Some(by) = by {
                     let side = sides.entry((slot, by)).or_default();
                     side.turns += 1;

@@ -3,10 +3,13 @@
 //!
 //! It deliberately does not judge. What a fact means, and what to do about it, is for findings.
 
+pub mod arrivals;
 pub mod calls;
+pub mod disk_reads;
 pub mod exchanges;
 pub mod facts;
 pub mod files;
+pub mod hand_overs;
 pub mod herds;
 pub mod ledger;
 pub mod locks;

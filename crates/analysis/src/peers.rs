@@ -190,7 +190,7 @@ impl Peers {
                 detail: span.detail,
                 socket,
                 came: known.came,
-                among_many: span.detail == Detail::Poll && span.object.is_some(),
+                among_many: span.detail == Detail::Poll && span.object.is_some() && own.is_none(),
                 alone: known.alone,
             });
         }

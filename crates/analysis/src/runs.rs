@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ThreadId};
-use timesink_recording::tables::Span;
+use timesink_recording::tables::{Call, Span};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
@@ -66,8 +66,10 @@ impl Waited {
                 gaps.push(run.span.t0.since(before.until));
             }
         }
+        let calls = self.calls_by_object(thread);
         let widest = counts.into_iter().filter_map(|(kind, (waits, mut gaps))| {
-            let calls = self.calls_of_kind(thread, kind)?;
+            let of_object = calls.get(&kind.1).map_or(&[][..], Vec::as_slice);
+            let calls = self.calls_of_kind(of_object, kind)?;
             let surplus = usize::try_from(waits.checked_sub(calls)?).ok()?;
             let last = surplus.min(gaps.len()).checked_sub(1)?;
             let (_, gap, _) = gaps.select_nth_unstable(last);
@@ -76,16 +78,22 @@ impl Waited {
         widest.collect()
     }
 
-    /// How many calls there were that wait so; `None` if they were not all seen, or it is not known which they are.
-    fn calls_of_kind(&self, thread: ThreadId, (detail, object): Kind) -> Option<u64> {
+    /// The calls of a thread, by what they were about: that may be as many things as there are waits.
+    fn calls_by_object(&self, thread: ThreadId) -> FxHashMap<Option<ObjectId>, Vec<&Call>> {
         let from = self.calls.partition_point(|row| row.thread < thread);
+        let own = self.calls[from..].iter();
+        let mut calls: FxHashMap<Option<ObjectId>, Vec<&Call>> = FxHashMap::default();
+        for row in own.take_while(|row| row.thread == thread) {
+            calls.entry(row.object).or_default().push(row);
+        }
+        calls
+    }
+
+    /// How many of these calls wait so; `None` if they were not all seen, or it is not known which they are.
+    fn calls_of_kind(&self, calls: &[&Call], (detail, object): Kind) -> Option<u64> {
         let names = self.calls_of.of_kind(detail, object);
-        let rows = self.calls[from..]
-            .iter()
-            .take_while(|row| row.thread == thread)
-            .filter(|row| row.object == object && names.contains(&row.call));
         let mut sum = 0u64;
-        for row in rows {
+        for row in calls.iter().filter(|row| names.contains(&row.call)) {
             if row.estimated {
                 return None;
             }

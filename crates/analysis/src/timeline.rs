@@ -119,10 +119,11 @@ impl Timeline {
         let Some(waker) = wait.waker.filter(|waker| *waker != wait.thread) else {
             return Waker::Outside;
         };
-        // What is written to a terminal is brought to its reader by the kernel, which takes its time on a busy machine.
+        // What is written to a terminal is brought to its reader by the kernel, which takes its time on a busy machine; and
+        // a processor that rests may come to late. But whoever ended a wait did that while it lasted.
         let late_ns = match wait.detail {
             Detail::Terminal => BROUGHT_NS,
-            _ => LATE_NS,
+            _ => wait.t1.since(wait.t0).clamp(LATE_NS, BROUGHT_NS),
         };
         let ran = |slot| Some((slot, self.ran_lately(slot, wait.t1, late_ns)?));
         match self.slot(waker).and_then(ran) {
@@ -163,10 +164,11 @@ impl Timeline {
     }
 }
 
-/// Who is woken on another processor that rests is queued there when that one has come to: so much later at most.
+/// Who is woken on another processor that rests is queued there when that one has come to: in general not later than this.
 const LATE_NS: u64 = 1_000_000;
 
-/// And so much later by the kernel's own threads.
+/// So much later at most, where the host of a virtual machine had given that processor to others, or where the kernel's own
+/// threads bring what was done.
 const BROUGHT_NS: u64 = 100_000_000;
 
 /// Who ended a wait.

@@ -8,6 +8,8 @@ use timesink_recording::tables::{Call, Wait};
 use timesink_recording::words::Detail;
 use timesink_recording::Recording;
 
+use crate::arrivals::{self, Arrivals};
+use crate::disk_reads::DiskReads;
 use crate::facts::Facts;
 use crate::peers::Peers;
 use crate::replay::CallsOfWaits;
@@ -27,6 +29,8 @@ pub struct Known {
     pub woken: Option<ObjectId>,
     /// It was for one thing alone: also a poll may be, of one descriptor.
     pub alone: bool,
+    /// The bytes that its call moved or was to write, as far as a number of this size holds them; 0 if that is not known.
+    moved: u32,
 }
 
 /// What a call came back with.
@@ -51,7 +55,10 @@ pub struct Waited {
     pub calls: Vec<Call>,
     /// Waits that are alike, longest first.
     pub groups: Vec<WaitGroup>,
+    /// Waits for files on disks, each with what was asked of the disk meanwhile.
+    pub disk_reads: Vec<DiskReads>,
     peers: OnceLock<Peers>,
+    arrivals: OnceLock<Vec<Arrivals>>,
 }
 
 impl Waited {
@@ -59,6 +66,7 @@ impl Waited {
     pub fn of(recording: &Recording, timeline: &Timeline) -> timesink_recording::Result<Waited> {
         let mut waited = Waited {
             calls: recording.rows()?,
+            disk_reads: DiskReads::all(timeline, recording.rows()?),
             ..Waited::default()
         };
         let mut grouping = Grouping::default();
@@ -107,6 +115,7 @@ impl Waited {
             woken: row.woken_object,
             alone: row.detail != Detail::Poll
                 || matches!(row.call.as_str(), "poll" | "ppoll") && row.flags == Some(1),
+            moved: moved(row),
         });
     }
 
@@ -116,6 +125,13 @@ impl Waited {
             .known
             .binary_search_by_key(&span, |known| known.span as usize);
         self.known.get(at.ok()?)
+    }
+
+    /// The bytes that the call moved in which the wait was that a span is, if that is known; of a call that writes and has
+    /// not come back, those that it is to write.
+    pub fn moved(&self, span: usize) -> Option<u64> {
+        let moved = self.known(span)?.moved;
+        (moved > 0).then_some(u64::from(moved))
     }
 
     /// Whether the wait that a span is was in this call: by its own row, else by others of its kind.
@@ -140,6 +156,12 @@ impl Waited {
         self.peers.get_or_init(|| Peers::of(facts, timeline, self))
     }
 
+    /// What comes in to threads piece by piece, in so many pieces as [`arrivals::LEAST`] or more.
+    pub fn arrivals(&self, timeline: &Timeline) -> &[Arrivals] {
+        let all = || Arrivals::all(timeline, self, arrivals::LEAST);
+        self.arrivals.get_or_init(all)
+    }
+
     /// Whether any wait was in this call.
     pub fn has_call(&self, call: &str) -> bool {
         self.names.iter().any(|name| name == call)
@@ -149,4 +171,19 @@ impl Waited {
         let name = self.names.get(usize::from(known.call));
         name.map_or("", String::as_str)
     }
+}
+
+/// What a call came back with is bytes only where bytes were asked for. Who reads asks for as many as there is room for, which says
+/// nothing; who writes has so many.
+fn moved(row: &Wait) -> u32 {
+    let writes = matches!(
+        row.detail,
+        Detail::PipeWrite | Detail::NetworkSend | Detail::UnixSend
+    );
+    let bytes = match (row.bytes, row.result) {
+        (Some(_), Some(result)) => u64::try_from(result).unwrap_or(0),
+        (Some(asked), None) if writes => asked,
+        _ => 0,
+    };
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,7 @@
 //! Waits that were recorded one by one, grouped by process, kind, thing and call: how many, how long, what they asked for.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId, StackId, ThreadId};
 use timesink_recording::tables::Wait;
@@ -22,7 +24,7 @@ pub struct WaitGroup {
     /// How many ended because their time was over, of those that asked for one.
     pub expired: u64,
     pub asked: u64,
-    /// What was asked for most often, and how often.
+    /// What was asked for most often, and how often that was, or about that.
     pub asked_ns: Option<(u64, u64)>,
     /// Bytes that were asked to be moved.
     pub bytes: u64,
@@ -49,6 +51,30 @@ impl WaitGroup {
 fn roughly(asked_ns: u64) -> u64 {
     const STEPS: f64 = 10.0;
     ((asked_ns.max(1) as f64).ln() * STEPS).round() as u64
+}
+
+/// The value that most of these are about, which came so many times, and how many those are. Who sleeps until a moment asks for
+/// what is left until then, a little less each time.
+fn most_often(asked: FxHashMap<u64, u64>) -> Option<(u64, u64)> {
+    const ABOUT: f64 = 1.01;
+    let mut asked: Vec<(u64, u64)> = asked.into_iter().collect();
+    asked.sort_unstable();
+    // How many there are of those before each.
+    let mut before = vec![0u64];
+    before.extend(asked.iter().scan(0u64, |sum, (_, count)| {
+        *sum = sum.saturating_add(*count);
+        Some(*sum)
+    }));
+    let about = |from: usize| {
+        let most = (asked[from].0 as f64 * ABOUT) as u64;
+        from..asked.partition_point(|(ns, _)| *ns <= most).max(from + 1)
+    };
+    let often = |range: &Range<usize>| before[range.end] - before[range.start];
+    let best = (0..asked.len()).map(about).max_by_key(often)?;
+    let value = asked[best.clone()]
+        .iter()
+        .max_by_key(|(ns, count)| (*count, *ns))?;
+    Some((value.0, often(&best)))
 }
 
 #[derive(Default)]
@@ -150,7 +176,6 @@ impl Sum {
                 .max_by_key(|(stack, ns)| (**ns, std::cmp::Reverse(**stack)));
             most.map(|(stack, _)| *stack)
         };
-        let often = self.asked.iter().max_by_key(|(ns, count)| (**count, **ns));
         WaitGroup {
             process,
             detail,
@@ -158,7 +183,7 @@ impl Sum {
             call: names.get(call as usize).cloned().unwrap_or_default(),
             ns: self.ns,
             asked: self.asked.values().sum(),
-            asked_ns: often.map(|(ns, count)| (*ns, *count)),
+            asked_ns: most_often(self.asked),
             stack: most(&self.stacks),
             waker_stack: most(&self.waker_stacks),
             lengths: self.lengths,

@@ -57,6 +57,22 @@ const IMPORT: &str = "
        | cpu ..15ms tracer 100us | wait ..18ms flush rows.db | wait ..19ms sleep | cpu ..20ms
 ";
 
+/// What the host of a virtual machine takes is part of a time on a processor, but not of the kernel's sum of it.
+#[test]
+fn what_the_host_takes_is_in_the_books() {
+    let ledger = ledger(
+        "run wall 10ms
+         process 1 a
+         thread 1.1 tid 1 a taken 2ms kernel_cpu 8ms
+         1.1: cpu 0..10ms",
+    );
+    assert_eq!(ledger.whole.taken_ns, 2_000_000);
+    assert_eq!(ledger.whole.cpu_ns, 10_000_000);
+    assert_eq!(ledger.books.cpu.ours_ns, 8_000_000);
+    assert_eq!(ledger.books.cpu.difference_pct(), Some(0.0));
+    assert_eq!(ledger.books.unaccounted_ns, 0);
+}
+
 /// Books that balance say so, and every nanosecond has its cause.
 #[test]
 fn a_sound_recording_balances() {

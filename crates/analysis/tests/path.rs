@@ -141,21 +141,32 @@ fn a_waker_that_cannot_be() {
     assert_eq!(unknowns(text), [(Unknown::Impossible, 5000)]);
 }
 
-/// What was written to a terminal is brought to its reader by the kernel, and who wrote it may be asleep by then.
+/// A processor that rests, on a busy machine or one whose host has given it to others, may come to late: who is woken there
+/// is queued only then. What was written to a terminal is brought to its reader by the kernel. Who ended the wait may have
+/// fallen asleep meanwhile.
 #[test]
-fn over_a_terminal() {
-    let text = "process 1 p
-         process 2 q
-         thread 1.1 tid 1 main
-         thread 2.2 tid 2 other
-         1.1: cpu 0..2ms | wait ..17ms terminal t by 2.2 | cpu ..18ms
-         2.2: cpu 0..10ms | wait ..18ms sleep by timer";
-    let expected = [
-        (2, Detail::Running, 10_000),
-        (1, Detail::Woken, 7000),
-        (1, Detail::Running, 1000),
-    ];
-    assert_eq!(path(text), expected);
+fn what_comes_late() {
+    for (end_of_wait, began) in [
+        ("lock l", "cpu 0..2ms"),
+        ("terminal t", "cpu 0..2ms"),
+        // Written before anybody waited for it.
+        ("terminal t", "cpu 0..12ms"),
+    ] {
+        let text = format!(
+            "process 1 p
+             process 2 q
+             thread 1.1 tid 1 main
+             thread 2.2 tid 2 other
+             1.1: {began} | wait ..17ms {end_of_wait} by 2.2 | cpu ..18ms
+             2.2: cpu 0..10ms | wait ..18ms sleep by timer"
+        );
+        let expected = [
+            (2, Detail::Running, 10_000),
+            (1, Detail::Woken, 7000),
+            (1, Detail::Running, 1000),
+        ];
+        assert_eq!(path(&text), expected, "{end_of_wait}");
+    }
 }
 
 /// The clocks of two processors may differ by microseconds, so a waker that began to run a moment later is believed.
@@ -296,6 +307,40 @@ fn a_loop_that_looks_for_a_child() {
         .iter()
         .find(|s| s.slot == 0 && s.detail == Detail::Sleep);
     assert_eq!(late.map(|s| s.ns()), Some(1_000_000));
+}
+
+/// A sleeper whom the kernel counts as ready long before its timer ends the sleep looks only when it runs again: a child
+/// that ended meanwhile is what it looked for.
+#[test]
+fn a_loop_whose_last_sleep_is_called_ready() {
+    let sleeps = "| cpu +10us | wait +10ms sleep by timer ".repeat(8);
+    let text = format!(
+        "process 1 main
+         process 2 child parent 1
+         thread 1.1 tid 1 main
+         thread 2.2 tid 2 child parent 1.1
+         1.1: cpu 0..1ms {sleeps} | cpu +10us | wait +1ms sleep by timer | ready +9ms woken | cpu +1ms
+         2.2: cpu 1ms..86ms"
+    );
+    let (timeline, path) = walked(&text);
+    let polls = &timeline.polls().all;
+    assert_eq!(polls.len(), 1);
+    assert_eq!((polls[0].of, polls[0].sleeps.len()), (1, 9));
+    let childs = path.segments.iter().filter(|s| s.slot == 1);
+    assert!(childs.map(|s| s.ns()).sum::<u64>() > 80_000_000);
+}
+
+/// On a busy machine, or one whose host has given its processors to others, sleeps end late now and then: those after them
+/// are not much shorter for that.
+#[test]
+fn a_loop_some_of_whose_sleeps_are_late() {
+    let late = POLLED.replacen("cpu +10us | wait +1ms", "cpu +10us | wait +3ms", 2);
+    let late = late.replace("cpu ..8ms", "cpu ..12ms");
+    let late = late.replace("5.5ms | wait ..8ms", "9.5ms | wait ..12ms");
+    let timeline = walked(&late).0;
+    let loops = timeline.polls().all.iter();
+    let loops: Vec<_> = loops.map(|poll| (poll.of, poll.sleeps.len())).collect();
+    assert_eq!(loops, [(1, 5)]);
 }
 
 /// One child after the other, each looked for in the same way: with the start of the next begins a loop of its own.

@@ -199,6 +199,48 @@ fn without_meetings_nobody_comes_to_them() {
     assert_eq!(gain.round(), 22.0, "{gain}");
 }
 
+/// A program that is being executed stands at its `_start`, in the kernel: that was taken for what makes the call, and all
+/// that goes through any `_start` for the call.
+#[test]
+fn a_program_that_is_executed_has_made_no_call() {
+    let mut text = String::from(
+        r#"process 1 p
+        thread 1.1 tid 1 p
+        frame _start module /lib64/ld-linux-x86-64.so.2
+        frame __x64_sys_execve kind kernel language kernel
+        1.1: cpu 0..100ms
+        "#,
+    );
+    for ms in 1..=30 {
+        text += &format!("sample 1.1 {ms}ms weight 1ms stack \"_start;__x64_sys_execve\"\n");
+    }
+    text += "sample 1.1 65ms weight 70ms stack \"_start;main;work\"\n";
+    let gain = saved(&text, What::Calls(BTreeSet::from(["execve"])), CUT);
+    assert!((gain - 30.0).abs() < 1.0, "{gain}");
+}
+
+/// Who waits for Python's lock asks for it every 5 ms, all the while. It is at the meeting from the first of these waits on:
+/// counted from the last alone, each of the two waited for the other, and all turns came one after the other twice.
+#[test]
+fn who_asks_again_and_again_is_there_all_the_time() {
+    let asks = "wait +5ms condition gil by timer expired | cpu +10us | ".repeat(3);
+    let waits_for = |other: &str| format!("{asks}wait +4.97ms condition gil by {other}");
+    let (of_a, of_b) = (waits_for("1.2"), waits_for("1.1"));
+    let text = format!(
+        "process 1 p
+         thread 1.1 tid 1 a
+         thread 1.2 tid 2 b
+         1.1: cpu 0..20ms | {of_a} | cpu +20ms | {of_a} | cpu +1ms | wait ..84ms join more by 1.2
+         1.2: {of_b} | cpu +20ms | {of_b} | cpu +20ms | cpu ..83ms exit tear-down"
+    );
+    let recording = recording(&text);
+    let timeline = Timeline::of(&recording).expect("a drawn recording reads");
+    let error = Replay::new(&timeline, &[], 0, MANY).error_pct();
+    assert!(error.abs() < 3.0, "{error}");
+    let gain = saved(&text, waits(Detail::Condition), How::Never);
+    assert!((gain - 40.0).abs() < 3.0, "{gain}");
+}
+
 /// The share of a function is told by the samples in each stretch, not by those of the whole thread.
 #[test]
 fn samples_tell_when() {
@@ -226,6 +268,19 @@ fn a_call_goes_with_its_wait() {
         sample 1.1 13ms weight 4ms kernel stack "main;__x64_sys_fsync"
         call 1.1 fsync f count 1 ns 13ms"#;
     assert_eq!(saved(text, waits(Detail::Flush), CUT), 14.0);
+}
+
+/// Who waits for memory in a call has to do the work of the call all the same: writing was taken to go with the wait.
+#[test]
+fn a_wait_for_memory_goes_without_its_call() {
+    let text = r#"
+        process 1 p
+        thread 1.1 tid 1 p
+        1.1: cpu 0..4ms | wait ..10ms "memory reclaim" f by timer call write | cpu ..14ms
+        sample 1.1 2ms weight 4ms kernel stack "main;__x64_sys_write"
+        sample 1.1 13ms weight 4ms kernel stack "main;__x64_sys_write"
+        call 1.1 write f count 1 ns 13ms"#;
+    assert_eq!(saved(text, waits(Detail::Reclaim), CUT), 6.0);
 }
 
 /// Only the processes that are meant, and with all of a process's children its work for them.

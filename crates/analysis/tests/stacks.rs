@@ -491,9 +491,8 @@ fn own_functions_of_scripts() {
     let stacks = stacks(text);
     let view = stacks.view();
     let own = |(stack, _): &(timesink_analysis::stacks::StackIx, Amount)| {
-        let functions = view.code.functions_of(*stack);
-        let own = view.code.own_of(&functions).into_iter();
-        own.map(|function| name(&view, function))
+        let own = view.code.own_of(&view.code.spots_of(*stack)).into_iter();
+        own.map(|spot| name(&view, spot.function))
             .collect::<Vec<_>>()
     };
     let own: Vec<Vec<String>> = view.stacks.iter().map(own).collect();
@@ -507,6 +506,70 @@ fn own_functions_of_scripts() {
         own.contains(&vec!["NET_Read".to_owned(), "start".to_owned()]),
         "{own:?}"
     );
+}
+
+/// What calls `main` is nobody's to change, also where the C library is part of the program; but a program may have a
+/// function that is called like one of the library's.
+#[test]
+fn own_functions_begin_with_main() {
+    let text = r#"
+        run wall 1ms
+        process 1 import
+        thread 1.1 tid 1 import
+        frame _start module /srv/import
+        frame __libc_start_main_impl module /srv/import
+        frame __libc_start_call_main module /srv/import
+        frame main module /srv/import
+        frame start_thread module /srv/import
+        1.1: cpu 0..1ms
+        sample 1.1 1ms weight 1ms stack "_start;__libc_start_main_impl;__libc_start_call_main;main;start_thread""#;
+    let stacks = stacks(text);
+    let spots = stacks.code.spots_of(stacks.events[0].stack);
+    let own = stacks.code.own_of(&spots).into_iter();
+    let own: Vec<_> = own
+        .map(|spot| name(&stacks.view(), spot.function))
+        .collect();
+    assert_eq!(own, ["start_thread", "main"]);
+}
+
+/// A stack says at which line it passes through each of its functions; of many stacks it is the line with the most time,
+/// wherever in the line they were.
+#[test]
+fn lines_of_spots() {
+    let text = r#"
+        run wall 9ms
+        process 1 import
+        thread 1.1 tid 1 import
+        frame main module /srv/import file import.c line 88
+        frame row@41 function row module /srv/import file import.c line 41 offset 16
+        frame row@41b function row module /srv/import file import.c line 41 offset 24
+        frame row@43 function row module /srv/import file import.c line 43
+        frame nowhere module /srv/import
+        1.1: cpu 0..9ms
+        sample 1.1 2ms weight 2ms stack "main;row@41"
+        sample 1.1 5ms weight 3ms stack "main;row@43"
+        sample 1.1 7ms weight 2ms stack "main;row@41b;nowhere"
+        sample 1.1 9ms weight 2ms stack "main;row@41b;nowhere""#;
+    let stacks = stacks(text);
+    let code = &stacks.code;
+    let line = |spot| code.frame(spot).and_then(|frame| frame.line);
+    let events = stacks.events.iter();
+    let lines: Vec<Vec<_>> = events
+        .map(|event| code.spots_of(event.stack).into_iter().map(line).collect())
+        .collect();
+    let last = vec![None, Some(41), Some(88)];
+    let wanted = [
+        vec![Some(41), Some(88)],
+        vec![Some(43), Some(88)],
+        last.clone(),
+        last,
+    ];
+    assert_eq!(lines, wanted);
+    let times = || stacks.events.iter().map(|event| (event.stack, event.ns));
+    let at = |depth: usize| code.functions_of(stacks.events[3].stack)[depth];
+    assert_eq!(line(code.busiest_spot(at(1), times())), Some(41));
+    assert_eq!(line(code.busiest_spot(at(0), times())), None);
+    assert_eq!(code.busiest_spot(at(1), []).frame, None);
 }
 
 /// What Java's virtual machine makes for itself came with it, whatever is around it.

@@ -1,6 +1,7 @@
 //! Threads that wait for each other, in small recordings drawn as text: locks, pools, exchanges.
 
 use timesink_analysis::exchanges::Exchange;
+use timesink_analysis::hand_overs::HandOvers;
 use timesink_analysis::locks::Locks;
 use timesink_analysis::pools::Pool;
 use timesink_analysis::timeline::Timeline;
@@ -85,4 +86,25 @@ fn exchanges() {
         (10, [200_000, 300_000])
     );
     assert!(Exchange::all(&timeline, 11).is_empty());
+}
+
+/// Who was woken last and wakes the next has handed on what it was handed. Who wakes two one after the other had it twice.
+#[test]
+fn hand_overs() {
+    let timeline = timeline(&format!(
+        "{THREE}
+        1.1: cpu 0..10us | wait ..60us condition l by 1.3 | cpu +10us
+        1.2: wait 2us..20us condition l by 1.1 | cpu +10us | wait ..80us condition l by 1.1 | cpu +5us
+        1.3: wait 3us..40us condition l by 1.2 | ready +3us woken | cpu +7us | wait ..90us condition l by 1.1"
+    ));
+    let all = HandOvers::all(&timeline, 1);
+    let [known] = all.as_slice() else {
+        panic!("one lock: {all:?}");
+    };
+    assert_eq!((known.waits.len(), known.in_turn), (5, 3));
+    assert_eq!(known.threads.len(), 3);
+    // Being ready is nothing that is done meanwhile.
+    assert_eq!(known.held, [7_000, 10_000, 10_000]);
+    assert_eq!(known.each_ns(), 88_000 / 5);
+    assert!(HandOvers::all(&timeline, 6).is_empty());
 }

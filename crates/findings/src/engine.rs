@@ -22,6 +22,10 @@ const LEAST_NS: u64 = 20_000_000;
 const MAIN: f64 = 0.10;
 /// A suspect most of whose time is told already is told already.
 const TOLD: f64 = 0.5;
+/// Of two that share this much of the later one's time, the later one ranks after the earlier one, unless it saves so many
+/// times as much.
+const SHARED: f64 = 0.2;
+const AS_MUCH: f64 = 1.2;
 /// So many are asked what they would buy: each is a replay.
 const MOST: usize = 12;
 
@@ -109,7 +113,7 @@ impl Findings {
             let mut suspects = (rule.ask)(inquiry);
             let weight = |suspect: &Suspect| Explained::default().left(inquiry, &suspect.weight);
             suspects.sort_by_key(|suspect| Reverse(weight(suspect)));
-            for suspect in suspects {
+            for mut suspect in suspects {
                 let on_path_ns = weight(&suspect);
                 let new_ns = explained.left(inquiry, &suspect.weight);
                 let told = (new_ns as f64) < on_path_ns as f64 * TOLD;
@@ -118,6 +122,9 @@ impl Findings {
                     continue;
                 }
                 asked += 1;
+                if let Some(around) = suspect.around.take() {
+                    suspect.fix = suspect.fix.with(&around, inquiry);
+                }
                 let gain = gain(inquiry, &suspect.fix, gains);
                 if gain.ns < least as i64 {
                     continue;
@@ -135,9 +142,7 @@ impl Findings {
                 });
             }
         }
-        findings
-            .told
-            .sort_by_key(|finding| (finding.rule.is_innocent, Reverse(finding.gain.ns)));
+        in_order(&mut findings.told, inquiry);
         findings.cleared = cleared(inquiry, &explained, least);
         findings
     }
@@ -160,6 +165,40 @@ impl Findings {
             }
         }
     }
+}
+
+/// What saves most comes first. Where two are about the same time and save about as much, the one that was told first is
+/// the more special: it comes as far ahead as the other.
+fn in_order(told: &mut Vec<Finding>, of: &Inquiry<'_>) {
+    let mut saved: Vec<i64> = told.iter().map(|finding| finding.gain.ns).collect();
+    for (at, finding) in told.iter().enumerate().rev() {
+        let is_general = |general: &Finding| {
+            let shared_ns = shared(of, &finding.suspect.weight, &general.suspect.weight);
+            let is_about_it = shared_ns as f64 > general.on_path_ns as f64 * SHARED;
+            let saves_as_much = finding.gain.ns as f64 * AS_MUCH >= general.gain.ns as f64;
+            is_about_it && saves_as_much && !general.rule.is_innocent
+        };
+        let later = (at + 1..told.len()).filter(|&later| is_general(&told[later]));
+        let most = later.map(|later| saved[later]).max();
+        saved[at] = saved[at].max(most.unwrap_or(0));
+    }
+    let mut order: Vec<(i64, Finding)> = saved.into_iter().zip(told.drain(..)).collect();
+    order.sort_by_key(|(saved, finding)| (finding.rule.is_innocent, Reverse(*saved)));
+    told.extend(order.into_iter().map(|(_, finding)| finding));
+}
+
+/// How much of the path two may both be about.
+fn shared(of: &Inquiry<'_>, one: &Weight, other: &Weight) -> u64 {
+    if !one.stacks.is_empty() && !other.stacks.is_empty() {
+        let known: BTreeSet<_> = one.stacks.iter().map(|of| (of.cause, of.stack)).collect();
+        let stacks = other.stacks.iter();
+        let both = stacks.filter(|of| known.contains(&(of.cause, of.stack)));
+        return both.map(|of| of.ns).fold(0, u64::saturating_add);
+    }
+    let in_both = one.causes.iter().copied();
+    let in_both = in_both.filter(|cause| other.causes.contains(cause));
+    let whole = of.on_path_ns(&in_both.collect::<Vec<_>>());
+    whole.min(one.at_most_ns).min(other.at_most_ns)
 }
 
 /// What a fix would buy.

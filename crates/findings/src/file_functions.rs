@@ -27,6 +27,8 @@ const STREAMS: [(Act, &[&str]); 4] = [
             "__uflow",
             "_IO_new_file_underflow",
             "_IO_file_underflow",
+            // Node.js: the call itself is over at once, and what it read is decoded in here.
+            "readFileSync",
         ],
     ),
     (
@@ -49,6 +51,20 @@ const STREAMS: [(Act, &[&str]); 4] = [
     ),
     (Act::Close, &["fclose", "_IO_new_fclose"]),
 ];
+
+/// The functions that do nothing but load a file of this name: of these it is known which file they are about.
+pub fn loaders(path: &str) -> &'static [&'static str] {
+    const CERTIFICATES: [&str; 4] = [
+        "X509_load_cert_file",
+        "X509_load_cert_file_ex",
+        "X509_load_cert_crl_file",
+        "X509_load_cert_crl_file_ex",
+    ];
+    match path.rsplit_once('.') {
+        Some((_, "crt" | "pem")) => &CERTIFICATES,
+        _ => &[],
+    }
+}
 
 /// What a function does with a file, if that is what it is there for.
 pub fn act(function: &str) -> Option<Act> {

@@ -4,11 +4,32 @@ use std::collections::BTreeMap;
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::locks::Hold;
-use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::stacks::{Spot, StackIx};
+use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
 use crate::say;
 use crate::sentence::{Piece, Sentence};
+
+/// Whether holders mostly had no processor, or what they did is lost: then the lock is not to blame.
+pub fn no_processor(of: &Inquiry<'_>, holds: &[Hold]) -> bool {
+    let (mut known_to_do, mut all) = (0u64, 0u64);
+    for hold in holds {
+        let spans = of.timeline.spans_of(hold.holder);
+        let first = spans.partition_point(|span| span.t1 <= hold.from);
+        for span in spans[first..]
+            .iter()
+            .take_while(|span| span.t0 < hold.until)
+        {
+            let ns = span.t1.min(hold.until).since(span.t0.max(hold.from));
+            all = all.saturating_add(ns);
+            if matches!(span.state, State::Cpu | State::Wait) {
+                known_to_do = known_to_do.saturating_add(ns);
+            }
+        }
+    }
+    known_to_do < all - known_to_do
+}
 
 /// What holders mostly do.
 #[derive(Clone, Debug)]
@@ -17,7 +38,7 @@ pub struct Holding {
     /// Of what is known of their time.
     share: f64,
     /// Of the heaviest stack, innermost first.
-    pub frames: Vec<FunctionIx>,
+    pub frames: Vec<Spot>,
 }
 
 impl Holding {
@@ -58,13 +79,8 @@ impl Holding {
         Some(Holding {
             account,
             share: most as f64 / all.max(1) as f64,
-            frames: of.functions(heaviest),
+            frames: of.spots(heaviest),
         })
-    }
-
-    /// They have no processor: the lock is not to blame.
-    pub fn is_ready(&self) -> bool {
-        self.account == Account::Ready && self.share > 0.5
     }
 
     /// In a sentence.
@@ -78,9 +94,10 @@ impl Holding {
         let mut own = self
             .frames
             .iter()
-            .filter(|&&f| !of.stacks.code.is_system(f));
+            .map(|spot| spot.function)
+            .filter(|&f| !of.stacks.code.is_system(f));
         match own.next() {
-            Some(&function) => {
+            Some(function) => {
                 say![
                     "its holder is ",
                     does,

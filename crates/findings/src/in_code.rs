@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::path::OnStack;
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::{Function, FunctionIx};
+use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Language;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Suspect, Weight};
+use crate::rule::{Example, Fix, Rule, Suspect, Weight};
 use crate::sentence::Sentence;
 
 /// Functions of a recording, and the stacks of the path that pass through them.
@@ -74,6 +74,13 @@ impl InCode {
         self.ns() as f64 / of.outlook.wall_ns.max(1) as f64
     }
 
+    /// Both, if it is as much as a rule's limits `share` and `ms` say.
+    pub fn enough(&self, of: &Inquiry<'_>, rule: &Rule) -> Option<(u64, f64)> {
+        let (ns, share) = (self.ns(), self.share(of));
+        let enough = share >= rule.limit(of, "share") && ns as f64 >= rule.limit(of, "ms") * 1e6;
+        enough.then_some((ns, share))
+    }
+
     /// Which program was in them longest.
     pub fn process(&self, of: &Inquiry<'_>) -> Option<ProcessId> {
         let mut sums: BTreeMap<ProcessId, u64> = BTreeMap::new();
@@ -86,22 +93,33 @@ impl InCode {
         most.map(|(process, _)| process)
     }
 
-    /// The way to them that most of the time came, from the outermost of them out, innermost first.
-    pub fn frames(&self, of: &Inquiry<'_>) -> Vec<FunctionIx> {
-        const MOST: usize = 32;
-        let mut ways: BTreeMap<Vec<FunctionIx>, u64> = BTreeMap::new();
+    /// The way to them that most of the time came, from the outermost of them out, innermost first. Of several stacks
+    /// that came this way it is the heaviest that tells the lines.
+    pub fn frames(&self, of: &Inquiry<'_>) -> Vec<Spot> {
+        let mut ways: BTreeMap<Vec<FunctionIx>, (u64, Vec<Spot>)> = BTreeMap::new();
         for stack in &self.stacks {
-            let functions = of.stacks.code.functions_of(stack.stack);
-            let meant = functions
-                .iter()
-                .rposition(|function| self.functions.contains(function));
-            if let Some(meant) = meant {
-                let way = functions[meant..].iter().take(MOST).copied().collect();
-                *ways.entry(way).or_default() += stack.ns;
+            let way = self.way(of, stack.stack);
+            if way.is_empty() {
+                continue;
             }
+            let functions = way.iter().map(|spot| spot.function).collect();
+            // The most time first: the first that came this way is the heaviest.
+            let (ns, _) = ways.entry(functions).or_insert((0, way));
+            *ns += stack.ns;
         }
-        let most = ways.into_iter().max_by_key(|(_, ns)| *ns);
-        most.map_or(Vec::new(), |(way, _)| way)
+        let most = ways.into_values().max_by_key(|(ns, _)| *ns);
+        most.map_or(Vec::new(), |(_, way)| way)
+    }
+
+    /// The way to them in one stack.
+    fn way(&self, of: &Inquiry<'_>, stack: StackIx) -> Vec<Spot> {
+        const MOST: usize = 32;
+        let spots = of.stacks.code.spots_of(stack);
+        let meant = spots
+            .iter()
+            .rposition(|spot| self.functions.contains(&spot.function));
+        let way = meant.map_or(&[][..], |meant| &spots[meant..]);
+        way.iter().take(MOST).copied().collect()
     }
 
     /// That they take so many times as long, with all that they call.
@@ -110,6 +128,14 @@ impl InCode {
             what: What::Functions(self.functions.clone()),
             processes: None,
             how: How::Scale(factor),
+        }
+    }
+
+    /// The same in the processes of one program.
+    pub fn scaled_in(&self, of: &Inquiry<'_>, process: ProcessId, factor: f64) -> Change {
+        Change {
+            processes: Some(of.of_program(process)),
+            ..self.scaled(factor)
         }
     }
 

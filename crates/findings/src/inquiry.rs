@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::arrivals::Arrivals;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
 use timesink_analysis::peers::Peer;
 use timesink_analysis::programs::{program, Programs};
-use timesink_analysis::stacks::{FunctionIx, StackIx, Stacks};
+use timesink_analysis::stacks::{FunctionIx, Spot, StackIx, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ObjectId, ProcessId, StackId, ThreadId};
-use timesink_recording::words::{Detail, State};
+use timesink_recording::words::{Detail, LossKind, State};
 
 use crate::rule::{Limits, Need};
 
@@ -46,12 +47,26 @@ impl Inquiry<'_> {
         &self.waited.peers(self.facts, self.timeline).all
     }
 
+    /// What comes in to threads in so many pieces or more.
+    pub fn arrivals(&self, least: usize) -> impl Iterator<Item = &Arrivals> + Clone {
+        let all = self.waited.arrivals(self.timeline).iter();
+        all.filter(move |arrivals| arrivals.at.len() >= least)
+    }
+
     /// Whether the recording has what a rule needs.
     pub fn has(&self, need: Need) -> bool {
         match need {
             Need::Calls => self.facts.calls_timed_ns > 0 || !self.facts.calls.is_empty(),
+            Need::WholeCalls => {
+                let lost = [LossKind::Calls, LossKind::Waits];
+                self.has(Need::Calls) && !lost.iter().any(|kind| self.has_lost(*kind))
+            }
             Need::Stacks => self.stacks.any(),
         }
+    }
+
+    fn has_lost(&self, kind: LossKind) -> bool {
+        self.facts.losses.iter().any(|loss| loss.kind == kind)
     }
 
     /// How often a process waited so for a thing: the short waits too, which are not recorded one by one.
@@ -131,33 +146,54 @@ impl Inquiry<'_> {
         processes
     }
 
+    /// Of a process and those that it comes from the nearest that made this call with success.
+    pub fn who_called(&self, call: &str, process: ProcessId) -> Option<ProcessId> {
+        let calls = self.facts.calls.iter();
+        let calls = calls.filter(|row| row.call == call && row.count > row.errors);
+        let callers: BTreeSet<ProcessId> = calls.filter_map(|row| row.process).collect();
+        let parent = |process: &ProcessId| self.facts.ledger.process(*process)?.row.parent;
+        // Parents have smaller numbers; what says otherwise could be a circle.
+        let mut line = std::iter::successors(Some(process), |process| {
+            parent(process).filter(|parent| parent < process)
+        });
+        line.find(|process| callers.contains(process))
+    }
+
     /// What a process runs.
     pub fn program(&self, process: ProcessId) -> Option<&str> {
         Some(program(&self.facts.ledger.process(process)?.row))
     }
 
     /// Where a thread mostly is while it is on a processor: the functions of its heaviest stack.
-    pub fn mostly_in(&self, thread: ThreadId) -> Vec<FunctionIx> {
+    pub fn mostly_in(&self, thread: ThreadId) -> Vec<Spot> {
         let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
         let events = self.stacks.events_of(thread).iter();
         for event in events.filter(|event| event.account == Account::Cpu) {
             *stacks.entry(event.stack).or_default() += event.ns;
         }
         let heaviest = stacks.into_iter().max_by_key(|(_, ns)| *ns);
-        heaviest.map_or(Vec::new(), |(stack, _)| self.functions(stack))
+        heaviest.map_or(Vec::new(), |(stack, _)| self.spots(stack))
     }
 
-    /// The functions of a stack, innermost first, without the kernel's.
-    pub fn frames(&self, stack: Option<StackId>) -> Vec<FunctionIx> {
+    /// Where in a function the path mostly was, or in what that called.
+    pub fn mostly_at(&self, function: FunctionIx) -> Spot {
+        let on_processors = &self.outlook.on_processors;
+        let within = on_processors.within(&BTreeSet::from([function]), self.stacks);
+        let times = within.iter().map(|of| (of.stack, of.ns));
+        self.stacks.code.busiest_spot(function, times)
+    }
+
+    /// The functions of a stack, innermost first, each with where it is in it.
+    pub fn frames(&self, stack: Option<StackId>) -> Vec<Spot> {
         let stack = stack.and_then(|stack| self.stacks.code.stack(stack));
-        stack.map_or(Vec::new(), |stack| self.functions(stack))
+        stack.map_or(Vec::new(), |stack| self.spots(stack))
     }
 
     /// The same of a stack that is known already.
-    pub fn functions(&self, stack: StackIx) -> Vec<FunctionIx> {
+    pub fn spots(&self, stack: StackIx) -> Vec<Spot> {
         const MOST: usize = 32;
-        let mut frames = self.stacks.code.functions_of(stack);
-        frames.truncate(MOST);
-        frames
+        let mut spots = self.stacks.code.spots_of(stack);
+        spots.truncate(MOST);
+        spots
     }
 }

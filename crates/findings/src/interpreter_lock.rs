@@ -48,7 +48,9 @@ pub fn is_one(of: &Inquiry<'_>, group: &WaitGroup) -> bool {
         return false;
     }
     let functions = of.frames(group.stack);
-    let functions = functions.iter().map(|&f| of.stacks.code.function(f));
+    let functions = functions
+        .iter()
+        .map(|spot| of.stacks.code.function(spot.function));
     let mut functions =
         functions.filter(|f| f.language == Language::Python || f.name == "take_gil");
     functions.next().is_some()

@@ -5,9 +5,11 @@
 //! here opens a file or knows of a terminal.
 
 mod alike;
+mod crowd;
 pub mod engine;
 mod file_functions;
 pub mod floor;
+mod heaviest;
 mod holding;
 mod in_code;
 pub mod inquiry;

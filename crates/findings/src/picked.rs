@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::replay::What;
-use timesink_analysis::stacks::FunctionIx;
+use timesink_analysis::stacks::Spot;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Span;
 use timesink_recording::words::Detail;
@@ -22,8 +22,6 @@ pub struct Picked {
 
 /// So many of them are shown.
 const EXAMPLES: usize = 3;
-/// A stack has so many functions at most.
-const FRAMES: usize = 32;
 
 impl Picked {
     pub fn of(
@@ -91,14 +89,13 @@ impl Picked {
     }
 
     /// The functions that one of them was in, the first with a stack.
-    fn frames(&self, of: &Inquiry<'_>) -> Vec<FunctionIx> {
+    fn frames(&self, of: &Inquiry<'_>) -> Vec<Spot> {
         let stack = self.waits(of).find_map(|span| {
             let events = of.stacks.events_of(span.thread);
             let at = events.partition_point(|event| event.at < span.t0);
             let event = events.get(at).filter(|event| event.at == span.t0)?;
-            Some(of.stacks.code.functions_of(event.stack))
+            Some(event.stack)
         });
-        let frames = stack.into_iter().flatten();
-        frames.take(FRAMES).collect()
+        stack.map_or(Vec::new(), |stack| of.spots(stack))
     }
 }

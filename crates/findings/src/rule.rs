@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::path::OnStack;
 use timesink_analysis::replay::{entered, Change, How, What};
-use timesink_analysis::stacks::{FunctionIx, Region};
+use timesink_analysis::stacks::{Region, Spot};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::Nanos;
@@ -46,6 +46,8 @@ pub struct Limit {
 pub enum Need {
     /// System calls were timed.
     Calls,
+    /// And none were lost, nor waits in them: the rule goes by what somebody did not do.
+    WholeCalls,
     /// Stacks were taken.
     Stacks,
 }
@@ -54,6 +56,7 @@ impl Need {
     pub fn word(self) -> &'static str {
         match self {
             Need::Calls => "system calls",
+            Need::WholeCalls => "system calls, none of them lost, nor waits in them",
             Need::Stacks => "stacks",
         }
     }
@@ -73,8 +76,10 @@ pub struct Suspect {
     pub process: Option<ProcessId>,
     pub object: Option<ObjectId>,
     /// The code, innermost first.
-    pub frames: Vec<FunctionIx>,
+    pub frames: Vec<Spot>,
     pub fix: Fix,
+    /// What the fix may take along.
+    pub around: Option<Around>,
     pub weight: Weight,
 }
 
@@ -89,6 +94,7 @@ impl Suspect {
             object: None,
             frames: Vec::new(),
             fix,
+            around: None,
             weight,
         }
     }
@@ -125,6 +131,18 @@ impl Suspect {
             limit: Some(rule.limit(of, limit)),
             means: rule.limit_named(limit).means,
         });
+        self
+    }
+
+    /// Its fix may also take away what these processes do around these calls. Where that is is looked for when the gain
+    /// is asked for: most suspects are dropped before.
+    pub fn with_what_is_around(
+        mut self,
+        processes: BTreeSet<ProcessId>,
+        kinds: &[&[&'static str]],
+    ) -> Suspect {
+        let kinds = kinds.iter().map(|kind| kind.to_vec()).collect();
+        self.around = Some(Around { processes, kinds });
         self
     }
 
@@ -174,9 +192,12 @@ impl Suspect {
         self.examples = examples
             .map(|&(thread, at)| Example { thread, at })
             .collect();
-        self.frames = of.functions(region.stack);
+        self.frames = of.spots(region.stack);
         // The function itself first: what it calls of the system is the same everywhere.
-        let at = self.frames.iter().position(|f| *f == region.function);
+        let at = self
+            .frames
+            .iter()
+            .position(|f| f.function == region.function);
         self.frames.drain(..at.unwrap_or(0));
         self
     }
@@ -262,28 +283,24 @@ impl Fix {
         Fix::Changes(vec![change(waits, 0.0), change(calls, 1.0 - share)])
     }
 
-    /// The same, which may also take away all that these processes do in the function of the program that stands around
-    /// these calls: who does it all at once does the rest of it less often, too.
-    pub fn with_what_is_around(
-        self,
-        of: &Inquiry<'_>,
-        processes: BTreeSet<ProcessId>,
-        calls: &[&str],
-    ) -> Fix {
-        let threads = of.threads_of(&processes);
-        let region = of.stacks.region(&threads, |function| {
-            entered(function)
-                .filter(|call| calls.contains(call))
-                .map(|_| 0)
-        });
-        let Some(region) = region else {
-            return self;
+    /// The same, which may also take away what is around.
+    pub fn with(self, around: &Around, of: &Inquiry<'_>) -> Fix {
+        let threads = of.threads_of(&around.processes);
+        let kind = |function: &str| {
+            let call = entered(function)?;
+            around.kinds.iter().position(|kind| kind.contains(&call))
         };
-        let least = self.changes();
-        let mut most = least.clone();
+        let what = match of.stacks.region(&threads, kind) {
+            Some(region) => {
+                What::Functions(BTreeSet::from([of.stacks.outermost(&region, &threads)]))
+            }
+            // It is done in no function of its own: at most all goes that is done in between.
+            None => What::Stretches(of.stacks.extents(&threads, |f| kind(f).is_some())),
+        };
+        let (least, mut most) = (self.changes(), self.most());
         most.push(Change {
-            what: What::Functions(BTreeSet::from([region.function])),
-            processes: Some(processes),
+            what,
+            processes: Some(around.processes.clone()),
             how: How::Scale(0.0),
         });
         Fix::AtLeast(least, most)
@@ -299,6 +316,16 @@ impl Fix {
             },
             Fix::Between(..) | Fix::Processors | Fix::AllProcessors => None,
         }
+    }
+
+    /// At most it makes all of it take so many times as long.
+    pub fn or_at_most(self, factor: f64) -> Fix {
+        let least = self.changes();
+        let mut most = least.clone();
+        for change in &mut most {
+            change.how = How::Scale(factor);
+        }
+        Fix::AtLeast(least, most)
     }
 
     /// What it changes at most.
@@ -334,6 +361,14 @@ impl Fix {
             how: How::Scale(factor),
         })
     }
+}
+
+/// All that these processes do in the function of the program that stands around calls of each of these kinds: who does
+/// at once what is done one by one does the rest of it less often, too.
+#[derive(Clone, Debug)]
+pub struct Around {
+    pub processes: BTreeSet<ProcessId>,
+    pub kinds: Vec<Vec<&'static str>>,
 }
 
 /// A figure of the evidence, and the limit that it was held against.

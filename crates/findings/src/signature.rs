@@ -23,9 +23,8 @@ pub fn signature(of: &Inquiry<'_>, rule: &Rule, suspect: &Suspect) -> String {
         part(" of ", thing(object, of.directory));
     }
     let code = &of.stacks.code;
-    let mut own = suspect.frames.iter().filter(|&&f| !code.is_system(f));
-    if let Some(&function) = own.next() {
-        part(" in ", lasting(&code.function(function).name));
+    if let Some(spot) = code.own_of(&suspect.frames).first() {
+        part(" in ", lasting(&code.function(spot.function).name));
     }
     let process = suspect.process.and_then(|id| of.facts.ledger.process(id));
     if let Some(process) = process {

@@ -39,7 +39,8 @@ pub struct StartUp {
     pub loading: f64,
 }
 
-fn is_loading(names: &[&str]) -> bool {
+/// Whether an interpreter gets itself ready there, or loads modules.
+pub fn is_loading(names: &[&str]) -> bool {
     names.iter().any(|name| LOADS.contains(name))
 }
 

@@ -71,7 +71,7 @@ words! {
         FileLock = "file lock",
         /// wait: a length of time that was asked for.
         Sleep = "sleep",
-        /// wait: poll, select or epoll.
+        /// wait: poll, select or epoll; but who polls one thing alone waits for that, as who reads it does.
         Poll = "poll",
         /// wait: a child process.
         Child = "child",

@@ -68,6 +68,16 @@ fn version_3_opens() {
     assert!(!recording.rows::<Wait>().expect("waits").is_empty());
 }
 
+/// A recording of version 4 (the same on a machine with floors) has them, and does not tell how nice threads are.
+#[test]
+fn version_4_opens() {
+    let recording = fixture("version-4.tar");
+    assert_eq!(recording.about().format_version, 4);
+    assert!(recording.about().floors.is_some());
+    let threads = recording.rows::<Thread>().expect("threads");
+    assert!(threads.len() > 3 && threads.iter().all(|thread| thread.nice.is_none()));
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

@@ -15,13 +15,14 @@
  *                    "neighbour" wants it too: ns - cpu_ns is the time ready without a processor
  *   spin           1 stretch of 300 ms on a processor
  *   poll-expired   5 poll with a time-out of 30 ms and nothing to come
- *   poll-woken     5 poll without time-out, woken over a pipe after 30 ms; then a read that does
+ *   poll-woken     5 poll of two pipes without time-out, woken over one after 30 ms; then a read that does
  *                    not block
  *   condition      5 pthread_cond_wait, signalled after 40 ms by the thread "signaller"
  *   unix           20 reads of a reply over a unix socket pair; the thread "server" sleeps 5 ms each
  *   tcp            20 the same over TCP on the loopback
  *   fault          4096 pages of a file of 16 MB that is not in memory are touched, each once and
- *                    in a scattered order; count is what the kernel calls major faults. Left out,
+ *                    in a scattered order; count is what the kernel calls major faults, and of
+ *                    them it slept for so many, which depends on how fast the disk is. Left out,
  *                    with a reason, where the file stays in memory
  *   join           all of these, as the main thread sees them: one pthread_join each
  */
@@ -234,12 +235,14 @@ static void poll_woken_phase(struct phase *p) {
     make_pipe(poke);
     make_pipe(poked);
     pthread_t other = start(poker, NULL);
-    struct pollfd entry = {.fd = poke[0], .events = POLLIN};
+    int silent[2];
+    make_pipe(silent);
+    struct pollfd entries[] = {{.fd = silent[0], .events = POLLIN}, {.fd = poke[0], .events = POLLIN}};
     snprintf(p->extra, sizeof p->extra, ",\"fd\":%d", poke[0]);
     for (int i = 0; i < 5; i++) {
         put(poked[1]);
         phase_enter(p);
-        if (poll(&entry, 1, -1) != 1)
+        if (poll(entries, 2, -1) != 1)
             die("poll");
         phase_leave(p);
         get(poke[0]);
@@ -334,10 +337,10 @@ static void tcp_phase(struct phase *p) {
 #define PAGE 4096
 #define PAGES 4096
 
-static uint64_t major_faults(void) {
+static struct rusage used(void) {
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
-    return (uint64_t)usage.ru_majflt;
+    return usage;
 }
 
 /* A file of PAGES pages that has just been written to the disk and dropped from memory. */
@@ -377,15 +380,18 @@ static void fault_phase(struct phase *p) {
         unlink(path);
         return;
     }
-    uint64_t before = major_faults(), sum = 0;
+    struct rusage before = used(), after;
+    uint64_t sum = 0;
     for (unsigned i = 0; i < PAGES; i++) {
         size_t scattered = (size_t)(i * 1663u % PAGES);
         phase_enter(p);
         sum += (unsigned char)map[scattered * PAGE];
         phase_leave(p);
     }
-    p->count = major_faults() - before;
-    snprintf(p->extra, sizeof p->extra, ",\"touched\":%d,\"sum\":%llu", PAGES, (unsigned long long)sum);
+    after = used();
+    p->count = (uint64_t)(after.ru_majflt - before.ru_majflt);
+    snprintf(p->extra, sizeof p->extra, ",\"slept\":%ld,\"sum\":%llu", after.ru_nvcsw - before.ru_nvcsw,
+             (unsigned long long)sum);
     unlink(path);
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 pub use command::{output, Ran, Running};
 pub use golang::{build_go, go_tools};
@@ -111,20 +112,37 @@ impl Drop for Folder {
     }
 }
 
-/// Try up to three times, for truths that a busy machine disturbs: one good recording shows that
-/// timesink is right, and a wrong timesink is wrong each time.
+/// Try up to five times, for truths that a busy machine disturbs: one good recording shows that
+/// timesink is right, and a wrong timesink is wrong each time. What disturbs, such as the host of a
+/// virtual machine that gives its processors to others, often lasts for seconds: each time it is
+/// waited for longer.
 pub fn attempts(mut check: impl FnMut() -> Result<(), String>) {
     let mut failures = Vec::new();
-    for _ in 0..3 {
+    for pause in [0, 1, 2, 4, 8] {
+        std::thread::sleep(Duration::from_secs(pause));
         match check() {
             Ok(()) => return,
             Err(why) => failures.push(why),
         }
     }
     panic!(
-        "three times in a row:\n{}",
+        "{} times in a row:\n{}",
+        failures.len(),
         failures.join("\n--- and again:\n")
     );
+}
+
+/// Waits until something holds, but not for ever.
+#[track_caller]
+pub fn wait_for(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "waiting in vain until {what}"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Problems as one result.

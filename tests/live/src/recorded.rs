@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 use timesink_recording::tables::{Frame, Stack};
-use timesink_recording::words::State;
+use timesink_recording::words::{Detail, State};
 use timesink_recording::{Recording, StackId, TableRow};
 
 use crate::command::{output, Ran};
@@ -229,22 +229,47 @@ impl Recorded {
         problems
     }
 
-    /// Waits that end within the recording and have nothing that ended them.
+    /// What is wrong with the sleeps of a thread that asked for so many, of so much together. A timer may be late, by as much
+    /// as the machine does else, and is never early; but what the thread needed from asking to being off its processor is no
+    /// wait.
+    pub fn sleeps(&self, thread: &Value, times: i64, asked_ns: f64) -> Vec<String> {
+        let (count, slept) = self.cause(thread, "wait", "sleep");
+        if count == times && slept >= asked_ns - not_waiting(thread) {
+            return Vec::new();
+        }
+        vec![format!(
+            "{count} sleeps of {slept} ns, in truth {times} of {asked_ns} and more: {thread}"
+        )]
+    }
+
+    /// What is wrong with the waits of a kind that took a thread so long by the program's own clock, which counts with them what
+    /// it needed before and after.
+    pub fn waits_by_its_clock(&self, thread: &Value, detail: &str, real_ns: f64) -> Option<String> {
+        let ours = self.cause(thread, "wait", detail).1;
+        let right = (real_ns - not_waiting(thread)..=real_ns).contains(&ours);
+        (!right).then(|| {
+            let causes = &thread["causes"];
+            format!("{detail}: {ours} ns, in truth {real_ns}: {causes}")
+        })
+    }
+
+    /// Waits that end within the recording and have nothing that ended them. One in a hundred is let pass: there are kernels
+    /// that do not tell of wakes by certain processes.
     fn unwoken(&self) -> Option<String> {
         let ends: Vec<_> = self
             .rows::<timesink_recording::tables::threads::Thread>()
             .iter()
             .map(|t| t.end)
             .collect();
-        let unwoken: Vec<_> = self
-            .rows::<timesink_recording::tables::spans::Span>()
-            .into_iter()
+        let spans = self.rows::<timesink_recording::tables::spans::Span>();
+        let waits = spans.iter().filter(|s| s.state == State::Wait);
+        let unwoken: Vec<_> = waits
+            .clone()
             // A thread's birth is ended by who makes it, and the last wait of all by nobody.
-            .filter(|s| s.state == State::Wait && s.wake_source.is_none())
-            .filter(|s| s.detail != timesink_recording::words::Detail::Creation)
+            .filter(|s| s.wake_source.is_none() && s.detail != Detail::Creation)
             .filter(|s| s.t1 != ends[s.thread.index()])
             .collect();
-        (!unwoken.is_empty()).then(|| {
+        (unwoken.len() > 2 + waits.count() / 100).then(|| {
             format!(
                 "{} waits without what ended them, such as {:?}",
                 unwoken.len(),
@@ -252,4 +277,10 @@ impl Recorded {
             )
         })
     }
+}
+
+/// What a thread did besides waiting.
+fn not_waiting(thread: &Value) -> f64 {
+    let sums = ["cpu_ns", "tracer_ns", "ready_ns"];
+    sums.iter().map(|sum| ns(thread, sum)).sum()
 }

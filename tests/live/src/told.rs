@@ -65,7 +65,12 @@ impl Told {
                 text(finding, "title")
             )
         });
-        told.collect::<Vec<_>>().join("; ")
+        let told = told.collect::<Vec<_>>().join("; ");
+        let (not_asked, lost) = (
+            &self.recorded.json["not_asked"],
+            &self.recorded.json["lost"],
+        );
+        format!("{told}; not asked: {not_asked}; lost: {lost}")
     }
 }
 

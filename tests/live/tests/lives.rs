@@ -73,11 +73,8 @@ fn fork_vfork_and_exec_by_another_thread() {
         sleeper["tid"], executes["pid"],
         "it took over the leader's id"
     );
-    let (count, slept) = recorded.cause(sleeper, "wait", "sleep");
-    assert!(
-        count == 1 && (slept - 50e6).abs() < 2e6,
-        "it sleeps as `sleep 0.05`: {sleeper}"
-    );
+    let problems = recorded.sleeps(sleeper, 1, 50e6);
+    assert!(problems.is_empty(), "as `sleep 0.05`: {problems:?}");
     assert_eq!(number(&recorded.json["ends"], "end_lost"), 0);
 }
 
@@ -94,7 +91,7 @@ fn a_subprocess_of_python() {
         .expect("the child");
     assert!(number(start_of(&recorded, child), "execs") >= 1);
     let thread = recorded.thread(number(child, "pid"));
-    assert!((recorded.cause(thread, "wait", "sleep").1 - 20e6).abs() < 2e6);
+    assert_eq!(recorded.sleeps(thread, 1, 20e6), Vec::<String>::new());
 }
 
 /// 2,000 threads one after another are 2,000 threads and the first one.
@@ -125,19 +122,12 @@ fn twenty_thousand_short_processes() {
 /// A program without shared libraries, and so without a loader.
 #[test]
 fn a_static_program() {
-    attempts(|| {
-        let (_folder, recorded) = record("static", &[path(&program("static"))], 0);
-        let truth = told(&recorded, "sleep");
-        let (count, slept) =
-            recorded.cause(recorded.thread(number(&truth, "tid")), "wait", "sleep");
-        let real = ns(&truth, "ns") - ns(&truth, "cpu_ns") - ns(&truth, "ready_ns");
-        let right = count == 5 && (slept - real).abs() < 2e6;
-        none_of(&if right {
-            vec![]
-        } else {
-            vec![format!("{count} sleeps of {slept} ns, in truth {truth}")]
-        })
-    });
+    let (_folder, recorded) = record("static", &[path(&program("static"))], 0);
+    let truth = told(&recorded, "sleep");
+    let thread = recorded.thread(number(&truth, "tid"));
+    assert_eq!(recorded.sleeps(thread, 5, 100e6), Vec::<String>::new());
+    let by_its_clock = recorded.waits_by_its_clock(thread, "sleep", ns(&truth, "ns"));
+    assert_eq!(by_its_clock, None);
 }
 
 /// The calls of a 32-bit program have other numbers: they are named by their own table, and marked.
@@ -181,17 +171,8 @@ fn a_32_bit_program() {
         );
         let thread = recorded.thread(tid);
         for (phase, detail) in [("sleep", "sleep"), ("pipe", "pipe read")] {
-            let (ours, real) = (
-                recorded.cause(thread, "wait", detail).1,
-                ns(&told(&recorded, phase), "ns"),
-            );
-            // The truth of this program holds its time ready and on a processor.
-            if (ours - real).abs() > 3e6 {
-                problems.push(format!(
-                    "{detail}: {ours} ns, in truth {real}: {}",
-                    thread["causes"]
-                ));
-            }
+            let real = ns(&told(&recorded, phase), "ns");
+            problems.extend(recorded.waits_by_its_clock(thread, detail, real));
         }
         none_of(&problems)
     });
@@ -210,13 +191,7 @@ fn a_program_that_changes_its_user() {
         assert_eq!(after["changed"], true);
         let tid = number(&after, "tid");
         assert_eq!(number(process(&recorded, tid), "uid"), 65534);
-        let (count, slept) = recorded.cause(recorded.thread(tid), "wait", "sleep");
-        let right = count == 11 && (slept - 180e6).abs() < 6e6;
-        none_of(&if right {
-            vec![]
-        } else {
-            vec![format!("{count} sleeps of {slept} ns, not 11 of 180 ms")]
-        })
+        none_of(&recorded.sleeps(recorded.thread(tid), 11, 180e6))
     });
 }
 

@@ -6,26 +6,15 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use timesink_live::{
-    json_lines, ns, number, output, program, text, timesink, Folder, Ran, Recorded, Running,
+    json_lines, ns, number, output, program, text, timesink, wait_for, Folder, Ran, Recorded,
+    Running,
 };
 
 fn sleep_ms(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
-}
-
-#[track_caller]
-fn wait_for(what: &str, holds: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(
-            start.elapsed() < Duration::from_secs(30),
-            "waiting in vain until {what}"
-        );
-        sleep_ms(5);
-    }
 }
 
 fn report(path: &Path) -> Ran {

@@ -30,7 +30,7 @@ impl Balance {
 /// The three comparisons, and what no state accounts for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Books {
-    /// Our cpu and tracer against `se.sum_exec_runtime`.
+    /// Our cpu and tracer, without what was taken, against `se.sum_exec_runtime`.
     pub cpu: Balance,
     /// Our ready against `sched_info.run_delay`.
     pub ready: Balance,
@@ -55,7 +55,7 @@ impl Books {
         let on_processor = sums.cpu_ns.saturating_add(sums.tracer_ns);
         Books {
             cpu: Balance {
-                ours_ns: on_processor,
+                ours_ns: on_processor.saturating_sub(sums.taken_ns),
                 kernel_ns: sums.kernel_cpu_ns,
             },
             ready: Balance {

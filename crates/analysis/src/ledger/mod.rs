@@ -123,6 +123,8 @@ pub struct Sums {
     pub tracer_estimated_ns: u64,
     /// Time whose state is not known.
     pub lost_ns: u64,
+    /// Of the time on a processor, what the kernel counts as nobody's.
+    pub taken_ns: u64,
     pub kernel_cpu_ns: u64,
     pub kernel_ready_ns: u64,
     pub kernel_life_ns: u64,
@@ -168,6 +170,7 @@ impl Sums {
             (&mut self.tracer_ns, other.tracer_ns),
             (&mut self.tracer_estimated_ns, other.tracer_estimated_ns),
             (&mut self.lost_ns, other.lost_ns),
+            (&mut self.taken_ns, other.taken_ns),
             (&mut self.kernel_cpu_ns, other.kernel_cpu_ns),
             (&mut self.kernel_ready_ns, other.kernel_ready_ns),
             (&mut self.kernel_life_ns, other.kernel_life_ns),

@@ -285,6 +285,7 @@ fn sums(row: &Thread, spanned: &Spanned) -> Sums {
         tracer_ns,
         tracer_estimated_ns: row.tracer_estimated_ns,
         lost_ns: spanned.lost_ns.saturating_sub(known),
+        taken_ns: row.taken_ns.unwrap_or(0),
         kernel_cpu_ns: row.kernel_cpu_ns,
         kernel_ready_ns: row.kernel_ready_ns,
         kernel_life_ns: row.kernel_life_ns,

@@ -237,7 +237,11 @@ impl Servers<'_> {
         match span.detail {
             Detail::NetworkReceive | Detail::UnixReceive => {
                 let object = span.object?;
-                self.is_connection(object).then_some(Idle::Receive)
+                match self.is_listening(Some(object)) {
+                    // It polls for somebody to connect.
+                    true => Some(Idle::Accept),
+                    false => self.is_connection(object).then_some(Idle::Receive),
+                }
             }
             Detail::NetworkAccept => Some(Idle::Accept),
             Detail::UnixConnect => {

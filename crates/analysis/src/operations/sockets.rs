@@ -138,7 +138,7 @@ pub(crate) fn receives(call: &str) -> bool {
 }
 
 /// Whether a call sends to others.
-pub(crate) fn sends(call: &str) -> bool {
+pub fn sends(call: &str) -> bool {
     matches!(
         plain(call),
         "write" | "writev" | "send" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" | "splice"

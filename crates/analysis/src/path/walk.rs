@@ -146,8 +146,10 @@ impl<'a> Walk<'a> {
                 // The last sleep of a loop that looked now and then: on to what it looked for.
                 let polls = self.timeline.polls();
                 if let Some(poll) = polls.ending_with(self.slot, span.t0) {
-                    if poll.done < self.moment && !self.here.contains(&poll.of) {
-                        self.lay(poll.done, State::Wait, Detail::Sleep, None, None);
+                    if !self.here.contains(&poll.of) {
+                        if poll.done < self.moment {
+                            self.lay(poll.done, State::Wait, Detail::Sleep, None, None);
+                        }
                         return self.go_to(poll.of);
                     }
                 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::ObjectId;
 use timesink_recording::tables::Wait;
 use timesink_recording::words::Detail;
@@ -29,7 +29,9 @@ impl CallsOfWaits {
 
     /// Adds what these rows tell.
     pub fn add(&mut self, rows: &[Wait]) {
-        for row in rows.iter().filter(|row| !row.call.is_empty()) {
+        // Who waits for memory in a call has what the call is for still before it.
+        let made = |row: &&Wait| !row.call.is_empty() && row.detail != Detail::Reclaim;
+        for row in rows.iter().filter(made) {
             let calls = self.calls.entry((row.detail, row.object)).or_default();
             if !calls.contains(&row.call) {
                 calls.push(row.call.clone());
@@ -48,11 +50,11 @@ impl CallsOfWaits {
         facts: &Facts,
         meant: impl Fn(Detail, Option<ObjectId>) -> bool,
     ) -> BTreeMap<String, f64> {
-        let mut wanted: BTreeMap<&str, Vec<Option<ObjectId>>> = BTreeMap::new();
+        let mut wanted: BTreeMap<&str, FxHashSet<Option<ObjectId>>> = BTreeMap::new();
         for ((detail, object), calls) in &self.calls {
             if meant(*detail, *object) {
                 for call in calls {
-                    wanted.entry(call).or_default().push(*object);
+                    wanted.entry(call).or_default().insert(*object);
                 }
             }
         }

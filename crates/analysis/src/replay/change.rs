@@ -1,6 +1,6 @@
 //! What is made cheaper in a replay, and by how much: from a cause to a factor for each span.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::tables::Span;
@@ -32,7 +32,7 @@ pub enum What {
     All,
     /// On a processor.
     Cpu,
-    /// Wanting a processor.
+    /// Wanting a processor that others have: what a quota holds back would not have one either.
     Ready,
     /// On a processor or waiting, in a function of this name or in what it called.
     Function(String),
@@ -44,6 +44,8 @@ pub enum What {
     Spans(BTreeSet<usize>),
     /// On a processor, in these threads.
     Threads(BTreeSet<ThreadId>),
+    /// The same, in each of them from one moment to another.
+    Stretches(BTreeMap<ThreadId, (Nanos, Nanos)>),
 }
 
 /// What is done to it.
@@ -74,6 +76,16 @@ pub struct Change {
     /// Only in these processes.
     pub processes: Option<BTreeSet<ProcessId>>,
     pub how: How,
+}
+
+/// How much of a span on a processor lies within the stretch of its thread.
+fn part_within(span: &Span, stretches: &BTreeMap<ThreadId, (Nanos, Nanos)>) -> f64 {
+    let stretch = stretches.get(&span.thread);
+    let Some(&(from, until)) = stretch.filter(|_| span.state == State::Cpu) else {
+        return 0.0;
+    };
+    let within = span.t1.min(until).since(span.t0.max(from));
+    within as f64 / span.t1.since(span.t0).max(1) as f64
 }
 
 /// Part of a span that a change is about.
@@ -139,9 +151,10 @@ impl Change {
             for (index, span) in of.timeline.indexed(slot) {
                 let follows = woken && matches!(span.detail, Detail::Woken | Detail::SwitchingIn);
                 woken = follows;
-                let mut share = match &shares {
-                    Some(shares) => shares.of(span),
-                    None => 0.0,
+                let mut share = match (&shares, &self.what) {
+                    (_, What::Stretches(stretches)) => part_within(span, stretches),
+                    (Some(shares), _) => shares.of(span),
+                    (None, _) => 0.0,
                 };
                 let named = matches!(&self.what, What::Spans(spans) if spans.contains(&index));
                 if named || follows || self.means(span) {
@@ -226,9 +239,19 @@ impl Change {
         }
     }
 
-    /// Whether it takes waits away.
+    /// Whether it takes waits away, rather than work.
     pub(super) fn is_about_waits(&self) -> bool {
-        !matches!(self.what, What::Cpu | What::Ready | What::Threads(_)) && self.how != How::Last
+        let waits = match &self.what {
+            What::Waits { .. } | What::Calls(_) | What::Spans(_) | What::All => true,
+            What::Cause { state, .. } => *state == State::Wait,
+            _ => false,
+        };
+        waits && self.how != How::Last
+    }
+
+    /// Whether it takes away what certain functions do, which may be waits or work.
+    pub(super) fn is_about_functions(&self) -> bool {
+        matches!(self.what, What::Function(_) | What::Functions(_))
     }
 
     /// The waits, by their spans, that are to take place later.
@@ -279,7 +302,8 @@ impl Change {
             (What::Cause { state, detail, .. }, is) if is != State::Wait => {
                 *state == is && detail.is_none_or(|detail| detail == span.detail)
             }
-            (What::Cpu, State::Cpu) | (What::Ready, State::Ready) | (What::All, _) => true,
+            (What::Cpu, State::Cpu) | (What::All, _) => true,
+            (What::Ready, State::Ready) => span.detail != Detail::Throttled,
             (What::Threads(threads), State::Cpu) => threads.contains(&span.thread),
             _ => false,
         }

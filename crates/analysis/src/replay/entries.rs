@@ -66,7 +66,10 @@ fn made(
     let code = &stacks.code;
     let functions = code.functions_of(stack);
     let is_kernel = |f: &FunctionIx| code.function(*f).language == Language::Kernel;
-    let maker = functions.iter().copied().find(|f| !is_kernel(f))?;
+    let mut outside = functions.iter().copied().filter(|f| !is_kernel(f));
+    let maker = outside.next()?;
+    // A program that is just being executed stands where it is to begin, and has made no call yet.
+    outside.next()?;
     let kernel = functions.iter().take_while(|f| is_kernel(f));
     let call = kernel
         .filter_map(|&f| entered(&code.function(f).name))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Change, Processors, Recorded, Replay};
+use super::{Change, How, Processors, Recorded, Replay};
 
 /// What a change would buy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,20 @@ pub struct Gain {
     pub hi_ns: i64,
     /// The time that the change is about, on the path or not, in all threads together.
     pub meant_ns: u64,
+    pub doubts: Doubts,
+}
+
+/// From where the least of a gain is so far from the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// A replay misses what was recorded, and shares are known by samples.
+    pub replay_ns: u64,
+    /// Threads keep to the processors that they had, or use any.
+    pub processors_ns: u64,
+    /// Data may stay in the caches that left them during waits.
+    pub caches_ns: u64,
+    /// The change takes away more or less.
+    pub change_ns: u64,
 }
 
 impl Gain {
@@ -25,6 +39,10 @@ impl Gain {
         Gain {
             wall_lo_ns: self.wall_lo_ns.min(most.wall_lo_ns),
             hi_ns: self.hi_ns.max(most.hi_ns),
+            doubts: Doubts {
+                change_ns: most.hi_ns.saturating_sub(self.hi_ns).max(0).unsigned_abs(),
+                ..self.doubts
+            },
             ..self
         }
     }
@@ -32,6 +50,10 @@ impl Gain {
     /// What a change buys that may turn out as one or as the other.
     pub fn between(one: Gain, other: Gain) -> Gain {
         let middle = |a: i64, b: i64| a / 2 + b / 2;
+        let more = match one.ns < other.ns {
+            true => other,
+            false => one,
+        };
         Gain {
             wall_ns: middle(one.wall_ns as i64, other.wall_ns as i64) as u64,
             wall_lo_ns: one.wall_lo_ns.min(other.wall_lo_ns),
@@ -40,6 +62,10 @@ impl Gain {
             lo_ns: one.lo_ns.min(other.lo_ns),
             hi_ns: one.hi_ns.max(other.hi_ns),
             meant_ns: one.meant_ns.max(other.meant_ns),
+            doubts: Doubts {
+                change_ns: one.ns.abs_diff(other.ns),
+                ..more.doubts
+            },
         }
     }
 }
@@ -57,8 +83,13 @@ const DOUBT: f64 = 0.05;
 /// Two runs of the same program on the same machine differ by so much (measured; see bench/whatif.py).
 const RUN_TO_RUN: f64 = 0.08;
 /// After a wait a program runs slower for a while: its data have left the caches, the processor has slept. How much
-/// of the time on a processor goes with the waits is not recorded; it was up to so much of what is left.
-const COLD: f64 = 0.15;
+/// of the time on a processor goes with the waits is not recorded; it was up to so much of what is left (measured
+/// 2026-11-22: naps in one program, a server's sleeps between the requests of 40 clients).
+const COLD: f64 = 0.25;
+/// The same for functions, which mostly work and seldom wait.
+const COLD_AFTER_WORK: f64 = 0.15;
+/// That is part of what a change buys; but short waits cannot have cooled all that is left.
+const WARMER: f64 = 0.5;
 /// A replay that misses the recorded time by more, in percent, is no second opinion.
 const FAR_PCT: f64 = 5.0;
 
@@ -93,6 +124,18 @@ impl<'a> Gains<'a> {
         (factors, meant)
     }
 
+    /// The replay that tells what changes buy, and the second opinion. Threads that share their work may do so on any
+    /// processor, even where the recording is told better by those that they had.
+    fn opinions(&self, changes: &[Change]) -> (&Replay<'a>, Option<&Replay<'a>>) {
+        let shares = changes.iter().any(|change| change.how == How::Even);
+        match &self.other {
+            Some(other) if shares && self.replay.processors == Processors::AsRecorded => {
+                (other, Some(self.replay))
+            }
+            other => (self.replay, other.as_ref()),
+        }
+    }
+
     /// What these changes together would buy, on other processors if so said.
     pub fn of(&self, changes: &[Change], processors: Option<Processors>) -> Gain {
         let (factors, meant_ns) = self.factors(changes);
@@ -106,9 +149,10 @@ impl<'a> Gains<'a> {
             }
             replay.unchanged_ns as i64 - on.run(factor).wall_ns as i64
         };
-        let ns = saved(self.replay);
-        let other = self.other.as_ref().map_or(ns, saved);
-        let error = self.replay.unchanged_ns.abs_diff(self.replay.recorded_ns) as f64;
+        let (first, second) = self.opinions(changes);
+        let ns = saved(first);
+        let other = second.map_or(ns, saved);
+        let error = first.unchanged_ns.abs_diff(first.recorded_ns) as f64;
         // What is not touched is not in doubt.
         let doubt = if ns == 0 {
             0
@@ -116,19 +160,34 @@ impl<'a> Gains<'a> {
             (error.min(ns.unsigned_abs() as f64) + ns.unsigned_abs() as f64 * DOUBT) as i64
         };
         let wall = |saved: i64| (self.replay.recorded_ns as i64 - saved).max(0) as f64;
-        let cold = if changes.iter().any(Change::is_about_waits) && ns > 0 {
-            COLD
-        } else {
-            0.0
+        let waits = changes.iter().any(Change::is_about_waits) && ns > 0;
+        let work = changes.iter().any(Change::is_about_functions) && ns > 0;
+        let cold = match (waits, work) {
+            (true, _) => COLD,
+            (_, true) => COLD_AFTER_WORK,
+            _ => 0.0,
+        };
+        let most = ns.max(other) + doubt;
+        let warmer = match waits {
+            true => (wall(most) * cold).min(most.max(0) as f64 * WARMER),
+            false => 0.0,
         };
         Gain {
             wall_ns: wall(ns) as u64,
-            wall_lo_ns: (wall(ns.max(other) + doubt) * (1.0 - RUN_TO_RUN - cold)) as u64,
+            wall_lo_ns: (wall(most) * (1.0 - RUN_TO_RUN - cold)) as u64,
             wall_hi_ns: (wall(ns.min(other) - doubt) * (1.0 + RUN_TO_RUN)) as u64,
             ns,
             lo_ns: ns.min(other) - doubt,
-            hi_ns: (ns.max(other) + doubt).min(self.replay.recorded_ns as i64),
+            hi_ns: most
+                .saturating_add(warmer as i64)
+                .min(self.replay.recorded_ns as i64),
             meant_ns,
+            doubts: Doubts {
+                replay_ns: doubt.unsigned_abs() * 2,
+                processors_ns: ns.abs_diff(other),
+                caches_ns: warmer as u64,
+                change_ns: 0,
+            },
         }
     }
 }

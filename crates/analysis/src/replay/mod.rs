@@ -17,7 +17,7 @@ mod shares;
 pub use calls::CallsOfWaits;
 pub use change::{Change, How, What, STARTS};
 pub use entries::entered;
-pub use gains::{Gain, Gains};
+pub use gains::{Doubts, Gain, Gains};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -208,6 +208,7 @@ impl Builder<'_> {
     /// Waits that recorded threads ended.
     fn wakes(&mut self) {
         let meets = self.meetings();
+        let begins = self.loops_begin();
         for slot in 0..self.timeline.threads.len() {
             for (index, span) in self.timeline.indexed(slot) {
                 if span.state != State::Wait || span.t1 <= self.from {
@@ -221,11 +222,24 @@ impl Builder<'_> {
                 if span.object.is_some_and(|object| {
                     meets.contains(&(span.thread, self.timeline.threads[waker].thread, object))
                 }) {
-                    let arrived = self.event(slot, span.t0);
+                    let at_loop = begins.get(&index).copied();
+                    let arrived = self.event(slot, at_loop.unwrap_or(span.t0));
                     self.marks[waker].push((at, Mark::Meet(arrived, index as u32)));
                 }
             }
         }
+    }
+
+    /// For each last wait of a loop that waits with a time-out, again and again, when the loop began: from then on
+    /// it was there.
+    fn loops_begin(&self) -> FxHashMap<usize, Nanos> {
+        let polls = self.timeline.polls().all.iter();
+        let woken = polls.filter(|poll| !poll.is_supposed);
+        let begin = |sleeps: &[usize]| {
+            let first = self.timeline.span(*sleeps.first()?)?;
+            Some((*sleeps.last()?, first.t0))
+        };
+        woken.filter_map(|poll| begin(&poll.sleeps)).collect()
     }
 
     /// Loops that look now and then whether another thread has come to an end.
@@ -406,10 +420,13 @@ impl Builder<'_> {
         for look in looks.drain(..) {
             steps[look] = Step::Look { event, to: end };
         }
-        steps.push(Step::Await {
-            event,
-            span: NO_SPAN,
-        });
+        // One that was woken waits there already, as long as there is that wait.
+        if !self.ends.contains_key(&(index as usize)) {
+            steps.push(Step::Await {
+                event,
+                span: NO_SPAN,
+            });
+        }
     }
 
     /// Whether it ran before it was recorded, and came in as a recorded thread woke it: were that one quicker, it would

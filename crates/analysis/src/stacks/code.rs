@@ -4,6 +4,8 @@
 //! in a file. Frames without a name are one function of their module: their offsets tell nobody
 //! anything.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{FrameId, StackId};
 use timesink_recording::tables::{Frame, Module, Stack};
@@ -18,6 +20,14 @@ pub struct StackIx(u32);
 /// A function, as an index into [`Code::functions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionIx(pub u32);
+
+/// Where a stack passes through a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    pub function: FunctionIx,
+    /// As an index into [`Code::frames`]; `None` if that row is missing.
+    pub frame: Option<usize>,
+}
 
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,14 +162,52 @@ impl Code {
 
     /// Its functions, the innermost first. Neighbours without a name in the same module are one.
     pub fn functions_of(&self, stack: StackIx) -> Vec<FunctionIx> {
-        let mut functions: Vec<FunctionIx> = Vec::new();
-        for (_, function) in self.frames_of(stack) {
-            let nameless = self.function(function).name.is_empty();
-            if !(nameless && functions.last() == Some(&function)) {
-                functions.push(function);
+        let spots = self.walked(stack);
+        spots.map(|spot| spot.function).collect()
+    }
+
+    /// The same, each with where it is in its function.
+    pub fn spots_of(&self, stack: StackIx) -> Vec<Spot> {
+        self.walked(stack).collect()
+    }
+
+    fn walked(&self, stack: StackIx) -> impl Iterator<Item = Spot> + '_ {
+        let mut before = None;
+        let spots = self.frames_of(stack).map(|(frame, function)| Spot {
+            function,
+            frame: frame.map(|(at, _)| at),
+        });
+        spots.filter(move |spot| {
+            let again = before.replace(spot.function) == Some(spot.function);
+            !(again && self.function(spot.function).name.is_empty())
+        })
+    }
+
+    /// Where in a function most of the time of these stacks was, by lines: it is told by one of the frames of that line.
+    pub fn busiest_spot(
+        &self,
+        function: FunctionIx,
+        stacks: impl IntoIterator<Item = (StackIx, u64)>,
+    ) -> Spot {
+        let mut lines: BTreeMap<(&str, Option<u32>), (u64, usize)> = BTreeMap::new();
+        for (stack, ns) in stacks {
+            let mut frames = self.frames_of(stack);
+            let innermost = frames.find(|&(_, of)| of == function);
+            if let Some((Some((at, frame)), _)) = innermost {
+                let (sum, _) = lines.entry((&frame.file, frame.line)).or_insert((0, at));
+                *sum = sum.saturating_add(ns);
             }
         }
-        functions
+        let most = lines.into_values().max_by_key(|&(ns, _)| ns);
+        Spot {
+            function,
+            frame: most.map(|(_, at)| at),
+        }
+    }
+
+    /// The place in code where a spot is.
+    pub fn frame(&self, spot: Spot) -> Option<&Frame> {
+        self.frames.get(spot.frame?)
     }
 
     /// A function.
@@ -173,19 +221,40 @@ impl Code {
         self.modules.get(self.function(function).module?)
     }
 
+    /// The file that a function's code is in, without its folder.
+    pub fn file_of(&self, function: &Function) -> Option<&str> {
+        self.modules.get(function.module?)?.path.rsplit('/').next()
+    }
+
     /// The functions of a stack that somebody can change. Of a script, or of Java, those of the program itself, if there are
     /// any, and not what its libraries and its interpreter do below them.
-    pub fn own_of(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
+    pub fn own_of(&self, spots: &[Spot]) -> Vec<Spot> {
         let is_native = |language| matches!(language, Language::Native | Language::Kernel);
-        let is_script = |&function: &FunctionIx| {
+        let is_script = |&Spot { function, .. }: &Spot| {
             !is_native(self.function(function).language) && !self.is_installed(function)
         };
-        let functions = functions.iter().copied();
-        let mut own: Vec<FunctionIx> = functions.filter(|&f| !self.is_system(f)).collect();
+        let is_own = |&Spot { function, .. }: &Spot| {
+            !self.is_system(function) && !self.is_before_main(function)
+        };
+        let mut own: Vec<Spot> = spots.iter().copied().filter(is_own).collect();
         if own.iter().any(is_script) {
             own.retain(is_script);
         }
         own
+    }
+
+    /// Whether a function does nothing but call where the program begins. Of those of the C library, which may be linked
+    /// into the program, only names that no program may give to its own functions count.
+    pub fn is_before_main(&self, function: FunctionIx) -> bool {
+        const BEFORE: [&str; 5] = [
+            "_start",
+            "__libc_start_main",
+            "__libc_start_main_impl",
+            "__libc_start_call_main",
+            "__clone3",
+        ];
+        let found = self.function(function);
+        found.language == Language::Native && BEFORE.contains(&found.name.as_str())
     }
 
     /// Whether a function of a script, or of Java, came with its language or was installed as a library, and is not the
@@ -217,11 +286,13 @@ impl Code {
     }
 
     /// Whether a function belongs to the system rather than to the program: the kernel, the C
-    /// library, the dynamic loader, a stub on the way to another module, or something that has no name.
+    /// library, the dynamic loader, what Node.js brings along, a stub on the way to another module, or something that
+    /// has no name.
     pub fn is_system(&self, function: FunctionIx) -> bool {
         let found = self.function(function);
         let is_stub = found.name.ends_with("@plt");
-        if found.name.is_empty() || is_stub || found.language == Language::Kernel {
+        let is_nodes_own = found.file.starts_with("node:");
+        if found.name.is_empty() || is_stub || is_nodes_own || found.language == Language::Kernel {
             return true;
         }
         let Some(module) = self.module_of(function) else {

@@ -16,7 +16,7 @@ mod top;
 mod tree;
 mod view;
 
-pub use code::{Code, Function, FunctionIx, StackIx};
+pub use code::{Code, Function, FunctionIx, Spot, StackIx};
 pub use filter::{Filter, Selected};
 pub use lines::{Lines, Place};
 pub use region::Region;

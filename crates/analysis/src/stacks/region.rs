@@ -3,6 +3,9 @@
 //! What is read is mostly worked on in the same function, or in what it calls, and goes away with the reading. How
 //! often the function was called no stack tells, so it is never the program's outermost one: that one does everything.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
 use timesink_recording::words::Language;
@@ -88,6 +91,63 @@ impl Stacks {
         })
     }
 
+    /// The outermost function of the program that does little but call this one, in these threads: one of its own names for
+    /// it, so to speak. The region's own function, if there is none.
+    pub fn outermost(&self, region: &Region, threads: &[ThreadId]) -> FunctionIx {
+        let mut known: FxHashMap<StackIx, (bool, Vec<FunctionIx>)> = FxHashMap::default();
+        // For each function the time in it, and how much of that is in the region too.
+        let mut sums: FxHashMap<FunctionIx, (u64, u64)> = FxHashMap::default();
+        let events = threads.iter().flat_map(|&thread| self.events_of(thread));
+        for event in events.filter(|event| event.account != Account::Ready) {
+            let (inside, own) = known.entry(event.stack).or_insert_with(|| {
+                let functions = self.code.functions_of(event.stack);
+                let mut own = self.own_functions(&functions);
+                // The outermost one does everything.
+                own.pop();
+                own.sort_unstable();
+                own.dedup();
+                (functions.contains(&region.function), own)
+            });
+            for &function in own.iter() {
+                let (all, part) = sums.entry(function).or_default();
+                *all = all.saturating_add(event.ns);
+                *part = part.saturating_add(if *inside { event.ns } else { 0 });
+            }
+        }
+        // Whatever passes through the region passes through it, and it does hardly anything else.
+        let alike = sums.into_iter().filter(|&(_, (all, part))| {
+            part as f64 >= region.ns as f64 * MOST && part as f64 >= all as f64 * MOST
+        });
+        let outermost = alike.max_by_key(|&(function, (all, _))| (all, Reverse(function)));
+        outermost.map_or(region.function, |(function, _)| function)
+    }
+
+    /// From when until when these threads were seen to do it, each that was seen often enough.
+    pub fn extents(
+        &self,
+        threads: &[ThreadId],
+        does: impl Fn(&str) -> bool,
+    ) -> BTreeMap<ThreadId, (Nanos, Nanos)> {
+        let mut known: FxHashMap<StackIx, bool> = FxHashMap::default();
+        let mut extents = BTreeMap::new();
+        for &thread in threads {
+            let events = self.events_of(thread).iter();
+            let mut such = events.filter(|event| {
+                event.account != Account::Ready
+                    && *known
+                        .entry(event.stack)
+                        .or_insert_with(|| self.names_of(event.stack).into_iter().any(&does))
+            });
+            let first: Vec<Nanos> = such.by_ref().take(ENOUGH).map(|event| event.at).collect();
+            if let (Some(&from), true) = (first.first(), first.len() == ENOUGH) {
+                let last = such.next_back().map(|event| event.at);
+                let until = last.or(first.last().copied()).unwrap_or(from);
+                extents.insert(thread, (from, until));
+            }
+        }
+        extents
+    }
+
     /// What a stack does of the kinds asked for, and the program's functions that it does it in, the outermost first.
     fn seed(
         &self,
@@ -117,8 +177,8 @@ impl Stacks {
             |f: &FunctionIx| !matches!(language(f), Language::Native | Language::Kernel);
         let script = functions.iter().any(is_script);
         let own = functions.iter().copied().filter(|f| {
-            let name = &self.code.function(*f).name;
-            !self.code.is_system(*f) && (!script || is_script(f)) && name != "_start"
+            let own = !self.code.is_system(*f) && !self.code.is_before_main(*f);
+            own && (!script || is_script(f))
         });
         own.collect()
     }
@@ -179,6 +239,6 @@ fn innermost(kinds: &FxHashMap<usize, Seeds>) -> Option<FunctionIx> {
     });
     around.max_by_key(|function| {
         let (count, depths) = any.through[function];
-        (depths * 1000 / count.max(1), std::cmp::Reverse(*function))
+        (depths * 1000 / count.max(1), Reverse(*function))
     })
 }

@@ -13,7 +13,7 @@ use timesink_recording::{ObjectId, ProcessId, RecordingWriter, ThreadId};
 use crate::calls;
 use crate::convert::lives::Lives;
 use crate::convert::objects::Objects;
-use crate::convert::scale::{Seen, Timed};
+use crate::convert::scale::{Scale, Seen, Timed};
 use crate::error::Error;
 use crate::probes::{events as e, text};
 
@@ -225,15 +225,18 @@ fn write_sum(
     key: &Key,
     sum: &Sum,
     name: &str,
-    scale: f64,
+    scale: Scale,
     out: &mut RecordingWriter,
 ) -> Result<(), Error> {
     let failed: u64 = sum.errors.iter().map(|(_, n)| n).sum();
-    let early = sum.early;
+    let early = match scale.of_early {
+        true => Early::default(),
+        false => sum.early,
+    };
     // A thread that was timed for all but a thousandth of its life was timed.
-    let estimated = scale > 1.001 && sum.count > early.count;
-    let scaled = |all: u64, early: u64| match estimated {
-        true => early + ((all - early) as f64 * scale).round() as u64,
+    let is_scaled = scale.factor > 1.001 && sum.count > early.count;
+    let scaled = |all: u64, early: u64| match is_scaled {
+        true => early + ((all - early) as f64 * scale.factor).round() as u64,
         false => all,
     };
     out.push(Call {
@@ -245,7 +248,7 @@ fn write_sum(
         bytes: scaled(sum.bytes, early.bytes),
         errors: scaled(failed, early.failed),
         seen: sum.count,
-        estimated,
+        estimated: is_scaled || scale.others,
     })?;
     for (errno, count) in &sum.errors {
         out.push(CallError {

@@ -21,6 +21,8 @@ pub struct Facts<'a> {
     pub futex_operation: u8,
     /// The value waited on is that of a mutex with waiters.
     pub futex_contended: bool,
+    /// What the object was polled for, and it alone: `POLLIN` or `POLLOUT`; else 0.
+    pub polled: u32,
     /// The value waited on is the number of a thread of the same process.
     pub futex_is_thread: bool,
     /// Nothing but a time-out is waited for (select without descriptors).
@@ -32,6 +34,8 @@ pub struct Facts<'a> {
 const AF_UNIX: u16 = 1;
 /// FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
 const LOCK_PI: [u8; 2] = [6, 13];
+
+const POLLIN: u32 = 1;
 
 /// Reclaim, then what a file system does on its way: these say more than the call does.
 const RECLAIM: &[&str] = &[
@@ -64,6 +68,26 @@ const WRITING: &[&str] = &[
     "wait_on_page_writeback",
     "folio_wait_writeback",
     "add_transaction_credits",
+    // A file that is made shorter, or is gone: a disk may be told which of its blocks are free now.
+    "blkdev_issue_discard",
+    "ext4_free_blocks",
+    "ext4_mb_clear_bb",
+];
+/// Where a file system waits for what it reads of itself.
+const READING: &[&str] = &[
+    "ext4_read_bh",
+    "ext4_read_bh_lock",
+    "ext4_read_block_bitmap_nowait",
+    "ext4_wait_block_bitmap",
+    "ext4_bread",
+    "__ext4_get_inode_loc",
+    "ext4_find_entry",
+    "xfs_buf_read_map",
+    "xfs_buf_iowait",
+    "read_tree_block",
+    "btrfs_read_extent_buffer",
+    "__bread_gfp",
+    "filemap_read",
 ];
 const LOCKING: &[&str] = &[
     "__mutex_lock",
@@ -143,6 +167,12 @@ fn by_call(call: &str, f: &Facts) -> Detail {
         }
         "restart_syscall" => Detail::Sleep,
         "poll" | "ppoll" | "select" | "pselect6" if f.only_time => Detail::Sleep,
+        // Many who read or write with a time-out poll first: Python, Java, PostgreSQL's library.
+        "poll" | "ppoll" if f.polled == POLLIN => polled(f, reading(f)),
+        // A socket may still be connecting: whether it waits for that or for room is not known.
+        "poll" | "ppoll" if f.polled != 0 && u32::from(f.object_kind) == e::TS_O_PIPE => {
+            Detail::PipeWrite
+        }
         "poll" | "ppoll" | "select" | "pselect6" | "_newselect" | "epoll_wait" | "epoll_pwait"
         | "epoll_pwait2" => Detail::Poll,
         "wait4" | "waitid" | "waitpid" => Detail::Child,
@@ -158,6 +188,8 @@ fn by_call(call: &str, f: &Facts) -> Detail {
         }
         "execve" | "execveat" => in_file_system(f, Detail::Exec),
         "ioctl" if f.terminal => Detail::Terminal,
+        "unlink" | "unlinkat" | "rmdir" | "rename" | "renameat" | "renameat2" | "link"
+        | "linkat" | "symlink" | "symlinkat" | "mkdir" | "mkdirat" => changing(f),
         _ => in_file_system(f, Detail::Other),
     }
 }
@@ -174,6 +206,14 @@ fn in_file_system(f: &Facts, otherwise: Detail) -> Detail {
         Detail::DiskRead
     } else {
         otherwise
+    }
+}
+
+/// Calls that change a file system: if it is not known that they read, they wait for what they change.
+fn changing(f: &Facts) -> Detail {
+    match in_file_system(f, Detail::Other) {
+        Detail::DiskRead if !f.slept_in(READING) => Detail::DiskWrite,
+        detail => detail,
     }
 }
 
@@ -226,6 +266,15 @@ fn writing(f: &Facts) -> Detail {
         _ if f.slept_in(&["unix_stream_sendmsg", "unix_dgram_sendmsg"]) => Detail::UnixSend,
         _ if f.slept_in(&["sk_stream_wait_memory"]) => Detail::NetworkSend,
         _ => in_file_system(f, Detail::Other),
+    }
+}
+
+/// What a poll of one thing waits for, if that is what somebody does who reads it or writes to it.
+fn polled(f: &Facts, as_if: Detail) -> Detail {
+    match u32::from(f.object_kind) {
+        e::TS_O_PIPE | e::TS_O_SOCKET | e::TS_O_ANON => as_if,
+        _ if f.terminal => as_if,
+        _ => Detail::Poll,
     }
 }
 
@@ -359,6 +408,51 @@ mod tests {
         };
         assert_eq!(classify(&dirty), Detail::DiskWrite);
         assert_eq!(classify(&on("fdatasync", e::TS_O_FILE)), Detail::Flush);
+    }
+
+    /// A file that is removed has its blocks freed: that was told as reading from the disk.
+    #[test]
+    fn who_removes_a_file_waits_for_a_change() {
+        let io = |call, functions| {
+            classify(&Facts {
+                how: e::TS_IOWAIT as u8,
+                functions,
+                ..on(call, 0)
+            })
+        };
+        let discards = &[
+            "submit_bio_wait",
+            "blkdev_issue_discard",
+            "ext4_free_blocks",
+        ];
+        assert_eq!(io("unlink", discards), Detail::DiskWrite);
+        assert_eq!(io("close", discards), Detail::DiskWrite);
+        // Of short ones it is not known where they were.
+        assert_eq!(io("unlink", &[]), Detail::DiskWrite);
+        assert_eq!(io("openat", &[]), Detail::DiskRead);
+        let looks = &["bit_wait_io", "ext4_read_bh", "ext4_find_entry"];
+        assert_eq!(io("unlink", looks), Detail::DiskRead);
+    }
+
+    /// A poll of one descriptor waits for what a read of it would wait for; of a socket that may still be connecting,
+    /// and of several things, it is a poll.
+    #[test]
+    fn a_poll_of_one_thing_waits_for_it() {
+        let poll = |kind, polled, family| {
+            classify(&Facts {
+                polled,
+                family,
+                ..on("poll", kind)
+            })
+        };
+        assert_eq!(poll(e::TS_O_SOCKET, 1, 2), Detail::NetworkReceive);
+        assert_eq!(poll(e::TS_O_SOCKET, 1, AF_UNIX), Detail::UnixReceive);
+        assert_eq!(poll(e::TS_O_SOCKET, 4, 2), Detail::Poll);
+        assert_eq!(poll(e::TS_O_PIPE, 1, 0), Detail::PipeRead);
+        assert_eq!(poll(e::TS_O_PIPE, 4, 0), Detail::PipeWrite);
+        assert_eq!(poll(e::TS_O_ANON, 1, 0), Detail::Event);
+        assert_eq!(poll(e::TS_O_CHAR, 1, 0), Detail::Poll);
+        assert_eq!(poll(e::TS_O_NONE, 0, 0), Detail::Poll);
     }
 
     /// Mutexes, condition variables and joins all wait in futex, and are told apart by the value.

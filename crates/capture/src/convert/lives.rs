@@ -113,6 +113,8 @@ impl Lives {
             faults_major: 0,
             calls_seen: 0,
             exit_status: None,
+            nice: None,
+            taken_ns: None,
         });
         if s.how == e::TS_START_FORK || s.how == e::TS_START_VFORK {
             self.images.push(Image {
@@ -236,21 +238,13 @@ impl Lives {
             + (switches * self.costs.switch_ns - x.tracer_ns as f64).max(0.0);
         row.tracer_estimated_ns = (estimated as u64).min(row.cpu_ns);
         row.kernel_cpu_ns = x.kernel_cpu_ns;
+        row.taken_ns = Some(x.taken_ns);
         row.kernel_ready_ns = x.kernel_ready_ns;
         row.kernel_life_ns = x.head.t.saturating_sub(row.kernel_life_ns.max(zero));
         if row.born_before {
             row.kernel_life_ns = at.since(row.start);
         }
-        row.kernel_user_ns = x.user_ns;
-        row.kernel_system_ns = x.system_ns;
-        row.samples_user = x.samples_user;
-        row.samples_kernel = x.samples_kernel;
-        row.switches_voluntary = x.voluntary;
-        row.switches_involuntary = x.involuntary;
-        row.migrations = x.migrations;
-        row.faults_minor = x.faults_minor;
-        row.faults_major = x.faults_major;
-        row.calls_seen = x.calls;
+        count(row, x);
         self.switches += x.voluntary + x.involuntary;
         self.wakes += x.wakes;
         let transfers = Transfers {
@@ -319,6 +313,21 @@ impl Lives {
 /// The time from the entry of a call, if that was seen.
 fn cost(since: u64, t: u64) -> Option<u64> {
     (since != 0 && since <= t).then(|| t - since)
+}
+
+/// What the kernel counts of a thread, and we beside it.
+fn count(row: &mut Thread, x: &e::ts_end) {
+    row.kernel_user_ns = x.user_ns;
+    row.kernel_system_ns = x.system_ns;
+    row.samples_user = x.samples_user;
+    row.samples_kernel = x.samples_kernel;
+    row.switches_voluntary = x.voluntary;
+    row.switches_involuntary = x.involuntary;
+    row.migrations = x.migrations;
+    row.faults_minor = x.faults_minor;
+    row.faults_major = x.faults_major;
+    row.calls_seen = x.calls;
+    row.nice = Some(x.nice.into());
 }
 
 #[cfg(test)]

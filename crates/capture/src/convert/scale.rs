@@ -4,6 +4,9 @@
 //! a thread reads and writes is scaled to the kernel's count, and all its calls are if these are most
 //! of them. For the others the time on a processor has to do, less what timing took of it; that is a
 //! small difference of large figures where a program does little but call, and a worse estimate.
+//!
+//! What was timed until that was left for the first time stands for itself, if what was timed later says enough of the
+//! rest. A program that ended soon after calls were timed again has nothing else to go by than all that was timed.
 
 use std::collections::HashMap;
 
@@ -14,6 +17,10 @@ use crate::calls::Transfers;
 
 /// Fewer transfers than this say nothing of the rest.
 const ENOUGH: u64 = 100;
+/// Later windows with less than this part of the time of the first say nothing either.
+const SHORT: u64 = 10;
+/// If the kernel counted so many times as many transfers as were seen, the others were made while nobody looked.
+const MORE: f64 = 1.1;
 
 /// What is known of the time in which calls were timed.
 pub struct Timed<'a> {
@@ -30,6 +37,25 @@ pub struct Timed<'a> {
 pub struct TimedCpu {
     pub early_ns: u64,
     pub late_ns: u64,
+}
+
+/// How many calls stand behind each that was timed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    pub factor: f64,
+    /// Behind early ones, too.
+    pub of_early: bool,
+    /// Others were made that nobody saw, and nothing says of what.
+    pub others: bool,
+}
+
+impl Scale {
+    /// All were timed.
+    const ONE: Scale = Scale {
+        factor: 1.0,
+        of_early: false,
+        others: false,
+    };
 }
 
 /// The calls of one thread that were timed: until that was left for the first time, and later. What was
@@ -59,28 +85,83 @@ impl Counted {
 }
 
 impl Timed<'_> {
-    /// How many of a thread's calls stand behind each that was timed late; 1 if all were timed. `of`: what
-    /// one such call counts as, with the kernel.
-    pub fn scale(&self, row: &Thread, windows: &[(i64, i64)], seen: &Seen, of: Transfers) -> f64 {
+    /// How many of a thread's calls stand behind each that was timed. `of`: what one such call counts as, with the
+    /// kernel.
+    pub fn scale(&self, row: &Thread, windows: &[(i64, i64)], seen: &Seen, of: Transfers) -> Scale {
         let (start, end) = (row.start.0, row.end.0);
         let timed: i64 = windows
             .iter()
             .map(|(a, b)| (*b.min(&end) - *a.max(&start)).max(0))
             .sum();
         if timed <= 0 || timed >= end - start {
-            return 1.0;
+            return Scale::ONE;
         }
-        let counted = self.transfers.get(&row.thread);
-        counted
-            .and_then(|c| by_count(c, seen, of))
-            .unwrap_or_else(|| {
-                let cpu = self.cpu.get(&row.thread).copied().unwrap_or_default();
-                by_time(
-                    (row.cpu_ns + row.tracer_ns).saturating_sub(cpu.early_ns) as f64,
-                    cpu.late_ns as f64,
-                    seen.late.calls as f64 * self.call_ns,
-                )
-            })
+        let cpu = self.cpu.get(&row.thread).copied().unwrap_or_default();
+        let counted = self.transfers.get(&row.thread).copied();
+        let cpu_ns = row.cpu_ns + row.tracer_ns;
+        factor(
+            seen,
+            of,
+            counted.unwrap_or_default(),
+            cpu,
+            (cpu_ns, self.call_ns),
+        )
+    }
+}
+
+impl Seen {
+    /// As if all had been timed late.
+    fn together(&self) -> Seen {
+        let (early, late) = (&self.early, &self.late);
+        Seen {
+            early: Counted::default(),
+            late: Counted {
+                calls: early.calls + late.calls,
+                transferring: early.transferring + late.transferring,
+                transfers: Transfers {
+                    reads: early.transfers.reads + late.transfers.reads,
+                    writes: early.transfers.writes + late.transfers.writes,
+                },
+            },
+        }
+    }
+}
+
+/// Of a thread that was not timed all the time: by what the kernel counted, else by its time on a processor and what timing a
+/// call took.
+fn factor(
+    seen: &Seen,
+    of: Transfers,
+    counted: Transfers,
+    cpu: TimedCpu,
+    (cpu_ns, call_ns): (u64, f64),
+) -> Scale {
+    let of_early = cpu.late_ns.saturating_mul(SHORT) < cpu.early_ns;
+    let meant = match of_early {
+        true => seen.together(),
+        false => *seen,
+    };
+    if let Some(factor) = by_count(&counted, &meant, of) {
+        return Scale {
+            factor,
+            of_early,
+            others: false,
+        };
+    }
+    let unseen = by_count(&counted, &seen.together(), of);
+    let (before_ns, timed_ns) = match of_early {
+        true => (0, cpu.early_ns + cpu.late_ns),
+        false => (cpu.early_ns, cpu.late_ns),
+    };
+    let factor = by_time(
+        cpu_ns.saturating_sub(before_ns) as f64,
+        timed_ns as f64,
+        meant.late.calls as f64 * call_ns,
+    );
+    Scale {
+        factor,
+        of_early,
+        others: of.any() && unseen.is_some_and(|factor| factor > MORE),
     }
 }
 
@@ -159,6 +240,49 @@ mod tests {
         // Never fewer than were seen.
         assert_eq!(by_count(&counted, &seen(5000, 0), READ), Some(1.0));
         assert_eq!(by_count(&counted, &seen(1000, 0), SEND_FILE), Some(4.0));
+    }
+
+    /// A program that copies, and ends before calls are timed again for long: only what was timed at first tells of the rest.
+    #[test]
+    fn what_was_timed_early_speaks_for_an_end_that_was_not() {
+        let counted = Transfers {
+            reads: 120_000,
+            writes: 0,
+        };
+        let mut seen = Seen::default();
+        seen.early.add(READ, 30_000);
+        let cpu = |early_ns, late_ns| TimedCpu { early_ns, late_ns };
+        let all = Scale {
+            factor: 4.0,
+            of_early: true,
+            others: false,
+        };
+        let scale = |cpu| factor(&seen, READ, counted, cpu, (400, 0.0));
+        assert_eq!(scale(cpu(100, 0)), all);
+        // Where later windows are as long and saw none, the others may be of anything.
+        let apart = scale(cpu(100, 100));
+        assert!(!apart.of_early && apart.others);
+        // By time, where the kernel does not count: as the first window was, if there is no other; else there were no more.
+        let by_time = |cpu| factor(&seen, NONE, NONE, cpu, (400, 0.0));
+        assert_eq!(by_time(cpu(100, 0)), all);
+        assert!(!by_time(cpu(100, 100)).of_early);
+    }
+
+    /// A start that reads a lot is not what a program does all along: later windows say that.
+    #[test]
+    fn a_start_stands_for_itself() {
+        let counted = Transfers {
+            reads: 2100,
+            writes: 0,
+        };
+        let mut seen = Seen::default();
+        seen.early.add(READ, 2000);
+        let cpu = TimedCpu {
+            early_ns: 100,
+            late_ns: 100,
+        };
+        let scale = factor(&seen, READ, counted, cpu, (1000, 0.0));
+        assert!(!scale.of_early && !scale.others);
     }
 
     /// Reads speak for the other calls of a thread only if they are most of them, and for nothing if

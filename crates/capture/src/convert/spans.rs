@@ -376,6 +376,14 @@ impl<'a> Context<'a> {
         );
         span.object = waited.object;
         (span.waker, span.waker_outsider, span.wake_source) = self.waker(turn, wake);
+        let open = turn.how & e::TS_OPEN_END as u8 != 0;
+        let asked_ns = long.map(|long| long.asked_ns);
+        if span.wake_source.is_none()
+            && !open
+            && lasted_as_asked(waited.detail, asked_ns, wake.since(before))
+        {
+            span.wake_source = Some(WakeSource::Timer);
+        }
         if let Some(long) = long.filter(|_| wake > before) {
             let expired =
                 (long.asked_ns != u64::MAX).then(|| span.wake_source == Some(WakeSource::Timer));
@@ -466,6 +474,7 @@ impl<'a> Context<'a> {
             how: turn.how,
             futex_operation: turn.futex_operation,
             futex_contended: turn.futex_contended != 0,
+            polled: u32::from(turn.polled),
             futex_is_thread: call == "futex"
                 && long.is_some_and(|l| self.is_thread_of(stream, l.args[2] as u32, wake)),
             only_time: long.is_some_and(|l| only_time(&call, &l.args)),
@@ -654,6 +663,19 @@ fn only_time(call: &str, args: &[u64; 6]) -> bool {
     }
 }
 
+/// Whether a wait lasted as long as it was asked to: then it ended by itself, also where nobody told what ended it. (There
+/// are kernels that do not tell what happens while certain processes have the processor, such as a sandbox's first.) What was
+/// asked for is not known of short waits; sleeps end in no other way in general.
+fn lasted_as_asked(detail: Detail, asked_ns: Option<u64>, lasted_ns: u64) -> bool {
+    /// From the call until the thread is off its processor.
+    const BEFORE_NS: u64 = 100_000;
+    match asked_ns {
+        None => detail == Detail::Sleep,
+        Some(u64::MAX) => false,
+        Some(asked_ns) => lasted_ns.saturating_add(BEFORE_NS) >= asked_ns,
+    }
+}
+
 /// Whether a result says that the asked time ran out.
 fn timed_out(call: &str, result: i64) -> bool {
     const ETIMEDOUT: i64 = -110;
@@ -686,6 +708,21 @@ fn flags_of(call: &str, args: &[u64; 6]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is asked for and lasted as long ended by itself; what ended before it, or never would, did not.
+    #[test]
+    fn waits_that_nobody_told_the_end_of() {
+        let asked = [
+            None,
+            Some(u64::MAX),
+            Some(10_000_000),
+            Some(10_050_000),
+            Some(10_200_000),
+        ];
+        let ended = |detail| asked.map(|asked| lasted_as_asked(detail, asked, 10_000_000));
+        assert_eq!(ended(Detail::Sleep), [true, false, true, true, false]);
+        assert_eq!(ended(Detail::PipeRead), [false, false, true, true, false]);
+    }
 
     /// A span may lie in a window, beside all, or across several; later ones find their windows too.
     #[test]

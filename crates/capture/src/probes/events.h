@@ -107,7 +107,8 @@ struct ts_turn {
 	__u8 futex_operation;
 	__u8 futex_contended; /* the value waited on is 2, as a mutex with waiters has it */
 	__u8 dispatched; /* the time ready was that of switching to it; see scheduling.bpf.c */
-	__u8 pad[3];
+	__u8 polled; /* POLLIN or POLLOUT: a poll of one descriptor, the object, for this and nothing else */
+	__u8 pad[2];
 };
 _Static_assert(sizeof(struct ts_turn) == 80, "turn");
 
@@ -302,9 +303,12 @@ struct ts_end {
 	__u32 alive;
 	__u32 uid;
 	__u32 run_tracer_ns; /* our time within its last run */
+	__s32 nice;
+	__u32 pad;
+	__u64 taken_ns; /* of its time on a processor: the kernel counts it as nobody's */
 	char name[16];
 };
-_Static_assert(sizeof(struct ts_end) == 16 + 20 * 8 + 24 + 16, "end");
+_Static_assert(sizeof(struct ts_end) == 16 + 20 * 8 + 32 + 8 + 16, "end");
 
 struct ts_request {
 	struct ts_head head;

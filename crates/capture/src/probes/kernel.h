@@ -189,6 +189,7 @@ struct mm_struct {
 
 struct sched_info {
 	unsigned long long run_delay;
+	unsigned long long last_arrival;
 	unsigned long long last_queued;
 };
 struct rq {
@@ -227,6 +228,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
+	int static_prio;
 	int exit_code;
 	int exit_state;
 	s32 pid;
@@ -319,6 +321,8 @@ struct epoll_event_user {
 #define TASK_RUNNING 0
 #define TASK_STOPPED_OR_TRACED (4 | 8)
 #define TASK_DEAD 0x80
+/* The static priority of a task with nice value 0. */
+#define TASK_NICE_0 120
 #define PF_KTHREAD 0x00200000
 #define PF_WQ_WORKER 0x00000020
 #define TS_COMPAT 2

@@ -31,6 +31,7 @@ struct ts_thread {
 	u8 futex_contended;
 	u8 dispatched;
 	u8 compat;
+	u8 polled; /* what the one descriptor was polled for that it blocked on; 0: it did not */
 	u8 followed; /* it came in because of what it exchanged with others, or its parent did */
 	u32 word; /* TS_C_... of the call it blocked in */
 	u64 about; /* the descriptor or futex it blocked on */
@@ -44,6 +45,9 @@ struct ts_thread {
 	u32 run_tracer_ns; /* our time within the current run */
 	char waker_name[16];
 	/* Sums, and where the kernel's stood when we began. */
+	u64 switching_ns; /* how long it was switched in before it began to run: it counts as that already */
+	u64 taken_before; /* on its processor, when it began to run; 0: not known */
+	u64 taken_ns; /* on its processors, while it ran */
 	u64 cpu_ns, ready_ns, wait_ns, tracer_ns;
 	u64 cpu_base, delay_base, user_base, system_base;
 	u64 voluntary_base, involuntary_base, migrations_base, minor_base, major_base;

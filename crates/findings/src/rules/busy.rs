@@ -76,7 +76,10 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
             " with all that it calls"
         ]);
     }
-    suspect.frames = std::iter::once(most.function).chain(caller).collect();
+    suspect.frames = std::iter::once(most.function)
+        .chain(caller)
+        .map(|function| of.mostly_at(function))
+        .collect();
     vec![suspect]
 }
 

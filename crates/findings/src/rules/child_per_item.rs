@@ -8,6 +8,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
 use crate::floor;
+use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
@@ -127,13 +128,7 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
     let life = middle(lives(of, starts.iter().map(|start| start.process)));
     let forks = starts.iter().filter_map(|start| start.fork);
     let parent_bytes = middle(forks.map(|fork| fork.resident_bytes).collect());
-    let group = of.waits().iter().find(|group| {
-        group.process == parent
-            && matches!(
-                group.detail,
-                Detail::Child | Detail::Vfork | Detail::PipeRead
-            )
-    });
+    let waits = for_children(of, |process| process == parent);
     let count = starts.len() as u64;
     let title = match copy {
         true => say![
@@ -153,15 +148,15 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
     };
     let (all, weight) = (children.len(), weight(of, parent, &children));
     // At most the parent is spared all that it does around them, and they are not needed at all.
-    let without = Fix::without(What::All, children.clone());
-    let most = without.with_what_is_around(of, BTreeSet::from([parent]), &STARTS);
+    let most = Fix::without(What::All, children.clone());
     let fix = Fix::AtLeast(
         Fix::scaled(What::All, children, 1.0 - starting).changes(),
-        most.most(),
+        most.changes(),
     );
     let suspect = Suspect::new(title, fix, weight)
+        .with_what_is_around(BTreeSet::from([parent]), &[&STARTS])
         .of(parent)
-        .seen_in(of, group)
+        .seen_in_most(of, waits)
         .held(of, &RULE, "starts", count as f64, "starts")
         .held(of, &RULE, "share of starting", starting, "share")
         .figure("life", life as f64, "ns")

@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
         Limit { name: "modules", value: 5.0, means: "compiled modules looked for in vain, at least" },
     ],
     is_innocent: false,
-    needs: &[Need::Calls, Need::Stacks],
+    needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
 

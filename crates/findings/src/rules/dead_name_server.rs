@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::peers::Peer;
+use timesink_analysis::waited::Came;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
@@ -30,7 +31,8 @@ pub static RULE: Rule = Rule {
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let peers = of.peers().iter();
     let dead = peers.filter(|peer| {
-        peer.is_name_server() && peer.sends > 0 && peer.received_bytes == 0 && peer.waits.is_empty()
+        let silent = peer.waits.iter().all(|wait| wait.came == Came::Nothing);
+        peer.is_name_server() && peer.sends > 0 && peer.received_bytes == 0 && silent
     });
     dead.filter_map(|peer| suspect(of, peer)).collect()
 }
@@ -42,7 +44,7 @@ fn expired(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<usize> {
     let waits = waits.filter(|(at, _)| {
         of.timeline.span(*at).is_some_and(|span| {
             let slot = of.timeline.slot(span.thread);
-            span.detail == Detail::Poll
+            matches!(span.detail, Detail::Poll | Detail::NetworkReceive)
                 && span.t1.since(span.t0) as f64 >= least
                 && slot.is_some_and(|slot| of.timeline.threads[slot].process == process)
         })

@@ -27,7 +27,7 @@ pub static RULE: Rule = Rule {
         Limit { name: "bytes", value: 1400.0, means: "bytes in each send, on average, at most: more is not held back" },
     ],
     is_innocent: false,
-    needs: &[Need::Calls],
+    needs: &[Need::WholeCalls],
     ask,
 };
 
@@ -48,7 +48,10 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let share = put_off.count() as f64 / long.count().max(1) as f64;
     let sends = peer.sends as f64 / answers().count().max(1) as f64;
     let bytes = peer.sent_bytes / peer.sends.max(1);
+    // What was set before it was recorded is not known: only of connections that were seen being made.
     if peer.kind != ObjectKind::TcpSocket
+        || peer.connections == 0
+        || peer.estimated
         || peer.options > 0
         || (put_off.count() as f64) < RULE.limit(of, "waits")
         || share < RULE.limit(of, "share")
@@ -58,11 +61,12 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         return None;
     }
     let each = put_off.ns() as f64 / put_off.count() as f64;
-    // What the peer takes itself: as long as its quickest answer, else what is more than is put off.
+    // What the peer takes itself: as long as its quickest answer, else at most what is more than is put off.
     let quickest = answers()
         .map(|wait| wait.ns as f64)
         .min_by(f64::total_cmp)?;
-    let itself = match quickest < shortest {
+    let is_known = quickest < shortest;
+    let itself = match is_known {
         true => quickest,
         false => (each - PUT_OFF_NS).max(0.0),
     };
@@ -74,8 +78,11 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         Piece::Time(put_off.quantile(0.5)),
         ": the question waits for an acknowledgement"
     ];
-    let suspect = put_off
-        .suspect(of, title, itself / each)
+    let mut suspect = put_off.suspect(of, title, itself / each);
+    if !is_known {
+        suspect.fix = suspect.fix.or_at_most(0.0);
+    }
+    let suspect = suspect
         .about(peer.sockets.first().copied())
         .held(of, &RULE, "answers", put_off.count() as f64, "waits")
         .held(of, &RULE, "share of the long waits", share, "share")

@@ -1,16 +1,18 @@
 //! Threads that were started to work side by side, and work one at a time because all need the same lock.
 //!
-//! Time ready counts as wanting to work: on a busy machine a pool that runs at full speed has few processors, too.
+//! Time ready counts as wanting to work: on a busy machine a pool that runs at full speed has few processors, too. But
+//! who is ready while another has the lock that it is about to take could not have worked.
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::locks::Hold;
 use timesink_analysis::pools::{over, Pool};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ObjectId;
-use timesink_recording::tables::Thread;
+use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::{Detail, State};
 
-use crate::holding::Holding;
+use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
@@ -64,22 +66,25 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     let from = workers.iter().map(|row| row.start).min()?;
     let window = workers.iter().map(|row| over(row)).max()?.since(from);
     let sum = |ns: fn(&Thread) -> u64| workers.iter().map(|row| ns(row)).sum::<u64>();
-    let demand = sum(|row| row.cpu_ns.saturating_add(row.ready_ns)) as f64 / window.max(1) as f64;
+    let turns = turns(of, pool, &workers)?;
+    let process = pool.process(of.timeline);
+    let lock = of.timeline.locks().find(process, turns.lock);
+    let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
+    let wanted = sum(|row| row.cpu_ns.saturating_add(row.ready_ns));
+    let wanted = wanted.saturating_sub(ready_in_vain(of, &turns.waits, holds, &workers));
+    let demand = wanted as f64 / window.max(1) as f64;
     if demand >= RULE.limit(of, "demand") || demand < RULE.limit(of, "work") {
         return None;
     }
-    let turns = turns(of, pool, &workers)?;
     let share = turns.wait_ns as f64 / sum(|row| row.wait_ns).max(1) as f64;
     let count = turns.waits.len() as u64;
     if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "waits") {
         return None;
     }
-    let process = pool.process(of.timeline);
-    let lock = of.timeline.locks().find(process, turns.lock);
-    let holding = lock.and_then(|lock| Holding::of(of, &lock.holds));
-    if holding.as_ref().is_some_and(Holding::is_ready) {
+    if no_processor(of, holds) {
         return None;
     }
+    let holding = Holding::of(of, holds);
     let suspect = told(
         of,
         pool,
@@ -90,6 +95,53 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
         Some(holding) => suspect.told(holding.told(of)),
         None => suspect,
     })
+}
+
+/// How long workers were ready who could not have worked: who comes to wait for the lock before it has worked for as long
+/// as it was ready, unless it held it then; and who was woken for it while another held it.
+fn ready_in_vain(
+    of: &Inquiry<'_>,
+    waits: &BTreeSet<usize>,
+    holds: &[Hold],
+    workers: &[&Thread],
+) -> u64 {
+    let mut in_vain = 0u64;
+    for slot in workers
+        .iter()
+        .filter_map(|row| of.timeline.slot(row.thread))
+    {
+        let spans: Vec<(usize, &Span)> = of.timeline.indexed(slot).collect();
+        let is_lock = |at: usize| waits.contains(&spans[at].0);
+        // From here on it works so long before it waits for the lock.
+        let mut work: Option<u64> = None;
+        for (at, (_, span)) in spans.iter().enumerate().rev() {
+            let ns = span.t1.since(span.t0);
+            match span.state {
+                State::Cpu => work = work.map(|work| work.saturating_add(ns)),
+                State::Wait => work = is_lock(at).then_some(0),
+                State::Lost => work = None,
+                State::Ready => {
+                    let lost = match work {
+                        Some(work) if work <= ns => ns - held(holds, span, |who| who == slot),
+                        _ if at > 0 && is_lock(at - 1) => held(holds, span, |who| who != slot),
+                        _ => 0,
+                    };
+                    in_vain = in_vain.saturating_add(lost);
+                }
+            }
+        }
+    }
+    in_vain
+}
+
+/// For how long of a span a lock was held by such threads.
+fn held(holds: &[Hold], span: &Span, by: impl Fn(usize) -> bool) -> u64 {
+    let first = holds.partition_point(|hold| hold.until <= span.t0);
+    let meanwhile = holds[first..].iter().take_while(|hold| hold.from < span.t1);
+    let ns = meanwhile
+        .filter(|hold| by(hold.holder))
+        .map(|hold| hold.until.min(span.t1).since(hold.from.max(span.t0)));
+    ns.sum()
 }
 
 /// The lock that these wait for longest: Python's own, if it is that.

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::operations::sockets::sends;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::Region;
 use timesink_analysis::uses::{Act, Use, Uses};
-use timesink_recording::ids::ProcessId;
+use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::ObjectKind;
 
-use crate::file_functions::act;
+use crate::file_functions::{act, loaders};
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -25,9 +26,10 @@ pub static RULE: Rule = Rule {
     wrong_if: "it is changed by others all the time, or the function in which it is read does much else",
     limits: &[
         Limit { name: "loads", value: 20.0, means: "at least so many times whole, by one process or by processes of one program" },
+        Limit { name: "sent on", value: 0.5, means: "of what is read at most this share is sent over sockets: who sends it on makes nothing of it" },
     ],
     is_innocent: false,
-    needs: &[Need::Calls, Need::Stacks],
+    needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
 
@@ -111,6 +113,21 @@ fn loads(of: &Inquiry<'_>, one: &Use) -> Option<(u64, u64)> {
     Some((size, times.min(one.done(Act::Open).count)))
 }
 
+/// How many bytes those who load it send over sockets.
+fn sent(of: &Inquiry<'_>, loader: &Loader<'_>) -> u64 {
+    let is_socket = |object: Option<ObjectId>| {
+        let object = object.and_then(|object| of.facts.object(object));
+        object.is_some_and(|object| {
+            matches!(object.kind, ObjectKind::TcpSocket | ObjectKind::UnixSocket)
+        })
+    };
+    let calls = of.facts.calls.iter().filter(|call| {
+        let own = call.process.is_some_and(|p| loader.processes.contains(&p));
+        own && sends(&call.call) && is_socket(call.object)
+    });
+    calls.fold(0, |sum, call| sum.saturating_add(call.bytes))
+}
+
 /// The function in which the file is opened and read.
 fn region(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
     let acts = [Act::Open, Act::Read, Act::Close].into_iter();
@@ -118,16 +135,31 @@ fn region(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
         .filter(|&act| loader.uses.share_of_calls(loader.one, act) >= MOST)
         .collect();
     let threads = of.threads_of(&loader.processes);
-    of.stacks.region(&threads, |function| {
-        let act = act(function).filter(|act| about.contains(act))?;
-        Some(act as usize)
-    })
+    let around = |acts: &[Act]| {
+        of.stacks.region(&threads, |function| {
+            let act = act(function).filter(|act| acts.contains(act))?;
+            Some(act as usize)
+        })
+    };
+    // The few files that a program opens as it starts take longer to open than one that is opened again and again.
+    let reads = about.contains(&Act::Read);
+    let by_reads = || around(&[Act::Read]).filter(|_| reads);
+    let file = of.facts.object(loader.one.object);
+    let loaders = loaders(file.and_then(|file| file.path.as_deref()).unwrap_or(""));
+    let by_loaders = || {
+        let loads = |function: &str| loaders.contains(&function).then_some(0);
+        of.stacks.region(&threads, loads)
+    };
+    around(&about).or_else(by_reads).or_else(by_loaders)
 }
 
 fn suspect(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
     let one = loader.one;
     let (size, times) = loads(of, one)?;
-    if (times as f64) < RULE.limit(of, "loads") {
+    let read = one.done(Act::Read).bytes as f64;
+    if (times as f64) < RULE.limit(of, "loads")
+        || sent(of, loader) as f64 > read * RULE.limit(of, "sent on")
+    {
         return None;
     }
     let region = region(of, loader);

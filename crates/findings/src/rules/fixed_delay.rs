@@ -59,6 +59,8 @@ fn length(of: &Inquiry<'_>, group: &WaitGroup) -> Option<u64> {
 
 /// A sleep that took less than this part of what was asked for was interrupted.
 const WHOLE: f64 = 0.9;
+/// One that took more than this was held up by something else.
+const LATE: f64 = 1.25;
 
 /// The sleeps of about this length that were in no loop which looked for another thread's end.
 fn sleeps(
@@ -115,7 +117,10 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
     let spans = sleeps(
         of,
         process,
-        (least, group.quantile(0.95).max(length)),
+        (
+            least,
+            (group.quantile(0.95).max(length) as f64 * LATE) as u64,
+        ),
         polled,
     );
     let count = spans.len() as u64;

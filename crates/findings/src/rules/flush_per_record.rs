@@ -51,10 +51,18 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 /// Whether it is flushed as a part of memory: what was written into that is no call.
-fn mapped(of: &Inquiry<'_>, process: ProcessId, object: ObjectId) -> bool {
+fn mapped(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
     let calls = of.facts.calls.iter();
-    let mut flushes = calls.filter(|call| call.call == "msync" && call.process == Some(process));
-    flushes.any(|call| call.object == Some(object))
+    let flushes = calls.filter(|call| call.call == "msync" && call.process == Some(process));
+    flushes.filter_map(|call| call.object).collect()
+}
+
+/// How much was written to each file.
+fn written(of: &Inquiry<'_>) -> BTreeMap<ObjectId, u64> {
+    let files = of.facts.files.iter();
+    files
+        .map(|file| (file.object, file.bytes_written))
+        .collect()
 }
 
 /// Files that are flushed once and made anew under the same name: a journal beside a database.
@@ -81,17 +89,15 @@ fn suspect(
     process: ProcessId,
     mut files: Vec<(u64, ObjectId)>,
 ) -> Option<Suspect> {
-    let written = |object: ObjectId| {
-        let file = of.facts.files.iter().find(|file| file.object == object);
-        file.map_or(0, |file| file.bytes_written)
-    };
+    let (sums, mapped) = (written(of), mapped(of, process));
+    let written = |object: ObjectId| sums.get(&object).copied().unwrap_or(0);
     files.retain(|&(count, object)| {
         written(object) as f64 / count as f64 <= RULE.limit(of, "bytes")
     });
     // Where nothing is known to be written it may be much: the calls were lost, or are of a kind that is not counted.
     if !files
         .iter()
-        .any(|&(_, object)| written(object) > 0 || mapped(of, process, object))
+        .any(|&(_, object)| written(object) > 0 || mapped.contains(&object))
     {
         return None;
     }
@@ -106,20 +112,20 @@ fn suspect(
     let &first = files.first()?;
     let (_, object) = first;
     let mut objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
-    objects.extend(made_anew(of, process));
+    let anew = made_anew(of, process);
+    objects.extend(&anew);
     let all: u64 = files.iter().map(|(count, _)| count).sum();
     if floor::flushed_at_best(of, &objects.iter().copied().collect::<Vec<_>>()) {
         return None;
     }
     let bytes: u64 = objects.iter().map(|&object| written(object)).sum();
+    let each = bytes / all.max(1);
     let about = |detail: Detail, of: Option<ObjectId>| {
         detail == Detail::Flush && of.is_some_and(|object| objects.contains(&object))
     };
-    let group = of
-        .waits()
-        .iter()
-        .find(|group| group.process == process && about(group.detail, group.object));
-    let each = bytes / all.max(1);
+    let waits = of.waits().iter();
+    let waits = waits.filter(|group| group.process == process && about(group.detail, group.object));
+    let group = waits.clone().next();
     let title = title(first, files.get(1..).unwrap_or_default(), all);
     let what = What::Waits {
         detail: Some(Detail::Flush),
@@ -129,13 +135,12 @@ fn suspect(
         of.same_program(key.process, process)
             && key.detail.is_some_and(|detail| about(detail, key.object))
     });
-    // What is committed less often takes fewer calls than those that wait, too.
     let own = BTreeSet::from([process]);
-    let fix = Fix::without(what, own.clone()).with_what_is_around(of, own, &FLUSHES);
-    let suspect = Suspect::new(title, fix, Weight::all(causes))
+    let suspect = Suspect::new(title, Fix::without(what, own.clone()), Weight::all(causes))
+        .with_what_is_around(own, around(&anew))
         .of(process)
         .about(Some(object))
-        .seen_in(of, group)
+        .seen_in_most(of, waits)
         .held(of, &RULE, "flushes", all as f64, "flushes")
         .held(of, &RULE, "bytes written for each", each as f64, "bytes")
         .told(say![
@@ -153,6 +158,14 @@ fn suspect(
         None => suspect,
     };
     Some(suspect.held_against(floor::flush(of, process, object)))
+}
+
+/// The calls that go with each record, more than those that wait: a journal that is made anew is removed each time, too.
+fn around(made_anew: &[ObjectId]) -> &'static [&'static [&'static str]] {
+    match made_anew.is_empty() {
+        true => &[&FLUSHES],
+        false => &[&FLUSHES, &["unlink", "unlinkat", "rename", "ftruncate"]],
+    }
 }
 
 /// What is flushed, and how often.

@@ -75,14 +75,11 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Sus
     processes.insert(parent);
     let names = CALLS.iter().copied().collect();
     let fix = Fix::scaled(What::Calls(names), processes, (SMALL_NS / whole).min(1.0));
-    // The path tells children by what they run in the end.
+    // The path tells children by what they run in the end. Of what they do nothing is left to be told, of the parent some.
     let programs: BTreeSet<&str> = children.iter().filter_map(|&c| of.program(c)).collect();
-    let causes = of.causes(|key| {
-        of.same_program(key.process, parent)
-            || of
-                .program(key.process)
-                .is_some_and(|program| programs.contains(program))
-    });
+    let is_child = |process: ProcessId| of.program(process).is_some_and(|p| programs.contains(p));
+    let mut causes = of.causes(|key| is_child(key.process));
+    causes.extend(of.causes(|key| of.same_program(key.process, parent) && !is_child(key.process)));
     let is_fork = |function: &str| {
         let call = timesink_analysis::replay::entered(function)?;
         (call != "execve" && CALLS.contains(&call)).then_some(0)

@@ -80,10 +80,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
     let found = InCode::of(of, |function| is_part(of, function, collector));
-    let (ns, share) = (found.ns(), found.share(of));
-    if share < RULE.limit(of, "share") || (ns as f64) < RULE.limit(of, "ms") * 1e6 {
-        return None;
-    }
+    let (ns, share) = found.enough(of, &RULE)?;
     let fix = Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]);
     let title = say![
         collector.what,
@@ -104,13 +101,6 @@ fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
 }
 
 fn is_part(of: &Inquiry<'_>, function: &Function, collector: &Collector) -> bool {
-    let module = || {
-        let module = function
-            .module
-            .and_then(|at| of.stacks.code.modules.get(at));
-        module
-            .and_then(|module| module.path.rsplit('/').next())
-            .unwrap_or("")
-    };
+    let module = || of.stacks.code.file_of(function).unwrap_or("");
     collector.functions.contains(&function.name.as_str()) && module().contains(collector.module)
 }

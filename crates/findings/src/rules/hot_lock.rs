@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::locks::Lock;
+use timesink_analysis::locks::{Hold, Lock};
 use timesink_analysis::replay::What;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::{Detail, State};
 
-use crate::holding::Holding;
+use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
@@ -48,10 +48,11 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         return None;
     }
     let lock = of.timeline.locks().find(group.process, object);
-    let holding = lock.and_then(|lock| Holding::of(of, &lock.holds));
-    if holding.as_ref().is_some_and(Holding::is_ready) {
+    let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
+    if no_processor(of, holds) {
         return None;
     }
+    let holding = Holding::of(of, holds);
     let title = say![
         group.process,
         " waits for the lock ",
@@ -86,9 +87,9 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         None => suspect,
     };
     let holder = of.frames(group.waker_stack);
-    let mut own = holder.iter().filter(|&&f| !of.stacks.code.is_system(f));
-    Some(match own.next() {
-        Some(&function) => suspect.told(say!["it is let go of in ", function]),
+    let mut functions = holder.iter().map(|spot| spot.function);
+    Some(match functions.find(|&f| !of.stacks.code.is_system(f)) {
+        Some(function) => suspect.told(say!["it is let go of in ", function]),
         None => suspect,
     })
 }

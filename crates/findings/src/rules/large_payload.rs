@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
         Limit { name: "pieces", value: 5.0, means: "waits for each send at least: else it is one wait for the peer's work" },
     ],
     is_innocent: false,
-    needs: &[Need::Calls],
+    needs: &[Need::WholeCalls],
     ask,
 };
 

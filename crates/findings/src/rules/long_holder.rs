@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::locks::{Hold, Lock};
 use timesink_analysis::replay::What;
 
-use crate::holding::Holding;
+use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
@@ -50,10 +50,10 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let spans = waits.iter().filter_map(|&at| of.timeline.span(at));
     let behind_ns: u64 = spans.map(|span| span.t1.since(span.t0)).sum();
     let share = behind_ns as f64 / lock.wait_ns.max(1) as f64;
-    let holding = Holding::of(of, &long);
-    if share < RULE.limit(of, "share") || holding.as_ref().is_some_and(Holding::is_ready) {
+    if share < RULE.limit(of, "share") || no_processor(of, &long) {
         return None;
     }
+    let holding = Holding::of(of, &long);
     let long_ns: u64 = long.iter().map(Hold::ns).sum();
     let count = long.len() as u64;
     let title = say![

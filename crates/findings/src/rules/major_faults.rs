@@ -66,9 +66,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<S
             processes: Some(of.of_program(process)),
             how: How::Scale(left),
         };
-        let mut on_processor = faults.scaled(left);
-        on_processor.processes = Some(of.of_program(process));
-        vec![waits, on_processor]
+        vec![waits, faults.scaled_in(of, process, left)]
     };
     let title = match key.object {
         Some(file) => say![

@@ -104,8 +104,7 @@ fn suspect(
     let faults = faults(of, process);
     let kept = kept(of, process);
     let title = say![process, does, Piece::Count(count), " times"];
-    let mut fix = all.scaled(kept);
-    fix.processes = Some(of.of_program(process));
+    let fix = all.scaled_in(of, process, kept);
     let suspect = all
         .suspect(of, title, Fix::Change(fix))
         .of(process)

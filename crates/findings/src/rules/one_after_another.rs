@@ -109,7 +109,7 @@ fn suspect(
     let causes = of.all_of(&processes);
     let waits: BTreeSet<usize> = run.iter().filter_map(|&at| joins[at]).collect();
     let first = waits.first().and_then(|&at| of.timeline.span(at));
-    let group = of.waits().iter().find(|group| {
+    let joins = of.waits().iter().filter(|group| {
         group.process == process && first.is_some_and(|span| group.detail == span.detail)
     });
     let fix = Fix::Change(Change {
@@ -119,7 +119,7 @@ fn suspect(
     });
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, lives))
         .of(process)
-        .seen_in(of, group)
+        .seen_in_most(of, joins)
         .held(of, &RULE, "one after another", count as f64, "workers")
         .held(of, &RULE, "time without any", gap, "gap")
         .told(say![

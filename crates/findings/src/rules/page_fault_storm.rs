@@ -19,13 +19,13 @@ pub static RULE: Rule = Rule {
     advice: "keep memory and use it again; ask for large pages where much is touched for the first time (madvise MADV_HUGEPAGE, or always in /sys/kernel/mm/transparent_hugepage/enabled); touch less",
     wrong_if: "the memory is small pieces far from each other, of which a large page would hold little else",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path in page faults, at least this share" },
+        Limit { name: "share", value: 0.07, means: "of the path in page faults, at least this share" },
         Limit { name: "faults", value: 20_000.0, means: "page faults of the process, at least" },
         Limit { name: "turns", value: 10.0, means: "from so many turns of taking and giving back on, the memory could be kept" },
         Limit { name: "bytes", value: 2_097_152.0, means: "touched for each call that asks for memory: with less, large pages do not fit in" },
     ],
     is_innocent: false,
-    needs: &[Need::Calls, Need::Stacks],
+    needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
 
@@ -88,11 +88,7 @@ fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Susp
         false => (memory.faults.clone(), 1.0 / HUGE.1),
     };
     let meant = meant.in_program(of, program);
-    let scaled = |factor| {
-        let mut change = meant.scaled(factor);
-        change.processes = Some(of.of_program(program));
-        vec![change]
-    };
+    let scaled = |factor| vec![meant.scaled_in(of, program, factor)];
     let suspect = meant
         .suspect(of, title, Fix::Between(scaled(1.0 / HUGE.0), scaled(most)))
         .of(process)

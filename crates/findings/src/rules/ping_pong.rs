@@ -1,10 +1,11 @@
 //! Two threads that hand each other something again and again, and do next to nothing in between.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::exchanges::Exchange;
 use timesink_analysis::replay::{Change, How, What};
-use timesink_recording::ids::ProcessId;
+use timesink_recording::ids::{ProcessId, ThreadId};
+use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
@@ -30,11 +31,29 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let exchanges = Exchange::all(of.timeline, RULE.limit(of, "turns") as u64);
     exchanges
         .iter()
-        .filter_map(|exchange| suspect(of, exchange))
+        .filter_map(|exchange| suspect(of, exchange, &exchanges))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, exchange: &Exchange) -> Option<Suspect> {
+/// The stretches in which the two hand over, and those with whom either of them does: a loop of events has its work done
+/// by now the one, now the other thread of a pool.
+fn stretches(
+    of: &Inquiry<'_>,
+    exchange: &Exchange,
+    all: &[Exchange],
+) -> BTreeMap<ThreadId, (Nanos, Nanos)> {
+    let shares = |other: &&Exchange| other.pair.iter().any(|slot| exchange.pair.contains(slot));
+    let mut stretches: BTreeMap<ThreadId, (Nanos, Nanos)> = BTreeMap::new();
+    for other in all.iter().filter(shares) {
+        for (thread, (from, until)) in other.stretches(of.timeline) {
+            let known = stretches.entry(thread).or_insert((from, until));
+            *known = (known.0.min(from), known.1.max(until));
+        }
+    }
+    stretches
+}
+
+fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Suspect> {
     let turns = exchange.turns();
     let bursts = exchange.bursts();
     if (turns as f64) < RULE.limit(of, "turns")
@@ -61,14 +80,21 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange) -> Option<Suspect> {
         processes.contains(&group.process)
             && group.object.is_some_and(|object| objects.contains(&object))
     });
-    let fix = Fix::Change(Change {
+    let hand_over = Change {
         what: What::Waits {
             detail: None,
             objects: Some(objects.clone()),
         },
         processes: Some(processes.clone()),
         how: How::HandOver,
-    });
+    };
+    // At most all goes that they do meanwhile: to hand over a thing is mostly more work than the thing.
+    let meanwhile = Change {
+        what: What::Stretches(stretches(of, exchange, all)),
+        processes: None,
+        how: How::Scale(0.0),
+    };
+    let fix = Fix::AtLeast(vec![hand_over.clone()], vec![hand_over, meanwhile]);
     let suspect = Suspect::new(title, fix, Weight::within(causes, exchange.ns()))
         .of(one.process)
         .about(about)

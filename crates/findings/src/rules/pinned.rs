@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::{Detail, State};
+use timesink_recording::words::State;
 
+use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -29,23 +30,15 @@ pub static RULE: Rule = Rule {
 };
 
 fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let ready = of.causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
-    let ns = of.on_path_ns(&ready) as f64;
-    if ns < RULE.limit(of, "time") || ns < of.outlook.wall_ns as f64 * RULE.limit(of, "share") {
-        return Vec::new();
-    }
-    let programs: BTreeSet<ProcessId> = ready
-        .iter()
-        .map(|&at| of.outlook.causes[at].cause.key.process)
-        .collect();
+    let programs = Crowd::of(of, &RULE).map(|crowd| crowd.programs(of));
+    let programs = programs.into_iter().flatten();
     programs
-        .into_iter()
         .filter_map(|program| suspect(of, program))
         .collect()
 }
 
 fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
-    let caller = who_bound(of, program)?;
+    let caller = of.who_called("sched_setaffinity", program)?;
     let used = used(of, program);
     let all = of.outlook.processors as usize;
     if used.is_empty() || used.len() >= all {
@@ -72,19 +65,6 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
         ])
         .told(say![caller, " called sched_setaffinity"]);
     Some(suspect)
-}
-
-/// The process that said which processors it may use: itself, or one that it comes from.
-fn who_bound(of: &Inquiry<'_>, process: ProcessId) -> Option<ProcessId> {
-    let calls = of.facts.calls.iter();
-    let calls = calls.filter(|call| call.call == "sched_setaffinity" && call.count > call.errors);
-    let callers: BTreeSet<ProcessId> = calls.filter_map(|call| call.process).collect();
-    let parent = |process: &ProcessId| of.facts.ledger.process(*process)?.row.parent;
-    // Parents have smaller numbers; what says otherwise could be a circle.
-    let mut line = std::iter::successors(Some(process), |process| {
-        parent(process).filter(|parent| parent < process)
-    });
-    line.find(|process| callers.contains(process))
 }
 
 /// The processors that the processes of a program used, but for a moment.

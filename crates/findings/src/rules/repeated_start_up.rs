@@ -7,6 +7,7 @@ use timesink_analysis::starts::Start;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
+use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -69,13 +70,7 @@ fn suspect(
     // The first one has to start in any case.
     let kept = 1.0 - start_up.share * (1.0 - 1.0 / count.max(1) as f64);
     let started = (cpu as f64 * start_up.share) as u64;
-    let group = of.waits().iter().find(|group| {
-        of.same_program(group.process, parent)
-            && matches!(
-                group.detail,
-                Detail::Child | Detail::Vfork | Detail::PipeRead
-            )
-    });
+    let waits = for_children(of, |process| of.same_program(process, parent));
     let name = of.program(program).unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
     let title = say![
@@ -87,7 +82,7 @@ fn suspect(
     let fix = Fix::scaled(What::All, processes, kept);
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
-        .seen_in(of, group)
+        .seen_in_most(of, waits)
         .held(of, &RULE, "starts", count as f64, "starts")
         .held(
             of,

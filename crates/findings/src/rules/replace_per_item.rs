@@ -114,9 +114,10 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
         return None;
     }
     let about = |object: Option<ObjectId>| object.is_some_and(|o| replaced.files.contains(&o));
-    let group = of.waits().iter().find(|group| {
+    let waits = of.waits().iter().filter(|group| {
         group.process == process && group.detail == Detail::Flush && about(group.object)
     });
+    let longest = waits.clone().next();
     let mut causes =
         of.waits_on_path(|key| about(key.object) && of.same_program(key.process, process));
     causes.extend(of.busy(process));
@@ -134,8 +135,8 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
     let fix = Fix::without_waits_and_calls(what, &FLUSHES, replaced.share(), processes);
     let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.whole_ns()))
         .of(process)
-        .about(group.and_then(|group| group.object))
-        .seen_in(of, group)
+        .about(longest.and_then(|group| group.object))
+        .seen_in_most(of, waits)
         .held(of, &RULE, "files", files as f64, "files")
         .held(of, &RULE, "renames for each", renames, "renames")
         .told(say![

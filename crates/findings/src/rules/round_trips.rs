@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::operations::sockets::{Role, Sockets};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::WaitGroup;
+use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 
 use crate::floor;
@@ -21,6 +22,7 @@ pub static RULE: Rule = Rule {
     wrong_if: "each question depends on the answer to the one before",
     limits: &[
         Limit { name: "waits", value: 10.0, means: "at least so many waits for answers" },
+        Limit { name: "in turn", value: 1000.0, means: "or so many sends at least, and about as many that received something" },
         Limit { name: "bytes", value: 65536.0, means: "bytes read for each, on average, at most: else it is a transfer" },
         Limit { name: "sent", value: 0.5, means: "sends for each wait at least: else it is listening, not asking" },
     ],
@@ -28,6 +30,9 @@ pub static RULE: Rule = Rule {
     needs: &[Need::Calls],
     ask,
 };
+
+/// Two counts of which the smaller is this part of the larger are about the same.
+const ALIKE: f64 = 0.8;
 
 const SENDS: [&str; 6] = ["write", "writev", "send", "sendto", "sendmsg", "sendmmsg"];
 const RECEIVES: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
@@ -51,60 +56,112 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
-    let object = group.object?;
-    let calls = |names: &[&str]| {
+/// Calls of one process on one thing, or on all.
+#[derive(Clone, Copy, Default)]
+struct Calls {
+    count: u64,
+    /// Those that did something.
+    came: u64,
+    bytes: u64,
+    ns: u64,
+}
+
+impl Calls {
+    fn of(of: &Inquiry<'_>, process: ProcessId, object: Option<ObjectId>, names: &[&str]) -> Calls {
         let calls = of.facts.calls.iter().filter(|call| {
-            call.object == Some(object)
-                && call.process == Some(group.process)
+            call.process == Some(process)
+                && (object.is_none() || call.object == object)
                 && names.contains(&call.call.as_str())
         });
-        calls.fold((0u64, 0u64), |(count, bytes), call| {
-            (count + call.count, bytes + call.bytes)
+        calls.fold(Calls::default(), |sum, call| Calls {
+            count: sum.count.saturating_add(call.count),
+            came: sum
+                .came
+                .saturating_add(call.count.saturating_sub(call.errors)),
+            bytes: sum.bytes.saturating_add(call.bytes),
+            ns: sum.ns.saturating_add(call.ns),
         })
+    }
+}
+
+/// That so many questions are asked at once. Fewer questions are also fewer calls; of these this share is about it.
+fn at_once(
+    object: ObjectId,
+    own: &BTreeSet<ProcessId>,
+    count: u64,
+    (calls, share): (&[&'static str], f64),
+) -> Fix {
+    let change = |what, how| Change {
+        what,
+        processes: Some(own.clone()),
+        how,
     };
-    let ((sends, asked), (reads, answered)) = (calls(&SENDS), calls(&RECEIVES));
-    let count = group.count();
-    let bytes = answered / count.max(1);
-    if (count as f64) < RULE.limit(of, "waits")
+    let waits = What::Waits {
+        detail: None,
+        objects: Some(BTreeSet::from([object])),
+    };
+    let calls = What::Calls(calls.iter().copied().collect());
+    let spared = share * (1.0 - 1.0 / count.max(1) as f64);
+    Fix::Changes(vec![
+        change(waits, How::Batch(u32::try_from(count).unwrap_or(u32::MAX))),
+        change(calls, How::Scale(1.0 - spared)),
+    ])
+}
+
+fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+    let object = group.object?;
+    let (sent, received) = (
+        Calls::of(of, group.process, Some(object), &SENDS),
+        Calls::of(of, group.process, Some(object), &RECEIVES),
+    );
+    let waits = group.count();
+    // On the same processor the peer may answer before the question's call is over: not each answer is waited for.
+    let count = waits.max(sent.came.min(received.came));
+    let bytes = received.bytes / count.max(1);
+    // Who takes an answer for each question, thousands of times, asks one after the other whether it waits or not.
+    let (fewer, more) = (
+        sent.came.min(received.came) as f64,
+        sent.came.max(received.came) as f64,
+    );
+    let in_turn = fewer >= RULE.limit(of, "in turn") && fewer >= more * ALIKE;
+    if (waits as f64) < RULE.limit(of, "waits") && !in_turn
         || bytes as f64 > RULE.limit(of, "bytes")
-        || (sends as f64) < count as f64 * RULE.limit(of, "sent")
-        || reads == 0
+        || (sent.count as f64) < waits as f64 * RULE.limit(of, "sent")
+        || received.count == 0
     {
         return None;
     }
-    let causes = of.waits_on_path(|key| {
+    let mut causes = of.waits_on_path(|key| {
         key.object == Some(object)
             && key.detail == Some(group.detail)
             && of.same_program(key.process, group.process)
     });
+    // And what the calls take on a processor.
+    let waited: u64 = causes.iter().map(|&cause| of.on_path_ns(&[cause])).sum();
+    causes.extend(of.busy(group.process));
+    let called = sent.ns.saturating_add(received.ns);
+    let weight = Weight::within(causes, waited.saturating_add(called));
     let title = say![
         object,
         " is asked ",
         Piece::Count(count),
         " times, one question after the other"
     ];
-    let fix = Fix::Change(Change {
-        what: What::Waits {
-            detail: None,
-            objects: Some(BTreeSet::from([object])),
-        },
-        processes: Some(BTreeSet::from([group.process])),
-        how: How::Batch(count.min(u64::from(u32::MAX)) as u32),
-    });
-    // Fewer questions are also fewer calls, and less to be done for each.
+    let names = [SENDS.as_slice(), &RECEIVES].concat();
+    let share = called as f64 / Calls::of(of, group.process, None, &names).ns.max(1) as f64;
     let own = BTreeSet::from([group.process]);
-    let fix = fix.with_what_is_around(of, own, &[SENDS.as_slice(), &RECEIVES].concat());
-    let suspect = Suspect::new(title, fix, Weight::all(causes))
+    let fix = at_once(object, &own, count, (&names, share.min(1.0)));
+    let suspect = Suspect::new(title, fix, weight)
+        .with_what_is_around(own, &[&names])
         .of(group.process)
         .about(Some(object))
         .seen_in(of, Some(group))
-        .held(of, &RULE, "waits", count as f64, "waits")
+        .held(of, &RULE, "waits", waits as f64, "waits")
         .held(of, &RULE, "bytes answered", bytes as f64, "bytes")
         .told(say![
-            Piece::Count(sends),
+            Piece::Count(sent.count),
             " sends of ",
-            Piece::Bytes(asked / sends.max(1)),
+            Piece::Bytes(sent.bytes / sent.count.max(1)),
             " each, answered with ",
             Piece::Bytes(bytes)
         ])

@@ -7,6 +7,7 @@ use timesink_analysis::starts::{Executed, Start};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
+use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
 use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
@@ -90,13 +91,7 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Optio
                     Some(Detail::Child | Detail::Vfork | Detail::Creation)
                 ))
     });
-    let group = of.waits().iter().find(|group| {
-        of.same_program(group.process, parent)
-            && matches!(
-                group.detail,
-                Detail::Child | Detail::Vfork | Detail::PipeRead
-            )
-    });
+    let waits = for_children(of, |process| of.same_program(process, parent));
     let program = of.program(first.child.process).unwrap_or_default();
     let program = program.rsplit('/').next().unwrap_or_default().to_owned();
     let title = say![
@@ -108,7 +103,7 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Optio
     let fix = Fix::without(What::Cpu, processes);
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
-        .seen_in(of, group)
+        .seen_in_most(of, waits)
         .held(of, &RULE, "shells", count as f64, "shells")
         .figure("a shell on a processor", (cpu / count) as f64, "ns")
         .told(say!["such as ", Piece::Name(program), ", through sh -c"])

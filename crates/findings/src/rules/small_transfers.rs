@@ -24,7 +24,7 @@ pub static WRITES: Rule = Rule {
         Limit { name: "bytes", value: 1024.0, means: "bytes each, on average, at most: a stream's own buffer has 4096" },
     ],
     is_innocent: false,
-    needs: &[Need::Calls, Need::Stacks],
+    needs: &[Need::WholeCalls, Need::Stacks],
     ask: |of| ask(of, &WRITES, &["write", "pwrite64", "writev", "pwritev"], "written"),
 };
 
@@ -47,7 +47,7 @@ pub static READS: Rule = Rule {
         },
     ],
     is_innocent: false,
-    needs: &[Need::Calls, Need::Stacks],
+    needs: &[Need::WholeCalls, Need::Stacks],
     ask: |of| ask(of, &READS, &["read", "pread64", "readv", "preadv"], "read"),
 };
 
@@ -73,13 +73,14 @@ fn ask(
         .collect()
 }
 
-/// Whether the calls mostly wait until what they wrote is safe: then it is not the call that takes the time.
+/// Whether the calls mostly wait for the disk, for what they read or until what they wrote is safe: then it is not the
+/// call that takes the time.
 fn waits_for_disk(of: &Inquiry<'_>, call: &CallSum) -> bool {
     let (Some(process), Some(object)) = (call.process, call.object) else {
         return false;
     };
-    let waits =
-        [Detail::Flush, Detail::DiskWrite].map(|detail| of.waited_for(process, detail, object));
+    let waits = [Detail::Flush, Detail::DiskWrite, Detail::DiskRead]
+        .map(|detail| of.waited_for(process, detail, object));
     waits.iter().sum::<u64>() * 2 >= call.count
 }
 
@@ -178,8 +179,10 @@ fn suspect(
         names.contains(&call).then_some(0)
     };
     let region = of.stacks.region(&of.threads_of(&processes), is_such);
-    let fix = Fix::scaled(what, processes, moving);
+    let fix = Fix::scaled(what, processes.clone(), moving);
+    // With each call goes what the program and its language do for it.
     let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), call.ns))
+        .with_what_is_around(processes, &[names])
         .of(process)
         .about(Some(object))
         .seen_around(of, region.as_ref())

@@ -25,7 +25,8 @@ pub static RULE: Rule = Rule {
         Limit { name: "found", value: 100.0, means: "at least so many found something to do: else it is a meeting" },
     ],
     is_innocent: false,
-    needs: &[Need::Calls],
+    // Woken with a call: with calls lost each of the others would seem to wake more.
+    needs: &[Need::WholeCalls],
     ask,
 };
 

@@ -55,6 +55,7 @@ struct Shaken {
     ns: u64,
     waited_ns: u64,
     functions: BTreeMap<FunctionIx, u64>,
+    stacks: BTreeMap<StackIx, u64>,
     examples: Vec<Example>,
 }
 
@@ -97,6 +98,7 @@ fn shaken(of: &Inquiry<'_>) -> BTreeMap<ProcessId, Shaken> {
             sum.waited_ns = sum.waited_ns.saturating_add(event.ns);
         }
         *sum.functions.entry(function).or_default() += event.ns;
+        *sum.stacks.entry(event.stack).or_default() += event.ns;
         if sum.examples.len() < 3 {
             sum.examples.push(Example {
                 thread: event.thread,
@@ -165,6 +167,6 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<Suspe
             " are waited for the peer"
         ]);
     suspect.examples = shaken.examples;
-    suspect.frames = vec![function];
+    suspect.frames = vec![of.stacks.code.busiest_spot(function, shaken.stacks)];
     Some(suspect)
 }

@@ -27,6 +27,21 @@ fn fixed_delays_of_two_lengths() {
     );
 }
 
+/// The longest of the sleeps are as much a delay as the others: the last twentieth of them was left out.
+#[test]
+fn the_latest_sleeps_count() {
+    let sleep = |ms: u32| {
+        format!(" | cpu +9ms | wait +{ms}ms sleep by timer call nanosleep asked 50ms expired")
+    };
+    let text = format!(
+        "{ONE}1.1: cpu 0..1ms{}{}{}\n",
+        sleep(50).repeat(18),
+        sleep(53),
+        sleep(56)
+    );
+    assert_eq!(told_of_text(&text), [("fixed-delay", 1009)]);
+}
+
 /// Who looks for the end of one thread, then starts another one and looks for the end of that, has two loops, not one
 /// that is too long for either.
 #[test]

@@ -25,19 +25,48 @@ pub fn told_of_text(text: &str) -> Vec<(&'static str, i64)> {
     told_of(&recording(text))
 }
 
+/// Where in the code a finding is seen.
+pub struct Seen {
+    /// The program's own functions with their lines, the innermost first.
+    pub lines: Vec<(String, Option<u32>)>,
+    pub signature: String,
+}
+
+/// Where in the code the findings of a drawn recording are seen, what saves most first.
+pub fn seen_of(recording: &Recording) -> Vec<Seen> {
+    let facts = Facts::of(recording).expect("a drawn recording reads");
+    let code = Stacks::of(recording, &facts, &Filter::default())
+        .expect("its stacks")
+        .code;
+    let line = |spot| {
+        let line = code.frame(spot).and_then(|frame| frame.line);
+        (code.function(spot.function).name.clone(), line)
+    };
+    let told = findings_of(recording, &Limits::default()).told.into_iter();
+    told.map(|finding| Seen {
+        lines: code
+            .own_of(&finding.suspect.frames)
+            .into_iter()
+            .map(line)
+            .collect(),
+        signature: finding.signature,
+    })
+    .collect()
+}
+
 /// All that is said of a drawn recording.
 pub fn findings_of(recording: &Recording, limits: &Limits) -> Findings {
     asked(recording, limits, Patience::SHORT)
 }
 
 /// The same, in a hurry: causes are not asked what they would buy, and nobody is asked twice.
-pub fn findings_at_once(recording: &Recording) -> Findings {
+pub fn findings_at_once(recording: &Recording, limits: &Limits) -> Findings {
     const NONE: Patience = Patience {
         steps: 0,
         most: 1,
         least: 0,
     };
-    asked(recording, &Limits::default(), NONE)
+    asked(recording, limits, NONE)
 }
 
 fn asked(recording: &Recording, limits: &Limits, patience: Patience) -> Findings {

@@ -3,7 +3,7 @@
 use timesink_findings::rule::Limits;
 use timesink_recording::notation::recording;
 
-use crate::cases::case;
+use crate::cases::{case, cases};
 use crate::drawn::{findings_of, told_of_text};
 
 /// Each rule's gain on the recording that it fires on, in milliseconds.
@@ -22,6 +22,26 @@ fn gains_of_cases() {
         let told = told_of_text(&case(&format!("{rule}.fires")));
         assert_eq!(told.first(), Some(&(rule, ms)), "{told:?}");
     }
+}
+
+/// What makes an interval wide is told, all of it.
+#[test]
+fn doubts_add_up_to_the_interval() {
+    let firing = cases()
+        .into_iter()
+        .filter(|(name, _)| name.contains(".fires"));
+    let mut wrong = Vec::new();
+    for (name, text) in firing {
+        for told in findings_of(&recording(&text), &Limits::default()).told {
+            let (gain, of) = (told.gain, told.gain.doubts);
+            let doubts = of.replay_ns + of.processors_ns + of.caches_ns + of.change_ns;
+            let between = gain.hi_ns.abs_diff(gain.lo_ns);
+            if doubts < between / 10 * 9 {
+                wrong.push(format!("{name}: {} with {gain:?}", told.rule.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Of two functions with as much time the name says which is told, not the order in which they were recorded.

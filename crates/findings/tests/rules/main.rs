@@ -3,6 +3,7 @@
 //! What needs more than a text in `cases/` has a file of its own here, one for each family of rules.
 
 mod cases;
+mod code;
 mod computing;
 mod delays;
 mod drawn;

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use timesink_recording::ids::{FrameId, ObjectId, ProcessId, StackId, ThreadId};
 use timesink_recording::notation::Draft;
-use timesink_recording::tables::{Call, CallWindow, Object, Span, Thread, Wait};
+use timesink_recording::tables::{Call, CallWindow, Image, Loss, Object, Span, Thread, Wait};
+use timesink_recording::words::{ImageEvent, LossKind};
 use timesink_recording::Nanos;
 
 /// A small generator of numbers, the same for the same seed everywhere (xorshift).
@@ -169,6 +170,7 @@ fn add_sums(main: &mut Thread, then: &Thread, end: i64) {
         (&mut main.kernel_life_ns, then.kernel_life_ns),
         (&mut main.samples_user, then.samples_user),
         (&mut main.samples_kernel, then.samples_kernel),
+        (&mut main.faults_minor, then.faults_minor),
     ] {
         *sum += more;
     }
@@ -238,6 +240,15 @@ fn add_events(first: &mut Draft, then: &Draft, numbers: &Numbers) {
         let mut row = row.clone();
         (row.process, row.t) = (numbers.process(row.process), numbers.t(row.t));
         row.thread = row.thread.map(|thread| numbers.thread(thread));
+        // It ends once, with what both have left of memory.
+        let is_exit = |image: &Image| image.event == ImageEvent::Exit;
+        let mut known = first.images.iter_mut();
+        let end = known.find(|end| is_exit(end) && is_exit(&row) && end.process == row.process);
+        if let Some(end) = end {
+            end.t = row.t;
+            end.resident_bytes += row.resident_bytes;
+            continue;
+        }
         first.images.push(row);
     }
     for row in &then.requests {
@@ -302,6 +313,7 @@ fn add_calls(first: &mut Draft, then: &Draft, numbers: &Numbers) {
 /// Takes rows away: of one kind, or of all, about one of so many.
 pub fn thin(drawn: &mut Draft, dice: &mut Dice, of: u64) {
     let kind = dice.throw(6);
+    let (calls, waits) = (drawn.calls.len(), drawn.waits.len());
     let mut stays = |which: u64| (kind != 5 && kind != which) || dice.throw(of) != 0;
     drawn.waits.retain(|_| stays(0));
     drawn.samples.retain(|_| stays(1));
@@ -310,6 +322,18 @@ pub fn thin(drawn: &mut Draft, dice: &mut Dice, of: u64) {
     drawn.lookups.retain(|_| stays(3));
     drawn.occupants.retain(|_| stays(4));
     drawn.delays.retain(|_| stays(4));
+    // A recording knows what it lost.
+    let lost = [
+        (LossKind::Calls, calls - drawn.calls.len()),
+        (LossKind::Waits, waits - drawn.waits.len()),
+    ];
+    for (kind, count) in lost.into_iter().filter(|(_, count)| *count > 0) {
+        drawn.losses.push(Loss {
+            kind,
+            count: count as u64,
+            note: String::new(),
+        });
+    }
 }
 
 /// The same rows in another order. Stacks stay: one must stand before those that it is part of.

@@ -2,7 +2,7 @@
 //! both with rows taken away.
 
 use timesink_findings::registry::RULES;
-use timesink_findings::rule::Need;
+use timesink_findings::rule::{Limits, Need};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::words::ObjectKind;
 
@@ -52,9 +52,16 @@ fn mixture(dice: &mut Dice, cases: &[(String, Draft)]) -> (String, Draft) {
     (name, mixed)
 }
 
-/// The rules that accuse somebody of something, with what of.
+/// The rules that accuse somebody of something.
 fn accused(drawn: &Draft) -> Vec<String> {
-    let findings = findings_at_once(&drawn.recording());
+    accused_without(drawn, &[])
+}
+
+/// The same if these rules are not asked.
+fn accused_without(drawn: &Draft, off: &[String]) -> Vec<String> {
+    let mut limits = Limits::default();
+    off.iter().for_each(|rule| limits.switch(rule, false));
+    let findings = findings_at_once(&drawn.recording(), &limits);
     let told = findings.told.iter().filter(|f| !f.rule.is_innocent);
     let mut told: Vec<String> = told.map(|f| f.rule.name.to_owned()).collect();
     told.sort();
@@ -62,7 +69,7 @@ fn accused(drawn: &Draft) -> Vec<String> {
     told
 }
 
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 100;
 
 /// What was lost accuses nobody: with fewer rows there are no other findings than with all of them.
 #[test]
@@ -80,7 +87,14 @@ fn fewer_rows_accuse_nobody() {
             let mut less = mixed.clone();
             thin(&mut less, dice, of);
             let new = accused(&less);
-            let new: Vec<_> = new.iter().filter(|rule| !before.contains(rule)).collect();
+            let mut new: Vec<_> = new.iter().filter(|rule| !before.contains(rule)).collect();
+            // What is in it is no accusation of the innocent, though it was too little beside the rest.
+            new.retain(|rule| !name.contains(&format!("{rule}.fires")));
+            // Of one cause only the most special rule speaks; with less to go by it may be another one of those that would.
+            if !new.is_empty() {
+                let others = accused_without(&mixed, &before);
+                new.retain(|rule| !others.contains(rule));
+            }
             if !new.is_empty() {
                 created.push(format!(
                     "seed {seed}, {name}, 1 of {of}: {new:?} beside {before:?}"
@@ -163,20 +177,28 @@ fn what_is_lacking_is_said() {
         drawn.call_windows.clear();
         drawn.call_errors.clear();
         drawn.lookups.clear();
-        lacking(&name, &drawn, &[Need::Calls]);
+        lacking(&name, &drawn, &[Need::Calls, Need::WholeCalls]);
         drawn.stacks.clear();
         drawn.samples.clear();
-        lacking(&name, &drawn, &[Need::Calls, Need::Stacks]);
+        lacking(
+            &name,
+            &drawn,
+            &[Need::Calls, Need::WholeCalls, Need::Stacks],
+        );
         drawn.waits.clear();
         drawn.objects.clear();
         drawn.frames.clear();
         drawn.images.clear();
-        lacking(&name, &drawn, &[Need::Calls, Need::Stacks]);
+        lacking(
+            &name,
+            &drawn,
+            &[Need::Calls, Need::WholeCalls, Need::Stacks],
+        );
     }
 }
 
 fn lacking(name: &str, drawn: &Draft, lacks: &[Need]) {
-    let findings = findings_at_once(&drawn.recording());
+    let findings = findings_at_once(&drawn.recording(), &Limits::default());
     let not_asked: Vec<&str> = findings.not_asked.iter().map(|not| not.rule.name).collect();
     for rule in RULES
         .iter()

@@ -67,6 +67,8 @@
 //! **Steps of processes.** `image PROCESS fork|vfork|exec|exit AT [by P.T] [cost TIME] [resident BYTES]
 //! [executable PATH] [arguments "A B"]`.
 //!
+//! **Requests to disks.** `request P.T FROM..TO read|write|flush|discard|other SECTOR [bytes N] [device N]`.
+//!
 //! **Lines again and again.** `for n in 1..30` up to `end`: the lines between, thirty times, in which `{n}`, `{12n}`
 //! and `{12n+1}` are numbers. A line that begins with `|` still goes on with the thread before.
 //!

@@ -60,6 +60,7 @@ impl Parser {
             Some("lookup") => self.lookup(words),
             Some("histogram") => self.histogram(words),
             Some("image") => self.image(words),
+            Some("request") => self.request(words),
             Some("outsider") => {
                 let tid = self.number(&mut words);
                 let name = words.next().unwrap_or_default();
@@ -247,6 +248,7 @@ impl Parser {
             "tracer" => thread.tracer_ns = self.length(words),
             "tracer_estimated" => thread.tracer_estimated_ns = self.length(words),
             "kernel_cpu" => thread.kernel_cpu_ns = self.length(words),
+            "taken" => thread.taken_ns = Some(self.length(words)),
             "kernel_ready" => thread.kernel_ready_ns = self.length(words),
             "kernel_life" => thread.kernel_life_ns = self.length(words),
             "kernel_user" => thread.kernel_user_ns = self.length(words),
@@ -260,6 +262,7 @@ impl Parser {
             "faults_major" => thread.faults_major = self.number(words),
             "calls_seen" => thread.calls_seen = self.number(words),
             "exit_status" => thread.exit_status = Some(self.number(words)),
+            "nice" => thread.nice = Some(self.number(words)),
             _ => return false,
         }
         true
@@ -410,5 +413,7 @@ fn empty_thread(thread: ThreadId, process: ProcessId) -> Thread {
         faults_major: 0,
         calls_seen: 0,
         exit_status: None,
+        nice: None,
+        taken_ns: None,
     }
 }

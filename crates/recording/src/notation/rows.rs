@@ -1,10 +1,11 @@
-//! Reading statements that are one row each: failed calls, look-ups, sizes and lengths of calls, steps of processes.
+//! Reading statements that are one row each: failed calls, look-ups, sizes and lengths of calls, steps of processes,
+//! requests to disks.
 
 use super::parser::{Parser, Words};
 use crate::ids::ProcessId;
-use crate::tables::{CallError, CallHistogram, Image, Lookup};
+use crate::tables::{CallError, CallHistogram, Image, Lookup, Request};
 use crate::units::Nanos;
-use crate::words::{HistogramKind, ImageEvent, ObjectKind};
+use crate::words::{HistogramKind, ImageEvent, ObjectKind, RequestKind};
 
 impl Parser {
     pub(super) fn call_error(&mut self, mut words: Words) {
@@ -95,5 +96,35 @@ impl Parser {
             }
         }
         self.draft.images.push(image);
+    }
+    pub(super) fn request(&mut self, mut words: Words) {
+        let thread = self.thread_name(&mut words);
+        let when = self.word(&mut words);
+        let Some((issued, completed)) = when.split_once("..") else {
+            self.fail(format!("{when:?} is not a time from..to"));
+        };
+        let (issued, completed) = (self.nanos(issued), self.nanos(completed));
+        let kind = self.word(&mut words);
+        let Some(kind) = RequestKind::from_str(&kind) else {
+            self.fail(format!("{kind:?} is nothing that a disk is asked for"));
+        };
+        let mut row = Request {
+            issued: Nanos(issued),
+            completed: Nanos(completed),
+            device: 1,
+            sector: self.number(&mut words),
+            bytes: 0,
+            kind,
+            thread: Some(thread),
+            tid: 0,
+        };
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "bytes" => row.bytes = self.number(&mut words),
+                "device" => row.device = self.number(&mut words),
+                _ => self.fail(format!("{key:?} is not known of a request")),
+            }
+        }
+        self.draft.requests.push(row);
     }
 }

@@ -108,7 +108,7 @@ fn add_up(thread: &mut Thread, spans: &[&Span], given: &BTreeSet<String>) {
     set(
         &mut thread.kernel_cpu_ns,
         "kernel_cpu",
-        thread.cpu_ns + thread.tracer_ns,
+        (thread.cpu_ns + thread.tracer_ns).saturating_sub(thread.taken_ns.unwrap_or(0)),
     );
     set(&mut thread.kernel_ready_ns, "kernel_ready", thread.ready_ns);
     set(

@@ -41,7 +41,8 @@ table! {
         /// timesink's own time in this thread outside of switches, estimated from counts of calls
         /// and wake-ups and the cost of each as measured at the start. Part of `cpu_ns`.
         tracer_estimated_ns: u64,
-        /// The kernel's `se.sum_exec_runtime` over the recorded life. Compare with cpu + tracer.
+        /// The kernel's `se.sum_exec_runtime` over the recorded life. Compare with cpu + tracer -
+        /// taken.
         kernel_cpu_ns: u64,
         /// The kernel's `sched_info.run_delay` over the recorded life. Compare with ready.
         kernel_ready_ns: u64,
@@ -70,5 +71,10 @@ table! {
         calls_seen: u64,
         /// The wait status with which its process ended, on the row of the process's first thread.
         exit_status: Option<u32>,
+        /// How much it gave way to others when last seen: -20 (least) to 19 (most).
+        nice: Option<i64>,
+        /// Of the time on a processor, what the kernel counts as nobody's: what the host of a virtual
+        /// machine took, and interrupts where the kernel counts them apart.
+        taken_ns: Option<u64>,
     }
 }

@@ -200,7 +200,7 @@ any_rows! {
         cpu_ns, ready_ns, wait_ns, tracer_ns, tracer_estimated_ns, kernel_cpu_ns, kernel_ready_ns,
         kernel_life_ns, kernel_user_ns, kernel_system_ns, samples_user, samples_kernel,
         switches_voluntary, switches_involuntary, migrations, faults_minor, faults_major, calls_seen,
-        exit_status
+        exit_status, nice, taken_ns
     }
     Wait {
         thread, t0, t1, detail, object, call, function, asked_ns, expired, bytes, flags, result,

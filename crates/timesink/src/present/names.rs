@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{ProcessLedger, Who};
-use timesink_analysis::stacks::{Code, FunctionIx};
+use timesink_analysis::stacks::{Code, FunctionIx, Spot};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{ModuleKind, ObjectKind};
 
@@ -137,6 +137,24 @@ pub fn function_in(code: &Code, of: FunctionIx) -> String {
         Some(origin) if !code.function(of).name.is_empty() => format!("{name} · {origin}"),
         _ => name,
     }
+}
+
+/// A function with the file and the line where a stack passes through it, as far as they are known.
+pub fn function_at(code: &Code, spot: Spot) -> String {
+    let name = function(code, spot.function);
+    let place = code
+        .frame(spot)
+        .and_then(|frame| place(file_name(&frame.file), frame.line));
+    match place {
+        Some(place) => format!("{name} {place}"),
+        None => name,
+    }
+}
+
+/// `import.c:120`, or only the file where no line is known; `None` without a file.
+pub fn place(file: &str, line: Option<u32>) -> Option<String> {
+    let line = line.map_or(String::new(), |line| format!(":{line}"));
+    (!file.is_empty()).then(|| format!("{}{line}", harmless(file)))
 }
 
 /// Where a function is from, in short: the last part of its module's path.

@@ -161,7 +161,7 @@ const CODED: &str = r#"
     run wall 10s exit 0 command ./nightly-import data.txt
     process 1 pid 800 nightly-import executable /opt/etl/nightly-import
     thread 1.1 tid 800 nightly-import
-    thread 1.2 tid 801 statistics
+    thread 1.2 tid 801 statistics taken 120ms
     frame main module /opt/etl/nightly-import file import.c line 120
     frame import_row module /opt/etl/nightly-import file import.c line 80
     frame price_of module /opt/etl/nightly-import file prices.c line 14

@@ -47,6 +47,20 @@ __attribute__((noinline, unused)) static void compute_us(uint64_t us)
 			sum += (uint64_t)i * i;
 }
 
+/* What a child writes, through a pipe. */
+__attribute__((unused)) static FILE *from_child(void (*make)(FILE *out))
+{
+	int ends[2];
+	must(pipe(ends) == 0);
+	if (fork() == 0) {
+		close(ends[0]);
+		make(fdopen(ends[1], "w"));
+		_exit(0);
+	}
+	close(ends[1]);
+	return fdopen(ends[0], "r");
+}
+
 /* So long asleep. */
 static inline void sleep_us(uint64_t us)
 {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use timesink_live::{build_go, go_tools, output, pair_of, root, Folder};
+use timesink_live::{build_go, go_tools, output, pair, pair_of, root, Folder};
 
 /// The script of a rule in `programs/rules`, run by the system's Python.
 fn python_pair(rule: &str) {
@@ -16,6 +16,12 @@ fn python_pair(rule: &str) {
 #[test]
 fn known_slow_function() {
     python_pair("known-slow-function");
+}
+
+/// A queue whose first is taken by moving all others, and a ring of things that are copied on their way.
+#[test]
+fn copying() {
+    pair("copying");
 }
 
 /// A table of things that point to each other, and one of numbers, both in Go.
@@ -55,4 +61,24 @@ fn compiled_at_each_start() {
     let fires: Vec<&str> = fires.iter().map(String::as_str).collect();
     let silent: Vec<&str> = silent.iter().map(String::as_str).collect();
     pair_of("compiled-at-each-start", &[], &fires, &silent);
+}
+
+/// Names that come in through a pipe, looked for among all before them, and in a table by their hash.
+#[test]
+fn growing_search() {
+    pair("growing-search");
+}
+
+/// An archive of which all is unpacked before one entry is asked for, and one of which each is when it is asked for.
+#[test]
+fn eager_start_up() {
+    let script = root().join("tests/live/programs/rules/eager-start-up.py");
+    let script = script.to_str().expect("its path");
+    let folder = Folder::new("archive");
+    let archive = folder.join("archive.zip");
+    let archive = archive.to_str().expect("its path");
+    let python = "/usr/bin/python3";
+    output(Command::new(python).args([script, "make", archive])).exits(0);
+    let form = |form| [python, script, form, archive];
+    pair_of("eager-start-up", &[], &form("fires"), &form("silent"));
 }

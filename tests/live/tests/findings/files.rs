@@ -49,3 +49,15 @@ fn repeated_stat() {
 fn line_flushed_output() {
     pair("line-flushed-output");
 }
+
+/// Records here and there in a file that is on the disk, and as many that the kernel reads ahead or has in memory.
+#[test]
+fn random_small_reads() {
+    pair("random-small-reads");
+}
+
+/// A file copied in small pieces as it is, and one that is summed up on the way.
+#[test]
+fn user_space_copying() {
+    pair("user-space-copying");
+}

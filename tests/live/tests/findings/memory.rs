@@ -1,6 +1,6 @@
 //! Rules about memory: what it costs to ask the kernel for it.
 
-use timesink_live::pair;
+use timesink_live::{pair, pair_of, root};
 
 /// Memory mapped and unmapped for each message, and mapped once.
 #[test]
@@ -24,4 +24,23 @@ fn page_fault_storm() {
 #[test]
 fn major_faults() {
     pair("major-faults");
+}
+
+/// A table written over again and again, with room for a quarter of it in memory, and for all.
+#[test]
+fn memory_reclaim() {
+    let script = root().join("tests/live/programs/rules/memory-reclaim.sh");
+    let script = script.to_str().expect("its path");
+    pair_of(
+        "memory-reclaim",
+        &[],
+        &["sh", script, "fires"],
+        &["sh", script, "silent"],
+    );
+}
+
+/// A table through a pipe of which each cell is kept as a node, and one kept as it is beside memory for something else.
+#[test]
+fn memory_far_larger() {
+    pair("memory-far-larger");
 }

@@ -1,5 +1,9 @@
 //! Rules about processors: who has them, and who has none.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
 use timesink_live::{pair, pair_of, root};
 
 /// A calculation beside others that nobody waits for, and after them.
@@ -25,6 +29,51 @@ fn throttled() {
         &["sh", script, "fires"],
         &["sh", script, "silent"],
     );
+}
+
+/// Threads of the test itself, one for each processor, that compute until this ends.
+struct Beside {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Beside {
+    fn start() -> Beside {
+        let over = Arc::new(AtomicBool::new(false));
+        let processors = std::thread::available_parallelism().expect("processors");
+        let threads = (0..processors.get()).map(|_| {
+            let over = Arc::clone(&over);
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        });
+        let threads = threads.collect();
+        Beside { over, threads }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A calculation with nice 7 beside others, and the same without nice.
+#[test]
+fn niced() {
+    let _beside = Beside::start();
+    pair("niced");
+}
+
+/// Threads for three times the processors, and for as many as there are.
+#[test]
+fn oversubscribed() {
+    pair("oversubscribed");
 }
 
 /// Two threads that are bound to one processor, and to one each.

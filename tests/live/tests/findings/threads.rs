@@ -14,6 +14,12 @@ fn long_holder() {
     pair("long-holder");
 }
 
+/// A lock that is handed to whoever waits longest, and one that whoever comes first may have.
+#[test]
+fn lock_convoy() {
+    pair("lock-convoy");
+}
+
 /// Four threads under one lock, and each under its own.
 #[test]
 fn false_pool() {

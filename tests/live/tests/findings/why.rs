@@ -17,6 +17,8 @@ fn recorded(folder: &Folder) -> std::path::PathBuf {
     let ran = output(run.arg(flushing).arg("fires")).exits(0);
     let named = "timesink why 1 shows the calls";
     assert!(ran.err.contains(named), "{}", ran.err);
+    let told = "in insert_row flush-per-record.c:";
+    assert!(ran.err.contains(told), "{}", ran.err);
     place
 }
 

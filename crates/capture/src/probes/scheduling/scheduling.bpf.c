@@ -6,6 +6,8 @@
  * blocking program itself (time-outs, the owner of a lock) is read as it blocks.
  */
 
+#include "blocking.bpf.h"
+
 /* The last threads that ran on each processor. */
 #define TS_HISTORY 8
 struct ts_ran {
@@ -316,9 +318,11 @@ static __always_inline u64 time_of_switch(struct ts_history *h, struct task_stru
 
 /*
  * How long ago the scheduler stopped its clock for a thread that leaves. What it does from then until
- * the switch counts for nobody: taking the thread off its queues and, before idling, looking for work
- * elsewhere, a microsecond or two.
+ * the switch counts for nobody, or for the one who comes: taking the thread off its queues and, before
+ * idling, looking for work elsewhere, a microsecond or two. If the host of a virtual machine takes the
+ * processor just then, or the clock is not read anew after a wake-up, it is as long as that takes.
  */
+#define TS_LONGEST_SWITCH 1000000000
 static __always_inline u64 behind_scheduler(struct ts_history *h, struct task_struct *task, u64 now)
 {
 	u64 behind;
@@ -328,8 +332,8 @@ static __always_inline u64 behind_scheduler(struct ts_history *h, struct task_st
 	/* The clock may have been read again while looking for work: the thread's own time stopped when
 	 * it was last added to. */
 	behind = now - h->clock - h->least + h->clock_task - task->se.exec_start;
-	/* Longer than any choice takes: the clock was not read anew. */
-	return behind < 100000 ? behind : 0;
+	/* Longer: the two clocks have come apart, as they do when a machine is put to sleep. */
+	return behind < TS_LONGEST_SWITCH ? behind : 0;
 }
 
 /*
@@ -356,97 +360,24 @@ static __always_inline u64 queued_at(struct ts_thread *st, struct task_struct *t
 	return at > now ? now : at;
 }
 
-/* The length of time that a blocking call asks for; read in the caller's own memory. */
-static __always_inline u64 asked_time(struct pt_regs *regs, u32 word, u64 now)
+/*
+ * So much of the time has the scheduler counted as nobody's on this processor, give or take a constant: what the host of a
+ * virtual machine took, and interrupts where the kernel counts them apart. Zero: it is not known.
+ */
+static __always_inline u64 taken_here(struct ts_history *h)
 {
-	u32 index = TS_C_TIME(word), kind = TS_C_TIME_KIND(word);
-	struct timespec_user time = {};
-	u64 value = argument(regs, index);
-
-	if (!index)
-		return ~0ULL;
-	if (kind == TS_T_MS)
-		return (s32)value < 0 ? ~0ULL : (u64)(u32)value * 1000000;
-	if (!value || bpf_probe_read_user(&time, sizeof(time), (void *)value))
-		return ~0ULL;
-	if (kind == TS_T_TIMEVAL)
-		return time.sec * 1000000000 + time.nsec * 1000;
-	if (kind == TS_T_CLOCK && (regs->si & 1)) {
-		/* An absolute time. Against another clock than ours its length is not known. */
-		u64 at = time.sec * 1000000000 + time.nsec;
-
-		if (regs->di != 1 || at < now)
-			return ~0ULL;
-		return at - now;
-	}
-	return time.sec * 1000000000 + time.nsec;
+	return h->clock_task ? h->clock - h->clock_task : 0;
 }
 
-static __always_inline void look_at_futex(struct ts_thread *st, struct pt_regs *regs, u64 now)
+/* What was taken while a thread ran and while it was switched in, once it leaves. */
+static __always_inline void note_taken(struct ts_thread *st, struct ts_history *h, u64 ran)
 {
-	u32 operation = regs->si & 0x7f, owner = 0;
-	struct timespec_user time = {};
+	u64 taken = taken_here(h), counted = ran + st->switching_ns;
 
-	/* FUTEX_WAIT and FUTEX_WAIT_BITSET; glibc's mutex stores 2 when somebody waits, its owner
-	 * stands 8 bytes behind. User space checks that it is a thread of this process. */
-	if (operation == 6 || operation == 13) {
-		/* FUTEX_LOCK_PI: the word itself holds the owner. */
-		if (!bpf_probe_read_user(&owner, sizeof(owner), (void *)regs->di))
-			st->owner = owner & 0x3fffffff;
-		return;
+	if (st->taken_before && taken > st->taken_before) {
+		taken -= st->taken_before;
+		st->taken_ns += taken < counted ? taken : counted;
 	}
-	if (operation != 0 && operation != 9)
-		return;
-	if ((u32)regs->dx == 2 &&
-	    !bpf_probe_read_user(&owner, sizeof(owner), (void *)regs->di + 8))
-		st->owner = owner;
-	if (!regs->r10 || bpf_probe_read_user(&time, sizeof(time), (void *)regs->r10))
-		return;
-	st->asked_ns = time.sec * 1000000000 + time.nsec;
-	if (operation == 9) {
-		/* FUTEX_WAIT_BITSET takes an absolute time, on the real-time clock if bit 8 is set. */
-		if ((regs->si & 256) || st->asked_ns < now)
-			st->asked_ns = ~0ULL;
-		else
-			st->asked_ns -= now;
-	}
-}
-
-/* Note the call that a thread is blocked in, from its registers. */
-static __always_inline void note_call(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs)
-{
-	u8 compat;
-	u32 word;
-
-	st->call = call_of(task, regs, &compat);
-	st->compat = compat;
-	word = compat ? 0 : call_word(st->call);
-	st->word = word;
-	if (TS_C_FD(word)) {
-		st->about = argument(regs, TS_C_FD(word));
-	} else if (word & TS_C_FUTEX) {
-		st->futex_operation = regs->si & 0x7f;
-		st->futex_contended = (u32)regs->dx == 2;
-		st->about = regs->di;
-	}
-}
-
-/* A thread blocks: the call it does so in, and what of it lies in its own memory. */
-static __always_inline void about_to_block(struct ts_thread *st, struct task_struct *task, u64 now)
-{
-	struct pt_regs *regs = registers_of(st, task);
-
-	note_call(st, task, regs);
-	if (!(st->word & TS_C_FUTEX) && !TS_C_TIME(st->word))
-		return;
-	st->asked_ns = ~0ULL;
-	st->owner = 0;
-	if (!plain(task)->mm)
-		return;
-	if (st->word & TS_C_FUTEX)
-		look_at_futex(st, regs, now);
-	else
-		st->asked_ns = asked_time(regs, st->word, now);
 }
 
 /* A thread leaves the processor for the last time. */
@@ -489,12 +420,15 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	e->alive = alive;
 	e->uid = plain(task)->cred->uid.val;
 	e->run_tracer_ns = st->run_tracer_ns;
+	e->nice = task->static_prio - TASK_NICE_0;
+	e->pad = 0;
+	e->taken_ns = st->taken_ns;
 	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void switch_out(struct ts_thread *st, struct task_struct *task, u64 now, u32 state,
-				       bool preempted)
+static __always_inline void switch_out(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 now,
+				       u32 state, bool preempted)
 {
 	u64 ours = st->run_tracer_ns;
 	u64 ran;
@@ -507,6 +441,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 		ours = ran;
 	st->cpu_ns += ran - ours;
 	st->tracer_ns += ours;
+	note_taken(st, h, ran);
 	st->t_out = now;
 	st->delay_at_out = task->sched_info.run_delay;
 	st->exec_at_out = task->se.sum_exec_runtime;
@@ -592,13 +527,14 @@ static __always_inline void fill_turn(struct ts_turn *e, struct ts_thread *st, s
 	e->futex_operation = st->futex_operation;
 	e->futex_contended = st->futex_contended;
 	e->dispatched = st->dispatched;
+	e->polled = st->polled;
 	__builtin_memset(e->pad, 0, sizeof(e->pad));
 }
 
 /* What the thread has been waiting for, from the call it is in. */
 static __always_inline void find_object(struct ts_thread *st, struct task_struct *task, struct ts_identity *id)
 {
-	if (TS_C_FD(st->word)) {
+	if (TS_C_FD(st->word) || st->polled) {
 		if (identify(task, st->about, id))
 			make_known(st, id, false);
 	} else if (st->word & TS_C_FUTEX) {
@@ -687,8 +623,10 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 	}
 	ready = wake ? wake : st->t_out;
 	st->dispatched = was_dispatched(st, task, h);
+	st->switching_ns = 0;
 	if (st->dispatched) {
-		st->cpu_ns += now - ready;
+		st->switching_ns = now - ready;
+		st->cpu_ns += st->switching_ns;
 	} else {
 		/* The kernel's moment of choice, as at the other end of a run. */
 		u64 chosen = h->clock + h->least;
@@ -718,27 +656,34 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 		tell_queue(st, h, ready, now);
 	st->state = TS_CPU;
 	st->t_run = now;
+	st->taken_before = taken_here(h);
 	st->run_tracer_ns = 0;
 	st->fault_key = 0;
+	/* If we are not told of the next wake-up, this one is not taken for it. */
+	st->wake = TS_WAKE_NONE;
 }
 
 /*
- * When a thread began to run whose switch we were not told of. There are kernels that do not tell of
- * switches from some threads (seen: those of a sandbox's first process). The kernel's own sum says how
- * long it has run since.
+ * The switch to a thread that leaves now, made up for. There are kernels that do not tell of switches
+ * from some threads (seen: those of a sandbox's first process). When the thread arrived the kernel has
+ * noted, and its own sum says how long it has run since: the rest was taken. Rare, and apart so that the
+ * other stays small.
  */
-static __always_inline u64 started(struct ts_thread *st, struct task_struct *task, u64 now)
-{
-	u64 ran = task->se.sum_exec_runtime - st->exec_at_out;
-
-	return ran > now - st->t_out ? st->t_out : now - ran;
-}
-
-/* The switch to a thread that leaves now, made up for. Rare, and apart so that the other stays small. */
 static __noinline void untold(struct ts_thread *st, struct task_struct *task, struct ts_history *h,
 			      struct ts_gathered *g, u64 now)
 {
-	switch_in(st, task, h, g, started(st, task, now));
+	u64 ran = task->se.sum_exec_runtime - st->exec_at_out;
+	u64 from = now - st->t_out > ran ? now - ran : st->t_out;
+
+	if (has_queue_time()) {
+		u64 arrived = task->sched_info.last_arrival + h->least;
+
+		if (arrived >= st->t_out && arrived < from)
+			from = arrived;
+	}
+	switch_in(st, task, h, g, from);
+	if (st->taken_before && now - st->t_run > ran)
+		st->taken_before -= now - st->t_run - ran;
 }
 
 /* The follow probe's: a thread that it met and could not track then. */
@@ -772,10 +717,13 @@ int on_switch(u64 *ctx)
 	from = prev->pid ? thread_of(prev) : NULL;
 	if (from && (from->dead || !from->state))
 		from = NULL;
-	if (from && from->state != TS_CPU)
-		untold(from, prev, h, g, now);
-	if (from)
-		switch_out(from, prev, now - behind_scheduler(h, prev, now), state, preempted);
+	if (from) {
+		u64 left = now - behind_scheduler(h, prev, now);
+
+		if (from->state != TS_CPU)
+			untold(from, prev, h, g, left);
+		switch_out(from, prev, h, left, state, preempted);
+	}
 	to = next->pid ? thread_of(next) : NULL;
 	if (to) {
 		g->switches++;

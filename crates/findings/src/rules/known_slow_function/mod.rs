@@ -37,10 +37,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
     let found = InCode::of(of, |function| is_from(of, function, slow));
-    let (ns, share) = (found.ns(), found.share(of));
-    if share < RULE.limit(of, "share") || (ns as f64) < RULE.limit(of, "ms") * 1e6 {
-        return None;
-    }
+    let (ns, share) = found.enough(of, &RULE)?;
     let fix = Fix::Between(
         vec![found.scaled(1.0 / slow.least)],
         vec![found.scaled(1.0 / slow.most)],
@@ -78,10 +75,7 @@ fn is_from(of: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
             function.language == Language::Python && function.file.ends_with(end) && named()
         }
         From::Library(start) => {
-            let module = function
-                .module
-                .and_then(|at| of.stacks.code.modules.get(at));
-            let file = module.and_then(|module| module.path.rsplit('/').next());
+            let file = of.stacks.code.file_of(function);
             // zlib-ng takes zlib's place under its name.
             named() && file.is_some_and(|file| file.starts_with(start) && !file.contains("-ng"))
         }

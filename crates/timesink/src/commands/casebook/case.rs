@@ -29,6 +29,8 @@ pub struct Case {
     /// Ports that nobody else may have.
     #[serde(default)]
     pub ports: Vec<u16>,
+    /// No command of it takes so long, in seconds; what does is ended. Nothing: what is right for most.
+    pub longest_s: Option<u64>,
     /// What runs beside the forms.
     #[serde(default, rename = "service")]
     pub services: Vec<Service>,
@@ -76,8 +78,15 @@ pub struct Expected {
     /// Words in its title, its evidence or its stack.
     #[serde(default)]
     pub words: Vec<String>,
+    /// A tenth of the time or more can be saved by it.
+    #[serde(default = "yes")]
+    pub main: bool,
     /// The form that has not this cause, to measure the gain by; none: it has other differences, too.
     pub fixed: Option<String>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// How much is done in a run.
@@ -125,37 +134,64 @@ impl Case {
         Ok(case)
     }
 
-    /// Forms that others name exist, and rules, too.
+    /// Each form can be run, and forms and rules that are named exist.
     fn check(&self) -> anyhow::Result<()> {
-        let fixed = self
-            .forms
-            .iter()
-            .filter_map(|form| form.told.as_ref()?.fixed.as_ref());
-        let compared = self
-            .facts
-            .iter()
-            .filter_map(Fact::forms)
-            .flat_map(|(slow, fast)| [slow, fast]);
-        if let Some(unknown) = fixed.chain(compared).find(|name| self.form(name).is_none()) {
-            bail!("there is no form {unknown}");
+        if self.forms.is_empty() {
+            bail!("form: there is none");
         }
-        let unclear = |fact: &&Fact| fact.ratio.is_some() == fact.longer.is_some();
-        if let Some(fact) = self.facts.iter().find(unclear) {
-            bail!("{}: a fact has either ratio or longer", fact.says);
+        for (at, form) in self.forms.iter().enumerate() {
+            if self.forms[..at].iter().any(|other| other.name == form.name) {
+                bail!("form {}: there are two of this name", form.name);
+            }
+            self.check_form(form)
+                .with_context(|| format!("form {}", form.name))?;
         }
-        let told = self
-            .forms
-            .iter()
-            .filter_map(|form| Some(&form.told.as_ref()?.rule));
-        let silent = self.forms.iter().flat_map(|form| &form.silent);
-        let rules = timesink_findings::registry::RULES;
-        if let Some(unknown) = told
-            .chain(silent)
-            .find(|name| !rules.iter().any(|rule| rule.name == *name))
-        {
-            bail!("there is no rule {unknown}");
+        for fact in &self.facts {
+            if fact.ratio.is_some() == fact.longer.is_some() {
+                bail!("fact {}: it has either ratio or longer", fact.says);
+            }
+            let compared = fact
+                .forms()
+                .into_iter()
+                .flat_map(|(slow, fast)| [slow, fast]);
+            for name in compared {
+                self.known(name)
+                    .with_context(|| format!("fact {}", fact.says))?;
+            }
         }
         Ok(())
+    }
+
+    fn check_form(&self, form: &Form) -> anyhow::Result<()> {
+        if form.command.is_empty() {
+            bail!("command: it is empty");
+        }
+        if let Some(told) = &form.told {
+            rule(&told.rule).context("told.rule")?;
+            if let Some(fixed) = &told.fixed {
+                self.known(fixed).context("told.fixed")?;
+            }
+        }
+        for silent in &form.silent {
+            rule(silent).context("silent")?;
+        }
+        Ok(())
+    }
+
+    fn known(&self, form: &str) -> anyhow::Result<()> {
+        match self.form(form) {
+            Some(_) => Ok(()),
+            None => bail!("there is no form {form}"),
+        }
+    }
+}
+
+/// Whether there is such a rule.
+fn rule(name: &str) -> anyhow::Result<()> {
+    let rules = timesink_findings::registry::RULES;
+    match rules.iter().any(|rule| rule.name == name) {
+        true => Ok(()),
+        false => bail!("there is no rule {name}"),
     }
 }
 
@@ -171,6 +207,9 @@ pub fn book(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.join("case.toml").exists())
         .collect();
+    if folders.is_empty() {
+        bail!("{}: there is no case in it", folder.display());
+    }
     folders.sort();
     Ok(folders)
 }

@@ -1,6 +1,9 @@
 //! `timesink casebook`: old stories of slow programs that still run, and whether the tool tells the cause of each.
 
 mod case;
+mod guard;
+mod kin;
+mod running;
 mod stage;
 mod trial;
 
@@ -8,17 +11,23 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-use anyhow::{bail, Context};
+use anyhow::{anyhow, bail, Context};
 
 use case::{book, name, Case};
+use guard::{guarded, is_ending};
+use stage::Stage;
+use timesink_capture::host::Facts;
 use trial::{FactOutcome, GainOutcome, Outcome};
 
+use super::recording::code_of;
 use super::report::written;
+use crate::present::names::harmless;
 
 /// Of the measured gains at least this share has to be within what was predicted.
 const WITHIN: f64 = 0.8;
-/// The machines that this runs on are shared: what was not told at first may be told at the next try.
-const TRIES: usize = 2;
+/// The machines that this runs on are shared: what was not told at first, or not with the gain that was measured, may be
+/// at the next try. The best of them counts.
+const TRIES: usize = 3;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -48,12 +57,38 @@ enum What {
     },
 }
 
-pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+/// The exit code. To be called while there is one thread.
+pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
+    let done = folders_and_work(arguments);
+    // Errors have what programs printed and what cases say.
+    done.map_err(|error| anyhow!(plain(&format!("{error:#}"))))
+}
+
+fn folders_and_work(arguments: &Arguments) -> anyhow::Result<u8> {
     let folders = book(&arguments.book.clone().unwrap_or_else(usual))?;
+    if let What::List = arguments.what {
+        return list(&folders).map(|()| 0);
+    }
+    // Before anything is made ready: what could not be recorded would be run in vain.
+    if let Err(error) = Facts::gather().check() {
+        eprintln!("timesink: {error}");
+        return Ok(code_of(&error));
+    }
+    guarded(|| match work(arguments, &folders) {
+        // Who was ended is not told what went wrong by it.
+        Err(_) if is_ending() => Ok(1),
+        worked => worked.map(|()| 0),
+    })
+}
+
+fn work(arguments: &Arguments, folders: &[PathBuf]) -> anyhow::Result<()> {
     match &arguments.what {
-        What::List => list(&folders),
+        What::List => list(folders),
         What::Run { case } => {
-            let outcome = trial(one(&folders, case)?)?;
+            let folder = one(folders, case)?;
+            let case = Case::read(folder)?;
+            let outcome = ready(&case).and_then(|stage| trial(&case, &stage));
+            let outcome = outcome.with_context(|| case.name.clone())?;
             print(&told(&outcome))?;
             failed(outcome.problems.len())
         }
@@ -61,16 +96,19 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             let chosen = match only.is_empty() {
                 true => folders.iter().collect(),
                 false => {
-                    let chosen = only.iter().map(|name| one(&folders, name));
+                    let chosen = only.iter().map(|name| one(folders, name));
                     chosen.collect::<anyhow::Result<Vec<_>>>()?
                 }
             };
             let (outcomes, faults) = verify(&chosen);
+            if is_ending() {
+                bail!("ended by a signal");
+            }
+            print(&table(&outcomes))?;
             if let Some(file) = keep {
                 let kept = serde_json::to_string_pretty(&Kept::now(&outcomes))?;
                 std::fs::write(file, kept + "\n").with_context(|| file.display().to_string())?;
             }
-            print(&table(&outcomes))?;
             failed(faults)
         }
     }
@@ -127,35 +165,84 @@ fn failed(faults: usize) -> anyhow::Result<()> {
 
 fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
+    let text = plain(text) + "\n";
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Lines that do nothing to a terminal but show, whoever wrote them: cases and programs say what they like.
+fn plain(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(harmless).collect();
+    lines.join("\n")
+}
+
+/// The same, to stand below what it belongs to.
+fn indented(text: &str) -> String {
+    plain(text).replace('\n', "\n    ")
 }
 
 fn list(folders: &[PathBuf]) -> anyhow::Result<()> {
     let width = folders.iter().map(|folder| name(folder).len()).max();
     let width = width.unwrap_or(0);
     let line = |folder: &PathBuf| {
-        let title = Case::read(folder).map_or_else(|error| format!("{error:#}"), |case| case.title);
-        format!("{:width$}  {title}\n", name(folder))
+        let title = Case::read(folder).map_or_else(
+            |error| format!("CANNOT BE READ: {error:#}"),
+            |case| case.title,
+        );
+        format!("{:width$}  {}\n", name(folder), indented(title.trim_end()))
     };
     print(&folders.iter().map(line).collect::<String>())
 }
 
-/// Runs a case, with a line that says what is being done.
-fn trial(folder: &Path) -> anyhow::Result<Outcome> {
-    let case = Case::read(folder)?;
+/// A line on a terminal that says what is being done; nothing: it is over.
+fn say(case: &Case, what: &str) {
     let mut err = io::stderr();
-    let on_terminal = err.is_terminal();
-    let mut say = |what: &str| {
-        if on_terminal {
-            let _ = write!(err, "\r\x1b[K{}: {what}", case.name);
-            let _ = err.flush();
-        }
-    };
-    let outcome = trial::of(&case, &mut say);
-    if on_terminal {
-        eprint!("\r\x1b[K");
+    if err.is_terminal() {
+        let shown = match what {
+            "" => String::new(),
+            what => plain(&format!("{}: {what}", case.name)),
+        };
+        let _ = write!(err, "\r\x1b[K{shown}").and_then(|()| err.flush());
     }
-    outcome.with_context(|| case.name.clone())
+}
+
+fn ready(case: &Case) -> anyhow::Result<Stage> {
+    say(case, "set-up");
+    let stage = Stage::set(case);
+    say(case, "");
+    stage
+}
+
+fn trial(case: &Case, stage: &Stage) -> anyhow::Result<Outcome> {
+    let outcome = trial::of(case, stage, &mut |what| say(case, what));
+    say(case, "");
+    outcome
+}
+
+/// Runs a case until all is as it should be, but not for ever. What is not there for it at first will not be later.
+fn best(folder: &Path) -> anyhow::Result<Outcome> {
+    let wrong = |outcome: &Outcome| {
+        let outcome = std::slice::from_ref(outcome);
+        let outside = gains(outcome).filter(|gain| !gain.within).count();
+        (outcome[0].problems.len(), outside)
+    };
+    let case = Case::read(folder)?;
+    let mut best = trial(&case, &ready(&case)?);
+    for _ in 1..TRIES {
+        let known = best.as_ref().map(wrong).ok();
+        if known == Some((0, 0)) || is_ending() {
+            break;
+        }
+        let next = ready(&case).and_then(|stage| trial(&case, &stage));
+        let is_better = match (&next, known) {
+            (Ok(next), Some(known)) => wrong(next) < known,
+            (_, None) => true,
+            (Err(_), Some(_)) => false,
+        };
+        if is_better {
+            best = next;
+        }
+    }
+    best
 }
 
 /// All cases, one line each as they end; what came out, and how much is not as it should be.
@@ -165,13 +252,11 @@ fn verify(folders: &[&PathBuf]) -> (Vec<Outcome>, usize) {
     for folder in folders {
         let case = name(folder);
         let since = Instant::now();
-        let mut outcome = trial(folder);
-        for _ in 1..TRIES {
-            if !matches!(&outcome, Ok(outcome) if outcome.problems.is_empty()) {
-                outcome = trial(folder);
-            }
-        }
+        let outcome = best(folder);
         let took = since.elapsed().as_secs_f64();
+        if is_ending() {
+            break;
+        }
         match outcome {
             Ok(outcome) => {
                 let verdict = if outcome.problems.is_empty() {
@@ -179,15 +264,16 @@ fn verify(folders: &[&PathBuf]) -> (Vec<Outcome>, usize) {
                 } else {
                     "NOT TOLD"
                 };
-                eprintln!("{case:24} {verdict} ({took:.1} s)");
+                eprintln!("{:24} {verdict} ({took:.1} s)", harmless(&case));
                 for problem in &outcome.problems {
-                    eprintln!("    {problem}");
+                    eprintln!("    {}", indented(problem));
                 }
                 faults += outcome.problems.len();
                 outcomes.push(outcome);
             }
             Err(error) => {
-                eprintln!("{case:24} FAILED: {error:#}");
+                let said = format!("{case:24} FAILED: {error:#}");
+                eprintln!("{}", indented(said.trim_end()));
                 faults += 1;
             }
         }
@@ -211,6 +297,15 @@ fn gains(outcomes: &[Outcome]) -> impl Iterator<Item = &GainOutcome> {
 
 fn seconds(s: f64) -> String {
     crate::present::terminal::units::time((s.max(0.0) * 1e9) as u64)
+}
+
+fn percent(share: f64) -> String {
+    crate::present::terminal::units::percent(share * 100.0)
+}
+
+fn predicted(gain: &GainOutcome) -> String {
+    let (likely, lo, hi) = (percent(gain.predicted), percent(gain.lo), percent(gain.hi));
+    format!("{likely} ({lo} .. {hi})")
 }
 
 /// A figure of the source beside ours.
@@ -241,12 +336,10 @@ fn told(outcome: &Outcome) -> String {
         if let Some(gain) = &form.gain {
             let within = if gain.within { "within" } else { "NOT within" };
             text += &format!(
-                "    predicted to save {} ({} .. {}); {} measures {} less, {within} that\n",
-                seconds(gain.predicted_s),
-                seconds(gain.lo_s),
-                seconds(gain.hi_s),
+                "    predicted to save {}; {} saves {}, {within} that\n",
+                predicted(gain),
                 gain.fixed,
-                seconds(gain.measured_s)
+                percent(gain.measured)
             );
         }
     }
@@ -279,15 +372,8 @@ fn table(outcomes: &[Outcome]) -> String {
                 outcome.case.clone(),
                 format!("{}, {}", form.name, seconds(form.seconds)),
                 first.to_owned(),
-                gain.map_or(String::new(), |g| {
-                    format!(
-                        "{} ({} .. {})",
-                        seconds(g.predicted_s),
-                        seconds(g.lo_s),
-                        seconds(g.hi_s)
-                    )
-                }),
-                gain.map_or(String::new(), |gain| seconds(gain.measured_s)),
+                gain.map_or(String::new(), predicted),
+                gain.map_or(String::new(), |gain| percent(gain.measured)),
                 gain.map_or("", |gain| if gain.within { "within" } else { "not within" })
                     .to_owned(),
             ]);

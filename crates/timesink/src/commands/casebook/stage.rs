@@ -1,54 +1,62 @@
 //! Where a case plays: what it needs is installed, its work folder made, its services started and ended again.
 
-use std::fs;
-use std::io::{self, Read, Seek};
+use std::fs::{self, File};
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context};
 
 use super::case::{Case, Service};
+use super::guard::{self, is_ending};
+use super::kin;
+use super::running::{printed, Running};
 
 /// A service that is not ready after so long will not be.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Who was asked to end and has not is made to.
-const GRACE: Duration = Duration::from_secs(5);
-/// No form takes so long.
+/// No form takes so long, unless the case says so.
 const LONGEST: Duration = Duration::from_secs(120);
+/// No command of a set-up takes so long, unless the case says so; no installation does.
+const LONGEST_SET_UP: Duration = Duration::from_secs(600);
 
 /// A case that is ready to be run.
 pub struct Stage {
     pub work: PathBuf,
     case: PathBuf,
+    /// How long a command may take, if the case says so.
+    longest: Option<Duration>,
     services: Vec<Running>,
+    /// Held while the case plays: its folder and its ports are ours alone.
+    _ours: File,
 }
-
-/// A process with all that it started, ended with this at the latest.
-struct Running(Child);
 
 impl Stage {
     /// Makes a case ready.
     pub fn set(case: &Case) -> anyhow::Result<Stage> {
-        install(&case.packages)?;
+        let ours = alone(&case.folder)?;
+        for &port in &case.ports {
+            free(port)?;
+        }
         let work = case.folder.join("work");
-        fs::create_dir_all(&work).with_context(|| work.display().to_string())?;
+        anew(&work).with_context(|| work.display().to_string())?;
         let mut stage = Stage {
             work,
             case: case.folder.clone(),
+            longest: case.longest_s.map(Duration::from_secs),
             services: Vec::new(),
+            _ours: ours,
         };
+        stage.install(&case.packages)?;
         for line in &case.setup {
+            let mut shell = stage.command("sh");
+            shell.args(["-euc", line]);
+            let limit = stage.longest.unwrap_or(LONGEST_SET_UP);
             stage
-                .shell(line)
+                .run_within(&mut shell, limit, Running::start)
                 .with_context(|| format!("set-up: {line}"))?;
-        }
-        for &port in &case.ports {
-            TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-                .with_context(|| format!("port {port}"))?;
         }
         for service in &case.services {
             stage
@@ -58,12 +66,16 @@ impl Stage {
         Ok(stage)
     }
 
-    /// A command in the case's work folder, which knows where the case is.
+    /// A command in the case's work folder, which knows where the case is, and where to put what is only for a while.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(&self.work)
             .env("CASE", &self.case)
+            .env("TMPDIR", self.work.join("tmp"))
+            // Recorded or not, a form runs as who runs the casebook, and not as who called sudo: the work folder is ours.
+            .env_remove("SUDO_UID")
+            .env_remove("SUDO_GID")
             .stdin(Stdio::null());
         command
     }
@@ -77,28 +89,32 @@ impl Stage {
             .collect()
     }
 
-    /// Runs a command to its end. It may take only so long, and nothing that it started is left running.
+    /// Runs a form to its end. It may take only so long, and nothing that it started is left running.
     pub fn run(&self, command: &mut Command) -> anyhow::Result<Duration> {
-        let mut errors = self.errors("command.err")?;
-        command.stdout(Stdio::null()).stderr(errors.try_clone()?);
-        let since = Instant::now();
-        let mut running = Running(command.process_group(0).spawn()?);
-        // To look now and then would be measured, too.
-        let child = running.0.id() as i32;
-        let watch = Watch::over(child);
-        let status = running.0.wait()?;
-        let took = since.elapsed();
-        if watch.ended() {
-            bail!("it did not end within {LONGEST:?}");
-        }
-        if !status.success() {
-            bail!("{status}: {}", said(&mut errors)?);
-        }
-        Ok(took)
+        self.run_within(command, self.longest.unwrap_or(LONGEST), Running::start)
     }
 
-    fn errors(&self, name: &str) -> io::Result<fs::File> {
-        fs::File::options()
+    fn run_within(
+        &self,
+        command: &mut Command,
+        limit: Duration,
+        start: impl Fn(&mut Command) -> anyhow::Result<Running>,
+    ) -> anyhow::Result<Duration> {
+        let errors = self.file("command.err")?;
+        command.stdout(Stdio::null()).stderr(errors.try_clone()?);
+        let since = Instant::now();
+        let mut running = start(command)?;
+        let status = running.within(limit)?;
+        let took = since.elapsed();
+        match status {
+            Some(status) if status.success() => Ok(took),
+            Some(status) => bail!("{status}{}", printed(&errors)),
+            None => bail!("it did not end within {limit:?}{}", printed(&errors)),
+        }
+    }
+
+    fn file(&self, name: &str) -> io::Result<File> {
+        File::options()
             .create(true)
             .truncate(true)
             .read(true)
@@ -106,119 +122,63 @@ impl Stage {
             .open(self.work.join(name))
     }
 
-    fn shell(&self, line: &str) -> anyhow::Result<()> {
-        let ended = self
-            .command("sh")
-            .args(["-euc", line])
-            .stdout(Stdio::null())
-            .output()?;
-        if !ended.status.success() {
-            bail!(
-                "{}: {}",
-                ended.status,
-                String::from_utf8_lossy(&ended.stderr).trim()
-            );
-        }
-        Ok(())
-    }
-
     fn start(&mut self, service: &Service) -> anyhow::Result<()> {
-        let mut errors = self.errors("service.err")?;
+        let said = self.file(&format!("service-{}.out", self.services.len() + 1))?;
         let mut command = self.command("sh");
         command
             .args(["-c", &service.command])
-            .stdout(Stdio::null())
-            .stderr(errors.try_clone()?);
-        // It ends with us, whatever ends us.
-        // SAFETY: a plain system call between fork and exec.
-        unsafe {
-            command.process_group(0).pre_exec(|| {
-                match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
-                    0 => Ok(()),
-                    _ => Err(io::Error::last_os_error()),
-                }
-            });
-        }
-        self.services.push(Running(command.spawn()?));
-        let running = self.services.last_mut();
-        let Some(Running(child)) = running else {
-            return Ok(());
-        };
-        let mut ended = || child.try_wait();
+            .stdout(said.try_clone()?)
+            .stderr(said.try_clone()?);
+        let mut running = Running::start(&mut command)?;
+        let patience = self.longest.unwrap_or(PATIENCE).min(PATIENCE);
         let since = Instant::now();
         loop {
-            if let Some(status) = ended()? {
-                bail!("it ended at once ({status}): {}", said(&mut errors)?);
+            if let Some(status) = running.ended()? {
+                bail!("it ended at once ({status}){}", printed(&said));
             }
-            let mut ready = Command::new("sh");
-            ready
-                .args(["-c", &service.ready])
-                .current_dir(&self.work)
-                .env("CASE", &self.case);
-            let ready = ready
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            if ready.status()?.success() {
+            let left = patience.saturating_sub(since.elapsed());
+            if left.is_zero() || is_ending() {
+                bail!("it is not ready after {patience:?}{}", printed(&said));
+            }
+            let mut ready = self.command("sh");
+            ready.args(["-c", &service.ready]);
+            // Whoever asks may wait in vain, too.
+            let start = |ready: &mut Command| Running::start(ready).map(Running::sparing_orphans);
+            if self.run_within(&mut ready, left, start).is_ok() {
+                self.services.push(running);
                 return Ok(());
-            }
-            if since.elapsed() > PATIENCE {
-                bail!("it is not ready after {PATIENCE:?}");
             }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
-}
 
-/// The beginning of what a command wrote about its errors.
-fn said(errors: &mut fs::File) -> io::Result<String> {
-    const MOST: u64 = 2000;
-    let mut said = Vec::new();
-    errors.rewind()?;
-    errors.take(MOST).read_to_end(&mut said)?;
-    Ok(String::from_utf8_lossy(&said).trim().to_owned())
-}
-
-/// Ends a process that takes too long.
-struct Watch {
-    over: mpsc::Sender<()>,
-    thread: std::thread::JoinHandle<bool>,
-}
-
-impl Watch {
-    fn over(child: i32) -> Watch {
-        let (over, waits) = mpsc::channel::<()>();
-        let thread = std::thread::spawn(move || {
-            let late = waits.recv_timeout(LONGEST) == Err(mpsc::RecvTimeoutError::Timeout);
-            if late {
-                // SAFETY: a plain system call; the child was not waited for yet.
-                unsafe { libc::kill(-child, libc::SIGKILL) };
-            }
-            late
-        });
-        Watch { over, thread }
-    }
-
-    /// Whether it had to be used.
-    fn ended(self) -> bool {
-        drop(self.over);
-        self.thread.join().unwrap_or(false)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let group = -(self.0.id() as i32);
-        // SAFETY: plain system calls; the group is that of our own child, which was not waited for unless it ended.
-        let signal = |signal| unsafe { libc::kill(group, signal) };
-        signal(libc::SIGTERM);
-        let since = Instant::now();
-        while matches!(self.0.try_wait(), Ok(None)) && since.elapsed() < GRACE {
-            std::thread::sleep(Duration::from_millis(20));
+    /// Installs what is missing, where we may.
+    fn install(&self, packages: &[String]) -> anyhow::Result<()> {
+        let missing: Vec<&str> = packages
+            .iter()
+            .map(String::as_str)
+            .filter(|package| !is_installed(package))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
         }
-        // Children that it left behind, too.
-        signal(libc::SIGKILL);
-        let _ = self.0.wait();
+        let names = missing.join(" ");
+        // SAFETY: a plain system call.
+        if unsafe { libc::geteuid() } != 0 {
+            bail!("not installed: {names} (apt-get install {names})");
+        }
+        let _whole = guard::INSTALLING.lock();
+        let apt = |arguments: &[&str]| {
+            let mut apt = self.command("apt-get");
+            apt.args(["-q", "-y", "-o", "DPkg::Lock::Timeout=60"])
+                .args(arguments)
+                .env("DEBIAN_FRONTEND", "noninteractive");
+            self.run_within(&mut apt, LONGEST_SET_UP, Running::start)
+                .with_context(|| format!("{names} cannot be installed"))
+        };
+        apt(&["update"])?;
+        apt(&[&["install", "--no-install-recommends"], &missing[..]].concat())?;
+        Ok(())
     }
 }
 
@@ -226,49 +186,46 @@ impl Drop for Stage {
     fn drop(&mut self) {
         // The last to start is the first to end.
         while self.services.pop().is_some() {}
+        kin::end_all_except(&[]);
         // What is left would only fill the disk.
         let _ = fs::remove_dir_all(&self.work);
     }
 }
 
-/// Installs what is missing, where we may.
-fn install(packages: &[String]) -> anyhow::Result<()> {
-    let installed = |package: &&String| {
-        let query = ["-W", "-f", "${db:Status-Status}", package.as_str()];
-        let asked = Command::new("dpkg-query")
-            .args(query)
-            .stderr(Stdio::null())
-            .output();
-        asked.is_ok_and(|asked| asked.stdout == b"installed")
-    };
-    let missing: Vec<&String> = packages
-        .iter()
-        .filter(|package| !installed(package))
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
+/// Takes a case's folder for us as long as the file is open: another timesink would take away what we work with.
+fn alone(folder: &Path) -> anyhow::Result<File> {
+    let file = File::open(folder).with_context(|| folder.display().to_string())?;
+    // SAFETY: a plain system call on a descriptor of ours.
+    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
+        0 => Ok(file),
+        _ => bail!("another timesink runs this case now"),
     }
-    let names = missing
-        .iter()
-        .map(|name| name.as_str())
-        .collect::<Vec<_>>()
-        .join(" ");
-    // SAFETY: a plain system call.
-    if unsafe { libc::geteuid() } != 0 {
-        bail!("not installed: {names} (apt-get install {names})");
+}
+
+fn free(port: u16) -> anyhow::Result<()> {
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            bail!("port {port}, which it needs, is in use")
+        }
+        Err(error) => Err(error).with_context(|| format!("port {port}")),
     }
-    let line =
-        format!("apt-get update -q && apt-get install -q -y --no-install-recommends {names}");
-    let mut apt = Command::new("sh");
-    apt.args(["-c", &line])
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdin(Stdio::null());
-    let ended = apt.output().context("apt-get")?;
-    if !ended.status.success() {
-        bail!(
-            "{names} cannot be installed: {}",
-            String::from_utf8_lossy(&ended.stderr).trim()
-        );
+}
+
+/// Makes the folder anew: what somebody who was killed left there would be in the way.
+fn anew(work: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(work) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
-    Ok(())
+    fs::create_dir_all(work.join("tmp"))
+}
+
+fn is_installed(package: &str) -> bool {
+    let query = ["-W", "-f", "${db:Status-Status}", package];
+    let asked = Command::new("dpkg-query")
+        .args(query)
+        .stderr(Stdio::null())
+        .output();
+    asked.is_ok_and(|asked| asked.stdout == b"installed")
 }

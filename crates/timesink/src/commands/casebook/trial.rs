@@ -7,8 +7,9 @@ use anyhow::{bail, Context};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::case::{Case, Expected, Fact, Form};
+use super::case::{Case, Fact, Form};
 use super::stage::Stage;
+use crate::present::{file_name, names};
 
 /// Each form is run so often by itself; the middle one counts.
 const RUNS: usize = 3;
@@ -48,9 +49,17 @@ pub struct Told {
     pub title: String,
     pub told: Vec<String>,
     pub frames: Vec<String>,
+    pub places: Vec<Place>,
     pub advice: String,
     pub main: bool,
     pub gain: ToldGain,
+}
+
+/// Where in the code: one for each of the frames.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Place {
+    pub file: Option<String>,
+    pub line: Option<u32>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -60,14 +69,33 @@ pub struct ToldGain {
     pub hi_ns: i64,
 }
 
-/// What was predicted, and what a fix bought.
+impl Told {
+    /// All of it as one text: what the words that a case expects are looked for in.
+    fn text(&self) -> String {
+        let mut text = format!("{} {}", self.title, self.told.join(" "));
+        for (function, place) in self.frames.iter().zip(&self.places) {
+            text.push(' ');
+            text.push_str(function);
+            // Where the project lies is nobody's concern.
+            let file = place.file.as_deref().map(file_name);
+            if let Some(place) = file.and_then(|file| names::place(file, place.line)) {
+                text.push(' ');
+                text.push_str(&place);
+            }
+        }
+        text
+    }
+}
+
+/// What was predicted, and what a fix bought: as shares of the time of the slow form, because the recorded run is another
+/// run than those that are measured, on a machine that is not always as fast.
 #[derive(Debug, Serialize)]
 pub struct GainOutcome {
     pub fixed: String,
-    pub predicted_s: f64,
-    pub lo_s: f64,
-    pub hi_s: f64,
-    pub measured_s: f64,
+    pub predicted: f64,
+    pub lo: f64,
+    pub hi: f64,
+    pub measured: f64,
     pub within: bool,
 }
 
@@ -80,16 +108,14 @@ pub struct FactOutcome {
     pub unit: &'static str,
 }
 
-/// Runs a case from its set-up to its end. `say` is told what is being done.
-pub fn of(case: &Case, say: &mut dyn FnMut(&str)) -> anyhow::Result<Outcome> {
-    say("set-up");
-    let stage = Stage::set(case)?;
+/// Runs a case that is made ready to its end. `say` is told what is being done.
+pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Result<Outcome> {
     let mut seconds = vec![Vec::new(); case.forms.len()];
     // In turn, so that what else the machine does meets all of them.
     for run in 0..RUNS {
         for (form, seconds) in case.forms.iter().zip(&mut seconds) {
             say(&format!("{}, run {} of {RUNS}", form.name, run + 1));
-            seconds.push(timed(&stage, form)?);
+            seconds.push(timed(stage, form)?);
         }
     }
     let middles: Vec<f64> = seconds.into_iter().map(middle).collect();
@@ -107,11 +133,18 @@ pub fn of(case: &Case, say: &mut dyn FnMut(&str)) -> anyhow::Result<Outcome> {
     };
     for (form, &seconds) in case.forms.iter().zip(&middles) {
         say(&format!("{}, recorded", form.name));
-        let (findings, why) = recorded(&stage, form)?;
+        let Recorded {
+            findings,
+            wall_ns,
+            why,
+        } = recorded(stage, form)?;
         outcome.problems.extend(problems(form, &findings));
         let gain = form.told.as_ref().and_then(|expected| {
             let fixed = expected.fixed.as_ref()?;
-            gain(expected, fixed, &findings, seconds - took(fixed)?)
+            let rule = &expected.rule;
+            let finding = findings.iter().find(|finding| finding.rule == *rule)?;
+            let measured = 1.0 - took(fixed)? / seconds;
+            Some(gain(fixed, &finding.gain, wall_ns, measured))
         });
         outcome.forms.push(FormOutcome {
             name: form.name.clone(),
@@ -158,14 +191,20 @@ fn timed(stage: &Stage, form: &Form) -> anyhow::Result<f64> {
     let whole = stage.filled(&form.command);
     let (program, arguments) = whole
         .split_first()
-        .with_context(|| format!("{}: no command", form.name))?;
+        .with_context(|| format!("form {}: no command", form.name))?;
     let took = stage.run(stage.command(program).args(arguments));
-    let took = took.with_context(|| format!("{}: {program}", form.name))?;
+    let took = took.with_context(|| format!("form {}: {program}", form.name))?;
     Ok(took.as_secs_f64())
 }
 
 /// What is told of a form: as values, and as a reader sees it.
-fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<(Vec<Told>, String)> {
+struct Recorded {
+    findings: Vec<Told>,
+    wall_ns: u64,
+    why: String,
+}
+
+fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<Recorded> {
     let ourselves = std::env::current_exe().context("where timesink itself is")?;
     let file: PathBuf = stage.work.join("case.timesink");
     let _ = std::fs::remove_dir_all(&file);
@@ -177,16 +216,24 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<(Vec<Told>, String)> {
         .args(stage.filled(&form.command));
     stage
         .run(&mut run)
-        .with_context(|| format!("{}, recorded", form.name))?;
+        .with_context(|| format!("form {}, recorded", form.name))?;
     // Where the project lies is nobody's concern.
     let work = stage.work.to_string_lossy();
     let shown = |page: String| page.replace(&*work, "work");
     let json = shown(report(&ourselves, &file, &["--json"])?);
     let mut json: Value = serde_json::from_str(&json).context("the report")?;
-    let findings = serde_json::from_value(json["findings"].take()).context("the findings")?;
+    let mut findings: Vec<Told> =
+        serde_json::from_value(json["findings"].take()).context("the findings")?;
+    for place in findings.iter_mut().flat_map(|told| &mut told.places) {
+        place.file = place.file.as_deref().map(|file| file_name(file).to_owned());
+    }
     let page = shown(report(&ourselves, &file, &[])?);
     let why = page.split_once("\nWHY\n").map_or("", |(_, why)| why);
-    Ok((findings, why.to_owned()))
+    Ok(Recorded {
+        findings,
+        wall_ns: json["path"]["wall_ns"].as_u64().unwrap_or(0),
+        why: why.to_owned(),
+    })
 }
 
 fn report(ourselves: &Path, file: &Path, options: &[&str]) -> anyhow::Result<String> {
@@ -215,16 +262,11 @@ fn problems(form: &Form, findings: &[Told]) -> Vec<String> {
                 "{name}: {} is not told first, but {said}",
                 expected.rule
             )),
-            Some(first) if !first.main => {
+            Some(first) if expected.main && !first.main => {
                 problems.push(format!("{name}: {} is no main cause", first.rule))
             }
             Some(first) => {
-                let text = format!(
-                    "{} {} {}",
-                    first.title,
-                    first.told.join(" "),
-                    first.frames.join(" ")
-                );
+                let text = first.text();
                 let missing = expected
                     .words
                     .iter()
@@ -258,23 +300,43 @@ fn problems(form: &Form, findings: &[Told]) -> Vec<String> {
     problems
 }
 
-fn gain(
-    expected: &Expected,
-    fixed: &str,
-    findings: &[Told],
-    measured_s: f64,
-) -> Option<GainOutcome> {
-    let finding = findings
-        .iter()
-        .find(|finding| finding.rule == expected.rule)?;
-    let seconds = |ns: i64| ns as f64 / 1e9;
-    let (lo_s, hi_s) = (seconds(finding.gain.lo_ns), seconds(finding.gain.hi_ns));
-    Some(GainOutcome {
+fn gain(fixed: &str, told: &ToldGain, wall_ns: u64, measured: f64) -> GainOutcome {
+    let share = |ns: i64| ns as f64 / wall_ns.max(1) as f64;
+    let (lo, hi) = (share(told.lo_ns), share(told.hi_ns));
+    GainOutcome {
         fixed: fixed.to_owned(),
-        predicted_s: seconds(finding.gain.ns),
-        lo_s,
-        hi_s,
-        measured_s,
-        within: (lo_s..=hi_s).contains(&measured_s),
-    })
+        predicted: share(told.ns),
+        lo,
+        hi,
+        measured,
+        within: (lo..=hi).contains(&measured),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words that a case expects may be those of a line of code, wherever the project lies.
+    #[test]
+    fn what_is_told_has_its_lines() {
+        let told: Told = serde_json::from_value(serde_json::json!({
+            "rule": "child-per-item",
+            "title": "bash starts awk 30 times",
+            "told": ["each lives for 1.00 ms"],
+            "frames": ["waitpid", "count_slowly"],
+            "places": [
+                { "file": null, "line": null },
+                { "file": "/srv/casebook/report.sh", "line": 10 },
+            ],
+            "advice": "do it within the program",
+            "main": true,
+            "gain": { "ns": 1, "lo_ns": 0, "hi_ns": 2 },
+        }))
+        .expect("a finding as the report has it");
+        assert_eq!(
+            told.text(),
+            "bash starts awk 30 times each lives for 1.00 ms waitpid count_slowly report.sh:10"
+        );
+    }
 }

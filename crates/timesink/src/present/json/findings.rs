@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use timesink_analysis::replay::Gain;
+use timesink_analysis::stacks::{Code, Spot};
 use timesink_findings::engine::{Cleared, Finding};
 use timesink_findings::mutes::Mute;
 use timesink_findings::rule::{Example, Figure};
 use timesink_recording::words::{Detail, State};
 
-use super::path::frames;
 use crate::present::{names, sentences, Report};
 
 #[derive(Serialize)]
@@ -20,6 +20,7 @@ pub(super) struct FindingPage<'a> {
     process: Option<u32>,
     object: Option<String>,
     frames: Vec<&'a str>,
+    places: Vec<PlacePage<'a>>,
     advice: &'static str,
     wrong_if: &'static str,
     gain: GainPage,
@@ -29,6 +30,13 @@ pub(super) struct FindingPage<'a> {
     signature: &'a str,
     /// Until when it was muted, if that day is over.
     muted_until: Option<String>,
+}
+
+/// Where in a function it is.
+#[derive(Serialize)]
+struct PlacePage<'a> {
+    file: Option<&'a str>,
+    line: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -49,6 +57,15 @@ struct GainPage {
     wall_after_ns: u64,
     wall_lo_ns: u64,
     wall_hi_ns: u64,
+    doubts: DoubtsPage,
+}
+
+#[derive(Serialize)]
+struct DoubtsPage {
+    replay_ns: u64,
+    processors_ns: u64,
+    caches_ns: u64,
+    change_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -90,6 +107,12 @@ impl From<Gain> for GainPage {
             wall_after_ns: gain.wall_ns,
             wall_lo_ns: gain.wall_lo_ns,
             wall_hi_ns: gain.wall_hi_ns,
+            doubts: DoubtsPage {
+                replay_ns: gain.doubts.replay_ns,
+                processors_ns: gain.doubts.processors_ns,
+                caches_ns: gain.doubts.caches_ns,
+                change_ns: gain.doubts.change_ns,
+            },
         }
     }
 }
@@ -126,6 +149,8 @@ pub(super) fn told<'a>(report: &Report<'a>) -> Vec<FindingPage<'a>> {
 fn page<'a>(report: &Report<'a>, finding: &'a Finding) -> FindingPage<'a> {
     let suspect = &finding.suspect;
     let text = |sentence| sentences::text(report, sentence);
+    let code = &report.stacks.code;
+    let spots = suspect.frames.iter().copied();
     FindingPage {
         rule: finding.rule.name,
         title: text(&suspect.title),
@@ -134,7 +159,11 @@ fn page<'a>(report: &Report<'a>, finding: &'a Finding) -> FindingPage<'a> {
         on_path_ns: finding.on_path_ns,
         process: suspect.process.map(|process| process.0),
         object: suspect.object.map(|id| names::object(report.facts, id)),
-        frames: frames(report, &suspect.frames),
+        frames: spots
+            .clone()
+            .map(|spot| code.function(spot.function).name.as_str())
+            .collect(),
+        places: spots.map(|spot| place(code, spot)).collect(),
         advice: finding.rule.advice,
         wrong_if: finding.rule.wrong_if,
         gain: finding.gain.into(),
@@ -143,6 +172,14 @@ fn page<'a>(report: &Report<'a>, finding: &'a Finding) -> FindingPage<'a> {
         examples: suspect.examples.iter().map(ExamplePage::from).collect(),
         signature: &finding.signature,
         muted_until: finding.expired.as_ref().and_then(last_day),
+    }
+}
+
+fn place(code: &Code, spot: Spot) -> PlacePage<'_> {
+    let frame = code.frame(spot).filter(|frame| !frame.file.is_empty());
+    PlacePage {
+        file: frame.map(|frame| frame.file.as_str()),
+        line: frame.and_then(|frame| frame.line),
     }
 }
 

@@ -129,6 +129,7 @@ struct SumsPage {
     tracer_ns: u64,
     tracer_estimated_ns: u64,
     lost_ns: u64,
+    taken_ns: u64,
     kernel_cpu_ns: u64,
     kernel_ready_ns: u64,
     kernel_life_ns: u64,
@@ -159,6 +160,7 @@ struct ThreadPage<'a> {
     faults_minor: u64,
     faults_major: u64,
     calls_seen: u64,
+    nice: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -426,6 +428,7 @@ fn sums(sums: &Sums) -> SumsPage {
         tracer_ns: sums.tracer_ns,
         tracer_estimated_ns: sums.tracer_estimated_ns,
         lost_ns: sums.lost_ns,
+        taken_ns: sums.taken_ns,
         kernel_cpu_ns: sums.kernel_cpu_ns,
         kernel_ready_ns: sums.kernel_ready_ns,
         kernel_life_ns: sums.kernel_life_ns,
@@ -482,6 +485,7 @@ fn thread_page<'a>(facts: &'a Facts, thread: &'a ThreadLedger) -> ThreadPage<'a>
         faults_minor: row.faults_minor,
         faults_major: row.faults_major,
         calls_seen: row.calls_seen,
+        nice: row.nice,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use timesink_recording::notation::Draft;
+use timesink_recording::notation::{draft, Draft};
 
 use super::write;
 use crate::present::names::is_hostile;
@@ -179,6 +179,23 @@ fn what_is_muted_stands_apart() {
         "until": "2026-12-31",
     }]);
     assert_eq!(muted["muted"], wanted);
+}
+
+/// The functions of a finding stand beside where they are: a file and a line, or what is known of them.
+#[test]
+fn findings_say_where_in_the_code() {
+    let text = include_str!("../../../../findings/cases/flush-per-record.fires.txt");
+    let report = json(&draft(text));
+    let finding = &report["findings"][0];
+    let frames = ["insert_row", "load_file", "main", "_start"];
+    assert_eq!(finding["frames"], serde_json::json!(frames));
+    let wanted = serde_json::json!([
+        { "file": "/srv/import/import.c", "line": 41 },
+        { "file": "/srv/import/import.c", "line": 88 },
+        { "file": null, "line": null },
+        { "file": null, "line": null },
+    ]);
+    assert_eq!(finding["places"], wanted);
 }
 
 /// A thread's causes add up to its states in the JSON too.

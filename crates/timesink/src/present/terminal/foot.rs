@@ -1,6 +1,7 @@
 //! The foot: the books, the cost, the losses, and all that limits what the page says.
 
 use timesink_analysis::ledger::{Account, Balance, Basis, ThreadLedger, Tiling};
+use timesink_analysis::measure::percent;
 use timesink_recording::Mode;
 
 use super::style::{wrap, Ink, Style};
@@ -78,10 +79,26 @@ fn balance(name: &str, balance: &Balance) -> String {
 fn books(report: &Report) -> String {
     let books = &report.facts.ledger.books;
     format!(
-        "The books: {} · {} · unaccounted {:.2} %",
+        "The books: {}{} · {} · unaccounted {:.2} %",
         balance("cpu", &books.cpu),
+        taken(report),
         balance("ready", &books.ready),
         books.unaccounted_pct(),
+    )
+}
+
+/// What nobody had of the time on processors, if it is worth a word.
+fn taken(report: &Report) -> String {
+    const LITTLE_PCT: f64 = 0.5;
+    let whole = &report.facts.ledger.whole;
+    let share = percent(whole.taken_ns, whole.cpu_ns);
+    if share < LITTLE_PCT {
+        return String::new();
+    }
+    format!(
+        " · {} more ({}) were taken from it by interrupts or the machine's host",
+        units::time(whole.taken_ns),
+        units::percent(share)
     )
 }
 

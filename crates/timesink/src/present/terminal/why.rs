@@ -103,7 +103,7 @@ fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<S
     let own = code.own_of(&suspect.frames).into_iter();
     let frames: Vec<String> = own
         .take(FRAMES)
-        .map(|function| names::function(code, function))
+        .map(|spot| names::function_at(code, spot))
         .collect();
     let more = format!("{} {rank} shows the calls", report.again);
     match frames.as_slice() {

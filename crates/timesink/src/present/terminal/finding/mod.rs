@@ -7,6 +7,7 @@ mod examples;
 mod stacks;
 mod touched;
 
+use timesink_analysis::replay::Gain;
 use timesink_analysis::touched::Touched;
 use timesink_findings::engine::Finding;
 use timesink_findings::mutes::Mute;
@@ -104,6 +105,9 @@ fn buys(one: &One, style: &Style) -> Vec<String> {
     if let Some(saves) = path::saves(gain) {
         say(&format!("{saves} of {}", units::time(wall)), Ink::Plain);
     }
+    if let Some(wide) = wide(gain) {
+        say(&wide, Ink::Plain);
+    }
     let left = |ns: u64| units::time(ns);
     say(
         &format!(
@@ -126,6 +130,42 @@ fn buys(one: &One, style: &Style) -> Vec<String> {
         say(&question, Ink::Faint);
     }
     lines
+}
+
+/// From where the least of a gain is so far from the most: all that matters, in the order of how much; `None` if they are
+/// close to each other.
+fn wide(gain: &Gain) -> Option<String> {
+    /// Of the gain at most, and of what there is between.
+    const MUCH: u64 = 4;
+    const MATTERS: u64 = 8;
+    let between = gain.hi_ns.saturating_sub(gain.lo_ns).max(0).unsigned_abs();
+    if between * MUCH < gain.hi_ns.max(0).unsigned_abs() {
+        return None;
+    }
+    let doubts = &gain.doubts;
+    let mut parts = [
+        (
+            doubts.change_ns,
+            "how much of it the fix takes away, and what goes along with it",
+        ),
+        (
+            doubts.processors_ns,
+            "which processors threads use when they no longer wait",
+        ),
+        (
+            doubts.caches_ns,
+            "data that stay in the caches when nobody waits",
+        ),
+        (doubts.replay_ns, "the replay itself, which is never exact"),
+    ];
+    parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    let told = parts
+        .iter()
+        .filter(|(ns, _)| *ns > 0 && ns * MATTERS >= between);
+    let told: Vec<String> = told
+        .map(|(ns, what)| format!("{what} ({})", units::time(*ns)))
+        .collect();
+    (!told.is_empty()).then(|| format!("so wide because of: {}", told.join("; ")))
 }
 
 /// All that was counted and measured, held against the limits.

@@ -7,7 +7,6 @@ use timesink_analysis::replay::What;
 use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::StackId;
-use timesink_recording::tables::Frame;
 use timesink_recording::words::{Detail, State};
 
 use super::One;
@@ -107,7 +106,9 @@ fn whole(one: &One, heading: &str, stack: StackIx, style: &Style) -> Vec<String>
     let mut lines = wrap(&format!("{heading}:"), "  ", Ink::Faint, style);
     let frames: Vec<_> = code.frames_of(stack).collect();
     for (frame, function) in frames.iter().take(DEEPEST) {
-        let text = format!("{}{}", names::function_in(code, *function), place(*frame));
+        let place = frame.and_then(|(_, frame)| names::place(&frame.file, frame.line));
+        let place = place.map_or(String::new(), |place| format!("  {place}"));
+        let text = format!("{}{place}", names::function_in(code, *function));
         let ink = match code.is_system(*function) {
             true => Ink::Faint,
             false => Ink::Plain,
@@ -127,15 +128,4 @@ fn whole(one: &One, heading: &str, stack: StackIx, style: &Style) -> Vec<String>
         ));
     }
     lines
-}
-
-/// `  import.c:120`, as far as it is known.
-fn place(frame: Option<(usize, &Frame)>) -> String {
-    match frame {
-        Some((_, frame)) if !frame.file.is_empty() => {
-            let line = frame.line.map_or(String::new(), |line| format!(":{line}"));
-            format!("  {}{line}", names::harmless(&frame.file))
-        }
-        _ => String::new(),
-    }
 }

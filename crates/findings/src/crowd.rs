@@ -1,0 +1,99 @@
+//! The time of the path that somebody was ready and had no processor, and who had it meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::ledger::Who;
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::{Detail, State};
+
+use crate::inquiry::Inquiry;
+use crate::rule::Rule;
+use crate::say;
+use crate::sentence::{Piece, Sentence};
+
+/// Those who were ready on the path, and who had their processors. What a quota holds back does not count.
+pub struct Crowd {
+    /// Indexes into the outlook's causes.
+    pub causes: Vec<usize>,
+    /// How long they are on the path.
+    pub ns: u64,
+    /// Behind whom all threads of these programs stood, and for how long.
+    behind: BTreeMap<Who, u64>,
+}
+
+impl Crowd {
+    /// If there is so much of it as a rule's limits `time` and `share` say.
+    pub fn of(of: &Inquiry<'_>, rule: &Rule) -> Option<Crowd> {
+        let causes =
+            of.causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
+        let ns = of.on_path_ns(&causes);
+        let least = of.outlook.wall_ns as f64 * rule.limit(of, "share");
+        if (ns as f64) < least.max(rule.limit(of, "time")) {
+            return None;
+        }
+        let mut crowd = Crowd {
+            causes,
+            ns,
+            behind: BTreeMap::new(),
+        };
+        let programs = crowd.programs(of);
+        for thread in &of.facts.ledger.threads {
+            if programs.contains(&of.programs.first(thread.row.process)) {
+                for behind in &thread.behind {
+                    *crowd.behind.entry(behind.who).or_default() += behind.ns;
+                }
+            }
+        }
+        Some(crowd)
+    }
+
+    /// The programs that were ready on the path, by their first processes.
+    pub fn programs(&self, of: &Inquiry<'_>) -> BTreeSet<ProcessId> {
+        let causes = self.causes.iter();
+        let keys = causes.map(|&at| &of.outlook.causes[at].cause.key);
+        keys.map(|key| of.programs.first(key.process)).collect()
+    }
+
+    /// Of the time behind somebody who is known, the share behind those whose work the end does not wait for.
+    pub fn behind_others(&self, of: &Inquiry<'_>) -> f64 {
+        let known = |needed: bool| {
+            let behind = self.behind.iter();
+            let of_it = behind.filter(|(&who, _)| is_needed(of, who) == Some(needed));
+            of_it.map(|(_, ns)| ns).sum::<u64>()
+        };
+        let (others, own) = (known(false), known(true));
+        others as f64 / (others + own).max(1) as f64
+    }
+
+    /// Who of those had the processor for longest, in a sentence.
+    pub fn foremost(&self, of: &Inquiry<'_>) -> Option<Sentence> {
+        let behind = self.behind.iter();
+        let others = behind.filter(|(&who, _)| is_needed(of, who) == Some(false));
+        let (&who, &ns) = others.max_by_key(|(who, ns)| (**ns, **who))?;
+        let all: u64 = self.behind.values().sum();
+        let percent = Piece::Percent(ns as f64 * 100.0 / all.max(1) as f64);
+        Some(match who {
+            Who::Thread(thread) => say![thread, " had the processor for ", percent, " of it"],
+            Who::Outsider(tid) => say![
+                Piece::Name(of.facts.outsider(tid).to_owned()),
+                ", which was not recorded, had it for ",
+                percent
+            ],
+            Who::Idle | Who::Unlisted => say!["many had it in turn"],
+        })
+    }
+}
+
+/// Whether somebody does what has to be done anyway until the end that is asked about: a thread of the same process, or
+/// one that was done before that. `None` if that is not known.
+fn is_needed(of: &Inquiry<'_>, who: Who) -> Option<bool> {
+    let thread = match who {
+        Who::Thread(thread) => thread,
+        Who::Outsider(_) => return Some(false),
+        Who::Idle | Who::Unlisted => return None,
+    };
+    let main = &of.facts.ledger.threads.get(of.facts.ledger.main?)?.row;
+    let row = &of.timeline.threads[of.timeline.slot(thread)?];
+    let in_time = !row.alive_at_end && !row.born_before && row.end <= main.end;
+    Some(row.process == main.process || in_time)
+}

@@ -1,0 +1,120 @@
+//! One function of the program in which memory is copied for a good part of the time: it moves what could stay where it is.
+//!
+//! How much is copied at a time no recording tells, only how long that takes and from where. What the kernel copies to
+//! and from a program is not told here: whoever reads and writes has that done. Nor are the buffers of the C library's
+//! streams, nor the first touch of new memory, which has rules of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::path::OnStack;
+use timesink_analysis::replay::{Change, How};
+use timesink_analysis::stacks::{Function, FunctionIx};
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::Language;
+
+use crate::file_functions::act;
+use crate::in_code::InCode;
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "copying",
+    looks_for: "a function in which memory is copied (memmove, memcpy) for a good part of the time",
+    why: "To take the first of many things from an array moves all others by one place; to add a piece to a text by making a new text copies the whole each time; so do memory that grows in small steps and large structures that are handed over by value. What is copied grows with the square of what there is.",
+    advice: "leave things where they are: a ring or two ends instead of moving an array (collections.deque in Python), a buffer that grows by doubling, pieces collected and joined once, a pointer or a reference to what is large",
+    wrong_if: "each thing is copied only once, and has to be",
+    limits: &[
+        Limit { name: "share", value: 0.2, means: "of the path in copies that one function makes, at least this share" },
+        Limit { name: "ms", value: 50.0, means: "milliseconds in them, at least" },
+    ],
+    is_innocent: false,
+    needs: &[Need::Stacks],
+    ask,
+};
+
+/// What is left of the copies: half where things have to be moved once in any case, nothing where they can stay.
+const LEFT: (f64, f64) = (0.5, 0.0);
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let copies = InCode::of(of, |function| copies(of, function));
+    let mut callers: BTreeMap<(ProcessId, FunctionIx), Vec<OnStack>> = BTreeMap::new();
+    for stack in &copies.stacks {
+        let Some(on_path) = of.outlook.causes.get(stack.cause) else {
+            continue;
+        };
+        if let Some(caller) = caller(of, &copies.functions, stack) {
+            let process = of.programs.first(on_path.cause.key.process);
+            callers.entry((process, caller)).or_default().push(*stack);
+        }
+    }
+    callers
+        .into_iter()
+        .filter_map(|((_, caller), stacks)| suspect(of, &copies, caller, stacks))
+        .collect()
+}
+
+/// Whether a function is the C library's own that copies memory, in whichever of its forms.
+fn copies(of: &Inquiry<'_>, function: &Function) -> bool {
+    const NAMES: [&str; 3] = ["memmove", "memcpy", "mempcpy"];
+    let name = function.name.trim_start_matches('_');
+    let form = NAMES.iter().find_map(|start| name.strip_prefix(start));
+    let is_form = form.is_some_and(|form| form.is_empty() || form.starts_with('_'));
+    let file = of.stacks.code.file_of(function);
+    let is_libc = |file: &str| {
+        let starts = ["libc.so", "libc-", "libc.musl", "ld-musl"];
+        starts.iter().any(|start| file.starts_with(start))
+    };
+    // Linked into the program it has names that no program gives to its own functions.
+    let linked_in = function.name.starts_with("__mem") && name.contains('_');
+    function.language == Language::Native && is_form && (file.is_some_and(is_libc) || linked_in)
+}
+
+/// The program's own function that has it copied. None if it is not the copying itself, but a page fault in it, or the
+/// buffer of a stream.
+fn caller(of: &Inquiry<'_>, copies: &BTreeSet<FunctionIx>, stack: &OnStack) -> Option<FunctionIx> {
+    let spots = of.spots(stack.stack);
+    let innermost = spots.first()?;
+    let is_stream = |name: &str| act(name).is_some() || name.starts_with("_IO_");
+    let mut functions = spots
+        .iter()
+        .map(|spot| of.stacks.code.function(spot.function));
+    let buffered = functions.any(|function| is_stream(&function.name));
+    let own = of.stacks.code.own_of(&spots);
+    let counts = copies.contains(&innermost.function) && !buffered;
+    own.first().filter(|_| counts).map(|spot| spot.function)
+}
+
+fn suspect(
+    of: &Inquiry<'_>,
+    copies: &InCode,
+    caller: FunctionIx,
+    stacks: Vec<OnStack>,
+) -> Option<Suspect> {
+    let all_ns = copies.ns();
+    let found = InCode {
+        functions: copies.functions.clone(),
+        stacks,
+    };
+    let (ns, share) = found.enough(of, &RULE)?;
+    // The same functions copy for others, too.
+    let part = ns as f64 / all_ns.max(1) as f64;
+    let fix = |left: f64| Change {
+        how: How::Scale(1.0 - part * (1.0 - left)),
+        ..found.scaled(left)
+    };
+    let fix = Fix::Between(vec![fix(LEFT.0)], vec![fix(LEFT.1)]);
+    let title = say![caller, " has memory copied for ", Piece::Time(ns)];
+    let suspect = found
+        .suspect(of, title, fix)
+        .held(of, &RULE, "share of the path", share, "share")
+        .held(of, &RULE, "milliseconds", ns as f64 / 1e6, "ms")
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the path is in the C library's copying (memmove, memcpy), called from there; ",
+            Piece::Percent(part * 100.0),
+            " of all that is copied so"
+        ]);
+    Some(suspect)
+}

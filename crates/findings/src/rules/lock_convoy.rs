@@ -1,0 +1,124 @@
+//! A lock that is handed from one waiting thread to the next, thousands of times, and is held for moments each time.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::hand_overs::HandOvers;
+use timesink_analysis::ledger::{Account, Kind};
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::words::Detail;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "lock-convoy",
+    looks_for: "a lock that is handed from one waiting thread to the next, thousands of times, each of which holds it for moments",
+    why: "Who is handed a lock has to be woken first, and nobody can have the lock meanwhile: each time costs a sleep and a wake-up, which take longer than what is done under it. Once threads stand in line, the line does not end, because whoever comes again stands behind all others.",
+    advice: "take a lock that whoever comes first may have (a plain mutex, no fair one, no ticket, no inheritance of priority) and that is tried some times before sleeping; or hold it for many things at a time, or split what it protects",
+    wrong_if: "the turns must be kept, or a thread of high priority must not wait behind others",
+    limits: &[
+        Limit { name: "times", value: 1000.0, means: "handed over at least so many times" },
+        Limit { name: "in turn", value: 0.95, means: "by the one to whom it was handed last, at least this share: nobody else can have it in between" },
+        Limit { name: "held", value: 50_000.0, means: "nanoseconds, half of the times at most: on a processor or waiting" },
+        Limit { name: "threads", value: 3.0, means: "who stand in line, at least, where it is not known to be a lock: two may also answer each other" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let all = HandOvers::all(of.timeline, RULE.limit(of, "times") as u64);
+    all.into_iter().filter_map(|it| suspect(of, it)).collect()
+}
+
+fn suspect(of: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
+    let count = it.waits.len() as u64;
+    let share = it.in_turn as f64 / count.max(1) as f64;
+    let threads = it.threads.len() as f64;
+    let enough = match it.detail {
+        Detail::Lock => 2.0,
+        _ => RULE.limit(of, "threads"),
+    };
+    if share < RULE.limit(of, "in turn")
+        || it.usual_ns() as f64 > RULE.limit(of, "held")
+        || threads < enough
+    {
+        return None;
+    }
+    let title = say![
+        Piece::Count(it.threads.len() as u64),
+        " threads of ",
+        it.process,
+        " hand each other the lock ",
+        it.object,
+        " ",
+        Piece::Count(count),
+        " times, each to one who sleeps"
+    ];
+    let fix = fix(of, &it);
+    let group = of.waits().iter().find(|group| {
+        group.process == it.process && group.object == Some(it.object) && group.detail == it.detail
+    });
+    let causes = of.all_of(&BTreeSet::from([it.process]));
+    let weight = Weight::within(causes, it.until.since(it.from));
+    let suspect = Suspect::new(title, fix, weight)
+        .of(it.process)
+        .about(Some(it.object))
+        .seen_in(of, group)
+        .held(of, &RULE, "times", count as f64, "times")
+        .held(of, &RULE, "in turn", share, "in turn")
+        .held(of, &RULE, "held", it.usual_ns() as f64, "held")
+        .figure("threads", threads, "")
+        .figure("from one to the next", it.each_ns() as f64, "ns")
+        .told(say![
+            "it is held for ",
+            Piece::Time(it.usual_ns()),
+            ", and goes on to the next every ",
+            Piece::Time(it.each_ns())
+        ])
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the times whoever was woken last wakes the next: nobody takes it without having slept"
+        ]);
+    Some(suspect.shown_at(of, it.waits.iter().copied()))
+}
+
+/// At least the line stays, but to hand over takes no time, nor the calls that it is made of.
+fn fix(of: &Inquiry<'_>, it: &HandOvers) -> Fix {
+    /// To scale a wait to nothing would be to do without what it waits for: another thread's end, say.
+    const NEXT_TO_NOTHING: f64 = 1e-3;
+    let threads = of.facts.ledger.threads.iter();
+    let own = threads.filter(|thread| thread.row.process == it.process);
+    let waits = own.flat_map(|thread| &thread.causes).filter(|cause| {
+        let details = [Detail::Lock, Detail::Condition, Detail::Join];
+        cause.key.account == Account::Wait
+            && details
+                .iter()
+                .any(|&detail| cause.key.kind == Kind::As(detail))
+    });
+    let all: u64 = waits.map(|cause| cause.count).sum();
+    let share = it.waits.len() as f64 / all.max(1) as f64;
+    let processes = BTreeSet::from([it.process]);
+    let line = Change {
+        what: What::Waits {
+            detail: Some(it.detail),
+            objects: Some(BTreeSet::from([it.object])),
+        },
+        processes: Some(processes.clone()),
+        how: How::HandOver,
+    };
+    let calls = Change {
+        what: What::Calls(BTreeSet::from(["futex"])),
+        processes: Some(processes),
+        how: How::Scale((1.0 - share).max(NEXT_TO_NOTHING)),
+    };
+    // At most there is no line at all: whoever comes finds the lock free.
+    let free = Change {
+        how: How::Never,
+        ..line.clone()
+    };
+    Fix::AtLeast(vec![line, calls.clone()], vec![free, calls])
+}

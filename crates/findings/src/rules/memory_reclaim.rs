@@ -1,0 +1,169 @@
+//! A program that has to free memory itself before it gets some, because its cgroup or the machine has none left.
+
+use std::collections::BTreeMap;
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::waits::WaitGroup;
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::{Detail, State};
+
+use crate::in_code::InCode;
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "memory-reclaim",
+    looks_for: "threads that free memory before they get some: their cgroup, or the machine, has none left",
+    why: "Whoever wants a page where none is left has to look for one that can be given up. If that was written to, it waits until it is on the disk; if it was read, it is read again when it is needed again.",
+    advice: "raise the limit on memory (memory.max and memory.high, or the container's limit), or need less: give up what is done with (posix_fadvise with POSIX_FADV_DONTNEED), write out early and steadily (sync_file_range), or go around the kernel's cache (O_DIRECT)",
+    wrong_if: "the limit is wanted, or all that is written has to be on the disk anyway before anybody goes on",
+    limits: &[
+        Limit { name: "waits", value: 10.0, means: "for memory on the path, at least so many" },
+        Limit { name: "work", value: 0.05, means: "or on a processor freeing memory for this share of the path at least" },
+    ],
+    is_innocent: false,
+    needs: &[],
+    ask,
+};
+
+/// Freeing memory on one's own account: within a cgroup that is at its limit, and where the machine has none.
+const IN_GROUP: [&str; 2] = [
+    "try_to_free_mem_cgroup_pages",
+    "mem_cgroup_handle_over_high",
+];
+const IN_MACHINE: [&str; 3] = [
+    "try_to_free_pages",
+    "__alloc_pages_direct_reclaim",
+    "throttle_direct_reclaim",
+];
+/// Taking pages into the kernel's cache: those that are still there need not be taken again.
+const TAKING: [&str; 5] = [
+    "filemap_add_folio",
+    "filemap_create_folio",
+    "page_cache_ra_unbounded",
+    "page_cache_ra_order",
+    "create_empty_buffers",
+];
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let names: Vec<&str> = IN_GROUP.iter().chain(&IN_MACHINE).copied().collect();
+    let freeing = InCode::of_kernel(of, &names);
+    let mut programs: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
+    for cause in of.waits_on_path(|key| key.detail == Some(Detail::Reclaim)) {
+        let process = of.outlook.causes[cause].cause.key.process;
+        programs.entry(process).or_default().push(cause);
+    }
+    let at_work = freeing.stacks.iter().map(|stack| stack.cause);
+    for cause in at_work.filter_map(|cause| of.outlook.causes.get(cause)) {
+        programs.entry(cause.cause.key.process).or_default();
+    }
+    let suspects = programs.into_iter();
+    suspects
+        .filter_map(|(process, waits)| {
+            let freeing = freeing.clone().in_program(of, process);
+            suspect(of, process, waits, &freeing)
+        })
+        .collect()
+}
+
+fn suspect(
+    of: &Inquiry<'_>,
+    process: ProcessId,
+    waits: Vec<usize>,
+    freeing: &InCode,
+) -> Option<Suspect> {
+    let count = waits.iter().map(|&at| of.outlook.causes[at].cause.count);
+    let count: u64 = count.sum();
+    let work = freeing.share(of);
+    if (count as f64) < RULE.limit(of, "waits") && work < RULE.limit(of, "work") {
+        return None;
+    }
+    let group = of
+        .waits()
+        .iter()
+        .find(|group| group.detail == Detail::Reclaim && of.same_program(group.process, process));
+    let ns = of.on_path_ns(&waits);
+    let title = say![
+        process,
+        " has to free memory before it gets some",
+        whose(of, group, freeing),
+        ", for ",
+        Piece::Time(ns.saturating_add(freeing.ns()))
+    ];
+    let longest = waits.iter().max_by_key(|&&cause| of.on_path_ns(&[cause]));
+    let object = longest.and_then(|&at| of.outlook.causes[at].cause.key.object);
+    let fix = fix(of, process, freeing);
+    let mut causes = waits;
+    causes.extend(freeing.stacks.iter().map(|stack| stack.cause));
+    causes.sort_unstable();
+    causes.dedup();
+    let weight = Weight::within(causes, ns.saturating_add(freeing.ns()));
+    let suspect = Suspect::new(title, fix, weight)
+        .of(process)
+        .about(object)
+        .seen_in(of, group)
+        .held(of, &RULE, "waits", count as f64, "waits")
+        .held(of, &RULE, "share freeing on a processor", work, "work")
+        .figure("waiting on the path", ns as f64, "ns")
+        .told(say![
+            Piece::Count(count),
+            " waits of ",
+            Piece::Time(ns / count.max(1)),
+            " on the path; besides, ",
+            Piece::Time(freeing.ns()),
+            " on a processor looking for what can be given up"
+        ]);
+    Some(match group {
+        Some(_) => suspect,
+        None => Suspect {
+            frames: freeing.frames(of),
+            ..suspect
+        },
+    })
+}
+
+/// Whose memory it is that is all taken, if stacks show that.
+fn whose(of: &Inquiry<'_>, group: Option<&WaitGroup>, freeing: &InCode) -> &'static str {
+    let code = &of.stacks.code;
+    let waiting = group.and_then(|group| group.stack);
+    let waiting = waiting.and_then(|stack| code.stack(stack));
+    let stack = waiting.or(freeing.stacks.first().map(|stack| stack.stack));
+    let functions = stack.map_or(Vec::new(), |stack| code.functions_of(stack).to_vec());
+    let has = |names: &[&str]| {
+        let mut functions = functions.iter().map(|&function| code.function(function));
+        functions.any(|function| names.contains(&function.name.as_str()))
+    };
+    match (has(&IN_GROUP), has(&IN_MACHINE)) {
+        (true, _) => ", because its cgroup is at its limit",
+        (_, true) => ", because the machine has none left",
+        _ => "",
+    }
+}
+
+/// Nobody waits for memory, nor looks for it. At most nothing has to be taken into the kernel's cache again either, nor be
+/// waited for until it is read or written.
+fn fix(of: &Inquiry<'_>, process: ProcessId, freeing: &InCode) -> Fix {
+    let processes = of.of_program(process);
+    let without = |details: &[Detail]| {
+        let threads = of.timeline.threads.iter().enumerate();
+        let own = threads.filter(|(_, thread)| processes.contains(&thread.process));
+        let spans = own.flat_map(|(slot, _)| of.timeline.indexed(slot));
+        let meant = spans
+            .filter(|(_, span)| span.state == State::Wait && details.contains(&span.detail))
+            .map(|(index, _)| index);
+        Change {
+            what: What::Spans(meant.collect()),
+            processes: Some(processes.clone()),
+            how: How::Scale(0.0),
+        }
+    };
+    let work = |code: &InCode| code.scaled_in(of, process, 0.0);
+    let disk = [Detail::DiskRead, Detail::DiskWrite, Detail::PageFault];
+    let least = vec![without(&[Detail::Reclaim]), work(freeing)];
+    let mut most = least.clone();
+    most.push(without(&disk));
+    most.push(work(&InCode::of_kernel(of, &TAKING)));
+    Fix::AtLeast(least, most)
+}

@@ -1,0 +1,198 @@
+//! A program that carries a file over to another file or to a socket itself, in small pieces that it does not look at.
+//!
+//! The kernel can copy without the program. What that buys depends on the pieces: between files in the page cache (ext4)
+//! it is what the calls cost, and with pieces of 64 KiB there was nothing left to gain. So larger pieces are not told,
+//! nor are pipes and Unix sockets, where whoever reads the other end decides how long it takes. That nobody looks at what
+//! is copied the samples must show.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::replay::entered;
+use timesink_analysis::uses::{Act, Use};
+use timesink_recording::ids::{ObjectId, ThreadId};
+use timesink_recording::words::{Language, ObjectKind};
+
+use crate::file_functions::act;
+use crate::in_code::InCode;
+use crate::inquiry::Inquiry;
+use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "user-space-copying",
+    looks_for: "a file copied by hand, in small pieces that the program does not look at",
+    why: "Each piece is two calls into the kernel and is copied twice, out of the kernel and into it again. The kernel can carry all of it over in one call.",
+    advice: "let the kernel copy: copy_file_range from file to file, sendfile from a file to a socket; or move 64 KiB or more at a time, which was as quick between files (measured on ext4)",
+    wrong_if: "the program has to see what it copies, or must be able to stop after each piece",
+    limits: &[
+        Limit { name: "megabytes", value: 64.0, means: "copied from one thing to another, at least" },
+        Limit { name: "bytes", value: 8192.0, means: "bytes each, on average, at most: with more there is little to gain" },
+        Limit { name: "differ", value: 0.02, means: "reads and writes, and their bytes, differ by this share at most" },
+        Limit { name: "looks", value: 0.1, means: "of its time on a processor the program looks at what it copies or does something else for this share at most" },
+        Limit { name: "waits", value: 0.2, means: "waits for either of the two, held against the time on a processor, at most" },
+        Limit { name: "share", value: 0.05, means: "of the path copying so, at least this share" },
+    ],
+    is_innocent: false,
+    needs: &[Need::WholeCalls, Need::Stacks],
+    ask,
+};
+
+/// A pair of calls takes so long as so many bytes more, at least and at most. Measured on 2026-11-22, of what copying in
+/// pieces of 4 KiB took the kernel alone took 28 % from file to file (as 10,500 bytes would) and 39 % from a file to a TCP
+/// socket (6,400); in pieces of 16 KiB 63 and 60 %, but not each time. In some rounds of
+/// whole programs no more than a tenth was left with pieces of 4 KiB.
+const CALLS_AS_BYTES: (f64, f64) = (5_000.0, 30_000.0);
+/// Where no function is known that only copies, so many of the program's reads and writes must be of these two.
+const MOST: f64 = 0.8;
+
+/// What one process carries from one thing to another.
+struct Copied<'a> {
+    from: &'a Use,
+    to: &'a Use,
+    bytes: u64,
+    /// Reads and writes in pairs.
+    pairs: u64,
+}
+
+fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+    let large = |bytes: u64| bytes as f64 >= RULE.limit(of, "megabytes") * 1e6;
+    let uses = || of.facts.uses.all.iter();
+    let sources = uses().filter(|one| {
+        large(one.done(Act::Read).bytes) && is_kind(of, one.object, &[ObjectKind::File])
+    });
+    let targets: Vec<&Use> = uses()
+        .filter(|one| {
+            const KINDS: [ObjectKind; 2] = [ObjectKind::File, ObjectKind::TcpSocket];
+            large(one.done(Act::Write).bytes) && is_kind(of, one.object, &KINDS)
+        })
+        .collect();
+    sources
+        .flat_map(|from| targets.iter().map(move |&to| (from, to)))
+        .filter(|(from, to)| from.process == to.process && from.object != to.object)
+        .filter_map(|(from, to)| suspect(of, &copied(of, from, to)?))
+        .collect()
+}
+
+fn is_kind(of: &Inquiry<'_>, object: ObjectId, kinds: &[ObjectKind]) -> bool {
+    let object = of.facts.object(object);
+    object.is_some_and(|object| kinds.contains(&object.kind))
+}
+
+/// As many bytes, in as many pieces: it is carried over as it is.
+fn copied<'a>(of: &Inquiry<'_>, from: &'a Use, to: &'a Use) -> Option<Copied<'a>> {
+    let (reads, writes) = (from.done(Act::Read), to.done(Act::Write));
+    let differ = |a: u64, b: u64| a.abs_diff(b) as f64 > a.max(b) as f64 * RULE.limit(of, "differ");
+    if differ(reads.bytes, writes.bytes) || differ(reads.count, writes.count) {
+        return None;
+    }
+    let copied = Copied {
+        from,
+        to,
+        bytes: reads.bytes.min(writes.bytes),
+        pairs: reads.count.max(writes.count).max(1),
+    };
+    (copied.bytes as f64 / copied.pairs as f64 <= RULE.limit(of, "bytes")).then_some(copied)
+}
+
+fn suspect(of: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
+    let process = copied.from.process;
+    let threads = of.threads_of(&BTreeSet::from([process]));
+    let (code, looks) = code(of, copied, &threads)?;
+    let (ns, share) = (code.ns(), code.share(of));
+    let objects = [copied.from.object, copied.to.object];
+    let waits = of.waits_on_path(|key| {
+        key.object.is_some_and(|object| objects.contains(&object))
+            && of.same_program(key.process, process)
+    });
+    let waits = of.on_path_ns(&waits) as f64 / ns.max(1) as f64;
+    if share < RULE.limit(of, "share")
+        || looks > RULE.limit(of, "looks")
+        || waits > RULE.limit(of, "waits")
+    {
+        return None;
+    }
+    let each = copied.bytes / copied.pairs;
+    let left = |calls: f64| vec![code.scaled(each as f64 / (each as f64 + calls))];
+    let fix = Fix::Between(left(CALLS_AS_BYTES.0), left(CALLS_AS_BYTES.1));
+    let title = say![
+        copied.from.object,
+        " is copied to ",
+        copied.to.object,
+        " in pieces of ",
+        Piece::Bytes(each),
+        ": ",
+        Piece::Bytes(copied.bytes),
+        " in all"
+    ];
+    let estimated = copied.from.estimated || copied.to.estimated;
+    let suspect = code
+        .suspect(of, title, fix)
+        .of(process)
+        .about(Some(copied.from.object))
+        .held(
+            of,
+            &RULE,
+            "megabytes",
+            copied.bytes as f64 / 1e6,
+            "megabytes",
+        )
+        .held(of, &RULE, "bytes each", each as f64, "bytes")
+        .held(of, &RULE, "share that looks", looks, "looks")
+        .held(of, &RULE, "share of the path", share, "share")
+        .told(say![
+            if estimated { "about " } else { "" },
+            Piece::Count(copied.pairs),
+            " reads and as many writes; ",
+            Piece::Percent(share * 100.0),
+            " of the path"
+        ])
+        .told(say![
+            Piece::Percent(looks * 100.0),
+            " of that is spent on anything but reading and writing"
+        ]);
+    Some(suspect)
+}
+
+/// Where it copies, and which share of the time on a processor there is anything but reading and writing.
+fn code(of: &Inquiry<'_>, copied: &Copied<'_>, threads: &[ThreadId]) -> Option<(InCode, f64)> {
+    let process = copied.from.process;
+    // Around a call there is the way into the kernel and back, in the C library's function of its name.
+    let copies = |names: &[&str]| {
+        let is_copying =
+            |name: &&str| matches!(act(name), Some(Act::Read | Act::Write)) || is_wrapper(name);
+        names.iter().any(is_copying)
+    };
+    let kind = |name: &str| {
+        let act = act(entered(name).map(|_| name)?)?;
+        matches!(act, Act::Read | Act::Write).then_some(act as usize)
+    };
+    if let Some(region) = of.stacks.region(threads, kind) {
+        let name = of.stacks.code.function(region.function).name.as_str();
+        let within = |names: &[&str]| names.contains(&name);
+        let (part, whole) = of.stacks.part(threads, within, copies);
+        let looks = 1.0 - part as f64 / whole.max(1) as f64;
+        let code = InCode::through(of, BTreeSet::from([region.function]));
+        return Some((code.in_program(of, process), looks));
+    }
+    // It is done in no function of its own: then all that the program does must be that.
+    let uses = &of.facts.uses;
+    let shares = [(copied.from, Act::Read), (copied.to, Act::Write)]
+        .map(|(one, act)| uses.share_of_calls(one, act));
+    let (part, whole) = of.stacks.part(threads, |_| true, copies);
+    let looks = 1.0 - part as f64 / whole.max(1) as f64;
+    let code = InCode::of(of, |function| {
+        function.language == Language::Kernel && kind(&function.name).is_some()
+    });
+    let mostly = shares.iter().all(|share| *share >= MOST) && whole > 0;
+    mostly.then(|| (code.in_program(of, process), looks))
+}
+
+/// The C library's function that makes such a call: it has names that no program may give to its own.
+fn is_wrapper(name: &str) -> bool {
+    const STARTS: [&str; 3] = ["__libc_", "__GI___libc_", "__GI___"];
+    let mut starts = STARTS.iter();
+    let call = starts.find_map(|start| name.strip_prefix(start));
+    let acts = [Act::Read, Act::Write];
+    call.is_some_and(|call| acts.iter().any(|act| act.calls().contains(&call)))
+}
