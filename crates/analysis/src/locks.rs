@@ -17,6 +17,8 @@ pub struct Hold {
     pub holder: usize,
     pub from: Nanos,
     pub until: Nanos,
+    /// For how long of it the holder is known to have done something: it ran, or waited for something else.
+    pub own_ns: u64,
 }
 
 impl Hold {
@@ -96,15 +98,47 @@ fn lock(timeline: &Timeline, process: ProcessId, object: ObjectId, mut waits: Ve
                     holder: slot,
                     from,
                     until: at,
+                    own_ns: 0,
                 });
             }
         }
     }
+    find_own(timeline, &mut holds);
     Lock {
         process,
         object,
         waits,
         wait_ns,
         holds,
+    }
+}
+
+/// How much of each stretch is the holder's own. What was taken from one of its runs is known, but not where in it:
+/// most likely where it took longest.
+fn find_own(timeline: &Timeline, holds: &mut [Hold]) {
+    let mut order: Vec<usize> = (0..holds.len()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(holds[at].ns()));
+    let mut taken: FxHashMap<(usize, Nanos), u64> = FxHashMap::default();
+    for at in order {
+        let hold = &mut holds[at];
+        let spans = timeline.spans_of(hold.holder);
+        let first = spans.partition_point(|span| span.t1 <= hold.from);
+        let during = spans[first..].iter();
+        for span in during.take_while(|span| span.t0 < hold.until) {
+            let within = span.t1.min(hold.until).since(span.t0.max(hold.from));
+            let own = match (span.state, span.detail) {
+                (State::Cpu, Detail::SwitchingIn) => 0,
+                (State::Cpu, _) => {
+                    let left = taken.entry((hold.holder, span.t0));
+                    let left = left.or_insert(span.taken_ns.unwrap_or(0));
+                    let here = within.min(*left);
+                    *left -= here;
+                    within - here
+                }
+                (State::Wait, _) => within,
+                _ => 0,
+            };
+            hold.own_ns = hold.own_ns.saturating_add(own);
+        }
     }
 }

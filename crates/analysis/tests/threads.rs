@@ -41,6 +41,21 @@ fn holds() {
     assert_eq!(lock.held_ns(), 13_000_000);
 }
 
+/// What the holder does while it holds a lock is not what is taken from it, nor the time in which it is ready, nor that of
+/// being switched in. What was taken from a run lies where it took longest.
+#[test]
+fn what_holders_do() {
+    let timeline = timeline(&format!(
+        "{THREE}
+        1.1: cpu 0..20ms taken 12ms | ready +5ms preempted | cpu +1ms \"switching in\" | wait +3ms flush f by \"block device\" | cpu +1ms
+        1.2: wait 2ms..12ms lock l by 1.1 | cpu +1ms | wait ..17ms lock l by 1.1 | cpu +1ms | wait ..30ms lock l by 1.1"
+    ));
+    let locks = Locks::of(&timeline);
+    let own = |hold: &timesink_analysis::locks::Hold| (hold.ns() / 1_000_000, hold.own_ns);
+    let holds: Vec<(u64, u64)> = locks.0[0].holds.iter().map(own).collect();
+    assert_eq!(holds, [(10, 0), (4, 4_000_000), (12, 4_000_000)]);
+}
+
 /// A join is a wait that the end of a thread ended; that it was woken by it earlier is none.
 #[test]
 fn joins() {

@@ -5,30 +5,15 @@ use std::collections::BTreeMap;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::locks::Hold;
 use timesink_analysis::stacks::{Spot, StackIx};
-use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
 /// Whether holders mostly had no processor, or what they did is lost: then the lock is not to blame.
-pub fn no_processor(of: &Inquiry<'_>, holds: &[Hold]) -> bool {
-    let (mut known_to_do, mut all) = (0u64, 0u64);
-    for hold in holds {
-        let spans = of.timeline.spans_of(hold.holder);
-        let first = spans.partition_point(|span| span.t1 <= hold.from);
-        for span in spans[first..]
-            .iter()
-            .take_while(|span| span.t0 < hold.until)
-        {
-            let ns = span.t1.min(hold.until).since(span.t0.max(hold.from));
-            all = all.saturating_add(ns);
-            if matches!(span.state, State::Cpu | State::Wait) {
-                known_to_do = known_to_do.saturating_add(ns);
-            }
-        }
-    }
-    known_to_do < all - known_to_do
+pub fn no_processor(holds: &[Hold]) -> bool {
+    let sum = |ns: fn(&Hold) -> u64| holds.iter().map(ns).fold(0, u64::saturating_add);
+    sum(|hold| hold.own_ns) < sum(Hold::ns) / 2
 }
 
 /// What holders mostly do.

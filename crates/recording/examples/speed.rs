@@ -46,6 +46,7 @@ fn spans() -> Vec<Span> {
                 waker_outsider: None,
                 wake_source: wait.then_some(WakeSource::Thread),
                 tracer_ns: next(&mut seed) % 700,
+                taken_ns: None,
             }
         })
         .collect()

@@ -116,7 +116,7 @@ fn a_new_recording_must_be_complete() {
         Err(ErrorKind::NoSuchTable)
     );
     assert!(
-        forged.rows::<Span>().is_ok(),
+        forged.rows::<Occupant>().is_ok(),
         "what did not change still reads"
     );
 }

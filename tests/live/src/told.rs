@@ -38,6 +38,7 @@ impl Told {
     /// The finding of this rule comes first and is a main cause; what is not as it should be.
     pub fn first(&self, rule: &str) -> Vec<String> {
         let first = self.findings.first();
+        println!("{}", self.summary());
         match first.filter(|first| first["rule"] == rule) {
             None => vec![format!("{rule} is not told first: {}", self.summary())],
             Some(first) if first["main"] != true => {
@@ -59,8 +60,9 @@ impl Told {
     pub fn summary(&self) -> String {
         let told = self.findings.iter().map(|finding| {
             let gain = finding["gain"]["ns"].as_i64().unwrap_or(0) / 1_000_000;
+            let share = 100.0 * finding["share"].as_f64().unwrap_or(0.0);
             format!(
-                "{} ({}, {gain} ms)",
+                "{} ({}, {gain} ms, {share:.0} %)",
                 text(finding, "rule"),
                 text(finding, "title")
             )

@@ -129,7 +129,8 @@ impl<'a> Context<'a> {
             Some(Event::End(end)) => {
                 let at = self.lives.at(end.head.t);
                 self.lost_until(&mut stream, self.lives.at(end.t_run).min(at))?;
-                self.run_until(&mut stream, at, end.head.cpu, end.run_tracer_ns)?;
+                let ours = (end.run_tracer_ns, end.run_taken);
+                self.run_until(&mut stream, at, end.head.cpu, ours)?;
             }
             Some(Event::Seen(seen)) => self.seen(&mut stream, &seen)?,
             _ => {}
@@ -261,28 +262,36 @@ impl<'a> Context<'a> {
         self.push(stream, span)
     }
 
-    /// It was on a processor from the cursor to here; after its exit that is tear-down.
+    /// It was on a processor from the cursor to here; after its exit that is tear-down. What our programs took of that,
+    /// in ns, and what was nobody's, in `TS_TAKEN`, stands at the first that has room for it.
     fn run_until(
         &mut self,
         stream: &mut Stream,
         t: Nanos,
         cpu: u16,
-        tracer: u32,
+        (tracer, taken): (u32, u32),
     ) -> Result<(), Error> {
         let mut tracer = u64::from(tracer);
-        if let Some(exit) = stream.exit.filter(|x| *x > stream.cursor && *x < t) {
-            let mut span = plain_span(stream.thread, exit, State::Cpu, Detail::Running, cpu);
-            span.tracer_ns = tracer;
-            tracer = tracer.saturating_sub(exit.since(stream.cursor));
+        let mut taken = u64::from(taken) * u64::from(e::TS_TAKEN);
+        let exit = stream.exit.filter(|exit| *exit < t);
+        for until in exit.into_iter().chain([t]) {
+            let from = stream.cursor;
+            if until <= from {
+                continue;
+            }
+            let detail = match stream.exit {
+                Some(exit) if exit <= from => Detail::Exit,
+                _ => Detail::Running,
+            };
+            let mut span = plain_span(stream.thread, until, State::Cpu, detail, cpu);
+            let ns = until.since(from);
+            span.tracer_ns = tracer.min(ns);
+            span.taken_ns = Some(taken.min(ns - span.tracer_ns));
+            tracer -= span.tracer_ns;
+            taken -= span.taken_ns.unwrap_or(0);
             self.push(stream, span)?;
         }
-        let detail = match stream.exit {
-            Some(exit) if exit <= stream.cursor => Detail::Exit,
-            _ => Detail::Running,
-        };
-        let mut span = plain_span(stream.thread, t, State::Cpu, detail, cpu);
-        span.tracer_ns = tracer;
-        self.push(stream, span)
+        Ok(())
     }
 
     fn turn(
@@ -298,7 +307,8 @@ impl<'a> Context<'a> {
             self.out.push(wait)?;
         }
         self.lost_until(stream, run.min(out))?;
-        self.run_until(stream, out, turn.head.cpu, turn.tracer_ns)?;
+        let ours = (turn.tracer_ns, u32::from(turn.taken));
+        self.run_until(stream, out, turn.head.cpu, ours)?;
         let has = |flag: u32| turn.how & flag as u8 != 0;
         let mut ready_detail = Detail::Woken;
         if has(e::TS_FIRST) {
@@ -651,6 +661,7 @@ fn plain_span(thread: ThreadId, t1: Nanos, state: State, detail: Detail, cpu: u1
         waker_outsider: None,
         wake_source: None,
         tracer_ns: 0,
+        taken_ns: None,
     }
 }
 

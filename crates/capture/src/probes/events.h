@@ -108,9 +108,11 @@ struct ts_turn {
 	__u8 futex_contended; /* the value waited on is 2, as a mutex with waiters has it */
 	__u8 dispatched; /* the time ready was that of switching to it; see scheduling.bpf.c */
 	__u8 polled; /* POLLIN or POLLOUT: a poll of one descriptor, the object, for this and nothing else */
-	__u8 pad[2];
+	__u16 taken; /* of that run, in TS_TAKEN ns: the kernel counts it as nobody's; what is left over comes later */
 };
 _Static_assert(sizeof(struct ts_turn) == 80, "turn");
+
+#define TS_TAKEN 16384
 
 #define TS_GATHER 16
 
@@ -304,7 +306,7 @@ struct ts_end {
 	__u32 uid;
 	__u32 run_tracer_ns; /* our time within its last run */
 	__s32 nice;
-	__u32 pad;
+	__u32 run_taken; /* of its last run, as in its turns */
 	__u64 taken_ns; /* of its time on a processor: the kernel counts it as nobody's */
 	char name[16];
 };

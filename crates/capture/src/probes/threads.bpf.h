@@ -48,6 +48,7 @@ struct ts_thread {
 	u64 switching_ns; /* how long it was switched in before it began to run: it counts as that already */
 	u64 taken_before; /* on its processor, when it began to run; 0: not known */
 	u64 taken_ns; /* on its processors, while it ran */
+	u64 taken_told; /* of it, in TS_TAKEN ns, in its turns */
 	u64 cpu_ns, ready_ns, wait_ns, tracer_ns;
 	u64 cpu_base, delay_base, user_base, system_base;
 	u64 voluntary_base, involuntary_base, migrations_base, minor_base, major_base;

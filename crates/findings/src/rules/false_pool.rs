@@ -81,7 +81,7 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "waits") {
         return None;
     }
-    if no_processor(of, holds) {
+    if no_processor(holds) {
         return None;
     }
     let holding = Holding::of(of, holds);

@@ -49,7 +49,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     }
     let lock = of.timeline.locks().find(group.process, object);
     let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
-    if no_processor(of, holds) {
+    if no_processor(holds) {
         return None;
     }
     let holding = Holding::of(of, holds);

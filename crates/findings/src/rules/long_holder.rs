@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::locks::{Hold, Lock};
 use timesink_analysis::replay::What;
 
-use crate::holding::{no_processor, Holding};
+use crate::holding::Holding;
 use crate::inquiry::Inquiry;
 use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
 use crate::say;
@@ -35,11 +35,15 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
-    let mut lengths: Vec<u64> = lock.holds.iter().map(Hold::ns).collect();
+    // Who loses its processor meanwhile, to other threads or to the machine's host, does nothing for long.
+    let mut lengths: Vec<u64> = lock.holds.iter().map(|hold| hold.own_ns).collect();
     lengths.sort_unstable();
     let usual = *lengths.get(lengths.len() / 2)?;
     let is_long = (usual as f64 * RULE.limit(of, "times")).max(RULE.limit(of, "least"));
-    let long = lock.holds.iter().filter(|hold| hold.ns() as f64 >= is_long);
+    let long = lock
+        .holds
+        .iter()
+        .filter(|hold| hold.own_ns as f64 >= is_long);
     let long: Vec<Hold> = long.copied().collect();
     if (lengths.len() as f64) < RULE.limit(of, "holds")
         || (long.len() as f64) < RULE.limit(of, "long")
@@ -50,11 +54,11 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let spans = waits.iter().filter_map(|&at| of.timeline.span(at));
     let behind_ns: u64 = spans.map(|span| span.t1.since(span.t0)).sum();
     let share = behind_ns as f64 / lock.wait_ns.max(1) as f64;
-    if share < RULE.limit(of, "share") || no_processor(of, &long) {
+    if share < RULE.limit(of, "share") {
         return None;
     }
     let holding = Holding::of(of, &long);
-    let long_ns: u64 = long.iter().map(Hold::ns).sum();
+    let long_ns: u64 = long.iter().map(|hold| hold.own_ns).sum();
     let count = long.len() as u64;
     let title = say![
         "the lock ",

@@ -32,6 +32,7 @@
 //! | `by outsider TID` | waker_outsider, with wake source `thread` |
 //! | `by timer`, `by block device`, ... | wake source alone; after another `by` it replaces its source |
 //! | `tracer TIME` | tracer_ns |
+//! | `taken TIME` | taken_ns |
 //! | `occupant P.T TIME`, `occupant outsider TID TIME` | a row of `occupants`; may be repeated |
 //! | `call NAME`, `function NAME`, `asked TIME`, `expired`, `not_expired`, `bytes N`, `flags N`, `result N`, `woken_fd N`, `woken_object OBJECT`, `owner P.T`, `stack STACK`, `waker_stack STACK` | the row of `waits` |
 //!

@@ -50,6 +50,7 @@ impl Parser {
             waker_outsider: None,
             wake_source: None,
             tracer_ns: 0,
+            taken_ns: None,
         };
         let mut wait = empty_wait(&span);
         let mut told = false;
@@ -94,6 +95,7 @@ impl Parser {
         match key {
             "on" => span.processor = self.number(words),
             "tracer" => span.tracer_ns = self.length(words),
+            "taken" => span.taken_ns = Some(self.length(words)),
             "by" => self.waker(span, words),
             "occupant" => {
                 let outsider = words.next_if(|word| word == "outsider").is_some();
@@ -158,6 +160,7 @@ const ATTRIBUTES: &[&str] = &[
     "on",
     "by",
     "tracer",
+    "taken",
     "occupant",
     "call",
     "function",

@@ -32,5 +32,9 @@ table! {
         wake_source: Option<WakeSource>,
         /// Nanoseconds of this span spent in timesink's own programs; state `tracer` in the ledger.
         tracer_ns: u64,
+        /// Nanoseconds of this span that the kernel counts as nobody's, if that is known: the host of a virtual machine had
+        /// its processor, or an interrupt where the kernel counts them apart. `taken_ns` of the thread is the whole; of
+        /// less than 16 us the rest stands at a later span, and what was taken while a thread was switched in stands nowhere.
+        taken_ns: Option<u64>,
     }
 }

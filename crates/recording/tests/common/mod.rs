@@ -192,7 +192,7 @@ any_rows! {
     Request { issued, completed, device, sector, bytes, kind, thread, tid }
     Sample { thread, t, processor, kernel, address, weight_ns, stack }
     Span {
-        thread, t0, t1, state, detail, object, processor, waker, waker_outsider, wake_source, tracer_ns
+        thread, t0, t1, state, detail, object, processor, waker, waker_outsider, wake_source, tracer_ns, taken_ns
     }
     Stack { stack, parent, frame, complete }
     Thread {

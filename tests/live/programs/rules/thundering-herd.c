@@ -1,8 +1,8 @@
-/* Eight threads wait for items. For each item all of them are woken (fires), or one (silent). */
+/* Sixteen threads wait for items. For each item all of them are woken (fires), or one (silent). */
 #include "rule.h"
 #include <pthread.h>
 
-enum { THREADS = 8, ITEMS = 6000 };
+enum { THREADS = 16, ITEMS = 3000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
@@ -20,7 +20,7 @@ static void *work(void *unused)
 		pthread_mutex_unlock(&lock);
 		if (!go_on)
 			return unused;
-		compute_us(40);
+		compute_us(60);
 	}
 }
 
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 	for (int n = 0; n < THREADS; n++)
 		must(pthread_create(&threads[n], NULL, work, NULL) == 0);
 	for (int item = 0; item < ITEMS; item++) {
-		compute_us(40);
+		compute_us(60);
 		pthread_mutex_lock(&lock);
 		waiting++;
 		pthread_mutex_unlock(&lock);

@@ -64,7 +64,7 @@ fn ping_pong() {
     pair("ping-pong");
 }
 
-/// Eight threads that are woken for each item, and one of them for each.
+/// Sixteen threads that are woken for each item, and one of them for each.
 #[test]
 fn thundering_herd() {
     pair("thundering-herd");

@@ -380,6 +380,17 @@ static __always_inline void note_taken(struct ts_thread *st, struct ts_history *
 	}
 }
 
+/* What was taken of the thread's last run, as its turn has it. */
+static __always_inline u16 tell_taken(struct ts_thread *st)
+{
+	u64 more = st->taken_ns / TS_TAKEN - st->taken_told;
+
+	if (more > 0xffff)
+		more = 0xffff;
+	st->taken_told += more;
+	return more;
+}
+
 /* A thread leaves the processor for the last time. */
 static __always_inline void end_thread(struct ts_thread *st, struct task_struct *task, u64 now, bool alive)
 {
@@ -421,7 +432,7 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	e->uid = plain(task)->cred->uid.val;
 	e->run_tracer_ns = st->run_tracer_ns;
 	e->nice = task->static_prio - TASK_NICE_0;
-	e->pad = 0;
+	e->run_taken = tell_taken(st);
 	e->taken_ns = st->taken_ns;
 	bpf_probe_read_kernel(e->name, sizeof(e->name), task->comm);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
@@ -528,7 +539,7 @@ static __always_inline void fill_turn(struct ts_turn *e, struct ts_thread *st, s
 	e->futex_contended = st->futex_contended;
 	e->dispatched = st->dispatched;
 	e->polled = st->polled;
-	__builtin_memset(e->pad, 0, sizeof(e->pad));
+	e->taken = tell_taken(st);
 }
 
 /* What the thread has been waiting for, from the call it is in. */
