@@ -16,7 +16,7 @@ static void *work(void *number)
 	for (int item = 0; item < 2000; item++) {
 		int rotates = item % 200 == 50 * *(int *)number;
 		pthread_mutex_lock(&lock);
-		compute_us(20);
+		compute_us(5);
 		if (rotates && under_lock)
 			rotate_log();
 		pthread_mutex_unlock(&lock);
