@@ -155,7 +155,7 @@ $(DEMO)/prices.txt: Makefile
 
 # ---------------------------------------------------------------- tests
 
-.PHONY: test check unit lint tidy interop readers live casebook book
+.PHONY: test check unit lint tidy interop readers live live-disturbed casebook book
 
 # The live tests come last, so that what is read last is their result.
 test: need-rust need-test need-root unit lint build interop casebook live ## Run all tests (as root: the privileged ones too)
@@ -232,6 +232,11 @@ $(VENV)/ready: Makefile
 
 live: need-root
 	$(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live --tests -- --test-threads=1
+
+live-disturbed: need-rust need-test need-root build ## Run the live tests, each once, on processors that are taken away now and then
+	$(CARGO) test $(LOCKED) --release --no-run -p timesink-live --tests
+	TIMESINK_ATTEMPTS=1 $(CARGO) run $(LOCKED) --release -p timesink-live --example disturb -- \
+	  $(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live --tests -- --test-threads=1
 
 casebook: need-rust need-test need-root build ## Run old stories of slow programs: each cause must be told (as root)
 	python3 casebook/book.py --check

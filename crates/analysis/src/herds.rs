@@ -45,7 +45,11 @@ fn rounds(timeline: &Timeline, slot: usize, quick_ns: u64, herds: &mut BTreeMap<
     let mut busy_ns = 0u64;
     for (index, span) in timeline.indexed(slot) {
         match (span.state, span.detail) {
-            (State::Cpu, _) => busy_ns = busy_ns.saturating_add(span.t1.since(span.t0)),
+            (State::Cpu, _) => {
+                let whole = span.t1.since(span.t0);
+                let own = whole.saturating_sub(span.taken_ns.unwrap_or(0));
+                busy_ns = busy_ns.saturating_add(own);
+            }
             // All that are woken at once stand at the same lock first.
             (State::Wait, Detail::Lock) => {}
             (State::Wait, detail) => {

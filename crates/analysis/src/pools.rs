@@ -63,6 +63,12 @@ pub fn over(thread: &Thread) -> Nanos {
     thread.exit.unwrap_or(thread.end)
 }
 
+/// How long a thread worked: on a processor, without what was taken from it there.
+pub fn work_ns(thread: &Thread) -> u64 {
+    let taken_ns = thread.taken_ns.unwrap_or(0);
+    thread.cpu_ns.saturating_sub(taken_ns)
+}
+
 /// Who is waited for comes to its end within this share of its life after that, or within a millisecond.
 const AFTERWARDS: f64 = 0.05;
 const AFTERWARDS_NS: u64 = 1_000_000;

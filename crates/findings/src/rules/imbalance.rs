@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::pools::{over, Pool};
+use timesink_analysis::pools::{over, work_ns, Pool};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::Thread;
@@ -62,11 +62,11 @@ struct Shared {
 
 /// What the threads of a pool share that do the same as the busiest of them, if that is the last one.
 fn shared(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Shared> {
-    let busiest = pool.rows(of.timeline).max_by_key(|row| row.cpu_ns)?;
+    let busiest = pool.rows(of.timeline).max_by_key(|row| work_ns(row))?;
     let work = works.of_thread(busiest.thread)?;
-    let least = busiest.cpu_ns as f64 * PART;
+    let least = work_ns(busiest) as f64 * PART;
     let some = pool.rows(of.timeline);
-    let some = some.filter(|row| row.cpu_ns as f64 > least);
+    let some = some.filter(|row| work_ns(row) as f64 > least);
     let alike = some.filter(|row| {
         let other = works.of_thread(row.thread);
         other.is_some_and(|other| work.is_like(&other))
@@ -91,8 +91,8 @@ fn shared(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Shared
     is_one.then(|| Shared {
         threads: rows.iter().map(|row| row.thread).collect(),
         last: last.thread,
-        most_ns: last.cpu_ns,
-        mean_ns: rows.iter().map(|row| row.cpu_ns).sum::<u64>() / rows.len() as u64,
+        most_ns: work_ns(last),
+        mean_ns: rows.iter().map(|row| work_ns(row)).sum::<u64>() / rows.len() as u64,
         before,
         alone_ns: over(last).since(before),
         whole_ns,

@@ -105,6 +105,10 @@ fn add_up(thread: &mut Thread, spans: &[&Span], given: &BTreeSet<String>) {
         "tracer",
         spans.iter().map(|span| span.tracer_ns).sum(),
     );
+    if !given.contains("taken") {
+        let taken = spans.iter().filter_map(|span| span.taken_ns);
+        thread.taken_ns = taken.reduce(u64::saturating_add).or(thread.taken_ns);
+    }
     set(
         &mut thread.kernel_cpu_ns,
         "kernel_cpu",
