@@ -9,7 +9,7 @@ use timesink_analysis::replay::{
 use timesink_analysis::stacks::{Filter, FunctionIx, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::recording;
-use timesink_recording::words::Detail;
+use timesink_recording::words::{Detail, State};
 use timesink_recording::{ProcessId, ThreadId};
 
 const MANY: u32 = 64;
@@ -268,6 +268,32 @@ fn a_call_goes_with_its_wait() {
         sample 1.1 13ms weight 4ms kernel stack "main;__x64_sys_fsync"
         call 1.1 fsync f count 1 ns 13ms"#;
     assert_eq!(saved(text, waits(Detail::Flush), CUT), 14.0);
+}
+
+/// And so it is not gained a second time with what is done on a processor: a disk that was done before the thread was off
+/// its processor made that the first of all causes.
+#[test]
+fn a_call_counts_with_its_wait_only() {
+    let text = r#"
+        process 1 p
+        thread 1.1 tid 1 p
+        1.1: cpu 0..4ms | wait ..10ms flush f by block device call fsync | cpu ..18ms
+        sample 1.1 2ms weight 4ms kernel stack "main;__x64_sys_fsync"
+        sample 1.1 16ms weight 8ms stack "main;work"
+        call 1.1 fsync f count 1 ns 10ms"#;
+    let on_processor = What::Cause {
+        state: State::Cpu,
+        detail: None,
+        object: None,
+    };
+    let [flushing, working] =
+        [waits(Detail::Flush), on_processor].map(|what| saved(text, what, CUT));
+    assert!(
+        (flushing + working - 18.0).abs() < 0.01,
+        "{flushing} + {working}"
+    );
+    assert!(flushing > working, "{flushing}, {working}");
+    assert_eq!(saved(text, What::Cpu, CUT), 12.0);
 }
 
 /// Who waits for memory in a call has to do the work of the call all the same: writing was taken to go with the wait.

@@ -132,6 +132,7 @@ impl Change {
     /// Multiplies the factors of the spans that this is about; how much of the recorded time they are.
     pub fn apply(&self, of: &Recorded<'_>, factors: &mut [f32]) -> u64 {
         let shares = self.shares(of);
+        let spared = self.spared(of);
         let births = self.births(of);
         let mut meant_ns = 0u64;
         for (slot, thread) in of.timeline.threads.iter().enumerate() {
@@ -146,6 +147,7 @@ impl Change {
                 continue;
             }
             let shares = shares.as_ref().map(|shares| shares.thread(thread));
+            let spared = spared.as_ref().map(|shares| shares.thread(thread));
             let mut meant: Vec<Meant> = Vec::new();
             let mut woken = false;
             for (index, span) in of.timeline.indexed(slot) {
@@ -158,7 +160,7 @@ impl Change {
                 };
                 let named = matches!(&self.what, What::Spans(spans) if spans.contains(&index));
                 if named || follows || self.means(span) {
-                    share = 1.0;
+                    share = 1.0 - spared.as_ref().map_or(0.0, |spared| spared.of(span));
                     woken |= span.state == State::Wait;
                 }
                 if share > 0.0 {
@@ -226,15 +228,21 @@ impl Change {
                 if let (What::Waits { objects, .. }, How::HandOver) = (&self.what, self.how) {
                     calls.extend(calls_on(of.facts, objects.as_ref()));
                 }
-                (!calls.is_empty()).then(|| {
-                    Shares::of(of, |function| {
-                        entered(function)
-                            .and_then(|call| calls.get(call))
-                            .copied()
-                            .unwrap_or(0.0)
-                    })
-                })
+                in_calls(of, &calls)
             }
+            _ => None,
+        }
+    }
+
+    /// What is on a processor and goes with a cause of its own: a call with the wait that it is for. So no time is gained
+    /// with two causes, and what is left is work.
+    fn spared(&self, of: &Recorded<'_>) -> Option<Shares> {
+        match self.what {
+            What::Cause {
+                state: State::Cpu,
+                detail: None,
+                ..
+            } => in_calls(of, &of.calls.shares(of.facts, |_, _| true)),
             _ => None,
         }
     }
@@ -361,6 +369,15 @@ impl Change {
             }
         }
     }
+}
+
+/// The share of spans in these calls, of each so much as is said.
+fn in_calls(of: &Recorded<'_>, calls: &BTreeMap<String, f64>) -> Option<Shares> {
+    let share = |function: &str| {
+        let share = entered(function).and_then(|call| calls.get(call));
+        share.copied().unwrap_or(0.0)
+    };
+    (!calls.is_empty()).then(|| Shares::of(of, share))
 }
 
 fn is_lock(detail: Detail) -> bool {
