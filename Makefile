@@ -34,7 +34,7 @@ FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
 FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless musl-tools openssl \
   $(if $(shell command -v go),,golang-go)
-FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace nginx-light nodejs default-jdk-headless g++ binutils
+FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace nginx-light redis-server nodejs default-jdk-headless g++ binutils
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
 define need
