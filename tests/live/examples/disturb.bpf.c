@@ -8,7 +8,7 @@ static u64 (*const ktime_get_ns)(void) = (void *)5;
 static u32 (*const get_prandom_u32)(void) = (void *)7;
 static long (*const loop)(u32 times, void *body, void *context, u64 flags) = (void *)181;
 
-char license[] __attribute__((section("license"))) = "GPL";
+char granted[] __attribute__((section("license"))) = "GPL";
 
 /* Of a thousand ticks of a processor that is busy, and for how long: written by who loads this. */
 volatile const u32 often __attribute__((section(".rodata"))) = 60;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::rc::Rc;
 
 use serde_json::Value;
-use timesink_recording::tables::{Frame, Stack};
+use timesink_recording::tables::{Frame, Span, Stack, Thread};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::{Recording, StackId, TableRow};
 
@@ -226,6 +226,7 @@ impl Recorded {
             "threads without the kernel's figures".into(),
         );
         problems.extend(self.unwoken());
+        problems.extend(self.taken_elsewhere());
         problems
     }
 
@@ -256,12 +257,8 @@ impl Recorded {
     /// Waits that end within the recording and have nothing that ended them. One in a hundred is let pass: there are kernels
     /// that do not tell of wakes by certain processes.
     fn unwoken(&self) -> Option<String> {
-        let ends: Vec<_> = self
-            .rows::<timesink_recording::tables::threads::Thread>()
-            .iter()
-            .map(|t| t.end)
-            .collect();
-        let spans = self.rows::<timesink_recording::tables::spans::Span>();
+        let ends: Vec<_> = self.rows::<Thread>().iter().map(|t| t.end).collect();
+        let spans = self.rows::<Span>();
         let waits = spans.iter().filter(|s| s.state == State::Wait);
         let unwoken: Vec<_> = waits
             .clone()
@@ -276,6 +273,27 @@ impl Recorded {
                 unwoken[0]
             )
         })
+    }
+
+    /// What was taken from a thread stands at its runs, but for what is too little for a step and what was taken while it
+    /// was switched in.
+    fn taken_elsewhere(&self) -> Option<String> {
+        const STEP_NS: u64 = 16_384;
+        let spans = self.rows::<Span>();
+        let threads = self.rows::<Thread>();
+        let wrong = threads.iter().find(|thread| {
+            let own = spans.iter().filter(|span| span.thread == thread.thread);
+            let (mut at_runs, mut elsewhere) = (0, STEP_NS + thread.tracer_ns);
+            for span in own {
+                at_runs += span.taken_ns.unwrap_or(0);
+                if span.detail == Detail::SwitchingIn {
+                    elsewhere += span.t1.since(span.t0);
+                }
+            }
+            let whole = thread.taken_ns.unwrap_or(0);
+            at_runs > whole || whole - at_runs > elsewhere
+        });
+        wrong.map(|thread| format!("not all that was taken stands at runs: {thread:?}"))
     }
 }
 
