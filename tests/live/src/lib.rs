@@ -25,7 +25,7 @@ pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Everything here records with BPF. Who may not do so fails: a test that is skipped shows nothing.
+/// Everything here records with BPF, as if at a terminal. Who may not do so fails: a test that is skipped shows nothing.
 fn require_root() {
     // SAFETY: a plain system call.
     let user = unsafe { libc::geteuid() };
@@ -33,6 +33,11 @@ fn require_root() {
         user == 0,
         "the live tests record with BPF: run them as root, not as user {user}; they are never skipped"
     );
+    // Who starts tests in the background may have them ignore what programs under test wait for.
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+        // SAFETY: no handler of ours is there to be lost.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
 }
 
 /// The binary under test. It is built by `make build`, or named by `TIMESINK`.

@@ -10,7 +10,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::Region;
 use timesink_analysis::uses::{Act, Use, Uses};
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::words::ObjectKind;
+use timesink_recording::words::{Detail, ObjectKind, State};
 
 use crate::file_functions::{act, loaders};
 use crate::inquiry::Inquiry;
@@ -236,10 +236,21 @@ fn fix(of: &Inquiry<'_>, loader: &Loader<'_>, region: Option<&Region>, times: u6
         return (Fix::scaled(what, processes, kept), loader.one.ns(&ACTS));
     };
     let name = of.stacks.code.function(region.function).name.clone();
-    let change = Change {
-        what: What::Function(name),
-        processes: Some(processes),
+    let change = |what| Change {
+        what,
+        processes: Some(processes.clone()),
         how: How::Scale(once),
     };
-    (Fix::Change(change), region.ns)
+    let loads = change(What::Function(name));
+    if processes.len() == 1 {
+        return (Fix::Change(loads), region.ns);
+    }
+    // What was made of it is given back at the end of each process, with all else that the process has.
+    let ends = change(What::Cause {
+        state: State::Cpu,
+        detail: Some(Detail::Exit),
+        object: None,
+    });
+    let fix = Fix::AtLeast(vec![loads.clone()], vec![loads, ends]);
+    (fix, region.ns)
 }
