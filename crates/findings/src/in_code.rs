@@ -153,4 +153,18 @@ impl InCode {
             .collect();
         suspect
     }
+
+    /// The same held against the limits that say what is enough.
+    pub fn suspect_held(
+        &self,
+        of: &Inquiry<'_>,
+        rule: &Rule,
+        title: Sentence,
+        fix: Fix,
+    ) -> Suspect {
+        let ms = self.ns() as f64 / 1e6;
+        self.suspect(of, title, fix)
+            .held(of, rule, "share of the path", self.share(of), "share")
+            .held(of, rule, "milliseconds", ms, "ms")
+    }
 }

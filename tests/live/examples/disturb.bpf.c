@@ -10,27 +10,21 @@ static long (*const loop)(u32 times, void *body, void *context, u64 flags) = (vo
 
 char granted[] __attribute__((section("license"))) = "GPL";
 
-/* Of a thousand ticks of a processor that is busy, and for how long: written by who loads this. */
-volatile const u32 often __attribute__((section(".rodata"))) = 60;
-volatile const u64 least_ns __attribute__((section(".rodata"))) = 2000000;
-volatile const u64 most_ns __attribute__((section(".rodata"))) = 16000000;
+/* Of a thousand ticks of a processor that is busy, and for how long. */
+enum { OFTEN = 60, LEAST_NS = 2000000, MOST_NS = 16000000 };
 
-struct until {
-	u64 ns;
-};
-
-static long is_over(u32 round, struct until *until)
+static long is_over(u32 round, u64 *until)
 {
-	return ktime_get_ns() >= until->ns;
+	return ktime_get_ns() >= *until;
 }
 
 __attribute__((section("raw_tp/local_timer_entry"), used)) int on_tick(void *context)
 {
-	struct until until;
+	u64 until;
 
-	if (get_prandom_u32() % 1000 >= often)
+	if (get_prandom_u32() % 1000 >= OFTEN)
 		return 0;
-	until.ns = ktime_get_ns() + least_ns + get_prandom_u32() % (most_ns - least_ns);
+	until = ktime_get_ns() + LEAST_NS + get_prandom_u32() % (MOST_NS - LEAST_NS);
 	loop(1 << 23, is_over, &until, 0);
 	return 0;
 }

@@ -225,8 +225,9 @@ impl Recorded {
             number(&json["books"], "unchecked") == 0,
             "threads without the kernel's figures".into(),
         );
-        problems.extend(self.unwoken());
-        problems.extend(self.taken_elsewhere());
+        let (threads, spans) = (self.rows(), self.rows());
+        problems.extend(unwoken(&threads, &spans));
+        problems.extend(taken_elsewhere(&threads, &spans));
         problems
     }
 
@@ -253,48 +254,44 @@ impl Recorded {
             format!("{detail}: {ours} ns, in truth {real_ns}: {causes}")
         })
     }
+}
 
-    /// Waits that end within the recording and have nothing that ended them. One in a hundred is let pass: there are kernels
-    /// that do not tell of wakes by certain processes.
-    fn unwoken(&self) -> Option<String> {
-        let ends: Vec<_> = self.rows::<Thread>().iter().map(|t| t.end).collect();
-        let spans = self.rows::<Span>();
-        let waits = spans.iter().filter(|s| s.state == State::Wait);
-        let unwoken: Vec<_> = waits
-            .clone()
-            // A thread's birth is ended by who makes it, and the last wait of all by nobody.
-            .filter(|s| s.wake_source.is_none() && s.detail != Detail::Creation)
-            .filter(|s| s.t1 != ends[s.thread.index()])
-            .collect();
-        (unwoken.len() > 2 + waits.count() / 100).then(|| {
-            format!(
-                "{} waits without what ended them, such as {:?}",
-                unwoken.len(),
-                unwoken[0]
-            )
-        })
-    }
+/// Waits that end within the recording and have nothing that ended them. One in a hundred is let pass: there are kernels
+/// that do not tell of wakes by certain processes.
+fn unwoken(threads: &[Thread], spans: &[Span]) -> Option<String> {
+    let waits = spans.iter().filter(|s| s.state == State::Wait);
+    let unwoken: Vec<_> = waits
+        .clone()
+        // A thread's birth is ended by who makes it, and the last wait of all by nobody.
+        .filter(|s| s.wake_source.is_none() && s.detail != Detail::Creation)
+        .filter(|s| s.t1 != threads[s.thread.index()].end)
+        .collect();
+    (unwoken.len() > 2 + waits.count() / 100).then(|| {
+        format!(
+            "{} waits without what ended them, such as {:?}",
+            unwoken.len(),
+            unwoken[0]
+        )
+    })
+}
 
-    /// What was taken from a thread stands at its runs, but for what is too little for a step and what was taken while it
-    /// was switched in.
-    fn taken_elsewhere(&self) -> Option<String> {
-        const STEP_NS: u64 = 16_384;
-        let spans = self.rows::<Span>();
-        let threads = self.rows::<Thread>();
-        let wrong = threads.iter().find(|thread| {
-            let own = spans.iter().filter(|span| span.thread == thread.thread);
-            let (mut at_runs, mut elsewhere) = (0, STEP_NS + thread.tracer_ns);
-            for span in own {
-                at_runs += span.taken_ns.unwrap_or(0);
-                if span.detail == Detail::SwitchingIn {
-                    elsewhere += span.t1.since(span.t0);
-                }
+/// What was taken from a thread stands at its runs, but for what is too little for a step and what was taken while it
+/// was switched in.
+fn taken_elsewhere(threads: &[Thread], spans: &[Span]) -> Option<String> {
+    const STEP_NS: u64 = 16_384;
+    let wrong = threads.iter().find(|thread| {
+        let own = spans.iter().filter(|span| span.thread == thread.thread);
+        let (mut at_runs, mut elsewhere) = (0, STEP_NS + thread.tracer_ns);
+        for span in own {
+            at_runs += span.taken_ns.unwrap_or(0);
+            if span.detail == Detail::SwitchingIn {
+                elsewhere += span.t1.since(span.t0);
             }
-            let whole = thread.taken_ns.unwrap_or(0);
-            at_runs > whole || whole - at_runs > elsewhere
-        });
-        wrong.map(|thread| format!("not all that was taken stands at runs: {thread:?}"))
-    }
+        }
+        let whole = thread.taken_ns.unwrap_or(0);
+        at_runs > whole || whole - at_runs > elsewhere
+    });
+    wrong.map(|thread| format!("not all that was taken stands at runs: {thread:?}"))
 }
 
 /// What a thread did besides waiting.

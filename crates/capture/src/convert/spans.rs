@@ -129,8 +129,8 @@ impl<'a> Context<'a> {
             Some(Event::End(end)) => {
                 let at = self.lives.at(end.head.t);
                 self.lost_until(&mut stream, self.lives.at(end.t_run).min(at))?;
-                let ours = (end.run_tracer_ns, end.run_taken);
-                self.run_until(&mut stream, at, end.head.cpu, ours)?;
+                let of_it = (end.run_tracer_ns, end.run_taken);
+                self.run_until(&mut stream, at, end.head.cpu, of_it)?;
             }
             Some(Event::Seen(seen)) => self.seen(&mut stream, &seen)?,
             _ => {}
@@ -285,10 +285,10 @@ impl<'a> Context<'a> {
             };
             let mut span = plain_span(stream.thread, until, State::Cpu, detail, cpu);
             let ns = until.since(from);
-            span.tracer_ns = tracer.min(ns);
-            span.taken_ns = Some(taken.min(ns - span.tracer_ns));
-            tracer -= span.tracer_ns;
-            taken -= span.taken_ns.unwrap_or(0);
+            let ours = tracer.min(ns);
+            let nobodys = taken.min(ns - ours);
+            (span.tracer_ns, span.taken_ns) = (ours, Some(nobodys));
+            (tracer, taken) = (tracer - ours, taken - nobodys);
             self.push(stream, span)?;
         }
         Ok(())
@@ -307,8 +307,8 @@ impl<'a> Context<'a> {
             self.out.push(wait)?;
         }
         self.lost_until(stream, run.min(out))?;
-        let ours = (turn.tracer_ns, u32::from(turn.taken));
-        self.run_until(stream, out, turn.head.cpu, ours)?;
+        let of_it = (turn.tracer_ns, u32::from(turn.taken));
+        self.run_until(stream, out, turn.head.cpu, of_it)?;
         let has = |flag: u32| turn.how & flag as u8 != 0;
         let mut ready_detail = Detail::Woken;
         if has(e::TS_FIRST) {

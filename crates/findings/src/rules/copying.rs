@@ -106,15 +106,11 @@ fn suspect(
     };
     let fix = Fix::Between(vec![fix(LEFT.0)], vec![fix(LEFT.1)]);
     let title = say![caller, " has memory copied for ", Piece::Time(ns)];
-    let suspect = found
-        .suspect(of, title, fix)
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "milliseconds", ns as f64 / 1e6, "ms")
-        .told(say![
-            Piece::Percent(share * 100.0),
-            " of the path is in the C library's copying (memmove, memcpy), called from there; ",
-            Piece::Percent(part * 100.0),
-            " of all that is copied so"
-        ]);
+    let suspect = found.suspect_held(of, &RULE, title, fix).told(say![
+        Piece::Percent(share * 100.0),
+        " of the path is in the C library's copying (memmove, memcpy), called from there; ",
+        Piece::Percent(part * 100.0),
+        " of all that is copied so"
+    ]);
     Some(suspect)
 }

@@ -178,11 +178,10 @@ fn suspect(of: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
         processes: Some(of.of_program(program)),
         how: How::Scale(0.0),
     };
+    let fix = Fix::AtLeast(vec![least], vec![most, given_back]);
     let suspect = found
-        .suspect(of, title, Fix::AtLeast(vec![least], vec![most, given_back]))
+        .suspect_held(of, &RULE, title, fix)
         .of(process)
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "milliseconds", ns as f64 / 1e6, "ms")
         .held(of, &RULE, "share before", before, "before")
         .told(say![
             Piece::Percent(share * 100.0),

@@ -89,9 +89,7 @@ fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
         " of the path"
     ];
     let suspect = found
-        .suspect(of, title, fix)
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "milliseconds", ns as f64 / 1e6, "ms")
+        .suspect_held(of, &RULE, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the path is in its collector"

@@ -48,9 +48,7 @@ fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
         false => format!("{} times", slow.least),
     };
     let suspect = found
-        .suspect(of, title, fix)
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "milliseconds", ns as f64 / 1e6, "ms")
+        .suspect_held(of, &RULE, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the path is in it and in what it calls"
