@@ -1,0 +1,1 @@
+//! Settings, books and working directories that somebody else prepared.
