@@ -21,7 +21,7 @@ struct {
 /* One for each context that may interrupt another, as of stacks. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
+	__uint(max_entries, TS_CONTEXTS);
 	__type(key, u32);
 	__type(value, struct ts_script);
 } script_scratch SEC(".maps");
@@ -60,49 +60,71 @@ struct bash_element {
 #define BASH_BUCKET 64 /* so many variables are looked at to find one */
 #define BASH_FEW_STEPS 8 /* the same, and for functions, where the kernel has no loops */
 
-struct bash_look {
+struct bash_descent {
+	u64 function, file, line; /* where it is in the lists */
+	u64 mark;
+	u32 count;
+	u32 pad;
+};
+
+/* What changes from round to round. */
+struct bash_work {
 	u64 at; /* the bucket to look at next */
-	u64 word;
 	u64 variable; /* found */
+	struct bash_table table;
+	struct bash_bucket bucket;
+	struct bash_descent descent;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, TS_CONTEXTS);
+	__type(key, u32);
+	__type(value, struct bash_work);
+} bash_scratch SEC(".maps");
+
+struct bash_look {
+	struct bash_work *work;
+	u64 word;
 	u32 hash;
 	u32 pad;
 };
 
 static long next_bucket(u64 index, struct bash_look *l)
 {
-	struct bash_bucket b = {};
+	struct bash_work *w = l->work;
+	struct bash_bucket *b = &w->bucket;
 
-	if (!l->at || bpf_probe_read_user(&b, sizeof(b), (void *)l->at))
+	if (!w->at || bpf_probe_read_user(b, sizeof(*b), (void *)w->at))
 		return 1;
-	l->at = b.next;
-	if (b.hash != l->hash || user_word(b.key) != l->word)
+	w->at = b->next;
+	if (b->hash != l->hash || user_word(b->key) != l->word)
 		return 0;
-	l->variable = b.variable;
+	w->variable = b->variable;
 	return 1;
 }
 
 /* Where the list of an array begins and ends, 0: nowhere. A global function, so that the verifier looks at it once. */
-__attribute__((noinline)) u64 bash_list(u64 table, u32 hash, u64 word)
+__attribute__((noinline)) u64 bash_list(u32 where, u64 table, u32 hash, u64 word)
 {
 	struct bash_look l = { .word = word, .hash = hash };
-	struct bash_table t = {};
+	struct bash_work *w = bpf_map_lookup_elem(&bash_scratch, &where);
+	u32 count;
 	u64 at;
-	int i;
 
-	bpf_probe_read_user(&t, sizeof(t), (void *)table);
-	if (!t.count || t.count & (t.count - 1))
+	if (!w)
 		return 0;
-	l.at = user_word(t.buckets + 8 * (u64)(hash & (t.count - 1)));
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(BASH_BUCKET, next_bucket, &l, 0);
-	} else {
-		for (i = 0; i < BASH_FEW_STEPS; i++)
-			if (next_bucket(i, &l))
-				break;
-	}
-	if (!l.variable)
+	l.work = w;
+	w->variable = 0;
+	w->table.count = 0;
+	bpf_probe_read_user(&w->table, sizeof(w->table), (void *)table);
+	count = w->table.count;
+	if (!count || count & (count - 1))
 		return 0;
-	at = user_word(l.variable + __builtin_offsetof(struct bash_variable, value));
+	w->at = user_word(w->table.buckets + 8 * (u64)(hash & (count - 1)));
+	LOOP(BASH_BUCKET, BASH_FEW_STEPS, next_bucket, &l);
+	if (!w->variable)
+		return 0;
+	at = user_word(w->variable + __builtin_offsetof(struct bash_variable, value));
 	at = user_word(at + __builtin_offsetof(struct bash_array, head));
 	/* That it is one is told by its index. */
 	return at && user_word(at) == ~0ULL ? at : 0;
@@ -118,26 +140,24 @@ static __always_inline long next_text(u64 *at, char *text, u32 size)
 	return bpf_probe_read_user_str(text, size, (void *)user_word(*at + __builtin_offsetof(struct bash_element, value)));
 }
 
-struct bash_descent {
+struct bash_walk {
 	struct ts_script *e;
-	u64 function, file, line; /* where it is in the lists */
-	u64 mark;
-	u32 count;
-	u32 pad;
+	struct bash_descent *descent;
 };
 
 /* It is told which one it is: a count of its own would be followed by the verifier from step to step. */
-static long next_function(u64 index, struct bash_descent *d)
+static long next_function(u64 index, struct bash_walk *w)
 {
+	struct bash_descent *d = w->descent;
 	struct ts_bash_frame *f;
 
 	if (index >= TS_BASH_FRAMES) {
-		d->e->cut = 1;
+		w->e->cut = 1;
 		return 1;
 	}
 	barrier_var(index);
 	index &= TS_BASH_FRAMES - 1;
-	f = &d->e->frame[index];
+	f = &w->e->frame[index];
 	if (next_text(&d->function, f->function, sizeof(f->function)) <= 0)
 		return 1;
 	if (next_text(&d->file, f->file, sizeof(f->file)) <= 0)
@@ -155,38 +175,32 @@ static long next_function(u64 index, struct bash_descent *d)
 __attribute__((noinline)) u64 read_script(u32 where, u32 pid)
 {
 	struct ts_bash *b = bpf_map_lookup_elem(&bashes, &pid);
-	struct bash_descent d = {};
-	struct ts_script *e;
+	struct bash_work *work = bpf_map_lookup_elem(&bash_scratch, &where);
+	struct ts_script *e = bpf_map_lookup_elem(&script_scratch, &where);
+	struct bash_descent *d;
+	struct bash_walk w;
 	u64 table;
-	int i;
 
-	if (!b)
+	if (!b || !work || !e)
 		return 0;
-	d.e = e = bpf_map_lookup_elem(&script_scratch, &where);
-	if (!e)
-		return 0;
+	w.e = e;
+	w.descent = d = &work->descent;
 	e->line = user_word(b->line);
 	e->simple_line = user_word(b->simple_line);
 	e->trap = user_word(b->trap);
 	e->cut = 0;
 	bpf_probe_read_user(e->command, sizeof(e->command), (void *)user_word(b->command));
 	table = user_word(user_word(b->variables) + __builtin_offsetof(struct bash_scope, table));
-	d.function = bash_list(table, BASH_FUNCNAME, BASH_FUNCNAME_WORD);
-	d.file = bash_list(table, BASH_SOURCE, BASH_SOURCE_WORD);
-	d.line = bash_list(table, BASH_LINENO, BASH_LINENO_WORD);
-	d.mark = mixed(mixed(1, (u64)e->line << 32 | e->simple_line), *(u64 *)e->command ^ e->trap);
-	if (!d.function || !d.file || !d.line)
+	d->function = bash_list(where, table, BASH_FUNCNAME, BASH_FUNCNAME_WORD);
+	d->file = bash_list(where, table, BASH_SOURCE, BASH_SOURCE_WORD);
+	d->line = bash_list(where, table, BASH_LINENO, BASH_LINENO_WORD);
+	d->mark = mixed(mixed(1, (u64)e->line << 32 | e->simple_line), *(u64 *)e->command ^ e->trap);
+	d->count = 0;
+	if (!d->function || !d->file || !d->line)
 		return 0;
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(TS_BASH_FRAMES + 1, next_function, &d, 0);
-	} else {
-		for (i = 0; i < BASH_FEW_STEPS; i++)
-			if (next_function(i, &d))
-				break;
-		e->cut |= i == BASH_FEW_STEPS;
-	}
-	e->count = d.count;
-	return d.count ? d.mark : 0;
+	e->cut |= LOOP(TS_BASH_FRAMES + 1, BASH_FEW_STEPS, next_function, &w);
+	e->count = d->count;
+	return d->count ? d->mark : 0;
 }
 
 /* Hand over what was read, which belongs to the stack of that moment. */
@@ -218,17 +232,12 @@ static __always_inline void inherit_bash(u32 from, u32 to)
 		bpf_map_update_elem(&bashes, &to, b, BPF_ANY);
 }
 
-/* Read what an interpreter says of the current thread's stack; a mark of that, 0: nothing. A global function, as above. */
-__attribute__((noinline)) u64 look_into(u32 where)
+/* Read what an interpreter says of the current thread's stack; a mark of that, 0: nothing. */
+static __always_inline u64 look_into(u32 where, struct ts_thread *st, u32 pid)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct ts_thread *st = thread_of(task);
-	u32 pid = task->tgid;
 	struct ts_frames *e;
 	u64 mark;
 
-	if (!st)
-		return 0;
 	if (!bpf_map_lookup_elem(&pythons, &pid))
 		return read_script(where, pid);
 	if (!st->python && st->no_python > TS_PYTHON_PATIENCE && (++st->no_python & 7))
@@ -241,7 +250,7 @@ __attribute__((noinline)) u64 look_into(u32 where)
 }
 
 /* Hand over what the interpreter says of a stack, whichever it is. */
-__attribute__((noinline)) int tell_side(u32 where, u32 pid, u32 id, u64 t, u32 what)
+static __always_inline int tell_side(u32 where, u32 pid, u32 id, u64 t, u32 what)
 {
 	if (bpf_map_lookup_elem(&bashes, &pid))
 		return tell_script(where, id, t, what);

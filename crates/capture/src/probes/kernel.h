@@ -227,7 +227,7 @@ struct task_struct {
 	struct thread_struct thread;
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
+	unsigned int on_cpu; /* one byte since 7.2: only what has no sign is loaded in its true size */
 	int static_prio;
 	int exit_code;
 	int exit_state;
@@ -263,6 +263,10 @@ struct address_space {
 	struct inode *host;
 };
 struct folio {
+	struct address_space *mapping;
+};
+/* What the page cache was made of before 5.16. */
+struct page {
 	struct address_space *mapping;
 };
 

@@ -26,11 +26,23 @@ struct {
 	__type(value, u32);
 } announced SEC(".maps");
 
+/* A walk from a file up to the root, across mounts. */
+struct ts_walk {
+	struct dentry *dentry;
+	struct mount *mount;
+	u32 length;
+	u32 arrived;
+};
+
+struct ts_object_work {
+	struct ts_object object;
+	struct ts_walk walk;
+};
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct ts_object);
+	__type(value, struct ts_object_work);
 } object_scratch SEC(".maps");
 
 #define AF_UNIX 1
@@ -177,18 +189,11 @@ static __always_inline void describe_socket(struct ts_object *o, struct file *fi
 	}
 }
 
-/* A walk from a file up to the root, across mounts. */
-struct ts_walk {
-	struct ts_object *o;
-	struct dentry *dentry;
-	struct mount *mount;
-	u32 length;
-	bool arrived;
-};
-
 /* One step up. 1: no further. */
-static long step_up(u64 index, struct ts_walk *w)
+static long step_up(u64 index, struct ts_object_work **work)
 {
+	struct ts_object *o = &(*work)->object;
+	struct ts_walk *w = &(*work)->walk;
 	struct dentry *dentry = w->dentry;
 	struct mount *mount = w->mount;
 	struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
@@ -214,7 +219,7 @@ static long step_up(u64 index, struct ts_walk *w)
 		return 1;
 	name = BPF_CORE_READ(dentry, d_name.name);
 	barrier_var(length);
-	copied = bpf_probe_read_kernel_str(w->o->path + (length & 511), 256, name);
+	copied = bpf_probe_read_kernel_str(o->path + (length & 511), 256, name);
 	if (copied <= 0)
 		return 1;
 	w->length = length + copied;
@@ -224,25 +229,18 @@ static long step_up(u64 index, struct ts_walk *w)
 }
 
 /* The path, from the last component to the first. */
-static __always_inline void describe_path(struct ts_object *o, struct file *file)
+static __always_inline void describe_path(struct ts_object_work *work, struct file *file)
 {
 	struct vfsmount *vfsmount = BPF_CORE_READ(file, f_path.mnt);
-	struct ts_walk w = {
-		.o = o,
-		.dentry = BPF_CORE_READ(file, f_path.dentry),
-		.mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt),
-	};
-	int i;
+	struct ts_walk *w = &work->walk;
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(60, step_up, &w, 0);
-	} else {
-		for (i = 0; i < 24; i++)
-			if (step_up(i, &w))
-				break;
-	}
-	o->truncated = !w.arrived;
-	o->path_length = w.length;
+	w->dentry = BPF_CORE_READ(file, f_path.dentry);
+	w->mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
+	w->length = 0;
+	w->arrived = false;
+	LOOP(60, 24, step_up, &work);
+	work->object.truncated = !w->arrived;
+	work->object.path_length = w->length;
 }
 
 /*
@@ -253,11 +251,13 @@ __attribute__((noinline)) int announce(u64 file_address, u64 key, u32 thread)
 {
 	struct file *file = (void *)file_address;
 	u32 zero = 0;
-	struct ts_object *o = bpf_map_lookup_elem(&object_scratch, &zero);
+	struct ts_object_work *work = bpf_map_lookup_elem(&object_scratch, &zero);
+	struct ts_object *o;
 	struct inode *inode;
 
-	if (!o)
+	if (!work)
 		return 0;
+	o = &work->object;
 	inode = BPF_CORE_READ(file, f_inode);
 	__builtin_memset(o, 0, __builtin_offsetof(struct ts_object, path));
 	head(&o->head, TS_OBJECT, thread, bpf_ktime_get_ns());
@@ -272,7 +272,7 @@ __attribute__((noinline)) int announce(u64 file_address, u64 key, u32 thread)
 	if (kind_of_mode(o->mode) == TS_O_SOCKET)
 		describe_socket(o, file);
 	else
-		describe_path(o, file);
+		describe_path(work, file);
 	if (!has_room(TS_OBJECT) || bpf_ringbuf_output(&ring, o, sizeof(*o), BPF_RB_NO_WAKEUP)) {
 		struct ts_announced_key k = { .key = key, .device = o->device };
 

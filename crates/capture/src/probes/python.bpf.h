@@ -33,13 +33,13 @@ struct {
 /* One for each context that may interrupt another, as of stacks. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
+	__uint(max_entries, TS_CONTEXTS);
 	__type(key, u32);
 	__type(value, struct ts_frames);
 } frames_scratch SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
+	__uint(max_entries, TS_CONTEXTS);
 	__type(key, u32);
 	__type(value, struct ts_code);
 } code_scratch SEC(".maps");
@@ -48,17 +48,38 @@ struct {
 #define TS_FEW_STEPS 24 /* the same, and for frames, where the kernel has no loops */
 #define TS_PYTHON_PATIENCE 16 /* a thread that is none of Python's so often is looked for more rarely */
 
-struct ts_search {
-	struct ts_python *p;
-	u64 interpreter;
-	u64 thread;
-	u64 id; /* what pthread_self says in the thread that is looked for */
-	u64 found;
+struct ts_descent {
+	u64 frame;
+	u64 mark;
+	u32 count;
+	u32 fresh; /* the next frame is not called by the interpreter's own loop */
 };
 
-static long next_thread(u64 index, struct ts_search *s)
+/* What changes from round to round. */
+struct ts_python_work {
+	u64 interpreter; /* to look at next, and which of its threads */
+	u64 thread;
+	u64 found;
+	struct ts_descent descent;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, TS_CONTEXTS);
+	__type(key, u32);
+	__type(value, struct ts_python_work);
+} python_scratch SEC(".maps");
+
+struct ts_python_look {
+	struct ts_python_work *work;
+	struct ts_python *p;
+	struct ts_frames *e;
+	u64 id; /* what pthread_self says in the thread that is looked for */
+};
+
+static long next_thread(u64 index, struct ts_python_look *l)
 {
-	struct ts_python *p = s->p;
+	struct ts_python_work *s = l->work;
+	struct ts_python *p = l->p;
 
 	if (!s->thread) {
 		if (!s->interpreter)
@@ -67,7 +88,7 @@ static long next_thread(u64 index, struct ts_search *s)
 		s->interpreter = user_word(s->interpreter + p->interpreter_next);
 		return 0;
 	}
-	if (user_word(s->thread + p->thread_id) == s->id) {
+	if (user_word(s->thread + p->thread_id) == l->id) {
 		s->found = s->thread;
 		return 1;
 	}
@@ -76,36 +97,25 @@ static long next_thread(u64 index, struct ts_search *s)
 }
 
 /* What Python knows of the current thread, 0: nothing. By its pthread_self, which is the same in every namespace. */
-static __always_inline u64 python_thread(struct ts_python *p, u64 known, u64 id)
+static __always_inline u64 python_thread(struct ts_python_look *l, u64 known)
 {
-	struct ts_search s = { .p = p, .id = id };
-	int i;
+	struct ts_python_work *s = l->work;
+	struct ts_python *p = l->p;
 
-	if (known && user_word(known + p->thread_id) == id)
+	if (known && user_word(known + p->thread_id) == l->id)
 		return known;
-	s.interpreter = user_word(p->runtime + p->interpreters);
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(TS_PYTHON_THREADS, next_thread, &s, 0);
-	} else {
-		for (i = 0; i < TS_FEW_STEPS; i++)
-			if (next_thread(i, &s))
-				break;
-	}
-	return s.found;
+	s->interpreter = user_word(p->runtime + p->interpreters);
+	s->thread = 0;
+	s->found = 0;
+	LOOP(TS_PYTHON_THREADS, TS_FEW_STEPS, next_thread, l);
+	return s->found;
 }
 
-struct ts_descent {
-	struct ts_python *p;
-	struct ts_frames *e;
-	u64 frame;
-	u64 mark;
-	u32 count;
-	u32 fresh; /* the next frame is not called by the interpreter's own loop */
-};
-
-static long next_frame(u64 index, struct ts_descent *d)
+static long next_frame(u64 index, struct ts_python_look *l)
 {
-	struct ts_python *p = d->p;
+	struct ts_descent *d = &l->work->descent;
+	struct ts_python *p = l->p;
+	struct ts_frames *e = l->e;
 	u64 frame = d->frame, code, at;
 	u32 count = d->count;
 	u8 flag = 0;
@@ -120,7 +130,7 @@ static long next_frame(u64 index, struct ts_descent *d)
 		return 0;
 	}
 	if (count >= TS_PYTHON_FRAMES) {
-		d->e->cut = 1;
+		e->cut = 1;
 		return 1;
 	}
 	/* Since 3.14 the lowest bits say how the reference is counted. */
@@ -133,9 +143,9 @@ static long next_frame(u64 index, struct ts_descent *d)
 	d->mark = mixed(mixed(d->mark, code), at);
 	barrier_var(count);
 	count &= TS_PYTHON_FRAMES - 1;
-	d->e->frame[count].code = code;
-	d->e->frame[count].at = at;
-	d->e->frame[count].fresh = d->fresh;
+	e->frame[count].code = code;
+	e->frame[count].at = at;
+	e->frame[count].fresh = d->fresh;
 	d->count = count + 1;
 	d->fresh = p->kind == TS_PYTHON_OBJECTS || (p->kind == TS_PYTHON_ENTRIES && flag);
 	return 0;
@@ -150,33 +160,32 @@ __attribute__((noinline)) u64 read_python(u32 where, u32 pid, u64 known)
 {
 	struct ts_frames *e = bpf_map_lookup_elem(&frames_scratch, &where);
 	struct ts_python *p = bpf_map_lookup_elem(&pythons, &pid);
+	struct ts_python_work *work = bpf_map_lookup_elem(&python_scratch, &where);
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ts_descent d = { .p = p, .e = e, .mark = 1, .fresh = 1 };
+	struct ts_python_look l = { .work = work, .p = p, .e = e };
+	struct ts_descent *d;
 	u64 thread;
-	int i;
 
-	if (!e || !p)
+	if (!e || !p || !work)
 		return 0;
 	e->count = 0;
 	e->cut = 0;
 	e->serial = p->serial;
-	thread = python_thread(p, known, BPF_CORE_READ(task, thread.fsbase));
+	l.id = BPF_CORE_READ(task, thread.fsbase);
+	thread = python_thread(&l, known);
 	e->python_thread = thread;
 	if (!thread)
 		return 0;
 	if (p->cframe)
 		thread = user_word(thread + p->cframe);
-	d.frame = user_word(thread + p->current_frame);
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(2 * TS_PYTHON_FRAMES, next_frame, &d, 0);
-	} else {
-		for (i = 0; i < TS_FEW_STEPS; i++)
-			if (next_frame(i, &d))
-				break;
-		e->cut |= i == TS_FEW_STEPS;
-	}
-	e->count = d.count;
-	return d.count ? d.mark : 0;
+	d = &work->descent;
+	d->frame = user_word(thread + p->current_frame);
+	d->mark = 1;
+	d->count = 0;
+	d->fresh = 1;
+	e->cut |= LOOP(2 * TS_PYTHON_FRAMES, TS_FEW_STEPS, next_frame, &l);
+	e->count = d->count;
+	return d->count ? d->mark : 0;
 }
 
 /* Copy a text; what is in it, and how wide its letters are, is for user space to see. */
@@ -276,21 +285,15 @@ static long name_frame(u64 index, struct ts_naming *n)
 /* Hand over the frames that were read, which belong to the stack of that moment. */
 __attribute__((noinline)) int tell_python(u32 where, u32 pid, u32 id, u64 t, u32 what)
 {
-	struct ts_frames *e = bpf_map_lookup_elem(&frames_scratch, &where);
-	struct ts_python *p = bpf_map_lookup_elem(&pythons, &pid);
-	struct ts_naming n = { .p = p, .e = e, .where = where, .pid = pid };
+	/* The keys of the look-ups stand in it too: here the stack is deep. */
+	struct ts_naming n = { .where = where, .pid = pid };
+	struct ts_frames *e = n.e = bpf_map_lookup_elem(&frames_scratch, &n.where);
 	u64 size;
-	int i;
 
-	if (!e || !p)
+	n.p = bpf_map_lookup_elem(&pythons, &n.pid);
+	if (!e || !n.p)
 		return 1;
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop)) {
-		bpf_loop(TS_PYTHON_FRAMES, name_frame, &n, 0);
-	} else {
-		for (i = 0; i < TS_FEW_STEPS; i++)
-			if (name_frame(i, &n))
-				break;
-	}
+	LOOP(TS_PYTHON_FRAMES, TS_FEW_STEPS, name_frame, &n);
 	head(&e->head, TS_PYTHON, id, t);
 	e->what = what;
 	size = e->count;

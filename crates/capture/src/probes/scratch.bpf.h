@@ -27,6 +27,26 @@ static __always_inline struct ts_stack *scratch_of(u32 where)
 	return bpf_map_lookup_elem(&stack_scratch, &key);
 }
 
+/*
+ * A loop of up to `most` rounds of `step`, which ends it by returning 1; of a few where the kernel has no loops (before 5.17),
+ * and then true says that these were not enough.
+ *
+ * Verifiers before 6.8 look at a step once, with what they know of its state as the loop begins: a counter that starts at
+ * zero is zero to them, and what only later rounds reach is dead code, which they remove. Therefore what changes from
+ * round to round lies in a map, of whose content nothing is known; on the stack is only where that is, and what stays.
+ */
+#define LOOP(most, few, step, state)                                                               \
+	({                                                                                         \
+		u32 round = 0;                                                                     \
+		if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))                   \
+			bpf_loop(most, step, state, 0);                                            \
+		else                                                                               \
+			for (; round < (few); round++)                                             \
+				if (step(round, state))                                            \
+					break;                                                     \
+		round == (few);                                                                    \
+	})
+
 static __always_inline u64 user_word(u64 address)
 {
 	u64 word = 0;

@@ -215,7 +215,7 @@ __attribute__((noinline)) int send_stack(u32 where)
 	s->java = 0;
 	s->repeated = 0;
 	if (s->ip && mm && st) {
-		s->python = look_into(where);
+		s->python = look_into(where, st, s->pid);
 		s->java = mark_of_java(where);
 		end = look_into_go(where, end_of_stack(st, mm));
 		if (seen_before(st, s, &slot)) {

@@ -11,8 +11,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "threads.bpf.h"
-#include "objects.bpf.h"
 #include "scratch.bpf.h"
+#include "objects.bpf.h"
 #include "python.bpf.h"
 #include "java.bpf.h"
 #include "bash.bpf.h"

@@ -105,10 +105,10 @@ static __always_inline void tell_start(struct ts_thread *st, struct task_struct 
  */
 static __always_inline void set_state(struct ts_thread *st, struct task_struct *task)
 {
-	if (*(volatile int *)&task->on_cpu) {
+	if (*(volatile unsigned int *)&task->on_cpu) {
 		st->state = TS_CPU;
 		barrier();
-		if (*(volatile int *)&task->on_cpu || st->state != TS_CPU)
+		if (*(volatile unsigned int *)&task->on_cpu || st->state != TS_CPU)
 			return;
 	}
 	st->state = task->__state == TASK_RUNNING ? TS_READY : TS_BLOCKED;

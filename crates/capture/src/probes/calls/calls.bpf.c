@@ -6,33 +6,35 @@
  * seen from one whose entry was not.
  */
 
-static __always_inline void send_path(struct ts_thread *st, u64 address, s16 call, u8 compat, s64 result, u64 now)
+/* Functions of their own, these two, so that what they need of the stack is not also there while a stack is taken. */
+static __noinline int send_path(struct ts_thread *st, u64 address, u32 call_and_compat, s64 result, u64 now)
 {
 	struct ts_lookup *e = RESERVE(struct ts_lookup, TS_LOOKUP);
 	long length;
 
 	if (!e)
-		return;
+		return 0;
 	head(&e->head, TS_LOOKUP, st->id, now);
 	e->result = result;
-	e->call = call;
-	e->compat = compat;
+	e->call = call_and_compat;
+	e->compat = call_and_compat >> 16;
 	e->pad = 0;
 	e->pad2 = 0;
 	length = bpf_probe_read_user_str(e->path, sizeof(e->path), (void *)address);
 	e->length = length > 0 ? length - 1 : 0;
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return 0;
 }
 
 /* Which descriptor a poll found ready: the first with events. */
-static __always_inline s32 ready_in_poll(struct pt_regs *regs)
+static __noinline s32 ready_in_poll(u64 address, u32 count)
 {
 	struct pollfd_user fds[8] = {};
-	u32 count = regs->si, i;
+	u32 i;
 
 	if (count > 8)
 		count = 8;
-	if (!count || bpf_probe_read_user(fds, count * sizeof(fds[0]), (void *)regs->di))
+	if (!count || bpf_probe_read_user(fds, count * sizeof(fds[0]), (void *)address))
 		return -1;
 	for (i = 0; i < 8; i++)
 		if (fds[i].revents)
@@ -94,7 +96,7 @@ static __always_inline void send_result(struct ts_thread *st, struct task_struct
 	e->result = result;
 	e->fd = -1;
 	if (result > 0 && (word & TS_C_POLL))
-		e->fd = (call == 7 || call == 271) ? ready_in_poll(regs) : ready_in_select(regs);
+		e->fd = (call == 7 || call == 271) ? ready_in_poll(regs->di, regs->si) : ready_in_select(regs);
 	else if (result > 0 && (word & TS_C_EPOLL))
 		e->fd = ready_in_epoll(regs);
 	if (e->fd >= 0 && identify(task, e->fd, &id))
@@ -155,32 +157,18 @@ int on_enter(u64 *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sys_exit")
-int on_return(u64 *ctx)
+/* The call that a thread returns from, but for the stack of a wait in it. 0: it was in none. */
+static __noinline int finish_call(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs, s64 result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct ts_thread *st = thread_of(task);
+	u64 now = bpf_ktime_get_ns(), ns = now - st->call_since;
 	struct ts_identity id = {};
-	struct ts_control *c;
-	struct pt_regs *regs;
-	u64 now, ns;
-	s64 result = ctx[1];
-	u8 compat;
+	struct ts_call *record;
 	u32 word, at;
+	u8 compat;
 	s16 call;
 
-	if (!st)
-		return 0;
-	c = get_control();
-	if (!c || c->stopped || st->call_epoch != c->call_epoch || !st->call_since)
-		return 0;
-	now = bpf_ktime_get_ns();
-	ns = now - st->call_since;
 	st->call_since = 0;
 	st->calls++;
-	/* The tracepoint hands over the registers: no helper is needed to find them. */
-	regs = bpf_ksym_exists(bpf_rdonly_cast) ? AS(struct pt_regs, (void *)ctx[0]) :
-						  registers_of(st, task);
 	call = call_of(task, regs, &compat);
 	if (call < 0)
 		return 0;
@@ -198,17 +186,12 @@ int on_return(u64 *ctx)
 			make_known(st, &id, (word & TS_C_NAMES) != 0);
 	}
 	if (TS_C_PATH(word) && (result < 0 || !(word & TS_C_NEWFD)))
-		send_path(st, argument(regs, TS_C_PATH(word)), call, compat, result, now);
-	if (st->long_wait) {
+		send_path(st, argument(regs, TS_C_PATH(word)), (u16)call | compat << 16, result, now);
+	if (st->long_wait)
 		send_result(st, task, regs, call, word, result, now);
-		if (!st->stack_taken)
-			take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->long_wait);
-		st->long_wait = 0;
-	}
 	at = st->batched;
 	if (at < TS_BATCH) {
-		struct ts_call *record = &st->batch[at];
-
+		record = &st->batch[at];
 		record->key = id.key;
 		record->device = id.device;
 		record->ns = ns < 0x80000000 ? ns : (0x80000000 | (ns >> 10));
@@ -221,5 +204,29 @@ int on_return(u64 *ctx)
 	if (st->batched >= TS_BATCH)
 		flush_calls(st, now);
 	count_timed();
+	return 1;
+}
+
+SEC("raw_tp/sys_exit")
+int on_return(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_thread *st = thread_of(task);
+	struct ts_control *c;
+	int known;
+
+	if (!st)
+		return 0;
+	c = get_control();
+	if (!c || c->stopped || st->call_epoch != c->call_epoch || !st->call_since)
+		return 0;
+	/* The tracepoint hands over the registers: no helper is needed to find them. */
+	if (bpf_ksym_exists(bpf_rdonly_cast))
+		known = finish_call(st, task, AS(struct pt_regs, (void *)ctx[0]), ctx[1]);
+	else
+		known = finish_call(st, task, registers_of(st, task), ctx[1]);
+	if (known && st->long_wait && !st->stack_taken)
+		take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->long_wait);
+	st->long_wait = 0;
 	return 0;
 }

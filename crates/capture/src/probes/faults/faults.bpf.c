@@ -20,7 +20,10 @@ int on_page_cache(u64 *ctx)
 	regs = (void *)bpf_task_pt_regs(task);
 	if (call_of(task, regs, &compat) >= 0)
 		return 0;
-	inode = BPF_CORE_READ(folio, mapping, host);
+	if (bpf_core_type_exists(struct folio))
+		inode = BPF_CORE_READ(folio, mapping, host);
+	else
+		inode = BPF_CORE_READ((struct page *)folio, mapping, host);
 	if (!inode)
 		return 0;
 	st->fault_key = key_of(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));

@@ -18,8 +18,8 @@ struct ts_ran {
 };
 struct ts_history {
 	u64 position;
-	u64 least; /* distance lately of our clock from the scheduler's */
-	u64 seen; /* when that was looked at, by the scheduler's clock */
+	s64 least; /* distance lately of our clock from the scheduler's */
+	u64 seen; /* when that was looked at, by the scheduler's clock; 0: never */
 	u64 clock, clock_task; /* the scheduler's, at this switch */
 	u64 clock_before; /* at the one before */
 	u64 dense; /* looks at our clock since there was last a pause between them */
@@ -250,18 +250,19 @@ int on_waking(u64 *ctx)
 }
 
 /*
- * The scheduler's clock and ours tick alike but do not show the same. Their distance at a switch is
- * never less than the true one, and the least that was seen lately is near it. (The least may grow
- * by 500 parts per million, as much as the one clock may be slewed against the other.)
+ * The scheduler's clock and ours tick alike but do not show the same: either may be ahead, so their distance has a sign.
+ * What is measured at a switch is never less than the true one, and the least that was seen lately is near it. (The least
+ * may grow by 500 parts per million, as much as the one clock may be slewed against the other.)
  */
 static __always_inline void compare_clocks(struct ts_history *h, u64 now)
 {
-	u64 distance = now - h->clock;
+	s64 distance = now - h->clock;
 
-	h->least += (h->clock - h->seen) >> 11;
-	h->seen = h->clock;
-	if (!h->least || distance < h->least)
+	if (h->seen)
+		h->least += (h->clock - h->seen) >> 11;
+	if (!h->seen || distance < h->least)
 		h->least = distance;
+	h->seen = h->clock;
 }
 
 /* Read the scheduler's clocks of this processor, once a switch. Zero: there are none to be read (a
@@ -612,15 +613,16 @@ static __always_inline void tell_occupant(struct ts_turn *e, struct ts_history *
 	e->occupant_ns = now - from > 0xffffffff ? 0xffffffff : now - from;
 }
 
-static __always_inline void switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h,
-				      struct ts_gathered *g, u64 now)
+/* Apart from the program that calls it, so that its variables are not on the stack while the stack of who leaves is taken. */
+static __noinline int switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h,
+				struct ts_gathered *g, u64 now)
 {
 	struct ts_identity id = {};
 	struct ts_turn *e = NULL;
 	u64 wake = 0, ready;
 
 	if (st->state == TS_CPU || st->dead || !st->state)
-		return;
+		return 0;
 	if (now < st->t_out)
 		now = st->t_out;
 	if (st->state == TS_BLOCKED) {
@@ -672,6 +674,7 @@ static __always_inline void switch_in(struct ts_thread *st, struct task_struct *
 	st->fault_key = 0;
 	/* If we are not told of the next wake-up, this one is not taken for it. */
 	st->wake = TS_WAKE_NONE;
+	return 0;
 }
 
 /*

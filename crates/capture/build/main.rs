@@ -1,4 +1,6 @@
-//! Compiles the BPF object with clang and generates the Rust side of `events.h`.
+//! Compiles the BPF object with clang, measures how much stack it uses, and generates the Rust side of `events.h`.
+
+mod stack_use;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +10,9 @@ fn main() {
     let probes = Path::new("src/probes");
     println!("cargo:rerun-if-changed={}", probes.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    println!("cargo:rerun-if-changed=build");
     compile(probes, &out);
+    measure_stack(&out);
     generate(&probes.join("events.h"), &out.join("events.rs"));
 }
 
@@ -50,6 +54,20 @@ fn compile(probes: &Path, out: &Path) {
         panic!("clang is needed to build the probes and cannot be run ({e}): apt-get install clang")
     });
     assert!(status.success(), "clang could not compile the probes");
+}
+
+/// What each program takes of the stack stands in `stack.txt` beside the object.
+fn measure_stack(out: &Path) {
+    let object = std::fs::read(out.join("timesink.bpf.o")).expect("clang wrote it");
+    let chains = stack_use::deepest_chains(&object);
+    let lines: String = chains.iter().map(|chain| format!("{chain}\n")).collect();
+    std::fs::write(out.join("stack.txt"), lines).expect("OUT_DIR can be written");
+    let deepest = chains.first().expect("there are programs");
+    assert!(
+        deepest.bytes < stack_use::MOST,
+        "the probes use too much stack (the limit is {} bytes; kernels refuse 512): {deepest}",
+        stack_use::MOST
+    );
 }
 
 fn generate(header: &Path, to: &Path) {
