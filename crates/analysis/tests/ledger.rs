@@ -1,7 +1,9 @@
 //! The ledger on small recordings drawn as text.
 
 use timesink_analysis::facts::{Facts, Gathering, Listed};
-use timesink_analysis::ledger::{Account, Basis, Cause, Kind, Ledger, ThreadLedger, Who};
+use timesink_analysis::ledger::{
+    Account, Basis, Cause, Imbalance, Kind, Ledger, ThreadLedger, Who,
+};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::words::Detail;
 
@@ -71,6 +73,31 @@ fn what_the_host_takes_is_in_the_books() {
     assert_eq!(ledger.books.cpu.ours_ns, 8_000_000);
     assert_eq!(ledger.books.cpu.difference_pct(), Some(0.0));
     assert_eq!(ledger.books.unaccounted_ns, 0);
+}
+
+/// Books that are off by more than two percent say which; less, or next to nothing, is no reason to distrust.
+#[test]
+fn books_that_are_far_off_say_so() {
+    let off = |thread: &str, spans: &str| {
+        let drawn = format!("run wall 1s\nprocess 1 a\nthread 1.1 tid 1 a {thread}\n1.1: {spans}");
+        ledger(&drawn).books.out_of_balance()
+    };
+    let half = "cpu 0..500ms | ready ..1s";
+    assert_eq!(off("", half), None);
+    assert_eq!(off("kernel_cpu 491ms", half), None, "1.8 %");
+    assert_eq!(off("kernel_cpu 480ms", half), Some(Imbalance::Cpu), "4.2 %");
+    assert_eq!(
+        off("kernel_ready 490ms", half),
+        None,
+        "of all that it wanted to run, 1 %"
+    );
+    assert_eq!(off("kernel_ready 400ms", half), Some(Imbalance::Ready));
+    assert_eq!(
+        off("kernel_cpu 1ms", "cpu 0..2ms | ready ..1s"),
+        None,
+        "1 ms"
+    );
+    assert_eq!(off("kernel_life 1100ms", half), Some(Imbalance::Life));
 }
 
 /// Books that balance say so, and every nanosecond has its cause.

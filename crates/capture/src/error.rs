@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::kernel::Refusal;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// This user may not record.
@@ -27,8 +29,8 @@ pub enum Error {
     NotPermitted { what: String },
     #[error("{what}")]
     Kernel { what: String },
-    #[error("the probes could not be {step}: {why}")]
-    Probes { step: &'static str, why: String },
+    #[error("the probes could not be {step}: {}", why.reason)]
+    Probes { step: &'static str, why: Refusal },
     #[error(transparent)]
     Launch(#[from] crate::launch::Error),
     #[error("{}: {doing}: {source}", path.display())]

@@ -27,6 +27,20 @@ impl Balance {
     }
 }
 
+/// Which comparison is far off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Imbalance {
+    Cpu,
+    Ready,
+    Life,
+}
+
+/// What is off by more than this share cannot be trusted: of the kernel's time on processors; of the time for which one was
+/// wanted; of all life.
+const MUCH_PCT: f64 = 2.0;
+/// But not by less than this: half of the smallest cause that is ever told.
+const MUCH_NS: u64 = 10_000_000;
+
 /// The three comparisons, and what no state accounts for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Books {
@@ -82,6 +96,21 @@ impl Books {
             all.unchecked += books.unchecked;
         }
         all
+    }
+
+    /// What is so far off that no figure of the recording is to be trusted.
+    pub fn out_of_balance(&self) -> Option<Imbalance> {
+        let cpu = self.cpu.ours_ns.abs_diff(self.cpu.kernel_ns);
+        let ready = self.ready.ours_ns.abs_diff(self.ready.kernel_ns);
+        let wanted = self.cpu.kernel_ns.saturating_add(self.ready.kernel_ns);
+        let far = |off_ns: u64, of_ns: u64| off_ns >= MUCH_NS && percent(off_ns, of_ns) > MUCH_PCT;
+        if far(cpu, self.cpu.kernel_ns) {
+            Some(Imbalance::Cpu)
+        } else if far(ready, wanted) {
+            Some(Imbalance::Ready)
+        } else {
+            far(self.unaccounted_ns, self.life.kernel_ns).then_some(Imbalance::Life)
+        }
     }
 
     /// The share of the kernel's life that no state accounts for, in percent.

@@ -15,7 +15,7 @@ mod tally;
 mod tiling;
 
 pub use behind::{Behind, Who};
-pub use books::{Balance, Books};
+pub use books::{Balance, Books, Imbalance};
 pub use split::{Basis, Split};
 pub use tally::Tally;
 pub use tiling::Tiling;

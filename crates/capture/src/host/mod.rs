@@ -7,7 +7,7 @@ use std::path::Path;
 use timesink_recording::floors::Machine;
 
 use crate::error::Error;
-use crate::kernel::Settings;
+use crate::kernel::{Inject, Settings};
 
 /// The oldest kernel that has all that recording stands on.
 const OLDEST: (u32, u32) = (5, 15);
@@ -24,6 +24,17 @@ pub struct Facts {
     pub processors: Vec<u32>,
     pub privileged: bool,
     pub btf: bool,
+    /// What the kernel keeps the time by.
+    pub clock_source: String,
+}
+
+/// With these as its clock source, x86 has found the processors' own counters (TSC) to be unreliable, and the scheduler's
+/// clock, which stands on them, too.
+const UNSTABLE_CLOCK_SOURCES: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
+
+/// Whether the scheduler's clock can be held against that of the system where this is the clock source.
+pub fn scheduler_clock_stable(clock_source: &str) -> bool {
+    !UNSTABLE_CLOCK_SOURCES.contains(&clock_source)
 }
 
 const BTF: &str = "/sys/kernel/btf/vmlinux";
@@ -46,6 +57,7 @@ impl Facts {
             processors: parse_list(&read("/sys/devices/system/cpu/online")),
             privileged: may_use_bpf(&read("/proc/self/status")),
             btf: Path::new(&btf).exists(),
+            clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         }
     }
 
@@ -90,8 +102,10 @@ impl Facts {
             threshold_ns,
             rate_hz,
             switch_has_state: self.version() >= SWITCH_HAS_STATE,
+            scheduler_clock_stable: scheduler_clock_stable(&self.clock_source),
             processors: self.processors.clone(),
             follow: None,
+            inject: Inject::from_environment(),
         }
     }
 
@@ -121,9 +135,11 @@ impl Facts {
             .map(|l| l.trim_start_matches([' ', '\t', ':']).to_string());
         let mut facts = BTreeMap::new();
         facts.insert("cpu model".to_string(), model.unwrap_or_default());
+        facts.insert("clock source".to_string(), self.clock_source.clone());
+        let stable = scheduler_clock_stable(&self.clock_source);
         facts.insert(
-            "clock source".to_string(),
-            read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            "scheduler clock".to_string(),
+            if stable { "stable" } else { "unstable" }.to_string(),
         );
         facts
     }
@@ -167,6 +183,7 @@ mod tests {
             processors: vec![0, 1],
             privileged: true,
             btf: true,
+            clock_source: "tsc".into(),
         }
     }
 

@@ -538,7 +538,7 @@ struct ts_config {
 	__u64 threshold_ns; /* waits from here up get an event with particulars */
 	__u32 switch_has_state; /* sched_switch has the previous state as its 4th argument */
 	__u32 output_device[2]; /* where our own output and errors go, if that is a pipe or a socket */
-	__u32 pad;
+	__u32 unstable_clock; /* the scheduler's clock does not tick as ours does: ours alone counts */
 	__u64 output_key[2];
 	__u32 call_words[512]; /* TS_C_... by call number */
 };

@@ -7,6 +7,7 @@ pub mod calls;
 pub mod faults;
 pub mod follow;
 pub mod interrupts;
+pub mod kernel_names;
 pub mod lives;
 pub mod sampler;
 pub mod scheduling;
@@ -44,6 +45,7 @@ pub static PROBES: &[&ProbeInfo] = &[
     &terminals::INFO,
     &block::INFO,
     &calls::INFO,
+    &kernel_names::INFO,
     &sampler::INFO,
 ];
 

@@ -26,6 +26,7 @@
 #include "terminals/terminals.bpf.c"
 #include "block/block.bpf.c"
 #include "interrupts/interrupts.bpf.c"
+#include "kernel_names/kernel_names.bpf.c"
 #include "sampler/sampler.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

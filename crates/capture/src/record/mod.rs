@@ -395,7 +395,7 @@ impl Session {
             sink.spool.note(&Note::Probe {
                 probe: g.probe.into(),
                 attached: g.attached,
-                reason: g.reason.clone(),
+                reason: g.refusal.reason.clone(),
                 without: g.without.into(),
             });
         }

@@ -35,9 +35,9 @@ pub fn run(_: &Arguments) -> bool {
         return false;
     }
     match try_probes(&facts.settings(50_000, 499)) {
-        Ok(probes) => {
+        Ok(tried) => {
             println!("\nprobes");
-            probes.iter().for_each(probe);
+            tried.probes.iter().for_each(probe);
             true
         }
         Err(error) => {
@@ -61,7 +61,7 @@ fn probe(g: &Granted) {
     } else {
         println!(
             "  no   {:<12} {}\n       {:<12} a recording lacks {}",
-            g.probe, g.reason, "", g.without
+            g.probe, g.refusal.reason, "", g.without
         );
     }
 }

@@ -6,6 +6,7 @@ pub mod rules;
 pub mod sentences;
 pub mod shell;
 pub mod terminal;
+mod trust;
 
 #[cfg(test)]
 pub(crate) mod samples;

@@ -215,16 +215,3 @@ int finish(struct bpf_iter__task *ctx)
 	__sync_fetch_and_add(&c->alive, -1);
 	return 0;
 }
-
-/* The name of the function at an address: the kernel's own table, without reading all of it. */
-SEC("syscall")
-int symbol(struct ts_symbol *ask)
-{
-	static const char format[] = "%ps";
-	u64 address = ask->address;
-	char name[120] = {};
-
-	bpf_snprintf(name, sizeof(name), format, &address, sizeof(address));
-	__builtin_memcpy(ask->name, name, sizeof(name));
-	return 0;
-}

@@ -10,7 +10,6 @@ pub static INFO: ProbeInfo = ProbeInfo {
         ("on_exit", "sched_process_exit"),
         ("seed", ""),
         ("finish", ""),
-        ("symbol", ""),
     ],
     gives: "which threads and processes are followed, from birth to death",
     without: "everything: without it no thread would be followed",

@@ -135,10 +135,13 @@ static __always_inline void read_name(char *name, struct task_struct *task)
 	}
 }
 
-/* Kernels that count run delay keep the time at which a thread was queued. */
+/*
+ * Kernels that count run delay keep the time at which a thread was queued. Where the scheduler's clock is not stable (the
+ * TSC was found to be unreliable) it stands still and jumps by milliseconds, and is not to be compared with ours.
+ */
 static __always_inline bool has_queue_time(void)
 {
-	return bpf_core_field_exists(((struct task_struct *)0)->sched_info.last_queued);
+	return !config.unstable_clock && bpf_core_field_exists(((struct task_struct *)0)->sched_info.last_queued);
 }
 
 /*
@@ -266,12 +269,14 @@ static __always_inline void compare_clocks(struct ts_history *h, u64 now)
 }
 
 /* Read the scheduler's clocks of this processor, once a switch. Zero: there are none to be read (a
- * kernel without groups of processes). */
+ * kernel without groups of processes, or a clock that is not stable). */
 static __always_inline void read_clocks(struct ts_history *h, struct task_struct *task)
 {
 	struct cfs_rq *queue;
 	struct rq *rq;
 
+	if (config.unstable_clock)
+		return;
 	h->clock_before = h->clock;
 	if (bpf_ksym_exists(bpf_rdonly_cast) && h->rq) {
 		rq = AS(struct rq, (void *)h->rq);

@@ -17,7 +17,7 @@ use super::code::{self, StacksPage, TopPage};
 use super::findings::{self, ClearedPage, FindingPage, MutedPage, NotAskedPage};
 use super::operations::{self, LoopPage, SetPage};
 use super::path::{self, PathPage};
-use crate::present::Report;
+use crate::present::{trust, Report};
 
 #[derive(Serialize)]
 pub(super) struct Page<'a> {
@@ -31,6 +31,7 @@ pub(super) struct Page<'a> {
     exit_code: Option<i32>,
     exit_signal: Option<i32>,
     mended: Option<&'a str>,
+    doubt: Option<String>,
     threshold_ns: u64,
     unaccounted_pct: f64,
     books: BooksPage,
@@ -284,6 +285,7 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         exit_code: report.exit_code(),
         exit_signal: about.exit_signal,
         mended: about.mended.as_deref(),
+        doubt: trust::doubt(report),
         threshold_ns: about.threshold_ns,
         unaccounted_pct: ledger.books.unaccounted_pct(),
         books: books(&ledger.books),

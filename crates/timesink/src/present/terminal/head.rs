@@ -1,8 +1,8 @@
 //! The head: how long, how many, where the recording is, and what was wrong with it.
 
-use super::style::{Ink, Style};
+use super::style::{wrap, Ink, Style};
 use super::{units, Report};
-use crate::present::{file_name, names};
+use crate::present::{file_name, names, trust};
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let ledger = &report.facts.ledger;
@@ -15,6 +15,9 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         units::bytes(report.size_bytes),
     );
     let mut lines = vec![first];
+    if let Some(doubt) = trust::doubt(report) {
+        lines.extend(wrap(&doubt, "", Ink::Warning, style));
+    }
     let name = report
         .about
         .command

@@ -1,21 +1,25 @@
 //! Loading and attaching the probes. One that this kernel refuses shrinks the recording and is told;
 //! only the essential ones end it.
 
-use std::collections::HashSet;
-use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
-use std::ptr::NonNull;
-use std::sync::Mutex;
+mod control;
+mod inject;
+mod load;
+mod refusal;
 
-use libbpf_rs::{
-    Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, ProgramInput,
-};
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ProgramImpl, ProgramInput};
 
 use crate::budget::Counted;
-use crate::calls;
 use crate::error::Error;
 use crate::perf_event;
-use crate::probes::{self, events, follow, ProbeInfo, OBJECT, PROBES};
+use crate::probes::{self, events, follow, ProbeInfo, PROBES};
+
+pub use control::Control;
+pub use inject::Inject;
+use load::{Loaded, Refused};
+pub use refusal::Refusal;
 
 /// How one probe fared.
 #[derive(Debug, Clone)]
@@ -23,11 +27,23 @@ pub struct Granted {
     pub probe: &'static str,
     pub attached: bool,
     /// Why not.
-    pub reason: String,
+    pub refusal: Refusal,
     /// What is missing without it.
     pub without: &'static str,
     /// What it gives.
     pub gives: &'static str,
+}
+
+impl Granted {
+    fn outcome(probe: &ProbeInfo, outcome: Result<(), Refusal>) -> Granted {
+        Granted {
+            probe: probe.name,
+            attached: outcome.is_ok(),
+            refusal: outcome.err().unwrap_or_default(),
+            without: probe.without,
+            gives: probe.gives,
+        }
+    }
 }
 
 /// What is to be recorded.
@@ -37,10 +53,14 @@ pub struct Settings {
     pub rate_hz: u64,
     /// `sched_switch` passes the previous state (kernel 5.18 and newer).
     pub switch_has_state: bool,
+    /// Whether the scheduler's clock ticks as ours does.
+    pub scheduler_clock_stable: bool,
     pub processors: Vec<u32>,
     /// Where our own output and errors go, if that is a pipe or a socket: those at its other end do not come in; `None`
     /// if nobody comes in at all.
     pub follow: Option<[Option<FileKey>; 2]>,
+    /// What tests have this kernel refuse.
+    pub inject: Inject,
 }
 
 /// A pipe or a socket as the probes know it.
@@ -66,217 +86,53 @@ pub struct Kernel {
     object: Object,
     control: Control,
     wanted: Vec<&'static ProbeInfo>,
+    inject: Inject,
     pub granted: Vec<Granted>,
 }
 
-/// The page that the probes and we both see.
-pub struct Control {
-    page: NonNull<events::ts_control>,
+/// What the verifier had to do with a program, which must not grow beyond what old kernels allow.
+#[derive(Debug, Clone)]
+pub struct Verified {
+    pub program: String,
+    /// Instructions that it went through; 0 before 5.16, which does not tell.
+    pub instructions: u32,
 }
 
-// SAFETY: the page is shared with the kernel anyway; all access is by volatile words.
-unsafe impl Send for Control {}
-
-const PAGE: usize = 4096;
-
-impl Control {
-    fn map(fd: i32) -> Result<Control, Error> {
-        // SAFETY: a fresh shared mapping of a map of one page.
-        let page = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                PAGE,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                fd,
-                0,
-            )
-        };
-        NonNull::new(page.cast::<events::ts_control>())
-            .filter(|_| page != libc::MAP_FAILED)
-            .map(|page| Control { page })
-            .ok_or_else(|| system("mapping the control page"))
-    }
-
-    /// Raise the epoch: what was entered before is not taken for a call of this window.
-    pub fn next_call_epoch(&self) {
-        // SAFETY: the page lives as long as self; the kernel only reads this word.
-        unsafe {
-            let word = &raw mut (*self.page.as_ptr()).call_epoch;
-            word.write_volatile(word.read_volatile() + 1);
-        }
-    }
-
-    /// From now on processes come in that exchange something with those that are recorded.
-    pub fn follow(&self) {
-        // SAFETY: as above.
-        unsafe { (&raw mut (*self.page.as_ptr()).following).write_volatile(1) }
-    }
-
-    /// How many threads are tracked that have not ended.
-    pub fn alive(&self) -> u32 {
-        // SAFETY: as above.
-        unsafe { (&raw const (*self.page.as_ptr()).alive).read_volatile() }
-    }
-
-    pub fn stop(&self) {
-        // SAFETY: as above.
-        unsafe { (&raw mut (*self.page.as_ptr()).stopped).write_volatile(1) }
-    }
+/// How all probes fared: what `doctor` shows.
+pub struct Tried {
+    pub probes: Vec<Granted>,
+    pub programs: Vec<Verified>,
 }
 
-impl Drop for Control {
-    fn drop(&mut self) {
-        // SAFETY: mapped by us with this length.
-        unsafe { libc::munmap(self.page.as_ptr().cast(), PAGE) };
-    }
-}
-
-fn system(doing: &'static str) -> Error {
-    Error::System {
-        doing,
-        source: std::io::Error::last_os_error(),
-    }
-}
-
-/// What libbpf said last; its messages are the only place where the reason stands.
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-fn listen(level: PrintLevel, message: String) {
-    if level != PrintLevel::Debug {
-        if let Ok(mut said) = SAID.lock() {
-            if said.len() < 200 {
-                said.push(message);
-            }
-        }
-    }
-}
-
-/// The most telling line of what libbpf said.
-fn reason(fallback: &libbpf_rs::Error) -> String {
-    let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(|p| p.into_inner()));
-    said.iter()
-        .find(|l| l.contains("failed") || l.contains("not found"))
-        .map(|l| l.trim().trim_start_matches("libbpf: ").to_string())
-        .unwrap_or_else(|| fallback.to_string())
-}
-
-/// Load the object with the programs of these probes only.
-fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::Result<Object> {
-    let programs: HashSet<&str> = wanted
-        .iter()
-        .flat_map(|p| p.programs.iter().map(|(name, _)| *name))
-        .collect();
-    let mut builder = ObjectBuilder::default();
-    let mut open = builder.name("timesink")?.open_memory(OBJECT)?;
-    for mut map in open.maps_mut() {
-        let name = map.name().to_string_lossy().into_owned();
-        if settings.follow.is_none() && matches!(name.as_str(), "strangers" | "newcomers") {
-            map.set_autocreate(false)?;
-        }
-        if name.ends_with("rodata.config") {
-            if let Some(value) = map.initial_value_mut() {
-                fill_config(settings, value);
-            }
-        }
-        if name == "stack_scratch" {
-            // A part for each processor, by its number.
-            let processors = settings.processors.iter().max().map_or(1, |last| last + 1);
-            let contexts = map.max_entries();
-            map.set_max_entries(contexts * processors)?;
-        }
-    }
-    for mut program in open.progs_mut() {
-        let wanted = programs.contains(program.name().to_string_lossy().as_ref());
-        program.set_autoload(wanted);
-    }
-    open.load()
-}
-
-fn fill_config(settings: &Settings, value: &mut [u8]) {
-    let outputs = settings.follow.unwrap_or_default();
-    let config = events::ts_config {
-        threshold_ns: settings.threshold_ns,
-        switch_has_state: u32::from(settings.switch_has_state),
-        output_device: outputs.map(|o| o.map_or(0, |o| o.device)),
-        pad: 0,
-        output_key: outputs.map(|o| o.map_or(0, |o| o.key)),
-        call_words: calls::words(),
-    };
-    // SAFETY: a plain structure without padding, read as the bytes that it is.
-    let bytes = unsafe {
-        std::slice::from_raw_parts(
-            (&raw const config).cast::<u8>(),
-            size_of::<events::ts_config>(),
-        )
-    };
-    let length = bytes.len().min(value.len());
-    value[..length].copy_from_slice(&bytes[..length]);
-}
-
-/// A probe that would not load, and why.
-type Refused = (&'static ProbeInfo, String);
-
-/// Load what this kernel takes. The usual case is one attempt; only where that fails are the probes
-/// tried one by one.
-fn load(settings: &Settings) -> Result<(Object, Vec<Refused>), Error> {
-    libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
-    let wanted: Vec<_> = settings.probes().collect();
-    if let Ok(object) = load_with(settings, &wanted) {
-        return Ok((object, Vec::new()));
-    }
-    let essential: Vec<_> = wanted.iter().copied().filter(|p| p.essential).collect();
-    let failed = |e: libbpf_rs::Error| Error::Probes {
-        step: "loaded",
-        why: reason(&e),
-    };
-    SAID.lock().unwrap_or_else(|p| p.into_inner()).clear();
-    load_with(settings, &essential).map_err(failed)?;
-    let mut taken = essential.clone();
-    let mut refused = Vec::new();
-    for &probe in wanted.iter().filter(|p| !p.essential) {
-        let mut with = essential.clone();
-        with.push(probe);
-        match load_with(settings, &with) {
-            Ok(_) => taken.push(probe),
-            Err(e) => refused.push((probe, reason(&e))),
-        }
-    }
-    Ok((load_with(settings, &taken).map_err(failed)?, refused))
-}
-
-/// Try every probe on its own: what `doctor` shows.
-pub fn try_probes(settings: &Settings) -> Result<Vec<Granted>, Error> {
+/// Try every probe on its own.
+pub fn try_probes(settings: &Settings) -> Result<Tried, Error> {
     let all = Settings {
         follow: Some([None; 2]),
         ..settings.clone()
     };
     let mut kernel = Kernel::load(&all)?;
     kernel.attach()?;
-    Ok(kernel.granted.clone())
+    Ok(Tried {
+        probes: kernel.granted.clone(),
+        programs: kernel.verified(),
+    })
 }
 
 impl Kernel {
     pub fn load(settings: &Settings) -> Result<Kernel, Error> {
-        let (object, refused) = load(settings)?;
+        let Loaded { object, refused } = load::load(settings)?;
         let control = object
             .maps()
             .find(|m| m.name() == "control")
             .ok_or(Error::Probes {
                 step: "loaded",
-                why: "no control map".into(),
+                why: "no control map".to_string().into(),
             })?;
         let control = Control::map(control.as_fd().as_raw_fd())?;
         control.next_call_epoch();
         let granted = refused
             .into_iter()
-            .map(|(p, reason)| Granted {
-                probe: p.name,
-                attached: false,
-                reason,
-                without: p.without,
-                gives: p.gives,
-            })
+            .map(|Refused { probe, why }| Granted::outcome(probe, Err(why)))
             .collect();
         let mut kernel = Kernel {
             links: Vec::new(),
@@ -285,9 +141,20 @@ impl Kernel {
             control,
             granted,
             wanted: settings.probes().collect(),
+            inject: settings.inject.clone(),
         };
         kernel.samplers = open_samplers(settings);
         Ok(kernel)
+    }
+
+    /// What the verifier had to do with each program.
+    fn verified(&self) -> Vec<Verified> {
+        let loaded = self.object.progs().filter(|program| program.autoload());
+        let verified = |program: ProgramImpl<'_, _>| Verified {
+            program: program.name().to_string_lossy().into_owned(),
+            instructions: verified_instructions(program.as_fd()),
+        };
+        loaded.map(verified).collect()
     }
 
     pub fn control(&self) -> &Control {
@@ -304,16 +171,11 @@ impl Kernel {
             if let (Err(why), true) = (&outcome, probe.essential) {
                 return Err(Error::Probes {
                     step: "attached",
-                    why: why.clone(),
+                    why: why.clone().into(),
                 });
             }
-            self.granted.push(Granted {
-                probe: probe.name,
-                attached: outcome.is_ok(),
-                reason: outcome.err().unwrap_or_default(),
-                without: probe.without,
-                gives: probe.gives,
-            });
+            let outcome = outcome.map_err(Refusal::from);
+            self.granted.push(Granted::outcome(probe, outcome));
         }
         Ok(())
     }
@@ -338,6 +200,9 @@ impl Kernel {
                     let _ = sampler.into_raw_fd();
                     links.push(link);
                 }
+            } else if self.inject.loses_argument(name) {
+                let link = program.attach_raw_tracepoint(inject::POOR_TRACEPOINT);
+                links.push(link.map_err(|e| format!("{tracepoint}: {e}"))?);
             } else if !tracepoint.is_empty() {
                 links.push(program.attach().map_err(|e| format!("{tracepoint}: {e}"))?);
             }
@@ -392,7 +257,7 @@ impl Kernel {
             map.update(&pid.to_ne_bytes(), &value.to_ne_bytes(), MapFlags::ANY)
                 .map_err(|e| Error::Probes {
                     step: "told what to follow",
-                    why: e.to_string(),
+                    why: e.to_string().into(),
                 })?;
         }
         Ok(())
@@ -401,7 +266,7 @@ impl Kernel {
     fn writable(&self, name: &'static str) -> Result<MapHandle, Error> {
         self.map(name).ok_or_else(|| Error::Probes {
             step: "told what to follow",
-            why: format!("no map {name}"),
+            why: format!("no map {name}").into(),
         })
     }
 
@@ -413,7 +278,7 @@ impl Kernel {
     fn walk_tasks(&mut self, name: &'static str) -> Result<(), Error> {
         let failed = |why: String| Error::Probes {
             step: "run over all tasks",
-            why,
+            why: why.into(),
         };
         let program = self
             .object
@@ -455,7 +320,7 @@ impl Kernel {
     ) -> Result<libbpf_rs::RingBuffer<'a>, Error> {
         let failed = |e: libbpf_rs::Error| Error::Probes {
             step: "listened to",
-            why: e.to_string(),
+            why: e.to_string().into(),
         };
         let mut take = take;
         let ring = self
@@ -464,7 +329,7 @@ impl Kernel {
             .find(|m| m.name() == name)
             .ok_or_else(|| Error::Probes {
                 step: "loaded",
-                why: format!("no map {name}"),
+                why: format!("no map {name}").into(),
             })?;
         let mut builder = libbpf_rs::RingBufferBuilder::new();
         builder
@@ -535,6 +400,21 @@ impl Kernel {
     /// Detach what is left, last attached first.
     pub fn detach_all(&mut self) {
         while self.links.pop().is_some() {}
+    }
+}
+
+/// 0 where the kernel does not tell.
+fn verified_instructions(program: BorrowedFd) -> u32 {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
+    // SAFETY: the kernel writes no more than the length that it is told.
+    let failed = unsafe {
+        libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut length)
+    };
+    if failed == 0 {
+        info.verified_insns
+    } else {
+        0
     }
 }
 
