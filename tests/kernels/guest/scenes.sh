@@ -74,7 +74,8 @@ scene_coldread() {
 
 scene_stacks() {
 	record stacks -- stacks /disk
-	record static -- stacks-static-pie /disk
+	record static-pie -- stacks-static-pie /disk
+	record static -- stacks-static /disk
 	record musl -- stacks-musl-static /disk
 	record busybox -- busybox sh -c 'for i in 1 2 3; do busybox sha256sum /disk/cold >/dev/null; busybox usleep 30000; done'
 }

@@ -48,7 +48,7 @@ scene_untyped() {
 }
 
 scene_lockdown() {
-	cp /sys/kernel/security/lockdown $out/lockdown.out
+	cat /sys/kernel/security/lockdown >$out/lockdown.mode
 	weather lockdown
 	ls /tmp >$out/lockdown.ls
 }

@@ -37,10 +37,17 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The numbers of the version in their order: 6.1.192-2 is [6, 1, 192, 2].
+    /// The numbers of the version in their order, 6.1.192-2 is [6, 1, 192, 2]. What stands after a tilde comes from making it
+    /// again for an older release.
     fn numbers(&self) -> Vec<u32> {
-        let parts = self.version.split(|c: char| !c.is_ascii_digit());
+        let own = self.version.split('~').next().unwrap_or_default();
+        let parts = own.split(|c: char| !c.is_ascii_digit());
         parts.filter_map(|part| part.parse().ok()).collect()
+    }
+
+    /// What orders kernels; of the same version, the one that was made for its own release is later.
+    fn order(&self) -> (Vec<u32>, bool) {
+        (self.numbers(), !self.version.contains('~'))
     }
 
     pub fn minor(&self) -> (u32, u32) {
@@ -80,7 +87,7 @@ pub fn kernels_in(list: &str) -> Vec<Kernel> {
             version: version.to_owned(),
         };
         let best = newest.entry(found.minor()).or_insert_with(|| found.clone());
-        if found.numbers() > best.numbers() {
+        if found.order() > best.order() {
             *best = found;
         }
     }
@@ -226,6 +233,11 @@ mod tests {
         let list = [
             paragraph("linux-image-6.1.0-9-cloud-amd64", "6.1.99-2", 26_000_000),
             paragraph("linux-image-6.1.0-56-cloud-amd64", "6.1.192-2", 26_000_000),
+            paragraph(
+                "linux-image-6.1.0-0.deb11.56-cloud-amd64",
+                "6.1.192-2~deb11u1",
+                26_000_000,
+            ),
             paragraph("linux-image-6.1.0-56-rt-amd64", "6.1.192-2", 26_000_000),
             paragraph("linux-image-6.1-cloud-amd64", "6.1.999-1", 1524),
             paragraph(

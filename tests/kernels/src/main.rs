@@ -248,6 +248,10 @@ fn all(arguments: &[String]) -> Result<bool, Failure> {
         (false, _) => wanted(&held, &names)?,
     };
     kernels.dedup();
+    // One after another, before several guests want the same one.
+    for kernel in &kernels {
+        debian.fetch(kernel)?;
+    }
     let plan = Plan {
         initramfs: root::make(&work, &timesink_live::timesink())?,
         work,

@@ -12,12 +12,13 @@ use crate::Failure;
 const PYTHON_MODULES: &str =
     "import os, time, site, encodings.utf_8, encodings.ascii, encodings.latin_1, sys";
 /// The live tests' programs that guests run, as their Makefile calls them.
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 9] = [
     "truth",
     "switches",
     "forks",
     "serving",
     "stacks",
+    "stacks-static",
     "stacks-static-pie",
     "stacks-musl-static",
     "rules/flush-per-record",

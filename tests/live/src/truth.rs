@@ -18,19 +18,28 @@ pub struct Truth {
     spans: Vec<Span>,
     waits: Vec<Wait>,
     objects: Vec<Object>,
+    slack: Slack,
     problems: Vec<String>,
 }
 
-/// Not off by more than 2 % and 1 ms. Where the truth is known only to lie between two figures, that
-/// is from the lower one down and from the upper one up.
-fn within(ours: f64, truth: (f64, f64)) -> bool {
-    let slack = (truth.1 * 0.02).max(1e6);
-    ours >= truth.0.min(truth.1) - slack && ours <= truth.0.max(truth.1) + slack
+/// By how much a figure may be off.
+#[derive(Clone, Copy)]
+pub struct Slack {
+    pub share: f64,
+    pub ns: f64,
+}
+
+impl Slack {
+    /// Where the truth is known only to lie between two figures, slack is from the lower one down and from the upper one up.
+    fn allows(self, ours: f64, truth: (f64, f64)) -> bool {
+        let slack = (truth.1 * self.share).max(self.ns);
+        ours >= truth.0.min(truth.1) - slack && ours <= truth.0.max(truth.1) + slack
+    }
 }
 
 impl Truth {
     /// A recording of the program, and the truth that it wrote.
-    pub fn of(recorded: Recorded, truth: &str) -> Truth {
+    pub fn of(recorded: Recorded, truth: &str, slack: Slack) -> Truth {
         Truth {
             threads: recorded.rows(),
             spans: recorded.rows(),
@@ -38,6 +47,7 @@ impl Truth {
             objects: recorded.rows(),
             recorded,
             phases: json_lines(truth),
+            slack,
             problems: Vec::new(),
         }
     }
@@ -70,7 +80,7 @@ impl Truth {
         let most = ns(&phase, "ns") - ns(&phase, "cpu_ns");
         let least = most - ns(&phase, "ready_ns") - ns(&thread, "taken_ns");
         let truth = (least, most);
-        self.must(within(sum, truth), || {
+        self.must(self.slack.allows(sum, truth), || {
             format!("{name}: {sum} ns in '{detail}', in truth {truth:?}: {phase}")
         });
         // On a busy machine what is waited for may be there now and then before the thread looks.
@@ -322,7 +332,7 @@ impl Truth {
             ns(&phase, "ready_ns"),
         );
         let ready = ns(&thread, "ready_ns");
-        self.must(within(ready, truth), || {
+        self.must(self.slack.allows(ready, truth), || {
             format!("neighbour: ready for {ready} ns, in truth {truth:?}")
         });
         // Others may want that processor for a moment, too.
@@ -330,7 +340,7 @@ impl Truth {
         let sum = behind.iter().map(|one| ns(one, "ns")).sum();
         let named = behind[0]["tid"] == phase["neighbour"]
             && behind[0]["name"] == "neighbour"
-            && within(sum, truth);
+            && self.slack.allows(sum, truth);
         self.must(named, || {
             format!("neighbour: it was behind {phase}, not {behind:?}")
         });
@@ -342,7 +352,7 @@ impl Truth {
             ns(&phase, "cpu_ns"),
         );
         let most = truth + ns(&thread, "taken_ns");
-        self.must(within(cpu, (truth, most)), || {
+        self.must(self.slack.allows(cpu, (truth, most)), || {
             format!("spin: {cpu} ns on a processor, in truth {truth} to {most}")
         });
         let blocked = self.spans.iter().filter(|s| {

@@ -1,6 +1,12 @@
 //! A program whose waits are known by construction is recorded as it was, by timesink's own account and by the program's.
 
-use timesink_live::{attempts, program, Folder, Recorded, Truth};
+use timesink_live::{attempts, program, Folder, Recorded, Slack, Truth};
+
+/// Not off by more than 2 % and 1 ms.
+const SLACK: Slack = Slack {
+    share: 0.02,
+    ns: 1e6,
+};
 
 fn record(options: &[&str]) -> Truth {
     let folder = Folder::new("truth");
@@ -8,7 +14,8 @@ fn record(options: &[&str]) -> Truth {
     let truth = program("truth");
     let command = [&truth, &out, &data].map(|p| p.to_str().expect("a path"));
     let recorded = Recorded::run(&folder.join("t.timesink"), options, &command, 0);
-    Truth::of(recorded, &std::fs::read_to_string(&out).expect("the truth"))
+    let truth = std::fs::read_to_string(&out).expect("the truth");
+    Truth::of(recorded, &truth, SLACK)
 }
 
 /// Each kind of wait is recorded within 2 % or 1 ms of what the program itself measured, in the

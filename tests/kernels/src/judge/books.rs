@@ -8,6 +8,8 @@ use super::Problems;
 /// By how much our sums may differ from the kernel's.
 const SHARE: f64 = 0.01;
 const LITTLE_NS: f64 = 2e6;
+/// What may lie between a thread's birth as the kernel notes it and as it is seen.
+const BIRTH_NS: f64 = 0.25e6;
 /// Of all stacks, how many must be whole.
 const WHOLE: f64 = 0.95;
 
@@ -26,11 +28,9 @@ pub fn books(report: &Value, whole: bool) -> Vec<String> {
     problems.must(!whole || unchecked == 0, || {
         format!("{unchecked} threads without the kernel's figures")
     });
-    // A hundredth of a percent is what rounding may leave.
-    let unaccounted = report["unaccounted_pct"].as_f64().unwrap_or(100.0);
-    problems.must(!whole || unaccounted < 0.01, || {
-        format!("unaccounted: {unaccounted} %")
-    });
+    if whole {
+        problems.0.extend(unaccounted(report));
+    }
     let refused: Vec<_> = report["probes"].as_array().into_iter().flatten().collect();
     let refused = refused
         .into_iter()
@@ -49,6 +49,26 @@ pub fn books(report: &Value, whole: bool) -> Vec<String> {
         });
     }
     problems.0
+}
+
+/// Lives of threads that no state accounts for. The kernel notes a thread's birth a little before it can be seen, and the emulator,
+/// whose processors take turns, may come between for milliseconds: one thread in ten may have that.
+fn unaccounted(report: &Value) -> Vec<String> {
+    let threads = report["threads"].as_array().into_iter().flatten();
+    let off = |thread: &&Value| {
+        let off = ns(&thread["books"], "unaccounted_ns");
+        off > (ns(thread, "kernel_life_ns") * SHARE).max(BIRTH_NS)
+    };
+    let (all, off): (Vec<_>, Vec<_>) = (threads.clone().collect(), threads.filter(off).collect());
+    if off.len() <= all.len().div_ceil(10) {
+        return Vec::new();
+    }
+    let first = &off[0]["books"];
+    vec![format!(
+        "unaccounted: {} of {} threads, such as {first}",
+        off.len(),
+        all.len()
+    )]
 }
 
 /// Counts stacks over several recordings: those that were taken, and those that are whole.
@@ -80,11 +100,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn report(cpu: i64, kernel: i64, unaccounted_pct: f64) -> Value {
+    fn report(cpu: i64, kernel: i64, unaccounted_ns: [i64; 2]) -> Value {
         let sums = |ours: i64, kernel: i64| json!({"ours_ns": ours, "kernel_ns": kernel});
+        let threads = unaccounted_ns
+            .map(|ns| json!({"kernel_life_ns": 1_000_000_000, "books": {"unaccounted_ns": ns}}));
         json!({
             "books": {"cpu": sums(cpu, kernel), "ready": sums(0, 0), "unchecked": 0},
-            "unaccounted_pct": unaccounted_pct,
+            "threads": threads,
             "tiling": {"gaps": 0, "overlaps": 0, "strays": 0, "beyond_sums": 0},
             "probes": [{"probe": "scheduling", "attached": true}],
             "lost": {},
@@ -95,28 +117,41 @@ mod tests {
     #[test]
     fn books_that_are_off() {
         assert_eq!(
-            books(&report(1_009_000_000, 1_000_000_000, 0.0), true),
+            books(&report(1_009_000_000, 1_000_000_000, [0, 0]), true),
             [""; 0]
         );
-        assert_eq!(books(&report(1_900_000, 0, 0.0), true), [""; 0]);
+        assert_eq!(books(&report(1_900_000, 0, [0, 0]), true), [""; 0]);
         assert_eq!(
-            books(&report(1_011_000_000, 1_000_000_000, 0.0), true).len(),
+            books(&report(1_011_000_000, 1_000_000_000, [0, 0]), true).len(),
             1
         );
-        assert_eq!(books(&report(2_100_000, 0, 0.0), true).len(), 1);
+        assert_eq!(books(&report(2_100_000, 0, [0, 0]), true).len(), 1);
     }
 
     /// Life that nothing accounts for, a refused probe and a loss are faults; of a recording that lost something only the sums count.
     #[test]
     fn holes_in_a_recording() {
-        assert_eq!(books(&report(0, 0, 0.3), true).len(), 1);
-        let mut lossy = report(0, 0, 0.3);
+        assert_eq!(
+            books(&report(0, 0, [12_000_000, 11_000_000]), true).len(),
+            1
+        );
+        let mut lossy = report(0, 0, [12_000_000, 11_000_000]);
         lossy["lost"] = json!({"turns": {"count": 3}});
         lossy["tiling"]["gaps"] = json!(2);
         assert_eq!(books(&lossy, true).len(), 3);
         assert_eq!(books(&lossy, false), [""; 0]);
         lossy["probes"][0]["attached"] = json!(false);
         assert_eq!(books(&lossy, false).len(), 1);
+    }
+
+    /// One thread whose birth was interrupted is let pass, two of two are not.
+    #[test]
+    fn lives_that_are_not_accounted_for() {
+        assert_eq!(books(&report(0, 0, [90_000_000, 80_000]), true), [""; 0]);
+        assert_eq!(
+            books(&report(0, 0, [90_000_000, 11_000_000]), true).len(),
+            1
+        );
     }
 
     /// One recording with few whole stacks is outweighed, or it is not.

@@ -79,7 +79,7 @@ pub fn untyped(results: &Results) -> Vec<String> {
 }
 
 pub fn integrity(results: &Results) -> Vec<String> {
-    let mode = results.text("lockdown.out");
+    let mode = results.text("lockdown.mode");
     let mut problems = works(results, "lockdown");
     if !mode.contains("[integrity]") {
         problems.push(format!("lockdown: the kernel is not in it: {mode}"));
@@ -88,7 +88,7 @@ pub fn integrity(results: &Results) -> Vec<String> {
 }
 
 pub fn confidentiality(results: &Results) -> Vec<String> {
-    let mode = results.text("lockdown.out");
+    let mode = results.text("lockdown.mode");
     let mut problems = refused(
         results,
         "lockdown",
