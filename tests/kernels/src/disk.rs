@@ -9,6 +9,7 @@ use crate::Failure;
 
 /// How large the file is that guests read for the first time.
 const COLD_BYTES: usize = 8 << 20;
+const IMAGE_BYTES: u64 = 300 << 20;
 
 /// Makes the image with these settings, which the guest's scripts read.
 pub fn make(folder: &Path, settings: &str) -> Result<PathBuf, Failure> {
@@ -17,12 +18,11 @@ pub fn make(folder: &Path, settings: &str) -> Result<PathBuf, Failure> {
     fs::write(content.join("settings"), settings)?;
     fs::write(content.join("cold"), vec![b'c'; COLD_BYTES])?;
     let image = folder.join("disk");
-    let _ = fs::remove_file(&image);
+    fs::File::create(&image)?.set_len(IMAGE_BYTES)?;
     run(Command::new("mke2fs")
         .args(["-q", "-t", "ext4", "-d"])
         .arg(&content)
-        .arg(&image)
-        .arg("300M"))?;
+        .arg(&image))?;
     Ok(image)
 }
 

@@ -1,7 +1,8 @@
 //! What may this machine and this user do: facts first, then what follows from them.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 use timesink_recording::floors::Machine;
@@ -24,9 +25,13 @@ pub struct Facts {
     pub processors: Vec<u32>,
     pub privileged: bool,
     pub btf: bool,
+    /// The kernel keeps its memory from everybody, root too.
+    pub confidential: bool,
 }
 
 const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// What type information begins with.
+const BTF_MAGIC: [u8; 2] = 0xeb9f_u16.to_le_bytes();
 
 impl Facts {
     /// What this machine says of itself. `TIMESINK_BTF` names another place to look for the
@@ -45,7 +50,8 @@ impl Facts {
             hostname: read("/proc/sys/kernel/hostname"),
             processors: parse_list(&read("/sys/devices/system/cpu/online")),
             privileged: may_use_bpf(&read("/proc/self/status")),
-            btf: Path::new(&btf).exists(),
+            btf: is_btf(Path::new(&btf)),
+            confidential: is_confidential(&read("/sys/kernel/security/lockdown")),
         }
     }
 
@@ -77,10 +83,17 @@ impl Facts {
             return Err(Error::NotPermitted { what: what.into() });
         }
         if !self.btf {
-            let what = "this kernel does not describe its types (there is no /sys/kernel/btf/vmlinux): \
-                        timesink needs one built with CONFIG_DEBUG_INFO_BTF, as distributions build \
-                        them; nothing was started";
+            let what = "this kernel does not describe its types (there is no BTF to be read in \
+                        /sys/kernel/btf/vmlinux): timesink needs one built with \
+                        CONFIG_DEBUG_INFO_BTF, as distributions build them; nothing was started";
             return Err(Error::Kernel { what: what.into() });
+        }
+        if self.confidential {
+            let what =
+                "this kernel is in lockdown (confidentiality), which keeps its memory from root \
+                        too, and recording reads it: boot it with lockdown=integrity or without \
+                        lockdown; nothing was started";
+            return Err(Error::NotPermitted { what: what.into() });
         }
         Ok(())
     }
@@ -143,6 +156,18 @@ fn parse_list(text: &str) -> Vec<u32> {
     all
 }
 
+/// Whether this file has the types of a kernel. One may be there and empty, or not for us to read.
+fn is_btf(path: &Path) -> bool {
+    let mut magic = [0; BTF_MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == BTF_MAGIC
+}
+
+/// The mode in force is the one in brackets: `none integrity [confidentiality]`.
+fn is_confidential(lockdown: &str) -> bool {
+    lockdown.contains("[confidentiality]")
+}
+
 /// Whether the effective capabilities suffice: CAP_SYS_ADMIN (21), or CAP_BPF (39) with
 /// CAP_PERFMON (38) and CAP_SYS_PTRACE (19).
 fn may_use_bpf(status: &str) -> bool {
@@ -167,6 +192,7 @@ mod tests {
             processors: vec![0, 1],
             privileged: true,
             btf: true,
+            confidential: false,
         }
     }
 
@@ -202,6 +228,42 @@ mod tests {
             .unwrap_err()
             .to_string()
             .contains("CONFIG_DEBUG_INFO_BTF"));
+        let locked = Facts {
+            confidential: true,
+            ..facts()
+        };
+        assert!(locked
+            .check()
+            .unwrap_err()
+            .to_string()
+            .contains("lockdown=integrity"));
+    }
+
+    /// An empty file, one of something else and none at all are no types; those of a kernel are.
+    #[test]
+    fn types_of_a_kernel() {
+        let folder = std::env::temp_dir().join(format!("timesink-btf-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("vmlinux");
+        assert!(!is_btf(&path));
+        for (bytes, want) in [
+            (&b""[..], false),
+            (b"\x9f", false),
+            (b"\x7fELF", false),
+            (b"\x9f\xeb\x01", true),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(is_btf(&path), want, "{bytes:?}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// The mode of lockdown that is in force counts, not those that could be.
+    #[test]
+    fn lockdown() {
+        assert!(is_confidential("none integrity [confidentiality]"));
+        assert!(!is_confidential("none [integrity] confidentiality"));
+        assert!(!is_confidential(""));
     }
 
     /// Kernel releases are spelt in many ways.
