@@ -1,6 +1,5 @@
-# What a guest records. Each scene keeps what came of it in $out, for the host to judge: NAME.out, NAME.err and NAME.code of a command,
-# NAME.tar of a recording.
-out=/disk/out
+# What a guest records. Each scene keeps what came of it in a folder of its own, $out, for the host to judge: NAME.out, NAME.err and
+# NAME.code of a command, NAME.tar of a recording. Nothing hangs on how quick the emulator is: what is waited for is seen, not timed.
 
 now() { cut -d' ' -f1 /proc/uptime; }
 
@@ -8,6 +7,8 @@ now() { cut -d' ' -f1 /proc/uptime; }
 play() {
 	for scene; do
 		begun=$(now)
+		out=/disk/out/$scene
+		mkdir -p $out
 		cd /tmp
 		"scene_$scene" </dev/null
 		echo "SCENE $scene $begun $(now)"
@@ -26,6 +27,11 @@ keep() {
 # Packs a recording of /tmp and forgets it.
 packed() {
 	timesink pack /tmp/$1.timesink -o $out/$1.tar >/dev/null 2>$out/$1.pack && rm -rf /tmp/$1.timesink
+}
+
+# Waits until timesink records into /tmp/NAME.timesink, or has ended: recording NAME PID
+recording() {
+	until [ -e /tmp/$1.timesink/spool.bin ] || ! kill -0 $2 2>/dev/null; do usleep 20000; done
 }
 
 # record NAME [OPTION...] -- COMMAND...
@@ -115,23 +121,23 @@ scene_with() {
 
 scene_attach() {
 	serve /tmp/attach.socket attach
-	keep attach timesink attach -q --for 3s -o /tmp/attach.timesink $server &
+	keep attach timesink attach -q --for 4s -o /tmp/attach.timesink $server &
 	attached=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10; do serving client unix /tmp/attach.socket; done
+	recording attach $attached
+	while kill -0 $attached 2>/dev/null; do serving client unix /tmp/attach.socket; done
 	wait $attached
 	packed attach
 	unserve
 }
 
-# Faster than a timesink that stands still can follow: something is lost, and told.
+# More than a timesink that stands still has room for, because each short wait brings its stack: something is lost, and told.
 scene_losses() {
-	keep losses timesink run -q -o /tmp/losses.timesink -- switches 4 0,1 pipe &
+	keep losses timesink run -q --threshold 1us -o /tmp/losses.timesink -- switches 6 0,1 pipe 1000 &
 	losing=$!
-	until [ -e /tmp/losses.timesink/spool.bin ]; do usleep 20000; done
+	recording losses $losing
 	recorder=$(pidof timesink | tr ' ' '\n' | sort -n | head -1)
-	sleep 1
 	kill -STOP $recorder
-	sleep 5
+	sleep 4
 	kill -CONT $recorder
 	wait $losing
 	packed losses
@@ -144,23 +150,25 @@ scene_codes() {
 	rm -rf /tmp/*.timesink
 }
 
-# kill -9 of timesink at all moments: while it loads, as the program starts, while it records. $kills says how often.
+# kill -9 of timesink at all moments: while it loads, as the recording begins, and while it records. $kills says how often.
 scene_killed() {
 	: >$out/killed.told
 	for i in $(seq $kills); do
 		timesink run -q -o /tmp/killed.timesink -- switches 1 0-1 pipe 200 2>/tmp/switches.err &
 		victim=$!
-		usleep $((i * 4000000 / kills))
+		case $((i % 3)) in
+		0) usleep $((i * 2000000 / kills)) ;;
+		1) recording killed $victim ;;
+		2) recording killed $victim && usleep $((i * 800000 / kills)) ;;
+		esac
 		kill -9 $victim 2>/dev/null
 		wait $victim 2>/dev/null
 		# The program goes on to its own end, if it was begun.
-		until ! pidof switches >/dev/null; do usleep 50000; done
+		while pidof switches >/dev/null; do usleep 50000; done
 		report=none
 		if [ -e /tmp/killed.timesink ]; then
 			timesink report --json /tmp/killed.timesink >/tmp/killed.json 2>/tmp/killed.err
 			report=$?
-			rm -rf $out/killed.last
-			cp /tmp/killed.err $out/killed.last
 		fi
 		left=$(grep -l prog_id /proc/[0-9]*/fdinfo/* 2>/dev/null | wc -l)
 		echo "kill $i report $report left $left $(head -c 200 /tmp/killed.err 2>/dev/null | tr '\n' ' ')" >>$out/killed.told

@@ -42,7 +42,8 @@ scene_untyped() {
 	mount --bind /tmp/nothing /sys/kernel/btf/vmlinux
 	weather untyped
 	umount /sys/kernel/btf/vmlinux
-	mount -t tmpfs nothing /sys/kernel/btf
+	mkdir -p /tmp/empty
+	mount --bind /tmp/empty /sys/kernel/btf
 	weather typeless
 	umount /sys/kernel/btf
 }
@@ -64,11 +65,14 @@ scene_two() {
 	packed other
 }
 
-# attach to a process that ends at that moment. $ends says how often: it ends later each time.
+# attach to a process that ends at that moment, which is at any time of the start or as the recording appears. $ends says how often.
 scene_ending() {
 	: >$out/ending.told
 	for i in $(seq $ends); do
-		usleep $((i * 3000000 / ends)) &
+		case $((i % 2)) in
+		0) usleep $((i * 2000000 / ends)) & ;;
+		1) (until [ -e /tmp/ending.timesink ]; do :; done) & ;;
+		esac
 		ending=$!
 		timesink attach -q --for 200ms -o /tmp/ending.timesink $ending >/tmp/ending.out 2>/tmp/ending.err
 		code=$?
@@ -77,6 +81,7 @@ scene_ending() {
 			timesink report --json /tmp/ending.timesink >/dev/null 2>>/tmp/ending.err
 			report=$?
 		fi
+		kill $ending 2>/dev/null
 		wait $ending 2>/dev/null
 		echo "code $code report $report $(head -c 300 /tmp/ending.err | tr '\n' ' ')" >>$out/ending.told
 		rm -rf /tmp/ending.*

@@ -16,6 +16,8 @@ use crate::Failure;
 const SILENCE: Duration = Duration::from_secs(300);
 /// How long all of it may take.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// How long a kernel in trouble is listened to.
+const AFTER_TROUBLE: Duration = Duration::from_secs(3);
 const BOOTS: u32 = 3;
 /// What a kernel prints that is in trouble.
 const TROUBLE: [&str; 6] = [
@@ -45,6 +47,7 @@ pub struct Ran {
 }
 
 /// How one boot ended.
+#[derive(Debug, PartialEq)]
 enum End {
     /// The guest switched itself off, having done everything.
     Done,
@@ -82,51 +85,17 @@ impl Machine<'_> {
 
     fn boot(&self, serial: &Path) -> Result<End, Failure> {
         let mut child = Guest(self.start()?);
-        let out = child
-            .0
-            .stdout
-            .take()
-            .ok_or_else(|| Failure("no output of qemu".into()))?;
-        let lines = follow(out);
-        let mut kept = fs::File::create(serial)?;
-        let (started, mut begun) = (Instant::now(), false);
-        loop {
-            let line = match lines.recv_timeout(SILENCE) {
-                Ok(line) => line,
-                Err(RecvTimeoutError::Timeout) => {
-                    let why = format!("it has said nothing for {} seconds", SILENCE.as_secs());
-                    return Ok(if begun {
-                        End::Trouble(why)
-                    } else {
-                        End::NeverBegan
-                    });
-                }
-                Err(RecvTimeoutError::Disconnected) if begun => {
-                    return Ok(End::Trouble("it came down in the midst of the run".into()))
-                }
-                Err(RecvTimeoutError::Disconnected) => return Ok(End::NeverBegan),
-            };
-            writeln!(kept, "{line}")?;
-            begun |= line.starts_with("BOOTED ");
-            if line.starts_with("ALL DONE") {
-                child.0.wait()?;
-                return Ok(End::Done);
-            }
-            let trouble = TROUBLE.iter().any(|word| line.contains(word));
-            if trouble || started.elapsed() > LONGEST {
-                // What the kernel says next tells where.
-                let rest = lines
-                    .iter()
-                    .take(60)
-                    .take_while(|_| started.elapsed() < LONGEST);
-                rest.for_each(|line| drop(writeln!(kept, "{line}")));
-                return Ok(if begun {
-                    End::Trouble(line)
-                } else {
-                    End::NeverBegan
-                });
+        let out = child.0.stdout.take();
+        let out = out.ok_or_else(|| Failure("no output of qemu".into()))?;
+        let end = watch(&follow(out), &mut fs::File::create(serial)?, SILENCE)?;
+        if matches!(end, End::Done) {
+            // It switches itself off, unless that is what fails.
+            let started = Instant::now();
+            while child.0.try_wait()?.is_none() && started.elapsed() < SILENCE {
+                std::thread::sleep(Duration::from_millis(20));
             }
         }
+        Ok(end)
     }
 
     fn start(&self) -> Result<Child, Failure> {
@@ -169,6 +138,46 @@ impl Machine<'_> {
     }
 }
 
+/// Follows what a guest prints, and keeps it, until it has done everything or is in trouble.
+fn watch(
+    lines: &Receiver<String>,
+    kept: &mut impl Write,
+    silence: Duration,
+) -> Result<End, Failure> {
+    let (started, mut begun) = (Instant::now(), false);
+    let ended = |begun: bool, why: String| match begun {
+        true => End::Trouble(why),
+        false => End::NeverBegan,
+    };
+    loop {
+        let line = match lines.recv_timeout(silence) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => {
+                let why = format!("it has said nothing for {silence:?}");
+                return Ok(ended(begun, why));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Ok(ended(begun, "it came down in the midst of the run".into()));
+            }
+        };
+        writeln!(kept, "{line}")?;
+        begun |= line.starts_with("BOOTED ");
+        if line.starts_with("ALL DONE") {
+            return Ok(End::Done);
+        }
+        if TROUBLE.iter().any(|word| line.contains(word)) {
+            // What the kernel says next tells where.
+            while let Ok(line) = lines.recv_timeout(AFTER_TROUBLE) {
+                writeln!(kept, "{line}")?;
+            }
+            return Ok(ended(begun, line));
+        }
+        if started.elapsed() > LONGEST {
+            return Ok(ended(begun, format!("it took more than {LONGEST:?}")));
+        }
+    }
+}
+
 /// A running emulator, which ends with us.
 struct Guest(Child);
 
@@ -194,4 +203,52 @@ fn follow(out: ChildStdout) -> Receiver<String> {
         }
     });
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a guest ended that printed these lines and then came down or, if it is held, stood still.
+    fn end_of(lines: &[&str], held: bool) -> (End, String) {
+        let (send, receive) = channel();
+        for line in lines {
+            send.send((*line).to_owned()).expect("it is followed");
+        }
+        let held = held.then(|| send.clone());
+        drop(send);
+        let mut kept = Vec::new();
+        let end = watch(&receive, &mut kept, Duration::from_millis(50)).expect("a Vec is written");
+        drop(held);
+        (end, String::from_utf8_lossy(&kept).into_owned())
+    }
+
+    /// A guest that did everything is done, and what it printed is kept.
+    #[test]
+    fn a_run() {
+        let lines = [
+            "BOOTED 6.1 after 3 s",
+            "SCENE truth 3 9",
+            "ALL DONE after 9 s",
+        ];
+        let (end, kept) = end_of(&lines, true);
+        assert_eq!(end, End::Done);
+        assert_eq!(kept.lines().collect::<Vec<_>>(), lines);
+    }
+
+    /// What comes down, stands still or is in trouble before it has begun is the emulator's fault; afterwards it is a failure, and
+    /// what the kernel said is kept.
+    #[test]
+    fn trouble() {
+        let panic = "Kernel panic - not syncing: Fatal exception";
+        for held in [false, true] {
+            assert_eq!(end_of(&["Loading"], held).0, End::NeverBegan);
+            assert_eq!(end_of(&["Loading", panic], held).0, End::NeverBegan);
+            let begun = end_of(&["BOOTED 6.1", "SCENE truth 3 9"], held).0;
+            assert!(matches!(begun, End::Trouble(_)), "{begun:?}");
+            let (end, kept) = end_of(&["BOOTED 6.1", panic, "Call Trace:"], false);
+            assert_eq!(end, End::Trouble(panic.into()));
+            assert!(kept.contains("Call Trace:"));
+        }
+    }
 }

@@ -5,9 +5,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use serde_json::Value;
 use timesink_live::{Ran, Recorded};
 
-/// The folder that a guest's scenes filled.
+/// The folder that a scene filled.
 pub struct Results {
     folder: PathBuf,
 }
@@ -62,9 +63,18 @@ impl Results {
         names
     }
 
-    /// By how much the scheduler's clock is ahead of the one that programs see, if the kernel told both.
-    pub fn clock_ahead_ms(&self) -> Option<f64> {
-        ahead_ms(&fs::read_to_string(self.folder.join("clocks.out")).ok()?)
+    /// The reports of all recordings, by name.
+    pub fn reports(&self) -> Vec<(String, Value)> {
+        let names = self.recordings().into_iter();
+        names
+            .map(|name| (name.clone(), self.recorded(&name).json))
+            .collect()
+    }
+
+    /// By how much the scheduler's clock is ahead of the one that programs see, where the kernel told both.
+    pub fn clocks(&self) -> Option<String> {
+        let ahead = ahead_ms(&fs::read_to_string(self.folder.join("clocks.out")).ok()?)?;
+        Some(format!("the scheduler's clock is {ahead:.1} ms ahead"))
     }
 }
 

@@ -76,8 +76,8 @@ pub fn attach(results: &Results) -> Vec<String> {
     let mut problems = Problems::default();
     let json = &recorded.json;
     let wall = ns(json, "wall_ns");
-    problems.must((3e9..60e9).contains(&wall), || {
-        format!("attach: for {wall} ns, asked for 3 s")
+    problems.must((4e9..60e9).contains(&wall), || {
+        format!("attach: for {wall} ns, asked for 4 s")
     });
     let born = number(&json["ends"], "born_before");
     problems.must(born == 1, || format!("attach: {}", json["ends"]));
@@ -97,8 +97,9 @@ pub fn losses(results: &Results) -> Vec<String> {
     let recorded = results.recorded("losses");
     let mut problems = Problems::default();
     let lost = &recorded.json["lost"];
-    let turns = lost["turns"]["count"].as_i64().unwrap_or(0);
-    problems.must(turns > 0, || format!("losses: nothing is told: {lost}"));
+    let kinds = lost.as_object().into_iter().flatten();
+    let count: i64 = kinds.map(|(_, kind)| number(kind, "count")).sum();
+    problems.must(count > 0, || format!("losses: nothing is told: {lost}"));
     for thread in recorded.list("threads") {
         let sums = ["cpu_ns", "ready_ns", "wait_ns", "tracer_ns"];
         let sum: f64 = sums.iter().map(|sum| ns(thread, sum)).sum();

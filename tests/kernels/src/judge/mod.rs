@@ -10,7 +10,9 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::results::Results;
 
-pub use books::{books, stacks_whole};
+pub use books::stacks_whole;
+
+use books::books;
 
 /// Something that a guest plays, by the name of its function in `guest/`, and what must be true of it.
 pub struct Scene {
@@ -56,13 +58,19 @@ pub const INTEGRITY: Scene = scene("lockdown", weather::integrity);
 pub const CONFIDENTIALITY: Scene = scene("lockdown", weather::confidentiality);
 
 impl Scene {
-    /// What is wrong with it. Something that is missing altogether is one problem, not the end of all judgement.
+    /// What is wrong with it: with what it is about, and with the books of its recordings. Something that is missing altogether is
+    /// one problem, not the end of all judgement.
     pub fn problems(&self, results: &Results) -> Vec<String> {
-        judged(|| (self.check)(results))
+        let mut problems = judged(|| (self.check)(results));
+        for name in results.recordings() {
+            let wrong = judged(|| books(&results.recorded(&name).json, name != "losses"));
+            problems.extend(wrong.into_iter().map(|wrong| format!("{name}: {wrong}")));
+        }
+        problems
     }
 }
 
-pub fn judged(check: impl FnOnce() -> Vec<String>) -> Vec<String> {
+fn judged(check: impl FnOnce() -> Vec<String>) -> Vec<String> {
     catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
