@@ -31,7 +31,7 @@ packed() {
 
 # Waits until timesink records into /tmp/NAME.timesink, or has ended: recording NAME PID
 recording() {
-	until [ -e /tmp/$1.timesink/spool.bin ] || ! kill -0 $2 2>/dev/null; do usleep 20000; done
+	until [ -s /tmp/$1.timesink/spool.bin ] || ! kill -0 $2 2>/dev/null; do usleep 20000; done
 }
 
 # record NAME [OPTION...] -- COMMAND...
@@ -130,14 +130,20 @@ scene_attach() {
 	unserve
 }
 
-# More than a timesink that stands still has room for, because each short wait brings its stack: something is lost, and told.
+# More than there is room for while timesink stands still: waits that each bring 80 kB of stack. Something is lost, and told.
 scene_losses() {
-	keep losses timesink run -q --threshold 1us -o /tmp/losses.timesink -- switches 6 0,1 pipe 1000 &
+	rm -f /tmp/flood /tmp/flooded
+	keep losses timesink run -q -o /tmp/losses.timesink -- sh -c '
+		until [ -e /tmp/flood ]; do sleep 0.05; done
+		for i in $(seq 12); do deep 900 & done
+		wait
+		touch /tmp/flooded' &
 	losing=$!
 	recording losses $losing
 	recorder=$(pidof timesink | tr ' ' '\n' | sort -n | head -1)
 	kill -STOP $recorder
-	sleep 4
+	touch /tmp/flood
+	until [ -e /tmp/flooded ] || ! kill -0 $losing; do usleep 50000; done
 	kill -CONT $recorder
 	wait $losing
 	packed losses

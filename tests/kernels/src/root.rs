@@ -12,11 +12,12 @@ use crate::Failure;
 const PYTHON_MODULES: &str =
     "import os, time, site, encodings.utf_8, encodings.ascii, encodings.latin_1, sys";
 /// The live tests' programs that guests run, as their Makefile calls them.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     "truth",
     "switches",
     "forks",
     "serving",
+    "deep",
     "stacks",
     "stacks-static",
     "stacks-static-pie",

@@ -146,9 +146,9 @@ pub fn killed(results: &Results) -> Vec<String> {
     let told = results.text("killed.told");
     let mut problems = Problems::default();
     for (line, kill) in told.lines().zip(tries(&told)) {
-        // Killed before there was anything to mend.
+        // Some are killed before there is anything to mend.
         let report = matches!(kill.get("report"), Some(&("none" | "0")))
-            || line.contains("nothing was recorded");
+            || line.contains("nothing can be mended");
         problems.must(report && kill.get("left") == Some(&"0"), || {
             format!("killed: {line}")
         });
