@@ -132,14 +132,15 @@ scene_attach() {
 
 # More than there is room for while timesink stands still: waits that each bring 80 kB of stack. Something is lost, and told.
 scene_losses() {
-	rm -f /tmp/flood /tmp/flooded
+	rm -f /tmp/begun /tmp/flood /tmp/flooded
 	keep losses timesink run -q -o /tmp/losses.timesink -- sh -c '
+		touch /tmp/begun
 		until [ -e /tmp/flood ]; do sleep 0.05; done
 		for i in $(seq 12); do deep 900 & done
 		wait
 		touch /tmp/flooded' &
 	losing=$!
-	recording losses $losing
+	until [ -e /tmp/begun ] || ! kill -0 $losing; do usleep 50000; done
 	recorder=$(pidof timesink | tr ' ' '\n' | sort -n | head -1)
 	kill -STOP $recorder
 	touch /tmp/flood

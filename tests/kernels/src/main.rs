@@ -92,7 +92,8 @@ fn visits(kernels: &[Kernel]) -> Vec<Visit> {
 
 /// Where everything is, and how much is tried.
 struct Plan {
-    work: PathBuf,
+    /// A folder for each boot, as it was left.
+    runs: PathBuf,
     initramfs: PathBuf,
     debian: Debian,
     /// How often timesink is killed, and how often a process ends as it is attached to.
@@ -159,8 +160,7 @@ impl Plan {
             String::new()
         };
         let name = format!("{}-{}{again}", visit.kernel.name(), visit.what);
-        let folder = self.work.join(name);
-        let _ = fs::remove_dir_all(&folder);
+        let folder = self.runs.join(name);
         fs::create_dir_all(&folder)?;
         let names: Vec<_> = scenes.iter().map(|scene| scene.name).collect();
         let (kills, ends) = self.repetitions;
@@ -261,13 +261,15 @@ fn all(arguments: &[String]) -> Result<bool, Failure> {
         (false, _) => wanted(&held, &names)?,
     };
     kernels.dedup();
-    // One after another, before several guests want the same one.
+    // One after another, before several guests want the same one. What cannot be had is told where it is missed.
     for kernel in &kernels {
-        debian.fetch(kernel)?;
+        drop(debian.fetch(kernel));
     }
+    let runs = work.join("runs");
+    let _ = fs::remove_dir_all(&runs);
     let plan = Plan {
         initramfs: root::make(&work, &timesink_live::timesink())?,
-        work,
+        runs,
         debian,
         repetitions: if nightly { (50, 30) } else { (10, 10) },
     };
