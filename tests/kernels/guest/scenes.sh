@@ -130,13 +130,13 @@ scene_attach() {
 	unserve
 }
 
-# More than there is room for while timesink stands still: waits that each bring 80 kB of stack. Something is lost, and told.
+# More than there is room for while timesink stands still: 220 waits that each bring 90 kB of stack. Something is lost, and told.
 scene_losses() {
 	rm -f /tmp/begun /tmp/flood /tmp/flooded
 	keep losses timesink run -q -o /tmp/losses.timesink -- sh -c '
 		touch /tmp/begun
 		until [ -e /tmp/flood ]; do sleep 0.05; done
-		for i in $(seq 12); do deep 900 & done
+		for i in $(seq 220); do deep 1200 & done
 		wait
 		touch /tmp/flooded' &
 	losing=$!
@@ -166,7 +166,10 @@ scene_killed() {
 		case $((i % 3)) in
 		0) usleep $((i * 2000000 / kills)) ;;
 		1) recording killed $victim ;;
-		2) recording killed $victim && usleep $((i * 800000 / kills)) ;;
+		2)
+			until pidof switches >/dev/null || ! kill -0 $victim; do usleep 20000; done
+			usleep $((i * 800000 / kills))
+			;;
 		esac
 		kill -9 $victim 2>/dev/null
 		wait $victim 2>/dev/null
@@ -178,7 +181,7 @@ scene_killed() {
 			report=$?
 		fi
 		left=$(grep -l prog_id /proc/[0-9]*/fdinfo/* 2>/dev/null | wc -l)
-		echo "kill $i report $report left $left $(head -c 200 /tmp/killed.err 2>/dev/null | tr '\n' ' ')" >>$out/killed.told
+		echo "kill $i report $report left $left $(head -c 400 /tmp/killed.err 2>/dev/null | tr '\n' ' ')" >>$out/killed.told
 		rm -rf /tmp/killed.*
 	done
 	record afterwards -- switches 1 0-1 pipe 200
