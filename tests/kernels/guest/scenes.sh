@@ -130,13 +130,13 @@ scene_attach() {
 	unserve
 }
 
-# More than there is room for while timesink stands still: 220 waits that each bring 90 kB of stack. Something is lost, and told.
+# More than there is room for while timesink stands still: a hundred waits that each bring 90 kB of stack. Something is lost, and told.
 scene_losses() {
 	rm -f /tmp/begun /tmp/flood /tmp/flooded
 	keep losses timesink run -q -o /tmp/losses.timesink -- sh -c '
 		touch /tmp/begun
 		until [ -e /tmp/flood ]; do sleep 0.05; done
-		for i in $(seq 220); do deep 1200 & done
+		for i in $(seq 100); do deep 1200 & done
 		wait
 		touch /tmp/flooded' &
 	losing=$!
