@@ -34,6 +34,8 @@ FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
 FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless musl-tools openssl \
   $(if $(shell command -v go),,golang-go)
+# Another kernel is booted in an emulator, with a system of its own: busybox, bash and Python out of this one.
+FOR_KERNELS := $(FOR_BUILD) make binutils musl-tools python3-minimal qemu-system-x86 busybox-static cpio e2fsprogs
 FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace nginx-light redis-server nodejs default-jdk-headless g++ binutils
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
@@ -60,11 +62,11 @@ endef
 
 help: ## List these commands
 	@echo "timesink: where did the time go, why, and what would it buy to fix it?"; echo
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
 
 # ---------------------------------------------------------------- building
 
-.PHONY: need-rust need-build need-demo need-check need-test need-bench need-readers need-root
+.PHONY: need-rust need-build need-demo need-check need-test need-kernels need-bench need-readers need-root
 
 need-rust:
 	@if ! command -v $(CARGO) >/dev/null; then \
@@ -84,6 +86,8 @@ need-check:
 	$(call need,$(FOR_CHECK))
 need-test:
 	$(call need,$(FOR_TEST))
+need-kernels:
+	$(call need,$(FOR_KERNELS))
 need-bench:
 	$(call need,$(FOR_BENCH))
 need-readers:
@@ -155,10 +159,10 @@ $(DEMO)/prices.txt: Makefile
 
 # ---------------------------------------------------------------- tests
 
-.PHONY: test check unit lint tidy interop readers live live-disturbed casebook book
+.PHONY: test check unit lint tidy interop readers live live-disturbed test-kernels test-kernels-all casebook book
 
 # The live tests come last, so that what is read last is their result.
-test: need-rust need-test need-root unit lint build interop casebook live ## Run all tests (as root: the privileged ones too)
+test: need-rust need-test need-root unit lint build interop test-kernels casebook live ## Run all tests (as root: the privileged ones too)
 
 check: need-rust need-check unit lint ## Run what needs no root: unit tests and lint
 
@@ -237,6 +241,14 @@ live-disturbed: need-rust need-test need-root build ## Run the live tests, each 
 	$(CARGO) test $(LOCKED) --release --no-run -p timesink-live --tests
 	TIMESINK_ATTEMPTS=1 $(CARGO) run $(LOCKED) --release -p timesink-live --example disturb -- \
 	  $(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live --tests -- --test-threads=1
+
+# Names as in `make test-kernels KERNELS="6.1 newest"`; without, the stable ones, the newest and one between, and one that is too old.
+KERNELS ?=
+test-kernels: need-rust need-kernels need-root build ## Record on other kernels, booted in an emulator (KERNELS=6.1)
+	$(CARGO) run $(LOCKED) --release -p timesink-kernels -- $(KERNELS)
+
+test-kernels-all: need-rust need-kernels need-root build ## The same on every kernel that Debian has, with more repetitions
+	$(CARGO) run $(LOCKED) --release -p timesink-kernels -- --nightly $(KERNELS)
 
 casebook: need-rust need-test need-root build ## Run old stories of slow programs: each cause must be told (as root)
 	python3 casebook/book.py --check

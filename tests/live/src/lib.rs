@@ -7,6 +7,7 @@ mod golang;
 mod peer;
 mod recorded;
 mod told;
+mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +20,7 @@ pub use golang::{build_go, go_tools};
 pub use peer::{pair_with_peer, Peer};
 pub use recorded::{json_lines, ns, number, text, Chain, Recorded};
 pub use told::{pair, pair_of, Told};
+pub use truth::{Slack, Truth};
 
 /// The project's folder.
 pub fn root() -> &'static Path {

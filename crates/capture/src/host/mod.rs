@@ -1,7 +1,8 @@
 //! What may this machine and this user do: facts first, then what follows from them.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 use timesink_recording::floors::Machine;
@@ -26,6 +27,8 @@ pub struct Facts {
     pub btf: bool,
     /// What the kernel keeps the time by.
     pub clock_source: String,
+    /// The kernel keeps its memory from everybody, root too.
+    pub confidential: bool,
 }
 
 /// With these as its clock source, x86 has found the processors' own counters (TSC) to be unreliable, and the scheduler's
@@ -38,6 +41,8 @@ pub fn scheduler_clock_stable(clock_source: &str) -> bool {
 }
 
 const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// What type information begins with.
+const BTF_MAGIC: [u8; 2] = 0xeb9f_u16.to_le_bytes();
 
 impl Facts {
     /// What this machine says of itself. `TIMESINK_BTF` names another place to look for the
@@ -56,8 +61,9 @@ impl Facts {
             hostname: read("/proc/sys/kernel/hostname"),
             processors: parse_list(&read("/sys/devices/system/cpu/online")),
             privileged: may_use_bpf(&read("/proc/self/status")),
-            btf: Path::new(&btf).exists(),
             clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            btf: is_btf(Path::new(&btf)),
+            confidential: is_confidential(&read("/sys/kernel/security/lockdown")),
         }
     }
 
@@ -89,10 +95,17 @@ impl Facts {
             return Err(Error::NotPermitted { what: what.into() });
         }
         if !self.btf {
-            let what = "this kernel does not describe its types (there is no /sys/kernel/btf/vmlinux): \
-                        timesink needs one built with CONFIG_DEBUG_INFO_BTF, as distributions build \
-                        them; nothing was started";
+            let what = "this kernel does not describe its types (there is no BTF to be read in \
+                        /sys/kernel/btf/vmlinux): timesink needs one built with \
+                        CONFIG_DEBUG_INFO_BTF, as distributions build them; nothing was started";
             return Err(Error::Kernel { what: what.into() });
+        }
+        if self.confidential {
+            let what =
+                "this kernel is in lockdown (confidentiality), which keeps its memory from root \
+                        too, and recording reads it: boot it with lockdown=integrity or without \
+                        lockdown; nothing was started";
+            return Err(Error::NotPermitted { what: what.into() });
         }
         Ok(())
     }
@@ -159,6 +172,18 @@ fn parse_list(text: &str) -> Vec<u32> {
     all
 }
 
+/// Whether this file has the types of a kernel. One may be there and empty, or not for us to read.
+fn is_btf(path: &Path) -> bool {
+    let mut magic = [0; BTF_MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == BTF_MAGIC
+}
+
+/// The mode in force is the one in brackets: `none integrity [confidentiality]`.
+fn is_confidential(lockdown: &str) -> bool {
+    lockdown.contains("[confidentiality]")
+}
+
 /// Whether the effective capabilities suffice: CAP_SYS_ADMIN (21), or CAP_BPF (39) with
 /// CAP_PERFMON (38) and CAP_SYS_PTRACE (19).
 fn may_use_bpf(status: &str) -> bool {
@@ -184,6 +209,7 @@ mod tests {
             privileged: true,
             btf: true,
             clock_source: "tsc".into(),
+            confidential: false,
         }
     }
 
@@ -219,6 +245,42 @@ mod tests {
             .unwrap_err()
             .to_string()
             .contains("CONFIG_DEBUG_INFO_BTF"));
+        let locked = Facts {
+            confidential: true,
+            ..facts()
+        };
+        assert!(locked
+            .check()
+            .unwrap_err()
+            .to_string()
+            .contains("lockdown=integrity"));
+    }
+
+    /// An empty file, one of something else and none at all are no types; those of a kernel are.
+    #[test]
+    fn types_of_a_kernel() {
+        let folder = std::env::temp_dir().join(format!("timesink-btf-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("vmlinux");
+        assert!(!is_btf(&path));
+        for (bytes, want) in [
+            (&b""[..], false),
+            (b"\x9f", false),
+            (b"\x7fELF", false),
+            (b"\x9f\xeb\x01", true),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(is_btf(&path), want, "{bytes:?}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// The mode of lockdown that is in force counts, not those that could be.
+    #[test]
+    fn lockdown() {
+        assert!(is_confidential("none integrity [confidentiality]"));
+        assert!(!is_confidential("none [integrity] confidentiality"));
+        assert!(!is_confidential(""));
     }
 
     /// Kernel releases are spelt in many ways.

@@ -30,6 +30,11 @@ pub fn run(_: &Arguments) -> bool {
         facts.privileged,
         "run timesink with sudo",
     );
+    line(
+        "kernel memory may be read (lockdown)",
+        !facts.confidential,
+        "lockdown=integrity, or none",
+    );
     if let Err(error) = facts.check() {
         println!("\nNothing can be recorded here: {error}");
         return false;

@@ -1,0 +1,101 @@
+//! Kernels that lack something: what must work all the same, and what must be refused in a sentence.
+
+use super::Problems;
+use crate::results::Results;
+
+/// What doctor says: every probe works.
+pub fn doctor(results: &Results) -> Vec<String> {
+    let said = results.ran("doctor").exits(0).text();
+    let mut problems = Problems::default();
+    problems.must(said.contains("\nprobes\n"), || format!("doctor: {said}"));
+    let refused = said.lines().filter(|line| line.starts_with("  no "));
+    problems
+        .0
+        .extend(refused.map(|line| format!("doctor: {line}")));
+    problems.0
+}
+
+/// It is refused in one sentence with these words, and nothing was started.
+fn refused(results: &Results, name: &str, words: &[&str]) -> Vec<String> {
+    let ran = results.ran(name);
+    let mut problems = Problems::default();
+    problems.must(ran.code() == 2, || {
+        format!("{name}: exit code {}: {}", ran.code(), ran.err)
+    });
+    problems.must(ran.err.trim_end().lines().count() == 1, || {
+        format!("{name}: not one sentence: {}", ran.err)
+    });
+    for word in words {
+        problems.must(ran.err.contains(word), || {
+            format!("{name}: nothing of '{word}': {}", ran.err)
+        });
+    }
+    problems.must(!results.recording(name).exists(), || {
+        format!("{name}: there is a recording")
+    });
+    problems.0
+}
+
+pub fn refusal(results: &Results) -> Vec<String> {
+    let mut problems = refused(
+        results,
+        "refusal",
+        &["5.10", "5.15 or newer", "nothing was started"],
+    );
+    let left = results.text("refusal.ls");
+    if left.contains("started") || left.contains("refusal.timesink") {
+        problems.push(format!("refusal: it left {left}"));
+    }
+    problems
+}
+
+/// All is recorded without it; the books of each recording are judged elsewhere.
+fn works(results: &Results, name: &str) -> Vec<String> {
+    results.recorded(name);
+    results.ran(&format!("{name}.doctor")).exits(0);
+    Vec::new()
+}
+
+pub fn untraced(results: &Results) -> Vec<String> {
+    works(results, "untraced")
+}
+
+pub fn cgroup1(results: &Results) -> Vec<String> {
+    works(results, "cgroup1")
+}
+
+pub fn guarded(results: &Results) -> Vec<String> {
+    works(results, "guarded")
+}
+
+pub fn untyped(results: &Results) -> Vec<String> {
+    let mut problems = refused(results, "untyped", &["BTF", "nothing was started"]);
+    problems.extend(refused(
+        results,
+        "typeless",
+        &["BTF", "nothing was started"],
+    ));
+    problems
+}
+
+pub fn integrity(results: &Results) -> Vec<String> {
+    let mode = results.text("lockdown.mode");
+    let mut problems = works(results, "lockdown");
+    if !mode.contains("[integrity]") {
+        problems.push(format!("lockdown: the kernel is not in it: {mode}"));
+    }
+    problems
+}
+
+pub fn confidentiality(results: &Results) -> Vec<String> {
+    let mode = results.text("lockdown.mode");
+    let mut problems = refused(
+        results,
+        "lockdown",
+        &["lockdown", "confidentiality", "nothing was started"],
+    );
+    if !mode.contains("[confidentiality]") {
+        problems.push(format!("lockdown: the kernel is not in it: {mode}"));
+    }
+    problems
+}
