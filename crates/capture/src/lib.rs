@@ -25,7 +25,6 @@ mod perf_event;
 mod probes;
 mod python;
 pub mod record;
-mod regular_file;
 mod spool;
 pub mod symbolize;
 pub mod symbols;
