@@ -25,6 +25,7 @@ mod perf_event;
 mod probes;
 mod python;
 pub mod record;
+mod redact;
 mod spool;
 pub mod symbolize;
 pub mod symbols;

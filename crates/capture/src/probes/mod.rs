@@ -129,6 +129,92 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
     })
 }
 
+/// Makes zero what was never set of an event. The ring does not clear the room that it gives: what is there can be of
+/// anybody's stack or arguments, and is nobody's business in a spool.
+pub fn clear_leftovers(event: &mut [u8]) {
+    macro_rules! at {
+        ($event:ident, $field:ident) => {
+            std::mem::offset_of!(events::$event, $field)
+        };
+    }
+    let Some(head) = head(event) else {
+        return;
+    };
+    match u32::from(head.kind) {
+        events::TS_EXEC => {
+            let (name, from) = (at!(ts_exec, executable), at!(ts_exec, arguments));
+            clear_text(event, name, from);
+            let length = count(event, at!(ts_exec, arguments_length));
+            clear(event, from.saturating_add(length), usize::MAX);
+        }
+        events::TS_LOOKUP => clear_text(event, at!(ts_lookup, path), usize::MAX),
+        events::TS_OBJECT => {
+            let length = count(event, at!(ts_object, path_length));
+            clear(
+                event,
+                at!(ts_object, path).saturating_add(length),
+                usize::MAX,
+            );
+        }
+        events::TS_WAIT => {
+            let (frames, name) = (at!(ts_wait, frame), at!(ts_wait, waker_name));
+            let set = count(event, at!(ts_wait, frames)).saturating_mul(size_of::<u64>());
+            clear(event, frames.saturating_add(set), name);
+            clear_text(event, name, usize::MAX);
+        }
+        events::TS_CALLS => {
+            let set = count(event, at!(ts_calls, count));
+            let set = set.saturating_mul(size_of::<events::ts_call>());
+            clear(event, at!(ts_calls, call).saturating_add(set), usize::MAX);
+        }
+        _ => {}
+    }
+}
+
+fn count(event: &[u8], at: usize) -> usize {
+    let bytes = event
+        .get(at..at + 4)
+        .and_then(|bytes| bytes.try_into().ok());
+    bytes.map_or(0, |bytes| u32::from_ne_bytes(bytes) as usize)
+}
+
+/// From one place up to another, or to the end.
+fn clear(event: &mut [u8], from: usize, to: usize) {
+    let to = to.min(event.len());
+    if let Some(rest) = event.get_mut(from..to) {
+        rest.fill(0);
+    }
+}
+
+/// What lies behind the end of a text.
+fn clear_text(event: &mut [u8], from: usize, to: usize) {
+    let to = to.min(event.len());
+    let end = event
+        .get(from..to)
+        .and_then(|text| text.iter().position(|&byte| byte == 0));
+    if let Some(end) = end {
+        clear(event, from + end, to);
+    }
+}
+
+/// The arguments of a program in the event of its start, as the kernel has them: each ends with a zero.
+pub fn arguments(exec: &events::ts_exec) -> Vec<u8> {
+    let length = (exec.arguments_length as usize).min(exec.arguments.len());
+    exec.arguments[..length].iter().map(|&c| c as u8).collect()
+}
+
+/// Puts other arguments into such an event; what there is no room for is cut.
+pub fn set_arguments(event: &mut [u8], arguments: &[u8]) {
+    let at = std::mem::offset_of!(events::ts_exec, arguments);
+    let length = arguments.len().min(events::TS_ARGUMENTS as usize);
+    let told = std::mem::offset_of!(events::ts_exec, arguments_length);
+    if let Some(place) = event.get_mut(at..at + events::TS_ARGUMENTS as usize) {
+        place.fill(0);
+        place[..length].copy_from_slice(&arguments[..length]);
+        event[told..told + 4].copy_from_slice(&(length as u32).to_ne_bytes());
+    }
+}
+
 /// What stands before the copy in a `ts_stack`, which is sent no longer than the copy is.
 const STACK_HEAD: usize = std::mem::offset_of!(events::ts_stack, copy);
 

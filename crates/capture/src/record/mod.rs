@@ -30,6 +30,7 @@ use crate::host::Facts;
 use crate::kernel::{Kernel, Settings};
 use crate::launch::{self, Attached, Identity, Running, Signals, Status};
 use crate::probes::events;
+use crate::redact;
 use crate::spool::{self, Begin, Costs, End, Note};
 
 use calibrate::Calibrator;
@@ -68,6 +69,8 @@ pub struct Options {
     pub with: Vec<String>,
     /// Let processes come in that exchange something with those that are recorded.
     pub follow: bool,
+    /// Keep the arguments of programs without what looks like a secret.
+    pub redact: bool,
     /// With whose rights the recording is written.
     pub identity: Option<Identity>,
     /// When timesink itself was started.
@@ -105,10 +108,13 @@ pub fn run(
     let facts = Facts::gather();
     facts.check()?;
     let with = launch::named(&options.with)?;
-    let command: Vec<String> = argv
+    let mut command: Vec<String> = argv
         .iter()
         .map(|a| a.to_string_lossy().into_owned())
         .collect();
+    if options.redact {
+        command = redact::arguments(&command);
+    }
     let held = launch::Command::new(argv)
         .identity(options.identity.clone())
         .runtime_flags(options.runtime_flags)
@@ -281,7 +287,7 @@ impl Session {
         let scripts = Scripts::new(kernel.bashes());
         let javas = Javas::new(kernel.javas());
         let stacks = Stacks::new(watch, maps, (pythons, javas, scripts));
-        let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
+        let sink = Rc::new(RefCell::new(Sink::new(spool, stacks, options.redact)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring("ring", move |bytes| taker.borrow_mut().take(bytes))?;
         let start = Instant::now();

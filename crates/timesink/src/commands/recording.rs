@@ -48,6 +48,11 @@ pub struct Shared {
     #[arg(long)]
     pub follow: bool,
 
+    /// Keep the arguments of programs without what looks like a secret: values of options and variables whose names say so,
+    /// passwords in addresses
+    #[arg(long)]
+    pub redact: bool,
+
     /// Print no report at the end
     #[arg(short, long)]
     pub quiet: bool,
@@ -125,6 +130,7 @@ impl Shared {
             runtime_flags: false,
             with: Vec::new(),
             follow: self.follow,
+            redact: self.redact,
             identity,
             started,
         }
