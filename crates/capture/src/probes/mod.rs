@@ -506,6 +506,71 @@ mod tests {
         bytes.to_vec()
     }
 
+    /// What an event's room held before is gone when it is kept, whatever it says of its lengths; what was set stays.
+    #[test]
+    fn leftovers_are_cleared() {
+        fn told<T: Plain>(kind: u32, counts: &[(usize, u32)], texts: &[usize]) -> Vec<u8> {
+            let mut bytes = vec![b'x'; std::mem::size_of::<T>()];
+            let at = std::mem::offset_of!(events::ts_head, kind);
+            bytes[at..at + 2].copy_from_slice(&(kind as u16).to_ne_bytes()[..2]);
+            for (at, count) in counts {
+                bytes[*at..at + 4].copy_from_slice(&count.to_ne_bytes());
+            }
+            texts.iter().for_each(|at| bytes[*at] = 0);
+            clear_leftovers(&mut bytes);
+            bytes
+        }
+        macro_rules! at {
+            ($event:ident, $field:ident) => {
+                std::mem::offset_of!(events::$event, $field)
+            };
+        }
+        let (name, from) = (at!(ts_exec, executable), at!(ts_exec, arguments));
+        let length = at!(ts_exec, arguments_length);
+        let exec = told::<events::ts_exec>(events::TS_EXEC, &[(length, 3)], &[name + 2]);
+        assert_eq!(&exec[name..name + 4], b"xx\0\0");
+        assert_eq!(&exec[from..from + 4], b"xxx\0");
+        assert!(exec[from + 3..].iter().all(|&byte| byte == 0));
+        let path = at!(ts_lookup, path);
+        let lookup = told::<events::ts_lookup>(events::TS_LOOKUP, &[], &[path + 3]);
+        assert_eq!(&lookup[path..path + 5], b"xxx\0\0");
+        let (count, frame) = (at!(ts_wait, frames), at!(ts_wait, frame));
+        let wait = told::<events::ts_wait>(events::TS_WAIT, &[(count, 1)], &[]);
+        assert_eq!(&wait[frame..frame + 16], b"xxxxxxxx\0\0\0\0\0\0\0\0");
+        assert!(wait.ends_with(b"xxxxxxxxxxxxxxxx"), "the waker's name");
+        let (count, call) = (at!(ts_calls, count), at!(ts_calls, call));
+        let calls = told::<events::ts_calls>(events::TS_CALLS, &[(count, 1)], &[]);
+        let set = call + std::mem::size_of::<events::ts_call>();
+        assert!(calls[call..set].iter().all(|&byte| byte == b'x'));
+        assert!(calls[set..].iter().all(|&byte| byte == 0));
+        let impossible = told::<events::ts_calls>(events::TS_CALLS, &[(count, u32::MAX)], &[]);
+        assert_eq!(impossible.len(), calls.len());
+        let (count, path) = (at!(ts_object, path_length), at!(ts_object, path));
+        let object = told::<events::ts_object>(events::TS_OBJECT, &[(count, 2)], &[]);
+        assert_eq!(&object[path..path + 4], b"xx\0\0");
+        clear_leftovers(&mut []);
+    }
+
+    /// Arguments are replaced as a whole; what there is no room for is cut.
+    #[test]
+    fn arguments_are_replaced() {
+        // SAFETY: zero is a value of a Plain type.
+        let mut exec: events::ts_exec = unsafe { std::mem::zeroed() };
+        exec.head.kind = events::TS_EXEC as _;
+        exec.arguments = [b'x' as _; events::TS_ARGUMENTS as usize];
+        exec.arguments_length = events::TS_ARGUMENTS;
+        let mut bytes = copied(&exec);
+        for (wanted, kept) in [
+            (b"a\0b".to_vec(), 3),
+            (vec![b'y'; 1000], events::TS_ARGUMENTS),
+        ] {
+            set_arguments(&mut bytes, &wanted);
+            let exec = plain::<events::ts_exec>(&bytes).expect("an event");
+            assert_eq!(arguments(&exec), wanted[..kept as usize]);
+        }
+        set_arguments(&mut [], b"a");
+    }
+
     /// A batch that was never handed over has no head yet; its turns are there all the same.
     #[test]
     fn what_was_gathered_needs_no_head() {
