@@ -250,99 +250,102 @@ mod tests {
         arguments(line).join(" | ")
     }
 
+    /// Command lines, and what is left of them.
+    const LINES: &[(&[&str], &str)] = &[
+        (
+            &["psql", "--password=S3cret", "-h", "db"],
+            "psql | --password=[redacted] | -h | db",
+        ),
+        (
+            &["x", "--db-pass", "S3cret", "run"],
+            "x | --db-pass | [redacted] | run",
+        ),
+        (&["x", "--apiKey=S3cret"], "x | --apiKey=[redacted]"),
+        (&["x", "-token", "S3cret"], "x | -token | [redacted]"),
+        (
+            &["x", "--password", "-S3cret"],
+            "x | --password | [redacted]",
+        ),
+        (
+            &["mysql", "-uroot", "-pS3cret", "db"],
+            "mysql | -uroot | -p[redacted] | db",
+        ),
+        (
+            &["/usr/bin/mysqldump", "-p12345"],
+            "/usr/bin/mysqldump | -p[redacted]",
+        ),
+        (
+            &["sshpass", "-p", "S3cret", "ssh", "h"],
+            "sshpass | -p | [redacted] | ssh | h",
+        ),
+        (
+            &["redis-cli", "-a", "S3cret"],
+            "redis-cli | -a | [redacted]",
+        ),
+        (
+            &["unzip", "-PS3cret", "a.zip"],
+            "unzip | -P[redacted] | a.zip",
+        ),
+        (
+            &["env", "AWS_SECRET_ACCESS_KEY=S3cret", "A=1", "x"],
+            "env | AWS_SECRET_ACCESS_KEY=[redacted] | A=1 | x",
+        ),
+        (&["env", "TOKEN=a=b/c&d e"], "env | TOKEN=[redacted]"),
+        (
+            &["psql", "postgres://ada:S3:c@ret@db:5432/x?sslmode=on"],
+            "psql | postgres://ada:[redacted]@db:5432/x?sslmode=on",
+        ),
+        (
+            &["git", "clone", "https://S3cret@git.example/r.git"],
+            "git | clone | https://[redacted]@git.example/r.git",
+        ),
+        (
+            &["git", "clone", "ssh://git@git.example/r.git"],
+            "git | clone | ssh://git@git.example/r.git",
+        ),
+        (
+            &["curl", "-u", "ada:S3cret", "http://h/?api_key=S3cret&a=1"],
+            "curl | -u | ada:[redacted] | http://h/?api_key=[redacted]&a=1",
+        ),
+        (
+            &["curl", "-H", "Authorization: Bearer S3cret"],
+            "curl | -H | Authorization: [redacted]",
+        ),
+        (
+            &[
+                "curl",
+                "-d",
+                r#"{"user": "ada", "password": "S3cret", "n": 1}"#,
+            ],
+            r#"curl | -d | {"user": "ada", "password": "[redacted]", "n": 1}"#,
+        ),
+        (
+            &[
+                "sh",
+                "-c",
+                "cd x && X_TOKEN='S3 cret'  mysql -pS3cret --password S3cret db",
+            ],
+            "sh | -c | cd x && X_TOKEN=[redacted]  mysql -p[redacted] --password [redacted] db",
+        ),
+        (
+            &["sh", "-c", "ssh h 'sh -c \"curl --token S3cret\"' x"],
+            "sh | -c | ssh h 'sh -c \"curl --token [redacted]\"' x",
+        ),
+        (
+            &["x", r#"{"password": "S3 cret, &", "n": 1}"#],
+            r#"x | {"password": "[redacted]", "n": 1}"#,
+        ),
+        (
+            &["x", "Server=h;Password=S3cret;Db=y"],
+            "x | Server=h;Password=[redacted];Db=y",
+        ),
+    ];
+
     /// Options, variables, addresses, headers and scripts lose their secrets and nothing else.
     #[test]
     fn secrets_go() {
-        for (line, expected) in [
-            (
-                &["psql", "--password=S3cret", "-h", "db"][..],
-                "psql | --password=[redacted] | -h | db",
-            ),
-            (
-                &["x", "--db-pass", "S3cret", "run"],
-                "x | --db-pass | [redacted] | run",
-            ),
-            (&["x", "--apiKey=S3cret"], "x | --apiKey=[redacted]"),
-            (&["x", "-token", "S3cret"], "x | -token | [redacted]"),
-            (
-                &["x", "--password", "-S3cret"],
-                "x | --password | [redacted]",
-            ),
-            (
-                &["mysql", "-uroot", "-pS3cret", "db"],
-                "mysql | -uroot | -p[redacted] | db",
-            ),
-            (
-                &["/usr/bin/mysqldump", "-p12345"],
-                "/usr/bin/mysqldump | -p[redacted]",
-            ),
-            (
-                &["sshpass", "-p", "S3cret", "ssh", "h"],
-                "sshpass | -p | [redacted] | ssh | h",
-            ),
-            (
-                &["redis-cli", "-a", "S3cret"],
-                "redis-cli | -a | [redacted]",
-            ),
-            (
-                &["unzip", "-PS3cret", "a.zip"],
-                "unzip | -P[redacted] | a.zip",
-            ),
-            (
-                &["env", "AWS_SECRET_ACCESS_KEY=S3cret", "A=1", "x"],
-                "env | AWS_SECRET_ACCESS_KEY=[redacted] | A=1 | x",
-            ),
-            (&["env", "TOKEN=a=b/c&d e"], "env | TOKEN=[redacted]"),
-            (
-                &["psql", "postgres://ada:S3:c@ret@db:5432/x?sslmode=on"],
-                "psql | postgres://ada:[redacted]@db:5432/x?sslmode=on",
-            ),
-            (
-                &["git", "clone", "https://S3cret@git.example/r.git"],
-                "git | clone | https://[redacted]@git.example/r.git",
-            ),
-            (
-                &["git", "clone", "ssh://git@git.example/r.git"],
-                "git | clone | ssh://git@git.example/r.git",
-            ),
-            (
-                &["curl", "-u", "ada:S3cret", "http://h/?api_key=S3cret&a=1"],
-                "curl | -u | ada:[redacted] | http://h/?api_key=[redacted]&a=1",
-            ),
-            (
-                &["curl", "-H", "Authorization: Bearer S3cret"],
-                "curl | -H | Authorization: [redacted]",
-            ),
-            (
-                &[
-                    "curl",
-                    "-d",
-                    r#"{"user": "ada", "password": "S3cret", "n": 1}"#,
-                ],
-                r#"curl | -d | {"user": "ada", "password": "[redacted]", "n": 1}"#,
-            ),
-            (
-                &[
-                    "sh",
-                    "-c",
-                    "cd x && X_TOKEN='S3 cret'  mysql -pS3cret --password S3cret db",
-                ],
-                "sh | -c | cd x && X_TOKEN=[redacted]  mysql -p[redacted] --password [redacted] db",
-            ),
-            (
-                &["sh", "-c", "ssh h 'sh -c \"curl --token S3cret\"' x"],
-                "sh | -c | ssh h 'sh -c \"curl --token [redacted]\"' x",
-            ),
-            (
-                &["x", r#"{"password": "S3 cret, &", "n": 1}"#],
-                r#"x | {"password": "[redacted]", "n": 1}"#,
-            ),
-            (
-                &["x", "Server=h;Password=S3cret;Db=y"],
-                "x | Server=h;Password=[redacted];Db=y",
-            ),
-        ] {
-            assert_eq!(redacted(line), expected);
+        for (line, expected) in LINES {
+            assert_eq!(redacted(line), *expected);
         }
     }
 

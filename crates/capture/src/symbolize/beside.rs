@@ -57,8 +57,9 @@ impl Standing {
         &self.path
     }
 
+    /// Its owner must be able to read it: what is read here ends up in the new one.
     pub fn open(&self) -> Result<Recording, Error> {
-        Ok(Recording::within(&self.parent, &self.name)?)
+        Ok(self.acting(|| Recording::within(&self.parent, &self.name))??)
     }
 
     /// The folder beside it.
