@@ -177,6 +177,14 @@ lint: need-rust tidy ## Check formatting, clippy and the house rules
 
 SOURCES = $$(find crates bench tests demo \( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) -not -path '*/target/*')
 
+# Who may do this to files: one room. Tests may, and what is only for them; the casebook, in a work folder of its own.
+CHANGES_FILES := fs::(write|rename|remove_(file|dir)|create_dir|set_permissions|copy|hard_link)|(symlink|chown|mkfifo)\(|\
+  File::(create|options)|DirBuilder|[.](create|create_new|append|truncate)\(true\)|OFlags::CREATE|\
+  rustix::fs::(unlink|rename|mkdir|link|mknod|chmod|fchmod|fchown)
+CHANGES_FILES := $(subst | ,|,$(CHANGES_FILES))
+FILE_USERS = $$(find crates/*/src -name '*.rs' -not -path 'crates/recording/src/files/*' -not -path '*/notation/*' \
+  -not -path '*/casebook/*' -not -path '*/tests/*' -not -name tests.rs -not -name docs.rs)
+
 # The rules that neither compiler nor clippy knows; see CONTRIBUTING.md.
 tidy:
 	@awk ' \
@@ -187,6 +195,11 @@ tidy:
 	  /#\[ignore/ { wrong("a test that does not run") } \
 	  /(todo|unimplemented)!\(/ { wrong("not done") } \
 	  END { exit bad }' $(SOURCES)
+	@awk ' \
+	  FNR == 1 { tests = 0 } \
+	  /^#\[cfg\(test\)\]/ { tests = 1 } \
+	  !tests && /$(CHANGES_FILES)/ { print FILENAME ":" FNR ": only crates/recording/src/files makes, changes and removes files"; bad = 1 } \
+	  END { exit bad }' $(FILE_USERS)
 	@folders=$$(find crates -type d \( -name common -o -name shared -o -name 'util*' \) -not -path '*/tests/*'); \
 	[ -z "$$folders" ] || { echo "no room is called that: $$folders"; exit 1; }
 	@! grep -n '^timesink-' crates/recording/Cargo.toml

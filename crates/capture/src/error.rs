@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::kernel::Refusal;
+use timesink_recording::ErrorKind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -41,6 +42,8 @@ pub enum Error {
     },
     #[error("{}: {what}", path.display())]
     Damaged { path: PathBuf, what: String },
+    #[error("{}: {what}", path.display())]
+    Refused { path: PathBuf, what: String },
     #[error(transparent)]
     Recording(#[from] timesink_recording::Error),
     #[error("{doing}: {source}")]
@@ -60,7 +63,8 @@ impl Error {
             Error::File { source, .. } if source.raw_os_error() == Some(libc::ENOSPC) => {
                 Kind::DiskFull
             }
-            Error::File { .. } | Error::Recording(_) => Kind::File,
+            Error::Recording(error) if error.kind() == ErrorKind::DiskFull => Kind::DiskFull,
+            Error::File { .. } | Error::Refused { .. } | Error::Recording(_) => Kind::File,
             Error::Damaged { .. } => Kind::Damaged,
         }
     }

@@ -25,7 +25,7 @@ mod perf_event;
 mod probes;
 mod python;
 pub mod record;
-mod regular_file;
+mod redact;
 mod spool;
 pub mod symbolize;
 pub mod symbols;

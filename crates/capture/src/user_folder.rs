@@ -8,6 +8,10 @@ use crate::launch::Identity;
 pub fn user_folder(identity: Option<&Identity>, variable: &str, at_home: &str) -> Option<PathBuf> {
     let folder = match identity {
         Some(identity) => PathBuf::from(identity.home()?).join(at_home),
+        // Under sudo the environment may still name the caller's folders, which are not for root's files.
+        None if Identity::from_sudo().ok()?.is_some() => {
+            PathBuf::from(Identity::of(0, 0).ok()?.home()?).join(at_home)
+        }
         None => match std::env::var_os(variable).filter(|folder| !folder.is_empty()) {
             Some(folder) => folder.into(),
             None => PathBuf::from(std::env::var_os("HOME")?).join(at_home),

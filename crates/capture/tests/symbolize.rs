@@ -183,7 +183,7 @@ fn check_named(path: &Path) {
 fn a_stripped_program_gets_its_names() {
     let folder = built();
     let path = drawn(&folder);
-    let bare = symbolize(&path, &Symbols::new(None)).expect("done");
+    let bare = symbolize(&path, &Symbols::new(None), None).expect("done");
     let none = Count {
         frames: 2,
         named: 0,
@@ -192,7 +192,7 @@ fn a_stripped_program_gets_its_names() {
         (of(&bare, "prog").before, of(&bare, "prog").after),
         (none, none)
     );
-    let outcomes = symbolize(&path, &with_debug(&folder)).expect("done");
+    let outcomes = symbolize(&path, &with_debug(&folder), None).expect("done");
     let all = Count {
         frames: 4,
         named: 4,
@@ -205,7 +205,7 @@ fn a_stripped_program_gets_its_names() {
     assert_eq!(of(&outcomes, "gone.so").after.named, 1);
     check_named(&path);
     let changed = fs::metadata(path.join("frames.parquet")).expect("it").ino();
-    let again = symbolize(&path, &with_debug(&folder)).expect("done");
+    let again = symbolize(&path, &with_debug(&folder), None).expect("done");
     assert_eq!(
         (of(&again, "prog").before, of(&again, "prog").after),
         (all, all)
@@ -215,7 +215,7 @@ fn a_stripped_program_gets_its_names() {
         changed
     );
     // Without the debug file nothing is unlearned.
-    symbolize(&path, &Symbols::new(None)).expect("done");
+    symbolize(&path, &Symbols::new(None), None).expect("done");
     check_named(&path);
     assert_eq!(folder.names(), ["debug", "labels", "prog", "prog.c", "r"]);
 }
@@ -227,7 +227,7 @@ fn a_program_that_is_gone_gets_its_names() {
         let folder = built();
         let path = drawn(&folder);
         folder.run(replacement);
-        symbolize(&path, &with_debug(&folder)).expect("done");
+        symbolize(&path, &with_debug(&folder), None).expect("done");
         check_named(&path);
     }
 }
@@ -241,7 +241,7 @@ fn a_packed_recording_gets_its_names() {
     timesink_recording::pack(&path, &packed).expect("packed");
     fs::set_permissions(&packed, fs::Permissions::from_mode(0o640)).expect("its rights");
     folder.run("ln -s r.tar link");
-    symbolize(&folder.path("link"), &with_debug(&folder)).expect("done");
+    symbolize(&folder.path("link"), &with_debug(&folder), None).expect("done");
     check_named(&packed);
     assert_eq!(folder.run("tar tf r.tar | head -1"), "r/recording.json\n");
     assert!(folder.path("link").is_symlink());
@@ -279,7 +279,7 @@ fn the_kernels_library_gets_its_names() {
         draft.modules[0].build_id = build_id;
         let path = folder.path(&format!("r{name}"));
         draft.write(&path).expect("a recording");
-        symbolize(&path, &Symbols::new(None)).expect("done");
+        symbolize(&path, &Symbols::new(None), None).expect("done");
         let frames = Recording::open(&path)
             .expect("it")
             .rows::<Frame>()
@@ -307,7 +307,7 @@ fn another_build_is_never_used() {
     folder.run(&format!(
         "mkdir -p debug/.build-id/{first} && cp other debug/.build-id/{first}/{rest}.debug"
     ));
-    let outcomes = symbolize(&path, &with_debug(&folder)).expect("done");
+    let outcomes = symbolize(&path, &with_debug(&folder), None).expect("done");
     let prog = of(&outcomes, "prog");
     assert_eq!((prog.after.named, prog.symbols), (0, SymbolSource::None));
     let fault = prog.fault.as_deref().expect("a fault");
@@ -324,7 +324,7 @@ fn another_build_is_never_used() {
         .into_iter()
         .for_each(|m| out.push(m).expect("a row"));
     out.finish(whole.about().clone()).expect("finished");
-    let outcomes = symbolize(&without.path("s"), &with_debug(&without)).expect("done");
+    let outcomes = symbolize(&without.path("s"), &with_debug(&without), None).expect("done");
     assert_eq!(of(&outcomes, "prog").after.named, 0);
 }
 
@@ -335,7 +335,7 @@ fn nothing_of_others_is_lost() {
     let path = drawn(&folder);
     fs::write(path.join("notes.txt"), "mine").expect("a file");
     let before = folder.run("cat r/*.parquet | sha256sum");
-    let error = symbolize(&path, &with_debug(&folder)).expect_err("refused");
+    let error = symbolize(&path, &with_debug(&folder), None).expect_err("refused");
     assert!(error.to_string().contains("notes.txt"), "{error}");
     assert_eq!(folder.run("cat r/*.parquet | sha256sum"), before);
     assert_eq!(folder.run("cat r/notes.txt"), "mine");
@@ -350,10 +350,10 @@ fn leftovers_are_no_obstacle() {
     folder.run("mkdir -p r.new/folder && echo half > r.new/folder/frames.parquet");
     let lock = fs::File::open(folder.path("r.new")).expect("the folder");
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
-    let error = symbolize(&path, &with_debug(&folder)).expect_err("refused");
+    let error = symbolize(&path, &with_debug(&folder), None).expect_err("refused");
     assert!(error.to_string().contains("at work"), "{error}");
     drop(lock);
-    symbolize(&path, &with_debug(&folder)).expect("done");
+    symbolize(&path, &with_debug(&folder), None).expect("done");
     check_named(&path);
     assert_eq!(folder.names(), ["debug", "labels", "prog", "prog.c", "r"]);
 }
@@ -373,7 +373,7 @@ fn a_damaged_recording_is_left() {
         .for_each(|row| out.push(row).expect("a row"));
     out.finish(whole.about().clone()).expect("finished");
     let before = folder.run("cat s/* | sha256sum");
-    let error = symbolize(&folder.path("s"), &with_debug(&folder)).expect_err("refused");
+    let error = symbolize(&folder.path("s"), &with_debug(&folder), None).expect_err("refused");
     assert!(error.to_string().contains("a lost caller"), "{error}");
     assert_eq!(folder.run("cat s/* | sha256sum"), before);
 }

@@ -71,6 +71,11 @@ impl Error {
         Error::new(ErrorKind::Damaged, file, fault)
     }
 
+    /// Where a regular file should be: a device or a pipe may have no end.
+    pub(crate) fn not_plain(file: impl AsFile) -> Error {
+        Error::new(ErrorKind::NotARecording, file, "not a plain file")
+    }
+
     /// Turns what the system said about `file` into a kind.
     pub(crate) fn io(file: impl AsFile, error: &std::io::Error) -> Error {
         use std::io::ErrorKind as Io;

@@ -8,6 +8,7 @@
 pub mod about;
 pub mod cells;
 pub mod error;
+pub mod files;
 pub mod floors;
 pub mod format_doc;
 pub mod ids;
@@ -19,7 +20,6 @@ pub mod units;
 pub mod words;
 
 mod caught;
-mod files;
 mod page_limits;
 mod reader;
 mod tar_index;

@@ -3,14 +3,15 @@
 
 use crate::about::{About, TableEntry, MANIFEST, MANIFEST_LIMIT};
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{Directory, Slice};
+use crate::files::{open_regular, Folder, NewFile, Slice};
 use crate::reader;
 use crate::table::TableRow;
 use crate::tables;
-use crate::writer::file_name;
+use crate::writer::{file_name, MANIFEST_ON_THE_WAY};
 use bytes::Bytes;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use rustix::fs::{OFlags, CWD};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// An open recording.
@@ -18,6 +19,8 @@ pub struct Recording {
     path: PathBuf,
     about: About,
     manifest: Slice,
+    /// How long the file is, if it is packed.
+    packed_bytes: Option<u64>,
     tables: Vec<(TableEntry, Slice)>,
 }
 
@@ -26,26 +29,54 @@ impl Recording {
     /// checksum when it is read.
     pub fn open(path: impl AsRef<Path>) -> Result<Recording> {
         let path = path.as_ref();
-        let metadata = std::fs::metadata(path).map_err(|error| Error::io(path, &error))?;
-        if metadata.is_dir() {
-            let directory = Directory::open(path)?;
-            Recording::load(path, |name| directory.open_file(name))
-        } else {
-            let packed = Slice::open(path)?;
-            let files = crate::tar_index::index(&packed)?;
-            Recording::load(path, |name| {
-                files.get(name).cloned().ok_or_else(|| {
-                    let fault = format!("{name} is missing");
-                    Error::new(ErrorKind::NotFound, path, fault)
-                })
-            })
+        let opened = open_regular(CWD, path, OFlags::empty());
+        match opened.map_err(|error| Error::io(path, &error))? {
+            Some(file) => Recording::packed(file, path),
+            None => match Folder::open(path) {
+                Ok(folder) => Recording::of(&folder),
+                Err(error) if error.kind() == ErrorKind::NotFound => Err(error),
+                Err(_) => Err(Error::not_plain(path)),
+            },
         }
     }
 
+    /// Opens the recording of this name in a folder. It must not be a link.
+    pub fn within(folder: &Folder, name: impl AsRef<OsStr>) -> Result<Recording> {
+        let name = name.as_ref();
+        match folder.about_within(name)?.is_folder() {
+            true => Recording::of(&folder.folder_within(name)?),
+            false => Recording::packed(folder.open_file(name)?, &folder.path_of(name)),
+        }
+    }
+
+    /// Opens the recording that a folder is.
+    pub fn of(folder: &Folder) -> Result<Recording> {
+        Recording::load(folder.path(), Some(folder), |name| folder.slice(name))
+    }
+
+    fn packed(file: File, path: &Path) -> Result<Recording> {
+        let packed = Slice::whole(file, path)?;
+        let files = crate::tar_index::index(&packed)?;
+        let find = |name: &str| {
+            files.get(name).cloned().ok_or_else(|| {
+                let fault = format!("{name} is missing");
+                Error::new(ErrorKind::NotFound, path, fault)
+            })
+        };
+        Ok(Recording {
+            packed_bytes: Some(packed.length()),
+            ..Recording::load(path, None, find)?
+        })
+    }
+
     /// Reads the manifest and finds the tables it names.
-    fn load(path: &Path, find: impl Fn(&str) -> Result<Slice>) -> Result<Recording> {
+    fn load(
+        path: &Path,
+        folder: Option<&Folder>,
+        find: impl Fn(&str) -> Result<Slice>,
+    ) -> Result<Recording> {
         let manifest = find(MANIFEST).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => without_manifest(path),
+            ErrorKind::NotFound => without_manifest(path, folder),
             _ => error,
         })?;
         if manifest.length() > MANIFEST_LIMIT {
@@ -83,6 +114,7 @@ impl Recording {
             path: path.to_owned(),
             about,
             manifest,
+            packed_bytes: None,
             tables: opened,
         })
     }
@@ -139,32 +171,40 @@ impl Recording {
             })
     }
 
+    /// How many bytes it takes on the disk.
+    pub fn size_bytes(&self) -> u64 {
+        let tables = self.tables.iter().map(|(_, slice)| slice.length());
+        self.packed_bytes
+            .unwrap_or_else(|| self.manifest.length() + tables.sum::<u64>())
+    }
+
     /// Packs it into one new file: a plain tar file of the folder. All checksums are checked on the
     /// way, so that no damage is packed in.
     pub fn pack(&self, file: impl AsRef<Path>) -> Result<()> {
-        let path = file.as_ref();
-        let out = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o644)
-            .open(path)
-            .map_err(|error| Error::io(path, &error))?;
-        let packed = self.write_tar(path, out);
-        if packed.is_err() {
-            // A half of a recording helps nobody; that it is gone is not worth a second error.
-            let _ = std::fs::remove_file(path);
-        }
-        packed
+        self.pack_into(NewFile::at(file.as_ref())?, file.as_ref())
     }
 
-    fn write_tar(&self, path: &Path, out: File) -> Result<()> {
+    /// The same in a folder.
+    pub fn pack_within(&self, folder: &Folder, name: impl AsRef<OsStr>) -> Result<()> {
+        self.pack_into(
+            NewFile::within(folder, name.as_ref())?,
+            &folder.path_of(&name),
+        )
+    }
+
+    fn pack_into(&self, mut out: NewFile, path: &Path) -> Result<()> {
+        self.write_tar(path, &mut out)?;
+        out.keep()
+    }
+
+    fn write_tar(&self, path: &Path, out: &mut NewFile) -> Result<()> {
         let folder = folder_name(path);
         let fault = |error: std::io::Error| Error::io(path, &error);
         let mut tar = tar::Builder::new(std::io::BufWriter::new(out));
         let mut append = |name: &str, bytes: &Bytes| {
             let mut header = tar::Header::new_gnu();
             header.set_size(bytes.len() as u64);
-            header.set_mode(0o644);
+            header.set_mode(0o600);
             header.set_mtime(self.about.started_unix_ns / 1_000_000_000);
             tar.append_data(&mut header, format!("{folder}/{name}"), &bytes[..])
                 .map_err(fault)
@@ -174,10 +214,9 @@ impl Recording {
             append(&file_name(&entry.name), &checked(entry, slice)?)?;
         }
         let out = tar.into_inner().map_err(fault)?;
-        let file = out
-            .into_inner()
+        out.into_inner()
             .map_err(|error| fault(error.into_error()))?;
-        file.sync_all().map_err(fault)
+        Ok(())
     }
 }
 
@@ -211,19 +250,16 @@ fn folder_name(path: &Path) -> String {
 }
 
 /// Why there is no manifest: it is a recording that was never finished, or none at all.
-fn without_manifest(path: &Path) -> Error {
-    let unfinished = path.is_dir()
-        && Directory::open(path)
-            .and_then(|folder| folder.names())
-            .is_ok_and(|names| {
-                names.iter().any(|name| {
-                    name.starts_with("spool")
-                        || *name == format!("{MANIFEST}.new")
-                        || tables::ALL
-                            .iter()
-                            .any(|table| file_name(table.name) == *name)
-                })
-            });
+fn without_manifest(path: &Path, folder: Option<&Folder>) -> Error {
+    let names = folder.and_then(|folder| folder.names().ok());
+    let unfinished = names.unwrap_or_default().iter().any(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("spool")
+            || name == MANIFEST_ON_THE_WAY
+            || tables::ALL
+                .iter()
+                .any(|table| file_name(table.name) == *name)
+    });
     if unfinished {
         let fault = format!("the recording was never finished ({MANIFEST} is missing)");
         Error::new(ErrorKind::Unfinished, path, fault)

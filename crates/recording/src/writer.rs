@@ -3,7 +3,7 @@
 use crate::about::{About, TableEntry, FORMAT_VERSION, MANIFEST};
 use crate::cells::ColumnSink;
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::{Directory, TableFile};
+use crate::files::{Folder, TableFile};
 use crate::store::Recording;
 use crate::table::{Column, TableRow};
 use crate::tables;
@@ -13,6 +13,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,9 @@ const GROUP_ROWS: usize = 128 << 10;
 const GROUP_BYTES: usize = 12 << 20;
 /// No row may be longer than this; a reader counts on it. Paths and arguments are far shorter.
 const ROW_BYTES: usize = 32 << 20;
+
+/// What the manifest is called until it is whole.
+pub(crate) const MANIFEST_ON_THE_WAY: &str = "recording.json.new";
 
 /// The file of a table.
 pub(crate) fn file_name(table: &str) -> String {
@@ -82,7 +86,7 @@ pub struct TableWriter<R: TableRow> {
 }
 
 impl<R: TableRow> TableWriter<R> {
-    fn create(directory: &Directory) -> Result<TableWriter<R>> {
+    fn create(directory: &Folder) -> Result<TableWriter<R>> {
         let file_name = file_name(R::NAME);
         let file = TableFile::new(directory.create_file(&file_name)?);
         let name = directory.path_of(&file_name).display().to_string();
@@ -185,7 +189,7 @@ impl<R: TableRow> AnyTable for TableWriter<R> {
 
 /// Writes a recording into a folder. Dropped without `finish`, it leaves an unfinished one.
 pub struct RecordingWriter {
-    directory: Directory,
+    directory: Folder,
     tables: BTreeMap<&'static str, Box<dyn AnyTable>>,
 }
 
@@ -194,14 +198,25 @@ impl RecordingWriter {
     /// tables are worth nothing without a manifest and are replaced, its spool (any file whose name
     /// begins with `spool`) is left alone.
     pub fn create(folder: &Path) -> Result<RecordingWriter> {
-        let directory = Directory::create(folder)?;
+        match Folder::make(folder) {
+            Err(error) if error.kind() == ErrorKind::Exists => {
+                RecordingWriter::within(Folder::open(folder)?)
+            }
+            made => RecordingWriter::within(made?),
+        }
+    }
+
+    /// The same in a folder that is open.
+    pub fn within(directory: Folder) -> Result<RecordingWriter> {
+        let folder = directory.path();
         let names = directory.names()?;
+        let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
         if names.iter().any(|name| name == MANIFEST) {
             let fault = "there is a recording here already";
             return Err(Error::new(ErrorKind::Exists, folder, fault));
         }
-        let ours = |name: &String| {
-            *name == format!("{MANIFEST}.new")
+        let ours = |name: &Cow<str>| {
+            *name == MANIFEST_ON_THE_WAY
                 || tables::ALL
                     .iter()
                     .any(|table| file_name(table.name) == *name)
@@ -212,7 +227,7 @@ impl RecordingWriter {
             return Err(Error::new(ErrorKind::Exists, folder, fault));
         }
         for name in left {
-            directory.remove(&name)?;
+            directory.remove(&*name)?;
         }
         let tables = BTreeMap::new();
         Ok(RecordingWriter { directory, tables })
@@ -273,7 +288,8 @@ impl RecordingWriter {
         let json = about
             .to_json()
             .map_err(|error| Error::new(ErrorKind::Io, &path, error.to_string()))?;
-        self.directory.publish(MANIFEST, &json)?;
+        self.directory
+            .publish(MANIFEST, MANIFEST_ON_THE_WAY, &json)?;
         Ok(about)
     }
 }

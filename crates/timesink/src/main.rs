@@ -140,6 +140,8 @@ mod tests {
         for line in [
             "run --follow --with postgres --with 123 -- sh -c true",
             "attach --follow 123",
+            "run --redact -- x --password y",
+            "attach --redact 123",
             "report x.timesink",
             "report --top x.timesink",
             "report --tree x.timesink",

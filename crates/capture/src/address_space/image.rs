@@ -19,7 +19,6 @@ use rustix::fs::OFlags;
 
 use super::elf::{self, Elf, ElfError, Part, Source};
 use super::{vdso, BuildId, FileNumber, Mapped};
-use crate::regular_file;
 
 /// So many files are held open; others are found again by their path, if they are still there.
 const MOST_HELD: usize = 256;
@@ -214,7 +213,7 @@ fn open_mapping(link: &Path) -> io::Result<File> {
 }
 
 fn open(path: &Path, flags: OFlags) -> io::Result<File> {
-    let file = regular_file::open(rustix::fs::CWD, path, flags)?;
+    let file = timesink_recording::files::open_regular(rustix::fs::CWD, path, flags)?;
     file.ok_or_else(|| io::Error::other("it is no regular file"))
 }
 

@@ -9,7 +9,7 @@ use timesink_recording::words::ImageEvent;
 use timesink_recording::{Nanos, ProcessId, ThreadId};
 
 use crate::calls::Transfers;
-use crate::probes::{events as e, text};
+use crate::probes::{self, events as e, text};
 use crate::spool::Costs;
 
 /// The probes number threads from 1; the recording's tables number them densely from 0, in the
@@ -181,9 +181,7 @@ impl Lives {
             self.by_tid.entry(x.tid).or_default().push(thread);
         }
         row.name = text(&x.name);
-        let length = (x.arguments_length as usize).min(x.arguments.len());
-        let arguments: Vec<u8> = x.arguments[..length].iter().map(|&c| c as u8).collect();
-        let arguments = String::from_utf8_lossy(&arguments)
+        let arguments = String::from_utf8_lossy(&probes::arguments(x))
             .trim_end_matches('\0')
             .to_string();
         let executable = text(&x.executable);

@@ -12,9 +12,10 @@ mod spans;
 mod stacks;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
+use timesink_recording::files::Folder;
 use timesink_recording::tables::call_windows::CallWindow;
 use timesink_recording::tables::losses::Loss;
 use timesink_recording::tables::outsiders::Outsider;
@@ -58,14 +59,18 @@ struct Notes {
 /// Turn the spool in a folder into the recording's tables, and remove it. With whose rights: the
 /// identity's, if there is one.
 pub fn convert(
-    folder: &Path,
+    folder: &Folder,
     identity: Option<&Identity>,
     cache: Option<PathBuf>,
 ) -> Result<About, Error> {
-    match identity {
-        Some(identity) => identity.with_files(|| convert_here(folder, cache))?,
-        None => convert_here(folder, cache),
-    }
+    Identity::acting(identity, || convert_here(folder, cache))?
+}
+
+/// The same for what a timesink that was killed left behind, with the rights of its owner.
+pub fn mend(folder: &Folder) -> Result<About, Error> {
+    let owner = Identity::of_owner(folder.about()?.user)?;
+    let owner = owner.as_ref();
+    convert(folder, owner, cache_folder(owner))
 }
 
 /// Where names of code are kept from one recording to the next: the user's folder for such things.
@@ -73,13 +78,13 @@ pub fn cache_folder(identity: Option<&Identity>) -> Option<PathBuf> {
     user_folder(identity, "XDG_CACHE_HOME", ".cache")
 }
 
-fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
+fn convert_here(folder: &Folder, cache: Option<PathBuf>) -> Result<About, Error> {
     let started = Instant::now();
     let notes = read_notes(folder)?;
     let Some(begin) = notes.begin.clone() else {
         let what = "the spool ends before it says what it is of: nothing can be mended".into();
         return Err(Error::Damaged {
-            path: folder.join(spool::NAME),
+            path: folder.path_of(spool::NAME),
             what,
         });
     };
@@ -88,8 +93,8 @@ fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
         .as_ref()
         .map_or(notes.last.max(begin.zero), |end| end.at);
     let wall = Nanos(end_at.saturating_sub(begin.zero) as i64);
-    let mut out = RecordingWriter::create(folder)?;
-    let mut first = FirstPass::new(folder, &begin, notes.early_until());
+    let mut out = RecordingWriter::within(folder.another()?)?;
+    let mut first = FirstPass::new(folder.another()?, &begin, notes.early_until());
     let mut reader = Reader::open(folder)?;
     reader.for_each(|entry| match entry {
         Entry::Event(bytes) => first.take(bytes, &mut out),
@@ -139,12 +144,11 @@ fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
     write_lives(lives, &mut out)?;
     stacks.write(&mut out)?;
     let about = out.finish(about)?;
-    let path = folder.join(spool::NAME);
-    std::fs::remove_file(&path).map_err(Error::file(&path, "cannot be removed"))?;
+    folder.remove(spool::NAME)?;
     Ok(about)
 }
 
-fn read_notes(folder: &Path) -> Result<Notes, Error> {
+fn read_notes(folder: &Folder) -> Result<Notes, Error> {
     let mut notes = Notes::default();
     let mut reader = Reader::open(folder)?;
     let ending = reader.for_each(|entry| {
@@ -245,7 +249,7 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    fn new(folder: &Path, begin: &Begin, early_until: u64) -> FirstPass {
+    fn new(folder: Folder, begin: &Begin, early_until: u64) -> FirstPass {
         FirstPass {
             lives: Lives::new(begin.zero, begin.cost),
             objects: Objects::default(),

@@ -6,7 +6,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+
+use timesink_recording::files::Folder;
 
 use crate::error::Error;
 
@@ -17,7 +18,7 @@ const RUN_BYTES: usize = 24 << 20;
 type Key = (u32, u64);
 
 pub struct Sorter {
-    folder: PathBuf,
+    folder: Folder,
     run_bytes: usize,
     arena: Vec<u8>,
     /// Each event's key, and where it lies in the arena.
@@ -32,13 +33,13 @@ struct Run {
 }
 
 impl Sorter {
-    pub fn new(folder: &Path) -> Sorter {
+    pub fn new(folder: Folder) -> Sorter {
         Sorter::with_run_bytes(folder, RUN_BYTES)
     }
 
-    fn with_run_bytes(folder: &Path, run_bytes: usize) -> Sorter {
+    fn with_run_bytes(folder: Folder, run_bytes: usize) -> Sorter {
         Sorter {
-            folder: folder.into(),
+            folder,
             run_bytes,
             arena: Vec::new(),
             index: Vec::new(),
@@ -63,20 +64,16 @@ impl Sorter {
 
     fn spill(&mut self) -> Result<(), Error> {
         self.sort();
-        let path = self.folder.join(format!("sort-{}.tmp", self.runs.len()));
+        let name = format!("sort-{}.tmp", self.runs.len());
+        let path = self.folder.path_of(&name);
         let fault = |e| Error::File {
             path: path.clone(),
             doing: "cannot be written",
             source: e,
         };
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(fault)?;
+        let file = self.folder.create_file(&name)?;
         // Nobody else needs the name, and so nothing is left behind.
-        std::fs::remove_file(&path).map_err(fault)?;
+        self.folder.remove(&name)?;
         let mut out = BufWriter::with_capacity(1 << 18, file);
         for &((thread, t), at, length) in &self.index {
             out.write_all(&thread.to_le_bytes()).map_err(fault)?;
@@ -108,7 +105,7 @@ impl Sorter {
         self.arena = Vec::new();
         self.index = Vec::new();
         let fault = |e| Error::File {
-            path: self.folder.clone(),
+            path: self.folder.path().to_owned(),
             doing: "cannot be sorted in",
             source: e,
         };
@@ -164,7 +161,8 @@ mod tests {
         let folder =
             std::env::temp_dir().join(format!("timesink-sort-{}-{run_bytes}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
-        let mut sorter = Sorter::with_run_bytes(&folder, run_bytes);
+        let opened = Folder::open(&folder).expect("it opens");
+        let mut sorter = Sorter::with_run_bytes(opened, run_bytes);
         for i in 0..1000u32 {
             let thread = (i * 7919) % 13;
             let t = u64::from(if i % 3 == 0 { i.saturating_sub(40) } else { i });

@@ -2,14 +2,13 @@
 //! not flush what has none. Each round has new ones, which lie elsewhere on the disk, and removes them: so it is only SIGKILL
 //! that can leave one.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use timesink_recording::files::{Folder, NewFile};
 use timesink_recording::floors::{DiskFloors, Floors, FlushFloors};
 
 use super::{mounts, Kind, Lengths};
@@ -26,32 +25,10 @@ const GOES: usize = 3;
 const FLUSHES: usize = 8;
 const TIME: Duration = Duration::from_millis(25);
 
-/// A file that is gone when this is.
-struct Temporary {
-    folder: File,
-    name: String,
-    file: File,
-}
-
-impl Temporary {
-    fn new(folder: &File) -> io::Result<Temporary> {
-        let name = format!(".timesink-floors-{}", std::process::id());
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let file = rustix::fs::openat(folder, &name, flags | OFlags::CLOEXEC, mode)?;
-        Ok(Temporary {
-            folder: folder.try_clone()?,
-            name,
-            file: File::from(file),
-        })
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // Whoever removed it before did what is to be done.
-        let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
-    }
+/// A file that is gone when what is given is.
+fn temporary(folder: &Folder) -> io::Result<NewFile> {
+    let name = format!(".timesink-floors-{}", std::process::id());
+    NewFile::within(folder, name).map_err(io::Error::other)
 }
 
 #[derive(Default)]
@@ -64,7 +41,7 @@ struct Size {
 /// One file system.
 pub(super) struct Disk {
     floors: DiskFloors,
-    folder: File,
+    folder: Folder,
     bytes: Vec<u8>,
     sizes: [Size; SIZES.len()],
 }
@@ -89,15 +66,14 @@ impl Disk {
         if is_known(device) {
             return Ok(None);
         }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let opened = File::from(rustix::fs::open(&folder, flags, Mode::empty())?);
+        let opened = Folder::open(&folder).map_err(io::Error::other)?;
         let free = free_bytes(&opened)?;
         if free < ROOM {
             let fault = format!("{} MB are free, {} are wanted", free >> 20, ROOM >> 20);
             return Err(io::Error::other(fault));
         }
         // Whether files can be made here is better known at once.
-        drop(Temporary::new(&opened)?);
+        drop(temporary(&opened)?);
         Ok(Some(Disk {
             floors: DiskFloors {
                 folder: folder.to_string_lossy().into_owned(),
@@ -115,17 +91,18 @@ impl Disk {
     /// A file that has its length: many writes in a row, where how the kernel puts them aside is not the disk's business;
     /// then each flushed.
     fn same_length(&mut self) -> io::Result<()> {
-        let file = Temporary::new(&self.folder)?;
+        let file = temporary(&self.folder)?;
+        let file = file.file();
         for at in (0..LENGTH).step_by(self.bytes.len()) {
-            file.file.write_all_at(&self.bytes, at as u64)?;
+            file.write_all_at(&self.bytes, at as u64)?;
         }
-        file.file.sync_all()?;
+        file.sync_all()?;
         for (&size, lengths) in SIZES.iter().zip(&mut self.sizes) {
             let bytes = &self.bytes[..size];
             let mut places = (0..LENGTH as u64).step_by(size).cycle();
             let mut write = || {
                 let at = places.next().unwrap_or(0);
-                file.file.write_all_at(bytes, at)
+                file.write_all_at(bytes, at)
             };
             let many = (self.bytes.len() / size).max(2);
             for _ in 0..GOES {
@@ -135,21 +112,22 @@ impl Disk {
                 }
                 lengths.write.add(start.elapsed(), many);
             }
-            file.file.sync_data()?;
-            flushes(&mut lengths.flush, &file.file, |_| write())?;
+            file.sync_data()?;
+            flushes(&mut lengths.flush, file, |_| write())?;
         }
         Ok(())
     }
 
     /// A file that each write makes longer.
     fn longer(&mut self) -> io::Result<()> {
-        let file = Temporary::new(&self.folder)?;
+        let file = temporary(&self.folder)?;
+        let file = file.file();
         for (&size, lengths) in SIZES.iter().zip(&mut self.sizes) {
-            file.file.set_len(0)?;
-            file.file.sync_all()?;
+            file.set_len(0)?;
+            file.sync_all()?;
             let bytes = &self.bytes[..size];
-            flushes(&mut lengths.flush_longer, &file.file, |number| {
-                file.file.write_all_at(bytes, (number * size) as u64)
+            flushes(&mut lengths.flush_longer, file, |number| {
+                file.write_all_at(bytes, (number * size) as u64)
             })?;
         }
         Ok(())
@@ -159,7 +137,7 @@ impl Disk {
 /// Writes, and times the flush after each.
 fn flushes(
     lengths: &mut Lengths,
-    file: &File,
+    file: &std::fs::File,
     mut write: impl FnMut(usize) -> io::Result<()>,
 ) -> io::Result<()> {
     let begun = Instant::now();

@@ -1,17 +1,15 @@
 //! Floors as they are kept from one day to the next: one file in the user's folder for such things, replaced in one step.
 //! What stands in it is believed only if it can have been measured on this machine.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, CWD};
+use timesink_recording::files::{open_regular, Folder};
 use timesink_recording::floors::{Floors, Machine, FLOORS_VERSION};
 
 use crate::error::Error;
 use crate::launch::Identity;
-use crate::regular_file;
 use crate::user_folder::user_folder;
 
 const NAME: &str = "floors.json";
@@ -24,17 +22,6 @@ fn place(identity: Option<&Identity>) -> Option<PathBuf> {
     Some(folder.join(NAME))
 }
 
-/// Runs something with this user's rights to files.
-fn as_user<T>(
-    identity: Option<&Identity>,
-    work: impl FnOnce() -> Result<T, Error>,
-) -> Result<T, Error> {
-    match identity {
-        Some(identity) => identity.with_files(work)?,
-        None => work(),
-    }
-}
-
 /// Keeps them in place of those that were kept before, and tells where.
 pub fn keep(floors: &Floors, identity: Option<&Identity>) -> Result<PathBuf, Error> {
     let no_home = || Error::System {
@@ -42,33 +29,17 @@ pub fn keep(floors: &Floors, identity: Option<&Identity>) -> Result<PathBuf, Err
         source: io::Error::other("neither HOME nor XDG_STATE_HOME names one"),
     };
     let path = place(identity).ok_or_else(no_home)?;
-    as_user(identity, || {
-        replace(&path, floors).map_err(Error::file(&path, "cannot be written"))
-    })?;
+    Identity::acting(identity, || replace(&path, floors))??;
     Ok(path)
 }
 
-fn replace(path: &Path, floors: &Floors) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)?;
-    let mut text = serde_json::to_vec_pretty(floors)?;
+fn replace(path: &Path, floors: &Floors) -> Result<(), Error> {
+    let mut text = serde_json::to_vec_pretty(floors)
+        .map_err(|fault| Error::file(path, "cannot be written")(fault.into()))?;
     text.push(b'\n');
-    let new = folder.join(format!("{NAME}.{}.new", std::process::id()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)
-        .and_then(|mut file| file.write_all(&text))
-        .and_then(|()| std::fs::rename(&new, path));
-    if written.is_err() {
-        // What was begun would only be in the way.
-        let _ = std::fs::remove_file(&new);
-    }
-    written
+    let folder = Folder::ensure(path.parent().unwrap_or(path))?;
+    let new = format!("{NAME}.{}.new", std::process::id());
+    Ok(folder.replace(NAME, &new, &text)?)
 }
 
 /// The floors of this machine, if there are any. An error says in a sentence why those that are there are of no use.
@@ -76,9 +47,10 @@ pub fn kept(machine: &Machine, identity: Option<&Identity>) -> Result<Option<Flo
     let Some(path) = place(identity) else {
         return Ok(None);
     };
-    let read = as_user(identity, || {
+    let read = Identity::acting(identity, || {
         read(&path).map_err(Error::file(&path, "cannot be read"))
     });
+    let read = read.map_err(Error::from).and_then(|read| read);
     let useless =
         |why: String| format!("{}: {why}; `timesink floors` measures anew", path.display());
     match read {
@@ -89,7 +61,7 @@ pub fn kept(machine: &Machine, identity: Option<&Identity>) -> Result<Option<Flo
 }
 
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match regular_file::open(CWD, path, OFlags::NOFOLLOW) {
+    let file = match open_regular(CWD, path, OFlags::NOFOLLOW) {
         Ok(Some(file)) => file,
         Ok(None) => return Err(io::Error::other("it is no regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -12,6 +12,9 @@ use std::io;
 use std::marker::PhantomData;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+/// Whose group a user is put into who is in none that is known.
+const NOBODYS_GROUP: u32 = 65534;
+
 /// A user that is not the one we run as, with all that a login would give them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
@@ -25,18 +28,23 @@ pub struct Identity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Account {
     name: CString,
+    gid: u32,
     home: OsString,
     shell: OsString,
 }
 
 impl Identity {
+    /// Whether we run as root.
+    pub fn is_root() -> bool {
+        // SAFETY: geteuid cannot fail.
+        unsafe { libc::geteuid() == 0 }
+    }
+
     /// The user who called sudo. `None` where we are not root, where sudo is not in play, or where
     /// root called it: there is nothing to change then.
     pub fn from_sudo() -> Result<Option<Identity>, Error> {
-        // SAFETY: geteuid cannot fail.
-        let euid = unsafe { libc::geteuid() };
         let (uid, gid) = (std::env::var_os("SUDO_UID"), std::env::var_os("SUDO_GID"));
-        match caller(euid, uid.as_deref(), gid.as_deref()) {
+        match caller(Identity::is_root(), uid.as_deref(), gid.as_deref()) {
             Some((uid, gid)) => Identity::of(uid, gid).map(Some),
             None => Ok(None),
         }
@@ -58,6 +66,29 @@ impl Identity {
             groups,
             account,
         })
+    }
+
+    /// The owner of something, where that is somebody else and we are root: what is done to a user's files is best done
+    /// with that user's rights, for no trick can then make us do what the user could not.
+    pub fn of_owner(uid: u32) -> Result<Option<Identity>, Error> {
+        if uid == 0 || !Identity::is_root() {
+            return Ok(None);
+        }
+        // The group of the thing itself could be one that its owner is not in.
+        let mut owner = Identity::of(uid, NOBODYS_GROUP)?;
+        if let Some(account) = &owner.account {
+            owner.gid = account.gid;
+            owner.groups = groups(&account.name, account.gid);
+        }
+        Ok(Some(owner))
+    }
+
+    /// Runs something with the rights to files of a user, if there is one; else with our own.
+    pub fn acting<T>(user: Option<&Identity>, work: impl FnOnce() -> T) -> Result<T, Error> {
+        match user {
+            Some(user) => user.with_files(work),
+            None => Ok(work()),
+        }
     }
 
     /// The user's number.
@@ -239,7 +270,7 @@ fn same_groups(one: &[u32], other: &[u32]) -> bool {
 
 /// Who called sudo, by its two variables. Both must be numbers; -1 would mean 'leave as it is' to
 /// the kernel and so must never get there.
-fn caller(euid: u32, uid: Option<&OsStr>, gid: Option<&OsStr>) -> Option<(u32, u32)> {
+fn caller(is_root: bool, uid: Option<&OsStr>, gid: Option<&OsStr>) -> Option<(u32, u32)> {
     let number = |text: &OsStr| {
         let text = text.to_str()?;
         let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -249,7 +280,7 @@ fn caller(euid: u32, uid: Option<&OsStr>, gid: Option<&OsStr>) -> Option<(u32, u
             .filter(|&id| id != u32::MAX)
     };
     let (uid, gid) = (number(uid?)?, number(gid?)?);
-    (euid == 0 && uid != 0).then_some((uid, gid))
+    (is_root && uid != 0).then_some((uid, gid))
 }
 
 /// Gives a variable a value, in its place; a new one only if it is to be added.
@@ -284,6 +315,7 @@ fn account(uid: u32) -> io::Result<Option<Account>> {
                 0 => {
                     return Ok(Some(Account {
                         name: owned(entry.pw_name),
+                        gid: entry.pw_gid,
                         home: OsString::from_vec(owned(entry.pw_dir).into_bytes()),
                         shell: OsString::from_vec(owned(entry.pw_shell).into_bytes()),
                     }))
@@ -337,19 +369,20 @@ mod tests {
     /// Only root, only with two plain numbers, and only for somebody else than root.
     #[test]
     fn sudo_is_believed_when_it_makes_sense() {
-        assert_eq!(caller(0, os("1000"), os("100")), Some((1000, 100)));
-        assert_eq!(caller(1000, os("1001"), os("100")), None);
-        assert_eq!(caller(0, os("0"), os("0")), None);
-        assert_eq!(caller(0, os("1000"), None), None);
+        assert_eq!(caller(true, os("1000"), os("100")), Some((1000, 100)));
+        assert_eq!(caller(false, os("1001"), os("100")), None);
+        assert_eq!(caller(true, os("0"), os("0")), None);
+        assert_eq!(caller(true, os("1000"), None), None);
         for nonsense in ["", "-1", "+7", "4294967295", "4294967296", "10 ", "root"] {
-            assert_eq!(caller(0, os(nonsense), os("100")), None, "{nonsense:?}");
-            assert_eq!(caller(0, os("1000"), os(nonsense)), None, "{nonsense:?}");
+            assert_eq!(caller(true, os(nonsense), os("100")), None, "{nonsense:?}");
+            assert_eq!(caller(true, os("1000"), os(nonsense)), None, "{nonsense:?}");
         }
     }
 
     fn ada() -> Identity {
         let account = Account {
             name: CString::new("ada").expect("no zero byte"),
+            gid: 100,
             home: "/home/ada".into(),
             shell: "/bin/zsh".into(),
         };

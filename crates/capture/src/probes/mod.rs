@@ -131,6 +131,92 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
     })
 }
 
+/// Makes zero what was never set of an event. The ring does not clear the room that it gives: what is there can be of
+/// anybody's stack or arguments, and is nobody's business in a spool.
+pub fn clear_leftovers(event: &mut [u8]) {
+    macro_rules! at {
+        ($event:ident, $field:ident) => {
+            std::mem::offset_of!(events::$event, $field)
+        };
+    }
+    let Some(head) = head(event) else {
+        return;
+    };
+    match u32::from(head.kind) {
+        events::TS_EXEC => {
+            let (name, from) = (at!(ts_exec, executable), at!(ts_exec, arguments));
+            clear_text(event, name, from);
+            let length = count(event, at!(ts_exec, arguments_length));
+            clear(event, from.saturating_add(length), usize::MAX);
+        }
+        events::TS_LOOKUP => clear_text(event, at!(ts_lookup, path), usize::MAX),
+        events::TS_OBJECT => {
+            let length = count(event, at!(ts_object, path_length));
+            clear(
+                event,
+                at!(ts_object, path).saturating_add(length),
+                usize::MAX,
+            );
+        }
+        events::TS_WAIT => {
+            let (frames, name) = (at!(ts_wait, frame), at!(ts_wait, waker_name));
+            let set = count(event, at!(ts_wait, frames)).saturating_mul(size_of::<u64>());
+            clear(event, frames.saturating_add(set), name);
+            clear_text(event, name, usize::MAX);
+        }
+        events::TS_CALLS => {
+            let set = count(event, at!(ts_calls, count));
+            let set = set.saturating_mul(size_of::<events::ts_call>());
+            clear(event, at!(ts_calls, call).saturating_add(set), usize::MAX);
+        }
+        _ => {}
+    }
+}
+
+fn count(event: &[u8], at: usize) -> usize {
+    let bytes = event
+        .get(at..at + 4)
+        .and_then(|bytes| bytes.try_into().ok());
+    bytes.map_or(0, |bytes| u32::from_ne_bytes(bytes) as usize)
+}
+
+/// From one place up to another, or to the end.
+fn clear(event: &mut [u8], from: usize, to: usize) {
+    let to = to.min(event.len());
+    if let Some(rest) = event.get_mut(from..to) {
+        rest.fill(0);
+    }
+}
+
+/// What lies behind the end of a text.
+fn clear_text(event: &mut [u8], from: usize, to: usize) {
+    let to = to.min(event.len());
+    let end = event
+        .get(from..to)
+        .and_then(|text| text.iter().position(|&byte| byte == 0));
+    if let Some(end) = end {
+        clear(event, from + end, to);
+    }
+}
+
+/// The arguments of a program in the event of its start, as the kernel has them: each ends with a zero.
+pub fn arguments(exec: &events::ts_exec) -> Vec<u8> {
+    let length = (exec.arguments_length as usize).min(exec.arguments.len());
+    exec.arguments[..length].iter().map(|&c| c as u8).collect()
+}
+
+/// Puts other arguments into such an event; what there is no room for is cut.
+pub fn set_arguments(event: &mut [u8], arguments: &[u8]) {
+    let at = std::mem::offset_of!(events::ts_exec, arguments);
+    let length = arguments.len().min(events::TS_ARGUMENTS as usize);
+    let told = std::mem::offset_of!(events::ts_exec, arguments_length);
+    if let Some(place) = event.get_mut(at..at + events::TS_ARGUMENTS as usize) {
+        place.fill(0);
+        place[..length].copy_from_slice(&arguments[..length]);
+        event[told..told + 4].copy_from_slice(&(length as u32).to_ne_bytes());
+    }
+}
+
 /// What stands before the copy in a `ts_stack`, which is sent no longer than the copy is.
 const STACK_HEAD: usize = std::mem::offset_of!(events::ts_stack, copy);
 
@@ -420,6 +506,71 @@ mod tests {
             std::slice::from_raw_parts((value as *const T).cast::<u8>(), std::mem::size_of::<T>())
         };
         bytes.to_vec()
+    }
+
+    /// What an event's room held before is gone when it is kept, whatever it says of its lengths; what was set stays.
+    #[test]
+    fn leftovers_are_cleared() {
+        fn told<T: Plain>(kind: u32, counts: &[(usize, u32)], texts: &[usize]) -> Vec<u8> {
+            let mut bytes = vec![b'x'; std::mem::size_of::<T>()];
+            let at = std::mem::offset_of!(events::ts_head, kind);
+            bytes[at..at + 2].copy_from_slice(&(kind as u16).to_ne_bytes()[..2]);
+            for (at, count) in counts {
+                bytes[*at..at + 4].copy_from_slice(&count.to_ne_bytes());
+            }
+            texts.iter().for_each(|at| bytes[*at] = 0);
+            clear_leftovers(&mut bytes);
+            bytes
+        }
+        macro_rules! at {
+            ($event:ident, $field:ident) => {
+                std::mem::offset_of!(events::$event, $field)
+            };
+        }
+        let (name, from) = (at!(ts_exec, executable), at!(ts_exec, arguments));
+        let length = at!(ts_exec, arguments_length);
+        let exec = told::<events::ts_exec>(events::TS_EXEC, &[(length, 3)], &[name + 2]);
+        assert_eq!(&exec[name..name + 4], b"xx\0\0");
+        assert_eq!(&exec[from..from + 4], b"xxx\0");
+        assert!(exec[from + 3..].iter().all(|&byte| byte == 0));
+        let path = at!(ts_lookup, path);
+        let lookup = told::<events::ts_lookup>(events::TS_LOOKUP, &[], &[path + 3]);
+        assert_eq!(&lookup[path..path + 5], b"xxx\0\0");
+        let (count, frame) = (at!(ts_wait, frames), at!(ts_wait, frame));
+        let wait = told::<events::ts_wait>(events::TS_WAIT, &[(count, 1)], &[]);
+        assert_eq!(&wait[frame..frame + 16], b"xxxxxxxx\0\0\0\0\0\0\0\0");
+        assert!(wait.ends_with(b"xxxxxxxxxxxxxxxx"), "the waker's name");
+        let (count, call) = (at!(ts_calls, count), at!(ts_calls, call));
+        let calls = told::<events::ts_calls>(events::TS_CALLS, &[(count, 1)], &[]);
+        let set = call + std::mem::size_of::<events::ts_call>();
+        assert!(calls[call..set].iter().all(|&byte| byte == b'x'));
+        assert!(calls[set..].iter().all(|&byte| byte == 0));
+        let impossible = told::<events::ts_calls>(events::TS_CALLS, &[(count, u32::MAX)], &[]);
+        assert_eq!(impossible.len(), calls.len());
+        let (count, path) = (at!(ts_object, path_length), at!(ts_object, path));
+        let object = told::<events::ts_object>(events::TS_OBJECT, &[(count, 2)], &[]);
+        assert_eq!(&object[path..path + 4], b"xx\0\0");
+        clear_leftovers(&mut []);
+    }
+
+    /// Arguments are replaced as a whole; what there is no room for is cut.
+    #[test]
+    fn arguments_are_replaced() {
+        // SAFETY: zero is a value of a Plain type.
+        let mut exec: events::ts_exec = unsafe { std::mem::zeroed() };
+        exec.head.kind = events::TS_EXEC as _;
+        exec.arguments = [b'x' as _; events::TS_ARGUMENTS as usize];
+        exec.arguments_length = events::TS_ARGUMENTS;
+        let mut bytes = copied(&exec);
+        for (wanted, kept) in [
+            (b"a\0b".to_vec(), 3),
+            (vec![b'y'; 1000], events::TS_ARGUMENTS),
+        ] {
+            set_arguments(&mut bytes, &wanted);
+            let exec = plain::<events::ts_exec>(&bytes).expect("an event");
+            assert_eq!(arguments(&exec), wanted[..kept as usize]);
+        }
+        set_arguments(&mut [], b"a");
     }
 
     /// A batch that was never handed over has no head yet; its turns are there all the same.

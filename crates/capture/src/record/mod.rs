@@ -15,9 +15,11 @@ mod stacks;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
+
+use timesink_recording::files::{self, Folder};
 
 use crate::address_space::Watch;
 use crate::budget::{Budget, Prices, Step};
@@ -28,6 +30,7 @@ use crate::host::Facts;
 use crate::kernel::{Kernel, Settings};
 use crate::launch::{self, Attached, Identity, Running, Signals, Status};
 use crate::probes::events;
+use crate::redact;
 use crate::spool::{self, Begin, Costs, End, Note};
 
 use calibrate::Calibrator;
@@ -66,6 +69,8 @@ pub struct Options {
     pub with: Vec<String>,
     /// Let processes come in that exchange something with those that are recorded.
     pub follow: bool,
+    /// Keep the arguments of programs without what looks like a secret.
+    pub redact: bool,
     /// With whose rights the recording is written.
     pub identity: Option<Identity>,
     /// When timesink itself was started.
@@ -83,6 +88,8 @@ pub struct Progress {
 /// How a recording ended.
 #[derive(Debug)]
 pub struct Outcome {
+    /// Where it was recorded. Its path may mean another folder by now.
+    pub folder: Folder,
     /// How the program ended; `None` after an attach.
     pub status: Option<Status>,
     /// Why the recording is not whole, if it is not.
@@ -101,10 +108,13 @@ pub fn run(
     let facts = Facts::gather();
     facts.check()?;
     let with = launch::named(&options.with)?;
-    let command: Vec<String> = argv
+    let mut command: Vec<String> = argv
         .iter()
         .map(|a| a.to_string_lossy().into_owned())
         .collect();
+    if options.redact {
+        command = redact::arguments(&command);
+    }
     let held = launch::Command::new(argv)
         .identity(options.identity.clone())
         .runtime_flags(options.runtime_flags)
@@ -132,8 +142,9 @@ pub fn run(
     };
     let status = session.follow(&mut running, watch)?;
     session.await_last_switch();
-    let failure = session.close(Some(status))?;
+    let (folder, failure) = session.close(Some(status))?;
     Ok(Outcome {
+        folder,
         status: Some(status),
         failure,
         without_floors,
@@ -178,8 +189,9 @@ pub fn attach(
             break;
         }
     }
-    let failure = session.close(None)?;
+    let (folder, failure) = session.close(None)?;
     Ok(Outcome {
+        folder,
         status: None,
         failure,
         without_floors,
@@ -218,15 +230,13 @@ fn wait_for(fds: &[i32], time: Duration) {
 }
 
 /// Make the recording's folder and the spool in it, with the user's rights.
-fn create(options: &Options) -> Result<spool::Writer, Error> {
-    let make = |folder: &Path| {
-        std::fs::create_dir(folder).map_err(Error::file(folder, "cannot be made"))?;
-        spool::Writer::create(folder)
+fn create(options: &Options) -> Result<(Folder, spool::Writer), Error> {
+    let make = || {
+        let folder = Folder::make(&options.folder)?;
+        let spool = spool::Writer::create(&folder)?;
+        Ok((folder, spool))
     };
-    match &options.identity {
-        Some(identity) => identity.with_files(|| make(&options.folder))?,
-        None => make(&options.folder),
-    }
+    Identity::acting(options.identity.as_ref(), make)?
 }
 
 fn prices(costs: &Costs) -> Prices {
@@ -242,6 +252,7 @@ struct Session {
     newcomers: Option<Newcomers>,
     kernel: Kernel,
     sink: Rc<RefCell<Sink>>,
+    folder: Folder,
     budget: Budget,
     zero: u64,
     begun: Instant,
@@ -270,13 +281,13 @@ impl Session {
             true => Some(Newcomers::await_them(&mut kernel)?),
             false => None,
         };
-        let spool = create(options)?;
+        let (folder, spool) = create(options)?;
         let watch = Watch::open(&facts.processors).ok();
         let pythons = Pythons::new(kernel.pythons());
         let scripts = Scripts::new(kernel.bashes());
         let javas = Javas::new(kernel.javas());
         let stacks = Stacks::new(watch, maps, (pythons, javas, scripts));
-        let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
+        let sink = Rc::new(RefCell::new(Sink::new(spool, stacks, options.redact)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring("ring", move |bytes| taker.borrow_mut().take(bytes))?;
         let start = Instant::now();
@@ -285,6 +296,7 @@ impl Session {
             newcomers,
             kernel,
             sink,
+            folder,
             budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
             zero: 0,
             begun: start,
@@ -502,7 +514,7 @@ impl Session {
     }
 
     /// Detach in reverse, close what is still alive, write the rest.
-    fn close(mut self, status: Option<Status>) -> Result<Option<String>, Error> {
+    fn close(mut self, status: Option<Status>) -> Result<(Folder, Option<String>), Error> {
         self.welcome();
         self.kernel.detach("sampler");
         self.kernel.detach("calls");
@@ -515,6 +527,7 @@ impl Session {
         let Session {
             budget,
             sink,
+            folder,
             kernel,
             ring,
             newcomers,
@@ -554,21 +567,22 @@ impl Session {
         })));
         sink.spool.flush();
         finished?;
-        Ok(failure(&sink.spool))
+        Ok((folder, failure(&sink.spool)))
     }
 
     /// The program never ran: leave nothing behind.
     fn discard(self, options: &Options) {
-        drop(self);
         let remove = || {
-            let _ = std::fs::remove_file(options.folder.join(spool::NAME));
-            let _ = std::fs::remove_dir(&options.folder);
-        };
-        match &options.identity {
-            Some(identity) => {
-                let _ = identity.with_files(remove);
+            let Ok((parent, name)) = files::place(&options.folder) else {
+                return;
+            };
+            let own = self.folder.about().ok().map(|about| about.which);
+            let there = parent.about_within(&name).ok().map(|about| about.which);
+            if self.folder.remove(spool::NAME).is_ok() && own == there {
+                let _ = parent.remove_folder(&name);
             }
-            None => remove(),
-        }
+        };
+        // What cannot be removed is an unfinished recording of nothing.
+        let _ = Identity::acting(options.identity.as_ref(), remove);
     }
 }

@@ -16,7 +16,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
+use rustix::fs::{Dir, Mode, OFlags, ResolveFlags};
+use timesink_recording::files::remove_same;
 
 use crate::address_space::Space;
 use crate::launch::{Identity, Runtime, Written};
@@ -353,7 +354,7 @@ impl Map {
         // A file system that does not tell when a file was made keeps it.
         let ours = self.ours && about.uid() == self.user && after(about.created(), self.since);
         if ours && is_gone(self.pid) {
-            remove(&self.folder, &self.name, (about.dev(), about.ino()));
+            remove_same(&self.folder, &self.name, (about.dev(), about.ino()));
         }
         names.flatten()
     }
@@ -371,7 +372,7 @@ impl Map {
                     continue;
                 };
                 if log.uid() == self.user && after(log.created(), self.since) {
-                    remove(folder, &name, (log.dev(), log.ino()));
+                    remove_same(folder, &name, (log.dev(), log.ino()));
                 }
             }
         }
@@ -396,16 +397,6 @@ impl Map {
         heap.is_some_and(|heap| {
             !heap.is_empty() && heap.bytes().all(|byte| byte.is_ascii_hexdigit())
         })
-    }
-}
-
-/// Only the very file that was looked at. Should its owner put another one there in this moment, that goes,
-/// which the owner could have had without us.
-fn remove(folder: &OwnedFd, name: &str, file: (u64, u64)) {
-    let there = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    if there.is_ok_and(|there| (there.st_dev, there.st_ino) == file) {
-        // One that cannot be removed does no harm.
-        let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
     }
 }
 

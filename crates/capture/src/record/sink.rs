@@ -4,6 +4,7 @@
 use crate::probes::{self, events};
 use crate::record::names::Names;
 use crate::record::stacks::Stacks;
+use crate::redact;
 use crate::spool::Writer;
 
 pub struct Sink {
@@ -18,11 +19,17 @@ pub struct Sink {
     root_thread: Option<u32>,
     pub root_ended: bool,
     pub samples: u64,
+    /// Arguments of programs are kept without what looks like a secret.
+    redact: bool,
+    /// The event that is about to be kept.
+    kept: Vec<u8>,
 }
 
 impl Sink {
-    pub fn new(spool: Writer, stacks: Stacks) -> Sink {
+    pub fn new(spool: Writer, stacks: Stacks, redact: bool) -> Sink {
         Sink {
+            redact,
+            kept: Vec::new(),
             spool,
             names: Names::default(),
             stacks,
@@ -66,7 +73,25 @@ impl Sink {
                 }
             }
         }
-        self.spool.event(bytes);
+        self.keep(bytes);
+    }
+
+    /// Nothing gets into the spool that was not set, or is not to be kept: who kills timesink in the next moment finds it there.
+    fn keep(&mut self, bytes: &[u8]) {
+        self.kept.clear();
+        self.kept.extend_from_slice(bytes);
+        probes::clear_leftovers(&mut self.kept);
+        if let (true, Some(probes::Event::Exec(exec))) = (self.redact, probes::decode(bytes)) {
+            let whole = probes::arguments(&exec);
+            let whole = String::from_utf8_lossy(&whole);
+            let mut redacted = redact::arguments(&whole.split('\0').collect::<Vec<_>>()).join("\0");
+            // What was cut may be a secret that can no longer be told.
+            if exec.arguments_length >= events::TS_ARGUMENTS {
+                redacted.truncate(redacted.rfind('\0').unwrap_or(0));
+            }
+            probes::set_arguments(&mut self.kept, redacted.as_bytes());
+        }
+        self.spool.event(&self.kept);
     }
 
     /// Stacks are unwound before they are kept.

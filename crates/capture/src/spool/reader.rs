@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use timesink_recording::files::Folder;
 
 use super::{Entry, FRAME_HEAD, FRAME_LIMIT, MAGIC, NAME, NOTE};
 use crate::error::Error;
@@ -25,9 +25,9 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub fn open(folder: &Path) -> Result<Reader, Error> {
-        let path = folder.join(NAME);
-        let file = File::open(&path).map_err(Error::file(&path, "cannot be opened"))?;
+    pub fn open(folder: &Folder) -> Result<Reader, Error> {
+        let path = folder.path_of(NAME);
+        let file = folder.open_file(NAME)?;
         let mut file = BufReader::with_capacity(1 << 18, file);
         let mut magic = [0; MAGIC.len()];
         if file.read_exact(&mut magic).is_err() || &magic != MAGIC {

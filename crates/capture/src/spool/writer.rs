@@ -1,10 +1,11 @@
 //! Appending to the spool. A write that fails (a full disk) ends the writing, not the program: what
 //! was written stays, and the failure is told at the end.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use timesink_recording::files::Folder;
 
 use super::{Note, FRAME_HEAD, FRAME_LIMIT, MAGIC, NAME, NOTE};
 use crate::error::Error;
@@ -26,14 +27,9 @@ pub struct Writer {
 
 impl Writer {
     /// A new spool in a folder that must not have one.
-    pub fn create(folder: &Path) -> Result<Writer, Error> {
-        let path = folder.join(NAME);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&path)
-            .map_err(Error::file(&path, "cannot be created"))?;
+    pub fn create(folder: &Folder) -> Result<Writer, Error> {
+        let path = folder.path_of(NAME);
+        let mut file = folder.create_file(NAME)?;
         file.write_all(MAGIC)
             .map_err(Error::file(&path, "cannot be written"))?;
         let packer =

@@ -1,125 +1,216 @@
 //! What is to replace a recording, made in a folder of ours beside it: whatever goes wrong, and whenever timesink is
 //! killed, the recording is whole, the old one or the new one.
+//!
+//! The folder that the recording lies in may be another user's, who can rename what is in it at any moment. So all is done
+//! with the rights of the recording's owner, in folders that are held open.
 
-use std::fs::{DirBuilder, File, Metadata};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, RenameFlags, CWD};
-use timesink_recording::{Recording, MANIFEST};
+use timesink_recording::files::{About, Folder};
+use timesink_recording::{ErrorKind, Recording, RecordingWriter};
 
 use crate::error::Error;
+use crate::launch::Identity;
+
+/// What the new recording is called until it takes the old one's place.
+const NEW: &str = "folder";
+
+/// A recording where it stands, to be replaced.
+pub struct Standing {
+    path: PathBuf,
+    parent: Folder,
+    name: OsString,
+    about: About,
+    /// With whose rights it is replaced, if not our own.
+    owner: Option<Identity>,
+}
+
+impl Standing {
+    /// Find it. Links lead to the recording; what replaces it must be on its own file system.
+    pub fn at(path: &Path) -> Result<Standing, Error> {
+        let path = path
+            .canonicalize()
+            .map_err(Error::file(Path::new("the recording"), "cannot be found"))?;
+        let parent = Folder::open(path.parent().unwrap_or(&path))?;
+        let name = path.file_name().unwrap_or_default().to_owned();
+        let about = parent.about_within(&name)?;
+        let owner = Identity::of_owner(about.user)?;
+        // What is root's can only be replaced with root's rights, where nobody else can rename.
+        if about.user == 0 && Identity::is_root() && !parent.about()?.is_roots_alone() {
+            let what = "it is root's, in a folder in which others may put something in its place: \
+                        move it to a folder of root's first";
+            let what = what.to_owned();
+            return Err(Error::Refused { path, what });
+        }
+        Ok(Standing {
+            path,
+            parent,
+            name,
+            about,
+            owner,
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its owner must be able to read it: what is read here ends up in the new one.
+    pub fn open(&self) -> Result<Recording, Error> {
+        Ok(self.acting(|| Recording::within(&self.parent, &self.name))??)
+    }
+
+    /// The folder beside it.
+    pub fn beside(&self) -> Result<Beside<'_>, Error> {
+        self.acting(|| Beside::make(self))?
+    }
+
+    fn acting<T>(&self, work: impl FnOnce() -> T) -> Result<T, Error> {
+        Ok(Identity::acting(self.owner.as_ref(), work)?)
+    }
+}
 
 /// The folder beside a recording. It goes with its owner, and with it what was replaced.
-pub struct Beside {
-    recording: PathBuf,
-    path: PathBuf,
+pub struct Beside<'s> {
+    standing: &'s Standing,
+    name: OsString,
+    folder: Folder,
     /// Held as long as somebody works here.
     _lock: File,
 }
 
-impl Beside {
+impl Beside<'_> {
     /// Make it. What a killed timesink left there is removed.
-    pub fn make(recording: &Path) -> Result<Beside, Error> {
-        let mut name = recording.file_name().unwrap_or_default().to_owned();
+    fn make(standing: &Standing) -> Result<Beside<'_>, Error> {
+        let Standing { parent, about, .. } = standing;
+        let mut name = standing.name.clone();
         name.push(".new");
-        let path = recording.with_file_name(name);
-        if let Ok(left) = open_folder(&path) {
-            lock(&left).map_err(Error::file(&path, "somebody else is at work here"))?;
-            std::fs::remove_dir_all(&path).map_err(Error::file(&path, "cannot be removed"))?;
+        match parent.folder_within(&name) {
+            Ok(left) => {
+                if left.about()?.user != about.user {
+                    let what = "it is in the way, and not of the owner of the recording".to_owned();
+                    let path = left.path().to_owned();
+                    return Err(Error::Refused { path, what });
+                }
+                let _alone = left.lock()?;
+                left.clear()?;
+                parent.remove_folder(&name)?;
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
         }
         // Recordings can be secret, and nobody else is to put anything here.
-        let made = DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(Error::file(&path, "cannot be made"))?;
-        let failed = Error::file(&path, "cannot be locked");
-        let locked = open_folder(&path).and_then(|folder| lock(&folder).map(|()| folder));
+        let folder = parent.make_within(&name)?;
+        let _lock = folder.lock()?;
         Ok(Beside {
-            recording: recording.to_owned(),
-            _lock: locked.map_err(failed)?,
-            path,
+            standing,
+            name,
+            folder,
+            _lock,
         })
     }
 
-    /// Where the new recording is to be made.
-    pub fn folder(&self) -> PathBuf {
-        self.path.join("folder")
+    /// Makes the new recording.
+    pub fn write(
+        &self,
+        rows: impl FnOnce(RecordingWriter) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.standing.acting(|| {
+            let made = self.folder.make_within(NEW)?;
+            rows(RecordingWriter::within(made)?)
+        })?
     }
 
     /// Put the new recording into the old one's place, packed if that was.
     pub fn replace(&self) -> Result<(), Error> {
-        let recording = &self.recording;
-        let failed = |doing| Error::file(recording, doing);
-        let about = std::fs::metadata(recording).map_err(failed("cannot be read"))?;
-        let folder = self.folder();
-        if about.is_dir() {
-            self.dress().map_err(failed("cannot be replaced"))?;
-            let exchanged =
-                rustix::fs::renameat_with(CWD, &folder, CWD, recording, RenameFlags::EXCHANGE);
-            let why = "cannot be replaced, which some file systems cannot do with folders: pack it";
-            exchanged.map_err(io::Error::from).map_err(failed(why))?;
+        self.standing.acting(|| self.replace_now())?
+    }
+
+    fn replace_now(&self) -> Result<(), Error> {
+        let Standing {
+            path,
+            parent,
+            name,
+            about,
+            ..
+        } = self.standing;
+        let made = self.folder.folder_within(NEW)?;
+        let packed = !about.is_folder();
+        if packed {
+            Recording::of(&made)?.pack_within(&self.folder, name)?;
         } else {
-            let packed = self.path.join(recording.file_name().unwrap_or_default());
-            Recording::open(&folder)?.pack(&packed)?;
-            let replaced =
-                make_like(&about, &packed).and_then(|()| std::fs::rename(&packed, recording));
-            replaced.map_err(failed("cannot be replaced"))?;
+            let old = parent.folder_within(name)?;
+            for entry in old.names()? {
+                dress(&made, &entry, &old.about_within(&entry)?, path)?;
+            }
+            for entry in made.names()? {
+                made.sync_file(&entry)?;
+            }
+        }
+        let from = if packed { name.clone() } else { NEW.into() };
+        let own = self.folder.about_within(&from)?;
+        if own.user != about.user {
+            let what = "it is not ours, and would become ours".to_owned();
+            let path = path.clone();
+            return Err(Error::Refused { path, what });
+        }
+        self.folder.dress(&from, about)?;
+        if packed {
+            self.folder.move_to(&from, parent, name)?;
+        } else {
+            self.exchange()?;
         }
         // The old one is gone at the end: first the new one has to be on the disk.
-        let parent = recording.parent().unwrap_or(Path::new("/"));
-        let synced = File::open(parent).and_then(|parent| parent.sync_all());
-        synced.map_err(failed("cannot be replaced"))
+        Ok(parent.sync()?)
     }
 
-    /// The new folder belongs to whom the old one does, and all of it is on the disk.
-    fn dress(&self) -> io::Result<()> {
-        let (old, new) = (&self.recording, self.folder());
-        for entry in std::fs::read_dir(old)? {
-            let entry = entry?;
-            let file = new.join(entry.file_name());
-            if !file.is_file() {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let what = format!("it holds {name}, which is not part of it and would be lost");
-                return Err(io::Error::other(what));
-            }
-            make_like(&entry.metadata()?, &file)?;
+    /// The old folder comes into ours, where it is removed; nothing else does.
+    fn exchange(&self) -> Result<(), Error> {
+        let Standing {
+            path,
+            parent,
+            name,
+            about,
+            ..
+        } = self.standing;
+        let swap = || self.folder.exchange(NEW, parent, name);
+        swap().map_err(|error| Error::Refused {
+            path: path.clone(),
+            what: format!(
+                "cannot be replaced, which some file systems cannot do with folders: pack it ({error})"
+            ),
+        })?;
+        if !self.folder.about_within(NEW)?.is_same(about) {
+            swap()?;
+            let what = "somebody put something else in its place meanwhile".to_owned();
+            let path = path.clone();
+            return Err(Error::Refused { path, what });
         }
-        // The manifest is synced as it is written.
-        for entry in std::fs::read_dir(&new)? {
-            let file = entry?;
-            if file.file_name() != MANIFEST {
-                File::open(file.path())?.sync_all()?;
-            }
-        }
-        make_like(&std::fs::metadata(old)?, &new)
+        Ok(())
     }
 }
 
-impl Drop for Beside {
+/// A file of the new recording gets the rights of the old one.
+fn dress(made: &Folder, entry: &OsString, old: &About, path: &Path) -> Result<(), Error> {
+    let is_part = made.about_within(entry).is_ok() && !old.is_folder();
+    if !is_part {
+        let name = entry.to_string_lossy();
+        return Err(Error::Refused {
+            path: path.to_owned(),
+            what: format!("it holds {name}, which is not part of it and would be lost"),
+        });
+    }
+    Ok(made.dress(entry, old)?)
+}
+
+impl Drop for Beside<'_> {
     fn drop(&mut self) {
         // What is left in the way is removed by the next one.
-        let _ = std::fs::remove_dir_all(&self.path);
+        let _ = self.standing.acting(|| {
+            let cleared = self.folder.clear();
+            cleared.and_then(|()| self.standing.parent.remove_folder(&self.name))
+        });
     }
-}
-
-/// Whatever else is there under that name is nothing of ours.
-fn open_folder(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
-}
-
-fn lock(folder: &File) -> io::Result<()> {
-    Ok(rustix::fs::flock(
-        folder,
-        FlockOperation::NonBlockingLockExclusive,
-    )?)
-}
-
-/// Give a file the owner and the rights of another.
-fn make_like(old: &Metadata, new: &Path) -> io::Result<()> {
-    let own = std::fs::metadata(new)?;
-    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-        std::os::unix::fs::chown(new, Some(old.uid()), Some(old.gid()))?;
-    }
-    std::fs::set_permissions(new, old.permissions())
 }

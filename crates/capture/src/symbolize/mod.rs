@@ -15,8 +15,9 @@ use timesink_recording::words::{Language, SymbolSource};
 use timesink_recording::{ModuleId, Recording, RecordingWriter, StackId, TableRow};
 
 use crate::error::Error;
+use crate::launch::Identity;
 use crate::symbols::{self, Named, Symbols};
-use beside::Beside;
+use beside::{Beside, Standing};
 use renamed::{Place, Renamed};
 
 /// The frames of a module before or after, inlined calls too.
@@ -47,21 +48,24 @@ struct Found {
 }
 
 /// Look for the names of a recording again. It is replaced in one step, or, if anything fails or nothing better was found,
-/// left as it is.
-pub fn symbolize(path: &Path, symbols: &Symbols) -> Result<Vec<Outcome>, Error> {
-    // Links lead to the recording; what replaces it must be on its own file system.
-    let path = path.canonicalize();
-    let path = &path.map_err(Error::file(Path::new("the recording"), "cannot be found"))?;
-    let beside = Beside::make(path)?;
-    let recording = Recording::open(path)?;
+/// left as it is. It is replaced with the rights of its owner; debug files are read with those of the user who called
+/// sudo, if there is one.
+pub fn symbolize(
+    path: &Path,
+    symbols: &Symbols,
+    caller: Option<&Identity>,
+) -> Result<Vec<Outcome>, Error> {
+    let standing = Standing::at(path)?;
+    let beside = standing.beside()?;
+    let recording = standing.open()?;
     let modules = recording.rows::<Module>()?;
     let frames = recording.rows::<Frame>()?;
-    let mut found = find(symbols, &modules, &frames);
+    let mut found = Identity::acting(caller, || find(symbols, &modules, &frames))?;
     if !found.names.is_empty() {
         let stacks = recording.rows::<Stack>()?;
         let renamed = Renamed::new(&frames, &stacks, &found.names);
         let renamed = renamed.map_err(|what| Error::Damaged {
-            path: path.clone(),
+            path: standing.path().to_owned(),
             what,
         })?;
         for (module, outcome) in &mut found.outcomes {
@@ -173,9 +177,17 @@ fn write(
     recording: &Recording,
     modules: Vec<Module>,
     renamed: Renamed,
-    beside: &Beside,
+    beside: &Beside<'_>,
 ) -> Result<(), Error> {
-    let mut out = RecordingWriter::create(&beside.folder())?;
+    beside.write(|out| write_rows(recording, modules, renamed, out))
+}
+
+fn write_rows(
+    recording: &Recording,
+    modules: Vec<Module>,
+    renamed: Renamed,
+    mut out: RecordingWriter,
+) -> Result<(), Error> {
     let changed = [
         Module::NAME,
         Frame::NAME,

@@ -7,15 +7,13 @@
 use super::demangle::LONGEST_NAME;
 use super::texts::Texts;
 use super::{hex, Known, Named};
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use timesink_recording::files::Folder;
 use timesink_recording::words::SymbolSource;
 
 /// What a change of the content of these files, or of how names are found, raises.
@@ -74,22 +72,11 @@ impl Cache {
         let _ = self.write(build_id, sources, known);
     }
 
-    fn open_folder(&self) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(File::from(rustix::fs::open(
-            &self.folder,
-            flags,
-            Mode::empty(),
-        )?))
-    }
-
     fn read(&self, build_id: &[u8]) -> io::Result<Stored> {
-        let folder = self.open_folder()?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let name = format!("{}{SUFFIX}", hex(build_id));
-        let file = File::from(rustix::fs::openat(&folder, name, flags, Mode::empty())?);
-        let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.size() > LONGEST {
+        let folder = Folder::open_no_link(&self.folder).map_err(io::Error::other)?;
+        let file = folder.open_file(format!("{}{SUFFIX}", hex(build_id)));
+        let file = file.map_err(io::Error::other)?;
+        if file.metadata()?.len() > LONGEST {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut text = Vec::new();
@@ -117,56 +104,39 @@ impl Cache {
         packer.write_all(&text)?;
         let packed = packer.finish()?;
 
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(&self.folder)?;
-        let folder = self.open_folder()?;
+        let folder = Folder::ensure(&self.folder).map_err(io::Error::other)?;
         let name = format!("{}{SUFFIX}", hex(build_id));
         let new = format!("{}.{}{NEW_SUFFIX}", hex(build_id), std::process::id());
-        match rustix::fs::unlinkat(&folder, &new, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(fault) => return Err(fault.into()),
-        }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let file = rustix::fs::openat(&folder, &new, flags | OFlags::CLOEXEC, mode)?;
-        let written = File::from(file)
-            .write_all(&packed)
-            .and_then(|()| Ok(rustix::fs::renameat(&folder, &new, &folder, &name)?));
-        if written.is_err() {
-            // The disk is full: what was begun would only make it fuller.
-            let _ = rustix::fs::unlinkat(&folder, &new, AtFlags::empty());
-        }
-        written?;
-        evict(&folder, MOST_KEPT, KEPT_THEN)
+        folder
+            .replace(&name, &new, &packed)
+            .and_then(|()| evict(&folder, MOST_KEPT, KEPT_THEN))
+            .map_err(io::Error::other)
     }
 }
 
 /// Removes the oldest files of ours once there is more than `most`, until there is no more than `then`.
-pub(super) fn evict(folder: &File, most: u64, then: u64) -> io::Result<()> {
+pub(super) fn evict(folder: &Folder, most: u64, then: u64) -> timesink_recording::Result<()> {
     let mut files = Vec::new();
     let mut sum = 0u64;
-    for entry in Dir::read_from(folder)?.take(100_000) {
-        let entry = entry?;
-        let name = entry.file_name();
-        if !is_ours(name.to_bytes()) {
+    for name in folder.names()? {
+        if !is_ours(name.as_bytes()) {
             continue;
         }
-        let Ok(state) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        let Ok(about) = folder.about_within(&name) else {
             continue;
         };
-        let size = u64::try_from(state.st_size).unwrap_or(0);
-        sum = sum.saturating_add(size);
-        files.push((state.st_mtime, state.st_mtime_nsec, size, name.to_owned()));
+        sum = sum.saturating_add(about.length);
+        files.push((about.changed, about.length, name));
     }
     if sum <= most {
         return Ok(());
     }
     files.sort_unstable();
-    for (_, _, size, name) in files {
+    for (_, size, name) in files {
         if sum <= then {
             break;
         }
-        rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+        folder.remove(name)?;
         sum = sum.saturating_sub(size);
     }
     Ok(())

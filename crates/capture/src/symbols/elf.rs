@@ -7,7 +7,6 @@
 use super::fault::{damaged, Fault};
 use super::unpack;
 use crate::build_id::build_id;
-use crate::regular_file;
 use rustix::fs::OFlags;
 use std::cell::Cell;
 use std::fs::File;
@@ -37,7 +36,7 @@ const SHN_XINDEX: u64 = 0xffff;
 
 /// Opens a file to read it. Whatever else than a regular file is there (a device, a pipe) is never opened.
 pub(super) fn open_regular(folder: impl AsFd, path: &Path, flags: OFlags) -> Result<File, Fault> {
-    regular_file::open(folder, path, flags)?.ok_or(Fault::NotRegular)
+    timesink_recording::files::open_regular(folder, path, flags)?.ok_or(Fault::NotRegular)
 }
 
 /// Little-endian numbers out of a record; `None` beyond its end.

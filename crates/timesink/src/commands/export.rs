@@ -1,14 +1,14 @@
 //! `timesink export FILE --to FORMAT`: a recording's stacks for other tools.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, IsTerminal};
 use std::path::PathBuf;
 
 use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
+use timesink_recording::files::NewFile;
 
-use super::read;
 use super::selection::Selection;
+use super::{as_caller, read};
 use crate::export::{self, Export, Format, Weights};
 
 #[derive(clap::Args)]
@@ -61,15 +61,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             _ => Err(error).context("cannot write the export"),
         });
     };
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .with_context(|| format!("cannot make {}", path.display()))?;
-    let written = export::write(&export, &recording, arguments.to, &mut BufWriter::new(file));
-    if written.is_err() {
-        // Half of an export helps nobody; that it is gone is not worth a second error.
-        let _ = std::fs::remove_file(path);
-    }
-    written.with_context(|| format!("cannot write {}", path.display()))
+    as_caller(|| {
+        let mut out = BufWriter::new(NewFile::at(path).context("cannot make the file")?);
+        export::write(&export, &recording, arguments.to, &mut out)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error);
+        file.with_context(|| format!("cannot write {}", path.display()))?
+            .keep()?;
+        Ok(())
+    })
 }

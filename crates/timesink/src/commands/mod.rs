@@ -1,5 +1,7 @@
 //! The commands, one a file.
 
+use timesink_capture::launch::Identity;
+
 pub mod attach;
 pub mod casebook;
 pub mod completions;
@@ -19,3 +21,8 @@ pub mod selection;
 pub mod symbolize;
 pub mod whatif;
 pub mod why;
+
+/// Makes something with the rights to files of the user who called sudo, whose it is then; else with our own.
+fn as_caller<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    Identity::acting(Identity::from_sudo()?.as_ref(), work)?
+}

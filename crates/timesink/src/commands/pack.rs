@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use timesink_recording::Recording;
 
+use super::as_caller;
+
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The recording
@@ -25,7 +27,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         name.push(".tar");
         arguments.recording.with_file_name(name)
     });
-    recording.pack(&file)?;
+    as_caller(|| Ok(recording.pack(&file)?))?;
     println!("{}", file.display());
     Ok(())
 }

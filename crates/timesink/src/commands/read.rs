@@ -9,6 +9,7 @@ use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_capture::convert;
+use timesink_recording::files::Folder;
 use timesink_recording::{ErrorKind, Recording};
 
 /// A recording, and all that is read of it.
@@ -21,8 +22,7 @@ pub struct Read {
 }
 
 impl Read {
-    pub fn of(path: &Path) -> anyhow::Result<Read> {
-        let recording = open(path)?;
+    pub fn of(recording: Recording) -> anyhow::Result<Read> {
         // Who waits for a report does not want to wait for one thing after the other.
         let (read, again) = std::thread::scope(|scope| {
             let again = scope.spawn(|| {
@@ -71,8 +71,9 @@ pub fn open(path: &Path) -> anyhow::Result<Recording> {
                 "timesink: {} was never finished: mending it",
                 path.display()
             );
-            convert::convert(path, None, convert::cache_folder(None))?;
-            Ok(Recording::open(path)?)
+            let folder = Folder::open(path)?;
+            convert::mend(&folder)?;
+            Ok(Recording::of(&folder)?)
         }
         // The error names the file and the fault.
         opened => Ok(opened?),

@@ -9,7 +9,7 @@ use anyhow::Context;
 use timesink_capture::launch::Identity;
 use timesink_capture::record::{Options, Outcome, Progress};
 use timesink_capture::{convert, Error};
-use timesink_recording::About;
+use timesink_recording::{About, Recording};
 
 use super::report;
 
@@ -47,6 +47,11 @@ pub struct Shared {
     /// pipe: servers on this machine, with the children that they start
     #[arg(long)]
     pub follow: bool,
+
+    /// Keep the arguments of programs without what looks like a secret: values of options and variables whose names say so,
+    /// passwords in addresses
+    #[arg(long)]
+    pub redact: bool,
 
     /// Print no report at the end
     #[arg(short, long)]
@@ -125,6 +130,7 @@ impl Shared {
             runtime_flags: false,
             with: Vec::new(),
             follow: self.follow,
+            redact: self.redact,
             identity,
             started,
         }
@@ -176,7 +182,7 @@ impl Meter {
 /// program's, unless the recording failed.
 pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::Result<u8> {
     let code = outcome.status.map_or(0, |s| s.exit_code() as u8);
-    match make(options) {
+    match make(outcome, options) {
         Ok(_) => {}
         Err(error) => {
             let folder = options.folder.display();
@@ -187,7 +193,7 @@ pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::
         }
     }
     if !shared.quiet {
-        report::show(&options.folder)?;
+        report::show(Recording::of(&outcome.folder)?)?;
     }
     if let Some(why) = outcome.without_floors.as_ref().filter(|_| !shared.quiet) {
         eprintln!("timesink: {why}");
@@ -199,9 +205,9 @@ pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::
     Ok(code)
 }
 
-fn make(options: &Options) -> Result<About, Error> {
+fn make(outcome: &Outcome, options: &Options) -> Result<About, Error> {
     let identity = options.identity.as_ref();
-    convert::convert(&options.folder, identity, convert::cache_folder(identity))
+    convert::convert(&outcome.folder, identity, convert::cache_folder(identity))
 }
 
 /// The code with which timesink exits when it could not record.

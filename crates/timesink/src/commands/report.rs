@@ -13,7 +13,7 @@ use timesink_analysis::replay::Gains;
 use timesink_analysis::stacks::{Direction, Stacks};
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
-use timesink_recording::About;
+use timesink_recording::{About, Recording};
 
 use super::read::{joined, open, Read};
 use super::selection::Selection;
@@ -85,11 +85,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         bail!("a part of a recording is for --top, --tree or --line: say which of them");
     }
     let op = arguments.op.as_deref();
-    print(path, op, &mut out, (!arguments.json).then_some(&style))
+    let style = (!arguments.json).then_some(&style);
+    print(open(path)?, op, &mut out, style)
 }
 
 /// Prints the report of a recording just made on standard error: standard output is the program's.
-pub fn show(recording: &Path) -> anyhow::Result<()> {
+pub fn show(recording: Recording) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stderr().lock());
     writeln!(out).context("cannot write the report")?;
     print(recording, None, &mut out, Some(&Style::of_stderr()))
@@ -97,13 +98,13 @@ pub fn show(recording: &Path) -> anyhow::Result<()> {
 
 /// As text in a style, or as JSON; with `op` about those operations, and as text about nothing else.
 fn print(
-    path: &Path,
+    recording: Recording,
     op: Option<&str>,
     out: &mut impl Write,
     style: Option<&Style>,
 ) -> anyhow::Result<()> {
     let settings = Settings::told();
-    let read = Read::of(path)?;
+    let read = Read::of(recording)?;
     let only_operations = op.is_some() && style.is_some();
     let closely = op.is_some() || style.is_none();
     let programs = Programs::of(&read.facts);
@@ -136,12 +137,10 @@ fn print(
         (outlook, joined(again))
     });
     let (outlook, again) = (outlook?, again?);
-    let shown = path.to_string_lossy();
-    let size_bytes =
-        size_on_disk(path).with_context(|| format!("cannot tell the size of {shown}"))?;
+    let shown = recording.path().to_string_lossy();
     let report = Report {
         path: &shown,
-        size_bytes,
+        size_bytes: recording.size_bytes(),
         about: recording.about(),
         facts,
         stacks,
@@ -150,7 +149,7 @@ fn print(
         operations: &again.operations,
         loops: &again.loops,
         settings: &settings,
-        again: &last::again(path),
+        again: &last::again(recording.path()),
     };
     written(match style {
         None => json::write(&report, out).and_then(|()| out.flush()),
@@ -238,17 +237,4 @@ pub fn written(result: io::Result<()>) -> anyhow::Result<()> {
         io::ErrorKind::BrokenPipe => Ok(()),
         _ => Err(error).context("cannot write the report"),
     })
-}
-
-/// The length of a file, or of the files in a folder.
-fn size_on_disk(path: &Path) -> io::Result<u64> {
-    let about = std::fs::metadata(path)?;
-    if !about.is_dir() {
-        return Ok(about.len());
-    }
-    let mut sum = 0u64;
-    for entry in std::fs::read_dir(path)? {
-        sum = sum.saturating_add(entry?.metadata()?.len());
-    }
-    Ok(sum)
 }

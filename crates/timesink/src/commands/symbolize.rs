@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use timesink_capture::convert::cache_folder;
+use timesink_capture::launch::Identity;
 use timesink_capture::symbolize::{symbolize, Count, Outcome};
 use timesink_capture::symbols::Symbols;
 
@@ -24,14 +25,16 @@ pub struct Arguments {
 
 /// Names the functions and tells what changed.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let mut symbols = Symbols::new(cache_folder(None));
+    let caller = Identity::from_sudo()?;
+    let caller = caller.as_ref();
+    let mut symbols = Symbols::new(cache_folder(caller));
     for folder in &arguments.debug_folders {
-        let looked = symbols.look_in(folder);
+        let looked = Identity::acting(caller, || symbols.look_in(folder))?;
         looked.with_context(|| format!("cannot look into {}", folder.display()))?;
     }
     // One that was never finished is mended first.
     drop(read::open(&arguments.recording)?);
-    let outcomes = symbolize(&arguments.recording, &symbols)?;
+    let outcomes = symbolize(&arguments.recording, &symbols, caller)?;
     report::written(io::stdout().lock().write_all(told(&outcomes).as_bytes()))
 }
 

@@ -13,7 +13,7 @@ use timesink_findings::engine::{Finding, Findings};
 use timesink_findings::rule::Fix;
 
 use super::last;
-use super::read::Read;
+use super::read::{open, Read};
 use super::report::{why, written};
 use crate::present::terminal::{self, Style};
 use crate::present::{AllTouched, Full, Report};
@@ -53,7 +53,7 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (path, number) = arguments.wanted()?;
     let settings = Settings::told();
-    let read = Read::of(&path)?;
+    let read = Read::of(open(&path)?)?;
     let programs = Programs::of(&read.facts);
     let recorded = read.recorded(&programs);
     let about = read.recording.about();

@@ -181,7 +181,7 @@ fn the_oldest_go_first() {
         let time = old + std::time::Duration::from_secs(age as u64);
         file.set_modified(time).expect("it can be aged");
     }
-    let handle = File::open(&folder.0).expect("a folder");
+    let handle = timesink_recording::files::Folder::open(&folder.0).expect("a folder");
     evict(&handle, 3000, 1500).expect("it can be listed");
     assert!(
         folder.path(names[0]).exists(),

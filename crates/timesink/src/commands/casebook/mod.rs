@@ -17,8 +17,10 @@ use case::{book, name, Case};
 use guard::{guarded, is_ending};
 use stage::Stage;
 use timesink_capture::host::Facts;
+use timesink_recording::files::place;
 use trial::{FactOutcome, GainOutcome, Outcome};
 
+use super::as_caller;
 use super::recording::code_of;
 use super::report::written;
 use crate::present::names::harmless;
@@ -107,7 +109,7 @@ fn work(arguments: &Arguments, folders: &[PathBuf]) -> anyhow::Result<()> {
             print(&table(&outcomes))?;
             if let Some(file) = keep {
                 let kept = serde_json::to_string_pretty(&Kept::now(&outcomes))?;
-                std::fs::write(file, kept + "\n").with_context(|| file.display().to_string())?;
+                as_caller(|| keep_in(file, &(kept + "\n")))?;
             }
             failed(faults)
         }
@@ -153,6 +155,14 @@ fn one<'a>(folders: &'a [PathBuf], case: &str) -> anyhow::Result<&'a PathBuf> {
     found.with_context(|| {
         format!("there is no case {case}: timesink casebook list says which there are")
     })
+}
+
+/// Puts the outcomes into a file, in place of those of before.
+fn keep_in(file: &Path, text: &str) -> anyhow::Result<()> {
+    let (folder, name) = place(file)?;
+    let mut new = name.clone();
+    new.push(".new");
+    Ok(folder.replace(&name, &new, text.as_bytes())?)
 }
 
 fn failed(faults: usize) -> anyhow::Result<()> {

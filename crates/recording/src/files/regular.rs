@@ -9,9 +9,18 @@ use rustix::fs::{Mode, OFlags};
 
 /// Opens a file to read it, if it is a regular one. A device or a pipe is not even touched: the first descriptor only
 /// names it. `flags` say more of how the name is followed.
-pub fn open(folder: impl AsFd, path: &Path, flags: OFlags) -> io::Result<Option<File>> {
+pub fn open_regular(
+    folder: impl AsFd,
+    path: impl AsRef<Path>,
+    flags: OFlags,
+) -> io::Result<Option<File>> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
-    let name = File::from(rustix::fs::openat(folder, path, flags, Mode::empty())?);
+    let name = rustix::fs::openat(folder, path.as_ref(), flags, Mode::empty())?;
+    opened(&File::from(name))
+}
+
+/// The same, of a file that a descriptor names already.
+pub(super) fn opened(name: &File) -> io::Result<Option<File>> {
     if !name.metadata()?.is_file() {
         return Ok(None);
     }
