@@ -1,5 +1,7 @@
-//! Compiles the BPF object with clang, measures how much stack it uses, and generates the Rust side of `events.h`.
+//! Compiles the BPF object with clang, measures how much stack it uses, lists the fields of the kernel that it reads, and
+//! generates the Rust side of `events.h`.
 
+mod fields;
 mod stack_use;
 
 use std::env;
@@ -12,7 +14,9 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     println!("cargo:rerun-if-changed=build");
     compile(probes, &out);
-    measure_stack(&out);
+    let object = std::fs::read(out.join("timesink.bpf.o")).expect("clang wrote it");
+    measure_stack(&object, &out);
+    std::fs::write(out.join("fields.rs"), fields::table(&object)).expect("OUT_DIR can be written");
     generate(&probes.join("events.h"), &out.join("events.rs"));
 }
 
@@ -57,9 +61,8 @@ fn compile(probes: &Path, out: &Path) {
 }
 
 /// What each program takes of the stack stands in `stack.txt` beside the object.
-fn measure_stack(out: &Path) {
-    let object = std::fs::read(out.join("timesink.bpf.o")).expect("clang wrote it");
-    let chains = stack_use::deepest_chains(&object);
+fn measure_stack(object: &[u8], out: &Path) {
+    let chains = stack_use::deepest_chains(object);
     let lines: String = chains.iter().map(|chain| format!("{chain}\n")).collect();
     std::fs::write(out.join("stack.txt"), lines).expect("OUT_DIR can be written");
     let deepest = chains.first().expect("there are programs");

@@ -33,4 +33,4 @@ pub mod unwind;
 mod user_folder;
 
 pub use error::{Error, Kind};
-pub use kernel::{try_probes, Granted, Refusal, Tried, Verified};
+pub use kernel::{check_fields, try_probes, Fields, Granted, Refusal, Tried, Verified};

@@ -5,6 +5,7 @@ mod control;
 mod inject;
 mod load;
 mod refusal;
+mod types;
 
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
@@ -20,6 +21,7 @@ pub use control::Control;
 pub use inject::Inject;
 use load::{Loaded, Refused};
 pub use refusal::Refusal;
+pub use types::{check as check_fields, Fields};
 
 /// How one probe fared.
 #[derive(Debug, Clone)]

@@ -247,7 +247,7 @@ static __always_inline u64 resident_bytes(struct mm_struct *mm)
 		pages = BPF_CORE_READ(old, rss_stat.count[0].counter) +
 			BPF_CORE_READ(old, rss_stat.count[1].counter) +
 			BPF_CORE_READ(old, rss_stat.count[3].counter);
-	} else {
+	} else if (bpf_core_field_exists(mm->rss_stat[0].count)) {
 		pages = BPF_CORE_READ(mm, rss_stat[0].count) + BPF_CORE_READ(mm, rss_stat[1].count) +
 			BPF_CORE_READ(mm, rss_stat[3].count);
 	}

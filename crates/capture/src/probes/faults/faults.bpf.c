@@ -11,7 +11,7 @@ int on_page_cache(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_thread *st = thread_of(task);
 	struct folio *folio = (void *)ctx[0];
-	struct inode *inode;
+	struct inode *inode = NULL;
 	struct pt_regs *regs;
 	u8 compat;
 
@@ -22,7 +22,7 @@ int on_page_cache(u64 *ctx)
 		return 0;
 	if (bpf_core_type_exists(struct folio))
 		inode = BPF_CORE_READ(folio, mapping, host);
-	else
+	else if (bpf_core_field_exists(((struct page *)0)->mapping))
 		inode = BPF_CORE_READ((struct page *)folio, mapping, host);
 	if (!inode)
 		return 0;
