@@ -29,6 +29,7 @@ mod regular_file;
 mod spool;
 pub mod symbolize;
 pub mod symbols;
+pub mod trust;
 pub mod unwind;
 mod user_folder;
 
