@@ -6,7 +6,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{OFlags, CWD};
+pub use rustix::fs::OFlags;
+use rustix::fs::CWD;
 
 use crate::launch::Identity;
 use crate::regular_file;
@@ -70,7 +71,8 @@ impl Trust {
         let mut way: Vec<&Path> = whole.ancestors().collect();
         way.reverse();
         for part in way {
-            let about = fs::symlink_metadata(part).map_err(|error| told(part, error.to_string()))?;
+            let about =
+                fs::symlink_metadata(part).map_err(|error| told(part, error.to_string()))?;
             if about.is_symlink() {
                 return Err(told(part, "it became a link just now".to_owned()));
             }
@@ -92,23 +94,32 @@ impl Trust {
         self.below(folder, but, DEEPEST, &mut left)
     }
 
-    fn below(&self, folder: &Path, but: &str, deeper: usize, left: &mut usize) -> Result<(), String> {
+    fn below(
+        &self,
+        folder: &Path,
+        but: &str,
+        deeper: usize,
+        left: &mut usize,
+    ) -> Result<(), String> {
         let told = |path: &Path, why: String| format!("{}: {why}", path.display());
         let failed = |error: io::Error| told(folder, error.to_string());
         for entry in fs::read_dir(folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
             let about = fs::symlink_metadata(&path).map_err(|e| told(&path, e.to_string()))?;
             *left = left.checked_sub(1).ok_or_else(|| {
-                told(folder, format!("more than {MOST_FILES} files to look through"))
+                told(
+                    folder,
+                    format!("more than {MOST_FILES} files to look through"),
+                )
             })?;
             if path.file_name().is_some_and(|name| name == but) {
                 continue;
             }
             self.look(&about).map_err(|why| told(&path, why))?;
             if about.is_dir() {
-                let deeper = deeper.checked_sub(1).ok_or_else(|| {
-                    told(&path, format!("more than {DEEPEST} folders deep"))
-                })?;
+                let deeper = deeper
+                    .checked_sub(1)
+                    .ok_or_else(|| told(&path, format!("more than {DEEPEST} folders deep")))?;
                 self.below(&path, but, deeper, left)?;
             }
         }
@@ -153,7 +164,9 @@ mod tests {
 
     /// Somebody else than the user of the tests and root.
     fn other() -> Trust {
-        Trust { caller: 3_999_999_998 }
+        Trust {
+            caller: 3_999_999_998,
+        }
     }
 
     fn place(name: &str) -> PathBuf {
@@ -179,7 +192,10 @@ mod tests {
         assert_eq!(read(4).expect("read"), Some(b"text".to_vec()));
         assert!(read(3).is_err(), "longer than allowed");
         mode(&file, 0o646);
-        assert!(read(4).expect_err("of all").to_string().contains("mode 646"));
+        assert!(read(4)
+            .expect_err("of all")
+            .to_string()
+            .contains("mode 646"));
         for odd in ["/proc", "/dev/zero"] {
             let refused = own().read(Path::new(odd), OFlags::empty(), 9);
             assert!(refused.is_err(), "{odd}");
@@ -204,7 +220,10 @@ mod tests {
         // Sticky, but not root's (or, for root, one that is not on the way).
         mode(&folder.join("a"), 0o755);
         mode(&inner, 0o1777);
-        assert!(own().way_to(&inner).is_err(), "the folder itself is anybody's");
+        assert!(
+            own().way_to(&inner).is_err(),
+            "the folder itself is anybody's"
+        );
         fs::remove_dir_all(&folder).expect("it goes");
     }
 
@@ -220,7 +239,9 @@ mod tests {
         mode(&folder.join("case/work/x"), 0o666);
         assert_eq!(own().all_in(&folder, "work"), Ok(()));
         mode(&folder.join("case/script"), 0o666);
-        let why = own().all_in(&folder, "work").expect_err("a script of anybody's");
+        let why = own()
+            .all_in(&folder, "work")
+            .expect_err("a script of anybody's");
         assert!(why.contains("case/script"), "{why}");
         fs::remove_dir_all(&folder).expect("it goes");
     }

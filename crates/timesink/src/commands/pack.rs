@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use timesink_recording::Recording;
 
+use crate::out;
+use crate::present::terminal::Style;
+
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The recording
@@ -26,6 +29,5 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         arguments.recording.with_file_name(name)
     });
     recording.pack(&file)?;
-    println!("{}", file.display());
-    Ok(())
+    out::page(&format!("{}\n", file.display()), &Style::PLAIN)
 }

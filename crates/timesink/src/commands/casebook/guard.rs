@@ -16,6 +16,7 @@ use anyhow::{bail, Context};
 use timesink_capture::launch::Signals;
 
 use super::kin;
+use crate::out;
 
 /// Who was asked to end and has not is made to.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -117,7 +118,7 @@ fn wait(worker: i32, held: PipeWriter) -> anyhow::Result<u8> {
     let status = ExitStatus::from_raw(status);
     match (ended_by, status.code()) {
         (Some(signal), _) => {
-            eprintln!("timesink: ended by a signal; what the case had started is ended, too");
+            out::tell("ended by a signal; what the case had started is ended, too");
             Ok(128u8.saturating_add(u8::try_from(signal).unwrap_or(0)))
         }
         (None, Some(code)) => Ok(u8::try_from(code).unwrap_or(1)),
