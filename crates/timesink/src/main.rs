@@ -1,5 +1,7 @@
 //! timesink: where did the time go, why, and what would it buy to fix it?
 
+#![deny(unsafe_code)]
+
 mod commands;
 mod export;
 mod out;
