@@ -39,7 +39,7 @@ impl Bomb<'_> {
         let honest = SerializedFileReader::new(bytes::Bytes::from(honest)).expect("Parquet");
         let first = honest.get_row_group(0).expect("a row");
         let schema = first.metadata().schema_descr().root_schema_ptr();
-        let level = ZstdLevel::try_new(19).expect("a level");
+        let level = ZstdLevel::try_new(3).expect("a level");
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
             .set_statistics_enabled(EnabledStatistics::None)
@@ -146,7 +146,7 @@ fn a_text_that_a_dictionary_repeats_is_not_copied_for_each_row() {
             text: Some(("function", "A".repeat(1 << 20))),
             counts: Some("frame"),
         },
-        "the limit for a table of",
+        "a group of rows unpacks to more than",
     );
 }
 
@@ -301,10 +301,16 @@ fn a_spool_of_one_event_repeated_is_cut_where_it_unpacks_to_too_much() {
         let frame = packed(&entry.repeat((4 << 20) / entry.len()));
         let bytes = [spool.clone(), frame.repeat(40)].concat();
         fs::write(bomb.join("spool.bin"), &bytes).expect("a spool");
-        let ran = confined(&["report"], &bomb).exits(0);
-        let told = ran.text();
+        // What is mended of it may itself be more than is believed of a recording.
+        let ran = confined(&["report"], &bomb);
+        let told = ran.text() + &ran.err;
         assert!(
-            told.contains("bytes of a spool to") && told.contains("at most"),
+            [0, 1].contains(&ran.code()),
+            "kind {kind}: {} {told}",
+            ran.code()
+        );
+        assert!(
+            told.contains(" at most"),
             "kind {kind}, {} bytes: {told}",
             bytes.len()
         );
