@@ -65,6 +65,15 @@ fn place() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fuzz")
 }
 
+/// Where a format's inputs are made: in memory where there is such a place, because what is mended is flushed to the disk.
+fn work(format: &str) -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    match memory.is_dir() {
+        true => memory.join(format!("timesink-fuzz-{}-{format}", std::process::id())),
+        false => place().join(format!("work-{format}")),
+    }
+}
+
 fn main() -> ExitCode {
     let arguments = match arguments() {
         Ok(arguments) => arguments,

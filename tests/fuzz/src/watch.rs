@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::place;
+use crate::{place, work};
 
 /// What a child may have of memory.
 const MEMORY: u64 = 1 << 30;
@@ -28,13 +28,16 @@ pub fn over(format: &str, seed: u64, range: Range<u64>) -> u64 {
         faults += 1;
         from = at + 1;
         println!("{format} {at}: {why}\n  again: timesink-fuzz --format {format} --seed {seed} --only {at}");
-        let work = place().join(format!("work-{format}"));
+        let work = work(format);
         let kept = place().join(format!("fault-{format}-{seed}-{at}"));
         let _ = std::fs::remove_dir_all(&kept);
-        if let Err(error) = std::fs::rename(work, &kept) {
-            println!("  it could not be kept: {error}");
+        // Perhaps from one file system to another.
+        let copied = Command::new("cp").arg("-a").args([&work, &kept]).status();
+        if !copied.is_ok_and(|status| status.success()) {
+            println!("  it could not be kept");
         }
     }
+    let _ = std::fs::remove_dir_all(work(format));
     faults
 }
 
@@ -48,7 +51,7 @@ fn start(format: &str, seed: u64, range: &Range<u64>) -> Child {
     ] {
         command.args([word, &value.to_string()]);
     }
-    let work = place().join(format!("work-{format}"));
+    let work = work(format);
     let _ = std::fs::remove_dir_all(&work);
     std::fs::create_dir_all(&work).expect("a folder to work in");
     command
@@ -110,7 +113,7 @@ fn batch(format: &str, seed: u64, range: Range<u64>) -> Option<(u64, String)> {
     unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
     let status = child.wait().expect("waiting for a child of ours");
     let _ = reader.join();
-    let work = place().join(format!("work-{format}"));
+    let work = work(format);
     let said = std::fs::read_to_string(work.join("said")).unwrap_or_default();
     let last: String = said.lines().take(3).collect::<Vec<_>>().join(" ");
     let is_through = at + 1 == range.end && said.lines().last() == Some("through");

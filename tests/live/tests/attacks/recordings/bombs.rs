@@ -159,7 +159,7 @@ fn millions_of_threads_in_a_few_kilobytes_are_refused() {
             rows: 4_000_000,
             group: 128 << 10,
             text: None,
-            counts: Some("thread"),
+            counts: None,
         },
         "it says it has 4000000 rows; a table of",
     );
