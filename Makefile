@@ -159,10 +159,10 @@ $(DEMO)/prices.txt: Makefile
 
 # ---------------------------------------------------------------- tests
 
-.PHONY: test check unit lint tidy interop readers live live-disturbed test-kernels test-kernels-all casebook book
+.PHONY: test check unit lint tidy licences fuzz interop readers live live-disturbed test-kernels test-kernels-all casebook book
 
 # The live tests come last, so that what is read last is their result.
-test: need-rust need-test need-root unit lint build interop test-kernels casebook live ## Run all tests (as root: the privileged ones too)
+test: need-rust need-test need-root unit lint build interop fuzz test-kernels casebook live ## Run all tests (as root: the privileged ones too)
 
 check: need-rust need-check unit lint ## Run what needs no root: unit tests and lint
 
@@ -174,6 +174,22 @@ lint: need-rust tidy ## Check formatting, clippy and the house rules
 	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings -D clippy::too_many_lines
+	@$(MAKE) --no-print-directory licences
+
+# What goes into the binary may be passed on under our licences, and comes from crates.io as Cargo.lock has it. Of a
+# choice one licence has to be among these, of licences that hold together all.
+MAY_BE_LINKED := MIT|Apache-2.0|Apache-2.0 WITH LLVM-exception|BSD-2-Clause|BSD-3-Clause|ISC|Zlib|0BSD|Unlicense|Unicode-3.0
+licences: need-rust
+	@$(CARGO) tree $(LOCKED) --workspace --edges normal,build --prefix none --format '{p}|{l}' | awk -F'|' ' \
+	  BEGIN { count = split("$(MAY_BE_LINKED)", names, "|"); for (i = 1; i <= count; i++) may[names[i]] = 1 } \
+	  NF < 2 || seen[$$1]++ { next } \
+	  { licence = $$2; sub(/ \(\*\)$$/, "", licence); gsub(/[()]/, "", licence); whole = licence ~ / AND /; \
+	    count = split(licence, parts, / OR | AND |\//); good = 0; \
+	    for (i = 1; i <= count; i++) good += (parts[i] in may); \
+	    if (whole ? good < count : !good) { print $$1 ": licence " (licence == "" ? "unknown" : licence); bad = 1 } } \
+	  END { exit bad }'
+	@! grep '^source' Cargo.lock | grep -v '"registry+https://github.com/rust-lang/crates.io-index"$$'
+	@echo "licences: ok"
 
 SOURCES = $$(find crates bench tests demo \( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) -not -path '*/target/*')
 
@@ -202,6 +218,9 @@ tidy:
 	  END { exit bad }' $(FILE_USERS)
 	@folders=$$(find crates -type d \( -name common -o -name shared -o -name 'util*' \) -not -path '*/tests/*'); \
 	[ -z "$$folders" ] || { echo "no room is called that: $$folders"; exit 1; }
+	@! grep -rnE '(^|[^a-z_])((e?print(ln)?|dbg)!|(stdout|stderr)\(\))' crates/*/src --include='*.rs' \
+	  | grep -vE '^crates/timesink/src/out\.rs:|:[0-9]+: *//' | grep . \
+	  || { echo "what is printed goes through crates/timesink/src/out.rs"; exit 1; }
 	@! grep -n '^timesink-' crates/recording/Cargo.toml
 	@! grep -n '^timesink-capture' crates/analysis/Cargo.toml
 	@! grep -n -e '^timesink-analysis' -e '^timesink-findings' crates/capture/Cargo.toml
@@ -227,6 +246,13 @@ interop: $(VENV)/ready demo-build
 	  $(TIMESINK) export $(INTEROP)/small.timesink --to $$format -o $(INTEROP)/export.$$format; \
 	done
 	$(VENV)/bin/python tests/interop/check_perfetto.py $(INTEROP)/export.perfetto $(INTEROP)/export.folded
+
+# What others wrote, changed in all ways that a generator with a seed comes upon: `make fuzz N=100000 SEED=7` for a night.
+# By bytes and by structure, on stable Rust: see tests/fuzz/src/main.rs. Faults are kept in target/fuzz.
+N ?= 2000
+SEED ?= 1
+fuzz: need-rust need-test need-root build ## Read N=2000 hostile inputs of each format, SEED=1 (as root)
+	$(CARGO) run $(LOCKED) --release -p timesink-fuzz -- --inputs $(N) --seed $(SEED)
 
 # What exports are made for reads them: speedscope's importer and the Firefox Profiler's, as npm has them. The latter
 # wants Node.js 24, which comes along, so this is 200 MB and no part of `make test`.

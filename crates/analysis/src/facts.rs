@@ -46,8 +46,8 @@ impl Facts {
     /// The facts of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Facts> {
         let mut gathering = Gathering::new(Listed {
-            threads: recording.rows()?,
-            processes: recording.rows()?,
+            threads: recording.numbered_rows(|thread: &Thread| thread.thread.0)?,
+            processes: recording.numbered_rows(|process: &Process| process.process.0)?,
             objects: recording.rows()?,
             outsiders: recording.rows()?,
             images: recording.rows()?,

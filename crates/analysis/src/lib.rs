@@ -3,6 +3,8 @@
 //!
 //! It deliberately does not judge. What a fact means, and what to do about it, is for findings.
 
+#![forbid(unsafe_code)]
+
 pub mod arrivals;
 pub mod calls;
 pub mod disk_reads;

@@ -33,7 +33,8 @@ pub struct Timeline {
 impl Timeline {
     /// The timeline of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Timeline> {
-        Ok(Timeline::new(recording.rows()?, recording.rows()?))
+        let threads = recording.numbered_rows(|thread: &Thread| thread.thread.0)?;
+        Ok(Timeline::new(threads, recording.rows()?))
     }
 
     /// A timeline of these threads; spans of others are left out.

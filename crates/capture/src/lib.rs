@@ -7,6 +7,9 @@
 //! makes frames of copied stacks, `symbols` names them, `python` and `bash` know these interpreters' own. What comes after a recording is not this
 //! crate's business.
 
+// Rooms that may be unsafe are named here and in their folders; ARCHITECTURE.md says why each is.
+#![deny(unsafe_code)]
+
 pub mod address_space;
 mod bash;
 mod budget;
@@ -15,13 +18,18 @@ mod calls;
 mod clock;
 pub mod convert;
 mod error;
+#[allow(unsafe_code)]
 pub mod floors;
 mod go_table;
 pub mod host;
 mod java;
+#[allow(unsafe_code)]
 mod kernel;
+#[allow(unsafe_code)]
 pub mod launch;
+#[allow(unsafe_code)]
 mod perf_event;
+#[allow(unsafe_code)]
 mod probes;
 mod python;
 pub mod record;
@@ -29,6 +37,7 @@ mod redact;
 mod spool;
 pub mod symbolize;
 pub mod symbols;
+pub mod trust;
 pub mod unwind;
 mod user_folder;
 

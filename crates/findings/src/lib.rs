@@ -4,6 +4,8 @@
 //! does not know of other rules, nor how much a thing must matter before it is told: that is `engine.rs`. Nothing
 //! here opens a file or knows of a terminal.
 
+#![forbid(unsafe_code)]
+
 mod alike;
 mod crowd;
 pub mod engine;

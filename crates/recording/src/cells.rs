@@ -7,6 +7,7 @@
 
 use crate::files::TableFile;
 use crate::ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, ThreadId};
+use crate::limits::Budget;
 use crate::units::Nanos;
 use bytes::Bytes;
 use parquet::basic::Type as Physical;
@@ -110,6 +111,10 @@ pub trait Scalar: Sized {
     fn heap_bytes(&self) -> usize {
         0
     }
+    /// What the decoded value will hold outside of itself.
+    fn copied(_: &<Self::Physical as DataType>::T) -> usize {
+        0
+    }
 }
 
 /// A value that a column may have: a scalar, or an `Option` of one.
@@ -127,6 +132,8 @@ pub trait Cell: Sized {
         out: &mut Vec<Self>,
     ) -> Result<(), Fault>;
     fn heap_bytes(&self) -> usize;
+    /// What the decoded values will hold outside of themselves.
+    fn copied(values: &[<Self::Physical as DataType>::T]) -> u64;
     /// What stands for a column that an older version of the format does not have; `None` if it
     /// must be there.
     fn absent() -> Option<Self>;
@@ -156,6 +163,13 @@ impl<S: Scalar> Cell for S {
 
     fn heap_bytes(&self) -> usize {
         Scalar::heap_bytes(self)
+    }
+
+    fn copied(values: &[<S::Physical as DataType>::T]) -> u64 {
+        values
+            .iter()
+            .map(|value| <S as Scalar>::copied(value) as u64)
+            .sum()
     }
 
     fn absent() -> Option<S> {
@@ -195,6 +209,10 @@ impl<S: Scalar> Cell for Option<S> {
 
     fn heap_bytes(&self) -> usize {
         self.as_ref().map_or(0, Scalar::heap_bytes)
+    }
+
+    fn copied(values: &[<S::Physical as DataType>::T]) -> u64 {
+        <S as Cell>::copied(values)
     }
 
     fn absent() -> Option<Option<S>> {
@@ -296,6 +314,10 @@ impl Scalar for String {
     fn heap_bytes(&self) -> usize {
         self.len()
     }
+
+    fn copied(value: &ByteArray) -> usize {
+        value.len()
+    }
 }
 
 fn text(value: &ByteArray) -> Result<&str, Fault> {
@@ -328,8 +350,11 @@ impl<W: Word> WordMemory<W> {
             }
         }
         let word = text(value)?;
-        let parsed = W::parse(word)
-            .ok_or_else(|| Fault(format!("{word:?} is not a word of {}", W::SET.name)))?;
+        let parsed = W::parse(word).ok_or_else(|| {
+            // It may be as long as a page.
+            let word: String = word.chars().take(60).collect();
+            Fault(format!("{word:?} is not a word of {}", W::SET.name))
+        })?;
         *slot = Some((address, length, parsed));
         Ok(parsed)
     }
@@ -462,8 +487,13 @@ impl<T: Cell> ColumnDecoder<T> {
         })
     }
 
-    /// Decodes exactly `rows` cells.
-    pub fn read(&mut self, rows: usize) -> Result<std::vec::Drain<'_, T>, Fault> {
+    /// Decodes exactly `rows` cells. Values of a dictionary share their bytes until they are copied, each as often as it
+    /// is there: that is taken from the budget before.
+    pub fn read(
+        &mut self,
+        rows: usize,
+        budget: &mut Budget,
+    ) -> Result<std::vec::Drain<'_, T>, Fault> {
         self.values.clear();
         self.levels.clear();
         self.cells.clear();
@@ -481,7 +511,9 @@ impl<T: Cell> ColumnDecoder<T> {
                 "column {name}: {read} values where {rows} should be"
             )));
         }
-        T::decode(&self.values, &self.levels, &mut self.cells)
+        budget
+            .text(T::copied(&self.values))
+            .and_then(|()| T::decode(&self.values, &self.levels, &mut self.cells))
             .map_err(|Fault(fault)| Fault(format!("column {}: {fault}", self.name)))?;
         if self.cells.len() != rows {
             return Err(Fault(format!(

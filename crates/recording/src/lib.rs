@@ -5,6 +5,8 @@
 //! [`notation`] writes small ones from text, for tests. This crate knows nothing of how a recording
 //! comes about or of what it means: the recording is the contract between those two.
 
+#![forbid(unsafe_code)]
+
 pub mod about;
 pub mod cells;
 pub mod error;
@@ -20,6 +22,7 @@ pub mod units;
 pub mod words;
 
 mod caught;
+mod limits;
 mod page_limits;
 mod reader;
 mod tar_index;

@@ -3,18 +3,18 @@
 //! bytes can unpack to gigabytes. Everything else about pages is left to the decoder.
 
 use crate::cells::Fault;
+use crate::limits::{Budget, GROUP_PAGES};
 use parquet::file::metadata::ParquetMetaData;
-
-/// Longer than any page that we write: a page is part of a row group, and what a row group holds is
-/// bounded by `GROUP_BYTES` and `ROW_BYTES` in `writer.rs`.
-const PAGE_BYTES: i64 = 64 << 20;
 
 /// Structures within structures, deeper than a page header has them.
 const DEEPEST: u32 = 8;
 
-/// Refuses the file if one of its pages claims to be longer than ours are.
-pub(crate) fn check(file: &[u8], metadata: &ParquetMetaData) -> Result<(), Fault> {
+/// Refuses the file if the pages of a group claim to be longer than those of ours are, or all of them longer than the file
+/// can stand for.
+pub(crate) fn check(file: &[u8], metadata: &ParquetMetaData, budget: &Budget) -> Result<(), Fault> {
+    let mut all: u64 = 0;
     for group in metadata.row_groups() {
+        let mut left = GROUP_PAGES;
         for column in group.columns() {
             let (start, length) = column.byte_range();
             let chunk = usize::try_from(start)
@@ -22,8 +22,10 @@ pub(crate) fn check(file: &[u8], metadata: &ParquetMetaData) -> Result<(), Fault
                 .zip(usize::try_from(length).ok())
                 .and_then(|(start, length)| file.get(start..start.checked_add(length)?));
             let chunk = chunk.ok_or_else(|| fault("a column reaches beyond its end"))?;
-            check_chunk(chunk)?;
+            left = check_chunk(chunk, left)?;
         }
+        all = all.saturating_add(GROUP_PAGES - left);
+        budget.pages(all)?;
     }
     Ok(())
 }
@@ -32,25 +34,28 @@ fn fault(text: &str) -> Fault {
     Fault(text.to_owned())
 }
 
-/// Goes from page to page of one column chunk.
-fn check_chunk(mut chunk: &[u8]) -> Result<(), Fault> {
+/// Goes from page to page of one column chunk; what is left of `left` after it.
+fn check_chunk(mut chunk: &[u8], mut left: u64) -> Result<u64, Fault> {
     while !chunk.is_empty() {
         let mut header = Compact { bytes: chunk };
         let sizes = header
             .page_sizes()
             .ok_or_else(|| fault("a page header makes no sense"))?;
         let [unpacked, packed] = sizes;
-        if !(0..=PAGE_BYTES).contains(&unpacked) {
-            return Err(Fault(format!(
-                "a page claims to unpack to {unpacked} bytes"
-            )));
-        }
+        let rest = u64::try_from(unpacked)
+            .ok()
+            .and_then(|unpacked| left.checked_sub(unpacked));
+        left = rest.ok_or_else(|| {
+            Fault(format!(
+                "a page claims to unpack to {unpacked} bytes; a group of rows has {GROUP_PAGES} at most"
+            ))
+        })?;
         chunk = usize::try_from(packed)
             .ok()
             .and_then(|packed| header.bytes.get(packed..))
             .ok_or_else(|| fault("a page reaches beyond its column"))?;
     }
-    Ok(())
+    Ok(left)
 }
 
 /// A reader of Thrift's compact protocol that can skip anything. `None` is bytes that are not that.
@@ -163,9 +168,13 @@ mod tests {
     /// Pages of a modest size pass one after the other; one that claims gigabytes does not.
     #[test]
     fn a_page_that_claims_too_much_is_refused() {
-        assert!(check_chunk(&[page(3), page(1 << 20), page(0)].concat()).is_ok());
-        for size in [(64 << 20) + 1, i32::MAX as u64, u64::MAX >> 2] {
-            let refused = check_chunk(&[page(3), page(size)].concat());
+        let whole = check_chunk(&[page(3), page(1 << 20), page(0)].concat(), GROUP_PAGES);
+        assert_eq!(
+            whole.map_err(|Fault(text)| text),
+            Ok(GROUP_PAGES - 3 - (1 << 20))
+        );
+        for size in [GROUP_PAGES - 2, i32::MAX as u64, u64::MAX >> 2] {
+            let refused = check_chunk(&[page(3), page(size)].concat(), GROUP_PAGES);
             assert!(refused.is_err_and(|Fault(text)| text.contains("claims to unpack")));
         }
     }
@@ -175,9 +184,12 @@ mod tests {
     fn broken_headers_are_refused() {
         let whole = page(300);
         for length in 1..whole.len() {
-            assert!(check_chunk(&whole[..length]).is_err(), "cut at {length}");
+            assert!(
+                check_chunk(&whole[..length], GROUP_PAGES).is_err(),
+                "cut at {length}"
+            );
         }
-        assert!(check_chunk(&[0x1c; 10_000]).is_err());
-        assert!(check_chunk(&[0xff; 100]).is_err());
+        assert!(check_chunk(&[0x1c; 10_000], GROUP_PAGES).is_err());
+        assert!(check_chunk(&[0xff; 100], GROUP_PAGES).is_err());
     }
 }

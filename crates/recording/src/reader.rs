@@ -1,10 +1,12 @@
 //! Decoding one table from bytes whose checksum is right. A right checksum does not make them
 //! harmless: whoever made the file made the checksum too. So all counts are held against each other
-//! before anything is allocated by them, and a decoder that panics is a fault of the file.
+//! before anything is allocated by them, what
+//! is unpacked is held against what the bytes can stand for (`limits.rs`), and a decoder that panics is a fault of the file.
 
 use crate::about::FORMAT_VERSION;
 use crate::caught::caught;
 use crate::cells::Fault;
+use crate::limits::Budget;
 use crate::page_limits;
 use crate::table::{RowDecoder, TableRow};
 use bytes::Bytes;
@@ -14,35 +16,29 @@ use parquet::file::serialized_reader::SerializedFileReader;
 /// Rows decoded at a time: what they and their columns take stays in the processor's cache.
 const BATCH: usize = 4096;
 
-/// The most rows that a byte can stand for: pages end at 20,000 rows and no column's page is
-/// shorter than a few dozen bytes.
-const ROWS_PER_BYTE: u64 = 1024;
-
-/// Decodes all rows of a table, which must be `rows` in number, and shows them a batch at a time.
+/// Decodes all rows of a table, which must be `rows` in number, and shows them a batch at a time, with the bytes that all
+/// rows so far unpacked to.
 pub(crate) fn scan<R: TableRow>(
     bytes: Bytes,
     rows: u64,
     version: u32,
-    mut visit: impl FnMut(&mut Vec<R>),
+    mut visit: impl FnMut(&mut Vec<R>, u64) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    if rows > (bytes.len() as u64).saturating_mul(ROWS_PER_BYTE) {
-        return Err(Fault(format!(
-            "{rows} rows cannot be in {} bytes",
-            bytes.len()
-        )));
-    }
-    let file = quietly(|| open::<R>(bytes, rows, version))?;
+    let mut budget = Budget::of(R::NAME, bytes.len() as u64);
+    budget.rows(rows)?;
+    let file = quietly(|| open::<R>(bytes, rows, version, &budget))?;
     let mut batch: Vec<R> = Vec::new();
     for index in 0..file.num_row_groups() {
         let mut left = file.metadata().row_group(index).num_rows();
+        budget.group(u64::try_from(left).unwrap_or(0), size_of::<R>())?;
         let mut decoder = quietly(|| {
             let group = file.get_row_group(index)?;
             R::Decoder::open(&*group)
         })?;
         while left > 0 {
             let take = usize::try_from(left).unwrap_or(BATCH).min(BATCH);
-            quietly(|| decoder.read(take, &mut batch))?;
-            visit(&mut batch);
+            quietly(|| decoder.read(take, &mut batch, &mut budget))?;
+            visit(&mut batch, budget.unpacked())?;
             batch.clear();
             left -= take as i64;
         }
@@ -55,6 +51,7 @@ fn open<R: TableRow>(
     bytes: Bytes,
     rows: u64,
     version: u32,
+    budget: &Budget,
 ) -> Result<SerializedFileReader<Bytes>, Fault> {
     let file = SerializedFileReader::new(bytes.clone())?;
     let mut sum = 0u64;
@@ -71,7 +68,7 @@ fn open<R: TableRow>(
     if sum != rows {
         return Err(Fault(format!("{sum} rows where the manifest says {rows}")));
     }
-    page_limits::check(&bytes, file.metadata())?;
+    page_limits::check(&bytes, file.metadata(), budget)?;
     Ok(file)
 }
 

@@ -2,17 +2,21 @@
 //! at the start; what happens to their paths afterwards does not matter.
 
 use crate::about::{About, TableEntry, MANIFEST, MANIFEST_LIMIT};
+use crate::cells::Fault;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{open_regular, Folder, NewFile, Slice};
+use crate::limits;
 use crate::reader;
 use crate::table::TableRow;
 use crate::tables;
 use crate::writer::{file_name, MANIFEST_ON_THE_WAY};
 use bytes::Bytes;
 use rustix::fs::{OFlags, CWD};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// An open recording.
 pub struct Recording {
@@ -22,6 +26,8 @@ pub struct Recording {
     /// How long the file is, if it is packed.
     packed_bytes: Option<u64>,
     tables: Vec<(TableEntry, Slice)>,
+    /// What the rows of each table took when they were read.
+    unpacked: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl Recording {
@@ -116,6 +122,7 @@ impl Recording {
             manifest,
             packed_bytes: None,
             tables: opened,
+            unpacked: Mutex::default(),
         })
     }
 
@@ -150,13 +157,50 @@ impl Recording {
         Ok(rows)
     }
 
-    fn decode<R: TableRow>(&self, visit: impl FnMut(&mut Vec<R>)) -> Result<()> {
+    /// All rows of a table of which each has a number of its own, in order.
+    pub fn numbered_rows<R: TableRow>(&self, number: impl Fn(&R) -> u32) -> Result<Vec<R>> {
+        let rows: Vec<R> = self.rows()?;
+        let mut seen = HashSet::with_capacity(rows.len());
+        match rows.iter().find(|row| !seen.insert(number(row))) {
+            None => Ok(rows),
+            Some(again) => {
+                let name = self
+                    .find(R::NAME)
+                    .map_or(R::NAME, |(_, slice)| slice.name());
+                let fault = format!("number {} is there twice", number(again));
+                Err(Error::damaged(name, fault))
+            }
+        }
+    }
+
+    /// Counts what rows took, of all tables of which any were read.
+    fn account(&self, table: &'static str, bytes: u64) -> std::result::Result<(), Fault> {
+        let length = self.tables.iter().map(|(entry, _)| entry.bytes);
+        let most = limits::whole(length.fold(0, u64::saturating_add));
+        // Nothing can go wrong while it is held.
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_table = unpacked.entry(table).or_default();
+        *of_table = bytes.max(*of_table);
+        match unpacked.values().fold(0u64, |sum, bytes| sum.saturating_add(*bytes)) <= most {
+            true => Ok(()),
+            false => Err(Fault(format!(
+                "with it the tables unpack to more than {most} bytes, the limit for a recording of this length"
+            ))),
+        }
+    }
+
+    fn decode<R: TableRow>(&self, mut visit: impl FnMut(&mut Vec<R>)) -> Result<()> {
         let (entry, slice) = match self.find(R::NAME) {
             // A table that came with a later version of the format: nothing of it was recorded.
             Err(_) if self.about.format_version < R::SINCE => return Ok(()),
             found => found?,
         };
         let bytes = checked(entry, slice)?;
+        let visit = |batch: &mut Vec<R>, unpacked| {
+            self.account(R::NAME, unpacked)?;
+            visit(batch);
+            Ok(())
+        };
         reader::scan(bytes, entry.rows, self.about.format_version, visit)
             .map_err(|fault| Error::damaged(slice.name(), fault.0))
     }

@@ -3,6 +3,7 @@
 //! comments as text, because FORMAT.md is made from them: a table is described in one place.
 
 use crate::cells::{CellKind, ColumnSink, Fault};
+use crate::limits::Budget;
 use parquet::file::reader::RowGroupReader;
 
 /// What is known of a column without looking at any data.
@@ -39,7 +40,7 @@ pub trait TableRow: Sized + Clone + PartialEq + std::fmt::Debug + Send + 'static
 pub trait RowDecoder<R>: Sized {
     fn open(group: &dyn RowGroupReader) -> Result<Self, Fault>;
     /// Appends exactly `rows` rows or fails.
-    fn read(&mut self, rows: usize, out: &mut Vec<R>) -> Result<(), Fault>;
+    fn read(&mut self, rows: usize, out: &mut Vec<R>, budget: &mut Budget) -> Result<(), Fault>;
 }
 
 /// The version that a table's declaration names; the first if it names none.
@@ -91,8 +92,13 @@ macro_rules! table {
                     })
                 }
 
-                fn read(&mut self, rows: usize, out: &mut Vec<$row>) -> Result<(), Fault> {
-                    $( let mut $column = self.$column.read(rows)?; )+
+                fn read(
+                    &mut self,
+                    rows: usize,
+                    out: &mut Vec<$row>,
+                    budget: &mut $crate::limits::Budget,
+                ) -> Result<(), Fault> {
+                    $( let mut $column = self.$column.read(rows, budget)?; )+
                     out.reserve(rows);
                     while let ( $( Some($column), )+ ) = ( $( $column.next(), )+ ) {
                         out.push($row { $( $column, )+ });

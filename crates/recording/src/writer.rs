@@ -19,11 +19,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A row group ends at this many rows ...
-const GROUP_ROWS: usize = 128 << 10;
+pub(crate) const GROUP_ROWS: usize = 128 << 10;
 /// ... or at this many bytes of rows in memory, so that wide tables stay bounded as well.
-const GROUP_BYTES: usize = 12 << 20;
+pub(crate) const GROUP_BYTES: usize = 12 << 20;
 /// No row may be longer than this; a reader counts on it. Paths and arguments are far shorter.
-const ROW_BYTES: usize = 32 << 20;
+pub(crate) const ROW_BYTES: usize = 32 << 20;
 
 /// What the manifest is called until it is whole.
 pub(crate) const MANIFEST_ON_THE_WAY: &str = "recording.json.new";

@@ -1,7 +1,10 @@
 //! timesink: where did the time go, why, and what would it buy to fix it?
 
+#![deny(unsafe_code)]
+
 mod commands;
 mod export;
+mod out;
 mod present;
 mod settings;
 
@@ -89,10 +92,14 @@ enum Command {
 
 fn main() -> ExitCode {
     let started = Instant::now();
-    match run(Arguments::parse(), started) {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return ExitCode::from(out::usage(&error)),
+    };
+    match run(arguments, started) {
         Ok(code) => ExitCode::from(code),
         Err((code, error)) => {
-            eprintln!("timesink: {error:#}");
+            out::tell(format_args!("{error:#}"));
             ExitCode::from(code)
         }
     }
@@ -116,11 +123,11 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Symbolize(a) => commands::symbolize::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Floors(a) => commands::floors::run(&a, signals()?).map_err(|e| (1, e)),
-        Command::Doctor(a) => Ok(if commands::doctor::run(&a) {
-            0
-        } else {
-            NOT_STARTED
-        }),
+        Command::Doctor(a) => match commands::doctor::run(&a) {
+            Ok(true) => Ok(0),
+            Ok(false) => Ok(NOT_STARTED),
+            Err(error) => Err((1, error)),
+        },
         Command::Completions(a) => {
             commands::completions::run::<Arguments>(&a);
             Ok(0)

@@ -6,11 +6,14 @@
 //! file, is gone. What is in a stack is for `unwind`; names of functions are nobody's business here.
 
 mod elf;
+#[allow(unsafe_code)]
 mod image;
 mod maps;
 mod records;
 mod spaces;
+#[allow(unsafe_code)]
 pub mod vdso;
+#[allow(unsafe_code)]
 mod watch;
 
 use std::fmt;

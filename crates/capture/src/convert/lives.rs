@@ -68,7 +68,12 @@ impl Lives {
         had.iter().rev().find(lived).or(had.last()).copied()
     }
 
+    /// A thread starts once: a spool that says otherwise would make a row for each time, and a few bytes can say it a
+    /// million times.
     pub fn start(&mut self, s: &e::ts_start) {
+        if self.by_number.contains_key(&s.head.thread) {
+            return;
+        }
         let seeded = s.how == e::TS_START_SEED;
         let at = self.at(s.head.t);
         let parent = self.thread(s.parent);
@@ -363,5 +368,15 @@ mod tests {
         lives.start(&start(4, 10, 10));
         assert_eq!(lives.processes.len(), 2);
         assert_eq!(lives.threads[3].process, lives.processes[1].process);
+    }
+
+    /// A start that is told twice is one start.
+    #[test]
+    fn a_thread_starts_once() {
+        let mut lives = Lives::new(0, Costs::default());
+        for _ in 0..1000 {
+            lives.start(&start(1, 10, 10));
+        }
+        assert_eq!((lives.threads.len(), lives.processes.len()), (1, 1));
     }
 }

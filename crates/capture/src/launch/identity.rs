@@ -11,6 +11,8 @@ use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::marker::PhantomData;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// Whose group a user is put into who is in none that is known.
 const NOBODYS_GROUP: u32 = 65534;
@@ -150,6 +152,32 @@ impl Identity {
             }
         }
         Ok(())
+    }
+
+    /// Has a command run as this user: their rights, and an environment as they would have it. To be called before anything
+    /// else is set of its environment.
+    pub fn runs(&self, command: &mut Command) {
+        let entries = std::env::vars_os().map(|(name, value)| {
+            let mut entry = name;
+            entry.push("=");
+            entry.push(value);
+            entry
+        });
+        command.env_clear();
+        for entry in self.environment(entries.collect()) {
+            let bytes = entry.as_bytes();
+            // A name may begin with the sign, as the shell's own do elsewhere.
+            let sign = bytes.iter().skip(1).position(|&byte| byte == b'=');
+            if let Some(sign) = sign {
+                let (name, value) = (&bytes[..=sign], &bytes[sign + 2..]);
+                command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
+            }
+        }
+        let user = self.clone();
+        // SAFETY: between fork and exec, `assume` makes plain system calls on data that is there already.
+        unsafe {
+            command.pre_exec(move || user.assume().map_err(|_| io::Error::last_os_error()));
+        }
     }
 
     /// The error for a step that [`Identity::assume`] gave.

@@ -1,6 +1,7 @@
 //! The live part: hold the program, attach, drain the ring into the spool until the program ends,
 //! and close the books. What the spool becomes afterwards is `convert`'s business.
 
+#[allow(unsafe_code)]
 mod calibrate;
 mod java;
 mod names;
@@ -210,6 +211,7 @@ fn raw(fd: std::os::fd::BorrowedFd) -> i32 {
 }
 
 /// Sleep until one of the descriptors has something to say, or the time is up.
+#[allow(unsafe_code)]
 fn wait_for(fds: &[i32], time: Duration) {
     let mut polled: Vec<libc::pollfd> = fds
         .iter()

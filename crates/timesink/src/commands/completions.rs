@@ -2,6 +2,8 @@
 
 use clap::CommandFactory;
 
+use crate::out;
+
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The shell
@@ -14,6 +16,6 @@ pub fn run<C: CommandFactory>(arguments: &Arguments) {
         arguments.shell,
         &mut C::command(),
         "timesink",
-        &mut std::io::stdout(),
+        &mut out::machines(),
     );
 }

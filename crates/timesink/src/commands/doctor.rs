@@ -3,70 +3,77 @@
 use timesink_capture::host::Facts;
 use timesink_capture::{try_probes, Granted};
 
+use crate::out;
+use crate::present::terminal::Style;
+
 #[derive(clap::Args)]
 pub struct Arguments {}
 
 /// Prints what works; false if recording cannot work at all.
-pub fn run(_: &Arguments) -> bool {
+pub fn run(_: &Arguments) -> anyhow::Result<bool> {
+    let (page, works) = page();
+    out::page(&page, &Style::PLAIN)?;
+    Ok(works)
+}
+
+fn page() -> (String, bool) {
     let facts = Facts::gather();
-    println!(
-        "kernel {} on {}, {} processors",
+    let mut page = format!(
+        "kernel {} on {}, {} processors\n",
         facts.release,
         facts.architecture,
         facts.processors.len()
     );
-    line(
+    page += &line(
         "kernel 5.15 or newer",
         facts.version() >= (5, 15),
         "install a newer kernel",
     );
-    line(
+    page += &line(
         "type information of the kernel (BTF)",
         facts.btf,
         "a kernel built with CONFIG_DEBUG_INFO_BTF",
     );
-    line(
+    page += &line(
         "permission to trace",
         facts.privileged,
         "run timesink with sudo",
     );
-    line(
+    page += &line(
         "kernel memory may be read (lockdown)",
         !facts.confidential,
         "lockdown=integrity, or none",
     );
-    if let Err(error) = facts.check() {
-        println!("\nNothing can be recorded here: {error}");
-        return false;
-    }
-    match try_probes(&facts.settings(50_000, 499)) {
+    let tried = match facts.check() {
+        Ok(_) => try_probes(&facts.settings(50_000, 499)),
+        Err(error) => Err(error),
+    };
+    match tried {
         Ok(tried) => {
-            println!("\nprobes");
-            tried.probes.iter().for_each(probe);
-            true
+            page += "\nprobes\n";
+            page.extend(tried.probes.iter().map(probe));
+            (page, true)
         }
         Err(error) => {
-            println!("\nNothing can be recorded here: {error}");
-            false
+            page += &format!("\nNothing can be recorded here: {error}\n");
+            (page, false)
         }
     }
 }
 
-fn line(what: &str, yes: bool, needed: &str) {
-    if yes {
-        println!("  yes  {what}");
-    } else {
-        println!("  no   {what}: needed is {needed}");
+fn line(what: &str, yes: bool, needed: &str) -> String {
+    match yes {
+        true => format!("  yes  {what}\n"),
+        false => format!("  no   {what}: needed is {needed}\n"),
     }
 }
 
-fn probe(g: &Granted) {
+fn probe(g: &Granted) -> String {
     if g.attached {
-        println!("  yes  {:<12} {}", g.probe, g.gives);
-    } else {
-        println!(
-            "  no   {:<12} {}\n       {:<12} a recording lacks {}",
-            g.probe, g.refusal.reason, "", g.without
-        );
+        return format!("  yes  {:<12} {}\n", g.probe, g.gives);
     }
+    format!(
+        "  no   {:<12} {}\n       {:<12} a recording lacks {}\n",
+        g.probe, g.refusal.reason, "", g.without
+    )
 }

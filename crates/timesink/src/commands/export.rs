@@ -1,6 +1,6 @@
 //! `timesink export FILE --to FORMAT`: a recording's stacks for other tools.
 
-use std::io::{self, BufWriter, IsTerminal};
+use std::io::{self, BufWriter};
 use std::path::PathBuf;
 
 use anyhow::{bail, Context};
@@ -10,6 +10,7 @@ use timesink_recording::files::NewFile;
 use super::selection::Selection;
 use super::{as_caller, read};
 use crate::export::{self, Export, Format, Weights};
+use crate::out;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -35,7 +36,7 @@ pub struct Arguments {
 /// Writes the export.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let binary = matches!(arguments.to, Format::Pprof | Format::Perfetto);
-    if binary && arguments.output.is_none() && io::stdout().is_terminal() {
+    if binary && arguments.output.is_none() && out::is_terminal() {
         bail!("this format is not for a terminal: name a file with -o, or use a pipe");
     }
     let recording = read::open(&arguments.recording)?;
@@ -50,10 +51,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         weights: arguments.weights,
     };
     if !stacks.any() {
-        eprintln!("timesink: there are no stacks in this part of the recording, only sums of time");
+        out::tell("there are no stacks in this part of the recording, only sums of time");
     }
     let Some(path) = &arguments.output else {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = out::machines();
         let written = export::write(&export, &recording, arguments.to, &mut out);
         return written.or_else(|error| match error.downcast_ref::<io::Error>() {
             // Whoever reads it has seen enough, as `head` does.

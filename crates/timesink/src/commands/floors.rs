@@ -1,6 +1,6 @@
 //! `timesink floors`: what this machine does at best, measured once and kept.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -8,11 +8,10 @@ use timesink_capture::floors::{keep, measure, Wanted};
 use timesink_capture::launch::{Identity, Signals};
 
 use super::recording::{Meter, NOT_STARTED};
-use super::report::written;
 use super::run::refuse;
+use crate::out;
 use crate::present::json;
-use crate::present::names::harmless;
-use crate::present::terminal::{self, Style};
+use crate::present::terminal;
 
 /// As a shell has it for who was stopped by Ctrl-C.
 const INTERRUPTED: u8 = 130;
@@ -66,23 +65,24 @@ pub fn run(arguments: &Arguments, mut signals: Signals) -> anyhow::Result<u8> {
         Ok(None) => return Ok(INTERRUPTED),
         Err(error) => return Ok(refuse(&error)),
     };
-    let mut out = io::stdout().lock();
-    let printed = match arguments.json {
-        true => json::floors(&floors, &mut out),
-        false => out.write_all(terminal::floors(&floors, &Style::of_stdout()).as_bytes()),
-    };
-    written(printed.and_then(|()| out.flush()))?;
+    let style = out::style();
+    match arguments.json {
+        true => {
+            let mut to = out::machines();
+            out::written(json::floors(&floors, &mut to).and_then(|()| to.flush()))?;
+        }
+        false => out::page(&terminal::floors(&floors, &style), &style)?,
+    }
     match keep(&floors, identity.as_ref()) {
         Ok(path) => {
-            let path = path.display().to_string();
-            eprintln!(
-                "Kept in {}: what is recorded on this machine from now on has them.",
-                harmless(&path)
-            );
+            let path = path.display();
+            out::note(format_args!(
+                "Kept in {path}: what is recorded on this machine from now on has them."
+            ));
             Ok(0)
         }
         Err(error) => {
-            eprintln!("timesink: the floors are not kept: {error}");
+            out::tell(format_args!("the floors are not kept: {error}"));
             Ok(NOT_STARTED)
         }
     }

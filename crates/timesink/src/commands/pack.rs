@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use timesink_recording::Recording;
 
 use super::as_caller;
+use crate::out;
+use crate::present::terminal::Style;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -28,6 +30,5 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         arguments.recording.with_file_name(name)
     });
     as_caller(|| Ok(recording.pack(&file)?))?;
-    println!("{}", file.display());
-    Ok(())
+    out::page(&format!("{}\n", file.display()), &Style::PLAIN)
 }

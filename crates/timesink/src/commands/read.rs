@@ -12,6 +12,8 @@ use timesink_capture::convert;
 use timesink_recording::files::Folder;
 use timesink_recording::{ErrorKind, Recording};
 
+use crate::out;
+
 /// A recording, and all that is read of it.
 pub struct Read {
     pub recording: Recording,
@@ -67,10 +69,8 @@ pub fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
 pub fn open(path: &Path) -> anyhow::Result<Recording> {
     match Recording::open(path) {
         Err(error) if error.kind() == ErrorKind::Unfinished => {
-            eprintln!(
-                "timesink: {} was never finished: mending it",
-                path.display()
-            );
+            let shown = path.display();
+            out::tell(format_args!("{shown} was never finished: mending it"));
             let folder = Folder::open(path)?;
             convert::mend(&folder)?;
             Ok(Recording::of(&folder)?)

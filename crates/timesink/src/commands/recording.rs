@@ -1,7 +1,6 @@
 //! What `run` and `attach` have in common: the options, where the recording goes, progress while it
 //! is made, and the report at the end.
 
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,8 @@ use timesink_capture::{convert, Error};
 use timesink_recording::{About, Recording};
 
 use super::report;
+use crate::out;
+use crate::present::names::is_hostile;
 
 /// What timesink itself exits with when recording failed although the program ran: as `env`,
 /// `timeout` and their like have it.
@@ -103,6 +104,7 @@ pub fn choose(output: &Option<PathBuf>, name: &str) -> PathBuf {
     let name = name
         .filter(|n| !n.is_empty())
         .unwrap_or_else(|| "recording".into());
+    let name = fit_for_a_folder(&name);
     let first = PathBuf::from(format!("{name}.timesink"));
     (2..10_000)
         .map(|n| PathBuf::from(format!("{name}-{n}.timesink")))
@@ -113,6 +115,16 @@ pub fn choose(output: &Option<PathBuf>, name: &str) -> PathBuf {
                 taken
             }
         })
+}
+
+/// A program may call itself what it likes, but its name becomes one that is seen in full and is no option of a command.
+fn fit_for_a_folder(name: &str) -> String {
+    let plain = |c: char| if is_hostile(c) || c == '/' { '_' } else { c };
+    let name: String = name.chars().map(plain).collect();
+    match name.strip_prefix('-') {
+        Some(rest) => format!("_{rest}"),
+        None => name,
+    }
 }
 
 impl Shared {
@@ -140,15 +152,11 @@ impl Shared {
 /// Progress on standard error, where that is a terminal.
 pub struct Meter {
     shown: bool,
-    enabled: bool,
 }
 
 impl Meter {
     pub fn new() -> Meter {
-        Meter {
-            shown: false,
-            enabled: std::io::stderr().is_terminal(),
-        }
+        Meter { shown: false }
     }
 
     pub fn show(&mut self, p: &Progress) {
@@ -162,17 +170,13 @@ impl Meter {
 
     /// Shows this line in place of the one before.
     pub fn say(&mut self, line: &str) {
-        if self.enabled {
-            // The program may be writing to the same terminal: one line, taken back each time.
-            eprint!("\r\x1b[2K{line}\r");
-            let _ = std::io::stderr().flush();
-            self.shown = true;
-        }
+        out::progress(line);
+        self.shown = true;
     }
 
     pub fn clear(&mut self) {
         if self.shown {
-            eprint!("\r\x1b[2K");
+            out::progress("");
             self.shown = false;
         }
     }
@@ -196,10 +200,10 @@ pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::
         report::show(Recording::of(&outcome.folder)?)?;
     }
     if let Some(why) = outcome.without_floors.as_ref().filter(|_| !shared.quiet) {
-        eprintln!("timesink: {why}");
+        out::tell(why);
     }
     if let Some(why) = &outcome.failure {
-        eprintln!("timesink: the recording ends early: {why}");
+        out::tell(format_args!("the recording ends early: {why}"));
         return Ok(FAILED);
     }
     Ok(code)

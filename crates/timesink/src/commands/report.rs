@@ -1,9 +1,9 @@
 //! `timesink report FILE`: where the time of a recording went.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, Context};
+use anyhow::bail;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::loops::{loops, Loop};
 use timesink_analysis::operations::{Recorded, Set, Told, Wanted};
@@ -18,6 +18,7 @@ use timesink_recording::{About, Recording};
 use super::read::{joined, open, Read};
 use super::selection::Selection;
 use super::{last, operations};
+use crate::out;
 use crate::present::terminal::{self, Style, Table};
 use crate::present::{json, Report};
 use crate::settings::Settings;
@@ -38,7 +39,7 @@ pub struct Arguments {
     top: Option<usize>,
     /// Print who called whom, from the outermost functions in (callees) or the innermost out (callers)
     #[arg(long, value_name = "TO", num_args = 0..=1, require_equals = true, default_missing_value = "callees")]
-    tree: Option<To>,
+    tree: Option<Tree>,
     /// Print the lines of a function that took longest
     #[arg(long, value_name = "FUNCTION")]
     line: Option<String>,
@@ -51,7 +52,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum To {
+enum Tree {
     Callees,
     Callers,
 }
@@ -60,8 +61,8 @@ impl Arguments {
     /// The tables that are asked for, if not the whole report.
     fn tables(&self) -> Vec<Table> {
         let tree = self.tree.map(|to| match to {
-            To::Callees => Direction::Callees,
-            To::Callers => Direction::Callers,
+            Tree::Callees => Direction::Callees,
+            Tree::Callers => Direction::Callers,
         });
         let tables = [
             self.top.map(Table::Top),
@@ -74,35 +75,43 @@ impl Arguments {
 
 /// Reads a recording and prints its report on standard output.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let style = Style::of_stdout();
-    let mut out = BufWriter::new(io::stdout().lock());
+    let style = out::style();
     let path = &arguments.recording;
     let (tables, selection) = (arguments.tables(), &arguments.selection);
     if !tables.is_empty() {
-        return print_tables(path, &tables, selection, &mut out, &style);
+        return print_tables(path, &tables, selection, &style);
     }
     if !selection.filter().is_empty() {
         bail!("a part of a recording is for --top, --tree or --line: say which of them");
     }
     let op = arguments.op.as_deref();
-    let style = (!arguments.json).then_some(&style);
-    print(open(path)?, op, &mut out, style)
+    let to = match arguments.json {
+        true => To::Machines,
+        false => To::Reader(style),
+    };
+    print(open(path)?, op, to)
 }
 
 /// Prints the report of a recording just made on standard error: standard output is the program's.
 pub fn show(recording: Recording) -> anyhow::Result<()> {
-    let mut out = BufWriter::new(io::stderr().lock());
-    writeln!(out).context("cannot write the report")?;
-    print(recording, None, &mut out, Some(&Style::of_stderr()))
+    print(recording, None, To::ReaderOfErrors(out::style_of_errors()))
 }
 
-/// As text in a style, or as JSON; with `op` about those operations, and as text about nothing else.
-fn print(
-    recording: Recording,
-    op: Option<&str>,
-    out: &mut impl Write,
-    style: Option<&Style>,
-) -> anyhow::Result<()> {
+/// Who gets a report.
+enum To {
+    /// As JSON, on standard output.
+    Machines,
+    Reader(Style),
+    /// On standard error, below what the program wrote there.
+    ReaderOfErrors(Style),
+}
+
+/// As text or as JSON; with `op` about those operations, and as text about nothing else.
+fn print(recording: Recording, op: Option<&str>, to: To) -> anyhow::Result<()> {
+    let style = match &to {
+        To::Machines => None,
+        To::Reader(style) | To::ReaderOfErrors(style) => Some(style),
+    };
     let settings = Settings::told();
     let read = Read::of(recording)?;
     let only_operations = op.is_some() && style.is_some();
@@ -151,11 +160,18 @@ fn print(
         settings: &settings,
         again: &last::again(recording.path()),
     };
-    written(match style {
-        None => json::write(&report, out).and_then(|()| out.flush()),
-        Some(style) if only_operations => put(out, &terminal::operations(&report, style)),
-        Some(style) => put(out, &terminal::render(&report, style)),
-    })
+    let page = |style: &Style| match only_operations {
+        true => terminal::operations(&report, style),
+        false => terminal::render(&report, style),
+    };
+    match &to {
+        To::Machines => {
+            let mut out = out::machines();
+            out::written(json::write(&report, &mut out).and_then(|()| out.flush()))
+        }
+        To::Reader(style) => out::page(&page(style), style),
+        To::ReaderOfErrors(style) => out::page_of_errors(&format!("\n{}", page(style)), style),
+    }
 }
 
 /// What happened again and again.
@@ -217,24 +233,10 @@ fn print_tables(
     path: &Path,
     tables: &[Table],
     selection: &Selection,
-    out: &mut impl Write,
     style: &Style,
 ) -> anyhow::Result<()> {
     let recording = open(path)?;
     let facts = Facts::of(&recording)?;
     let stacks = selection.stacks(&recording, &facts)?;
-    written(put(out, &terminal::tables(&stacks, tables, style)))
-}
-
-fn put(out: &mut impl Write, text: &str) -> io::Result<()> {
-    out.write_all(text.as_bytes()).and_then(|()| out.flush())
-}
-
-/// What a failure to write means here.
-pub fn written(result: io::Result<()>) -> anyhow::Result<()> {
-    result.or_else(|error| match error.kind() {
-        // Whoever reads the report has seen enough, as `head` does.
-        io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error).context("cannot write the report"),
-    })
+    out::page(&terminal::tables(&stacks, tables, style), style)
 }

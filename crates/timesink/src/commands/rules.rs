@@ -1,14 +1,11 @@
 //! `timesink rules`: what the rules look for, why that is slow, and by which numbers they go.
 
-use std::io::{self, Write};
-
 use anyhow::bail;
 use timesink_findings::registry::RULES;
 use timesink_findings::rule::Rule;
 
-use super::report::written;
+use crate::out;
 use crate::present::rules;
-use crate::present::terminal::Style;
 use crate::settings::Settings;
 
 #[derive(clap::Args)]
@@ -23,14 +20,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if wanted.is_empty() {
         bail!("there is no such rule: timesink rules lists them all");
     }
-    let (style, settings) = (Style::of_stdout(), Settings::told());
+    let (style, settings) = (out::style(), Settings::told());
     let pages = wanted
         .iter()
         .map(|rule| rules::page(rule, &settings, &style));
     let pages: Vec<String> = pages.collect();
-    let mut out = io::stdout().lock();
-    written(
-        out.write_all(pages.join("\n").as_bytes())
-            .and_then(|()| out.flush()),
-    )
+    out::page(&pages.join("\n"), &style)
 }

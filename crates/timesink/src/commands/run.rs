@@ -7,6 +7,7 @@ use timesink_capture::launch::{Identity, Signals};
 use timesink_capture::record::{self, Options};
 
 use super::recording::{choose, code_of, finish, Meter, Shared};
+use crate::out;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -53,6 +54,6 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
 
 /// One sentence, and the code that says that nothing was started.
 pub fn refuse(error: &timesink_capture::Error) -> u8 {
-    eprintln!("timesink: {error}");
+    out::tell(error);
     code_of(error)
 }

@@ -1,7 +1,6 @@
 //! `timesink symbolize FILE`: the names of a recording's functions, looked for again with better debug files.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -10,8 +9,10 @@ use timesink_capture::launch::Identity;
 use timesink_capture::symbolize::{symbolize, Count, Outcome};
 use timesink_capture::symbols::Symbols;
 
-use super::{read, report};
+use super::read;
+use crate::out;
 use crate::present::names::harmless;
+use crate::present::terminal::Style;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -35,7 +36,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     // One that was never finished is mended first.
     drop(read::open(&arguments.recording)?);
     let outcomes = symbolize(&arguments.recording, &symbols, caller)?;
-    report::written(io::stdout().lock().write_all(told(&outcomes).as_bytes()))
+    out::page(&told(&outcomes), &Style::PLAIN)
 }
 
 fn told(outcomes: &[Outcome]) -> String {

@@ -1,7 +1,6 @@
 //! `timesink whatif FILE`: what the wall time would be if something took less.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{bail, Context};
@@ -19,8 +18,8 @@ use timesink_recording::Recording;
 
 use super::named;
 use super::read::open;
-use super::report::written;
-use crate::present::terminal::{self, Style};
+use crate::out;
+use crate::present::terminal;
 use crate::present::{json, Prediction, Report};
 use crate::settings::Settings;
 
@@ -67,8 +66,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
     let timeline = Timeline::of(&recording)?;
     let asked = asked(arguments, &facts, &stacks)?;
-    let style = Style::of_stdout();
-    let mut out = BufWriter::new(io::stdout().lock());
+    let style = out::style();
     let all = asked.is_empty() && arguments.cpus.is_none();
     if all && arguments.json {
         bail!("the gains of all causes are in report --json: for --json ask something");
@@ -124,7 +122,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             terminal::prediction(&report, &prediction, &style)
         }
     };
-    written(out.write_all(page.as_bytes()).and_then(|()| out.flush()))
+    out::page(&page, &style)
 }
 
 /// What came out of a question.

@@ -1,6 +1,5 @@
 //! `timesink why FILE N`: a finding in full, with all that it rests on.
 
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, Context};
@@ -14,8 +13,9 @@ use timesink_findings::rule::Fix;
 
 use super::last;
 use super::read::{open, Read};
-use super::report::{why, written};
-use crate::present::terminal::{self, Style};
+use super::report::why;
+use crate::out;
+use crate::present::terminal;
 use crate::present::{AllTouched, Full, Report};
 use crate::settings::Settings;
 
@@ -100,9 +100,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         recorded: &recorded,
         touched: &touched,
     };
-    let page = terminal::findings(&full, number, arguments.muted, &Style::of_stdout());
-    let mut out = BufWriter::new(io::stdout().lock());
-    written(out.write_all(page.as_bytes()).and_then(|()| out.flush()))
+    let style = out::style();
+    let page = terminal::findings(&full, number, arguments.muted, &style);
+    out::page(&page, &style)
 }
 
 /// For each finding, the spans that its fix is about.

@@ -53,7 +53,7 @@ pub fn read(text: &str, file: &str, found: &mut Vec<Complaint>) -> Vec<Set> {
             let known = RULES.iter().find(|rule| rule.name == key.get_ref());
             let Some(rule) = known else {
                 let names = RULES.iter().map(|rule| rule.name);
-                complaints.add(key.span(), unknown("rule", key.get_ref(), names));
+                complaints.add_with(key.span(), || unknown("rule", key.get_ref(), names));
                 continue;
             };
             if let Some(entries) = complaints.table_of(value, WANTED) {
@@ -84,7 +84,7 @@ fn of_rule(rule: &'static Rule, entries: &DeTable<'_>, complaints: &mut Complain
             let names = rule.limits.iter().map(|limit| limit.name);
             let names = names.chain(["disabled"]);
             let what = format!("limit of {}", rule.name);
-            complaints.add(key.span(), unknown(&what, key.get_ref(), names));
+            complaints.add_with(key.span(), || unknown(&what, key.get_ref(), names));
             continue;
         };
         match number(value) {

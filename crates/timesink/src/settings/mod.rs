@@ -14,10 +14,11 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use timesink_capture::launch::Identity;
+use timesink_capture::trust::Trust;
 use timesink_findings::mutes::{Day, Mute};
 use timesink_findings::rule::Limits;
 
-use crate::present::names;
+use crate::out;
 pub use limits::{Set, To};
 
 /// All that is set.
@@ -56,13 +57,14 @@ impl Settings {
     pub fn told() -> Settings {
         let settings = Settings::here();
         for complaint in &settings.complaints {
-            eprintln!("timesink: {}", names::harmless(complaint));
+            out::tell(complaint);
         }
         settings
     }
 
     fn read(identity: Option<&Identity>) -> Settings {
         let mut settings = Settings::default();
+        let trust = Trust::of(identity);
         let home = match identity {
             Some(user) => user.home().map(PathBuf::from),
             None => std::env::var_os("HOME").map(PathBuf::from),
@@ -79,25 +81,27 @@ impl Settings {
         // What holds for a project holds more than what holds everywhere.
         let files = general
             .into_iter()
-            .filter_map(|path| settings.text(path))
+            .filter_map(|path| settings.text(path, trust))
             .collect::<Vec<_>>();
-        let nearest = project.into_iter().find_map(|path| settings.text(path));
+        let nearest = project
+            .into_iter()
+            .find_map(|path| settings.text(path, trust));
         for (file, text) in files.into_iter().chain(nearest) {
             settings.add_limits(&text, &file);
         }
         let mut mutes = folders
             .iter()
             .map(|folder| folder.join(".timesink-ignore.toml"));
-        if let Some((file, text)) = mutes.find_map(|path| settings.text(path)) {
+        if let Some((file, text)) = mutes.find_map(|path| settings.text(path, trust)) {
             settings.add_mutes(&text, &file);
         }
         settings
     }
 
     /// The text of a file, if there is one; that it cannot be read is a complaint.
-    fn text(&mut self, path: PathBuf) -> Option<(String, String)> {
+    fn text(&mut self, path: PathBuf, trust: Trust) -> Option<(String, String)> {
         let shown = path.to_string_lossy().into_owned();
-        match places::text(&path) {
+        match places::text(&path, trust) {
             Ok(text) => text.map(|text| (shown, text)),
             Err(error) => {
                 self.complaints.push(format!("{shown}: {error}"));

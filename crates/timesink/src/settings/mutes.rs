@@ -37,9 +37,11 @@ fn mute(
     for (key, _) in table {
         let name = key.get_ref().as_ref();
         if !KEYS.contains(&name) {
-            let means = nearest(name, KEYS.into_iter())
-                .map_or(String::new(), |known| format!(": do you mean {known}?"));
-            complaints.add(key.span(), format!("a mute has no {name:?}{means}"));
+            complaints.add_with(key.span(), || {
+                let means = nearest(name, KEYS.into_iter())
+                    .map_or(String::new(), |known| format!(": do you mean {known}?"));
+                format!("a mute has no {name:?}{means}")
+            });
         }
     }
     let mut text = |name: &str| {

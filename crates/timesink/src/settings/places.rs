@@ -1,9 +1,8 @@
-//! Where settings are looked for, and how they are read: files only, and no more of one than a person writes.
+//! Where settings are looked for, and how they are read: files only, of nobody else, and no more of one than a person writes.
 
-use std::fs::OpenOptions;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use timesink_capture::trust::{OFlags, Trust};
 
 /// A folder and those above it, nearest first, up to where a repository begins or to the user's home. Where neither is
 /// above it there is only the folder itself: what is further up may be anybody's.
@@ -25,29 +24,16 @@ pub fn general(own: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     Some(folder.join("timesink/config.toml"))
 }
 
-/// The text of a file; `None` if there is none.
-pub fn text(path: &Path) -> Result<Option<String>, String> {
-    const MOST: u64 = 1 << 20;
-    // A pipe that somebody put there must not hold us up.
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(path);
-    let file = match opened {
-        Ok(file) => file,
-        Err(error) if is_absence(&error) => return Ok(None),
-        Err(error) => return Err(format!("cannot be read: {error}")),
+/// Longer than anything that a person writes by hand.
+const LONGEST: u64 = 1 << 20;
+
+/// The text of a file; `None` if there is none. Who else could have written it is asked first: in a folder such as /tmp it
+/// may be somebody else's.
+pub fn text(path: &Path, trust: Trust) -> Result<Option<String>, String> {
+    let read = trust.read(path, OFlags::empty(), LONGEST);
+    let Some(bytes) = read.map_err(|error| format!("is not read: {error}"))? else {
+        return Ok(None);
     };
-    let about = file.metadata();
-    if !about.is_ok_and(|about| about.is_file()) {
-        return Err("is not read: it is no file".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let read = file.take(MOST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("cannot be read: {error}"))?;
-    if bytes.len() as u64 > MOST {
-        return Err("is not read: it is longer than 1 MiB".to_owned());
-    }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(text)),
         Err(error) => {
@@ -56,13 +42,6 @@ pub fn text(path: &Path) -> Result<Option<String>, String> {
             Err(format!("is not read: line {line} is no UTF-8"))
         }
     }
-}
-
-fn is_absence(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }
 
 #[cfg(test)]
@@ -93,6 +72,7 @@ mod tests {
     /// What is not there is no fault; what is no file, too long or no text is one.
     #[test]
     fn what_is_read() {
+        let text = |path: &Path| text(path, Trust::of(None));
         assert_eq!(text(Path::new("/nowhere/timesink.toml")), Ok(None));
         assert!(text(Path::new("/proc")).is_err());
         assert!(text(Path::new("/dev/zero")).is_err());

@@ -119,3 +119,29 @@ fn no_text_does_harm() {
     let first = settings.complaints.first().expect("it is told");
     assert!(first.starts_with("m.toml:"), "{first}");
 }
+
+/// Of many faults the first are told, each with its line, and then that there are more; names in them are cut.
+#[test]
+fn many_faults_are_told_a_few_times() {
+    let mut settings = Settings::default();
+    let lines = (0..30_000).map(|number| format!("x-{number} = 1\n"));
+    settings.add_limits(&lines.collect::<String>(), "t.toml");
+    assert_eq!(settings.complaints.len(), 21);
+    let told = |line: usize| settings.complaints[line].as_str();
+    assert!(
+        told(20).contains("only the first 20 faults are"),
+        "{}",
+        told(20)
+    );
+    // A table has its entries in the order of their names.
+    for complaint in &settings.complaints[..20] {
+        let (line, rest) = complaint["t.toml:".len()..]
+            .split_once(':')
+            .expect("a line");
+        let line: usize = line.parse().expect("a number");
+        assert!(rest.contains(&format!("\"x-{}\"", line - 1)), "{complaint}");
+    }
+    let mut settings = Settings::default();
+    settings.add_mutes(&format!("{} = 1\n", "y".repeat(100_000)), "m.toml");
+    assert!(settings.complaints[0].len() < 400);
+}

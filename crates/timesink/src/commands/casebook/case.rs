@@ -3,8 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, Context};
+use anyhow::{anyhow, bail, Context};
 use serde::Deserialize;
+use timesink_capture::launch::Identity;
+use timesink_capture::trust::{OFlags, Trust};
+
+/// The folder in a case's own where it plays. It is made anew each time.
+pub const WORK: &str = "work";
+/// The longest case has 4 kB.
+const LONGEST: u64 = 1 << 20;
 
 /// A story with programs that still run.
 #[derive(Debug, Deserialize)]
@@ -126,7 +133,10 @@ impl Case {
     /// Reads the case in this folder.
     pub fn read(folder: &Path) -> anyhow::Result<Case> {
         let file = folder.join("case.toml");
-        let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let read = Trust::of(sudo_user()?.as_ref()).read(&file, OFlags::NOFOLLOW, LONGEST);
+        let bytes = read.with_context(|| file.display().to_string())?;
+        let bytes = bytes.with_context(|| format!("{}: there is none", file.display()))?;
+        let text = String::from_utf8(bytes).with_context(|| file.display().to_string())?;
         let mut case: Case = toml::from_str(&text).with_context(|| file.display().to_string())?;
         case.folder = fs::canonicalize(folder)?;
         case.name = name(folder);
@@ -195,14 +205,18 @@ fn rule(name: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The folders of all cases of a book, by name.
+/// The folders of all cases of a book, by name. What a book says is executed, partly by root, so nobody but root and the
+/// caller may have had a hand in it, and nobody else may be able to put another in its place.
 pub fn book(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| {
-        format!(
-            "{}: no casebook (--book says where it is)",
-            folder.display()
-        )
-    })?;
+    if !folder.is_dir() {
+        let shown = folder.display();
+        bail!("{shown}: no casebook (--book says where it is)");
+    }
+    let trust = Trust::of(sudo_user()?.as_ref());
+    let refused = |why: String| anyhow!("a book that others could have written is not run: {why}");
+    let folder = trust.way_to(folder).map_err(refused)?;
+    trust.all_in(&folder, WORK).map_err(refused)?;
+    let entries = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
     let mut folders: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.join("case.toml").exists())
@@ -212,6 +226,11 @@ pub fn book(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     folders.sort();
     Ok(folders)
+}
+
+/// Who called sudo, if somebody did: as whom forms run, and whose book is run.
+pub fn sudo_user() -> anyhow::Result<Option<Identity>> {
+    Ok(Identity::from_sudo()?)
 }
 
 /// What a case is called.

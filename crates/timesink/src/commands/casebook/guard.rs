@@ -5,7 +5,7 @@
 //! the work comes to its own end with an error, and takes its folders away with it.
 
 use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +13,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{bail, Context};
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::process::{pidfd_open, waitpid, Pid, PidfdFlags, WaitOptions};
 use timesink_capture::launch::Signals;
 
 use super::kin;
+use crate::out;
 
 /// Who was asked to end and has not is made to.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -32,6 +36,7 @@ pub fn is_ending() -> bool {
 }
 
 /// Does the work, and returns its exit code, or 128 + the signal that ended it. To be called while there is one thread.
+#[allow(unsafe_code)]
 pub fn guarded(work: impl FnOnce() -> anyhow::Result<u8>) -> anyhow::Result<u8> {
     let (alive, held) = io::pipe().context("a pipe")?;
     // SAFETY: there is one thread, so the child may do whatever we may.
@@ -52,6 +57,7 @@ pub fn guarded(work: impl FnOnce() -> anyhow::Result<u8>) -> anyhow::Result<u8> 
 }
 
 /// Whether who started us wants this signal to do nothing, as `nohup` does.
+#[allow(unsafe_code)]
 fn is_ignored(signal: i32) -> bool {
     let mut now = std::mem::MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: nothing is changed, and what is there is read only if it was written.
@@ -63,6 +69,7 @@ fn is_ignored(signal: i32) -> bool {
 
 /// A signal from the terminal reaches both of us; who works is ended by the other. A handler, and not a mask: what is
 /// started from here has neither.
+#[allow(unsafe_code)]
 fn survive() {
     extern "C" fn nothing(_: i32) {}
     for signal in ENDING.into_iter().filter(|&signal| !is_ignored(signal)) {
@@ -110,14 +117,16 @@ fn wait(worker: i32, held: PipeWriter) -> anyhow::Result<u8> {
         }
     }
     drop(held);
-    let mut status = 0;
-    // SAFETY: there is room for the status; the child is ours, and nobody else waits for it.
-    unsafe { libc::waitpid(worker, &mut status, 0) };
+    // The child is ours, and nobody else waits for it.
+    let ended = waitpid(Pid::from_raw(worker), WaitOptions::empty());
+    let status = ended
+        .context("waiting")?
+        .map_or(0, |(_, status)| status.as_raw());
     kin::end_all_except(&[]);
     let status = ExitStatus::from_raw(status);
     match (ended_by, status.code()) {
         (Some(signal), _) => {
-            eprintln!("timesink: ended by a signal; what the case had started is ended, too");
+            out::tell("ended by a signal; what the case had started is ended, too");
             Ok(128u8.saturating_add(u8::try_from(signal).unwrap_or(0)))
         }
         (None, Some(code)) => Ok(u8::try_from(code).unwrap_or(1)),
@@ -127,30 +136,20 @@ fn wait(worker: i32, held: PipeWriter) -> anyhow::Result<u8> {
 
 /// A descriptor that is readable when this child has ended.
 fn end_of(child: i32) -> io::Result<OwnedFd> {
-    // SAFETY: the descriptor, if there is one, is nobody else's.
-    unsafe {
-        match libc::syscall(libc::SYS_pidfd_open, child, 0) {
-            -1 => Err(io::Error::last_os_error()),
-            fd => Ok(OwnedFd::from_raw_fd(fd as i32)),
-        }
-    }
+    let child = Pid::from_raw(child).ok_or(io::ErrorKind::NotFound)?;
+    Ok(pidfd_open(child, PidfdFlags::empty())?)
 }
 
 /// Waits for a signal or for the end; whether it is the end.
 fn until(end: &OwnedFd, signals: &Signals) -> io::Result<bool> {
-    let mut polled = [end.as_raw_fd(), signals.fd().as_raw_fd()].map(|fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    });
+    let signals = signals.fd();
+    let mut polled =
+        [end.as_fd(), signals.as_fd()].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
     loop {
-        // SAFETY: as many as are there.
-        if unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, -1) } >= 0 {
-            return Ok(polled[0].revents != 0);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
+        match poll(&mut polled, None) {
+            Ok(_) => return Ok(!polled[0].revents().is_empty()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -5,16 +5,16 @@ use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
+use rustix::process::{
+    getpid, kill_process, set_child_subreaper, waitpid, Pid, Signal, WaitOptions,
+};
+
 /// Who cannot be killed, because it is another user's or stuck in the kernel, is waited for no longer than this.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// From now on orphans below us become our children, and not those of the first process.
 pub fn adopt() -> io::Result<()> {
-    // SAFETY: a plain system call.
-    match unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(set_child_subreaper(Some(getpid()))?)
 }
 
 /// Our own children, orphans that we adopted among them.
@@ -48,16 +48,17 @@ pub fn end_all_except(kept: &[i32]) {
         for &process in &left {
             send(process, libc::SIGKILL);
             // Of those that are not our own children nothing comes of this; they will be.
-            // SAFETY: a plain system call that stores nothing.
-            unsafe { libc::waitpid(process, std::ptr::null_mut(), libc::WNOHANG) };
+            let _ = waitpid(Pid::from_raw(process), WaitOptions::NOHANG);
         }
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 fn send(process: i32, signal: i32) {
-    // SAFETY: a plain system call; whoever has ended by now was not waited for, or is no process any more.
-    unsafe { libc::kill(process, signal) };
+    // Whoever has ended by now was not waited for, or is no process any more.
+    if let Some((process, signal)) = Pid::from_raw(process).zip(Signal::from_named_raw(signal)) {
+        let _ = kill_process(process, signal);
+    }
 }
 
 fn ourselves() -> i32 {

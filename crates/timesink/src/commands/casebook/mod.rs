@@ -7,11 +7,10 @@ mod running;
 mod stage;
 mod trial;
 
-use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-use anyhow::{anyhow, bail, Context};
+use anyhow::{bail, Context};
 
 use case::{book, name, Case};
 use guard::{guarded, is_ending};
@@ -22,8 +21,8 @@ use trial::{FactOutcome, GainOutcome, Outcome};
 
 use super::as_caller;
 use super::recording::code_of;
-use super::report::written;
-use crate::present::names::harmless;
+use crate::out;
+use crate::present::terminal::Style;
 
 /// Of the measured gains at least this share has to be within what was predicted.
 const WITHIN: f64 = 0.8;
@@ -61,19 +60,13 @@ enum What {
 
 /// The exit code. To be called while there is one thread.
 pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
-    let done = folders_and_work(arguments);
-    // Errors have what programs printed and what cases say.
-    done.map_err(|error| anyhow!(plain(&format!("{error:#}"))))
-}
-
-fn folders_and_work(arguments: &Arguments) -> anyhow::Result<u8> {
     let folders = book(&arguments.book.clone().unwrap_or_else(usual))?;
     if let What::List = arguments.what {
         return list(&folders).map(|()| 0);
     }
     // Before anything is made ready: what could not be recorded would be run in vain.
     if let Err(error) = Facts::gather().check() {
-        eprintln!("timesink: {error}");
+        out::tell(&error);
         return Ok(code_of(&error));
     }
     guarded(|| match work(arguments, &folders) {
@@ -174,20 +167,15 @@ fn failed(faults: usize) -> anyhow::Result<()> {
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    let text = plain(text) + "\n";
-    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    out::page(
+        &format!("{}\n", text.strip_suffix('\n').unwrap_or(text)),
+        &Style::PLAIN,
+    )
 }
 
-/// Lines that do nothing to a terminal but show, whoever wrote them: cases and programs say what they like.
-fn plain(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(harmless).collect();
-    lines.join("\n")
-}
-
-/// The same, to stand below what it belongs to.
+/// Lines that stand below what they belong to.
 fn indented(text: &str) -> String {
-    plain(text).replace('\n', "\n    ")
+    text.replace('\n', "\n    ")
 }
 
 fn list(folders: &[PathBuf]) -> anyhow::Result<()> {
@@ -205,13 +193,9 @@ fn list(folders: &[PathBuf]) -> anyhow::Result<()> {
 
 /// A line on a terminal that says what is being done; nothing: it is over.
 fn say(case: &Case, what: &str) {
-    let mut err = io::stderr();
-    if err.is_terminal() {
-        let shown = match what {
-            "" => String::new(),
-            what => plain(&format!("{}: {what}", case.name)),
-        };
-        let _ = write!(err, "\r\x1b[K{shown}").and_then(|()| err.flush());
+    match what {
+        "" => out::progress(""),
+        what => out::progress(&format!("{}: {what}", case.name)),
     }
 }
 
@@ -273,15 +257,15 @@ fn verified(folder: &Path) -> Option<Outcome> {
             } else {
                 "NOT TOLD"
             };
-            eprintln!("{:24} {verdict} ({took:.1} s)", harmless(&case));
+            out::note(format_args!("{case:24} {verdict} ({took:.1} s)"));
             for problem in &outcome.problems {
-                eprintln!("    {}", indented(problem));
+                out::note(format_args!("    {}", indented(problem)));
             }
             Some(outcome)
         }
         Err(error) => {
             let said = format!("{case:24} FAILED: {error:#}");
-            eprintln!("{}", indented(said.trim_end()));
+            out::note(indented(said.trim_end()));
             None
         }
     }
@@ -318,7 +302,9 @@ fn verify(folders: &[&PathBuf]) -> (Vec<Outcome>, usize) {
     }
     faults += outcomes.iter().map(|o| o.problems.len()).sum::<usize>();
     if let (within, all, false) = within(&outcomes) {
-        eprintln!("only {within} of {all} measured gains are within what was predicted");
+        out::note(format_args!(
+            "only {within} of {all} measured gains are within what was predicted"
+        ));
         faults += 1;
     }
     (outcomes, faults)

@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context};
+use rustix::process::{kill_process_group, set_parent_process_death_signal, Pid, Signal};
 
 use super::guard::{is_ending, GRACE};
 use super::kin;
@@ -28,14 +29,11 @@ impl Running {
         }
         let before = Some(kin::children());
         // If all of us are killed at once, it is asked to end at least.
-        // SAFETY: a plain system call between fork and exec.
+        let asked = || Ok(set_parent_process_death_signal(Some(Signal::TERM))?);
+        // SAFETY: between fork and exec there is one system call.
+        #[allow(unsafe_code)]
         unsafe {
-            command.process_group(0).pre_exec(|| {
-                match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
-                    0 => Ok(()),
-                    _ => Err(io::Error::last_os_error()),
-                }
-            });
+            command.process_group(0).pre_exec(asked);
         }
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command
@@ -59,7 +57,7 @@ impl Running {
     /// Waits for its end; `None`: it took too long, and was killed.
     pub fn within(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         // To look now and then would be measured, too.
-        let watch = Watch::over(self.child.id() as i32, limit);
+        let watch = Watch::over(Pid::from_child(&self.child), limit);
         let status = self.child.wait()?;
         Ok(match watch.ended() {
             true => None,
@@ -70,16 +68,15 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let group = -(self.child.id() as i32);
-        // SAFETY: plain system calls; the group is that of our own child, which was not waited for unless it ended.
-        let signal = |signal| unsafe { libc::kill(group, signal) };
-        signal(libc::SIGTERM);
+        // The group is that of our own child, which was not waited for unless it ended. Who has ended is told nothing.
+        let group = Pid::from_child(&self.child);
+        let _ = kill_process_group(group, Signal::TERM);
         let since = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && since.elapsed() < GRACE {
             std::thread::sleep(Duration::from_millis(20));
         }
         // Children that it left behind, too.
-        signal(libc::SIGKILL);
+        let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
         // And those that had left the group.
         if let Some(before) = &self.before {
@@ -95,13 +92,13 @@ struct Watch {
 }
 
 impl Watch {
-    fn over(child: i32, limit: Duration) -> Watch {
+    fn over(child: Pid, limit: Duration) -> Watch {
         let (over, waits) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             let late = waits.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
             if late {
-                // SAFETY: a plain system call; the child was not waited for yet.
-                unsafe { libc::kill(-child, libc::SIGKILL) };
+                // The child was not waited for yet.
+                let _ = kill_process_group(child, Signal::KILL);
             }
             late
         });

@@ -3,14 +3,16 @@
 use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context};
+use rustix::fs::FlockOperation;
+use timesink_capture::launch::Identity;
 
-use super::case::{Case, Service};
+use super::case::{sudo_user, Case, Service, WORK};
 use super::guard::{self, is_ending};
 use super::kin;
 use super::running::{printed, Running};
@@ -26,6 +28,8 @@ const LONGEST_SET_UP: Duration = Duration::from_secs(600);
 pub struct Stage {
     pub work: PathBuf,
     case: PathBuf,
+    /// Who called sudo, as whom all that the case says is run. `None`: as whom timesink runs.
+    user: Option<Identity>,
     /// How long a command may take, if the case says so.
     longest: Option<Duration>,
     services: Vec<Running>,
@@ -40,11 +44,13 @@ impl Stage {
         for &port in &case.ports {
             free(port)?;
         }
-        let work = case.folder.join("work");
-        anew(&work).with_context(|| work.display().to_string())?;
+        let user = sudo_user()?;
+        let work = case.folder.join(WORK);
+        anew(&work, user.as_ref()).with_context(|| work.display().to_string())?;
         let mut stage = Stage {
             work,
             case: case.folder.clone(),
+            user,
             longest: case.longest_s.map(Duration::from_secs),
             services: Vec::new(),
             _ours: ours,
@@ -66,18 +72,40 @@ impl Stage {
         Ok(stage)
     }
 
-    /// A command in the case's work folder, which knows where the case is, and where to put what is only for a while.
+    /// A command in the case's work folder, which knows where the case is, and where to put what is only for a while. It has
+    /// no more rights than who called sudo.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
+        if let Some(user) = &self.user {
+            user.runs(&mut command);
+        }
+        self.here(&mut command);
+        command
+    }
+
+    /// The same with our own rights: what is installed, and what records, which itself gives them up for the program.
+    pub fn command_of_ours(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        self.here(&mut command);
+        command
+    }
+
+    fn here(&self, command: &mut Command) {
         command
             .current_dir(&self.work)
             .env("CASE", &self.case)
             .env("TMPDIR", self.work.join("tmp"))
-            // Recorded or not, a form runs as who runs the casebook, and not as who called sudo: the work folder is ours.
-            .env_remove("SUDO_UID")
-            .env_remove("SUDO_GID")
             .stdin(Stdio::null());
-        command
+    }
+
+    /// Does something with files of the case, which may be links to anything: with the rights of who may write there.
+    pub fn with_files<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        as_user(self.user.as_ref(), work)
+    }
+
+    /// Who called sudo.
+    pub fn user(&self) -> Option<&Identity> {
+        self.user.as_ref()
     }
 
     /// The words of a command, with the case's folder where they say `$CASE`.
@@ -114,12 +142,15 @@ impl Stage {
     }
 
     fn file(&self, name: &str) -> io::Result<File> {
-        File::options()
-            .create(true)
-            .truncate(true)
-            .read(true)
-            .write(true)
-            .open(self.work.join(name))
+        let open = || {
+            File::options()
+                .create(true)
+                .truncate(true)
+                .read(true)
+                .write(true)
+                .open(self.work.join(name))
+        };
+        self.with_files(open)
     }
 
     fn start(&mut self, service: &Service) -> anyhow::Result<()> {
@@ -163,13 +194,12 @@ impl Stage {
             return Ok(());
         }
         let names = missing.join(" ");
-        // SAFETY: a plain system call.
-        if unsafe { libc::geteuid() } != 0 {
+        if !rustix::process::geteuid().is_root() {
             bail!("not installed: {names} (apt-get install {names})");
         }
         let _whole = guard::INSTALLING.lock();
         let apt = |arguments: &[&str]| {
-            let mut apt = self.command("apt-get");
+            let mut apt = self.command_of_ours("apt-get");
             apt.args(["-q", "-y", "-o", "DPkg::Lock::Timeout=60"])
                 .args(arguments)
                 .env("DEBIAN_FRONTEND", "noninteractive");
@@ -188,17 +218,16 @@ impl Drop for Stage {
         while self.services.pop().is_some() {}
         kin::end_all_except(&[]);
         // What is left would only fill the disk.
-        let _ = fs::remove_dir_all(&self.work);
+        let _ = removed(&self.work, self.user.as_ref());
     }
 }
 
 /// Takes a case's folder for us as long as the file is open: another timesink would take away what we work with.
 fn alone(folder: &Path) -> anyhow::Result<File> {
     let file = File::open(folder).with_context(|| folder.display().to_string())?;
-    // SAFETY: a plain system call on a descriptor of ours.
-    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
-        0 => Ok(file),
-        _ => bail!("another timesink runs this case now"),
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(_) => bail!("another timesink runs this case now"),
     }
 }
 
@@ -212,13 +241,47 @@ fn free(port: u16) -> anyhow::Result<()> {
     }
 }
 
-/// Makes the folder anew: what somebody who was killed left there would be in the way.
-fn anew(work: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(work) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+fn as_user<T>(user: Option<&Identity>, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    match user {
+        Some(user) => user.with_files(work).map_err(io::Error::other)?,
+        None => work(),
     }
-    fs::create_dir_all(work.join("tmp"))
+}
+
+/// Makes the folder anew: what somebody who was killed left there would be in the way. It is the user's in any case, and
+/// in a folder of theirs nothing is made or removed but with their own rights.
+fn anew(work: &Path, user: Option<&Identity>) -> io::Result<()> {
+    let temporary = work.join("tmp");
+    removed(work, user)?;
+    let made = || fs::create_dir(work).and_then(|()| fs::create_dir(&temporary));
+    match user {
+        Some(user) if !is_of(work, user) => {
+            made()?;
+            // Nobody but root could have put something else there: `book` has looked at it.
+            for folder in [work, &temporary] {
+                std::os::unix::fs::lchown(folder, Some(user.uid()), Some(user.gid()))?;
+            }
+            Ok(())
+        }
+        user => as_user(user, made),
+    }
+}
+
+/// Whether the folder that this is in belongs to the user.
+fn is_of(work: &Path, user: &Identity) -> bool {
+    let above = work.parent().and_then(|above| fs::metadata(above).ok());
+    above.is_some_and(|about| about.uid() == user.uid())
+}
+
+fn removed(work: &Path, user: Option<&Identity>) -> io::Result<()> {
+    let remove = || match fs::remove_dir_all(work) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    match user {
+        Some(user) if !is_of(work, user) => remove(),
+        user => as_user(user, remove),
+    }
 }
 
 fn is_installed(package: &str) -> bool {

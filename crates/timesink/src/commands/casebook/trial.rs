@@ -207,8 +207,8 @@ struct Recorded {
 fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<Recorded> {
     let ourselves = std::env::current_exe().context("where timesink itself is")?;
     let file: PathBuf = stage.work.join("case.timesink");
-    let _ = std::fs::remove_dir_all(&file);
-    let mut run = stage.command(&ourselves.to_string_lossy());
+    let _ = stage.with_files(|| std::fs::remove_dir_all(&file));
+    let mut run = stage.command_of_ours(&ourselves.to_string_lossy());
     run.args(["run", "-q", "-o"])
         .arg(&file)
         .args(&form.options)
@@ -220,14 +220,14 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<Recorded> {
     // Where the project lies is nobody's concern.
     let work = stage.work.to_string_lossy();
     let shown = |page: String| page.replace(&*work, "work");
-    let json = shown(report(&ourselves, &file, &["--json"])?);
+    let json = shown(report(stage, &file, &["--json"])?);
     let mut json: Value = serde_json::from_str(&json).context("the report")?;
     let mut findings: Vec<Told> =
         serde_json::from_value(json["findings"].take()).context("the findings")?;
     for place in findings.iter_mut().flat_map(|told| &mut told.places) {
         place.file = place.file.as_deref().map(|file| file_name(file).to_owned());
     }
-    let page = shown(report(&ourselves, &file, &[])?);
+    let page = shown(report(stage, &file, &[])?);
     let why = page.split_once("\nWHY\n").map_or("", |(_, why)| why);
     Ok(Recorded {
         findings,
@@ -236,12 +236,13 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<Recorded> {
     })
 }
 
-fn report(ourselves: &Path, file: &Path, options: &[&str]) -> anyhow::Result<String> {
-    let asked = Command::new(ourselves)
-        .arg("report")
-        .args(options)
-        .arg(file)
-        .output()?;
+/// What the file says was written by the case's program, and is read with no more rights than that had.
+fn report(stage: &Stage, file: &Path, options: &[&str]) -> anyhow::Result<String> {
+    let mut asked = Command::new(std::env::current_exe().context("where timesink itself is")?);
+    if let Some(user) = stage.user() {
+        user.runs(&mut asked);
+    }
+    let asked = asked.arg("report").args(options).arg(file).output()?;
     if !asked.status.success() {
         bail!("report: {}", String::from_utf8_lossy(&asked.stderr).trim());
     }

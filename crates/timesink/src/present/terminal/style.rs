@@ -27,18 +27,8 @@ impl Style {
         width: DEFAULT_WIDTH,
     };
 
-    /// The style for standard output as it is now.
-    pub fn of_stdout() -> Style {
-        Style::of(&std::io::stdout())
-    }
-
-    /// The style for standard error as it is now.
-    pub fn of_stderr() -> Style {
-        Style::of(&std::io::stderr())
-    }
-
-    /// `NO_COLOR` (when not empty) and `TERM=dumb` take the colour away, the bars stay.
-    fn of(stream: &(impl std::io::IsTerminal + std::os::fd::AsFd)) -> Style {
+    /// The style for a stream as it is now. `NO_COLOR` (when not empty) and `TERM=dumb` take the colour away, the bars stay.
+    pub fn of(stream: &(impl std::io::IsTerminal + std::os::fd::AsFd)) -> Style {
         if !stream.is_terminal() {
             return Style::PLAIN;
         }

@@ -1,0 +1,159 @@
+//! Changes of bytes and of texts, drawn from a generator with a seed.
+
+/// A generator of numbers (splitmix64).
+pub struct Random(u64);
+
+/// Numbers at which programs err.
+pub const EDGES: [i64; 16] = [
+    0,
+    -1,
+    1,
+    2,
+    127,
+    255,
+    65_535,
+    i32::MAX as i64,
+    i32::MAX as i64 + 1,
+    u32::MAX as i64,
+    u32::MAX as i64 - 1,
+    1 << 62,
+    i64::MAX,
+    i64::MIN,
+    1_000_000_000_000_000_000,
+    -1_000_000_000,
+];
+
+/// Texts at which programs err.
+pub const TEXTS: [&str; 6] = [
+    "",
+    "\u{1b}[2J\u{202e}x",
+    "../../etc",
+    "\n\n",
+    "%s%n",
+    "é\u{301}\u{10ffff}",
+];
+
+impl Random {
+    pub fn of(seed: u64, at: u64) -> Random {
+        let mut random =
+            Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ at.wrapping_mul(0x9e37_79b9));
+        random.next();
+        random
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Less than `end`; 0 of nothing.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    pub fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+
+    /// True once in so many times.
+    pub fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// Changes some bytes: single ones, numbers of all widths, pieces that go, come twice or come from elsewhere.
+pub fn bytes(bytes: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..*random.one(&[1, 1, 2, 4, 16]) {
+        if bytes.is_empty() {
+            bytes.push(random.next() as u8);
+        }
+        // What leads and what stands at the end has more to say than what lies between.
+        let at = match random.below(4) {
+            0 => random.below(bytes.len().min(64)),
+            1 => bytes.len() - 1 - random.below(bytes.len().min(256)),
+            _ => random.below(bytes.len()),
+        };
+        let length = 1 << random.below(7);
+        let piece = at..(at + length).min(bytes.len());
+        match random.below(8) {
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes[at] = random.next() as u8,
+            2 | 3 => {
+                let edge = random.one(&EDGES).to_le_bytes();
+                let width = (1 << random.below(4)).min(bytes.len() - at);
+                bytes[at..at + width].copy_from_slice(&edge[..width]);
+            }
+            4 => drop(bytes.drain(piece)),
+            5 => {
+                let twice = bytes[piece].to_vec();
+                bytes.splice(at..at, twice);
+            }
+            6 => {
+                let other = random.below(bytes.len());
+                let from = bytes[other..(other + length).min(bytes.len())].to_vec();
+                let end = (at + from.len()).min(bytes.len());
+                bytes.splice(at..end, from);
+            }
+            _ if random.once_in(8) => bytes.truncate(at),
+            _ => bytes[at] = bytes[at].wrapping_add(1),
+        }
+    }
+}
+
+/// Changes words and lines of a text: numbers become edges, lines change places, go or come many times.
+pub fn text(text: &str, random: &mut Random) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..*random.one(&[1, 1, 2, 4, 16]) {
+        if lines.is_empty() {
+            break;
+        }
+        let at = random.below(lines.len());
+        let other = random.below(lines.len());
+        match random.below(8) {
+            0 => lines.swap(at, other),
+            1 => drop(lines.remove(at)),
+            2 => {
+                let line = lines[at].clone();
+                let times = *random.one(&[1, 2, 50]);
+                lines.splice(at..at, std::iter::repeat_n(line, times));
+            }
+            3 => {
+                let mut raw = std::mem::take(&mut lines[at]).into_bytes();
+                bytes(&mut raw, random);
+                lines[at] = String::from_utf8_lossy(&raw).into_owned();
+            }
+            _ => lines[at] = one_word(&lines[at], random),
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The line with one of its words, or the digits of one, as something else.
+fn one_word(line: &str, random: &mut Random) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let starts: Vec<usize> = line
+        .char_indices()
+        .filter(|(at, c)| is_part(*c) && !line[..*at].chars().next_back().is_some_and(is_part))
+        .map(|(at, _)| at)
+        .collect();
+    let Some(&start) = (!starts.is_empty()).then(|| random.one(&starts)) else {
+        return line.to_owned();
+    };
+    let rest = &line[start..];
+    let digits = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let end = match digits {
+        0 => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
+        digits => digits,
+    };
+    let new = match random.below(3) {
+        0 => (*random.one(&TEXTS)).to_owned(),
+        1 => random.one(&EDGES).to_string(),
+        _ => random.below(1000).to_string(),
+    };
+    format!("{}{new}{}", &line[..start], &rest[end..])
+}
