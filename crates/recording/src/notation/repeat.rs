@@ -15,6 +15,9 @@ pub(super) fn unrolled<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<(usize, 
     block(&mut lines, None)
 }
 
+/// More lines than any test draws: a slip in a number would otherwise take all memory.
+const MOST: usize = 1_000_000;
+
 fn block(
     lines: &mut impl Iterator<Item = (usize, String)>,
     opened: Option<usize>,
@@ -27,6 +30,10 @@ fn block(
                     panic!("notation, line {number}: for NAME in FIRST..LAST is meant");
                 };
                 let inner = block(lines, Some(number));
+                let times = last.saturating_sub(first).saturating_add(1).max(0) as usize;
+                if times.saturating_mul(inner.len().max(1)) > MOST {
+                    panic!("notation, line {number}: more than {MOST} lines");
+                }
                 for value in first..=last {
                     let filled = |(at, line): &(usize, String)| (*at, filled(line, name, value));
                     all.extend(inner.iter().map(filled));
@@ -102,5 +109,12 @@ mod tests {
     #[should_panic(expected = "line 2")]
     fn a_for_without_an_end() {
         lines("a\nfor n in 1..2\nx");
+    }
+
+    /// Found by fuzzing: a loop that nobody can have meant took all memory.
+    #[test]
+    #[should_panic(expected = "line 1: more than")]
+    fn a_for_without_a_sensible_number() {
+        lines("for n in 1..9223372036854775807\nx\nend");
     }
 }
