@@ -12,7 +12,7 @@ use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::java::{
-    self, Description, Heaps, Layout, Memory, Method, Piece, Stamp, METHOD_IN_FRAME,
+    self, Description, Heaps, Layout, Memory, Method, Origin, Piece, Stamp, METHOD_IN_FRAME,
 };
 use crate::probes::events;
 use crate::record::recognised::{self, Recognised};
@@ -59,11 +59,11 @@ struct Ready {
     compiled: HashMap<u64, Compiled>,
 }
 
-/// The code at an address, the method, if any, that was compiled to it, and when that was looked at.
-#[derive(Clone, Copy)]
+/// The code at an address, what it was made of, and when that was looked at.
+#[derive(Clone)]
 struct Compiled {
     piece: Option<Piece>,
-    method: Option<u64>,
+    origin: Option<Origin>,
     round: u64,
 }
 
@@ -175,28 +175,14 @@ impl Javas {
         let Some(ready) = &mut process.ready else {
             return Vec::new();
         };
-        let memory = &process.memory;
-        let mut method = |frame: &Frame| {
-            let address = frame.address.wrapping_sub(u64::from(!frame.exact));
-            let interpreted = ready.interpreter.contains(&address);
-            let method = match interpreted {
-                true => in_frame(stack, frame),
-                false => ready.compiled_at(memory, address, self.round, &mut self.new),
-            };
-            let stamped = ready.known(memory, method?, self.round, &mut self.new)?;
-            let code = match stamped {
-                Found::Known(code) => code,
-                Found::New(at, method) => {
-                    let code = method.map_or(0, |method| number(&mut self.codes, method, spool));
-                    ready
-                        .methods
-                        .entry(at)
-                        .and_modify(|known| known.code = code);
-                    code
-                }
-            };
-            (code != 0).then_some(InFrame { code, interpreted })
+        let mut machine = Machine {
+            ready,
+            memory: &process.memory,
+            codes: &mut self.codes,
+            round: self.round,
+            new: &mut self.new,
         };
+        let mut method = |frame: &Frame| machine.in_frame(stack, frame, spool);
         frames.iter().map(&mut method).collect()
     }
 }
@@ -220,25 +206,84 @@ fn in_frame(stack: &Stack, frame: &Frame) -> Option<u64> {
     stack.read(place).ok()
 }
 
+/// A virtual machine in one round.
+struct Machine<'a> {
+    ready: &'a mut Ready,
+    memory: &'a Opened,
+    codes: &'a mut HashMap<Method, u32>,
+    round: u64,
+    new: &'a mut u32,
+}
+
+impl Machine<'_> {
+    fn in_frame(&mut self, stack: &Stack, frame: &Frame, spool: &mut Writer) -> Option<InFrame> {
+        let address = frame.address.wrapping_sub(u64::from(!frame.exact));
+        let interpreted = self.ready.interpreter.contains(&address);
+        if interpreted {
+            let code = in_frame(stack, frame).map_or(0, |method| self.code_of(method, spool));
+            if code != 0 {
+                return Some(InFrame { code, interpreted });
+            }
+        }
+        let ready = &mut *self.ready;
+        let code = match ready.compiled_at(self.memory, address, self.round, self.new)? {
+            Origin::Method(method) => self.code_of(method, spool),
+            Origin::Own(name) if name.is_empty() => 0,
+            Origin::Own(function) => {
+                let file = String::new();
+                let own = Method { function, file };
+                number(self.codes, own, Language::Native, spool)
+            }
+        };
+        let interpreted = false;
+        (code != 0).then_some(InFrame { code, interpreted })
+    }
+
+    /// The number of a method; 0: there is none.
+    fn code_of(&mut self, method: u64, spool: &mut Writer) -> u32 {
+        let ready = &mut *self.ready;
+        match ready.known(self.memory, method, self.round, self.new) {
+            None => 0,
+            Some(Found::Known(code)) => code,
+            Some(Found::New(at, method)) => {
+                let code = method.map_or(0, |method| {
+                    number(self.codes, method, Language::Java, spool)
+                });
+                ready
+                    .methods
+                    .entry(at)
+                    .and_modify(|known| known.code = code);
+                code
+            }
+        }
+    }
+}
+
 impl Ready {
-    /// The method that was compiled to the code at an address.
-    fn compiled_at(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<u64> {
+    /// What the code at an address was made of.
+    fn compiled_at(
+        &mut self,
+        memory: &Opened,
+        at: u64,
+        round: u64,
+        new: &mut u32,
+    ) -> Option<Origin> {
         let heaps = self.heaps.as_ref()?;
-        let known = self.compiled.get(&at).copied();
+        let known = self.compiled.get(&at);
         if let Some(known) = known.filter(|known| round - known.round < LASTING) {
-            return known.method;
+            return known.origin.clone();
         }
         if *new >= MOST_NEW || !heaps.have(at) {
-            return known?.method;
+            return known?.origin.clone();
         }
         *new += 1;
         let there = |piece: Piece| piece.is_there(memory, &self.layout);
-        let (piece, method) = match known.and_then(|known| Some((known, there(known.piece?)))) {
+        let (piece, origin) = match known.and_then(|known| Some((known, there(known.piece?)))) {
             // It is still there; or nothing is there any more, because the process is gone.
-            Some((known, Some(true) | None)) => (known.piece, known.method),
+            Some((known, Some(true) | None)) => (known.piece, known.origin.clone()),
             _ => {
                 let piece = heaps.piece(memory, &self.layout, at);
-                (piece, piece.and_then(|piece| piece.method(memory)))
+                (piece, piece.map(|piece| piece.origin(memory)))
             }
         };
         if self.compiled.len() >= MOST_METHODS {
@@ -246,11 +291,11 @@ impl Ready {
         }
         let code = Compiled {
             piece,
-            method,
+            origin: origin.clone(),
             round,
         };
         self.compiled.insert(at, code);
-        method
+        origin
     }
 
     /// What is known of a method, after a look at whether it is still the same.
@@ -287,7 +332,12 @@ impl Ready {
 }
 
 /// The number of a method, which is told before the first frame that is in it. 0: there are too many.
-fn number(codes: &mut HashMap<Method, u32>, method: Method, spool: &mut Writer) -> u32 {
+fn number(
+    codes: &mut HashMap<Method, u32>,
+    method: Method,
+    language: Language,
+    spool: &mut Writer,
+) -> u32 {
     if let Some(code) = codes.get(&method) {
         return *code;
     }
@@ -299,7 +349,7 @@ fn number(codes: &mut HashMap<Method, u32>, method: Method, spool: &mut Writer) 
         code,
         function: method.function.clone(),
         file: method.file.clone(),
-        language: Language::Java.to_string(),
+        language: language.to_string(),
     });
     codes.insert(method, code);
     code

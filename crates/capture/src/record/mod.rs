@@ -60,8 +60,8 @@ pub struct Options {
     pub rate_hz: u64,
     /// What timing calls may cost, in percent of a thread's time; `None` for no limit.
     pub budget_pct: Option<f64>,
-    /// Ask runtimes, through the environment, to name the code that they make.
-    pub runtime_flags: bool,
+    /// Which runtimes are asked, through the environment, to let the code that they make be named.
+    pub asked: launch::Asked,
     /// Processes that run already and are recorded beside the program, by number or name.
     pub with: Vec<String>,
     /// Let processes come in that exchange something with those that are recorded.
@@ -107,7 +107,7 @@ pub fn run(
         .collect();
     let held = launch::Command::new(argv)
         .identity(options.identity.clone())
-        .runtime_flags(options.runtime_flags)
+        .runtime_flags(options.asked)
         .hold(signals)?;
     let maps = PerfMaps::new(
         options.identity.clone(),

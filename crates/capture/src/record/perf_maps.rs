@@ -1,7 +1,7 @@
 //! The maps that runtimes write of the code that they make, `/tmp/perf-PID.map`. A process is looked at as
 //! soon as it has such memory, because its folders and numbers are its own and it may be gone at the end;
-//! its map is read at the end, because Java writes it then. Maps that are only there because of our flags
-//! are removed when their process is gone, and so are the logs that some versions of Node.js write then.
+//! its map is read at the end, because Java, where somebody asked it to, writes it then. Maps of Node.js that are
+//! only there because of our flags are removed when their process is gone, and so are the logs that some versions write then.
 //!
 //! Code is thrown away, and other code put in its place. A map that is written meanwhile is followed: when it
 //! speaks anew of a place that was in a stack already, what comes from then on is another part of the
@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
 
 use crate::address_space::Space;
-use crate::launch::{Identity, Runtime, Written};
+use crate::launch::{self, Identity, Written};
 use crate::probes::events;
 use crate::symbols::{Names, PerfMap, Tail, Wanted};
 
@@ -63,8 +63,9 @@ pub struct PerfMaps {
     older: HashSet<u32>,
     /// What each process executed last: as whom, with which arguments.
     executed: HashMap<u32, (u32, Box<[u8]>)>,
-    /// The program's environment, as /proc has such.
+    /// The program's environment, as /proc has such, and whether it asks Node.js for maps.
     environment: Vec<u8>,
+    asks_node: bool,
 }
 
 struct Map {
@@ -106,6 +107,7 @@ impl PerfMaps {
             since,
             older: HashSet::new(),
             executed: HashMap::new(),
+            asks_node: launch::asks_node(&environment),
             environment,
         }
     }
@@ -128,8 +130,9 @@ impl PerfMaps {
         // What is known of the number is of an earlier process.
         self.current.remove(&pid);
         let since = self.since.filter(|_| !self.older.contains(&pid));
-        let runtime = since.and(space).and_then(runtime_in);
-        if let Some(map) = self.look(pid, runtime).or_else(|| self.guess(pid, runtime)) {
+        let asked = since.is_some() && self.asks_node;
+        let node = asked && space.is_some_and(is_node);
+        if let Some(map) = self.look(pid, node).or_else(|| self.guess(pid, node)) {
             let number = self.maps.len() as u32;
             if !map.log_folders.is_empty() {
                 self.logging.push(number);
@@ -198,15 +201,17 @@ impl PerfMaps {
         });
     }
 
-    fn look(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
+    fn look(&mut self, pid: u32, node: bool) -> Option<Map> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let inner: u32 = field(&status, "NSpid:")?.last()?.parse().ok()?;
         let user: u32 = field(&status, "Uid:")?.nth(1)?.parse().ok()?;
-        let text = |name| read_some(&format!("/proc/{pid}/{name}"));
+        let text = |name| match node {
+            true => read_some(&format!("/proc/{pid}/{name}")),
+            false => Vec::new(),
+        };
         let (environment, arguments) = (text("environ"), text("cmdline"));
-        let ours =
-            |what| runtime.is_some_and(|asked| asked.writes_for_us(what, &environment, &arguments));
-        let logs = runtime == Some(Runtime::Node) && ours(Written::Log);
+        let ours = |what: Written| node && what.for_us(&environment, &arguments);
+        let logs = ours(Written::Log);
         Some(Map {
             pid,
             folder: self.temporary(pid)?,
@@ -224,15 +229,12 @@ impl PerfMaps {
     }
 
     /// A process that lived so shortly that it is gone, and can only be thought to see what we see.
-    fn guess(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
+    fn guess(&mut self, pid: u32, node: bool) -> Option<Map> {
         let (user, arguments) = self.executed.get(&pid)?;
         let whole = arguments.len() < events::TS_ARGUMENTS as usize;
-        let ours = |what| {
-            whole && runtime.is_some_and(|r| r.writes_for_us(what, &self.environment, arguments))
-        };
+        let ours = |what: Written| whole && node && what.for_us(&self.environment, arguments);
         let user = *user;
         let (map, logs) = (ours(Written::Map), ours(Written::Log));
-        let logs = runtime == Some(Runtime::Node) && logs;
         let us = std::process::id();
         Some(Map {
             pid,
@@ -424,14 +426,12 @@ fn read_some(path: &str) -> Vec<u8> {
     text
 }
 
-/// Which of those this is that our flags are for: others write maps because somebody asked them to.
-fn runtime_in(space: &Space) -> Option<Runtime> {
+/// Whether our flags are for it: others write maps because somebody asked them to.
+fn is_node(space: &Space) -> bool {
     let mut files = space.mappings().iter().map(|m| m.image.path());
-    files.find_map(|path| match path.file_name()?.to_str()? {
-        "libjvm.so" => Some(Runtime::Java),
-        "node" | "nodejs" => Some(Runtime::Node),
-        name if name.starts_with("libnode.so") => Some(Runtime::Node),
-        _ => None,
+    files.any(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| matches!(name, "node" | "nodejs") || name.starts_with("libnode.so"))
     })
 }
 
