@@ -139,6 +139,7 @@ mod tests {
         Arguments::command().debug_assert();
         for line in [
             "run --follow --with postgres --with 123 -- sh -c true",
+            "run --node-maps -- node x.js",
             "attach --follow 123",
             "report x.timesink",
             "report --top x.timesink",
@@ -165,6 +166,7 @@ mod tests {
         }
         for line in [
             "run --with -- true",
+            "run --node-maps --no-runtime-flags -- true",
             "attach --with postgres 123",
             "report x --top=many",
             "report x --json --top",

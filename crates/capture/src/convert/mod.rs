@@ -25,6 +25,7 @@ use timesink_recording::{About, Costs, Mode, Nanos, RecordingWriter};
 
 use crate::error::Error;
 use crate::launch::Identity;
+use crate::patience::Patience;
 use crate::probes::{self, events as e, Event};
 use crate::spool::{self, Begin, End, Ending, Entry, Note, Reader};
 use crate::user_folder::user_folder;
@@ -50,21 +51,24 @@ struct Notes {
     made: HashMap<u32, HashMap<u64, String>>,
     codes: HashMap<u32, Code>,
     windows: Vec<(u64, u64)>,
+    /// What was given up while it was recorded, and how often.
+    gave_up: Vec<(String, u64)>,
     /// The last moment that any event tells of.
     last: u64,
     broken: Option<String>,
 }
 
 /// Turn the spool in a folder into the recording's tables, and remove it. With whose rights: the
-/// identity's, if there is one.
+/// identity's, if there is one. Names are looked for as long as there is patience.
 pub fn convert(
     folder: &Path,
     identity: Option<&Identity>,
     cache: Option<PathBuf>,
+    patience: &Patience,
 ) -> Result<About, Error> {
     match identity {
-        Some(identity) => identity.with_files(|| convert_here(folder, cache))?,
-        None => convert_here(folder, cache),
+        Some(identity) => identity.with_files(|| convert_here(folder, cache, patience))?,
+        None => convert_here(folder, cache, patience),
     }
 }
 
@@ -73,7 +77,11 @@ pub fn cache_folder(identity: Option<&Identity>) -> Option<PathBuf> {
     user_folder(identity, "XDG_CACHE_HOME", ".cache")
 }
 
-fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
+fn convert_here(
+    folder: &Path,
+    cache: Option<PathBuf>,
+    patience: &Patience,
+) -> Result<About, Error> {
     let started = Instant::now();
     let notes = read_notes(folder)?;
     let Some(begin) = notes.begin.clone() else {
@@ -106,7 +114,8 @@ fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
     } = first;
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
-    let mut stacks = Stacks::new(&nodes, &notes.modules, &notes.made, &notes.codes, cache);
+    let (modules, made, codes) = (&notes.modules, &notes.made, &notes.codes);
+    let (mut stacks, nameless) = Stacks::new(&nodes, modules, made, codes, (cache, patience));
     let mut context = Context::new(
         &mut lives,
         &mut objects,
@@ -130,7 +139,15 @@ fn convert_here(folder: &Path, cache: Option<PathBuf>) -> Result<About, Error> {
         },
         &mut out,
     )?;
-    write_notes(&notes, &windows, gaps, paths_left_out, &mut out)?;
+    let missing = Missing {
+        gaps,
+        paths_left_out,
+        nameless,
+        why_nameless: patience
+            .ended()
+            .unwrap_or("files could not be read in time"),
+    };
+    write_notes(&notes, &windows, &missing, &mut out)?;
     let mut about = about(&begin, &notes, wall, &windows);
     about.cost = cost(&begin, &lives, seen, samples, wall, started);
     for row in objects.rows {
@@ -230,6 +247,7 @@ impl Notes {
                 self.codes.insert(code, told);
             }
             Note::Window { t0, t1 } => self.windows.push((t0, t1)),
+            Note::GaveUp { why, count } => self.gave_up.push((why, count)),
         }
     }
 }
@@ -336,8 +354,7 @@ fn windows_of(notes: &Notes, begin: &Begin, wall: Nanos) -> Vec<(i64, i64)> {
 fn write_notes(
     notes: &Notes,
     windows: &[(i64, i64)],
-    gaps: u64,
-    paths_left_out: u64,
+    missing: &Missing,
     out: &mut RecordingWriter,
 ) -> Result<(), Error> {
     for row in &notes.probes {
@@ -357,7 +374,7 @@ fn write_notes(
             t1: Nanos(t1),
         })?;
     }
-    for row in losses(notes, gaps, paths_left_out) {
+    for row in losses(notes, missing) {
         out.push(row)?;
     }
     Ok(())
@@ -401,7 +418,16 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
     })
 }
 
-fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
+/// What turned out to be missing while tables were made.
+struct Missing {
+    gaps: u64,
+    paths_left_out: u64,
+    /// Modules that were not looked into.
+    nameless: u64,
+    why_nameless: &'static str,
+}
+
+fn losses(notes: &Notes, missing: &Missing) -> Vec<Loss> {
     let mut all: Vec<Loss> = Vec::new();
     let mut add = |kind: LossKind, count: u64, note: &str| {
         if count > 0 {
@@ -434,15 +460,23 @@ fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
     if lost.iter().sum::<u64>() == 0 {
         add(
             LossKind::Turns,
-            gaps,
+            missing.gaps,
             "spans are missing and marked as lost",
         );
     }
     add(
         LossKind::Lookups,
-        paths_left_out,
+        missing.paths_left_out,
         "there were too many different paths to keep all",
     );
+    for (why, count) in &notes.gave_up {
+        add(LossKind::Samples, *count, why);
+    }
+    let why = format!(
+        "functions of some files have no names: {}; `timesink symbolize` looks for them again",
+        missing.why_nameless
+    );
+    add(LossKind::Samples, missing.nameless, &why);
     if let Some(why) = notes
         .end
         .as_ref()

@@ -16,6 +16,7 @@
 mod attach;
 mod child;
 mod command;
+mod ending;
 mod error;
 mod identity;
 mod inherited;
@@ -29,6 +30,7 @@ mod system;
 
 pub use attach::Attached;
 pub use command::{Command, Held};
+pub use ending::Ending;
 pub use error::{Error, Kind};
 pub use identity::{FsIdentity, Identity};
 pub use named::{lineage, named};

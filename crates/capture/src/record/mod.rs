@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::address_space::Watch;
@@ -26,8 +27,10 @@ use crate::error::Error;
 use crate::floors;
 use crate::host::Facts;
 use crate::kernel::{Kernel, Settings};
-use crate::launch::{self, Attached, Identity, Running, Signals, Status};
+use crate::launch::{self, Attached, Ending, Identity, Running, Signals, Status};
+use crate::patience::Patience;
 use crate::probes::events;
+use crate::reader::Reader;
 use crate::spool::{self, Begin, Costs, End, Note};
 
 use calibrate::Calibrator;
@@ -89,6 +92,8 @@ pub struct Outcome {
     pub failure: Option<String>,
     /// Why the floors that are kept are not in the recording, if there are any and they are not.
     pub without_floors: Option<String>,
+    /// Takes the signals while the recording is made.
+    pub ending: Ending,
 }
 
 /// Record a program from its first moment to its last.
@@ -101,6 +106,7 @@ pub fn run(
     let facts = Facts::gather();
     facts.check()?;
     let with = launch::named(&options.with)?;
+    let reader = reader(options)?;
     let command: Vec<String> = argv
         .iter()
         .map(|a| a.to_string_lossy().into_owned())
@@ -113,8 +119,9 @@ pub fn run(
         options.identity.clone(),
         Some(SystemTime::now()),
         held.environment(),
+        reader.clone(),
     );
-    let (mut session, calibrator) = Session::open(&facts, options, maps)?;
+    let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
     let mut begin = session.begin("run", command, &facts, options, cost);
@@ -131,12 +138,14 @@ pub fn run(
         }
     };
     let status = session.follow(&mut running, watch)?;
+    let ending = Ending::begin(running.into_signals(), &options.folder);
     session.await_last_switch();
-    let failure = session.close(Some(status))?;
+    let failure = session.close(Some(status), ending.patience())?;
     Ok(Outcome {
         status: Some(status),
         failure,
         without_floors,
+        ending,
     })
 }
 
@@ -151,11 +160,9 @@ pub fn attach(
     let facts = Facts::gather();
     facts.check()?;
     let mut attached = Attached::open(pids)?;
-    let (mut session, calibrator) = Session::open(
-        &facts,
-        options,
-        PerfMaps::new(options.identity.clone(), None, Vec::new()),
-    )?;
+    let reader = reader(options)?;
+    let maps = PerfMaps::new(options.identity.clone(), None, Vec::new(), reader.clone());
+    let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     let cost = session.calibrate(calibrator)?;
     let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
@@ -178,11 +185,21 @@ pub fn attach(
             break;
         }
     }
-    let failure = session.close(None)?;
+    let ending = Ending::begin(signals, &options.folder);
+    let failure = session.close(None, ending.patience())?;
     Ok(Outcome {
         status: None,
         failure,
         without_floors,
+        ending,
+    })
+}
+
+/// Who reads what belongs to recorded programs. To be started before there is anything that must end with us.
+fn reader(options: &Options) -> Result<Arc<Reader>, Error> {
+    Reader::start(options.identity.as_ref()).map_err(|source| Error::System {
+        doing: "starting a process that reads files of programs",
+        source,
     })
 }
 
@@ -255,6 +272,7 @@ impl Session {
         facts: &Facts,
         options: &Options,
         maps: PerfMaps,
+        reader: Arc<Reader>,
     ) -> Result<(Session, Calibrator), Error> {
         let system = |doing| move |source| Error::System { doing, source };
         let mut calibrator =
@@ -274,8 +292,8 @@ impl Session {
         let watch = Watch::open(&facts.processors).ok();
         let pythons = Pythons::new(kernel.pythons());
         let scripts = Scripts::new(kernel.bashes());
-        let javas = Javas::new(kernel.javas());
-        let stacks = Stacks::new(watch, maps, (pythons, javas, scripts));
+        let javas = Javas::new(kernel.javas(), reader.clone());
+        let stacks = Stacks::new(watch, maps, (pythons, javas, scripts), reader);
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring("ring", move |bytes| taker.borrow_mut().take(bytes))?;
@@ -502,7 +520,11 @@ impl Session {
     }
 
     /// Detach in reverse, close what is still alive, write the rest.
-    fn close(mut self, status: Option<Status>) -> Result<Option<String>, Error> {
+    fn close(
+        mut self,
+        status: Option<Status>,
+        patience: &Patience,
+    ) -> Result<Option<String>, Error> {
         self.welcome();
         self.kernel.detach("sampler");
         self.kernel.detach("calls");
@@ -527,7 +549,7 @@ impl Session {
         let sink = &mut *sink;
         kernel.gathered(|turn| sink.take(turn));
         sink.stacks.settle(u64::MAX, &mut sink.spool);
-        sink.stacks.name_made_code(&mut sink.spool);
+        sink.stacks.name_made_code(patience, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         sink.names.resolve_functions(&mut kernel, &mut sink.spool);
         if let Some((t0, t1)) = budget.open_window(end) {

@@ -9,6 +9,7 @@ use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_capture::convert;
+use timesink_capture::patience::Patience;
 use timesink_recording::{ErrorKind, Recording};
 
 /// A recording, and all that is read of it.
@@ -71,7 +72,8 @@ pub fn open(path: &Path) -> anyhow::Result<Recording> {
                 "timesink: {} was never finished: mending it",
                 path.display()
             );
-            convert::convert(path, None, convert::cache_folder(None))?;
+            let cache = convert::cache_folder(None);
+            convert::convert(path, None, cache, &Patience::default())?;
             Ok(Recording::open(path)?)
         }
         // The error names the file and the fault.

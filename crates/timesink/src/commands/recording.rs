@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use timesink_capture::launch::{Asked, Identity};
+use timesink_capture::patience::Patience;
 use timesink_capture::record::{Options, Outcome, Progress};
 use timesink_capture::{convert, Error};
 use timesink_recording::About;
@@ -174,9 +175,12 @@ impl Meter {
 
 /// After the program's end: make the recording and print its report. The exit code is the
 /// program's, unless the recording failed.
-pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::Result<u8> {
+pub fn finish(outcome: Outcome, options: &Options, shared: &Shared) -> anyhow::Result<u8> {
     let code = outcome.status.map_or(0, |s| s.exit_code() as u8);
-    match make(options) {
+    let made = make(options, outcome.ending.patience());
+    // From here on there is nothing that a signal could leave unfinished.
+    drop(outcome.ending);
+    match made {
         Ok(_) => {}
         Err(error) => {
             let folder = options.folder.display();
@@ -199,9 +203,10 @@ pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::
     Ok(code)
 }
 
-fn make(options: &Options) -> Result<About, Error> {
+fn make(options: &Options, patience: &Patience) -> Result<About, Error> {
     let identity = options.identity.as_ref();
-    convert::convert(&options.folder, identity, convert::cache_folder(identity))
+    let cache = convert::cache_folder(identity);
+    convert::convert(&options.folder, identity, cache, patience)
 }
 
 /// The code with which timesink exits when it could not record.

@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
     });
     meter.clear();
     match outcome {
-        Ok(outcome) => finish(&outcome, &options, &arguments.shared),
+        Ok(outcome) => finish(outcome, &options, &arguments.shared),
         Err(error) => Ok(refuse(&error)),
     }
 }
