@@ -327,6 +327,7 @@ fn without_mark(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     /// A copy of a program, which is gone after the test.
     struct Program(PathBuf);

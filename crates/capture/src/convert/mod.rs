@@ -91,18 +91,8 @@ fn convert_here(
             what,
         });
     };
-    let end_at = notes
-        .end
-        .as_ref()
-        .map_or(notes.last.max(begin.zero), |end| end.at);
-    let wall = Nanos(end_at.saturating_sub(begin.zero) as i64);
+    let wall = notes.wall(&begin);
     let mut out = RecordingWriter::create(folder)?;
-    let mut first = FirstPass::new(folder, &begin, notes.early_until());
-    let mut reader = Reader::open(folder)?;
-    reader.for_each(|entry| match entry {
-        Entry::Event(bytes) => first.take(bytes, &mut out),
-        Entry::Note(_) => Ok(()),
-    })?;
     let FirstPass {
         mut lives,
         mut objects,
@@ -111,7 +101,7 @@ fn convert_here(
         samples,
         nodes,
         ..
-    } = first;
+    } = first_pass(folder, &begin, &notes, &mut out)?;
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
     let (modules, made, codes) = (&notes.modules, &notes.made, &notes.codes);
@@ -181,7 +171,28 @@ fn read_notes(folder: &Path) -> Result<Notes, Error> {
     Ok(notes)
 }
 
+fn first_pass(
+    folder: &Path,
+    begin: &Begin,
+    notes: &Notes,
+    out: &mut RecordingWriter,
+) -> Result<FirstPass, Error> {
+    let mut first = FirstPass::new(folder, begin, notes.early_until());
+    Reader::open(folder)?.for_each(|entry| match entry {
+        Entry::Event(bytes) => first.take(bytes, out),
+        Entry::Note(_) => Ok(()),
+    })?;
+    Ok(first)
+}
+
 impl Notes {
+    /// How long it was recorded.
+    fn wall(&self, begin: &Begin) -> Nanos {
+        let end = self.end.as_ref();
+        let end_at = end.map_or(self.last.max(begin.zero), |end| end.at);
+        Nanos(end_at.saturating_sub(begin.zero) as i64)
+    }
+
     /// Until when every call was timed, by the probes' clock, if calls were timed again later: what they did
     /// then tells what they did while nobody looked.
     fn early_until(&self) -> u64 {

@@ -296,7 +296,11 @@ impl PerfMaps {
         // In the order of their numbers, as their answers come.
         let maps: BTreeSet<u32> = self.current.values().map(|index| index.map).collect();
         let mut maps: VecDeque<u32> = maps.into_iter().collect();
-        let kept: Vec<RawFd> = self.folders.values().map(|f| f.as_raw_fd()).collect();
+        let folders = |map: &Map| {
+            let folders = map.log_folders.iter().chain([&map.folder]);
+            folders.map(|f| f.as_raw_fd()).collect::<Vec<RawFd>>()
+        };
+        let kept: Vec<RawFd> = self.maps.iter().flat_map(folders).collect();
         let mut named = HashMap::new();
         let mut not_read = 0;
         while !maps.is_empty() && not_read < MOST_NOT_READ && patience.ended().is_none() {

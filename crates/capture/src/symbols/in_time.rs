@@ -16,11 +16,14 @@ const LONGEST_OF_ONE: Duration = Duration::from_secs(22);
 /// So many modules are passed over, before it is given up on all that are left.
 const MOST_PASSED_OVER: usize = 3;
 
+/// A frame: function, file, line, whether it was inlined.
+type Frame = (String, String, Option<u32>, bool);
+
 /// A module's answer as it is handed over.
 #[derive(Serialize, Deserialize)]
 struct Answer {
-    /// For each offset its frames: function, file, line, whether it was inlined.
-    frames: Vec<Vec<(String, String, Option<u32>, bool)>>,
+    /// For each offset its frames.
+    frames: Vec<Vec<Frame>>,
     source: String,
     fault: Option<String>,
 }
@@ -44,7 +47,7 @@ impl From<Resolved> for Answer {
 
 impl From<Answer> for Resolved {
     fn from(answer: Answer) -> Resolved {
-        let named = |(function, file, line, inlined): (String, String, _, _)| Named {
+        let named = |(function, file, line, inlined): Frame| Named {
             function: Arc::from(function),
             file: Arc::from(file),
             line,

@@ -20,7 +20,7 @@ const LONGEST_MAP: u64 = 4 << 30;
 /// What is kept of a line; names are cut shorter than that.
 const LONGEST_LINE: usize = 4096;
 /// A map with a longer line is none, and is not read on: a file may have no end of a line in gigabytes that nobody wrote.
-const LONGEST_OF_ALL: u64 = 1 << 20;
+const LONGEST_OF_ALL: u64 = 64 << 20;
 
 /// A map that may be read.
 pub struct PerfMap {

@@ -339,7 +339,7 @@ fn thousands_of_mapped_files() {
 fn a_name_with_escapes() {
     let folder = Folder::new("escapes");
     let name = "\u{1b}]0;p\u{7}\u{1b}[2J";
-    let script = format!("printf '%b' '\\033]0;p\\007\\033[2J' > /proc/$$/comm; sleep 20; true");
+    let script = "printf '%b' '\\033]0;p\\007\\033[2J' > /proc/$$/comm; sleep 20; true";
     let mut child = Command::new("sh");
     let mut child = child
         .args(["-c", &script])
