@@ -342,7 +342,7 @@ fn a_name_with_escapes() {
     let script = "printf '%b' '\\033]0;p\\007\\033[2J' > /proc/$$/comm; sleep 20; true";
     let mut child = Command::new("sh");
     let mut child = child
-        .args(["-c", &script])
+        .args(["-c", script])
         .process_group(0)
         .spawn()
         .expect("a shell");
