@@ -86,7 +86,7 @@ fn node_without_names_is_told() {
     let report = |options: &[&str]| {
         let mut run = Command::new(timesink());
         run.args(["run", "-o"])
-            .arg(folder.join(&format!("r{}", options.concat())));
+            .arg(folder.join(&format!("with-{}-options", options.len())));
         run.args(options).args(["--", "node", "-e", work]);
         output(&mut run).exits(0).err
     };

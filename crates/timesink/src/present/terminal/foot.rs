@@ -2,7 +2,7 @@
 
 use timesink_analysis::ledger::{Account, Balance, Basis, ThreadLedger, Tiling};
 use timesink_analysis::measure::percent;
-use timesink_recording::words::ModuleKind;
+use timesink_recording::words::{Language, ModuleKind};
 use timesink_recording::Mode;
 
 use super::style::{wrap, Ink, Style};
@@ -236,13 +236,19 @@ fn nameless_node(report: &Report) -> Option<String> {
                 && code.function(function).name.is_empty()
         })
     };
+    // Who was asked names most of them, but not all.
+    let has_names = code
+        .functions
+        .iter()
+        .any(|function| function.language == Language::JavaScript && !function.name.is_empty());
     let mut events = ledger
         .threads
         .iter()
         .filter(is_node)
         .flat_map(|thread| report.stacks.events_of(thread.row.thread))
         .filter(|event| event.account == Account::Cpu);
-    events.any(|event| is_nameless(event.stack)).then(|| {
+    let told = !has_names && events.any(|event| is_nameless(event.stack));
+    told.then(|| {
         "Node.js: functions of JavaScript have no names; `timesink run --node-maps` has it write them to /tmp \
          (only where nobody else uses this machine)"
             .to_owned()
