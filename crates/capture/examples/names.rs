@@ -31,6 +31,7 @@ fn run() -> io::Result<()> {
         path,
         memory: None,
         build_id: Vec::new(),
+        stamp: None,
     };
     let begun = Instant::now();
     let resolved = Symbols::new(arguments.next().map(PathBuf::from)).resolve(&module, &offsets);

@@ -22,16 +22,23 @@ mod error;
 pub mod floors;
 mod go_table;
 pub mod host;
+#[allow(unsafe_code)]
+mod in_child;
 mod java;
 #[allow(unsafe_code)]
 mod kernel;
 #[allow(unsafe_code)]
 pub mod launch;
 #[allow(unsafe_code)]
+mod only_these;
+pub mod patience;
+#[allow(unsafe_code)]
 mod perf_event;
 #[allow(unsafe_code)]
 mod probes;
 mod python;
+#[allow(unsafe_code)]
+mod reader;
 pub mod record;
 mod redact;
 mod spool;

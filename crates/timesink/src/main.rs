@@ -146,6 +146,7 @@ mod tests {
         Arguments::command().debug_assert();
         for line in [
             "run --follow --with postgres --with 123 -- sh -c true",
+            "run --node-maps -- node x.js",
             "attach --follow 123",
             "run --redact -- x --password y",
             "attach --redact 123",
@@ -174,6 +175,7 @@ mod tests {
         }
         for line in [
             "run --with -- true",
+            "run --node-maps --no-runtime-flags -- true",
             "attach --with postgres 123",
             "report x --top=many",
             "report x --json --top",

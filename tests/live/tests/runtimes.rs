@@ -1,5 +1,5 @@
 //! Code that Node.js and Java make while they run: its functions have names, on a processor and in waits,
-//! and beside two variables of the environment nothing shows that timesink asked for them.
+//! and beside two variables of the environment, of which one is only set if that is asked for, nothing shows that timesink is there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -120,7 +120,8 @@ fn problems_of_node(node: &Path) -> Vec<String> {
     let node = fed(&format!("{} {path}", node.display()));
     let command = format!("cd {}; {node}", folder.path().display());
     let recording = folder.join("r.timesink");
-    let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
+    let options = ["-q", "--node-maps"];
+    let recorded = Recorded::run(&recording, &options, &["sh", "-c", &command], 0);
     let mut problems = problems(&recorded, Language::JavaScript, str::to_string);
     let frames = recorded.rows::<Frame>();
     for (function, line) in [("leaf", 5), ("inSleep", 18)] {
@@ -191,8 +192,8 @@ const COMPILED: &str =
     "-Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Runtimes::* \
                         -XX:CompileCommand=dontinline,Runtimes::*";
 
-/// Methods of Java are in the stacks, as they call each other, compiled or interpreted. The map that the virtual
-/// machine writes at its end is gone.
+/// Methods of Java are in the stacks, as they call each other, compiled or interpreted, and so are the virtual machine's
+/// own pieces of code that call them. Nothing is written for that.
 #[test]
 fn methods_of_java() {
     let classes = classes("Runtimes.java");
@@ -306,7 +307,7 @@ fn node_leaves_nothing() {
         let elsewhere = folder.join("elsewhere");
         std::fs::create_dir(&elsewhere).expect("a folder");
         let mut run = Command::new(timesink());
-        run.args(["run", "-q", "-o", "r.timesink", "--"])
+        run.args(["run", "-q", "--node-maps", "-o", "r.timesink", "--"])
             .args([&node, Path::new(&script("leaves.js")), &elsewhere])
             .env("NODE_OPTIONS", "--no-deprecation --trace-deprecation");
         let ran = output(run.current_dir(folder.path())).exits(KILLED);
@@ -329,11 +330,8 @@ fn logs_of_others_stay() {
             std::fs::write(folder.join(name), "").expect("a log");
         }
         let mut run = Command::new(timesink());
-        run.args(["run", "-q", "-o", "r.timesink", "--"]).args([
-            &node,
-            Path::new("-e"),
-            Path::new("0"),
-        ]);
+        run.args(["run", "-q", "--node-maps", "-o", "r.timesink", "--"])
+            .args([&node, Path::new("-e"), Path::new("0")]);
         output(run.current_dir(folder.path())).exits(0);
         let mut left = files_in(folder.path());
         left.sort();
@@ -351,46 +349,49 @@ fn maps_of_others_stay() {
         folder.path().display()
     );
     let command = ["sh", "-c", &script];
-    let recorded = Recorded::run(&recording, &["-q"], &command, 0);
+    let recorded = Recorded::run(&recording, &["-q", "--node-maps"], &command, 0);
     let left = maps_left(&recorded);
     left.iter()
         .for_each(|map| std::fs::remove_file(map).expect("a map"));
     assert_eq!(left.len(), 1);
 }
 
-/// The environment differs in two variables only, which keep what is in them; with `--no-runtime-flags` in none.
+/// The environment differs in one variable only, which keeps what is in it; with `--node-maps` in two, and with
+/// `--no-runtime-flags` in none.
 #[test]
 fn the_environment() {
     let folder = Folder::new("environment");
     let script = "env | grep -v ^_=";
-    let run = |option: &[&str], name: &str| {
-        let mut run = Command::new(timesink());
-        run.args(["run", "-q", "-o"]).arg(folder.join(name));
-        run.args(option).args(["--", "sh", "-c", script]);
-        run.env("NODE_OPTIONS", "--no-warnings")
+    let set = |command: &mut Command| {
+        command
+            .env("NODE_OPTIONS", "--no-warnings")
             .env_remove("JAVA_TOOL_OPTIONS");
-        let ran = output(&mut run).exits(0);
-        Recorded::open(&folder.join(name), ran)
+    };
+    let run = |option: &[&str]| {
+        let name = format!("with{}", option.concat());
+        let mut run = Command::new(timesink());
+        run.args(["run", "-q", "-o"]).arg(folder.join(&name));
+        run.args(option).args(["--", "sh", "-c", script]);
+        set(&mut run);
+        output(&mut run).exits(0).text()
     };
     let mut bare = Command::new("sh");
     bare.args(["-c", script]);
-    bare.env("NODE_OPTIONS", "--no-warnings")
-        .env_remove("JAVA_TOOL_OPTIONS");
+    set(&mut bare);
     let bare = output(&mut bare).exits(0).text();
-    let without = run(&["--no-runtime-flags"], "without");
-    assert_eq!(without.ran.text(), bare);
-    assert_eq!(maps_left(&without), Vec::<PathBuf>::new());
-    let with = run(&[], "with").ran.text();
-    let known = |line: &&str| line.split('=').next() != Some("NODE_OPTIONS");
-    let (ours, others): (Vec<_>, Vec<_>) = with
-        .lines()
-        .filter(known)
-        .partition(|l| l.starts_with("JAVA_TOOL_OPTIONS="));
-    let bare: Vec<_> = bare.lines().filter(known).collect();
-    assert_eq!(others, bare);
-    assert_eq!(ours.len(), 1, "{ours:?}");
-    let mut node = with.lines().filter(|line| !known(line));
-    assert!(node.all(|line| line.starts_with("NODE_OPTIONS=--no-warnings --perf-")));
+    assert_eq!(run(&["--no-runtime-flags"]), bare);
+    let changed = |with: &str| -> Vec<String> {
+        let new = with
+            .lines()
+            .filter(|l| bare.lines().all(|known| known != *l));
+        new.map(str::to_owned).collect()
+    };
+    let java = "JAVA_TOOL_OPTIONS=-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer";
+    assert_eq!(changed(&run(&[])), [java]);
+    let mut with = changed(&run(&["--node-maps"]));
+    with.retain(|line| line != java);
+    assert_eq!(with.len(), 1, "{with:?}");
+    assert!(with[0].starts_with("NODE_OPTIONS=--no-warnings --perf-"));
 }
 
 /// Code that takes the place of other code is told from it: each has the samples of its own time.

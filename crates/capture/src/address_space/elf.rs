@@ -5,12 +5,11 @@
 //! limit, and only what is asked for is read: a file that is mapped could be shortened under us, and would
 //! then end timesink with SIGBUS.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use crate::build_id::build_id;
+use crate::reader::Theirs;
 
 /// Headers beyond these numbers are not from a compiler.
 const MOST_PROGRAM_HEADERS: u16 = 256;
@@ -65,7 +64,7 @@ impl Source for [u8] {
 }
 
 /// A file and the length that it had when it was opened.
-impl Source for (&File, u64) {
+impl Source for (&Theirs, u64) {
     fn length(&self) -> u64 {
         self.1
     }

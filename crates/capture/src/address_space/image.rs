@@ -6,19 +6,15 @@
 //! opened for reading, nothing is opened that could block or act, and a file counts only if it is the one that was mapped.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-use rustix::fs::OFlags;
-
 use super::elf::{self, Elf, ElfError, Part, Source};
 use super::{vdso, BuildId, FileNumber, Mapped};
+use crate::reader::{About, Reader, Theirs};
 
 /// So many files are held open; others are found again by their path, if they are still there.
 const MOST_HELD: usize = 256;
@@ -52,8 +48,11 @@ enum Bytes {
     None,
     Memory(&'static [u8]),
     File {
-        held: Option<File>,
+        held: Option<Theirs>,
         identity: Identity,
+        /// As the kernel numbers the file system.
+        device: (u32, u32),
+        reader: Option<Arc<Reader>>,
     },
 }
 
@@ -67,18 +66,18 @@ struct Identity {
 }
 
 impl Identity {
-    fn of(file: &File) -> io::Result<Identity> {
-        Ok(Identity::from(&file.metadata()?))
+    fn of(file: &Theirs) -> io::Result<Identity> {
+        Ok(Identity::from(&file.about()?))
     }
 }
 
-impl From<&Metadata> for Identity {
-    fn from(about: &Metadata) -> Identity {
+impl From<&About> for Identity {
+    fn from(about: &About) -> Identity {
         Identity {
-            device: about.dev(),
-            inode: about.ino(),
-            size: about.size(),
-            modified: (about.mtime(), about.mtime_nsec()),
+            device: about.device,
+            inode: about.inode,
+            size: about.size,
+            modified: about.modified,
         }
     }
 }
@@ -139,27 +138,41 @@ impl Image {
     }
 
     /// The file itself, as it was when it was mapped, even if it has been deleted since.
-    pub fn open(&self) -> io::Result<File> {
-        let Bytes::File { held, identity } = &self.bytes else {
+    pub(crate) fn open(&self) -> io::Result<Theirs> {
+        let Bytes::File { identity, .. } = &self.bytes else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        let file = match held {
-            Some(file) => file.try_clone()?,
-            None => open_regular(&self.path)?,
-        };
+        let (file, now) = self.as_it_is()?;
         // Also a file that we hold can have been written to.
-        let same = Identity::of(&file)? == *identity;
+        let same = now == *identity;
         same.then_some(file).ok_or_else(replaced)
+    }
+
+    /// The file, and what it is now.
+    fn as_it_is(&self) -> io::Result<(Theirs, Identity)> {
+        let file = match &self.bytes {
+            Bytes::File {
+                held: Some(file), ..
+            } => file.try_clone()?,
+            Bytes::File {
+                reader: Some(reader),
+                device,
+                ..
+            } => reader.named(&self.path, *device)?,
+            _ => Theirs::named_here(&self.path)?,
+        };
+        let now = Identity::of(&file)?;
+        Ok((file, now))
     }
 
     /// Whether the file still is what it was when it was first seen.
     fn is_unchanged(&self) -> bool {
-        let Bytes::File { held, identity } = &self.bytes else {
+        let Bytes::File { held, identity, .. } = &self.bytes else {
             return false;
         };
         let now = match held {
             Some(file) => Identity::of(file),
-            None => std::fs::symlink_metadata(&self.path).map(|about| Identity::from(&about)),
+            None => self.as_it_is().map(|(_, now)| now),
         };
         now.is_ok_and(|now| now == *identity)
     }
@@ -202,21 +215,6 @@ impl Image {
     }
 }
 
-/// Open a file by a name that somebody may have put a link under.
-fn open_regular(path: &Path) -> io::Result<File> {
-    open(path, OFlags::NOFOLLOW)
-}
-
-/// Open a file by the kernel's own link to what was mapped.
-fn open_mapping(link: &Path) -> io::Result<File> {
-    open(link, OFlags::empty())
-}
-
-fn open(path: &Path, flags: OFlags) -> io::Result<File> {
-    let file = timesink_recording::files::open_regular(rustix::fs::CWD, path, flags)?;
-    file.ok_or_else(|| io::Error::other("it is no regular file"))
-}
-
 /// All images, each once.
 #[derive(Debug, Default)]
 pub struct Images {
@@ -228,9 +226,18 @@ pub struct Images {
     /// The kernel's library, as 64-bit processes have it.
     vdso: Option<Arc<Image>>,
     held: usize,
+    /// Who opens and reads files; without one they are opened and read here.
+    reader: Option<Arc<Reader>>,
 }
 
 impl Images {
+    pub fn reading_through(reader: Option<Arc<Reader>>) -> Images {
+        Images {
+            reader,
+            ..Images::default()
+        }
+    }
+
     /// The image of a mapping; what cannot be opened is an image with a problem.
     pub fn find(&mut self, mapped: &Mapped) -> Arc<Image> {
         if self.by_file.len() + self.by_name.len() > MOST_KEPT {
@@ -277,7 +284,10 @@ impl Images {
     }
 
     fn opened(&mut self, mapped: &Mapped, path: &Path) -> io::Result<Arc<Image>> {
-        let file = open_mapped(mapped, path)?;
+        let file = match &self.reader {
+            Some(reader) => reader.mapped(mapped, path)?,
+            None => Theirs::mapped_here(mapped, path)?,
+        };
         let identity = Identity::of(&file)?;
         if let Some(image) = self.by_file.get(&identity) {
             return Ok(image.clone());
@@ -286,7 +296,12 @@ impl Images {
         let mut image = image.understand(&(&file, identity.size));
         let held = (self.held < MOST_HELD).then_some(file);
         self.held += usize::from(held.is_some());
-        image.bytes = Bytes::File { held, identity };
+        image.bytes = Bytes::File {
+            held,
+            identity,
+            device: mapped.file.device,
+            reader: self.reader.clone(),
+        };
         let image = Arc::new(image);
         self.by_file.insert(identity, image.clone());
         Ok(image)
@@ -309,56 +324,10 @@ fn without_mark(path: &Path) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(plain))
 }
 
-/// The file of a mapping, by the surest way that is left.
-fn open_mapped(mapped: &Mapped, path: &Path) -> io::Result<File> {
-    let (pid, start) = (mapped.pid, mapped.start);
-    let end = start.saturating_add(mapped.length);
-    let link = PathBuf::from(format!("/proc/{pid}/map_files/{start:x}-{end:x}"));
-    let by_link = open_mapping(&link).ok().filter(|file| {
-        // The process may have executed another program since, with a mapping at the same place. On
-        // stacked file systems the numbers differ, but then the paths are the same.
-        is_file(file, mapped) || std::fs::read_link(&link).is_ok_and(|to| to == mapped.path)
-    });
-    if let Some(file) = by_link {
-        return Ok(file);
-    }
-    let mut inside = PathBuf::from(format!("/proc/{pid}/root"));
-    inside.push(path.strip_prefix("/").unwrap_or(path));
-    let file = match open_regular(&inside).ok().filter(|f| is_file(f, mapped)) {
-        Some(file) => file,
-        None => open_regular(path)?,
-    };
-    is_file(&file, mapped).then_some(file).ok_or_else(replaced)
-}
-
-/// Whether this is the file with that number. Of which device is not asked: some file systems say one thing
-/// to who maps a file and another to who asks.
-fn is_file(file: &File, mapped: &Mapped) -> bool {
-    let number = mapped.file;
-    let inode = file.metadata().map(|about| about.ino());
-    let generation = generation_of(file).filter(|_| number.generation != 0);
-    number.inode == 0
-        || inode.is_ok_and(|inode| inode == number.inode)
-            && generation.is_none_or(|generation| generation == number.generation)
-}
-
-/// Inode numbers are soon taken by other files; most file systems count those.
-fn generation_of(file: &File) -> Option<u64> {
-    let mut generation: libc::c_long = 0;
-    // SAFETY: the call writes at most a long to where it is told.
-    let done = unsafe {
-        libc::ioctl(
-            file.as_raw_fd(),
-            libc::FS_IOC_GETVERSION,
-            &raw mut generation,
-        )
-    };
-    (done == 0).then_some(u64::from(generation as u32))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     /// A copy of a program, which is gone after the test.
     struct Program(PathBuf);
@@ -434,7 +403,7 @@ mod tests {
     #[test]
     fn number_of_another() {
         let program = Program::new("number");
-        let generation = generation_of(&File::open(&program.0).unwrap());
+        let generation = crate::reader::generation_of(&std::fs::File::open(&program.0).unwrap());
         let mut mapped = mapped(&program.0);
         mapped.file.generation = generation.unwrap_or(1);
         assert!(Images::default().find(&mapped).problem().is_none());

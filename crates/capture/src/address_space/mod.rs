@@ -6,7 +6,6 @@
 //! file, is gone. What is in a stack is for `unwind`; names of functions are nobody's business here.
 
 mod elf;
-#[allow(unsafe_code)]
 mod image;
 mod maps;
 mod records;

@@ -9,9 +9,13 @@ use super::image::{Image, ImageKind, Images};
 use super::{maps, Change, Mapped, Timed};
 use crate::clock::now_ns;
 use crate::error::Error;
+use crate::reader::Reader;
 
 /// The kernel allows 65,530 mappings. More than that have been unmapped since, which nobody tells.
 const MOST_MAPPINGS: usize = 65_536;
+
+/// Longer texts of mappings are not read on.
+const LONGEST_MAPS: u64 = 16 << 20;
 
 /// Executable memory, and where its code is from.
 #[derive(Debug, Clone)]
@@ -111,18 +115,34 @@ pub struct Spaces {
     asked: HashSet<u32>,
     images: Images,
     makers: Vec<u32>,
+    reader: Option<Arc<Reader>>,
 }
 
 impl Spaces {
+    /// What belongs to processes is read here.
     pub fn new() -> Spaces {
         Spaces::default()
+    }
+
+    /// What belongs to processes is read by this reader, if there is one.
+    pub(crate) fn reading_through(reader: Option<Arc<Reader>>) -> Spaces {
+        Spaces {
+            images: Images::reading_through(reader.clone()),
+            reader,
+            ..Spaces::default()
+        }
     }
 
     /// Follow this process, as it is now, and all that it will start.
     pub fn seed(&mut self, pid: u32) -> Result<(), Error> {
         let since_ns = now_ns();
         let path = PathBuf::from(format!("/proc/{pid}/maps"));
-        let text = std::fs::read(&path).map_err(Error::file(&path, "cannot be read"))?;
+        // Who waits for its own memory keeps others from looking at what is mapped where.
+        let text = match &self.reader {
+            Some(reader) => reader.text(pid, "maps", LONGEST_MAPS),
+            None => std::fs::read(&path),
+        };
+        let text = text.map_err(Error::file(&path, "cannot be read"))?;
         let mut space = Space::default();
         let mut makes_code = false;
         for mapped in maps::parse(pid, &text) {

@@ -26,6 +26,7 @@ use timesink_recording::{About, Costs, Mode, Nanos, RecordingWriter};
 
 use crate::error::Error;
 use crate::launch::Identity;
+use crate::patience::Patience;
 use crate::probes::{self, events as e, Event};
 use crate::spool::{self, Begin, End, Ending, Entry, Note, Reader};
 use crate::user_folder::user_folder;
@@ -51,26 +52,29 @@ struct Notes {
     made: HashMap<u32, HashMap<u64, String>>,
     codes: HashMap<u32, Code>,
     windows: Vec<(u64, u64)>,
+    /// What was given up while it was recorded, and how often.
+    gave_up: Vec<(String, u64)>,
     /// The last moment that any event tells of.
     last: u64,
     broken: Option<String>,
 }
 
 /// Turn the spool in a folder into the recording's tables, and remove it. With whose rights: the
-/// identity's, if there is one.
+/// identity's, if there is one. Names are looked for as long as there is patience.
 pub fn convert(
     folder: &Folder,
     identity: Option<&Identity>,
     cache: Option<PathBuf>,
+    patience: &Patience,
 ) -> Result<About, Error> {
-    Identity::acting(identity, || convert_here(folder, cache))?
+    Identity::acting(identity, || convert_here(folder, cache, patience))?
 }
 
 /// The same for what a timesink that was killed left behind, with the rights of its owner.
 pub fn mend(folder: &Folder) -> Result<About, Error> {
     let owner = Identity::of_owner(folder.about()?.user)?;
     let owner = owner.as_ref();
-    convert(folder, owner, cache_folder(owner))
+    convert(folder, owner, cache_folder(owner), &Patience::default())
 }
 
 /// Where names of code are kept from one recording to the next: the user's folder for such things.
@@ -78,7 +82,11 @@ pub fn cache_folder(identity: Option<&Identity>) -> Option<PathBuf> {
     user_folder(identity, "XDG_CACHE_HOME", ".cache")
 }
 
-fn convert_here(folder: &Folder, cache: Option<PathBuf>) -> Result<About, Error> {
+fn convert_here(
+    folder: &Folder,
+    cache: Option<PathBuf>,
+    patience: &Patience,
+) -> Result<About, Error> {
     let started = Instant::now();
     let notes = read_notes(folder)?;
     let Some(begin) = notes.begin.clone() else {
@@ -88,18 +96,8 @@ fn convert_here(folder: &Folder, cache: Option<PathBuf>) -> Result<About, Error>
             what,
         });
     };
-    let end_at = notes
-        .end
-        .as_ref()
-        .map_or(notes.last.max(begin.zero), |end| end.at);
-    let wall = Nanos(end_at.saturating_sub(begin.zero) as i64);
+    let wall = notes.wall(&begin);
     let mut out = RecordingWriter::within(folder.another()?)?;
-    let mut first = FirstPass::new(folder.another()?, &begin, notes.early_until());
-    let mut reader = Reader::open(folder)?;
-    reader.for_each(|entry| match entry {
-        Entry::Event(bytes) => first.take(bytes, &mut out),
-        Entry::Note(_) => Ok(()),
-    })?;
     let FirstPass {
         mut lives,
         mut objects,
@@ -108,10 +106,11 @@ fn convert_here(folder: &Folder, cache: Option<PathBuf>) -> Result<About, Error>
         samples,
         nodes,
         ..
-    } = first;
+    } = first_pass(folder, &begin, &notes, &mut out)?;
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
-    let mut stacks = Stacks::new(&nodes, &notes.modules, &notes.made, &notes.codes, cache);
+    let (modules, made, codes) = (&notes.modules, &notes.made, &notes.codes);
+    let (mut stacks, nameless) = Stacks::new(&nodes, modules, made, codes, (cache, patience));
     let mut context = Context::new(
         &mut lives,
         &mut objects,
@@ -135,7 +134,15 @@ fn convert_here(folder: &Folder, cache: Option<PathBuf>) -> Result<About, Error>
         },
         &mut out,
     )?;
-    write_notes(&notes, &windows, gaps, paths_left_out, &mut out)?;
+    let missing = Missing {
+        gaps,
+        paths_left_out,
+        nameless,
+        why_nameless: patience
+            .ended()
+            .unwrap_or("files could not be read in time"),
+    };
+    write_notes(&notes, &windows, &missing, &mut out)?;
     let mut about = about(&begin, &notes, wall, &windows);
     about.cost = cost(&begin, &lives, seen, samples, wall, started);
     for row in objects.rows {
@@ -168,7 +175,28 @@ fn read_notes(folder: &Folder) -> Result<Notes, Error> {
     Ok(notes)
 }
 
+fn first_pass(
+    folder: &Folder,
+    begin: &Begin,
+    notes: &Notes,
+    out: &mut RecordingWriter,
+) -> Result<FirstPass, Error> {
+    let mut first = FirstPass::new(folder.another()?, begin, notes.early_until());
+    Reader::open(folder)?.for_each(|entry| match entry {
+        Entry::Event(bytes) => first.take(bytes, out),
+        Entry::Note(_) => Ok(()),
+    })?;
+    Ok(first)
+}
+
 impl Notes {
+    /// How long it was recorded.
+    fn wall(&self, begin: &Begin) -> Nanos {
+        let end = self.end.as_ref();
+        let end_at = end.map_or(self.last.max(begin.zero), |end| end.at);
+        Nanos(end_at.saturating_sub(begin.zero) as i64)
+    }
+
     /// Until when every call was timed, by the probes' clock, if calls were timed again later: what they did
     /// then tells what they did while nobody looked.
     fn early_until(&self) -> u64 {
@@ -234,6 +262,7 @@ impl Notes {
                 self.codes.insert(code, told);
             }
             Note::Window { t0, t1 } => self.windows.push((t0, t1)),
+            Note::GaveUp { why, count } => self.gave_up.push((why, count)),
         }
     }
 }
@@ -340,8 +369,7 @@ fn windows_of(notes: &Notes, begin: &Begin, wall: Nanos) -> Vec<(i64, i64)> {
 fn write_notes(
     notes: &Notes,
     windows: &[(i64, i64)],
-    gaps: u64,
-    paths_left_out: u64,
+    missing: &Missing,
     out: &mut RecordingWriter,
 ) -> Result<(), Error> {
     for row in &notes.probes {
@@ -361,7 +389,7 @@ fn write_notes(
             t1: Nanos(t1),
         })?;
     }
-    for row in losses(notes, gaps, paths_left_out) {
+    for row in losses(notes, missing) {
         out.push(row)?;
     }
     Ok(())
@@ -405,7 +433,16 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
     })
 }
 
-fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
+/// What turned out to be missing while tables were made.
+struct Missing {
+    gaps: u64,
+    paths_left_out: u64,
+    /// Modules that were not looked into.
+    nameless: u64,
+    why_nameless: &'static str,
+}
+
+fn losses(notes: &Notes, missing: &Missing) -> Vec<Loss> {
     let mut all: Vec<Loss> = Vec::new();
     let mut add = |kind: LossKind, count: u64, note: &str| {
         if count > 0 {
@@ -438,15 +475,23 @@ fn losses(notes: &Notes, gaps: u64, paths_left_out: u64) -> Vec<Loss> {
     if lost.iter().sum::<u64>() == 0 {
         add(
             LossKind::Turns,
-            gaps,
+            missing.gaps,
             "spans are missing and marked as lost",
         );
     }
     add(
         LossKind::Lookups,
-        paths_left_out,
+        missing.paths_left_out,
         "there were too many different paths to keep all",
     );
+    for (why, count) in &notes.gave_up {
+        add(LossKind::Samples, *count, why);
+    }
+    let why = format!(
+        "functions of some files have no names: {}; `timesink symbolize` looks for them again",
+        missing.why_nameless
+    );
+    add(LossKind::Samples, missing.nameless, &why);
     if let Some(why) = notes
         .end
         .as_ref()

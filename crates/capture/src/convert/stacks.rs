@@ -2,8 +2,6 @@
 //! module by module; kernel frames are added as waits and samples name them.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use timesink_recording::tables::frames::Frame;
@@ -13,6 +11,7 @@ use timesink_recording::words::{Language, ModuleKind, SymbolSource};
 use timesink_recording::{FrameId, ModuleId, RecordingWriter, StackId};
 
 use crate::error::Error;
+use crate::patience::Patience;
 use crate::probes::events as e;
 use crate::symbols::{self, Symbols};
 
@@ -31,11 +30,15 @@ impl Told {
         ModuleKind::from_str(&self.kind).unwrap_or(ModuleKind::File)
     }
 
-    /// Whether the file at its path is still the one that ran. A build id says so better, and is looked at
-    /// where the file is read.
-    fn is_there(&self) -> bool {
-        let stamp = |about: Metadata| (about.ino(), about.size(), about.mtime());
-        !self.build_id.is_empty() || std::fs::metadata(&self.path).ok().map(stamp) == self.stamp
+    /// What its names are to be found in, if there is anything.
+    fn module(&self) -> Option<symbols::Module> {
+        let found = symbols::Module::recorded(self.kind(), &self.path, &self.build_id)?;
+        // A file that could not be read while it ran cannot be known again.
+        let is_known = found.memory.is_some() || !found.build_id.is_empty() || self.stamp.is_some();
+        is_known.then_some(symbols::Module {
+            stamp: self.stamp,
+            ..found
+        })
     }
 }
 
@@ -103,24 +106,6 @@ fn nameless() -> symbols::Named {
     }
 }
 
-fn resolve(
-    symbols: &Symbols,
-    number: u32,
-    module: &Told,
-    offsets: &[u64],
-    names: &mut Names,
-) -> SymbolSource {
-    let module = symbols::Module::recorded(module.kind(), &module.path, &module.build_id);
-    let Some(module) = module else {
-        return SymbolSource::None;
-    };
-    let resolved = symbols.resolve(&module, offsets);
-    for (&offset, named) in offsets.iter().zip(resolved.frames) {
-        names.insert((number, offset), (named, Language::Native));
-    }
-    resolved.source
-}
-
 /// Names out of a runtime's map.
 fn name_made(number: u32, made: &HashMap<u64, String>, names: &mut Names) -> SymbolSource {
     for (&address, name) in made {
@@ -130,46 +115,63 @@ fn name_made(number: u32, made: &HashMap<u64, String>, names: &mut Names) -> Sym
     SymbolSource::Map
 }
 
+/// The modules that were told, in the order of their numbers, each with the offsets in it.
+fn wanted(nodes: &[e::ts_node], told: &HashMap<u32, Told>) -> Vec<(u32, Vec<u64>)> {
+    let mut wanted: HashMap<u32, Vec<u64>> = HashMap::new();
+    for node in nodes.iter().filter(|node| told.contains_key(&node.module)) {
+        wanted.entry(node.module).or_default().push(looked_up(node));
+    }
+    let mut modules: Vec<_> = wanted.into_iter().filter(|(m, _)| *m != 0).collect();
+    modules.sort_unstable_by_key(|(module, _)| *module);
+    for (_, offsets) in &mut modules {
+        offsets.sort_unstable();
+        offsets.dedup();
+    }
+    modules
+}
+
 impl Stacks {
-    /// Give names to the user side: `nodes` in the order of their numbers, which is callers first.
+    /// Give names to the user side: `nodes` in the order of their numbers, which is callers first. How many modules were
+    /// not looked into to the end is told, too.
     pub fn new(
         nodes: &[e::ts_node],
         told: &HashMap<u32, Told>,
         made: &HashMap<u32, HashMap<u64, String>>,
         codes: &HashMap<u32, Code>,
-        cache: Option<PathBuf>,
-    ) -> Stacks {
+        (cache, patience): (Option<PathBuf>, &Patience),
+    ) -> (Stacks, u64) {
         let mut stacks = Stacks::default();
-        let symbols = Symbols::new(cache);
-        let mut wanted: HashMap<u32, Vec<u64>> = HashMap::new();
         let mut told_by_runtime = HashSet::new();
-        for node in nodes {
-            wanted.entry(node.module).or_default().push(looked_up(node));
-            if codes.contains_key(&node.code) {
-                told_by_runtime.insert(node.module);
+        for node in nodes.iter().filter(|node| codes.contains_key(&node.code)) {
+            told_by_runtime.insert(node.module);
+        }
+        let modules = wanted(nodes, told);
+        let asked = modules.iter().filter_map(|(number, offsets)| {
+            let module = told[number]
+                .module()
+                .filter(|_| !made.contains_key(number))?;
+            Some((*number, (module, offsets.clone())))
+        });
+        let (numbers, asked): (Vec<u32>, Vec<_>) = asked.unzip();
+        let (resolved, left) = symbols::resolve_all(&Symbols::new(cache), &asked, patience);
+        let mut names = Names::new();
+        let mut sources = HashMap::new();
+        for ((number, (_, offsets)), resolved) in numbers.iter().zip(&asked).zip(resolved) {
+            sources.insert(*number, resolved.source);
+            for (&offset, named) in offsets.iter().zip(resolved.frames) {
+                names.insert((*number, offset), (named, Language::Native));
             }
         }
-        let mut names = Names::new();
-        let mut modules: Vec<_> = wanted.into_iter().filter(|(m, _)| *m != 0).collect();
-        modules.sort_unstable_by_key(|(module, _)| *module);
-        for (number, mut offsets) in modules {
-            let Some(module) = told.get(&number) else {
-                continue;
-            };
-            offsets.sort_unstable();
-            offsets.dedup();
-            let source = match made.get(&number) {
-                Some(made) => name_made(number, made, &mut names),
-                None if module.is_there() => {
-                    resolve(&symbols, number, module, &offsets, &mut names)
-                }
-                None => SymbolSource::None,
+        for (number, _) in &modules {
+            let source = match made.get(number) {
+                Some(made) => name_made(*number, made, &mut names),
+                None => sources.get(number).copied().unwrap_or(SymbolSource::None),
             };
             let source = match source {
-                SymbolSource::None if told_by_runtime.contains(&number) => SymbolSource::Runtime,
+                SymbolSource::None if told_by_runtime.contains(number) => SymbolSource::Runtime,
                 source => source,
             };
-            stacks.module(number, module, source);
+            stacks.module(*number, &told[number], source);
         }
         stacks.of_node.push(None);
         for node in nodes {
@@ -179,7 +181,7 @@ impl Stacks {
                 None => stacks.add_node(node, &names),
             }
         }
-        stacks
+        (stacks, left)
     }
 
     /// A module of the spool.

@@ -73,12 +73,22 @@ pub struct Piece {
     head: Head,
 }
 
-impl Piece {
+/// What a piece of code was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
     /// Where the method may be that was compiled to it.
-    pub fn method(&self, memory: &impl Memory) -> Option<u64> {
-        // All else is the virtual machine's own.
-        let is_method = matches!(&*text(memory, self.head.name), "nmethod" | "native nmethod");
-        is_method.then_some(self.head.method)
+    Method(u64),
+    /// The virtual machine's own, as it calls it: `StubRoutines (1)`. Empty if it does not say.
+    Own(String),
+}
+
+impl Piece {
+    pub fn origin(&self, memory: &impl Memory) -> Origin {
+        let name = text(memory, self.head.name);
+        match &*name {
+            "nmethod" | "native nmethod" => Origin::Method(self.head.method),
+            _ => Origin::Own(name),
+        }
     }
 
     /// Whether it is still there; `None` if there is nothing any more.

@@ -15,7 +15,7 @@ use std::path::Path;
 use crate::address_space::{Image, ImageKind};
 use crate::symbols;
 
-pub use heaps::{Heaps, Piece};
+pub use heaps::{Heaps, Origin, Piece};
 pub use layout::Layout;
 pub use methods::{Method, Stamp};
 

@@ -278,13 +278,18 @@ fn compiled_code() {
     let layout = layout_of(&memory, &description);
     let heaps = Heaps::read(&memory, &layout).expect("the heaps");
     let piece = |offset: u64| heaps.piece(&memory, &layout, HEAP + offset);
-    let method = |offset: u64| piece(offset)?.method(&memory);
+    let method = |offset: u64| match piece(offset)?.origin(&memory) {
+        Origin::Method(method) => Some(method),
+        Origin::Own(_) => None,
+    };
     for inside in [0x10, 0x18, 0x2f, 0x3f] {
         assert_eq!(method(inside), Some(METHOD), "{inside:x}");
     }
     for outside in [0, 0xf, 0x40, 0x5f, 0x60, 0x70, 0x80, 0x1000, 1 << 30] {
         assert_eq!(method(outside), None, "{outside:x}");
     }
+    let own = piece(0x48).map(|piece| piece.origin(&memory));
+    assert_eq!(own, Some(Origin::Own("StubRoutines (1)".into())));
     assert!(heaps.have(HEAP) && !heaps.have(HEAP + 0x1000));
     let before = piece(0x18).expect("a piece");
     assert_eq!(before.is_there(&memory, &layout), Some(true));

@@ -4,8 +4,9 @@ use super::child::{Ends, Fault, Plan};
 use super::identity::Identity;
 use super::inherited::Inherited;
 use super::running::Running;
+use super::runtime_flags::{self, Asked};
 use super::signals::Signals;
-use super::{lookup, runtime_flags, system, Error};
+use super::{lookup, system, Error};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,7 +19,7 @@ use std::path::Path;
 pub struct Command {
     argv: Vec<OsString>,
     identity: Option<Identity>,
-    runtime_flags: bool,
+    asked: Asked,
 }
 
 impl Command {
@@ -27,7 +28,7 @@ impl Command {
         Command {
             argv,
             identity: None,
-            runtime_flags: false,
+            asked: Asked::default(),
         }
     }
 
@@ -37,10 +38,9 @@ impl Command {
         self
     }
 
-    /// Asks Java and Node.js, wherever they run below the program, to tell the names of the code that
-    /// they make.
-    pub fn runtime_flags(mut self, wanted: bool) -> Command {
-        self.runtime_flags = wanted;
+    /// Asks Java and Node.js, wherever they run below the program, to let the code that they make be named.
+    pub fn runtime_flags(mut self, asked: Asked) -> Command {
+        self.asked = asked;
         self
     }
 
@@ -90,9 +90,9 @@ impl Command {
         let own = || unsafe { libc::geteuid() };
         let user = self.identity.as_ref().map_or_else(own, Identity::uid);
         let look = || {
-            let asked = match self.runtime_flags {
-                true => runtime_flags::to_ask(user),
-                false => Vec::new(),
+            let asked = Asked {
+                node: self.asked.node && runtime_flags::may_ask_node(user),
+                ..self.asked
             };
             lookup::candidates(name, path.as_deref()).map(|found| (found, asked))
         };
@@ -104,7 +104,7 @@ impl Command {
         if let Some(identity) = &self.identity {
             environment = identity.environment(environment);
         }
-        environment = runtime_flags::with_flags(environment, &asked);
+        environment = runtime_flags::with_flags(environment, asked);
         let arguments = c_strings(self.argv)?;
         let environment = c_strings(environment)?;
         Ok(Plan::new(

@@ -8,7 +8,7 @@
 //! What must hold is that the program cannot tell: exit code, signals, terminal, process group,
 //! standard streams, open descriptors, directory, limits, user and environment are as without us.
 //! There are two exceptions: under sudo, the program gets the identity of the user who called it; and
-//! with [`Command::runtime_flags`] two variables of the environment ask runtimes to name their code.
+//! with [`Command::runtime_flags`] two variables of the environment ask runtimes to let their code be named.
 //!
 //! This room does not know about probes, recordings or what to print: its errors are sentences
 //! with a kind, and who shows them is the binary's business.
@@ -16,6 +16,7 @@
 mod attach;
 mod child;
 mod command;
+mod ending;
 mod error;
 mod identity;
 mod inherited;
@@ -29,10 +30,11 @@ mod system;
 
 pub use attach::Attached;
 pub use command::{Command, Held};
+pub use ending::Ending;
 pub use error::{Error, Kind};
 pub use identity::{FsIdentity, Identity};
 pub use named::{lineage, named};
 pub use running::Running;
-pub use runtime_flags::{Runtime, Written};
+pub use runtime_flags::{asks_node, Asked, Written};
 pub use signals::{Received, Signals};
 pub use status::Status;

@@ -67,6 +67,11 @@ impl Running {
         Ok(self.status)
     }
 
+    /// The signals, when the program has ended.
+    pub fn into_signals(self) -> Signals {
+        self.signals
+    }
+
     /// Hands on signals until the program ends, for those who have nothing else to do.
     pub fn wait(&mut self) -> Result<Status, Error> {
         loop {

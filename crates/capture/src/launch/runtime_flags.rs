@@ -1,6 +1,10 @@
-//! What a program's environment gains so that Java and Node.js tell the names of the code that they make.
-//! Two variables are touched, in place, behind what is in them. Whether a runtime is there to read them is
-//! not known beforehand: it may be a child's child.
+//! What a program's environment gains so that Java's stacks can be followed, and, where the user asks for it, Node.js
+//! tells the names of the code that it makes. Two variables are touched, in place, behind what is in them. Whether
+//! a runtime is there to read them is not known beforehand: it may be a child's child.
+//!
+//! Node.js writes its names to `/tmp/perf-PID.map`, whatever lies there: it follows links, waits for who reads a
+//! pipe, and ends itself where it may not write. Where others may write to `/tmp`, they can use that, so it is only
+//! asked when the user says so. Nothing can be known of the `/tmp` of its children, which may be in other containers.
 
 use super::system;
 use std::ffi::{CStr, OsStr, OsString};
@@ -8,60 +12,55 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Where both write their maps.
+/// Where Node.js writes its maps.
 const MAPS: &CStr = c"/tmp";
 
-/// Who is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runtime {
-    Java,
-    Node,
+/// Who is to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Asked {
+    pub java: bool,
+    pub node: bool,
 }
 
-/// What a runtime writes.
+/// What Node.js writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// Of the code that it makes.
     Map,
-    /// Some versions of Node.js also write this, where they run, as soon as they are asked for a map.
+    /// Some versions also write this, where they run, as soon as they are asked for a map.
     Log,
 }
 
 /// Java 8 passes over the variable when it is longer.
 const LONGEST_FOR_JAVA_8: usize = 1000;
 
-impl Runtime {
-    /// The variable, with its `=`.
-    fn variable(self) -> &'static [u8] {
+/// A variable, with its `=`, and what is appended to it.
+type Flags = (&'static [u8], &'static [u8]);
+
+/// The first one is for virtual machines that do not know the other, and would not start. Neither makes them write
+/// anything.
+const JAVA: Flags = (
+    b"JAVA_TOOL_OPTIONS=",
+    b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer",
+);
+
+/// `--perf-basic-prof` itself would make versions 18 to 22 write a log, too. The second gives each interpreted
+/// function a piece of code of its own, by which it has a name.
+const NODE: Flags = (
+    b"NODE_OPTIONS=",
+    b"--perf-basic-prof-only-functions --interpreted-frames-native-stack",
+);
+
+impl Written {
+    /// How the words begin with which a user asks for it.
+    fn asks(self) -> &'static [&'static [u8]] {
         match self {
-            Runtime::Java => b"JAVA_TOOL_OPTIONS=",
-            Runtime::Node => b"NODE_OPTIONS=",
+            Written::Map => &[b"--perf-basic-prof"],
+            Written::Log => &[b"--perf-", b"--log", b"--prof", b"--ll-prof"],
         }
     }
 
-    fn flags(self) -> &'static [u8] {
-        match self {
-            // The first one is for virtual machines before 17, which do not know the last and would not start.
-            Runtime::Java => {
-                b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer \
-                -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit"
-            }
-            // `--perf-basic-prof` itself would make versions 18 to 22 write a log, too. The second gives
-            // each interpreted function a piece of code of its own, by which it has a name.
-            Runtime::Node => b"--perf-basic-prof-only-functions --interpreted-frames-native-stack",
-        }
-    }
-
-    /// How the words begin with which a user asks for such a file.
-    fn asks(self, what: Written) -> &'static [&'static [u8]] {
-        match (self, what) {
-            (Runtime::Java, _) => &[b"-XX:+DumpPerfMapAtExit"],
-            (Runtime::Node, Written::Map) => &[b"--perf-basic-prof"],
-            (Runtime::Node, Written::Log) => &[b"--perf-", b"--log", b"--prof", b"--ll-prof"],
-        }
-    }
-
-    fn asked_in(self, what: Written, text: &[u8]) -> bool {
+    fn asked_in(self, text: &[u8]) -> bool {
         // To Node.js `_` is `-`. A variable's first word stands behind its `=`.
         let mut words = text.split(|byte| byte.is_ascii_whitespace() || b"\0=\"'".contains(byte));
         words.any(|word| {
@@ -70,48 +69,51 @@ impl Runtime {
                 other => *other,
             });
             let plain: Vec<u8> = plain.collect();
-            self.asks(what).iter().any(|ask| plain.starts_with(ask))
+            self.asks().iter().any(|ask| plain.starts_with(ask))
         })
     }
 
-    /// Whether it writes this because of us alone: the environment and the arguments, as /proc has
+    /// Whether Node.js writes this because of us alone: the environment and the arguments, as /proc has
     /// them, have our flags, and nobody else has asked for it.
-    pub fn writes_for_us(self, what: Written, environment: &[u8], arguments: &[u8]) -> bool {
+    pub fn for_us(self, environment: &[u8], arguments: &[u8]) -> bool {
+        let (variable, flags) = NODE;
         let mut ours = false;
-        let mut asked = self.asked_in(what, arguments);
+        let mut asked = self.asked_in(arguments);
         for entry in environment.split(|byte| *byte == 0) {
-            let own = entry.starts_with(self.variable());
-            match own.then(|| place_of(self.flags(), entry)).flatten() {
+            let own = entry.starts_with(variable);
+            match own.then(|| place_of(flags, entry)).flatten() {
                 Some(at) => {
                     ours = true;
-                    asked |= self.asked_in(what, &entry[..at]);
-                    asked |= self.asked_in(what, &entry[at + self.flags().len()..]);
+                    asked |= self.asked_in(&entry[..at]);
+                    asked |= self.asked_in(&entry[at + flags.len()..]);
                 }
-                None => asked |= self.asked_in(what, entry),
+                None => asked |= self.asked_in(entry),
             }
         }
         ours && !asked
     }
 }
 
+/// Whether Node.js is asked in this environment, as /proc has it.
+pub fn asks_node(environment: &[u8]) -> bool {
+    let (variable, flags) = NODE;
+    let mut entries = environment.split(|byte| *byte == 0);
+    entries.any(|entry| entry.starts_with(variable) && place_of(flags, entry).is_some())
+}
+
 fn place_of(part: &[u8], whole: &[u8]) -> Option<usize> {
     whole.windows(part.len()).position(|here| here == part)
 }
 
-/// Whom to ask, with the rights to files that this thread has, which are this user's. Who cannot write
-/// there is not asked: Node.js would even end itself.
-pub(super) fn to_ask(user: u32) -> Vec<Runtime> {
-    asked_with(MAPS, user)
+/// Whether Node.js can be asked, with the rights to files that this thread has, which are this user's. Where it
+/// cannot write, it would end itself.
+pub(super) fn may_ask_node(user: u32) -> bool {
+    may_ask_with(MAPS, user)
 }
 
-fn asked_with(maps: &CStr, user: u32) -> Vec<Runtime> {
-    if system::may_write_in(maps).is_err() {
-        return Vec::new();
-    }
-    match is_safe_for_node(Path::new(OsStr::from_bytes(maps.to_bytes())), user) {
-        true => vec![Runtime::Java, Runtime::Node],
-        false => vec![Runtime::Java],
-    }
+fn may_ask_with(maps: &CStr, user: u32) -> bool {
+    system::may_write_in(maps).is_ok()
+        && is_safe_for_node(Path::new(OsStr::from_bytes(maps.to_bytes())), user)
 }
 
 /// Whether no Node.js would end itself because it cannot write its map: also those have to be able to that become
@@ -136,15 +138,15 @@ fn has_maps_of_others(folder: &Path, user: u32) -> bool {
 }
 
 /// An environment, with the flags for these.
-pub(super) fn with_flags(mut entries: Vec<OsString>, asked: &[Runtime]) -> Vec<OsString> {
-    for runtime in asked {
-        let (variable, flags) = (runtime.variable(), runtime.flags());
+pub(super) fn with_flags(mut entries: Vec<OsString>, asked: Asked) -> Vec<OsString> {
+    let java = asked.java.then_some((JAVA, LONGEST_FOR_JAVA_8));
+    let node = asked.node.then_some((NODE, usize::MAX));
+    for ((variable, flags), longest) in java.into_iter().chain(node) {
         let mut there = false;
         for entry in &mut entries {
             if let Some(value) = entry.as_bytes().strip_prefix(variable) {
                 there = true;
-                let fits = value.len() + 1 + flags.len() <= LONGEST_FOR_JAVA_8;
-                if fits || *runtime != Runtime::Java {
+                if value.len() + 1 + flags.len() <= longest {
                     let space: &[u8] = if value.is_empty() { b"" } else { b" " };
                     *entry = OsString::from_vec([variable, value, space, flags].concat());
                 }
@@ -167,7 +169,11 @@ mod tests {
     fn flagged(entries: &[&str]) -> Vec<String> {
         let entries = entries.iter().map(OsString::from).collect();
         let text = |entry: OsString| entry.into_string().expect("plain text");
-        let flagged = with_flags(entries, &[Runtime::Java, Runtime::Node]);
+        let both = Asked {
+            java: true,
+            node: true,
+        };
+        let flagged = with_flags(entries, both);
         flagged.into_iter().map(text).collect()
     }
 
@@ -215,30 +221,34 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("asked-{}", std::process::id()));
         let asked = |user| {
             let maps = CString::new(folder.as_os_str().as_bytes()).expect("a path");
-            asked_with(&maps, user)
+            may_ask_with(&maps, user)
         };
         let allow = |mode| std::fs::set_permissions(&folder, Permissions::from_mode(mode));
-        assert_eq!(asked(0), []);
+        assert!(!asked(0));
         std::fs::write(&folder, "").expect("a file");
-        assert_eq!(asked(0), []);
+        assert!(!asked(0));
         std::fs::remove_file(&folder).expect("removed");
         std::fs::create_dir(&folder).expect("a folder");
         let user = folder.metadata().expect("a folder").uid();
         allow(0o1777).expect("for all");
-        assert_eq!(asked(user), [Runtime::Java, Runtime::Node]);
+        assert!(asked(user));
         allow(0o755).expect("for one");
-        assert_eq!(asked(user), [Runtime::Java]);
+        assert!(!asked(user));
         allow(0o1777).expect("for all");
         std::fs::write(folder.join("perf-7.map"), "").expect("a map");
-        assert_eq!(asked(user), [Runtime::Java, Runtime::Node]);
-        assert_eq!(asked(user + 1), [Runtime::Java]);
+        assert!(asked(user));
+        assert!(!asked(user + 1));
         std::fs::remove_dir_all(&folder).expect("removed");
     }
 
     /// Only who is asked has a variable.
     #[test]
     fn only_who_is_asked() {
-        let after = with_flags(vec!["NODE_OPTIONS=--inspect".into()], &[Runtime::Java]);
+        let java = Asked {
+            java: true,
+            node: false,
+        };
+        let after = with_flags(vec!["NODE_OPTIONS=--inspect".into()], java);
         assert_eq!(after.len(), 2);
         assert_eq!(after[0], "NODE_OPTIONS=--inspect");
     }
@@ -246,7 +256,7 @@ mod tests {
     /// A variable that an old Java would drop for its length is left alone.
     #[test]
     fn long_options_are_left_alone() {
-        let long = format!("JAVA_TOOL_OPTIONS=-Dx={}", "y".repeat(900));
+        let long = format!("JAVA_TOOL_OPTIONS=-Dx={}", "y".repeat(940));
         assert_eq!(flagged(&[&long])[0], long);
     }
 
@@ -254,20 +264,22 @@ mod tests {
     #[test]
     fn whose_map_it_is() {
         let ours = as_proc_has(&flagged(&["A=1"]));
-        let (java, node) = (Runtime::Java, Runtime::Node);
-        assert!(java.writes_for_us(Written::Map, &ours, b"java\0T\0"));
-        let asks = b"java\0-XX:+DumpPerfMapAtExit\0T\0";
-        assert!(!java.writes_for_us(Written::Map, &ours, asks));
-        assert!(!java.writes_for_us(Written::Map, b"A=1\0", b"java\0"));
-        let other = as_proc_has(&flagged(&["_JAVA_OPTIONS=-XX:+DumpPerfMapAtExit"]));
-        assert!(!java.writes_for_us(Written::Map, &other, b"java\0"));
-        assert!(node.writes_for_us(Written::Map, &ours, b"node\0x.js\0"));
+        assert!(asks_node(&ours) && !asks_node(b"A=1\0NODE_OPTIONS=--inspect\0"));
+        assert!(Written::Map.for_us(&ours, b"node\0x.js\0"));
+        assert!(!Written::Map.for_us(b"A=1\0", b"node\0"));
         for asks in ["--perf-basic-prof", "--perf_basic_prof_only_functions"] {
             let arguments = format!("node\0{asks}\0x.js\0");
-            assert!(!node.writes_for_us(Written::Map, &ours, arguments.as_bytes()));
+            assert!(!Written::Map.for_us(&ours, arguments.as_bytes()));
             let other = as_proc_has(&flagged(&[&format!("NODE_OPTIONS={asks} --inspect")]));
-            assert!(!node.writes_for_us(Written::Map, &other, b"node\0x.js\0"));
+            assert!(!Written::Map.for_us(&other, b"node\0x.js\0"));
         }
+    }
+
+    /// No flag of ours makes Java write a file.
+    #[test]
+    fn java_writes_nothing() {
+        let flags = String::from_utf8_lossy(JAVA.1);
+        assert!(!flags.contains("Dump") && !flags.contains("Log"), "{flags}");
     }
 
     /// Flags that the program itself adds for its children do not make the map theirs.
@@ -276,21 +288,20 @@ mod tests {
         let mut entries = flagged(&["A=1"]);
         entries[2] += " --max-old-space-size=512";
         let ours = as_proc_has(&entries);
-        assert!(Runtime::Node.writes_for_us(Written::Map, &ours, b"node\0"));
+        assert!(Written::Map.for_us(&ours, b"node\0"));
         entries[2] += " --perf-basic-prof";
         let asked = as_proc_has(&entries);
-        assert!(!Runtime::Node.writes_for_us(Written::Map, &asked, b"node\0"));
+        assert!(!Written::Map.for_us(&asked, b"node\0"));
     }
 
     /// A log that somebody asked for is theirs, even where the map is ours.
     #[test]
     fn whose_log_it_is() {
         let ours = as_proc_has(&flagged(&["A=1"]));
-        let node = Runtime::Node;
-        assert!(node.writes_for_us(Written::Log, &ours, b"node\0x.js\0"));
+        assert!(Written::Log.for_us(&ours, b"node\0x.js\0"));
         for asks in ["--prof", "--logfile=x", "--log_all", "--perf-basic-prof"] {
             let arguments = format!("node\0{asks}\0x.js\0");
-            assert!(!node.writes_for_us(Written::Log, &ours, arguments.as_bytes()));
+            assert!(!Written::Log.for_us(&ours, arguments.as_bytes()));
         }
     }
 }

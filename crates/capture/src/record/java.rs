@@ -1,20 +1,21 @@
 //! Which processes are Java, told to the probes as soon as their interpreter is there; and what the methods in
 //! its frames are called, the interpreter's and those of compiled code, read from the process while it lives.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use libbpf_rs::MapHandle;
 use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::java::{
-    self, Description, Heaps, Layout, Memory, Method, Piece, Stamp, METHOD_IN_FRAME,
+    self, Description, Heaps, Layout, Memory, Method, Origin, Piece, Stamp, METHOD_IN_FRAME,
 };
 use crate::probes::events;
+use crate::reader::{Reader, Theirs};
 use crate::record::recognised::{self, Recognised};
 use crate::spool::{Note, Writer};
 use crate::unwind::{Frame, Stack};
@@ -28,16 +29,76 @@ const MOST_NEW: u32 = 4096;
 /// In so many rounds, which are 20 ms long, neither code nor a method takes the place of another that was run
 /// meanwhile: that takes several collections of garbage.
 const LASTING: u64 = 8;
+/// What is read and kept at once of a process's memory, and of how much.
+const PAGE: u64 = 4096;
+const MOST_PAGES: u64 = 4096;
 /// In so many rounds it is asked whether the interpreter is there; in the first of them each time.
 const PATIENCE: u32 = 2000;
 const EAGER: u32 = 50;
 
-/// The memory of a process, also when its number is another's.
-struct Opened(File);
+/// The memory of a process, as it was when it was first read in this round.
+struct Opened {
+    memory: Theirs,
+    pages: RefCell<HashMap<u64, Page>>,
+}
+
+/// As much of it as there is.
+type Page = Box<[u8]>;
+
+impl Opened {
+    fn of(memory: Theirs) -> Opened {
+        Opened {
+            memory,
+            pages: RefCell::default(),
+        }
+    }
+
+    /// What was read may be something else by now.
+    fn forget(&self) {
+        self.pages.borrow_mut().clear();
+    }
+
+    /// Reads pages that are missing, all at once: each time somebody else has to be asked.
+    fn fetch(&self, pages: &mut HashMap<u64, Page>, first: u64, last: u64) {
+        if pages.len() as u64 + (last - first) >= MOST_PAGES {
+            pages.clear();
+        }
+        let length = (last - first + 1) * PAGE;
+        let mut bytes = vec![0; length as usize];
+        let read = self.memory.read_at(&mut bytes, first * PAGE).unwrap_or(0);
+        for (page, bytes) in (first..=last).zip(bytes.chunks(PAGE as usize)) {
+            let there = read.saturating_sub(((page - first) * PAGE) as usize);
+            pages.insert(page, bytes[..there.min(bytes.len())].into());
+        }
+    }
+}
 
 impl Memory for Opened {
     fn read(&self, address: u64, bytes: &mut [u8]) -> usize {
-        self.0.read_at(bytes, address).unwrap_or(0)
+        let Some(end) = address
+            .checked_add(bytes.len() as u64)
+            .filter(|_| !bytes.is_empty())
+        else {
+            return 0;
+        };
+        let (first, last) = (address / PAGE, (end - 1) / PAGE);
+        let mut pages = self.pages.borrow_mut();
+        if (first..=last).any(|page| !pages.contains_key(&page)) {
+            self.fetch(&mut pages, first, last);
+        }
+        let mut read = 0;
+        for page in first..=last {
+            let from = (address + read as u64) - page * PAGE;
+            let there = pages.get(&page).and_then(|page| page.get(from as usize..));
+            let there = there.unwrap_or_default();
+            let count = there.len().min(bytes.len() - read);
+            bytes[read..read + count].copy_from_slice(&there[..count]);
+            read += count;
+            if from + count as u64 != PAGE {
+                break;
+            }
+        }
+        read
     }
 }
 
@@ -59,11 +120,11 @@ struct Ready {
     compiled: HashMap<u64, Compiled>,
 }
 
-/// The code at an address, the method, if any, that was compiled to it, and when that was looked at.
-#[derive(Clone, Copy)]
+/// The code at an address, what it was made of, and when that was looked at.
+#[derive(Clone)]
 struct Compiled {
     piece: Option<Piece>,
-    method: Option<u64>,
+    origin: Option<Origin>,
     round: u64,
 }
 
@@ -77,6 +138,7 @@ struct Known {
 }
 
 pub struct Javas {
+    reader: Arc<Reader>,
     machines: Recognised<Rc<Description>, Process>,
     codes: HashMap<Method, u32>,
     round: u64,
@@ -86,8 +148,9 @@ pub struct Javas {
 
 impl Javas {
     /// Without a map stacks could be taken for others, so that nothing is Java.
-    pub fn new(map: Option<MapHandle>) -> Javas {
+    pub fn new(map: Option<MapHandle>, reader: Arc<Reader>) -> Javas {
         Javas {
+            reader,
             machines: Recognised::new(map),
             codes: HashMap::new(),
             round: 0,
@@ -116,11 +179,11 @@ impl Javas {
             return;
         };
         let file = file.clone();
-        let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else {
+        let Ok(memory) = self.reader.memory(pid) else {
             return;
         };
         let process = Process {
-            memory: Opened(memory),
+            memory: Opened::of(memory),
             moved: mapping.moved(),
             file,
             tried: 0,
@@ -134,7 +197,11 @@ impl Javas {
         self.round += 1;
         self.new = 0;
         let (processes, map) = self.machines.processes();
-        for (pid, process) in processes.filter(|(_, p)| p.ready.is_none() && p.tried < PATIENCE) {
+        for (pid, process) in processes {
+            process.memory.forget();
+            if process.ready.is_some() || process.tried >= PATIENCE {
+                continue;
+            }
             process.tried += 1;
             if process.tried > EAGER && process.tried % EAGER != 0 {
                 continue;
@@ -175,28 +242,14 @@ impl Javas {
         let Some(ready) = &mut process.ready else {
             return Vec::new();
         };
-        let memory = &process.memory;
-        let mut method = |frame: &Frame| {
-            let address = frame.address.wrapping_sub(u64::from(!frame.exact));
-            let interpreted = ready.interpreter.contains(&address);
-            let method = match interpreted {
-                true => in_frame(stack, frame),
-                false => ready.compiled_at(memory, address, self.round, &mut self.new),
-            };
-            let stamped = ready.known(memory, method?, self.round, &mut self.new)?;
-            let code = match stamped {
-                Found::Known(code) => code,
-                Found::New(at, method) => {
-                    let code = method.map_or(0, |method| number(&mut self.codes, method, spool));
-                    ready
-                        .methods
-                        .entry(at)
-                        .and_modify(|known| known.code = code);
-                    code
-                }
-            };
-            (code != 0).then_some(InFrame { code, interpreted })
+        let mut machine = Machine {
+            ready,
+            memory: &process.memory,
+            codes: &mut self.codes,
+            round: self.round,
+            new: &mut self.new,
         };
+        let mut method = |frame: &Frame| machine.in_frame(stack, frame, spool);
         frames.iter().map(&mut method).collect()
     }
 }
@@ -220,25 +273,84 @@ fn in_frame(stack: &Stack, frame: &Frame) -> Option<u64> {
     stack.read(place).ok()
 }
 
+/// A virtual machine in one round.
+struct Machine<'a> {
+    ready: &'a mut Ready,
+    memory: &'a Opened,
+    codes: &'a mut HashMap<Method, u32>,
+    round: u64,
+    new: &'a mut u32,
+}
+
+impl Machine<'_> {
+    fn in_frame(&mut self, stack: &Stack, frame: &Frame, spool: &mut Writer) -> Option<InFrame> {
+        let address = frame.address.wrapping_sub(u64::from(!frame.exact));
+        let interpreted = self.ready.interpreter.contains(&address);
+        if interpreted {
+            let code = in_frame(stack, frame).map_or(0, |method| self.code_of(method, spool));
+            if code != 0 {
+                return Some(InFrame { code, interpreted });
+            }
+        }
+        let ready = &mut *self.ready;
+        let code = match ready.compiled_at(self.memory, address, self.round, self.new)? {
+            Origin::Method(method) => self.code_of(method, spool),
+            Origin::Own(name) if name.is_empty() => 0,
+            Origin::Own(function) => {
+                let file = String::new();
+                let own = Method { function, file };
+                number(self.codes, own, Language::Native, spool)
+            }
+        };
+        let interpreted = false;
+        (code != 0).then_some(InFrame { code, interpreted })
+    }
+
+    /// The number of a method; 0: there is none.
+    fn code_of(&mut self, method: u64, spool: &mut Writer) -> u32 {
+        let ready = &mut *self.ready;
+        match ready.known(self.memory, method, self.round, self.new) {
+            None => 0,
+            Some(Found::Known(code)) => code,
+            Some(Found::New(at, method)) => {
+                let code = method.map_or(0, |method| {
+                    number(self.codes, method, Language::Java, spool)
+                });
+                ready
+                    .methods
+                    .entry(at)
+                    .and_modify(|known| known.code = code);
+                code
+            }
+        }
+    }
+}
+
 impl Ready {
-    /// The method that was compiled to the code at an address.
-    fn compiled_at(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<u64> {
+    /// What the code at an address was made of.
+    fn compiled_at(
+        &mut self,
+        memory: &Opened,
+        at: u64,
+        round: u64,
+        new: &mut u32,
+    ) -> Option<Origin> {
         let heaps = self.heaps.as_ref()?;
-        let known = self.compiled.get(&at).copied();
+        let known = self.compiled.get(&at);
         if let Some(known) = known.filter(|known| round - known.round < LASTING) {
-            return known.method;
+            return known.origin.clone();
         }
         if *new >= MOST_NEW || !heaps.have(at) {
-            return known?.method;
+            return known?.origin.clone();
         }
         *new += 1;
         let there = |piece: Piece| piece.is_there(memory, &self.layout);
-        let (piece, method) = match known.and_then(|known| Some((known, there(known.piece?)))) {
+        let (piece, origin) = match known.and_then(|known| Some((known, there(known.piece?)))) {
             // It is still there; or nothing is there any more, because the process is gone.
-            Some((known, Some(true) | None)) => (known.piece, known.method),
+            Some((known, Some(true) | None)) => (known.piece, known.origin.clone()),
             _ => {
                 let piece = heaps.piece(memory, &self.layout, at);
-                (piece, piece.and_then(|piece| piece.method(memory)))
+                (piece, piece.map(|piece| piece.origin(memory)))
             }
         };
         if self.compiled.len() >= MOST_METHODS {
@@ -246,11 +358,11 @@ impl Ready {
         }
         let code = Compiled {
             piece,
-            method,
+            origin: origin.clone(),
             round,
         };
         self.compiled.insert(at, code);
-        method
+        origin
     }
 
     /// What is known of a method, after a look at whether it is still the same.
@@ -287,7 +399,12 @@ impl Ready {
 }
 
 /// The number of a method, which is told before the first frame that is in it. 0: there are too many.
-fn number(codes: &mut HashMap<Method, u32>, method: Method, spool: &mut Writer) -> u32 {
+fn number(
+    codes: &mut HashMap<Method, u32>,
+    method: Method,
+    language: Language,
+    spool: &mut Writer,
+) -> u32 {
     if let Some(code) = codes.get(&method) {
         return *code;
     }
@@ -299,7 +416,7 @@ fn number(codes: &mut HashMap<Method, u32>, method: Method, spool: &mut Writer) 
         code,
         function: method.function.clone(),
         file: method.file.clone(),
-        language: Language::Java.to_string(),
+        language: language.to_string(),
     });
     codes.insert(method, code);
     code

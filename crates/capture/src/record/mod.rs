@@ -18,6 +18,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use timesink_recording::files::{self, Folder};
@@ -29,8 +30,10 @@ use crate::error::Error;
 use crate::floors;
 use crate::host::Facts;
 use crate::kernel::{Kernel, Settings};
-use crate::launch::{self, Attached, Identity, Running, Signals, Status};
+use crate::launch::{self, Attached, Ending, Identity, Running, Signals, Status};
+use crate::patience::Patience;
 use crate::probes::events;
+use crate::reader::Reader;
 use crate::redact;
 use crate::spool::{self, Begin, Costs, End, Note};
 
@@ -64,8 +67,8 @@ pub struct Options {
     pub rate_hz: u64,
     /// What timing calls may cost, in percent of a thread's time; `None` for no limit.
     pub budget_pct: Option<f64>,
-    /// Ask runtimes, through the environment, to name the code that they make.
-    pub runtime_flags: bool,
+    /// Which runtimes are asked, through the environment, to let the code that they make be named.
+    pub asked: launch::Asked,
     /// Processes that run already and are recorded beside the program, by number or name.
     pub with: Vec<String>,
     /// Let processes come in that exchange something with those that are recorded.
@@ -97,6 +100,8 @@ pub struct Outcome {
     pub failure: Option<String>,
     /// Why the floors that are kept are not in the recording, if there are any and they are not.
     pub without_floors: Option<String>,
+    /// Takes the signals while the recording is made.
+    pub ending: Ending,
 }
 
 /// Record a program from its first moment to its last.
@@ -109,6 +114,7 @@ pub fn run(
     let facts = Facts::gather();
     facts.check()?;
     let with = launch::named(&options.with)?;
+    let reader = reader(options)?;
     let mut command: Vec<String> = argv
         .iter()
         .map(|a| a.to_string_lossy().into_owned())
@@ -118,14 +124,15 @@ pub fn run(
     }
     let held = launch::Command::new(argv)
         .identity(options.identity.clone())
-        .runtime_flags(options.runtime_flags)
+        .runtime_flags(options.asked)
         .hold(signals)?;
     let maps = PerfMaps::new(
         options.identity.clone(),
         Some(SystemTime::now()),
         held.environment(),
+        reader.clone(),
     );
-    let (mut session, calibrator) = Session::open(&facts, options, maps)?;
+    let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
     let mut begin = session.begin("run", command, &facts, options, cost);
@@ -142,13 +149,15 @@ pub fn run(
         }
     };
     let status = session.follow(&mut running, watch)?;
+    let ending = Ending::begin(running.into_signals(), &options.folder);
     session.await_last_switch();
-    let (folder, failure) = session.close(Some(status))?;
+    let (folder, failure) = session.close(Some(status), ending.patience())?;
     Ok(Outcome {
         folder,
         status: Some(status),
         failure,
         without_floors,
+        ending,
     })
 }
 
@@ -163,11 +172,9 @@ pub fn attach(
     let facts = Facts::gather();
     facts.check()?;
     let mut attached = Attached::open(pids)?;
-    let (mut session, calibrator) = Session::open(
-        &facts,
-        options,
-        PerfMaps::new(options.identity.clone(), None, Vec::new()),
-    )?;
+    let reader = reader(options)?;
+    let maps = PerfMaps::new(options.identity.clone(), None, Vec::new(), reader.clone());
+    let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     let cost = session.calibrate(calibrator)?;
     let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
@@ -190,12 +197,22 @@ pub fn attach(
             break;
         }
     }
-    let (folder, failure) = session.close(None)?;
+    let ending = Ending::begin(signals, &options.folder);
+    let (folder, failure) = session.close(None, ending.patience())?;
     Ok(Outcome {
         folder,
         status: None,
         failure,
         without_floors,
+        ending,
+    })
+}
+
+/// Who reads what belongs to recorded programs. To be started before there is anything that must end with us.
+fn reader(options: &Options) -> Result<Arc<Reader>, Error> {
+    Reader::start(options.identity.as_ref()).map_err(|source| Error::System {
+        doing: "starting a process that reads files of programs",
+        source,
     })
 }
 
@@ -268,6 +285,7 @@ impl Session {
         facts: &Facts,
         options: &Options,
         maps: PerfMaps,
+        reader: Arc<Reader>,
     ) -> Result<(Session, Calibrator), Error> {
         let system = |doing| move |source| Error::System { doing, source };
         let mut calibrator =
@@ -287,8 +305,8 @@ impl Session {
         let watch = Watch::open(&facts.processors).ok();
         let pythons = Pythons::new(kernel.pythons());
         let scripts = Scripts::new(kernel.bashes());
-        let javas = Javas::new(kernel.javas());
-        let stacks = Stacks::new(watch, maps, (pythons, javas, scripts));
+        let javas = Javas::new(kernel.javas(), reader.clone());
+        let stacks = Stacks::new(watch, maps, (pythons, javas, scripts), reader);
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks, options.redact)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring("ring", move |bytes| taker.borrow_mut().take(bytes))?;
@@ -516,7 +534,11 @@ impl Session {
     }
 
     /// Detach in reverse, close what is still alive, write the rest.
-    fn close(mut self, status: Option<Status>) -> Result<(Folder, Option<String>), Error> {
+    fn close(
+        mut self,
+        status: Option<Status>,
+        patience: &Patience,
+    ) -> Result<(Folder, Option<String>), Error> {
         self.welcome();
         self.kernel.detach("sampler");
         self.kernel.detach("calls");
@@ -542,7 +564,7 @@ impl Session {
         let sink = &mut *sink;
         kernel.gathered(|turn| sink.take(turn));
         sink.stacks.settle(u64::MAX, &mut sink.spool);
-        sink.stacks.name_made_code(&mut sink.spool);
+        sink.stacks.name_made_code(patience, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         sink.names.resolve_functions(&mut kernel, &mut sink.spool);
         if let Some((t0, t1)) = budget.open_window(end) {

@@ -1,27 +1,28 @@
 //! The maps that runtimes write of the code that they make, `/tmp/perf-PID.map`. A process is looked at as
 //! soon as it has such memory, because its folders and numbers are its own and it may be gone at the end;
-//! its map is read at the end, because Java writes it then. Maps that are only there because of our flags
-//! are removed when their process is gone, and so are the logs that some versions of Node.js write then.
+//! its map is read at the end, because Java, where somebody asked it to, writes it then. Maps of Node.js that are
+//! only there because of our flags are removed when their process is gone, and so are the logs that some versions write then.
 //!
 //! Code is thrown away, and other code put in its place. A map that is written meanwhile is followed: when it
 //! speaks anew of a place that was in a stack already, what comes from then on is another part of the
 //! recording, and each part has the names that the map had by its end.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use rustix::fs::{Dir, Mode, OFlags, ResolveFlags};
+use rustix::fs::{Dir, Mode, OFlags};
 use timesink_recording::files::remove_same;
 
 use crate::address_space::Space;
-use crate::launch::{Identity, Runtime, Written};
+use crate::in_child::{in_child, Ended};
+use crate::launch::{self, Identity, Written};
+use crate::patience::Patience;
 use crate::probes::events;
+use crate::reader::{Folder, Reader};
 use crate::symbols::{Names, PerfMap, Tail, Wanted};
 
 /// Different folders that are held: one for each container, and those that Node.js runs in.
@@ -29,6 +30,9 @@ const MOST_FOLDERS: usize = 256;
 /// Folders of one process that are looked through, and what is looked at in one of them.
 const MOST_FOLDERS_OF_ONE: usize = 16;
 const MOST_FILES: usize = 1 << 17;
+/// A map that takes longer is passed over, and so many of them, before it is given up on all others.
+const LONGEST_OF_ONE: Duration = Duration::from_secs(10);
+const MOST_NOT_READ: u64 = 3;
 /// What is read of a process's environment and arguments.
 const LONGEST_TEXT: u64 = 4 << 20;
 
@@ -64,8 +68,11 @@ pub struct PerfMaps {
     older: HashSet<u32>,
     /// What each process executed last: as whom, with which arguments.
     executed: HashMap<u32, (u32, Box<[u8]>)>,
-    /// The program's environment, as /proc has such.
+    /// The program's environment, as /proc has such, and whether it asks Node.js for maps.
     environment: Vec<u8>,
+    asks_node: bool,
+    /// Who reads what belongs to processes while they run.
+    reader: Arc<Reader>,
 }
 
 struct Map {
@@ -96,6 +103,7 @@ impl PerfMaps {
         identity: Option<Identity>,
         since: Option<SystemTime>,
         environment: Vec<u8>,
+        reader: Arc<Reader>,
     ) -> PerfMaps {
         PerfMaps {
             maps: Vec::new(),
@@ -107,7 +115,9 @@ impl PerfMaps {
             since,
             older: HashSet::new(),
             executed: HashMap::new(),
+            asks_node: launch::asks_node(&environment),
             environment,
+            reader,
         }
     }
 
@@ -129,8 +139,9 @@ impl PerfMaps {
         // What is known of the number is of an earlier process.
         self.current.remove(&pid);
         let since = self.since.filter(|_| !self.older.contains(&pid));
-        let runtime = since.and(space).and_then(runtime_in);
-        if let Some(map) = self.look(pid, runtime).or_else(|| self.guess(pid, runtime)) {
+        let asked = since.is_some() && self.asks_node;
+        let node = asked && space.is_some_and(is_node);
+        if let Some(map) = self.look(pid, node).or_else(|| self.guess(pid, node)) {
             let number = self.maps.len() as u32;
             if !map.log_folders.is_empty() {
                 self.logging.push(number);
@@ -162,8 +173,7 @@ impl PerfMaps {
             let map = &mut self.maps[number as usize];
             if map.tail.is_none() && map.tried < PATIENCE {
                 map.tried += 1;
-                let opened = || map.open().and_then(|map| map.follow().ok());
-                map.tail = with_rights(&self.identity, opened);
+                map.tail = map.opened_for_following(&self.reader);
             }
             if map.takes_places() {
                 let part = map.ends.len() as u32;
@@ -199,15 +209,20 @@ impl PerfMaps {
         });
     }
 
-    fn look(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
+    fn look(&mut self, pid: u32, node: bool) -> Option<Map> {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let inner: u32 = field(&status, "NSpid:")?.last()?.parse().ok()?;
         let user: u32 = field(&status, "Uid:")?.nth(1)?.parse().ok()?;
-        let text = |name| read_some(&format!("/proc/{pid}/{name}"));
+        let text = |name| match node {
+            true => self
+                .reader
+                .text(pid, name, LONGEST_TEXT)
+                .unwrap_or_default(),
+            false => Vec::new(),
+        };
         let (environment, arguments) = (text("environ"), text("cmdline"));
-        let ours =
-            |what| runtime.is_some_and(|asked| asked.writes_for_us(what, &environment, &arguments));
-        let logs = runtime == Some(Runtime::Node) && ours(Written::Log);
+        let ours = |what: Written| node && what.for_us(&environment, &arguments);
+        let logs = ours(Written::Log);
         Some(Map {
             pid,
             folder: self.temporary(pid)?,
@@ -225,15 +240,12 @@ impl PerfMaps {
     }
 
     /// A process that lived so shortly that it is gone, and can only be thought to see what we see.
-    fn guess(&mut self, pid: u32, runtime: Option<Runtime>) -> Option<Map> {
+    fn guess(&mut self, pid: u32, node: bool) -> Option<Map> {
         let (user, arguments) = self.executed.get(&pid)?;
         let whole = arguments.len() < events::TS_ARGUMENTS as usize;
-        let ours = |what| {
-            whole && runtime.is_some_and(|r| r.writes_for_us(what, &self.environment, arguments))
-        };
+        let ours = |what: Written| whole && node && what.for_us(&self.environment, arguments);
         let user = *user;
         let (map, logs) = (ours(Written::Map), ours(Written::Log));
-        let logs = runtime == Some(Runtime::Node) && logs;
         let us = std::process::id();
         Some(Map {
             pid,
@@ -253,24 +265,18 @@ impl PerfMaps {
 
     /// The process's own `/tmp`. What is a link in it leads where it leads for the process.
     fn temporary(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(format!("/proc/{pid}/root"), flags, Mode::empty()).ok()?;
-        let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        let folder = rustix::fs::openat2(root, "tmp", flags, Mode::empty(), inside).ok()?;
-        self.held(folder)
+        self.held(pid, Folder::Temporary)
     }
 
     /// Where the process is.
     fn own_folder(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(format!("/proc/{pid}/cwd"), flags, Mode::empty()).ok()?;
-        self.held(folder)
+        self.held(pid, Folder::Own)
     }
 
     /// The same folder is held once.
-    fn held(&mut self, folder: OwnedFd) -> Option<Arc<OwnedFd>> {
-        let about = rustix::fs::fstat(&folder).ok()?;
-        let key = (about.st_dev, about.st_ino);
+    fn held(&mut self, pid: u32, which: Folder) -> Option<Arc<OwnedFd>> {
+        let (folder, about) = self.reader.folder(pid, which).ok()?;
+        let key = (about.device, about.inode);
         if let Some(known) = self.folders.get(&key) {
             return Some(known.clone());
         }
@@ -282,31 +288,83 @@ impl PerfMaps {
         Some(folder)
     }
 
-    /// The names of addresses, for those maps that have them. Called when all is over.
-    pub fn names(&self, wanted: &HashMap<MapIndex, Vec<u64>>) -> HashMap<MapIndex, Names> {
-        let work = || {
-            let mut named = HashMap::new();
-            for &MapIndex { map, .. } in self.current.values() {
-                let parts = 0..=self.maps[map as usize].ends.len() as u32;
-                let parts = parts.map(|part| MapIndex { map, part });
-                let parts: Vec<_> = parts.filter(|part| wanted.contains_key(part)).collect();
-                let map = &self.maps[map as usize];
-                let part = |index: &MapIndex| Wanted {
-                    addresses: &wanted[index],
-                    until: map
-                        .ends
-                        .get(index.part as usize)
-                        .map_or(u64::MAX, |end| *end),
-                };
-                let asked: Vec<_> = parts.iter().map(part).collect();
-                let names = map.take(&asked).unwrap_or_default();
-                named.extend(parts.into_iter().zip(names));
-                map.remove_logs();
-            }
-            named
+    /// The names of addresses, for those maps that have them; and how many maps were not read. Called when all is over.
+    pub fn names(
+        &self,
+        wanted: &HashMap<MapIndex, Vec<u64>>,
+        patience: &Patience,
+    ) -> (HashMap<MapIndex, Names>, u64) {
+        // In the order of their numbers, as their answers come.
+        let maps: BTreeSet<u32> = self.current.values().map(|index| index.map).collect();
+        let mut maps: VecDeque<u32> = maps.into_iter().collect();
+        let folders = |map: &Map| {
+            let folders = map.log_folders.iter().chain([&map.folder]);
+            folders.map(|f| f.as_raw_fd()).collect::<Vec<RawFd>>()
         };
-        with_rights(&self.identity, work)
+        let kept: Vec<RawFd> = self.maps.iter().flat_map(folders).collect();
+        let mut named = HashMap::new();
+        let mut not_read = 0;
+        while !maps.is_empty() && not_read < MOST_NOT_READ && patience.ended().is_none() {
+            let here = maps.clone();
+            let work = |hand_over: &mut dyn FnMut(&Told)| {
+                for map in here {
+                    hand_over(&self.told(map, wanted));
+                }
+            };
+            let take = |told: Told| {
+                if let Some(map) = maps.pop_front() {
+                    named.extend(self.named(map, wanted).into_iter().zip(names_of(told)));
+                }
+            };
+            let ended = in_child(patience, LONGEST_OF_ONE, &kept, work, take);
+            if !matches!(ended, Ok(Ended::Done)) && maps.pop_front().is_some() {
+                not_read += 1;
+            }
+        }
+        (named, not_read + maps.len() as u64)
     }
+
+    /// The parts of a map for which there is something to name.
+    fn named(&self, map: u32, wanted: &HashMap<MapIndex, Vec<u64>>) -> Vec<MapIndex> {
+        let parts = 0..=self.maps[map as usize].ends.len() as u32;
+        let parts = parts.map(|part| MapIndex { map, part });
+        parts.filter(|part| wanted.contains_key(part)).collect()
+    }
+
+    /// What one map says of all its parts. It and the logs beside it are removed, if they are ours.
+    fn told(&self, number: u32, wanted: &HashMap<MapIndex, Vec<u64>>) -> Told {
+        let map = &self.maps[number as usize];
+        let part = |index: MapIndex| Wanted {
+            addresses: &wanted[&index],
+            until: map
+                .ends
+                .get(index.part as usize)
+                .map_or(u64::MAX, |end| *end),
+        };
+        let parts = self.named(number, wanted);
+        let asked: Vec<_> = parts.into_iter().map(part).collect();
+        let names = with_rights(&self.identity, || {
+            let names = map.take(&asked).unwrap_or_default();
+            map.remove_logs();
+            names
+        });
+        let text = |name: Option<Arc<str>>| name.map(|name| name.to_string());
+        let names = names.into_iter();
+        names
+            .map(|part| part.into_iter().map(text).collect())
+            .collect()
+    }
+}
+
+/// What a map says, as it is handed over: for each part a name for each address.
+type Told = Vec<Vec<Option<String>>>;
+
+fn names_of(told: Told) -> Vec<Names> {
+    let name = |name: Option<String>| name.map(Arc::from);
+    let parts = told.into_iter();
+    parts
+        .map(|part| part.into_iter().map(name).collect())
+        .collect()
 }
 
 /// What comes of work that is done with somebody's rights to files; nothing, if these are not to be had.
@@ -325,6 +383,12 @@ fn after(time: std::io::Result<SystemTime>, since: Option<SystemTime>) -> bool {
 impl Map {
     fn open(&self) -> Option<PerfMap> {
         PerfMap::open(self.folder.as_fd(), &self.name, self.user).ok()
+    }
+
+    /// To see what is written to it from now on.
+    fn opened_for_following(&self, reader: &Arc<Reader>) -> Option<Tail> {
+        let file = reader.in_folder(self.pid, self.folder.as_fd(), &self.name);
+        Tail::of(file.ok()?, self.user).ok()
     }
 
     /// Whether it says something new of code that was in stacks already: then another part begins.
@@ -406,23 +470,12 @@ fn field<'a>(status: &'a str, name: &str) -> Option<std::str::SplitWhitespace<'a
     Some(rest?.split_whitespace())
 }
 
-fn read_some(path: &str) -> Vec<u8> {
-    let mut text = Vec::new();
-    if let Ok(file) = File::open(path) {
-        // What was read until an error is what there is.
-        let _ = file.take(LONGEST_TEXT).read_to_end(&mut text);
-    }
-    text
-}
-
-/// Which of those this is that our flags are for: others write maps because somebody asked them to.
-fn runtime_in(space: &Space) -> Option<Runtime> {
+/// Whether our flags are for it: others write maps because somebody asked them to.
+fn is_node(space: &Space) -> bool {
     let mut files = space.mappings().iter().map(|m| m.image.path());
-    files.find_map(|path| match path.file_name()?.to_str()? {
-        "libjvm.so" => Some(Runtime::Java),
-        "node" | "nodejs" => Some(Runtime::Node),
-        name if name.starts_with("libnode.so") => Some(Runtime::Node),
-        _ => None,
+    files.any(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| matches!(name, "node" | "nodejs") || name.starts_with("libnode.so"))
     })
 }
 
@@ -440,6 +493,10 @@ fn is_gone(pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn reader() -> Arc<Reader> {
+        Reader::start(None).expect("a helper")
+    }
 
     /// The map of a process that calls itself 7.
     fn drawn(path: &Path, pid: u32, folder: Arc<OwnedFd>) -> Map {
@@ -466,7 +523,7 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().expect("true");
         let pid = child.id();
         while !is_gone(pid) {
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
         child.wait().expect("it ended");
         assert!(is_gone(pid));
@@ -481,17 +538,22 @@ mod tests {
             return;
         }
         let named_of = |since, ran_before: &[u32]| {
-            let mut maps = PerfMaps::new(None, since, Vec::new());
+            let mut maps = PerfMaps::new(None, since, Vec::new(), reader());
             maps.ran_before(ran_before);
             maps.notice(pid, None);
             let index = maps.of(pid).expect("we run");
-            let names = maps.names(&HashMap::from([(index, vec![0x1008])]));
+            let names = maps
+                .names(
+                    &HashMap::from([(index, vec![0x1008])]),
+                    &Patience::default(),
+                )
+                .0;
             names.get(&index).and_then(|names| names[0].clone())
         };
         let named = |since| named_of(since, &[]);
         std::fs::write(&path, "1000 10 made\n").expect("a map");
         assert_eq!(named(None).as_deref(), Some("made"));
-        let later = SystemTime::now() + std::time::Duration::from_secs(60);
+        let later = SystemTime::now() + Duration::from_secs(60);
         assert_eq!(named(Some(later)), None);
         // A process that ran before may have begun with its map before, too.
         assert_eq!(named_of(Some(later), &[pid]).as_deref(), Some("made"));
@@ -512,7 +574,7 @@ mod tests {
         std::fs::create_dir(&path).expect("a folder");
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         let folder = rustix::fs::open(&path, flags, Mode::empty()).expect("the folder");
-        let mut maps = PerfMaps::new(None, None, Vec::new());
+        let mut maps = PerfMaps::new(None, None, Vec::new(), reader());
         let pid = std::process::id();
         maps.maps.push(drawn(&path, pid, Arc::new(folder)));
         maps.followed.push(0);
@@ -534,7 +596,8 @@ mod tests {
             parts.push(index.part);
         }
         assert_eq!(parts, [0, 0, 1, 1]);
-        let names = maps.names(&wanted);
+        let (names, not_read) = maps.names(&wanted, &Patience::default());
+        assert_eq!(not_read, 0);
         let name = |part| names[&MapIndex { map: 0, part }][0].as_deref();
         assert_eq!((name(0), name(1)), (Some("first"), Some("second")));
         std::fs::remove_dir_all(&path).expect("removed");
@@ -569,7 +632,7 @@ mod tests {
         map.pid = std::process::id();
         map.remove_logs();
         map.pid = gone;
-        map.since = Some(SystemTime::now() + std::time::Duration::from_secs(60));
+        map.since = Some(SystemTime::now() + Duration::from_secs(60));
         map.remove_logs();
         map.since = None;
         map.user += 1;

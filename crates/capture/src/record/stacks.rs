@@ -9,8 +9,10 @@ use timesink_recording::words::ModuleKind;
 
 use crate::address_space::{Change, Image, ImageKind, Spaces, Timed, Watch};
 use crate::bash;
+use crate::patience::Patience;
 use crate::probes::{self, events, PythonFrames, Script};
 use crate::python::{self, merge, Step};
+use crate::reader::Reader;
 use crate::record::java::{InFrame, Javas};
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
@@ -57,6 +59,7 @@ pub struct Stacks {
     modules: HashMap<(ModuleIndex, Option<MapIndex>), u32>,
     /// The latest time that any stack was taken at.
     clock: u64,
+    reader: Arc<Reader>,
 }
 
 impl Stacks {
@@ -65,10 +68,12 @@ impl Stacks {
         watch: Option<Watch>,
         maps: PerfMaps,
         (pythons, javas, scripts): (Pythons, Javas, Scripts),
+        reader: Arc<Reader>,
     ) -> Stacks {
         Stacks {
             watch,
-            spaces: Spaces::new(),
+            spaces: Spaces::reading_through(Some(reader.clone())),
+            reader,
             pythons,
             javas,
             scripts,
@@ -180,7 +185,7 @@ impl Stacks {
     }
 
     /// Give names to code that runtimes made, when all stacks are settled and the program is over.
-    pub fn name_made_code(&self, spool: &mut Writer) {
+    pub fn name_made_code(&self, patience: &Patience, spool: &mut Writer) {
         /// So many names make a note, of bounded length.
         const NAMES: usize = 256;
         let maps: HashMap<u32, MapIndex> = self
@@ -198,7 +203,9 @@ impl Stacks {
                 places.entry(map).or_default().push(module);
             }
         }
-        for (map, names) in self.maps.names(&wanted) {
+        let (named, not_read) = self.maps.names(&wanted, patience);
+        self.tell_given_up(not_read, patience, spool);
+        for (map, names) in named {
             let mut made: HashMap<u32, BTreeMap<u64, Arc<str>>> = HashMap::new();
             let places = wanted[&map].iter().zip(&places[&map]);
             for ((&address, &module), name) in places.zip(names) {
@@ -217,6 +224,21 @@ impl Stacks {
                         names: names.to_vec(),
                     });
                 }
+            }
+        }
+    }
+
+    /// What could not be read in time.
+    fn tell_given_up(&self, maps: u64, patience: &Patience, spool: &mut Writer) {
+        let why = patience.ended().unwrap_or("they could not be read in time");
+        let maps = (
+            maps,
+            format!("maps of code that runtimes made were left out: {why}"),
+        );
+        let why = "who serves the memory or the files of a program did not answer: code in them has no names and no callers";
+        for (count, why) in [maps, (self.reader.gave_up(), why.to_owned())] {
+            if count > 0 {
+                spool.note(&Note::GaveUp { why, count });
             }
         }
     }

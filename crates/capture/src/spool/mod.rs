@@ -120,6 +120,11 @@ pub enum Note {
         t0: u64,
         t1: u64,
     },
+    /// Something of the recorded programs could not be read in time, so often.
+    GaveUp {
+        why: String,
+        count: u64,
+    },
     End(Box<End>),
 }
 

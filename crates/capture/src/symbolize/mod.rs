@@ -16,6 +16,7 @@ use timesink_recording::{ModuleId, Recording, RecordingWriter, StackId, TableRow
 
 use crate::error::Error;
 use crate::launch::Identity;
+use crate::patience::Patience;
 use crate::symbols::{self, Named, Symbols};
 use beside::{Beside, Standing};
 use renamed::{Place, Renamed};
@@ -141,7 +142,11 @@ impl Found {
         }
         let places: Vec<_> = places.into_iter().collect();
         let offsets: Vec<u64> = places.iter().map(|(place, _)| place.looked_up()).collect();
-        let resolved = symbols.resolve(&recorded, &offsets);
+        let asked = [(recorded, offsets)];
+        let (mut resolved, _) = symbols::resolve_all(symbols, &asked, &Patience::without_limit());
+        let Some(resolved) = resolved.pop() else {
+            return;
+        };
         let as_good = symbols::worth(resolved.source) >= symbols::worth(module.symbols);
         outcome.fault = resolved.fault.map(|fault| fault.to_string());
         for ((place, old), new) in places.into_iter().zip(resolved.frames) {

@@ -7,11 +7,12 @@
 use super::fault::{damaged, Fault};
 use super::unpack;
 use crate::build_id::build_id;
+use crate::reader::Theirs;
 use rustix::fs::OFlags;
 use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Larger files are refused.
@@ -79,7 +80,7 @@ pub(super) fn text_at(bytes: &[u8], at: usize) -> &[u8] {
 }
 
 enum Source {
-    File(File),
+    File(Theirs),
     Memory(Vec<u8>),
 }
 
@@ -121,11 +122,11 @@ impl Elf {
     pub(super) fn open(path: &Path) -> Result<Elf, Fault> {
         let file = open_regular(rustix::fs::CWD, path, OFlags::empty())?;
         let length = file.metadata()?.size();
-        Elf::read(Source::File(file), length)
+        Elf::read(Source::File(file.into()), length)
     }
 
-    pub(super) fn from_file(file: File) -> Result<Elf, Fault> {
-        let length = file.metadata()?.size();
+    pub(super) fn from_theirs(file: Theirs) -> Result<Elf, Fault> {
+        let length = file.about()?.size;
         Elf::read(Source::File(file), length)
     }
 

@@ -20,6 +20,9 @@ pub enum Fault {
     Damaged(String),
     #[error("finding its names would take too long")]
     Time,
+    /// As it was told by the process that looked.
+    #[error("{0}")]
+    Told(String),
 }
 
 impl From<gimli::Error> for Fault {

@@ -15,6 +15,7 @@ mod dwarf;
 mod elf;
 mod fault;
 mod go;
+mod in_time;
 pub mod perf_map;
 mod places;
 mod plt;
@@ -27,8 +28,10 @@ mod texts;
 mod unpack;
 
 pub use fault::Fault;
+pub use in_time::resolve_all;
 pub use perf_map::{Names, PerfMap, Tail, Wanted};
-pub use places::{places, Place};
+pub(crate) use places::places;
+pub use places::Place;
 pub use runtimes::understood;
 
 use cache::Cache;
@@ -38,6 +41,7 @@ use quiet::quietly;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use texts::Texts;
@@ -58,6 +62,8 @@ pub struct Module {
     pub shown: String,
     /// The build id of what ran; empty if it has none. A file with another one is not used.
     pub build_id: Vec<u8>,
+    /// Inode, size and time of change of what ran, where they are known. Without a build id, a file with others is not used.
+    pub stamp: Option<(u64, u64, i64)>,
 }
 
 impl Module {
@@ -78,6 +84,7 @@ impl Module {
             memory,
             shown: path.to_owned(),
             build_id,
+            stamp: None,
         })
     }
 }
@@ -196,12 +203,22 @@ impl Symbols {
 fn open(module: &Module) -> Result<Elf, Fault> {
     let elf = match module.memory {
         Some(bytes) => Elf::from_bytes(bytes.to_vec())?,
+        None if is_another(module) => return Err(Fault::Replaced),
         None => Elf::open(&module.path)?,
     };
     if !module.build_id.is_empty() && elf.build_id != module.build_id {
         return Err(Fault::Replaced);
     }
     Ok(elf)
+}
+
+/// Whether the file at the module's place is known to be another one, without a build id to tell it by.
+fn is_another(module: &Module) -> bool {
+    let Some(stamp) = module.stamp.filter(|_| module.build_id.is_empty()) else {
+        return false;
+    };
+    let now = std::fs::metadata(&module.path).ok();
+    now.map(|about| (about.ino(), about.size(), about.mtime())) != Some(stamp)
 }
 
 /// What the names are from: the module, and all debug files that might be its own. Stripping a file

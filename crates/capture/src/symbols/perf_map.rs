@@ -5,12 +5,13 @@
 use super::demangle::cut;
 use super::elf::open_regular;
 use super::fault::Fault;
+use crate::reader::Theirs;
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use std::sync::Arc;
 const LONGEST_MAP: u64 = 4 << 30;
 /// What is kept of a line; names are cut shorter than that.
 const LONGEST_LINE: usize = 4096;
+/// A map with a longer line is none, and is not read on: a file may have no end of a line in gigabytes that nobody wrote.
+const LONGEST_OF_ALL: u64 = 64 << 20;
 
 /// A map that may be read.
 pub struct PerfMap {
@@ -44,16 +47,6 @@ impl PerfMap {
     /// The name of the code at each of the addresses, in the order asked for.
     pub fn names(self, wanted: &[Wanted<'_>]) -> Result<Vec<Names>, Fault> {
         Ok(names(self.file, wanted)?)
-    }
-
-    /// Follows what is written from now on.
-    pub fn follow(self) -> io::Result<Tail> {
-        let read = self.file.metadata()?.len();
-        Ok(Tail {
-            file: self.file,
-            read,
-            line: Vec::new(),
-        })
     }
 }
 
@@ -114,13 +107,26 @@ pub fn names(map: impl Read, wanted: &[Wanted<'_>]) -> io::Result<Vec<Names>> {
 
 /// What is written to a map while it is followed.
 pub struct Tail {
-    file: File,
+    file: Theirs,
     read: u64,
     /// The beginning of a line that was not whole yet.
     line: Vec<u8>,
 }
 
 impl Tail {
+    /// Follows what is written from now on, if the map is this user's or root's.
+    pub(crate) fn of(file: Theirs, user: u32) -> Result<Tail, Fault> {
+        let about = file.about()?;
+        if about.user != user && about.user != 0 {
+            return Err(Fault::Owner(about.user));
+        }
+        Ok(Tail {
+            file,
+            read: about.size,
+            line: Vec::new(),
+        })
+    }
+
     /// How much of the map was looked at.
     pub fn read(&self) -> u64 {
         self.read - self.line.len() as u64
@@ -129,7 +135,7 @@ impl Tail {
     /// The ranges of code that were told since the last time, as far as they are not too many for now.
     pub fn ranges(&mut self) -> Vec<Range<u64>> {
         const AT_ONCE: usize = 1 << 20;
-        let length = self.file.metadata().map_or(0, |about| about.len());
+        let length = self.file.about().map_or(0, |about| about.size);
         if length <= self.read {
             return Vec::new();
         }
@@ -168,7 +174,14 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     }
     // Of a line this long only the beginning is used, so that it may be cut short.
     match length {
-        LONGEST_LINE => Ok((length + reader.skip_until(b'\n')?) as u64),
+        LONGEST_LINE => {
+            let rest = reader.by_ref().take(LONGEST_OF_ALL).skip_until(b'\n')? as u64;
+            Ok(if rest < LONGEST_OF_ALL {
+                length as u64 + rest
+            } else {
+                0
+            })
+        }
         _ => Ok(0),
     }
 }

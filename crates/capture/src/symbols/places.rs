@@ -3,7 +3,7 @@
 use super::elf::{text_at, Elf, Record};
 use super::fault::Fault;
 use super::quiet::quietly;
-use std::fs::File;
+use crate::reader::Theirs;
 
 /// As much is read of each.
 const MOST_BYTES: u64 = 1024;
@@ -21,9 +21,9 @@ pub struct Place {
 }
 
 /// The symbols of a file whose names are wanted, from both of its tables. The file is not to be trusted.
-pub fn places(file: File, wanted: fn(&str) -> bool) -> Result<Vec<Place>, Fault> {
+pub(crate) fn places(file: Theirs, wanted: fn(&str) -> bool) -> Result<Vec<Place>, Fault> {
     quietly(|| {
-        let elf = Elf::from_file(file)?;
+        let elf = Elf::from_theirs(file)?;
         let mut places: Vec<Place> = Vec::new();
         for exports in [true, false] {
             for place in in_table(&elf, exports, wanted)? {

@@ -7,6 +7,7 @@ use timesink_capture::record;
 
 use super::recording::{choose, finish, parse_time, Meter, Shared};
 use super::run::refuse;
+use crate::present::names::is_hostile;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -30,7 +31,7 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
     };
     let name = std::fs::read_to_string(format!("/proc/{}/comm", arguments.pids[0]));
     let name = name
-        .map(|n| n.trim().replace('/', "-"))
+        .map(|name| plain(&name))
         .unwrap_or_else(|_| "attached".into());
     let folder = choose(&arguments.shared.output, &name);
     let options = arguments.shared.options(folder, identity, started);
@@ -44,7 +45,13 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
     );
     meter.clear();
     match outcome {
-        Ok(outcome) => finish(&outcome, &options, &arguments.shared),
+        Ok(outcome) => finish(outcome, &options, &arguments.shared),
         Err(error) => Ok(refuse(&error)),
     }
+}
+
+/// What a process calls itself, as the name of a folder. It may have chosen that to act on a terminal.
+fn plain(name: &str) -> String {
+    let hostile = |c: char| c == '/' || is_hostile(c);
+    name.trim().replace(hostile, "-")
 }

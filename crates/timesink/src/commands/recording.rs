@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use timesink_capture::launch::Identity;
+use timesink_capture::launch::{Asked, Identity};
 use timesink_capture::record::{Options, Outcome, Progress};
 use timesink_capture::{convert, Error};
 use timesink_recording::{About, Recording};
@@ -139,7 +139,7 @@ impl Shared {
             threshold_ns: u64::try_from(self.threshold.as_nanos()).unwrap_or(u64::MAX),
             rate_hz: self.rate,
             budget_pct: (!self.exact).then_some(self.budget),
-            runtime_flags: false,
+            asked: Asked::default(),
             with: Vec::new(),
             follow: self.follow,
             redact: self.redact,
@@ -184,9 +184,12 @@ impl Meter {
 
 /// After the program's end: make the recording and print its report. The exit code is the
 /// program's, unless the recording failed.
-pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::Result<u8> {
+pub fn finish(outcome: Outcome, options: &Options, shared: &Shared) -> anyhow::Result<u8> {
     let code = outcome.status.map_or(0, |s| s.exit_code() as u8);
-    match make(outcome, options) {
+    let made = make(&outcome, options);
+    // From here on there is nothing that a signal could leave unfinished.
+    drop(outcome.ending);
+    match made {
         Ok(_) => {}
         Err(error) => {
             let folder = options.folder.display();
@@ -211,7 +214,8 @@ pub fn finish(outcome: &Outcome, options: &Options, shared: &Shared) -> anyhow::
 
 fn make(outcome: &Outcome, options: &Options) -> Result<About, Error> {
     let identity = options.identity.as_ref();
-    convert::convert(&outcome.folder, identity, convert::cache_folder(identity))
+    let cache = convert::cache_folder(identity);
+    convert::convert(&outcome.folder, identity, cache, outcome.ending.patience())
 }
 
 /// The code with which timesink exits when it could not record.

@@ -61,6 +61,7 @@ fn resolve(file: &[u8], random: &mut Random) {
         memory: None,
         shown: "input.elf".to_owned(),
         build_id: Vec::new(),
+        stamp: None,
     };
     let resolved = Symbols::new(None).resolve(&module, &offsets);
     assert_eq!(resolved.frames.len(), offsets.len());

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use timesink_capture::convert::convert;
+use timesink_capture::patience::Patience;
 use timesink_recording::files::Folder;
 
 use crate::corpus;
@@ -28,7 +29,7 @@ pub fn spool(random: &mut Random) {
     }
     fs::write(folder.join("spool.bin"), spool).expect("written");
     if let Ok(folder) = Folder::open(folder) {
-        let _ = convert(&folder, None, None);
+        let _ = convert(&folder, None, None, &Patience::default());
     }
 }
 

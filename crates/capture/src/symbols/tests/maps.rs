@@ -3,6 +3,7 @@
 use super::super::perf_map::{self, PerfMap, Tail, Wanted};
 use super::super::Fault;
 use super::*;
+use crate::reader::Theirs;
 use rustix::fs::CWD;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -145,6 +146,23 @@ fn maps_of_others_are_refused() {
     }
 }
 
+/// A file without an end of a line, as a sparse one is, is not read to its end; names from before that count.
+#[test]
+fn a_line_without_an_end() {
+    struct Counted<'a>(&'a std::cell::Cell<u64>);
+    impl Read for Counted<'_> {
+        fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+            self.0.set(self.0.get() + bytes.len() as u64);
+            bytes.fill(0);
+            Ok(bytes.len())
+        }
+    }
+    let read = std::cell::Cell::new(0);
+    let map = b"1000 10 before\n".chain(Counted(&read));
+    assert_eq!(named(map, &[0x1000]), ["before"]);
+    assert!(read.get() < 80 << 20, "{} bytes were read", read.get());
+}
+
 /// Code that is thrown away leaves its place to other code: what was seen while the map had a certain length
 /// has the name that the map had for it by then, and not that of what came there later.
 #[test]
@@ -196,7 +214,8 @@ fn a_map_that_is_being_written() {
     write("1000 10 before\n");
     let owner = fs::metadata(&path).expect("it is there").uid();
     let open = || PerfMap::open(CWD, &path, owner).expect("it is the owner's");
-    let mut tail = open().follow().expect("it can be followed");
+    let theirs = Theirs::named_here(&path).expect("it is there");
+    let mut tail = Tail::of(theirs, owner).expect("it can be followed");
     let told = |tail: &mut Tail| -> Vec<(u64, u64)> {
         let ranges = tail.ranges().into_iter();
         ranges.map(|range| (range.start, range.end)).collect()

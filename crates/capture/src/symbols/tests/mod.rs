@@ -63,6 +63,7 @@ fn module(path: &Path) -> Module {
         shown: path.display().to_string(),
         memory: None,
         build_id: Vec::new(),
+        stamp: None,
     }
 }
 

@@ -2,11 +2,12 @@
 
 use timesink_analysis::ledger::{Account, Balance, Basis, ThreadLedger, Tiling};
 use timesink_analysis::measure::percent;
+use timesink_recording::words::{Language, ModuleKind};
 use timesink_recording::Mode;
 
 use super::style::{wrap, Ink, Style};
 use super::{units, words, Report};
-use crate::present::names;
+use crate::present::{file_name, names};
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let mut lines = wrap(&books(report), "", Ink::Plain, style);
@@ -46,7 +47,8 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             format!("Not in the books: {threads} for which the kernel's figures are missing"),
         );
     }
-    for text in [ends(report), estimates(report)].iter().flatten() {
+    let faint = [ends(report), estimates(report), nameless_node(report)];
+    for text in faint.iter().flatten() {
         lines.extend(wrap(text, "", Ink::Faint, style));
     }
     lines
@@ -215,4 +217,40 @@ fn estimates(report: &Report) -> Option<String> {
         ));
     }
     (!parts.is_empty()).then(|| format!("~ estimated: {}", parts.join(" · ")))
+}
+
+/// How functions of JavaScript come by names, where they would have been seen with one.
+fn nameless_node(report: &Report) -> Option<String> {
+    let ledger = &report.facts.ledger;
+    let code = &report.stacks.code;
+    let is_node = |thread: &&ThreadLedger| {
+        let process = thread.process.and_then(|at| ledger.processes.get(at));
+        let program = process.map(|process| file_name(&process.row.executable));
+        program.is_some_and(|program| matches!(program, "node" | "nodejs"))
+    };
+    let is_nameless = |stack| {
+        let mut functions = code.functions_of(stack).into_iter();
+        functions.any(|function| {
+            let module = code.module_of(function);
+            module.is_some_and(|module| module.kind == ModuleKind::Jit)
+                && code.function(function).name.is_empty()
+        })
+    };
+    // Who was asked names most of them, but not all.
+    let has_names = code
+        .functions
+        .iter()
+        .any(|function| function.language == Language::JavaScript && !function.name.is_empty());
+    let mut events = ledger
+        .threads
+        .iter()
+        .filter(is_node)
+        .flat_map(|thread| report.stacks.events_of(thread.row.thread))
+        .filter(|event| event.account == Account::Cpu);
+    let told = !has_names && events.any(|event| is_nameless(event.stack));
+    told.then(|| {
+        "Node.js: functions of JavaScript have no names; `timesink run --node-maps` has it write them to /tmp \
+         (only where nobody else uses this machine)"
+            .to_owned()
+    })
 }

@@ -1,0 +1,400 @@
+//! Reading what recorded programs can make hang: their memory, their files, what `/proc` takes from their memory.
+//!
+//! A program may map its memory from a file system that a process of its own serves (FUSE) and never answers: who reads
+//! it then waits for ever, at times where no signal reaches it. So helpers do the reading, processes of ours that can be
+//! left behind. One that does not answer in time is ended, another takes its place, and what it was asked
+//! about is not asked for again. After a few of them nothing of others is read any more.
+//!
+//! Files on file systems that no process serves are opened by the helper, too, and then read directly: that is
+//! most of them, and there are many reads.
+
+mod files;
+mod helper;
+mod wire;
+
+use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::process::{pidfd_send_signal, Signal};
+
+use crate::address_space::Mapped;
+use crate::launch::Identity;
+#[cfg(test)]
+pub use files::generation_of;
+pub use files::{About, Folder};
+use wire::{Ask, Reply};
+
+/// So many helpers there are, one after the other.
+const HELPERS: usize = 8;
+/// So often it is looked whether a helper has answered, and for how long each time. Looks are counted and not the
+/// time: who was stopped by the terminal together with its helper goes on with it.
+const LOOKS: u32 = 50;
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 10_000_000,
+};
+/// What one answer may hold.
+const MOST_AT_ONCE: usize = 1 << 20;
+
+/// Whose answer did not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Culprit {
+    Process(u32),
+    /// A file system.
+    Device(u32, u32),
+}
+
+/// Who is asked.
+#[derive(Debug)]
+pub struct Reader(Mutex<Helpers>);
+
+#[derive(Debug)]
+struct Helpers {
+    /// Our ends: the first one's is of the helper that is asked now.
+    ends: VecDeque<OwnedFd>,
+    /// What stands for it; known once it was asked.
+    now: Option<OwnedFd>,
+    /// Those that were told to end.
+    ended: Vec<OwnedFd>,
+    /// The one that is our child; the others are its children.
+    child: libc::pid_t,
+    refused: HashSet<Culprit>,
+    gave_up: u64,
+}
+
+fn no_answer() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        "reading it takes too long: who serves it does not answer",
+    )
+}
+
+impl Reader {
+    /// Starts the helpers, which use files with the rights of `identity` where that is asked for. To be called while
+    /// this process has one thread, and holds nothing that must end with it.
+    pub fn start(identity: Option<&Identity>) -> io::Result<Arc<Reader>> {
+        let pairs = (0..HELPERS).map(|_| wire::pair());
+        let (ends, theirs) = pairs.collect::<io::Result<(VecDeque<_>, VecDeque<_>)>>()?;
+        // SAFETY: one thread; the child never returns.
+        let child = match unsafe { libc::fork() } {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => {
+                drop(ends);
+                helper::serve(theirs, identity)
+            }
+            child => child,
+        };
+        Ok(Arc::new(Reader(Mutex::new(Helpers {
+            ends,
+            now: None,
+            ended: Vec::new(),
+            child,
+            refused: HashSet::new(),
+            gave_up: 0,
+        }))))
+    }
+
+    /// How often nobody answered.
+    pub fn gave_up(&self) -> u64 {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .gave_up
+    }
+
+    fn ask(&self, ask: &Ask, fd: Option<BorrowedFd<'_>>, culprit: Culprit) -> io::Result<Reply> {
+        let mut helpers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if helpers.refused.contains(&culprit) || helpers.ends.is_empty() {
+            return Err(no_answer());
+        }
+        match helpers.exchange(ask, fd) {
+            Some(reply) => reply,
+            None => {
+                helpers.refused.insert(culprit);
+                helpers.next();
+                Err(no_answer())
+            }
+        }
+    }
+
+    /// A text of `/proc` about a process, as far as it is no longer than that.
+    pub fn text(&self, pid: u32, name: &str, most: u64) -> io::Result<Vec<u8>> {
+        let path = format!("/proc/{pid}/{name}");
+        let ask = Ask::Text { path, most };
+        Ok(self.ask(&ask, None, Culprit::Process(pid))?.bytes)
+    }
+
+    /// The memory of a process, also when its number is another's.
+    pub fn memory(self: &Arc<Reader>, pid: u32) -> io::Result<Theirs> {
+        let culprit = Culprit::Process(pid);
+        let reply = self.ask(&Ask::Memory { pid }, None, culprit)?;
+        Ok(Theirs {
+            file: File::from(reply.fd()?),
+            through: Some((self.clone(), culprit)),
+        })
+    }
+
+    /// The file of a mapping, which has this path, as the kernel or the process leads to it.
+    pub fn mapped(self: &Arc<Reader>, mapped: &Mapped, path: &Path) -> io::Result<Theirs> {
+        let (major, minor) = mapped.file.device;
+        let culprit = Culprit::Device(major, minor);
+        let ask = Ask::mapping(mapped, path);
+        // Who is slow to look up the names of one process is not waited for again either.
+        let known = Culprit::Process(mapped.pid);
+        if self.is_refused(known) {
+            return Err(no_answer());
+        }
+        self.theirs(self.ask(&ask, None, culprit)?, culprit)
+    }
+
+    /// A regular file, by a name that is no link, in a folder of a process.
+    pub fn in_folder(
+        self: &Arc<Reader>,
+        pid: u32,
+        folder: BorrowedFd<'_>,
+        name: &str,
+    ) -> io::Result<Theirs> {
+        let culprit = Culprit::Process(pid);
+        let name = name.to_owned();
+        self.theirs(self.ask(&Ask::In { name }, Some(folder), culprit)?, culprit)
+    }
+
+    /// A regular file, by its path.
+    pub fn named(self: &Arc<Reader>, path: &Path, device: (u32, u32)) -> io::Result<Theirs> {
+        let culprit = Culprit::Device(device.0, device.1);
+        self.theirs(self.ask(&Ask::named(path), None, culprit)?, culprit)
+    }
+
+    /// A folder of a process, and what tells it from others.
+    pub fn folder(&self, pid: u32, which: Folder) -> io::Result<(OwnedFd, About)> {
+        let reply = self.ask(&Ask::Folder { pid, which }, None, Culprit::Process(pid))?;
+        let about = reply.about()?;
+        Ok((reply.fd()?, about))
+    }
+
+    fn is_refused(&self, culprit: Culprit) -> bool {
+        let helpers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        helpers.refused.contains(&culprit)
+    }
+
+    fn theirs(self: &Arc<Reader>, reply: Reply, culprit: Culprit) -> io::Result<Theirs> {
+        let direct = reply.about()?.direct;
+        Ok(Theirs {
+            file: File::from(reply.fd()?),
+            through: (!direct).then(|| (self.clone(), culprit)),
+        })
+    }
+}
+
+impl Helpers {
+    /// `None`: no answer came in time, or no whole one.
+    fn exchange(&mut self, ask: &Ask, fd: Option<BorrowedFd<'_>>) -> Option<io::Result<Reply>> {
+        let end = self.ends.front()?;
+        let mut looks = LOOKS;
+        let mut wait = || {
+            let mut polled = [PollFd::new(end, PollFlags::IN)];
+            while looks > 0 {
+                looks -= 1;
+                // What interrupts it counts as a look.
+                if poll(&mut polled, Some(&LOOK)).is_ok_and(|ready| ready > 0) {
+                    return true;
+                }
+            }
+            false
+        };
+        if self.now.is_none() {
+            // The first word of a helper is what stands for it.
+            self.now = Some(wire::receive(end, &mut wait)?.fd().ok()?);
+        }
+        wire::send(end, &ask.bytes(), fd).ok()?;
+        let reply = wire::receive(end, &mut wait)?;
+        Some(reply.or_refused())
+    }
+
+    /// Leaves a helper behind.
+    fn next(&mut self) {
+        self.gave_up += 1;
+        self.ends.pop_front();
+        if let Some(helper) = self.now.take() {
+            // It may be where no signal reaches it; then it ends when it comes back from there.
+            let _ = pidfd_send_signal(&helper, Signal::KILL);
+            self.ended.push(helper);
+        }
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        // Without our ends they end by themselves, but for one that hangs.
+        self.ends.clear();
+        for helper in self.now.iter().chain(&self.ended) {
+            let _ = pidfd_send_signal(helper, Signal::KILL);
+        }
+        for _ in 0..LOOKS {
+            // SAFETY: our own child; no status is asked for.
+            let reaped = unsafe { libc::waitpid(self.child, std::ptr::null_mut(), libc::WNOHANG) };
+            if reaped != 0 {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+}
+
+/// A file that belongs to a recorded program: its bytes are read here, or, where that could hang, by a helper.
+#[derive(Debug)]
+pub struct Theirs {
+    file: File,
+    through: Option<(Arc<Reader>, Culprit)>,
+}
+
+/// One that is read here.
+impl From<File> for Theirs {
+    fn from(file: File) -> Theirs {
+        Theirs {
+            file,
+            through: None,
+        }
+    }
+}
+
+impl Theirs {
+    /// The file of a mapping, without a helper.
+    pub fn mapped_here(mapped: &Mapped, path: &Path) -> io::Result<Theirs> {
+        Ok(files::of_mapping(mapped, path)?.into())
+    }
+
+    /// A regular file, without a helper.
+    pub fn named_here(path: &Path) -> io::Result<Theirs> {
+        Ok(files::regular(path)?.into())
+    }
+
+    pub fn about(&self) -> io::Result<About> {
+        match &self.through {
+            None => About::of(&self.file),
+            Some((reader, culprit)) => {
+                let ask = Ask::About;
+                reader.ask(&ask, Some(self.file.as_fd()), *culprit)?.about()
+            }
+        }
+    }
+
+    /// Reads what there is at an offset: how many bytes.
+    pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let Some((reader, culprit)) = &self.through else {
+            return self.file.read_at(bytes, offset);
+        };
+        let mut read = 0;
+        while read < bytes.len() {
+            let length = (bytes.len() - read).min(MOST_AT_ONCE);
+            let at = offset.saturating_add(read as u64);
+            let ask = Ask::Part { offset: at, length };
+            let part = reader.ask(&ask, Some(self.file.as_fd()), *culprit);
+            let part = match part {
+                Ok(reply) => reply.bytes,
+                Err(_) if read > 0 => break,
+                Err(fault) => return Err(fault),
+            };
+            let count = part.len().min(length);
+            bytes[read..read + count].copy_from_slice(&part[..count]);
+            read += count;
+            if count < length {
+                break;
+            }
+        }
+        Ok(read)
+    }
+
+    /// Fills all of it, or fails.
+    pub fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut read = 0;
+        while read < bytes.len() {
+            let at = offset.saturating_add(read as u64);
+            match self.read_at(&mut bytes[read..], at)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => read += count,
+            }
+        }
+        Ok(())
+    }
+
+    pub fn try_clone(&self) -> io::Result<Theirs> {
+        Ok(Theirs {
+            file: self.file.try_clone()?,
+            through: self.through.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader() -> Arc<Reader> {
+        Reader::start(None).expect("a helper")
+    }
+
+    /// What a helper reads is what is there, of files, of memory and of texts; what is not there is a fault, and costs nothing.
+    #[test]
+    fn what_is_read() {
+        let reader = reader();
+        let us = std::process::id();
+        let folder = reader.folder(us, Folder::Temporary).expect("our /tmp");
+        let expected = std::fs::metadata("/tmp").expect("it is there");
+        assert_eq!(
+            folder.1.inode,
+            std::os::unix::fs::MetadataExt::ino(&expected)
+        );
+        let name = format!("reader-{us}");
+        let file = Path::new("/tmp").join(&name);
+        std::fs::write(&file, "some bytes").expect("a file");
+        let theirs = reader.in_folder(us, folder.0.as_fd(), &name);
+        let mut bytes = [0; 5];
+        theirs
+            .expect("the file")
+            .read_exact_at(&mut bytes, 5)
+            .expect("bytes");
+        assert_eq!(&bytes, b"bytes");
+        std::fs::remove_file(&file).expect("removed");
+        assert!(reader.in_folder(us, folder.0.as_fd(), &name).is_err());
+        let status = reader.text(us, "status", 1 << 20).expect("a text");
+        assert!(status.starts_with(b"Name:"));
+        let here = vec![7_u8; 3 << 20];
+        let mut there = vec![0; here.len()];
+        let memory = reader.memory(us).expect("our memory");
+        let address = here.as_ptr() as u64;
+        assert_eq!(memory.read_at(&mut there, address).ok(), Some(here.len()));
+        assert_eq!(here, there);
+        assert!(memory.read_at(&mut bytes, 0).is_err());
+        assert_eq!(reader.gave_up(), 0);
+    }
+
+    /// A helper that hangs is left behind: the next one answers, and the same is not asked for again.
+    #[test]
+    fn who_hangs_is_left_behind() {
+        let reader = reader();
+        let pipe = std::env::temp_dir().join(format!("hangs-{}", std::process::id()));
+        let mode = rustix::fs::Mode::RWXU;
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).expect("a pipe");
+        let hang = Ask::Text {
+            path: pipe.display().to_string(),
+            most: 1,
+        };
+        let us = std::process::id();
+        for pid in [1, 2] {
+            let asked = reader.ask(&hang, None, Culprit::Process(pid));
+            assert_eq!(asked.err().map(|e| e.kind()), Some(io::ErrorKind::TimedOut));
+            assert!(reader.text(us, "stat", 100).is_ok());
+            assert!(reader.text(pid, "stat", 100).is_err());
+        }
+        assert_eq!(reader.gave_up(), 2);
+        std::fs::remove_file(&pipe).expect("removed");
+    }
+}
