@@ -246,7 +246,8 @@ impl Types {
         let here = &self.all[id as usize];
         match here.kind {
             POINTER => 8,
-            INT | STRUCT | UNION | ENUM => here.size_or_type,
+            INT | ENUM => here.size_or_type,
+            // Of structures and arrays only the place is used.
             _ => 0,
         }
     }

@@ -30,7 +30,7 @@ pub enum Error {
     NotPermitted { what: String },
     #[error("{what}")]
     Kernel { what: String },
-    #[error("the probes could not be {step}: {}", why.reason)]
+    #[error("the probes could not be {step}: {} (`timesink doctor --verbose` tells more)", why.reason)]
     Probes { step: &'static str, why: Refusal },
     #[error(transparent)]
     Launch(#[from] crate::launch::Error),
@@ -66,6 +66,14 @@ impl Error {
             Error::Recording(error) if error.kind() == ErrorKind::DiskFull => Kind::DiskFull,
             Error::File { .. } | Error::Refused { .. } | Error::Recording(_) => Kind::File,
             Error::Damaged { .. } => Kind::Damaged,
+        }
+    }
+
+    /// What the kernel said, if it refused the probes.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Error::Probes { why, .. } => Some(why),
+            _ => None,
         }
     }
 

@@ -44,6 +44,7 @@ record() {
 
 scene_doctor() {
 	keep doctor timesink doctor
+	keep verbose timesink doctor --verbose
 	# How far the scheduler's clock is from the one that programs see.
 	grep -E '^(ktime|sched_clk)' /sys/kernel/debug/sched/debug >$out/clocks.out 2>/dev/null ||
 		grep -E '^(ktime|sched_clk)' /proc/sched_debug >$out/clocks.out

@@ -12,18 +12,15 @@ use std::time::{Duration, SystemTime};
 
 use crate::Failure;
 
-const SUITES: [(&str, &str); 9] = [
-    ("debian", "bullseye"),
-    ("debian-security", "bullseye-security"),
-    ("debian", "bookworm"),
-    ("debian-security", "bookworm-security"),
-    ("debian", "trixie"),
-    ("debian-security", "trixie-security"),
-    ("debian", "trixie-backports"),
-    ("debian", "sid"),
-    ("debian", "experimental"),
+const SUITES: [&str; 6] = [
+    "bullseye",
+    "bookworm",
+    "trixie",
+    "trixie-backports",
+    "sid",
+    "experimental",
 ];
-const MIRROR: &str = "http://deb.debian.org";
+const SECURITY_SUITES: [&str; 3] = ["bullseye-security", "bookworm-security", "trixie-security"];
 /// Lists that are younger than this are not asked for again.
 const FRESH: Duration = Duration::from_secs(12 * 3600);
 /// Packages that only lead to others are far smaller than this, kernels far larger.
@@ -110,6 +107,20 @@ pub fn named(kernels: &[Kernel], name: &str) -> Result<Kernel, Failure> {
     })
 }
 
+/// The mirror of Debian that this machine's own apt uses.
+fn mirror() -> Result<String, Failure> {
+    let mut ask = Command::new("apt-get");
+    ask.args(["indextargets", "--format", "$(ORIGIN) $(REPO_URI)"]);
+    let told = ask.output()?.stdout;
+    let told = String::from_utf8_lossy(&told).into_owned();
+    let mut mirrors = told.lines().filter_map(|line| line.strip_prefix("Debian "));
+    let mirror = mirrors.find(|uri| uri.trim_end_matches('/').ends_with("/debian"));
+    mirror.map(str::to_owned).ok_or_else(|| {
+        let why = "apt knows no mirror of Debian on this machine: kernels cannot be fetched";
+        Failure(why.to_owned())
+    })
+}
+
 /// Debian's packages, by lists of our own.
 pub struct Debian {
     folder: PathBuf,
@@ -121,9 +132,16 @@ impl Debian {
             fs::create_dir_all(folder.join(place))?;
         }
         let folder = folder.canonicalize()?;
-        let sources = SUITES
-            .map(|(archive, suite)| format!("deb [arch=amd64] {MIRROR}/{archive} {suite} main\n"));
-        fs::write(folder.join("sources.list"), sources.concat())?;
+        let mirror = mirror()?;
+        let security = format!("{}-security", mirror.trim_end_matches('/'));
+        let from = |at: &str, suites: &[&str]| {
+            let lines = suites
+                .iter()
+                .map(|suite| format!("deb [arch=amd64] {at} {suite} main\n"));
+            lines.collect::<String>()
+        };
+        let sources = from(&mirror, &SUITES) + &from(&security, &SECURITY_SUITES);
+        fs::write(folder.join("sources.list"), sources)?;
         Ok(Debian { folder })
     }
 
@@ -165,9 +183,9 @@ impl Debian {
         let ran = self.apt("apt-cache").arg("dumpavail").output()?;
         let kernels = kernels_in(&String::from_utf8_lossy(&ran.stdout));
         match kernels.is_empty() {
-            true => Err(Failure(format!(
-                "{MIRROR} could not be asked which kernels it has"
-            ))),
+            true => Err(Failure(
+                "Debian's mirror could not be asked which kernels it has".to_owned(),
+            )),
             false => Ok(kernels),
         }
     }

@@ -1,9 +1,11 @@
 //! What may this machine and this user do: facts first, then what follows from them.
 
+pub mod tried;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use timesink_recording::floors::Machine;
 
@@ -44,11 +46,18 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 /// What type information begins with.
 const BTF_MAGIC: [u8; 2] = 0xeb9f_u16.to_le_bytes();
 
+/// Where the kernel's description of its types is.
+pub fn types() -> PathBuf {
+    std::env::var_os("TIMESINK_BTF")
+        .unwrap_or_else(|| BTF.into())
+        .into()
+}
+
 impl Facts {
     /// What this machine says of itself. `TIMESINK_BTF` names another place to look for the
     /// kernel's type information, for machines that keep it elsewhere.
     pub fn gather() -> Facts {
-        let btf = std::env::var_os("TIMESINK_BTF").unwrap_or_else(|| BTF.into());
+        let btf = types();
         let read = |path: &str| {
             fs::read_to_string(path)
                 .unwrap_or_default()
@@ -62,7 +71,7 @@ impl Facts {
             processors: parse_list(&read("/sys/devices/system/cpu/online")),
             privileged: may_use_bpf(&read("/proc/self/status")),
             clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            btf: is_btf(Path::new(&btf)),
+            btf: is_btf(&btf),
             confidential: is_confidential(&read("/sys/kernel/security/lockdown")),
         }
     }

@@ -12,7 +12,7 @@ use libbpf_rs::btf::{Btf, BtfType};
 struct Field {
     root: &'static str,
     path: &'static [&'static str],
-    /// 0: a bit field, which is read in whatever size it has.
+    /// 0: its size does not matter, as of bit fields and structures.
     bytes: u32,
     copied: bool,
     signed: bool,
@@ -119,10 +119,8 @@ fn bytes(of: BtfType) -> Option<u32> {
     if let Ok(set) = Enum::try_from(of) {
         return size(set.size());
     }
-    if Ptr::try_from(of).is_ok() {
-        return Some(8);
-    }
-    size(Composite::try_from(of).ok()?.size())
+    // Of others only the place is used.
+    Some(if Ptr::try_from(of).is_ok() { 8 } else { 0 })
 }
 
 #[cfg(test)]

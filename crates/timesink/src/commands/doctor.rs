@@ -1,28 +1,34 @@
 //! `timesink doctor`: what this kernel and this user may do, probe by probe.
 
-use timesink_capture::host::Facts;
-use timesink_capture::{try_probes, Granted};
+use timesink_capture::host::{self, tried, Facts};
+use timesink_capture::{check_fields, try_probes, Granted, Refusal, Tried};
 
 use crate::out;
 use crate::present::terminal::Style;
 
 #[derive(clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// Also tell what the kernel said of probes that it refused, what it took to verify each program, and how its types
+    /// differ from what the probes read
+    #[arg(short, long)]
+    verbose: bool,
+}
 
 /// Prints what works; false if recording cannot work at all.
-pub fn run(_: &Arguments) -> anyhow::Result<bool> {
-    let (page, works) = page();
+pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let (page, works) = page(arguments.verbose);
     out::page(&page, &Style::PLAIN)?;
     Ok(works)
 }
 
-fn page() -> (String, bool) {
+fn page(verbose: bool) -> (String, bool) {
     let facts = Facts::gather();
     let mut page = format!(
-        "kernel {} on {}, {} processors\n",
+        "kernel {} on {}, {} processors · {}\n",
         facts.release,
         facts.architecture,
-        facts.processors.len()
+        facts.processors.len(),
+        tried::told(facts.version())
     );
     page += &line(
         "kernel 5.15 or newer",
@@ -52,13 +58,87 @@ fn page() -> (String, bool) {
         Ok(tried) => {
             page += "\nprobes\n";
             page.extend(tried.probes.iter().map(probe));
+            if verbose {
+                page += &[said(&tried), fields(), verified(&tried), kernels()].concat();
+            }
             (page, true)
         }
         Err(error) => {
             page += &format!("\nNothing can be recorded here: {error}\n");
+            if verbose {
+                page += &error.refusal().map_or(String::new(), last_lines);
+                page += &fields();
+            }
             (page, false)
         }
     }
+}
+
+/// What the kernel said of each probe that it refused.
+fn said(tried: &Tried) -> String {
+    let refused = tried.probes.iter().filter(|probe| !probe.attached);
+    refused
+        .map(|probe| {
+            format!(
+                "\n{} was refused\n{}",
+                probe.probe,
+                last_lines(&probe.refusal)
+            )
+        })
+        .collect()
+}
+
+/// The end of the verifier's log.
+fn last_lines(refusal: &Refusal) -> String {
+    if refusal.log.is_empty() {
+        return "  the kernel said no more of it\n".to_owned();
+    }
+    let lines = refusal.log.iter().map(|line| format!("  {line}\n"));
+    format!("\nthe verifier's last lines\n{}", lines.collect::<String>())
+}
+
+/// How the fields that the probes read fare in this kernel's types.
+fn fields() -> String {
+    let mut text = String::from("\nfields of the kernel's types\n");
+    match check_fields(&host::types()) {
+        Ok(fields) => {
+            text += &format!("  {} as expected\n", fields.as_expected);
+            let absent = fields
+                .absent
+                .iter()
+                .map(|name| format!("  {name} is not there; done without\n"));
+            text.extend(absent);
+            text.extend(
+                fields
+                    .wrong
+                    .iter()
+                    .map(|what| format!("  {what}: please report this\n")),
+            );
+        }
+        Err(error) => text += &format!("  cannot be read: {error}\n"),
+    }
+    text
+}
+
+/// What each program took to verify.
+fn verified(tried: &Tried) -> String {
+    let mut text = String::from("\ninstructions that were verified\n");
+    for program in &tried.programs {
+        text += &format!("  {:<16} {:>8}\n", program.program, program.instructions);
+    }
+    text
+}
+
+/// The kernels that were tried.
+fn kernels() -> String {
+    let mut text = format!(
+        "\nkernels that timesink was tried on, {}\n",
+        tried::TRIED_ON
+    );
+    for ((major, minor), from) in tried::TRIED {
+        text += &format!("  {major}.{minor:<4} {from}\n");
+    }
+    text
 }
 
 fn line(what: &str, yes: bool, needed: &str) -> String {

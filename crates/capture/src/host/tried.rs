@@ -1,0 +1,45 @@
+//! The kernels that timesink was tried on. What stands here was run, by `make test-kernels-all` or by hand, and no more is claimed.
+
+/// When.
+pub const TRIED_ON: &str = "2026-11-22";
+
+/// Minor versions, the oldest first, with who made the kernel.
+pub const TRIED: [((u32, u32), &str); 7] = [
+    ((5, 15), "Ubuntu 22.04"),
+    ((6, 1), "Debian 12"),
+    ((6, 8), "Ubuntu 24.04"),
+    ((6, 12), "Debian 13"),
+    ((6, 18), "a virtual machine's"),
+    ((7, 0), "Debian 13 backports"),
+    ((7, 3), "Debian 13 backports"),
+];
+
+/// What is to be said of a kernel: whether it was tried, or lies between kernels that were.
+pub fn told(version: (u32, u32)) -> String {
+    let oldest = TRIED[0].0;
+    let newest = TRIED[TRIED.len() - 1].0;
+    if TRIED.iter().any(|(tried, _)| *tried == version) {
+        format!("tried on {TRIED_ON}")
+    } else if version < oldest {
+        format!("older than any kernel that was tried (on {TRIED_ON})")
+    } else if version > newest {
+        format!("newer than any kernel that was tried (on {TRIED_ON})")
+    } else {
+        format!("not tried itself; older and newer ones were, on {TRIED_ON}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only what was tried is said to have been.
+    #[test]
+    fn what_was_tried() {
+        assert_eq!(told((6, 1)), "tried on 2026-11-22");
+        assert!(told((6, 5)).starts_with("not tried itself"));
+        assert!(told((5, 14)).starts_with("older"));
+        assert!(told((99, 0)).starts_with("newer"));
+        assert!(TRIED.is_sorted());
+    }
+}
