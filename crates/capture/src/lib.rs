@@ -31,6 +31,7 @@ pub mod symbolize;
 pub mod symbols;
 pub mod unwind;
 mod user_folder;
+mod v8;
 
 pub use error::{Error, Kind};
 pub use kernel::{try_probes, Granted};

@@ -33,7 +33,7 @@ const PATIENCE: u32 = 2000;
 const EAGER: u32 = 50;
 
 /// The memory of a process, also when its number is another's.
-struct Opened(File);
+pub(super) struct Opened(pub(super) File);
 
 impl Memory for Opened {
     fn read(&self, address: u64, bytes: &mut [u8]) -> usize {
@@ -147,6 +147,7 @@ impl Javas {
             let told = events::ts_java {
                 start: interpreter.start,
                 length: interpreter.end - interpreter.start,
+                method: 8 * METHOD_IN_FRAME,
             };
             // One that the map has no room for keeps its nameless frames.
             if map.is_some_and(|map| recognised::tell(map, *pid, &told).is_ok()) {
@@ -299,6 +300,7 @@ fn number(codes: &mut HashMap<Method, u32>, method: Method, spool: &mut Writer) 
         code,
         function: method.function.clone(),
         file: method.file.clone(),
+        line: None,
         language: Language::Java.to_string(),
     });
     codes.insert(method, code);

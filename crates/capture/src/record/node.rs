@@ -1,0 +1,327 @@
+//! Which processes are Node.js, told to the probes as it is mapped; and what the functions in its frames are
+//! called, interpreted and compiled ones, read from the process while it lives.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use libbpf_rs::MapHandle;
+use timesink_recording::words::Language;
+
+use crate::address_space::{Change, Image, ImageKind, Mapping, Space, Spaces};
+use crate::probes::events;
+use crate::record::java::{InFrame, Opened};
+use crate::record::recognised::{self, Recognised};
+use crate::spool::{Note, Writer};
+use crate::unwind::{Frame, Stack};
+use crate::v8::{self, Description, Function, Layout, Scripts, Shared};
+
+/// The numbers of functions are not those of Java's methods.
+const FIRST_CODE: u32 = 7 << 29;
+/// More functions than that have no names.
+const MOST_FUNCTIONS: usize = 1 << 18;
+/// What is looked for in one round at most: a program that starts has not that many. Scripts are read as a whole.
+const MOST_NEW: u32 = 1 << 14;
+const MOST_SCRIPTS: u32 = 64;
+/// In so many rounds, which are 20 ms long, no code takes the place of another that was run meanwhile, nor does what
+/// functions share: it is moved when a heap is compacted.
+const LASTING: u64 = 8;
+
+struct Process {
+    memory: Opened,
+    file: Rc<Description>,
+    /// The functions of this round: each is an object that the collector may move.
+    now: HashMap<u64, Option<u32>>,
+    /// By what they share.
+    functions: HashMap<u64, Known>,
+    /// The function, and when that was found, by its code: the bytecode, or a place in what it was compiled to.
+    run: HashMap<u64, (u32, u64)>,
+    scripts: Scripts,
+}
+
+/// A function's number, 0: it is none that has a name.
+#[derive(Clone, Copy)]
+struct Known {
+    shared: Option<Shared>,
+    /// Interpreted frames of the function have this, if it is known.
+    bytecode: Option<u64>,
+    /// When it was looked at.
+    round: u64,
+    code: u32,
+    /// Nothing of it was missing.
+    whole: bool,
+}
+
+pub struct Nodes {
+    machines: Recognised<Rc<Description>, Process>,
+    codes: HashMap<Function, u32>,
+    round: u64,
+    /// Looked for in this round.
+    new: u32,
+    scripts: u32,
+}
+
+impl Nodes {
+    /// Without a map stacks could be taken for others, so that nothing is Node.js.
+    pub fn new(map: Option<MapHandle>) -> Nodes {
+        Nodes {
+            machines: Recognised::new(map),
+            codes: HashMap::new(),
+            round: 0,
+            new: 0,
+            scripts: 0,
+        }
+    }
+
+    /// A process was found running.
+    pub fn seeded(&mut self, pid: u32, space: &Space) {
+        space.mappings().iter().for_each(|m| self.look_at(pid, m));
+    }
+
+    /// What happened has been applied to the address spaces.
+    pub fn applied(&mut self, change: &Change, spaces: &mut Spaces) {
+        if let Some((pid, mapping)) = self.machines.applied(change, spaces, v8::may_be) {
+            self.look_at(pid, &mapping);
+            return;
+        }
+        // Newer versions map their own code once more, near to what they compile, and run that.
+        let Change::Mapped(mapped) = change else {
+            return;
+        };
+        if self.machines.has(mapped.pid) && v8::may_be(&mapped.path) {
+            let mapping = spaces.space(mapped.pid).and_then(|s| s.find(mapped.start));
+            if let Some(mapping) = mapping.cloned() {
+                self.look_at(mapped.pid, &mapping);
+            }
+        }
+    }
+
+    fn look_at(&mut self, pid: u32, mapping: &Mapping) {
+        if !self.machines.is_told() {
+            return;
+        }
+        let look = |image: &Image| v8::recognise(image).map(Rc::new);
+        let Some(file) = self.machines.look_into(&mapping.image, look) else {
+            return;
+        };
+        let file = file.clone();
+        let (start, end) = (file.interpreter.start, file.interpreter.end);
+        let told = events::ts_java {
+            start: start.wrapping_add(mapping.moved()),
+            length: end - start,
+            method: file.layout.frame.bytecode,
+        };
+        if !(mapping.start..mapping.end).contains(&told.start) {
+            return;
+        }
+        if !self.machines.has(pid) {
+            let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else {
+                return;
+            };
+            let process = Process {
+                memory: Opened(memory),
+                file,
+                now: HashMap::new(),
+                functions: HashMap::new(),
+                run: HashMap::new(),
+                scripts: Scripts::default(),
+            };
+            self.machines.follow(pid, process);
+        }
+        if let (_, Some(map)) = self.machines.processes() {
+            // Of one that the map has no room for, stacks may be taken for others, as those of any program.
+            let _ = recognised::tell(map, pid, &told);
+        }
+    }
+
+    /// Stacks are about to be looked at.
+    pub fn settle(&mut self) {
+        self.round += 1;
+        self.new = 0;
+        self.scripts = 0;
+        let (processes, _) = self.machines.processes();
+        processes.for_each(|(_, process)| process.now.clear());
+    }
+
+    /// The function in each of these frames.
+    pub fn functions(
+        &mut self,
+        pid: u32,
+        stack: &Stack,
+        (frames, images): (&[Frame], &[Arc<Image>]),
+        spool: &mut Writer,
+    ) -> Vec<Option<InFrame>> {
+        if !self.machines.has(pid) {
+            return Vec::new();
+        }
+        let image = |frame: &Frame| images.get(frame.module?.0 as usize);
+        let interpreters: Vec<Option<bool>> = frames
+            .iter()
+            .map(|frame| {
+                let image = image(frame)?;
+                if image.kind() == ImageKind::Jit {
+                    return Some(false);
+                }
+                let file = self.machines.file(image)?;
+                let address = frame.address.wrapping_sub(u64::from(!frame.exact));
+                file.interpreter.contains(&address).then_some(true)
+            })
+            .collect();
+        let mut looked = Vec::with_capacity(frames.len());
+        for (index, frame) in frames.iter().enumerate() {
+            // As the interpreter begins it has its caller's frame still.
+            let next = frames.get(index + 1);
+            let begins = next.is_some_and(|next| next.frame_pointer == frame.frame_pointer);
+            looked.push(match interpreters[index] {
+                Some(true) if begins => None,
+                Some(interpreted) => self.function(pid, stack, (frame, interpreted), spool),
+                None => None,
+            });
+        }
+        looked
+    }
+
+    fn function(
+        &mut self,
+        pid: u32,
+        stack: &Stack,
+        (frame, interpreted): (&Frame, bool),
+        spool: &mut Writer,
+    ) -> Option<InFrame> {
+        let process = self.machines.process(pid)?;
+        let layout = &process.file.layout.frame;
+        let below = |distance: u64| stack.read(frame.frame_pointer.checked_sub(distance)?).ok();
+        // Frames of V8's own have a number there.
+        if !v8::is_object(below(layout.context)?) {
+            return None;
+        }
+        let function = below(layout.function).filter(|word| v8::is_object(*word))?;
+        let run = match interpreted {
+            true => below(layout.bytecode)?,
+            false => frame.address,
+        };
+        let mut look = Look {
+            codes: &mut self.codes,
+            spool,
+            round: self.round,
+            new: &mut self.new,
+            scripts: &mut self.scripts,
+        };
+        let bytecode = interpreted.then_some(run);
+        let code = process.code(function, bytecode, &mut look);
+        let code = match code {
+            // It was moved, or the process is gone: what ran there a moment ago is what runs now.
+            None => process.ran(run, self.round)?,
+            Some(code) => code,
+        };
+        if process.run.len() >= MOST_FUNCTIONS {
+            process.run.clear();
+        }
+        process.run.insert(run, (code, self.round));
+        (code != 0).then_some(InFrame { code, interpreted })
+    }
+}
+
+/// What is needed to look for a function.
+struct Look<'a> {
+    codes: &'a mut HashMap<Function, u32>,
+    spool: &'a mut Writer,
+    round: u64,
+    new: &'a mut u32,
+    scripts: &'a mut u32,
+}
+
+impl Process {
+    /// The number of what ran here lately.
+    fn ran(&self, run: u64, round: u64) -> Option<u32> {
+        let (code, found) = *self.run.get(&run)?;
+        (round - found < LASTING).then_some(code)
+    }
+
+    /// The number of a function; `None` if there is none.
+    fn code(&mut self, function: u64, bytecode: Option<u64>, look: &mut Look) -> Option<u32> {
+        if let Some(code) = self.now.get(&function) {
+            return *code;
+        }
+        if *look.new >= MOST_NEW {
+            return None;
+        }
+        *look.new += 1;
+        let file = self.file.clone();
+        let place = Shared::place(&self.memory, &file.layout, function);
+        let code = place.and_then(|place| self.of_shared(&file.layout, place, bytecode, look));
+        self.now.insert(function, code);
+        code
+    }
+
+    /// The number of the function that has this to share, after a look at whether it is still the same.
+    fn of_shared(
+        &mut self,
+        layout: &Layout,
+        place: u64,
+        bytecode: Option<u64>,
+        look: &mut Look,
+    ) -> Option<u32> {
+        let known = self.functions.get(&place).copied();
+        // An object that took the place of the one in the frame has other bytecode.
+        let differs = |own: Option<u64>| own.is_some_and(|own| bytecode.is_some_and(|b| own != b));
+        let lasts = |known: &Known| look.round - known.round < LASTING && !differs(known.bytecode);
+        if let Some(known) = known.filter(lasts) {
+            return Some(known.code);
+        }
+        let shared = Shared::read(&self.memory, layout, place);
+        let own = shared.and_then(|shared| shared.bytecode(&self.memory, layout));
+        if differs(own) {
+            return None;
+        }
+        let (code, whole) = match (known, shared) {
+            // It was there before, and still is; or nothing is there any more, because the process is gone.
+            (Some(known), None) => (known.code, known.whole),
+            (Some(known), Some(_)) if known.shared == shared && known.whole => (known.code, true),
+            (None, None) => return None,
+            (_, Some(shared)) => {
+                if *look.scripts >= MOST_SCRIPTS {
+                    return None;
+                }
+                let scripts = &mut self.scripts;
+                let found = Function::read(&self.memory, layout, &shared, scripts);
+                *look.scripts += scripts.take_read();
+                let whole = found.as_ref().is_some_and(|found| found.line.is_some());
+                (found.map_or(0, |found| number(found, look)), whole)
+            }
+        };
+        if self.functions.len() >= MOST_FUNCTIONS {
+            self.functions.clear();
+        }
+        let known = Known {
+            shared,
+            bytecode: own,
+            round: look.round,
+            code,
+            whole,
+        };
+        self.functions.insert(place, known);
+        Some(code)
+    }
+}
+
+/// The number of a function, which is told before the first frame that is in it. 0: there are too many.
+fn number(function: Function, look: &mut Look) -> u32 {
+    if let Some(code) = look.codes.get(&function) {
+        return *code;
+    }
+    if look.codes.len() >= MOST_FUNCTIONS {
+        return 0;
+    }
+    let code = FIRST_CODE + look.codes.len() as u32;
+    look.spool.note(&Note::Code {
+        code,
+        function: function.name.clone(),
+        file: function.file.clone(),
+        line: function.line,
+        language: Language::JavaScript.to_string(),
+    });
+    look.codes.insert(function, code);
+    code
+}
