@@ -1,10 +1,12 @@
 //! Code that Node.js and Java make while they run: its functions have names, on a processor and in waits,
-//! and beside two variables of the environment nothing shows that timesink asked for them.
+//! and beside a variable of the environment, for Java, nothing shows that timesink is there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use timesink_live::{attempts, none_of, output, program, root, timesink, Chain, Folder, Recorded};
+use timesink_live::{
+    attempts, none_of, output, program, root, timesink, Chain, Folder, Recorded, Running,
+};
 use timesink_recording::tables::{Frame, Process, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, Language};
 
@@ -148,6 +150,106 @@ fn functions_of_node() {
             let problems = problems_of_node(&node).into_iter();
             let problems = problems.map(|problem| format!("{}: {problem}", node.display()));
             none_of(&problems.collect::<Vec<_>>())
+        });
+    }
+}
+
+/// Interpreted functions that call the same from the same depth differ in their names alone: none of them is taken
+/// for another, although their registers are the same.
+#[test]
+fn interpreted_functions_are_told_apart() {
+    let path = script("shapes.js");
+    for node in nodes() {
+        let folder = Folder::new("shapes");
+        let command = [&node.display().to_string(), &path];
+        let recorded = Recorded::run(
+            &folder.join("r.timesink"),
+            &["-q", "--no-runtime-flags"],
+            &command.map(String::as_str),
+            0,
+        );
+        let chains = recorded.chains();
+        let waits = recorded.rows::<Wait>();
+        for (name, least_ns) in [("two", 1_000_000), ("five", 4_000_000), ("nine", 8_000_000)] {
+            let own = |wait: &&Wait| {
+                let chain = wait.stack.and_then(|stack| chains.get(&stack));
+                let inside = chain.is_some_and(|c| calls(c, Language::JavaScript, &[name, "all"]));
+                // Others are waits for the runtime itself.
+                inside && wait.expired == Some(true)
+            };
+            let own = waits.iter().filter(own).map(|wait| wait.t1 - wait.t0);
+            let own: Vec<_> = own.collect();
+            let short: Vec<_> = own.iter().filter(|ns| **ns < least_ns).collect();
+            assert!(short.is_empty(), "{name} slept for {short:?}");
+            let found = own.len();
+            assert!(found > 30 && found <= 42, "{name}: {found} waits");
+        }
+    }
+}
+
+/// What is wrong with a recording of a node with two workers: each thread is in its own function, in as many
+/// samples as there are.
+fn problems_of_workers(recorded: &Recorded, path: &str) -> Vec<String> {
+    let chains = recorded.chains();
+    let samples = recorded.rows::<Sample>();
+    let mut problems = Vec::new();
+    for (function, line) in [("inFirst", 11), ("inSecond", 14), ("outermost", 17)] {
+        let inside = |sample: &&Sample| {
+            let chain = sample.stack.and_then(|stack| chains.get(&stack));
+            chain.is_some_and(|c| calls(c, Language::JavaScript, &["spin", function]))
+        };
+        let inside: Vec<_> = samples.iter().filter(inside).collect();
+        let Some(thread) = inside.first().map(|sample| sample.thread) else {
+            problems.push(format!("no sample is in {function}"));
+            continue;
+        };
+        if inside.len() < 50 || inside.iter().any(|sample| sample.thread != thread) {
+            let found = inside.len();
+            problems.push(format!("{found} samples in {function}, not of one thread"));
+        }
+        let frames = recorded.rows::<Frame>();
+        let found = frames.iter().find(|f| f.function == function);
+        if !found.is_some_and(|found| found.file == path && found.line == Some(line)) {
+            problems.push(format!("{function} is {found:?}"));
+        }
+    }
+    problems
+}
+
+/// Workers have heaps of their own: their functions have names like others, each in its thread.
+#[test]
+fn functions_of_workers() {
+    let path = script("workers.js");
+    for node in nodes() {
+        attempts(|| {
+            let folder = Folder::new("workers");
+            let command = [&node.display().to_string(), &path, "600"];
+            let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+            none_of(&problems_of_workers(&recorded, &path))
+        });
+    }
+}
+
+/// A Node.js that runs already, and was asked for nothing, has the names of its functions too, also of those that it
+/// was in before anybody looked.
+#[test]
+fn functions_of_a_node_that_runs() {
+    let path = script("workers.js");
+    for node in nodes() {
+        attempts(|| {
+            let folder = Folder::new("running");
+            let running = Running::start(Command::new(&node).args([&path, "4000"]));
+            // It has to be inside of its functions.
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            let recording = folder.join("r.timesink");
+            let mut attach = Command::new(timesink());
+            attach
+                .args(["attach", "-q", "--for", "2s", "-o"])
+                .arg(&recording);
+            let ran = output(attach.arg(running.pid().to_string())).exits(0);
+            running.end();
+            let recorded = Recorded::open(&recording, ran);
+            none_of(&problems_of_workers(&recorded, &path))
         });
     }
 }
@@ -358,7 +460,7 @@ fn maps_of_others_stay() {
     assert_eq!(left.len(), 1);
 }
 
-/// The environment differs in two variables only, which keep what is in them; with `--no-runtime-flags` in none.
+/// The environment differs in one variable only, which keeps what is in it; with `--no-runtime-flags` in none.
 #[test]
 fn the_environment() {
     let folder = Folder::new("environment");
@@ -381,16 +483,11 @@ fn the_environment() {
     assert_eq!(without.ran.text(), bare);
     assert_eq!(maps_left(&without), Vec::<PathBuf>::new());
     let with = run(&[], "with").ran.text();
-    let known = |line: &&str| line.split('=').next() != Some("NODE_OPTIONS");
     let (ours, others): (Vec<_>, Vec<_>) = with
         .lines()
-        .filter(known)
         .partition(|l| l.starts_with("JAVA_TOOL_OPTIONS="));
-    let bare: Vec<_> = bare.lines().filter(known).collect();
-    assert_eq!(others, bare);
+    assert_eq!(others, bare.lines().collect::<Vec<_>>());
     assert_eq!(ours.len(), 1, "{ours:?}");
-    let mut node = with.lines().filter(|line| !known(line));
-    assert!(node.all(|line| line.starts_with("NODE_OPTIONS=--no-warnings --perf-")));
 }
 
 /// Code that takes the place of other code is told from it: each has the samples of its own time.

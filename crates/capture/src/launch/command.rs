@@ -86,12 +86,9 @@ impl Command {
     fn plan(self, signals: &Signals) -> Result<Plan, Error> {
         let name = self.argv.first().ok_or(Error::NoCommand)?;
         let path = std::env::var_os("PATH");
-        // SAFETY: geteuid cannot fail.
-        let own = || unsafe { libc::geteuid() };
-        let user = self.identity.as_ref().map_or_else(own, Identity::uid);
         let look = || {
             let asked = match self.runtime_flags {
-                true => runtime_flags::to_ask(user),
+                true => runtime_flags::to_ask(),
                 false => Vec::new(),
             };
             lookup::candidates(name, path.as_deref()).map(|found| (found, asked))

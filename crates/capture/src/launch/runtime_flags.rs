@@ -3,10 +3,8 @@
 //! not known beforehand: it may be a child's child.
 
 use super::system;
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 /// Where both write their maps.
 const MAPS: &CStr = c"/tmp";
@@ -98,41 +96,18 @@ fn place_of(part: &[u8], whole: &[u8]) -> Option<usize> {
     whole.windows(part.len()).position(|here| here == part)
 }
 
-/// Whom to ask, with the rights to files that this thread has, which are this user's. Who cannot write
-/// there is not asked: Node.js would even end itself.
-pub(super) fn to_ask(user: u32) -> Vec<Runtime> {
-    asked_with(MAPS, user)
+/// Whom to ask, with the rights to files that this thread has, which are this user's. Who cannot write there is
+/// not asked. Nor is Node.js, whose functions have their names from its memory: it would write through whatever others have
+/// laid there, and end itself where it could not.
+pub(super) fn to_ask() -> Vec<Runtime> {
+    asked_with(MAPS)
 }
 
-fn asked_with(maps: &CStr, user: u32) -> Vec<Runtime> {
-    if system::may_write_in(maps).is_err() {
-        return Vec::new();
+fn asked_with(maps: &CStr) -> Vec<Runtime> {
+    match system::may_write_in(maps) {
+        Ok(()) => vec![Runtime::Java],
+        Err(_) => Vec::new(),
     }
-    match is_safe_for_node(Path::new(OsStr::from_bytes(maps.to_bytes())), user) {
-        true => vec![Runtime::Java, Runtime::Node],
-        false => vec![Runtime::Java],
-    }
-}
-
-/// Whether no Node.js would end itself because it cannot write its map: also those have to be able to that become
-/// other users, and none may get the number that is in the name of somebody else's map.
-fn is_safe_for_node(maps: &Path, user: u32) -> bool {
-    const ALL_MAY_WRITE: u32 = 0o003;
-    let mode = std::fs::metadata(maps).map_or(0, |about| about.mode());
-    mode & ALL_MAY_WRITE == ALL_MAY_WRITE && !has_maps_of_others(maps, user)
-}
-
-fn has_maps_of_others(folder: &Path, user: u32) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        // They may be there.
-        return true;
-    };
-    entries.flatten().any(|entry| {
-        let name = entry.file_name();
-        let name = name.as_bytes();
-        let map = name.starts_with(b"perf-") && name.ends_with(b".map");
-        map && entry.metadata().is_ok_and(|about| about.uid() != user)
-    })
 }
 
 /// An environment, with the flags for these.
@@ -161,8 +136,6 @@ pub(super) fn with_flags(mut entries: Vec<OsString>, asked: &[Runtime]) -> Vec<O
 mod tests {
     use super::*;
     use std::ffi::CString;
-    use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
 
     fn flagged(entries: &[&str]) -> Vec<String> {
         let entries = entries.iter().map(OsString::from).collect();
@@ -194,44 +167,20 @@ mod tests {
         assert_eq!(after.len(), 3);
     }
 
-    /// Maps of others are seen, and those of the user itself do no harm.
-    #[test]
-    fn maps_of_others() {
-        let folder = std::env::temp_dir().join(format!("flags-{}", std::process::id()));
-        std::fs::create_dir(&folder).expect("a folder");
-        std::fs::write(folder.join("perf-7.map"), "").expect("a map");
-        let user = folder.metadata().expect("a folder").uid();
-        assert!(!has_maps_of_others(&folder, user));
-        assert!(has_maps_of_others(&folder, user + 1));
-        std::fs::rename(folder.join("perf-7.map"), folder.join("perf-7.txt")).expect("moved");
-        assert!(!has_maps_of_others(&folder, user + 1));
-        std::fs::remove_dir_all(&folder).expect("removed");
-        assert!(has_maps_of_others(&folder, user));
-    }
-
     /// Who could not write a map is not asked for one: it would fail because it is recorded.
     #[test]
     fn nobody_is_asked_for_what_cannot_be_written() {
         let folder = std::env::temp_dir().join(format!("asked-{}", std::process::id()));
-        let asked = |user| {
+        let asked = || {
             let maps = CString::new(folder.as_os_str().as_bytes()).expect("a path");
-            asked_with(&maps, user)
+            asked_with(&maps)
         };
-        let allow = |mode| std::fs::set_permissions(&folder, Permissions::from_mode(mode));
-        assert_eq!(asked(0), []);
+        assert_eq!(asked(), []);
         std::fs::write(&folder, "").expect("a file");
-        assert_eq!(asked(0), []);
+        assert_eq!(asked(), []);
         std::fs::remove_file(&folder).expect("removed");
         std::fs::create_dir(&folder).expect("a folder");
-        let user = folder.metadata().expect("a folder").uid();
-        allow(0o1777).expect("for all");
-        assert_eq!(asked(user), [Runtime::Java, Runtime::Node]);
-        allow(0o755).expect("for one");
-        assert_eq!(asked(user), [Runtime::Java]);
-        allow(0o1777).expect("for all");
-        std::fs::write(folder.join("perf-7.map"), "").expect("a map");
-        assert_eq!(asked(user), [Runtime::Java, Runtime::Node]);
-        assert_eq!(asked(user + 1), [Runtime::Java]);
+        assert_eq!(asked(), [Runtime::Java]);
         std::fs::remove_dir_all(&folder).expect("removed");
     }
 

@@ -27,6 +27,8 @@ const MOST_SCRIPTS: u32 = 64;
 /// In so many rounds, which are 20 ms long, no code takes the place of another that was run meanwhile, nor does what
 /// functions share: it is moved when a heap is compacted.
 const LASTING: u64 = 8;
+/// So often it has to be said that other code is there, if the first was said as often.
+const MOST_VOTES: u8 = 4;
 
 struct Process {
     memory: Opened,
@@ -35,9 +37,18 @@ struct Process {
     now: HashMap<u64, Option<u32>>,
     /// By what they share.
     functions: HashMap<u64, Known>,
-    /// The function, and when that was found, by its code: the bytecode, or a place in what it was compiled to.
-    run: HashMap<u64, (u32, u64)>,
+    /// By what is run: the bytecode, or a place in what it was compiled to.
+    run: HashMap<u64, Ran>,
     scripts: Scripts,
+}
+
+/// Which function some code was found to be of. The collector may have put another function into the place of the one
+/// that a frame has; code stays longer where it is, so that what is said of it more often is right.
+#[derive(Clone, Copy)]
+struct Ran {
+    code: u32,
+    votes: u8,
+    round: u64,
 }
 
 /// A function's number, 0: it is none that has a name.
@@ -209,17 +220,17 @@ impl Nodes {
             scripts: &mut self.scripts,
         };
         let bytecode = interpreted.then_some(run);
-        let code = process.code(function, bytecode, &mut look);
-        let code = match code {
-            // It was moved, or the process is gone: what ran there a moment ago is what runs now.
-            None => process.ran(run, self.round)?,
-            Some(code) => code,
+        let found = process.code(function, bytecode, &mut look);
+        let usual = process.ran(run, found, self.round);
+        // The innermost frame, where its function begins or returns, is its caller's, whoever that is.
+        let code = match frame.exact && !interpreted {
+            true => found.or(usual
+                .filter(|usual| usual.votes > 1)
+                .map(|usual| usual.code)),
+            false => usual.map(|usual| usual.code),
         };
-        if process.run.len() >= MOST_FUNCTIONS {
-            process.run.clear();
-        }
-        process.run.insert(run, (code, self.round));
-        (code != 0).then_some(InFrame { code, interpreted })
+        let code = code.filter(|code| *code != 0)?;
+        Some(InFrame { code, interpreted })
     }
 }
 
@@ -233,10 +244,32 @@ struct Look<'a> {
 }
 
 impl Process {
-    /// The number of what ran here lately.
-    fn ran(&self, run: u64, round: u64) -> Option<u32> {
-        let (code, found) = *self.run.get(&run)?;
-        (round - found < LASTING).then_some(code)
+    /// What this code is of, with what was found now: nothing, where the function was moved, or the process is gone.
+    fn ran(&mut self, run: u64, found: Option<u32>, round: u64) -> Option<Ran> {
+        let known = self.run.get(&run).copied();
+        let known = known.filter(|known| round - known.round < LASTING);
+        let now = match (known, found) {
+            (known, None) => return known,
+            (Some(known), Some(code)) if known.code == code => Ran {
+                votes: (known.votes + 1).min(MOST_VOTES),
+                round,
+                ..known
+            },
+            (Some(known), Some(_)) if known.votes > 1 => Ran {
+                votes: known.votes - 1,
+                ..known
+            },
+            (_, Some(code)) => Ran {
+                code,
+                votes: 1,
+                round,
+            },
+        };
+        if self.run.len() >= MOST_FUNCTIONS {
+            self.run.clear();
+        }
+        self.run.insert(run, now);
+        Some(now)
     }
 
     /// The number of a function; `None` if there is none.

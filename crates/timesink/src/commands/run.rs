@@ -18,7 +18,7 @@ pub struct Arguments {
     #[arg(long, value_name = "PID|NAME")]
     with: Vec<String>,
 
-    /// Leave the environment as it is: functions of Node.js and Java then have no names
+    /// Leave the environment as it is: stacks may then end where they pass through compiled Java
     #[arg(long)]
     no_runtime_flags: bool,
 
