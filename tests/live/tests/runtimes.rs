@@ -154,36 +154,42 @@ fn functions_of_node() {
     }
 }
 
+/// What is wrong with the waits of functions that only differ in their names, and in how long they sleep.
+fn problems_of_shapes(recorded: &Recorded) -> Vec<String> {
+    let chains = recorded.chains();
+    let waits = recorded.rows::<Wait>();
+    let mut problems = Vec::new();
+    for (name, least_ns) in [("two", 1_000_000), ("five", 4_000_000), ("nine", 8_000_000)] {
+        let own = |wait: &&Wait| {
+            let chain = wait.stack.and_then(|stack| chains.get(&stack));
+            let inside = chain.is_some_and(|c| calls(c, Language::JavaScript, &[name, "all"]));
+            // Others are waits for the runtime itself.
+            inside && wait.expired == Some(true)
+        };
+        let own = waits.iter().filter(own).map(|wait| wait.t1 - wait.t0);
+        let own: Vec<_> = own.collect();
+        let short: Vec<_> = own.iter().filter(|ns| **ns < least_ns).collect();
+        if !short.is_empty() || own.len() < 31 || own.len() > 42 {
+            problems.push(format!("{name}: {} waits, too short: {short:?}", own.len()));
+        }
+    }
+    problems
+}
+
 /// Interpreted functions that call the same from the same depth differ in their names alone: none of them is taken
 /// for another, although their registers are the same.
 #[test]
 fn interpreted_functions_are_told_apart() {
     let path = script("shapes.js");
     for node in nodes() {
-        let folder = Folder::new("shapes");
-        let command = [&node.display().to_string(), &path];
-        let recorded = Recorded::run(
-            &folder.join("r.timesink"),
-            &["-q", "--no-runtime-flags"],
-            &command.map(String::as_str),
-            0,
-        );
-        let chains = recorded.chains();
-        let waits = recorded.rows::<Wait>();
-        for (name, least_ns) in [("two", 1_000_000), ("five", 4_000_000), ("nine", 8_000_000)] {
-            let own = |wait: &&Wait| {
-                let chain = wait.stack.and_then(|stack| chains.get(&stack));
-                let inside = chain.is_some_and(|c| calls(c, Language::JavaScript, &[name, "all"]));
-                // Others are waits for the runtime itself.
-                inside && wait.expired == Some(true)
-            };
-            let own = waits.iter().filter(own).map(|wait| wait.t1 - wait.t0);
-            let own: Vec<_> = own.collect();
-            let short: Vec<_> = own.iter().filter(|ns| **ns < least_ns).collect();
-            assert!(short.is_empty(), "{name} slept for {short:?}");
-            let found = own.len();
-            assert!(found > 30 && found <= 42, "{name}: {found} waits");
-        }
+        attempts(|| {
+            let folder = Folder::new("shapes");
+            let node = node.display().to_string();
+            // Nothing is compiled.
+            let command = [&node, "--no-opt", "--no-sparkplug", &path];
+            let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+            none_of(&problems_of_shapes(&recorded))
+        });
     }
 }
 
@@ -203,13 +209,15 @@ fn problems_of_workers(recorded: &Recorded, path: &str) -> Vec<String> {
             problems.push(format!("no sample is in {function}"));
             continue;
         };
-        if inside.len() < 50 || inside.iter().any(|sample| sample.thread != thread) {
+        if inside.len() < 10 || inside.iter().any(|sample| sample.thread != thread) {
             let found = inside.len();
             problems.push(format!("{found} samples in {function}, not of one thread"));
         }
         let frames = recorded.rows::<Frame>();
-        let found = frames.iter().find(|f| f.function == function);
-        if !found.is_some_and(|found| found.file == path && found.line == Some(line)) {
+        let found: Vec<_> = frames.iter().filter(|f| f.function == function).collect();
+        // Where its script was being moved, there is no line for a moment.
+        let right = |f: &&Frame| f.file == path && f.line.is_none_or(|found| found == line);
+        if !found.iter().all(right) || found.iter().all(|f| f.line.is_none()) {
             problems.push(format!("{function} is {found:?}"));
         }
     }
@@ -223,7 +231,7 @@ fn functions_of_workers() {
     for node in nodes() {
         attempts(|| {
             let folder = Folder::new("workers");
-            let command = [&node.display().to_string(), &path, "600"];
+            let command = [&node.display().to_string(), &path, "1000"];
             let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
             none_of(&problems_of_workers(&recorded, &path))
         });

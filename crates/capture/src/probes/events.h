@@ -364,10 +364,11 @@ _Static_assert(sizeof(struct ts_stack) == 16 + 88 + 24 + 8 * TS_FRAMES + TS_COPY
 /* Java or Node.js: where the code of the interpreter is, and how far below the frame pointer its frames tell what they run. */
 struct ts_java {
 	__u64 start;
+	__u64 again; /* the same code once more; else as the first */
 	__u64 length;
 	__u64 method;
 };
-_Static_assert(sizeof(struct ts_java) == 24, "java");
+_Static_assert(sizeof(struct ts_java) == 32, "java");
 
 /* How CPython tells which frames its interpreter was entered with, in ts_python.kind. */
 enum ts_python_kind {

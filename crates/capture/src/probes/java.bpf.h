@@ -24,6 +24,11 @@ struct ts_java_search {
 	u64 mark;
 };
 
+static __always_inline bool in_interpreter(struct ts_java *j, u64 address)
+{
+	return address - j->start < j->length || address - j->again < j->length;
+}
+
 /* An address to return to in the interpreter, with the frame pointer that its frame will have, before it. */
 static long next_java(u64 index, struct ts_java_search *d)
 {
@@ -35,7 +40,7 @@ static long next_java(u64 index, struct ts_java_search *d)
 	barrier_var(index);
 	index &= TS_JAVA_WORDS - 1;
 	word = ((u64 *)s->copy)[index + 1];
-	if (word - d->j->start >= d->j->length)
+	if (!in_interpreter(d->j, word))
 		return 0;
 	frame = ((u64 *)s->copy)[index];
 	d->mark = mixed(d->mark, word);
@@ -63,7 +68,7 @@ __attribute__((noinline)) u64 mark_of_java(u32 where)
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))
 		return bpf_ktime_get_ns();
 	d.j = j;
-	if (s->ip - j->start < j->length)
+	if (in_interpreter(j, s->ip))
 		d.mark = mixed(s->ip, user_word(s->bp - j->method));
 	at = TS_PAGE - (s->sp & (TS_PAGE - 1));
 	/* The next page may not be there. What could not be read is zero. */
@@ -78,7 +83,7 @@ __attribute__((noinline)) u64 mark_of_java(u32 where)
 	if (rest)
 		bpf_probe_read_user(s->copy + at, rest, (void *)s->sp + at);
 	/* A piece of the interpreter without a frame of its own, such as what executes one bytecode, has its caller's still. */
-	if (*(u64 *)s->copy - j->start < j->length)
+	if (in_interpreter(j, *(u64 *)s->copy))
 		d.mark = mixed(d.mark, user_word(s->bp - j->method));
 	bpf_loop(TS_JAVA_WORDS - 1, next_java, &d, 0);
 	return d.mark | 1;

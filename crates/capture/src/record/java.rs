@@ -146,6 +146,7 @@ impl Javas {
             };
             let told = events::ts_java {
                 start: interpreter.start,
+                again: interpreter.start,
                 length: interpreter.end - interpreter.start,
                 method: 8 * METHOD_IN_FRAME,
             };

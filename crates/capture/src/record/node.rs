@@ -32,6 +32,8 @@ const MOST_VOTES: u8 = 4;
 
 struct Process {
     memory: Opened,
+    /// Where the interpreter is.
+    start: u64,
     file: Rc<Description>,
     /// The functions of this round: each is an object that the collector may move.
     now: HashMap<u64, Option<u32>>,
@@ -54,7 +56,7 @@ struct Ran {
 /// A function's number, 0: it is none that has a name.
 #[derive(Clone, Copy)]
 struct Known {
-    shared: Option<Shared>,
+    shared: Shared,
     /// Interpreted frames of the function have this, if it is known.
     bytecode: Option<u64>,
     /// When it was looked at.
@@ -96,7 +98,7 @@ impl Nodes {
             self.look_at(pid, &mapping);
             return;
         }
-        // Newer versions map their own code once more, near to what they compile, and run that.
+        // Newer versions map their own code once more, near to what they compile, and run either.
         let Change::Mapped(mapped) = change else {
             return;
         };
@@ -118,12 +120,9 @@ impl Nodes {
         };
         let file = file.clone();
         let (start, end) = (file.interpreter.start, file.interpreter.end);
-        let told = events::ts_java {
-            start: start.wrapping_add(mapping.moved()),
-            length: end - start,
-            method: file.layout.frame.bytecode,
-        };
-        if !(mapping.start..mapping.end).contains(&told.start) {
+        let (here, length) = (start.wrapping_add(mapping.moved()), end - start);
+        let method = file.layout.frame.bytecode;
+        if !(mapping.start..mapping.end).contains(&here) {
             return;
         }
         if !self.machines.has(pid) {
@@ -132,6 +131,7 @@ impl Nodes {
             };
             let process = Process {
                 memory: Opened(memory),
+                start: here,
                 file,
                 now: HashMap::new(),
                 functions: HashMap::new(),
@@ -140,6 +140,13 @@ impl Nodes {
             };
             self.machines.follow(pid, process);
         }
+        let start = self.machines.process(pid).map_or(here, |p| p.start);
+        let told = events::ts_java {
+            start,
+            again: here,
+            length,
+            method,
+        };
         if let (_, Some(map)) = self.machines.processes() {
             // Of one that the map has no room for, stacks may be taken for others, as those of any program.
             let _ = recognised::tell(map, pid, &told);
@@ -303,17 +310,14 @@ impl Process {
         if let Some(known) = known.filter(lasts) {
             return Some(known.code);
         }
-        let shared = Shared::read(&self.memory, layout, place);
-        let own = shared.and_then(|shared| shared.bytecode(&self.memory, layout));
+        let shared = Shared::read(&self.memory, layout, place)?;
+        let own = shared.bytecode(&self.memory, layout);
         if differs(own) {
             return None;
         }
-        let (code, whole) = match (known, shared) {
-            // It was there before, and still is; or nothing is there any more, because the process is gone.
-            (Some(known), None) => (known.code, known.whole),
-            (Some(known), Some(_)) if known.shared == shared && known.whole => (known.code, true),
-            (None, None) => return None,
-            (_, Some(shared)) => {
+        let (code, whole) = match known {
+            Some(known) if known.shared == shared && known.whole => (known.code, true),
+            _ => {
                 if *look.scripts >= MOST_SCRIPTS {
                     return None;
                 }

@@ -41,15 +41,7 @@ impl Shared {
     /// Where that lies which a function shares with others; `None` for what is no function.
     pub fn place(memory: &impl Memory, layout: &Layout, function: u64) -> Option<u64> {
         let objects = Objects { memory, layout };
-        if !is_object(function) {
-            return None;
-        }
-        // One that was just moved leads to where it is now.
-        let map = objects.word(function, 0)?;
-        let function = match map & 3 {
-            0 => map | 1,
-            _ => function,
-        };
+        let function = objects.settled(function);
         let kind = objects.kind(function)?;
         let shared = objects.word(function, layout.shared)?;
         let is_function = layout.kinds.function.contains(&kind) && is_object(shared);
@@ -113,6 +105,9 @@ struct Scope {
 
 impl Scope {
     const HAS_CLASS: u32 = 1 << 10;
+    /// Where `this` is: in a word of the stack or of the context, which is written down.
+    const RECEIVER: u32 = 3 << 7;
+    const RECEIVERS: [u32; 2] = [1 << 7, 2 << 7];
     const HAS_NAME: u32 = 3 << 12;
     const HAS_INFERRED: u32 = 1 << 14;
 
@@ -141,8 +136,13 @@ impl Scope {
                 }
             }
         };
-        let rest: [u64; 6] = objects.words(scope, at(layout.first_local + slots))?;
+        let rest: [u64; 7] = objects.words(scope, at(layout.first_local + slots))?;
         let mut next = usize::from(flags & Scope::HAS_CLASS != 0);
+        // Before 10 that word is written down here; no name is written as zero.
+        let receiver = Scope::RECEIVERS.contains(&(flags & Scope::RECEIVER));
+        if receiver && flags & Scope::HAS_NAME != 0 {
+            next += usize::from(number(rest[next]).is_some_and(|word| word != 0));
+        }
         let mut take = |has: u32, length: usize| {
             let found = (flags & has != 0).then_some(rest[next]);
             next += found.map_or(0, |_| length);

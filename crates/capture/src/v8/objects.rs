@@ -48,6 +48,15 @@ impl<M: Memory> Objects<'_, M> {
         (read == 8 * N).then(|| std::array::from_fn(|i| u64::from_le_bytes(word(i))))
     }
 
+    /// Where an object is now: one that was just moved leads there.
+    pub fn settled(&self, object: u64) -> u64 {
+        let map = is_object(object).then(|| self.word(object, 0)).flatten();
+        match map {
+            Some(map) if map & 3 == 0 => map | 1,
+            _ => object,
+        }
+    }
+
     /// What kind of object a word leads to, if it does.
     pub fn kind(&self, object: u64) -> Option<u16> {
         if !is_object(object) {
@@ -74,6 +83,7 @@ impl<M: Memory> Objects<'_, M> {
             if length == 0 {
                 continue;
             }
+            let string = self.settled(string);
             let kind = self.kind(string).filter(|kind| self.is_string(*kind))?;
             let end = from + length;
             if end > self.length(string)? {
@@ -117,6 +127,7 @@ impl<M: Memory> Objects<'_, M> {
 
     /// The length of what is a string.
     fn length(&self, string: u64) -> Option<u64> {
+        let string = self.settled(string);
         self.kind(string).filter(|kind| self.is_string(*kind))?;
         let at = (string - 1).wrapping_add(self.layout.strings.length);
         self.memory.half(at).map(u64::from)

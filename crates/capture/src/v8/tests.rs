@@ -117,6 +117,8 @@ struct Heap {
     memory: Drawn,
     layout: Layout,
     newer: bool,
+    /// What is said of scopes.
+    flags: u64,
     next: u64,
     maps: BTreeMap<u16, u64>,
 }
@@ -133,6 +135,7 @@ impl Heap {
             memory: Drawn::default(),
             layout: described.layout,
             newer,
+            flags: 0x4171e2,
             next: 0x10_0000,
             maps: BTreeMap::new(),
         }
@@ -204,7 +207,7 @@ impl Heap {
         inferred: u64,
         start: i32,
     ) -> u64 {
-        let flags = 0x4171e2;
+        let flags = self.flags;
         let place = [small(start), small(start + 10)];
         let head = [
             if self.newer {
@@ -319,6 +322,22 @@ fn variables_are_passed_over() {
             let scope = heap.scope_with((count, locals), name, 0, 0);
             let (made, _) = heap.function(scope, script);
             assert_eq!(heap.named(made), function("f", "/f.js", 1));
+        }
+    }
+}
+
+/// Older versions have a word before the name where the function uses `this`.
+#[test]
+fn a_word_for_the_receiver() {
+    let mut heap = Heap::new(false);
+    let (name, file, source) = (heap.text("f"), heap.text("/f.js"), heap.text("x"));
+    let script = heap.script(file, source, 0, 0);
+    heap.flags = 0x4170e2;
+    for (name, called) in [(name, "f"), (0, "(anonymous)")] {
+        for words in [&[][..], &[small(-1)], &[small(4)]] {
+            let scope = heap.scope_with((0, words), name, 0, 0);
+            let (made, _) = heap.function(scope, script);
+            assert_eq!(heap.named(made), function(called, "/f.js", 1));
         }
     }
 }
