@@ -176,17 +176,19 @@ fn problems_of_shapes(recorded: &Recorded) -> Vec<String> {
     problems
 }
 
-/// Interpreted functions that call the same from the same depth differ in their names alone: none of them is taken
-/// for another, although their registers are the same.
+/// Functions that call the same from the same depth differ in their names alone: none of them is taken for another,
+/// although their registers are the same, neither while all are interpreted nor when they are compiled.
 #[test]
 fn interpreted_functions_are_told_apart() {
     let path = script("shapes.js");
-    for node in nodes() {
+    for (node, sparkplug) in nodes()
+        .iter()
+        .flat_map(|node| [(node, "--no-sparkplug"), (node, "--always-sparkplug")])
+    {
         attempts(|| {
             let folder = Folder::new("shapes");
             let node = node.display().to_string();
-            // Nothing is compiled.
-            let command = [&node, "--no-opt", "--no-sparkplug", &path];
+            let command = [&node, "--no-opt", sparkplug, &path];
             let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
             none_of(&problems_of_shapes(&recorded))
         });

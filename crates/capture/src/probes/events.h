@@ -367,8 +367,10 @@ struct ts_java {
 	__u64 again; /* the same code once more; else as the first */
 	__u64 length;
 	__u64 method;
+	__u64 made; /* where the code is that Node.js makes; none, if that has no length */
+	__u64 made_length;
 };
-_Static_assert(sizeof(struct ts_java) == 32, "java");
+_Static_assert(sizeof(struct ts_java) == 48, "java");
 
 /* How CPython tells which frames its interpreter was entered with, in ts_python.kind. */
 enum ts_python_kind {

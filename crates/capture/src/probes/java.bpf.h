@@ -40,8 +40,12 @@ static long next_java(u64 index, struct ts_java_search *d)
 	barrier_var(index);
 	index &= TS_JAVA_WORDS - 1;
 	word = ((u64 *)s->copy)[index + 1];
-	if (!in_interpreter(d->j, word))
+	if (!in_interpreter(d->j, word)) {
+		/* Functions that were compiled may be alike, too. */
+		if (word - d->j->made < d->j->made_length)
+			d->mark = mixed(d->mark, word);
 		return 0;
+	}
 	frame = ((u64 *)s->copy)[index];
 	d->mark = mixed(d->mark, word);
 	if (frame - at < TS_JAVA_FRAME)

@@ -149,6 +149,8 @@ impl Javas {
                 again: interpreter.start,
                 length: interpreter.end - interpreter.start,
                 method: 8 * METHOD_IN_FRAME,
+                made: 0,
+                made_length: 0,
             };
             // One that the map has no room for keeps its nameless frames.
             if map.is_some_and(|map| recognised::tell(map, *pid, &told).is_ok()) {

@@ -19,6 +19,8 @@ use crate::v8::{self, Description, Function, Layout, Scripts, Shared};
 
 /// The numbers of functions are not those of Java's methods.
 const FIRST_CODE: u32 = 7 << 29;
+/// The code of one process lies as near together as that.
+const LARGEST_RANGE: u64 = 1 << 30;
 /// More functions than that have no names.
 const MOST_FUNCTIONS: usize = 1 << 18;
 /// What is looked for in one round at most: a program that starts has not that many. Scripts are read as a whole.
@@ -32,8 +34,7 @@ const MOST_VOTES: u8 = 4;
 
 struct Process {
     memory: Opened,
-    /// Where the interpreter is.
-    start: u64,
+    told: events::ts_java,
     file: Rc<Description>,
     /// The functions of this round: each is an object that the collector may move.
     now: HashMap<u64, Option<u32>>,
@@ -90,6 +91,7 @@ impl Nodes {
     /// A process was found running.
     pub fn seeded(&mut self, pid: u32, space: &Space) {
         space.mappings().iter().for_each(|m| self.look_at(pid, m));
+        space.mappings().iter().for_each(|m| self.makes(pid, m));
     }
 
     /// What happened has been applied to the address spaces.
@@ -102,11 +104,41 @@ impl Nodes {
         let Change::Mapped(mapped) = change else {
             return;
         };
-        if self.machines.has(mapped.pid) && v8::may_be(&mapped.path) {
+        if self.machines.has(mapped.pid) {
             let mapping = spaces.space(mapped.pid).and_then(|s| s.find(mapped.start));
             if let Some(mapping) = mapping.cloned() {
                 self.look_at(mapped.pid, &mapping);
+                self.makes(mapped.pid, &mapping);
             }
+        }
+    }
+
+    /// The code that a process makes lies in one range, which fills as it runs.
+    fn makes(&mut self, pid: u32, mapping: &Mapping) {
+        let Some(process) = self.machines.process(pid) else {
+            return;
+        };
+        let told = &mut process.told;
+        if mapping.image.kind() != ImageKind::Jit {
+            return;
+        }
+        let (mut start, mut end) = (mapping.start, mapping.end);
+        if told.made_length > 0 {
+            start = start.min(told.made);
+            end = end.max(told.made.saturating_add(told.made_length));
+        }
+        let length = end.saturating_sub(start);
+        if length > told.made_length && length <= LARGEST_RANGE {
+            (told.made, told.made_length) = (start, length);
+            self.tell(pid);
+        }
+    }
+
+    fn tell(&mut self, pid: u32) {
+        let told = self.machines.process(pid).map(|process| process.told);
+        if let (Some(told), (_, Some(map))) = (told, self.machines.processes()) {
+            // Of one that the map has no room for, stacks may be taken for others, as those of any program.
+            let _ = recognised::tell(map, pid, &told);
         }
     }
 
@@ -120,8 +152,15 @@ impl Nodes {
         };
         let file = file.clone();
         let (start, end) = (file.interpreter.start, file.interpreter.end);
-        let (here, length) = (start.wrapping_add(mapping.moved()), end - start);
-        let method = file.layout.frame.bytecode;
+        let here = start.wrapping_add(mapping.moved());
+        let told = events::ts_java {
+            start: here,
+            again: here,
+            length: end - start,
+            method: file.layout.frame.bytecode,
+            made: 0,
+            made_length: 0,
+        };
         if !(mapping.start..mapping.end).contains(&here) {
             return;
         }
@@ -131,7 +170,7 @@ impl Nodes {
             };
             let process = Process {
                 memory: Opened(memory),
-                start: here,
+                told,
                 file,
                 now: HashMap::new(),
                 functions: HashMap::new(),
@@ -140,17 +179,10 @@ impl Nodes {
             };
             self.machines.follow(pid, process);
         }
-        let start = self.machines.process(pid).map_or(here, |p| p.start);
-        let told = events::ts_java {
-            start,
-            again: here,
-            length,
-            method,
-        };
-        if let (_, Some(map)) = self.machines.processes() {
-            // Of one that the map has no room for, stacks may be taken for others, as those of any program.
-            let _ = recognised::tell(map, pid, &told);
+        if let Some(process) = self.machines.process(pid) {
+            process.told.again = here;
         }
+        self.tell(pid);
     }
 
     /// Stacks are about to be looked at.
