@@ -47,6 +47,7 @@ pub mod symbols;
 pub mod trust;
 pub mod unwind;
 mod user_folder;
+mod v8;
 
 pub use error::{Error, Kind};
 pub use kernel::{check_fields, try_probes, Fields, Granted, Refusal, Tried, Verified};

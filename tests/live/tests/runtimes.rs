@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use timesink_live::{attempts, none_of, output, program, root, timesink, Chain, Folder, Recorded};
+use timesink_live::{
+    attempts, none_of, output, program, root, timesink, Chain, Folder, Recorded, Running,
+};
 use timesink_recording::tables::{Frame, Process, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, Language};
 
@@ -149,6 +151,116 @@ fn functions_of_node() {
             let problems = problems_of_node(&node).into_iter();
             let problems = problems.map(|problem| format!("{}: {problem}", node.display()));
             none_of(&problems.collect::<Vec<_>>())
+        });
+    }
+}
+
+/// What is wrong with the waits of functions that only differ in their names, and in how long they sleep.
+fn problems_of_shapes(recorded: &Recorded) -> Vec<String> {
+    let chains = recorded.chains();
+    let waits = recorded.rows::<Wait>();
+    let mut problems = Vec::new();
+    for (name, least_ns) in [("two", 1_000_000), ("five", 4_000_000), ("nine", 8_000_000)] {
+        let own = |wait: &&Wait| {
+            let chain = wait.stack.and_then(|stack| chains.get(&stack));
+            let inside = chain.is_some_and(|c| calls(c, Language::JavaScript, &[name, "all"]));
+            // Others are waits for the runtime itself.
+            inside && wait.expired == Some(true)
+        };
+        let own = waits.iter().filter(own).map(|wait| wait.t1 - wait.t0);
+        let own: Vec<_> = own.collect();
+        let short: Vec<_> = own.iter().filter(|ns| **ns < least_ns).collect();
+        if !short.is_empty() || own.len() < 31 || own.len() > 42 {
+            problems.push(format!("{name}: {} waits, too short: {short:?}", own.len()));
+        }
+    }
+    problems
+}
+
+/// Functions that call the same from the same depth differ in their names alone: none of them is taken for another,
+/// although their registers are the same, neither while all are interpreted nor when they are compiled.
+#[test]
+fn interpreted_functions_are_told_apart() {
+    let path = script("shapes.js");
+    for (node, sparkplug) in nodes()
+        .iter()
+        .flat_map(|node| [(node, "--no-sparkplug"), (node, "--always-sparkplug")])
+    {
+        attempts(|| {
+            let folder = Folder::new("shapes");
+            let node = node.display().to_string();
+            let command = [&node, "--no-opt", sparkplug, &path];
+            let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+            none_of(&problems_of_shapes(&recorded))
+        });
+    }
+}
+
+/// What is wrong with a recording of a node with two workers: each thread is in its own function, in as many
+/// samples as there are.
+fn problems_of_workers(recorded: &Recorded, path: &str) -> Vec<String> {
+    let chains = recorded.chains();
+    let samples = recorded.rows::<Sample>();
+    let mut problems = Vec::new();
+    for (function, line) in [("inFirst", 11), ("inSecond", 14), ("outermost", 17)] {
+        let inside = |sample: &&Sample| {
+            let chain = sample.stack.and_then(|stack| chains.get(&stack));
+            chain.is_some_and(|c| calls(c, Language::JavaScript, &["spin", function]))
+        };
+        let inside: Vec<_> = samples.iter().filter(inside).collect();
+        let Some(thread) = inside.first().map(|sample| sample.thread) else {
+            problems.push(format!("no sample is in {function}"));
+            continue;
+        };
+        if inside.len() < 10 || inside.iter().any(|sample| sample.thread != thread) {
+            let found = inside.len();
+            problems.push(format!("{found} samples in {function}, not of one thread"));
+        }
+        let frames = recorded.rows::<Frame>();
+        let found: Vec<_> = frames.iter().filter(|f| f.function == function).collect();
+        // Where its script was being moved, there is no line for a moment.
+        let right = |f: &&Frame| f.file == path && f.line.is_none_or(|found| found == line);
+        if !found.iter().all(right) || found.iter().all(|f| f.line.is_none()) {
+            problems.push(format!("{function} is {found:?}"));
+        }
+    }
+    problems
+}
+
+/// Workers have heaps of their own: their functions have names like others, each in its thread.
+#[test]
+fn functions_of_workers() {
+    let path = script("workers.js");
+    for node in nodes() {
+        attempts(|| {
+            let folder = Folder::new("workers");
+            let command = [&node.display().to_string(), &path, "1000"];
+            let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+            none_of(&problems_of_workers(&recorded, &path))
+        });
+    }
+}
+
+/// A Node.js that runs already, and was asked for nothing, has the names of its functions too, also of those that it
+/// was in before anybody looked.
+#[test]
+fn functions_of_a_node_that_runs() {
+    let path = script("workers.js");
+    for node in nodes() {
+        attempts(|| {
+            let folder = Folder::new("running");
+            let running = Running::start(Command::new(&node).args([&path, "4000"]));
+            // It has to be inside of its functions.
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            let recording = folder.join("r.timesink");
+            let mut attach = Command::new(timesink());
+            attach
+                .args(["attach", "-q", "--for", "2s", "-o"])
+                .arg(&recording);
+            let ran = output(attach.arg(running.pid().to_string())).exits(0);
+            running.end();
+            let recorded = Recorded::open(&recording, ran);
+            none_of(&problems_of_workers(&recorded, &path))
         });
     }
 }

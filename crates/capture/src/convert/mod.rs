@@ -252,11 +252,13 @@ impl Notes {
                 code,
                 function,
                 file,
+                line,
                 language,
             } => {
                 let told = Code {
                     function,
                     file,
+                    line,
                     language: Language::from_str(&language).unwrap_or(Language::Native),
                 };
                 self.codes.insert(code, told);

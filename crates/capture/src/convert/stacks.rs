@@ -42,11 +42,13 @@ impl Told {
     }
 }
 
-/// A function of a script, or an interpreted method, as the spool tells of it.
+/// A function of a script, of Java or of JavaScript, as the spool tells of it.
 #[derive(Debug, Clone)]
 pub struct Code {
     pub function: String,
     pub file: String,
+    /// Where it begins, if its frames have no lines of their own.
+    pub line: Option<u32>,
     pub language: Language,
 }
 
@@ -247,6 +249,7 @@ impl Stacks {
         let named = symbols::Named {
             function: code.function.as_str().into(),
             file: code.file.as_str().into(),
+            line: code.line,
             ..nameless()
         };
         let place = Place::Made {
@@ -272,7 +275,7 @@ impl Stacks {
         let named = symbols::Named {
             function: code.function.as_str().into(),
             file: code.file.as_str().into(),
-            line: (line != 0).then_some(line),
+            line: code.line.or((line != 0).then_some(line)),
             inlined: false,
         };
         let frame = self.frame(place, module, &named, code.language);

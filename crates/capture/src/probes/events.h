@@ -345,7 +345,7 @@ struct ts_stack {
 	__u64 r14; /* where Go keeps its goroutine */
 	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */
 	__u64 python; /* a mark of its frames of Python, or in scripts of bash; 0: it has none */
-	__u64 java; /* a mark of the methods in its frames of Java, 0: it is none of Java */
+	__u64 java; /* a mark of the methods in its interpreted frames of Java or Node.js, 0: it is of neither */
 	__u64 beyond; /* what the second copy is of: that goroutine's stack, or the outermost part of the thread's */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;
@@ -361,12 +361,16 @@ struct ts_stack {
 };
 _Static_assert(sizeof(struct ts_stack) == 16 + 88 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
 
-/* Java: where the code of its interpreter is. */
+/* Java or Node.js: where the code of the interpreter is, and how far below the frame pointer its frames tell what they run. */
 struct ts_java {
 	__u64 start;
+	__u64 again; /* the same code once more; else as the first */
 	__u64 length;
+	__u64 method;
+	__u64 made; /* where the code is that Node.js makes; none, if that has no length */
+	__u64 made_length;
 };
-_Static_assert(sizeof(struct ts_java) == 16, "java");
+_Static_assert(sizeof(struct ts_java) == 48, "java");
 
 /* How CPython tells which frames its interpreter was entered with, in ts_python.kind. */
 enum ts_python_kind {
@@ -506,7 +510,7 @@ struct ts_node {
 	__u8 complete; /* the outermost frame is where the thread began */
 	__u8 exact; /* the offset is of the instruction itself, not of the one to return to */
 	__u8 pad[2];
-	__u32 code; /* of a function of a script, or of Java: what the spool's notes tell of it; the offset is a line. 0: native */
+	__u32 code; /* of a function of a script, of Java or of Node.js: what the spool's notes tell of it; the offset is a line. 0: native */
 	__u32 pad2;
 };
 _Static_assert(sizeof(struct ts_node) == 48, "node");

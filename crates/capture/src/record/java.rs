@@ -37,7 +37,7 @@ const PATIENCE: u32 = 2000;
 const EAGER: u32 = 50;
 
 /// The memory of a process, as it was when it was first read in this round.
-struct Opened {
+pub(super) struct Opened {
     memory: Theirs,
     pages: RefCell<HashMap<u64, Page>>,
 }
@@ -46,7 +46,7 @@ struct Opened {
 type Page = Box<[u8]>;
 
 impl Opened {
-    fn of(memory: Theirs) -> Opened {
+    pub(super) fn of(memory: Theirs) -> Opened {
         Opened {
             memory,
             pages: RefCell::default(),
@@ -54,7 +54,7 @@ impl Opened {
     }
 
     /// What was read may be something else by now.
-    fn forget(&self) {
+    pub(super) fn forget(&self) {
         self.pages.borrow_mut().clear();
     }
 
@@ -213,7 +213,11 @@ impl Javas {
             };
             let told = events::ts_java {
                 start: interpreter.start,
+                again: interpreter.start,
                 length: interpreter.end - interpreter.start,
+                method: 8 * METHOD_IN_FRAME,
+                made: 0,
+                made_length: 0,
             };
             // One that the map has no room for keeps its nameless frames.
             if map.is_some_and(|map| recognised::tell(map, *pid, &told).is_ok()) {
@@ -416,6 +420,7 @@ fn number(
         code,
         function: method.function.clone(),
         file: method.file.clone(),
+        line: None,
         language: language.to_string(),
     });
     codes.insert(method, code);

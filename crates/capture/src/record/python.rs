@@ -109,6 +109,7 @@ impl Pythons {
                 code: number,
                 function: code.name.clone(),
                 file: code.file.clone(),
+                line: None,
                 language: Language::Python.to_string(),
             });
             self.functions.push(function);

@@ -94,6 +94,7 @@ impl Scripts {
             code: FIRST + next,
             function: frame.function.clone(),
             file: frame.file.clone(),
+            line: None,
             language: Language::Shell.to_string(),
         });
         FIRST + next

@@ -14,6 +14,7 @@ use crate::probes::{self, events, PythonFrames, Script};
 use crate::python::{self, merge, Step};
 use crate::reader::Reader;
 use crate::record::java::{InFrame, Javas};
+use crate::record::node::Nodes;
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
 use crate::record::remembered::Remembered;
@@ -29,7 +30,7 @@ struct Place {
     offset: u64,
     complete: bool,
     exact: bool,
-    /// Of a script, or of Java: its function.
+    /// Of a script, of Java or of JavaScript: its function.
     code: u32,
 }
 
@@ -46,6 +47,7 @@ pub struct Stacks {
     spaces: Spaces,
     pythons: Pythons,
     javas: Javas,
+    v8s: Nodes,
     scripts: Scripts,
     unwinder: Unwinder,
     changes: Vec<Timed<Change>>,
@@ -67,7 +69,7 @@ impl Stacks {
     pub fn new(
         watch: Option<Watch>,
         maps: PerfMaps,
-        (pythons, javas, scripts): (Pythons, Javas, Scripts),
+        (pythons, javas, v8s, scripts): (Pythons, Javas, Nodes, Scripts),
         reader: Arc<Reader>,
     ) -> Stacks {
         Stacks {
@@ -76,6 +78,7 @@ impl Stacks {
             reader,
             pythons,
             javas,
+            v8s,
             scripts,
             unwinder: Unwinder::new(),
             changes: Vec::new(),
@@ -106,6 +109,7 @@ impl Stacks {
             if let Some(space) = self.spaces.space(pid) {
                 self.pythons.seeded(pid, space);
                 self.javas.seeded(pid, space);
+                self.v8s.seeded(pid, space);
                 self.scripts.seeded(pid, space);
             }
         }
@@ -130,6 +134,7 @@ impl Stacks {
         }
         self.changes.sort_by_key(|change| change.time_ns);
         self.javas.settle();
+        self.v8s.settle();
         self.maps.follow();
         let waiting = std::mem::take(&mut self.waiting);
         let mut applied = 0;
@@ -166,6 +171,7 @@ impl Stacks {
             self.spaces.apply(change);
             self.pythons.applied(&change.what, &mut self.spaces);
             self.javas.applied(&change.what, &mut self.spaces);
+            self.v8s.applied(&change.what, &mut self.spaces);
             self.scripts.applied(&change.what, &mut self.spaces);
             at += 1;
             self.notice_makers();
@@ -311,7 +317,11 @@ impl Stacks {
         let left = u32::from(stack.user) & events::TS_NO_GOROUTINE != 0;
         let complete = ending == Ending::Complete || ending == Ending::NoGoroutine && left;
         let map = self.maps.of(stack.pid);
-        let methods = self.javas.methods(stack.pid, &copied, &frames, spool);
+        let mut methods = self.javas.methods(stack.pid, &copied, &frames, spool);
+        if methods.is_empty() {
+            let framed = (&*frames, self.unwinder.modules());
+            methods = self.v8s.functions(stack.pid, &copied, framed, spool);
+        }
         let (merged, complete) = if let Some(python) = self.pythons.side_of(stack) {
             let complete = complete && !python.cut;
             (self.with_python(&frames, &python, complete), complete)
@@ -353,7 +363,7 @@ impl Stacks {
         (steps, places.collect())
     }
 
-    /// The node of these frames, some of which are methods of Java, with those of a script where they belong.
+    /// The node of these frames, some of which are methods of Java or functions of JavaScript, with those of a script where they belong.
     fn nodes_of(
         &mut self,
         (frames, methods, map): (&[Frame], &[Option<InFrame>], Option<MapIndex>),

@@ -104,11 +104,13 @@ pub enum Note {
         module: u32,
         names: Vec<(u64, String)>,
     },
-    /// A function of a script, or a method that Java interprets; nodes name it by its number.
+    /// A function of a script, a method of Java or a function of JavaScript; nodes name it by its number.
     Code {
         code: u32,
         function: String,
         file: String,
+        /// Where it begins, if frames have no lines of their own.
+        line: Option<u32>,
         language: String,
     },
     Outsider {

@@ -2,6 +2,7 @@
 //! what is promised to whom.
 
 mod files;
+mod node;
 mod recordings;
 mod runtimes;
 mod settings;
