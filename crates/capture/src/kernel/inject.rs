@@ -30,7 +30,7 @@ impl Inject {
     }
 
     /// Before loading.
-    pub fn into_program(&self, program: &mut OpenProgramMut) -> libbpf_rs::Result<()> {
+    pub fn prepare(&self, program: &mut OpenProgramMut) -> libbpf_rs::Result<()> {
         let name = program.name().to_string_lossy().into_owned();
         if self.refused.as_deref() == Some(&name) {
             // A program of this type may call next to nothing.

@@ -40,7 +40,7 @@ fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::R
     for mut program in open.progs_mut() {
         let wanted = programs.contains(program.name().to_string_lossy().as_ref());
         program.set_autoload(wanted);
-        settings.inject.into_program(&mut program)?;
+        settings.inject.prepare(&mut program)?;
     }
     open.load()
 }

@@ -1,8 +1,7 @@
 //! Signals once the program has ended, while the recording is made of what was recorded: the first one ends the
 //! search for names, the next one ends timesink, which leaves what was recorded as it is.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -31,7 +30,12 @@ impl Ending {
         let patience = Patience::default();
         let asked = patience.asked();
         let original = signals.original();
-        let folder = folder.display();
+        // What a name may hold for a terminal is shown, as everywhere.
+        let folder: String = folder
+            .to_string_lossy()
+            .chars()
+            .flat_map(char::escape_debug)
+            .collect();
         let texts = Texts {
             first:
                 "timesink: no more names are looked for; the recording is being finished. Another \
@@ -104,5 +108,5 @@ fn watch(mut signals: Signals, end: &OwnedFd, asked: &Arc<AtomicBool>, texts: &T
 
 fn tell(text: &str) {
     // SAFETY: bytes of ours. Where nobody reads them there is nobody to tell.
-    unsafe { libc::write(io::stderr().as_raw_fd(), text.as_ptr().cast(), text.len()) };
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }
