@@ -139,6 +139,6 @@ fn doctor_tells_what_the_verifier_said() {
     assert!(said.contains(" as expected\n"), "{said}");
     assert!(!said.contains("please report this"), "{said}");
     command.env("TIMESINK_INJECT", "refuse:on_switch");
-    let said = output(&mut command).exits(1).text();
+    let said = output(&mut command).exits(2).text();
     assert!(said.contains("the verifier's last lines"), "{said}");
 }

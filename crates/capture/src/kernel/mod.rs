@@ -204,9 +204,13 @@ impl Kernel {
                 }
             } else if self.inject.loses_argument(name) {
                 let link = program.attach_raw_tracepoint(inject::POOR_TRACEPOINT);
-                links.push(link.map_err(|e| format!("{tracepoint}: {e}"))?);
+                links.push(link.map_err(|e| format!("{name} on {tracepoint}: {e}"))?);
             } else if !tracepoint.is_empty() {
-                links.push(program.attach().map_err(|e| format!("{tracepoint}: {e}"))?);
+                links.push(
+                    program
+                        .attach()
+                        .map_err(|e| format!("{name} on {tracepoint}: {e}"))?,
+                );
             }
         }
         self.links.push((probe, links));

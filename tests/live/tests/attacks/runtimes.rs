@@ -77,17 +77,24 @@ fn files_under_the_names_of_maps() {
     assert_eq!(ran.exits(0).text(), "7\n");
 }
 
-/// Where Node.js was not asked for names, the report says so, and how to have them.
+/// A Node.js without symbols of its own does not tell where its functions are: the report says so, and how to have their names.
 #[test]
 fn node_without_names_is_told() {
     let folder = Folder::new("told");
+    let node = output(Command::new("sh").args(["-c", "readlink -f \"$(command -v node)\""]));
+    let stripped = folder.join("node");
+    std::fs::copy(node.exits(0).text().trim(), &stripped).expect("a copy of Node.js");
+    output(Command::new("strip").arg(&stripped)).exits(0);
     let work =
         "const end = Date.now() + 1500; let n = 0; while (Date.now() < end) n += Math.sqrt(n);";
     let report = |options: &[&str]| {
         let mut run = Command::new(timesink());
         run.args(["run", "-o"])
             .arg(folder.join(&format!("with-{}-options", options.len())));
-        run.args(options).args(["--", "node", "-e", work]);
+        run.args(options)
+            .arg("--")
+            .arg(&stripped)
+            .args(["-e", work]);
         output(&mut run).exits(0).err
     };
     let told = |text: &str| text.contains("--node-maps");
