@@ -3,6 +3,7 @@
 mod books;
 mod code;
 mod lives;
+mod verified;
 mod waits;
 mod weather;
 

@@ -1,5 +1,6 @@
 //! Kernels that lack something: what must work all the same, and what must be refused in a sentence.
 
+use super::verified::verified;
 use super::Problems;
 use crate::results::Results;
 
@@ -22,29 +23,9 @@ pub fn doctor(results: &Results) -> Vec<String> {
     problems.must(verbose.contains(" as expected\n"), || {
         format!("doctor --verbose: {verbose}")
     });
-    problems.0.extend(verified(&verbose));
-    problems.0
-}
-
-/// What the verifier goes through for each program, at most: half of what kernels allow. The most that was seen stands in
-/// `MOST_SEEN`.
-const MOST_INSTRUCTIONS: u64 = 500_000;
-
-/// Programs that take the verifier so much that other kernels, which follow branches otherwise, may refuse them.
-fn verified(verbose: &str) -> Vec<String> {
-    let mut problems = Problems::default();
-    let table = verbose.split("instructions that were verified\n").nth(1);
-    let table = table.unwrap_or_default().split("\n\n").next();
-    let lines: Vec<&str> = table.unwrap_or_default().lines().collect();
-    problems.must(lines.len() > 20, || {
-        format!("no table of programs: {verbose}")
-    });
-    for line in lines {
-        let count: Option<u64> = line.split_whitespace().nth(1).and_then(|n| n.parse().ok());
-        problems.must(count.is_some_and(|count| count < MOST_INSTRUCTIONS), || {
-            format!("too much for the verifier: {line}")
-        });
-    }
+    let kernel = said.split_whitespace().nth(1).unwrap_or_default();
+    let minor: Vec<&str> = kernel.split('.').take(2).collect();
+    problems.0.extend(verified(&minor.join("."), &verbose));
     problems.0
 }
 
