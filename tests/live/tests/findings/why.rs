@@ -164,13 +164,13 @@ fn files_are_read_as_who_called_sudo() {
     let ran = output(&mut rules).exits(0);
     assert!(
         ran.err
-            .contains("timesink.toml: cannot be read: Permission denied"),
+            .contains("timesink.toml: is not read: Permission denied"),
         "{}",
         ran.err
     );
     assert!(
         ran.err
-            .contains(".timesink-ignore.toml: is not read: it is no file"),
+            .contains(".timesink-ignore.toml: is not read: it is no regular file"),
         "{}",
         ran.err
     );
