@@ -38,7 +38,7 @@ pub struct Facts {
 const UNSTABLE_CLOCK_SOURCES: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
 
 /// Whether the scheduler's clock can be held against that of the system where this is the clock source.
-pub fn scheduler_clock_stable(clock_source: &str) -> bool {
+fn scheduler_clock_stable(clock_source: &str) -> bool {
     !UNSTABLE_CLOCK_SOURCES.contains(&clock_source)
 }
 

@@ -4,6 +4,7 @@
 #[allow(unsafe_code)]
 mod calibrate;
 mod java;
+mod memory;
 mod names;
 mod newcomers;
 mod node;
