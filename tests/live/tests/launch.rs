@@ -103,7 +103,7 @@ fn streams() {
     );
     assert!(ran.err.starts_with("only this\n"), "{}", ran.err);
     assert!(
-        ran.err.contains("The books"),
+        ran.err.contains("Checked: CPU"),
         "the report is there: {}",
         ran.err
     );

@@ -318,7 +318,7 @@ fn hostile_names() {
     };
     for (what, shown) in [
         ("at the end", &ran.err),
-        ("by report", &report(&[])),
+        ("by report", &report(&["--full"])),
         ("as JSON", &report(&["--json"])),
     ] {
         let harmful =

@@ -67,8 +67,16 @@ fn says_what_to_do(ran: Ran, path: &Path, program: &str) {
 #[track_caller]
 fn shrinks(ran: Ran, path: &Path, probe: &str) {
     let ran = ran.exits(0);
-    let lacks = format!("Not in force: {probe} (");
-    assert!(ran.err.contains(&lacks), "{probe}: {}", ran.err);
+    let lacks = "Incomplete: 1 probe not attached";
+    assert!(ran.err.contains(lacks), "{probe}: {}", ran.err);
+    let full = output(
+        Command::new(timesink())
+            .args(["report", "--full"])
+            .arg(path),
+    )
+    .exits(0);
+    let lacks = format!("Probe not attached: {probe} (");
+    assert!(full.text().contains(&lacks), "{probe}: {}", full.text());
     let recorded = Recorded::open(path, ran);
     let probes = recorded.json["probes"].as_array().expect("probes");
     for one in probes {

@@ -256,10 +256,17 @@ fn overflow(name: &str, seconds: &str, stopped_ms: u64) {
         .into_iter()
         .find(|l| l["phase"] == "switches")
         .expect("its truth");
+    assert!(ran.err.contains("Incomplete: lost "), "{}", ran.err);
+    let full = output(
+        Command::new(timesink())
+            .args(["report", "--full"])
+            .arg(&recording),
+    )
+    .exits(0);
+    let full = full.text();
     assert!(
-        ran.err.contains("Lost: ") && ran.err.contains("the sums of threads are whole"),
-        "{}",
-        ran.err
+        full.contains("Lost: ") && full.contains("the sums of threads are whole"),
+        "{full}"
     );
 
     let recorded = Recorded::open(&recording, ran);

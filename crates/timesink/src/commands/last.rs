@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use anyhow::Context;
+
 use crate::present::shell;
 
 /// The recording made last in a folder, by the names that recordings have.
@@ -31,12 +33,20 @@ fn made(path: &Path) -> Option<SystemTime> {
     inner.unwrap_or(about).modified().ok()
 }
 
-/// The command that tells more of a recording's findings: without a name where none is needed.
-pub fn again(recording: &Path) -> String {
+/// What names a recording on a command line: nothing, where it is the one that is meant without a name.
+pub fn argument(recording: &Path) -> String {
     let same = |last: PathBuf| last.canonicalize().ok() == recording.canonicalize().ok();
     match last(Path::new(".")).is_some_and(same) {
-        true => "timesink why".to_owned(),
-        false => format!("timesink why {}", shell::word(&recording.to_string_lossy())),
+        true => String::new(),
+        false => shell::word(&recording.to_string_lossy()),
+    }
+}
+
+/// The recording that was named, or the one made last in this folder.
+pub fn or_last(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match named {
+        Some(named) => Ok(named.to_owned()),
+        None => last(Path::new(".")).context("no recording in this folder: name one"),
     }
 }
 

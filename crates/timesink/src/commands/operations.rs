@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{bail, Context};
+use anyhow::{anyhow, bail, Context};
 use timesink_analysis::facts::Facts;
-use timesink_analysis::operations::{End, Recorded, Set, Wanted};
+use timesink_analysis::operations::{End, Wanted};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
 use timesink_recording::words::{Detail, State};
@@ -14,27 +14,23 @@ use super::named;
 const EXAMPLES: &str = "say auto, recv..send, or two waits with .. between them, each a call (fdatasync), a kind of \
                         wait (flush) or a thing (rows.db), or one of the first two and a thing (\"flush rows.db\")";
 
-/// The operations that a text asks for. That there are none is an error: an empty table would look like an answer.
-pub fn found(text: &str, recorded: &Recorded) -> anyhow::Result<Vec<Set>> {
-    let wanted = wanted(text, recorded.facts, recorded.waited)?;
-    let sets = recorded.operations(&wanted);
-    if !sets.is_empty() {
-        return Ok(sets);
-    }
-    let there = there(recorded.timeline);
+/// Why there are no operations of this kind: an empty table would look like an answer.
+pub fn none(wanted: &Wanted, timeline: &Timeline) -> anyhow::Error {
+    let there = there(timeline);
     match wanted {
-        Wanted::Served => bail!(
+        Wanted::Served => anyhow!(
             "no thread in this recording waits for requests on sockets that others connected to, and answers on them. \
              For others try recv..send; {there}"
         ),
-        Wanted::AnySocket => bail!(
+        Wanted::AnySocket => anyhow!(
             "no thread in this recording waits for data on a socket and sends on it; {there}"
         ),
-        Wanted::Between(..) => bail!("no thread in this recording waits in that order; {there}"),
+        Wanted::Between(..) => anyhow!("no thread in this recording waits in that order; {there}"),
     }
 }
 
-fn wanted(text: &str, facts: &Facts, waited: &Waited) -> anyhow::Result<Wanted> {
+/// What a text asks for.
+pub fn wanted(text: &str, facts: &Facts, waited: &Waited) -> anyhow::Result<Wanted> {
     match text {
         "auto" => return Ok(Wanted::Served),
         "recv..send" => return Ok(Wanted::AnySocket),

@@ -1,69 +1,18 @@
-//! Opening a recording, and reading what commands ask about.
+//! Opening a recording, and what its report is asked for.
 
 use std::path::Path;
 
-use timesink_analysis::facts::Facts;
-use timesink_analysis::operations::Recorded;
-use timesink_analysis::programs::Programs;
-use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::operations::Wanted;
+use timesink_analysis::outlook::Patience;
 use timesink_capture::convert;
 use timesink_recording::files::Folder;
 use timesink_recording::{ErrorKind, Recording};
+use timesink_story::Question;
 
+use super::last;
 use crate::out;
-
-/// A recording, and all that is read of it.
-pub struct Read {
-    pub recording: Recording,
-    pub facts: Facts,
-    pub stacks: Stacks,
-    pub timeline: Timeline,
-    pub waited: Waited,
-}
-
-impl Read {
-    pub fn of(recording: Recording) -> anyhow::Result<Read> {
-        // Who waits for a report does not want to wait for one thing after the other.
-        let (read, again) = std::thread::scope(|scope| {
-            let again = scope.spawn(|| {
-                let timeline = Timeline::of(&recording)?;
-                let waited = Waited::of(&recording, &timeline)?;
-                timesink_recording::Result::Ok((timeline, waited))
-            });
-            let facts = Facts::of(&recording);
-            let read = facts.and_then(|facts| {
-                let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
-                Ok((facts, stacks))
-            });
-            (read, joined(again))
-        });
-        let ((facts, stacks), (timeline, waited)) = (read?, again?);
-        Ok(Read {
-            recording,
-            facts,
-            stacks,
-            timeline,
-            waited,
-        })
-    }
-
-    pub fn recorded<'a>(&'a self, programs: &'a Programs) -> Recorded<'a> {
-        Recorded {
-            timeline: &self.timeline,
-            facts: &self.facts,
-            waited: &self.waited,
-            programs,
-        }
-    }
-}
-
-/// What a thread of ours came to; its panic is ours.
-pub fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    let ended = thread.join();
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
+use crate::present::Shown;
+use crate::settings::Settings;
 
 /// Opens a recording. One that was never finished is mended first, from what was written of it.
 pub fn open(path: &Path) -> anyhow::Result<Recording> {
@@ -77,5 +26,42 @@ pub fn open(path: &Path) -> anyhow::Result<Recording> {
         }
         // The error names the file and the fault.
         opened => Ok(opened?),
+    }
+}
+
+/// A recording's name, as the user gave it and as commands need it.
+pub struct Named {
+    path: String,
+    argument: String,
+    size_bytes: u64,
+}
+
+impl Named {
+    pub fn of(recording: &Recording) -> Named {
+        Named {
+            path: recording.path().to_string_lossy().into_owned(),
+            argument: last::argument(recording.path()),
+            size_bytes: recording.size_bytes(),
+        }
+    }
+
+    pub fn shown(&self) -> Shown<'_> {
+        Shown {
+            path: &self.path,
+            argument: &self.argument,
+            size_bytes: self.size_bytes,
+        }
+    }
+}
+
+/// What a report at once asks of a recording.
+pub fn question(settings: &Settings, operations: Wanted, closely: bool) -> Question<'_> {
+    Question {
+        patience: Patience::SHORT,
+        limits: &settings.limits,
+        mutes: &settings.mutes,
+        today: settings.today,
+        operations,
+        closely,
     }
 }

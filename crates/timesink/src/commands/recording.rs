@@ -200,7 +200,7 @@ pub fn finish(outcome: Outcome, options: &Options, shared: &Shared) -> anyhow::R
         }
     }
     if !shared.quiet {
-        report::show(Recording::of(&outcome.folder)?)?;
+        report::show(&Recording::of(&outcome.folder)?)?;
     }
     if let Some(why) = outcome.without_floors.as_ref().filter(|_| !shared.quiet) {
         out::tell(why);

@@ -1,33 +1,46 @@
 //! `timesink report FILE`: where the time of a recording went.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::bail;
 use timesink_analysis::facts::Facts;
-use timesink_analysis::loops::{loops, Loop};
-use timesink_analysis::operations::{Recorded, Set, Told, Wanted};
-use timesink_analysis::outlook::{Outlook, Patience};
-use timesink_analysis::programs::Programs;
-use timesink_analysis::replay::Gains;
-use timesink_analysis::stacks::{Direction, Stacks};
-use timesink_findings::engine::Findings;
-use timesink_findings::inquiry::Inquiry;
-use timesink_recording::{About, Recording};
+use timesink_analysis::operations::Wanted;
+use timesink_analysis::stacks::Direction;
+use timesink_recording::Recording;
+use timesink_story::{Loaded, Repeated, Story};
 
-use super::read::{joined, open, Read};
+use super::read::{open, question, Named};
 use super::selection::Selection;
 use super::{last, operations};
 use crate::out;
-use crate::present::terminal::{self, Style, Table};
+use crate::present::terminal::{self, Section, Style, Table};
 use crate::present::{json, Report};
 use crate::settings::Settings;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording: a folder or a packed file.
-    recording: PathBuf,
-    /// Print everything as JSON (documented in docs/json.md).
+    /// The recording, a folder or a packed file [default: the one made last in this folder]
+    recording: Option<PathBuf>,
+    /// Print all sections, not only the answer
+    #[arg(long, conflicts_with_all = ["json", "op", "top", "tree", "line"])]
+    full: bool,
+    /// Print the threads: where the time of the main thread went, and a line for each of the others
+    #[arg(long, conflicts_with_all = TABLES)]
+    threads: bool,
+    /// Print system calls, by the time they took
+    #[arg(long, conflicts_with_all = TABLES)]
+    calls: bool,
+    /// Print files: how often opened, read and looked for
+    #[arg(long, conflicts_with_all = TABLES)]
+    files: bool,
+    /// Print the processes that were started, and what starting cost
+    #[arg(long, conflicts_with_all = TABLES)]
+    starts: bool,
+    /// Print loops: what is waited for in each round
+    #[arg(long, conflicts_with_all = TABLES)]
+    loops: bool,
+    /// Print everything as JSON (documented in docs/json.md)
     #[arg(long, conflicts_with_all = ["top", "tree", "line"])]
     json: bool,
     /// Print operations in full: auto (what servers did for each request), recv..send (the same on all sockets), or
@@ -51,6 +64,9 @@ pub struct Arguments {
     selection: Selection,
 }
 
+/// What prints something else than sections.
+const TABLES: [&str; 6] = ["full", "json", "op", "top", "tree", "line"];
+
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Tree {
     Callees,
@@ -71,172 +87,112 @@ impl Arguments {
         ];
         tables.into_iter().flatten().collect()
     }
+
+    /// What of the report is asked for.
+    fn part(&self) -> Part {
+        let sections = [
+            (self.threads, Section::Threads),
+            (self.calls, Section::Calls),
+            (self.files, Section::Files),
+            (self.starts, Section::Starts),
+            (self.loops, Section::Loops),
+        ];
+        let asked = sections.into_iter().filter(|(is_asked, _)| *is_asked);
+        let asked: Vec<Section> = asked.map(|(_, section)| section).collect();
+        match asked.as_slice() {
+            [] if self.full => Part::Full,
+            [] => Part::Answer,
+            _ => Part::Sections(asked),
+        }
+    }
+}
+
+/// How much of the report is printed.
+enum Part {
+    /// One screen.
+    Answer,
+    Sections(Vec<Section>),
+    Full,
 }
 
 /// Reads a recording and prints its report on standard output.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = out::style();
-    let path = &arguments.recording;
+    let path = last::or_last(arguments.recording.as_deref())?;
+    let recording = open(&path)?;
     let (tables, selection) = (arguments.tables(), &arguments.selection);
     if !tables.is_empty() {
-        return print_tables(path, &tables, selection, &style);
+        let facts = Facts::of(&recording)?;
+        let stacks = selection.stacks(&recording, &facts)?;
+        return out::page(&terminal::tables(&stacks, &tables, &style), &style);
     }
     if !selection.filter().is_empty() {
-        bail!("a part of a recording is for --top, --tree or --line: say which of them");
+        bail!("a part of a recording is for --top, --tree or --line: add one of them");
     }
-    let op = arguments.op.as_deref();
-    let to = match arguments.json {
-        true => To::Machines,
-        false => To::Reader(style),
-    };
-    print(open(path)?, op, to)
-}
-
-/// Prints the report of a recording just made on standard error: standard output is the program's.
-pub fn show(recording: Recording) -> anyhow::Result<()> {
-    print(recording, None, To::ReaderOfErrors(out::style_of_errors()))
-}
-
-/// Who gets a report.
-enum To {
-    /// As JSON, on standard output.
-    Machines,
-    Reader(Style),
-    /// On standard error, below what the program wrote there.
-    ReaderOfErrors(Style),
-}
-
-/// As text or as JSON; with `op` about those operations, and as text about nothing else.
-fn print(recording: Recording, op: Option<&str>, to: To) -> anyhow::Result<()> {
-    let style = match &to {
-        To::Machines => None,
-        To::Reader(style) | To::ReaderOfErrors(style) => Some(style),
-    };
-    let settings = Settings::told();
-    let read = Read::of(recording)?;
-    let only_operations = op.is_some() && style.is_some();
-    let closely = op.is_some() || style.is_none();
-    let programs = Programs::of(&read.facts);
-    let recorded = read.recorded(&programs);
-    let (recording, facts, stacks) = (&read.recording, &read.facts, &read.stacks);
-    let ask = |outlook: &Outlook, gains: &Gains<'_>| {
-        why(
-            &recorded,
-            stacks,
-            outlook,
-            gains,
-            (recording.about(), &settings),
-        )
-    };
-    let (outlook, again) = std::thread::scope(|scope| {
-        let again = scope.spawn(|| Again::of(&recorded, stacks, op, closely));
-        let calls = &read.waited.calls_of;
-        let outlook = match only_operations {
-            true => Ok(None),
-            false => Outlook::and(
-                recording,
-                &read.timeline,
-                facts,
-                stacks,
-                calls,
-                Patience::SHORT,
-                ask,
-            ),
-        };
-        (outlook, joined(again))
-    });
-    let (outlook, again) = (outlook?, again?);
-    let shown = recording.path().to_string_lossy();
-    let report = Report {
-        path: &shown,
-        size_bytes: recording.size_bytes(),
-        about: recording.about(),
-        facts,
-        stacks,
-        outlook: outlook.as_ref().map(|(outlook, _)| outlook),
-        findings: outlook.as_ref().map(|(_, findings)| findings),
-        operations: &again.operations,
-        loops: &again.loops,
-        settings: &settings,
-        again: &last::again(recording.path()),
-    };
-    let page = |style: &Style| match only_operations {
-        true => terminal::operations(&report, style),
-        false => terminal::render(&report, style),
-    };
-    match &to {
-        To::Machines => {
-            let mut out = out::machines();
-            out::written(json::write(&report, &mut out).and_then(|()| out.flush()))
+    match (arguments.op.as_deref(), arguments.json) {
+        (op, true) => print_json(&recording, op),
+        (Some(op), false) => print_operations(&recording, op, &style),
+        (None, false) => {
+            let page = page(&recording, &arguments.part(), &style)?;
+            out::page(&page, &style)
         }
-        To::Reader(style) => out::page(&page(style), style),
-        To::ReaderOfErrors(style) => out::page_of_errors(&format!("\n{}", page(style)), style),
     }
 }
 
-/// What happened again and again.
-pub(crate) struct Again {
-    pub(crate) operations: Vec<Told>,
-    pub(crate) loops: Vec<Loop>,
+/// Prints the answer of a recording just made on standard error: standard output is the program's.
+pub fn show(recording: &Recording) -> anyhow::Result<()> {
+    let style = out::style_of_errors();
+    let page = page(recording, &Part::Answer, &style)?;
+    out::page_of_errors(&format!("\n{page}"), &style)
 }
 
-impl Again {
-    pub(crate) fn of(
-        recorded: &Recorded,
-        stacks: &Stacks,
-        op: Option<&str>,
-        closely: bool,
-    ) -> anyhow::Result<Again> {
-        let sets = match op {
-            Some(text) => operations::found(text, recorded)?,
-            None => recorded.operations(&Wanted::Served),
-        };
-        let told = |set: Set| Told {
-            detail: closely.then(|| recorded.detail(&set, stacks)),
-            set,
-        };
-        let operations: Vec<Told> = sets.into_iter().map(told).collect();
-        // What goes round and round in a server is told as its operations.
-        let serving = operations.iter().flat_map(|told| &told.set.operations);
-        let serving = serving.map(|one| one.slot).collect();
-        let loops = loops(recorded, stacks, &serving);
-        Ok(Again { operations, loops })
+fn page(recording: &Recording, part: &Part, style: &Style) -> anyhow::Result<String> {
+    let settings = Settings::told();
+    let question = question(&settings, Wanted::Served, false);
+    let story = Story::of(Loaded::of(recording)?, &question)?;
+    let named = Named::of(recording);
+    let report = Report::of(&story, named.shown(), &settings);
+    Ok(match part {
+        Part::Answer => terminal::answer(&report, style),
+        Part::Sections(sections) => terminal::sections(&report, sections, style),
+        Part::Full => terminal::render(&report, style),
+    })
+}
+
+fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
+    let settings = Settings::told();
+    let loaded = Loaded::of(recording)?;
+    let wanted = wanted(op, &loaded)?;
+    let story = Story::of(loaded, &question(&settings, wanted.clone(), true))?;
+    if op.is_some() && story.operations.is_empty() {
+        return Err(operations::none(&wanted, &story.loaded.timeline));
     }
+    let named = Named::of(recording);
+    let report = Report::of(&story, named.shown(), &settings);
+    let mut out = out::machines();
+    out::written(json::write(&report, &mut out).and_then(|()| out.flush()))
 }
 
-/// What the rules make of it.
-pub(crate) fn why(
-    recorded: &Recorded<'_>,
-    stacks: &Stacks,
-    outlook: &Outlook,
-    gains: &Gains<'_>,
-    (about, settings): (&About, &Settings),
-) -> Findings {
-    let inquiry = Inquiry {
-        facts: recorded.facts,
-        stacks,
-        timeline: recorded.timeline,
-        outlook,
-        programs: recorded.programs,
-        waited: recorded.waited,
-        limits: &settings.limits,
-        directory: &about.directory,
-        floors: about.floors(),
+/// Operations, and nothing else.
+fn print_operations(recording: &Recording, op: &str, style: &Style) -> anyhow::Result<()> {
+    let settings = Settings::told();
+    let loaded = Loaded::of(recording)?;
+    let wanted = wanted(Some(op), &loaded)?;
+    let repeated = Repeated::of(&loaded, &question(&settings, wanted.clone(), true));
+    if repeated.operations.is_empty() {
+        return Err(operations::none(&wanted, &loaded.timeline));
+    }
+    let named = Named::of(recording);
+    let report = Report {
+        operations: &repeated.operations,
+        ..Report::facts_only(&loaded, named.shown(), &settings)
     };
-    let mut findings = Findings::of(&inquiry, gains);
-    findings.mute(&settings.mutes, settings.today);
-    findings
+    out::page(&terminal::operations(&report, style), style)
 }
 
-/// The tables about code, of the part of the recording that the filter lets pass.
-fn print_tables(
-    path: &Path,
-    tables: &[Table],
-    selection: &Selection,
-    style: &Style,
-) -> anyhow::Result<()> {
-    let recording = open(path)?;
-    let facts = Facts::of(&recording)?;
-    let stacks = selection.stacks(&recording, &facts)?;
-    out::page(&terminal::tables(&stacks, tables, style), style)
+fn wanted(op: Option<&str>, loaded: &Loaded<'_>) -> anyhow::Result<Wanted> {
+    match op {
+        Some(text) => operations::wanted(text, &loaded.facts, &loaded.waited),
+        None => Ok(Wanted::Served),
+    }
 }

@@ -9,15 +9,15 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::path::{Cause, Path};
 use timesink_analysis::replay::{
-    processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
+    processors, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
 };
-use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_analysis::stacks::Stacks;
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::ids::ProcessId;
-use timesink_recording::Recording;
+use timesink_story::Loaded;
 
 use super::named;
-use super::read::open;
+use super::read::{open, Named};
 use crate::out;
 use crate::present::terminal;
 use crate::present::{json, Prediction, Report};
@@ -62,42 +62,28 @@ type Asked = Vec<(String, Change)>;
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let recording = open(&arguments.recording)?;
-    let facts = Facts::of(&recording)?;
-    let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
-    let timeline = Timeline::of(&recording)?;
-    let asked = asked(arguments, &facts, &stacks)?;
+    let loaded = Loaded::of(&recording)?;
+    let asked = asked(arguments, &loaded.facts, &loaded.stacks)?;
     let style = out::style();
     let all = asked.is_empty() && arguments.cpus.is_none();
     if all && arguments.json {
-        bail!("the gains of all causes are in report --json: for --json ask something");
+        bail!("the gains of all causes are in report --json: with --json, ask for a change");
     }
     let outlook = match all {
-        true => {
-            let calls = &CallsOfWaits::of(&recording)?;
-            Outlook::of(
-                &recording,
-                &timeline,
-                &facts,
-                &stacks,
-                calls,
-                Patience::LONG,
-            )?
-        }
+        true => Outlook::of(
+            &recording,
+            &loaded.timeline,
+            &loaded.facts,
+            &loaded.stacks,
+            &loaded.waited.calls_of,
+            Patience::LONG,
+        )?,
         false => None,
     };
-    let shown = arguments.recording.to_string_lossy();
+    let (named, settings) = (Named::of(&recording), Settings::default());
     let report = Report {
-        path: &shown,
-        size_bytes: 0,
-        about: recording.about(),
-        facts: &facts,
-        stacks: &stacks,
         outlook: outlook.as_ref(),
-        operations: &[],
-        loops: &[],
-        findings: None,
-        settings: &Settings::default(),
-        again: "",
+        ..Report::facts_only(&loaded, named.shown(), &settings)
     };
     let page = if all {
         if outlook.is_none() {
@@ -106,7 +92,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         terminal::gains(&report, &style)
     } else {
         let asking = (&asked, arguments.cpus);
-        let predicted = predict(&recording, &timeline, &facts, &stacks, asking)?;
+        let predicted = predict(&loaded, asking)?;
         let mut words: Vec<String> = asked.into_iter().map(|(words, _)| words).collect();
         words.extend(arguments.cpus.map(|cpus| format!("{cpus} processors")));
         let prediction = Prediction {
@@ -134,13 +120,15 @@ struct Predicted {
 }
 
 /// What all changes together buy, and the causes of the path that is left.
-fn predict(
-    recording: &Recording,
-    timeline: &Timeline,
-    facts: &Facts,
-    stacks: &Stacks,
-    (asked, cpus): (&Asked, Option<u32>),
-) -> anyhow::Result<Predicted> {
+fn predict(loaded: &Loaded<'_>, (asked, cpus): (&Asked, Option<u32>)) -> anyhow::Result<Predicted> {
+    let Loaded {
+        recording,
+        facts,
+        stacks,
+        timeline,
+        waited,
+        ..
+    } = loaded;
     let main = facts
         .ledger
         .main
@@ -148,12 +136,11 @@ fn predict(
     let slot = main.and_then(|main| timeline.slot(main.row.thread));
     let slot = slot.context("this recording has no thread to ask about")?;
     let replay = Replay::of(recording, timeline, slot)?;
-    let calls = CallsOfWaits::of(recording)?;
     let recorded = Recorded {
         timeline,
         facts,
         stacks,
-        calls: &calls,
+        calls: &waited.calls_of,
     };
     let gains = Gains::new(&replay, recorded).doubted(processors(recording));
     let changes: Vec<Change> = asked.iter().map(|(_, change)| change.clone()).collect();
@@ -274,6 +261,7 @@ mod tests {
     use timesink_recording::words::Detail;
 
     use crate::present::samples;
+    use timesink_analysis::stacks::Filter;
 
     /// What is asked means what it says, and what nothing in the recording is called is an error, not a prediction.
     #[test]
@@ -308,36 +296,29 @@ mod tests {
     /// A prediction, and what the path turns into, on the recording that the other snapshots are of.
     #[test]
     fn a_prediction() {
-        samples::present_stacks(
-            &samples::coded(),
-            &Filter::default(),
-            |recording, facts, stacks| {
-                let timeline = Timeline::of(recording).expect("its spans");
-                let change = Change {
-                    what: what("flush rows.db", facts, stacks).expect("it is there"),
-                    processes: None,
-                    how: How::Scale(0.0),
-                };
-                let asked = vec![("without it".to_owned(), change)];
-                let Predicted { gain, path, .. } =
-                    predict(recording, &timeline, facts, stacks, (&asked, None))
-                        .expect("a prediction");
-                // Five of ten seconds were waited for the disk, and nothing else takes their place. The two
-                // threads are drawn on one processor at the same time, which a replay sorts out.
-                assert!(
-                    (5_000_000_000..5_200_000_000).contains(&gain.ns),
-                    "{gain:?}"
-                );
-                assert!(gain.wall_lo_ns < gain.wall_ns && gain.wall_ns < gain.wall_hi_ns);
-                let left: u64 = path.iter().map(|cause| cause.ns).sum();
-                assert!(
-                    left.abs_diff(gain.wall_ns) < 1_000_000_000,
-                    "{left} {gain:?}"
-                );
-                assert!(path
-                    .iter()
-                    .all(|cause| cause.key.detail != Some(Detail::Flush)));
-            },
+        let recording = samples::coded().recording();
+        let loaded = Loaded::of(&recording).expect("a drawn recording reads");
+        let change = Change {
+            what: what("flush rows.db", &loaded.facts, &loaded.stacks).expect("it is there"),
+            processes: None,
+            how: How::Scale(0.0),
+        };
+        let asked = vec![("without it".to_owned(), change)];
+        let Predicted { gain, path, .. } = predict(&loaded, (&asked, None)).expect("a prediction");
+        // Five of ten seconds were waited for the disk, and nothing else takes their place. The two
+        // threads are drawn on one processor at the same time, which a replay sorts out.
+        assert!(
+            (5_000_000_000..5_200_000_000).contains(&gain.ns),
+            "{gain:?}"
         );
+        assert!(gain.wall_lo_ns < gain.wall_ns && gain.wall_ns < gain.wall_hi_ns);
+        let left: u64 = path.iter().map(|cause| cause.ns).sum();
+        assert!(
+            left.abs_diff(gain.wall_ns) < 1_000_000_000,
+            "{left} {gain:?}"
+        );
+        assert!(path
+            .iter()
+            .all(|cause| cause.key.detail != Some(Detail::Flush)));
     }
 }

@@ -7,6 +7,7 @@ pub mod sentences;
 pub mod shell;
 pub mod terminal;
 mod trust;
+pub mod words;
 
 #[cfg(test)]
 pub(crate) mod samples;
@@ -14,25 +15,23 @@ pub(crate) mod samples;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::ThreadLedger;
 use timesink_analysis::loops::Loop;
-use timesink_analysis::operations::{Recorded, Told};
+use timesink_analysis::operations::Told;
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Cause;
 use timesink_analysis::replay::Gain;
 use timesink_analysis::stacks::Stacks;
-use timesink_analysis::touched::Touched;
 use timesink_findings::engine::Findings;
 use timesink_recording::about::About;
+use timesink_story::{AllTouched, Loaded, Story};
 
 use crate::settings::Settings;
 
 /// A report: what to present, whichever way.
 #[derive(Clone, Copy)]
 pub struct Report<'a> {
-    /// The recording, as the user named it.
-    pub path: &'a str,
-    /// Its size on disk.
-    pub size_bytes: u64,
+    pub recording: Shown<'a>,
     pub about: &'a About,
+    pub loaded: &'a Loaded<'a>,
     pub facts: &'a Facts,
     /// All of them, whatever the facts are about.
     pub stacks: &'a Stacks,
@@ -44,25 +43,30 @@ pub struct Report<'a> {
     pub loops: &'a [Loop],
     /// What rules made of it; `None` if they were not asked.
     pub findings: Option<&'a Findings>,
+    /// The spans that the fix of each finding is about, if that was asked.
+    pub touched: Option<&'a AllTouched>,
     /// What is set otherwise than the rules have it.
     pub settings: &'a Settings,
-    /// The command that tells more of findings.
-    pub again: &'a str,
 }
 
-/// All that can be said of findings: the report, and what else is known of the recording.
+/// A recording as the user knows it.
 #[derive(Clone, Copy)]
-pub struct Full<'a> {
-    pub report: &'a Report<'a>,
-    pub recorded: &'a Recorded<'a>,
-    pub touched: &'a AllTouched,
+pub struct Shown<'a> {
+    /// As the user named it.
+    pub path: &'a str,
+    /// What a command needs to find it again: the name, or nothing for the one that was made last in this folder.
+    pub argument: &'a str,
+    /// Its size on disk.
+    pub size_bytes: u64,
 }
 
-/// For each finding, in their order, the spans that its fix is about.
-#[derive(Debug, Default)]
-pub struct AllTouched {
-    pub told: Vec<Vec<Touched>>,
-    pub muted: Vec<Vec<Touched>>,
+impl Shown<'_> {
+    /// The command line of a subcommand about it, with what follows.
+    pub fn command(&self, subcommand: &str, rest: &str) -> String {
+        let words = ["timesink", subcommand, self.argument, rest];
+        let words = words.into_iter().filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What a change would buy, and what was asked.
@@ -79,6 +83,39 @@ pub struct Prediction<'a> {
 }
 
 impl<'a> Report<'a> {
+    /// The report of a story.
+    pub fn of(story: &'a Story<'a>, recording: Shown<'a>, settings: &'a Settings) -> Report<'a> {
+        Report {
+            outlook: story.outlook.as_ref(),
+            operations: &story.operations,
+            loops: &story.loops,
+            findings: story.findings.as_ref(),
+            touched: Some(&story.touched),
+            ..Report::facts_only(&story.loaded, recording, settings)
+        }
+    }
+
+    /// The same of a recording that nothing was asked about.
+    pub fn facts_only(
+        loaded: &'a Loaded<'a>,
+        recording: Shown<'a>,
+        settings: &'a Settings,
+    ) -> Report<'a> {
+        Report {
+            recording,
+            about: loaded.recording.about(),
+            loaded,
+            facts: &loaded.facts,
+            stacks: &loaded.stacks,
+            outlook: None,
+            operations: &[],
+            loops: &[],
+            findings: None,
+            touched: None,
+            settings,
+        }
+    }
+
     /// The main thread.
     pub fn main(&self) -> Option<&'a ThreadLedger> {
         let ledger = &self.facts.ledger;

@@ -63,6 +63,22 @@ pub fn thread(facts: &Facts, id: ThreadId) -> String {
     }
 }
 
+/// A process; the main one needs no number to be known by.
+pub fn process_in(report: &Report, id: ProcessId) -> String {
+    match report.main().is_some_and(|main| main.row.process == id) {
+        true => process_name(report.facts, id).into_owned(),
+        false => process(report.facts, id),
+    }
+}
+
+/// A process by its name alone.
+pub fn process_name(facts: &Facts, id: ProcessId) -> Cow<'_, str> {
+    match facts.ledger.process(id) {
+        Some(process) => harmless(&process.row.name),
+        None => "a process that was lost".into(),
+    }
+}
+
 /// A process as `name(pid)`.
 pub fn process(facts: &Facts, id: ProcessId) -> String {
     match facts.ledger.process(id) {
@@ -149,6 +165,32 @@ pub fn function_at(code: &Code, spot: Spot) -> String {
         Some(place) => format!("{name} {place}"),
         None => name,
     }
+}
+
+/// Calls, the innermost first: `store() import.c:120, called from main():73`. A file is named once.
+pub fn calls_at(code: &Code, spots: &[Spot]) -> String {
+    let mut file = "";
+    let calls = spots.iter().map(|spot| {
+        let name = function(code, spot.function);
+        let call = match name.ends_with([')', '>']) {
+            true => name,
+            false => format!("{name}()"),
+        };
+        let Some(frame) = code.frame(*spot) else {
+            return call;
+        };
+        let place = place(file_name(&frame.file), frame.line);
+        match (place, frame.line) {
+            (Some(_), Some(line)) if frame.file == file => format!("{call}:{line}"),
+            (Some(_), None) if frame.file == file => call,
+            (Some(place), _) => {
+                file = &frame.file;
+                format!("{call} {place}")
+            }
+            (None, _) => call,
+        }
+    });
+    calls.collect::<Vec<_>>().join(", called from ")
 }
 
 /// `import.c:120`, or only the file where no line is known; `None` without a file.

@@ -1,13 +1,11 @@
 //! Recordings drawn for the tests of presentation.
 
+use std::path::Path;
+
 use timesink_analysis::facts::Facts;
-use timesink_analysis::operations::Recorded;
-use timesink_analysis::outlook::{Outlook, Patience};
-use timesink_analysis::programs::Programs;
-use timesink_analysis::replay::Gains;
+use timesink_analysis::operations::Wanted;
+use timesink_analysis::outlook::Patience;
 use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
 use timesink_recording::floors::{
     DiskFloors, Figure, Floors, FlushFloors, ForBytes, Load, Machine, PeerFloors, StartFloors,
     FLOORS_VERSION,
@@ -17,10 +15,10 @@ use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, 
 use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
 use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
-use super::{Full, Report};
-use crate::commands::report::{why, Again};
-use crate::commands::why::all_touched;
-use crate::present::AllTouched;
+use timesink_story::{Loaded, Question, Story};
+
+use super::{Report, Shown};
+use crate::commands::read::question;
 use crate::settings::Settings;
 
 /// One slow import that flushes for every row, and two helpers.
@@ -472,58 +470,33 @@ pub(crate) fn present_opened<T>(
     path: &str,
     show: impl FnOnce(&Report) -> T,
 ) -> T {
-    present_with(recording, path, &Settings::default(), |full| {
-        show(full.report)
-    })
+    present_with(recording, path, &Settings::default(), show)
 }
 
-/// The same where something is set otherwise, with all that is known of findings.
+/// The same where something is set otherwise.
 pub(crate) fn present_with<T>(
     recording: &Recording,
     path: &str,
     settings: &Settings,
-    show: impl FnOnce(&Full) -> T,
+    show: impl FnOnce(&Report) -> T,
 ) -> T {
-    let facts = Facts::of(recording).expect("a kept or drawn recording reads");
-    let stacks = stacks(recording, &facts, &Filter::default());
-    let timeline = Timeline::of(recording).expect("its spans");
-    let waited = Waited::of(recording, &timeline).expect("its waits");
-    let calls = &waited.calls_of;
-    let patience = Patience::LONG;
-    let programs = Programs::of(&facts);
-    let recorded = Recorded {
-        timeline: &timeline,
-        facts: &facts,
-        waited: &waited,
-        programs: &programs,
+    let loaded = Loaded::of(recording).expect("a kept or drawn recording reads");
+    let question = Question {
+        patience: Patience::LONG,
+        ..question(settings, Wanted::Served, true)
     };
-    let about = recording.about();
-    let ask = |outlook: &Outlook, gains: &Gains<'_>| {
-        let findings = why(&recorded, &stacks, outlook, gains, (about, settings));
-        let touched = all_touched(&findings, &recorded, gains);
-        (findings, touched)
-    };
-    let outlook = Outlook::and(recording, &timeline, &facts, &stacks, calls, patience, ask);
-    let outlook = outlook.expect("it reads");
-    let again = Again::of(&recorded, &stacks, None, true).expect("it is asked for nothing");
-    let none = AllTouched::default();
-    let asked = outlook.as_ref().map(|(_, asked)| asked);
-    let report = &Report {
-        stacks: &stacks,
-        outlook: outlook.as_ref().map(|(outlook, _)| outlook),
-        findings: asked.map(|(findings, _)| findings),
-        operations: &again.operations,
-        loops: &again.loops,
+    let story = Story::of(loaded, &question).expect("a story");
+    let shown = Shown {
         path,
+        argument: "",
         size_bytes: 1_803_112,
-        about: recording.about(),
-        facts: &facts,
-        settings,
-        again: "timesink why",
     };
-    show(&Full {
-        report,
-        recorded: &recorded,
-        touched: asked.map_or(&none, |(_, touched)| touched),
-    })
+    show(&Report::of(&story, shown, settings))
+}
+
+/// A recording that is drawn for a rule, such as `flush-per-record.fires`.
+pub(crate) fn rule_case(name: &str) -> Draft {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../findings/cases");
+    let text = std::fs::read_to_string(folder.join(format!("{name}.txt")));
+    draft(&text.unwrap_or_else(|error| panic!("{name}: {error}")))
 }

@@ -15,7 +15,7 @@ fn word(report: &Report, piece: &Piece) -> String {
         Piece::Text(text) => (*text).to_owned(),
         Piece::Name(name) => names::harmless(name).into_owned(),
         Piece::Object(object) => names::object_in(report, *object),
-        Piece::Process(process) => names::process(report.facts, *process),
+        Piece::Process(process) => names::process_in(report, *process),
         Piece::Thread(thread) => names::thread(report.facts, *thread),
         Piece::Function(function) => names::function(&report.stacks.code, *function),
         Piece::Count(count) => units::count(*count),

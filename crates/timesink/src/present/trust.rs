@@ -10,14 +10,14 @@ pub fn doubt(report: &Report) -> Option<String> {
     let books = &report.facts.ledger.books;
     let against = |what: &str, balance: &Balance| {
         let (ours, kernel) = (units::time(balance.ours_ns), units::time(balance.kernel_ns));
-        format!("{what} is {ours} here and {kernel} by the kernel")
+        format!("{what} is {ours}, but {kernel} by the kernel's count")
     };
     let what = match books.out_of_balance()? {
         Imbalance::Cpu => against("time on CPU", &books.cpu),
         Imbalance::Ready => against("time runnable", &books.ready),
         Imbalance::Life => {
             let share = units::percent(books.unaccounted_pct());
-            format!("{share} of all threads' time is not accounted for")
+            format!("{share} of the threads' time is unaccounted for")
         }
     };
     let why = reasons(report).join("; ");
@@ -33,20 +33,20 @@ fn reasons(report: &Report) -> Vec<String> {
         let source = report.about.host.get("clock source");
         let source = super::names::harmless(source.map_or("", String::as_str));
         reasons.push(format!(
-            "The kernel's own sums are inexact here: its scheduler clock is unstable (clock source {source})"
+            "The kernel's own sums are inexact: its scheduler clock is unstable (clock source {source})"
         ));
     }
     if facts.losses.iter().any(|loss| loss.count > 0) {
-        reasons.push("Events were lost, see the end of the report".to_owned());
+        reasons.push("Events were lost".to_owned());
     }
     let refused = facts.probes.iter().filter(|probe| !probe.attached).count();
     if refused > 0 {
         let probes = units::plural(refused as u64, "probe", "probes");
-        reasons.push(format!("{probes} not attached, see the end of the report"));
+        reasons.push(format!("{probes} not attached"));
     }
     if reasons.is_empty() {
         reasons.push(
-            "The cause is not known: record again, and if it stays so, please report it with the output of \
+            "The reason is unknown: record again, and if it persists, report it with the output of \
              `timesink doctor --verbose`"
                 .to_owned(),
         );

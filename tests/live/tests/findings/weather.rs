@@ -47,7 +47,12 @@ fn rows(recording: &Recording) -> Draft {
 
 #[track_caller]
 fn report(path: &std::path::Path) -> Ran {
-    output(Command::new(timesink()).arg("report").arg(path)).exits(0)
+    output(
+        Command::new(timesink())
+            .args(["report", "--full"])
+            .arg(path),
+    )
+    .exits(0)
 }
 
 /// A recording without system calls, and one without stacks: rules that go by them say that they were not asked.
@@ -81,7 +86,7 @@ fn what_a_recording_lacks() {
         let path = told.join(&format!("without-{without}.timesink"));
         draft.write(&path).expect("it can be written");
         let page = report(&path).text();
-        let said = format!("Could not be asked, for want of {lacks}: ");
+        let said = format!("Skipped, needs {lacks}: ");
         let line = page.lines().find(|line| line.contains(&said));
         let line = line.unwrap_or_else(|| panic!("{said} is not said: {page}"));
         assert!(line.contains(rule), "{line}");
@@ -112,7 +117,7 @@ fn says_what_is_not_known(path: &std::path::Path) {
     let unknown = recorded.json["path"]["unknown_pct"]
         .as_f64()
         .expect("a share");
-    let said = page.contains("of the path is not known: of that no rule can say anything");
+    let said = page.contains("of the path is unknown; no rule covers it");
     assert_eq!(said, unknown >= 10.0, "{unknown} % is not known: {page}");
     let why = page.split("\nWHY").nth(1).expect("WHY");
     assert!(why.lines().count() > 1, "{page}");

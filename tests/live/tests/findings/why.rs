@@ -15,9 +15,9 @@ fn recorded(folder: &Folder) -> std::path::PathBuf {
     let mut run = Command::new(timesink());
     run.current_dir(&place).args(["run", "--"]);
     let ran = output(run.arg(flushing).arg("fires")).exits(0);
-    let named = "timesink why 1 shows the calls";
+    let named = "More: timesink why 1";
     assert!(ran.err.contains(named), "{}", ran.err);
-    let told = "in insert_row flush-per-record.c:";
+    let told = "in insert_row() flush-per-record.c:";
     assert!(ran.err.contains(told), "{}", ran.err);
     place
 }
@@ -86,7 +86,7 @@ fn mutes_and_settings() {
         |place: &Path| timesink_in(place, &["report", "flush-per-record.timesink"]).exits(0);
     assert!(report(&place)
         .text()
-        .contains("Muted: 1 (timesink why --muted)"));
+        .contains("and 1 muted: timesink why --muted"));
     assert!(!report(&place).text().contains("rows.db is flushed"));
     let muted = timesink_in(&place, &["why", "--muted"]).exits(0).text();
     assert!(muted.contains("because: every row counts"), "{muted}");

@@ -228,7 +228,9 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<Recorded> {
         place.file = place.file.as_deref().map(|file| file_name(file).to_owned());
     }
     let page = shown(report(stage, &file, &[])?);
-    let why = page.split_once("\nWHY\n").map_or("", |(_, why)| why);
+    let why = page.split_once("\nWHY ").map_or("", |(_, why)| why);
+    let findings_alone = why.split_once("\n\n").map_or(why, |(why, _)| why);
+    let why = findings_alone.split_once('\n').map_or("", |(_, why)| why);
     Ok(Recorded {
         findings,
         wall_ns: json["path"]["wall_ns"].as_u64().unwrap_or(0),

@@ -267,7 +267,7 @@ struct StepPage {
 /// The report in its JSON shape.
 pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
     let Report {
-        size_bytes,
+        recording,
         about,
         facts,
         ..
@@ -276,8 +276,8 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
     let main = ledger.main.and_then(|main| ledger.threads.get(main));
     Page {
         version: super::VERSION,
-        recording: report.path,
-        recording_bytes: size_bytes,
+        recording: recording.path,
+        recording_bytes: recording.size_bytes,
         tool_version: &about.tool_version,
         command: &about.command,
         started_unix_ns: about.started_unix_ns,

@@ -16,9 +16,9 @@ fn text(drawn: &Draft) -> String {
 
 fn text_with(drawn: &Draft, settings: &Settings) -> String {
     let path = "nightly-import.timesink";
-    samples::present_with(&drawn.recording(), path, settings, |full| {
+    samples::present_with(&drawn.recording(), path, settings, |report| {
         let mut out = Vec::new();
-        write(full.report, &mut out).expect("memory takes it");
+        write(report, &mut out).expect("memory takes it");
         String::from_utf8(out).expect("JSON is UTF-8")
     })
 }

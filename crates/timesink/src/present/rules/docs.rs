@@ -135,11 +135,11 @@ fn what_is_set_is_shown() {
     let rule = RULES.iter().find(|rule| rule.name == "flush-per-record");
     let shown = page(rule.expect("it is there"), &settings, &Style::PLAIN);
     assert!(
-        shown.contains("flushes = 50 (set in /home/a/timesink.toml, else 20)"),
+        shown.contains("flushes = 50 (set in /home/a/timesink.toml, default 20)"),
         "{shown}"
     );
     assert!(
-        shown.contains("switched off in /home/a/timesink.toml"),
+        shown.contains("Disabled in /home/a/timesink.toml"),
         "{shown}"
     );
 }

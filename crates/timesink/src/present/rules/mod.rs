@@ -33,15 +33,12 @@ fn parts(rule: &Rule) -> Vec<(&'static str, String)> {
     ];
     if rule.is_innocent {
         parts[0].0 = "What it means";
-        parts.push((
-            "It accuses nobody",
-            "It is told after all causes, so that nobody looks elsewhere.".to_owned(),
-        ));
+        parts.push(("Not a fault", "It is listed after all causes.".to_owned()));
     }
     let needs = match needs.as_slice() {
         [] => "Nothing beyond what every recording has.".to_owned(),
         needs => format!(
-            "The recording must have {}; else the report says that it could not be asked.",
+            "The recording must have {}; otherwise the rule is skipped, and the report says so.",
             needs.join(" and ")
         ),
     };
@@ -74,7 +71,7 @@ pub fn page(rule: &Rule, settings: &Settings, style: &Style) -> String {
         let text = match other {
             None => format!("{} = {own}: {}", limit.name, limit.means),
             Some((to, file)) => format!(
-                "{} = {} (set in {}, else {own}): {}",
+                "{} = {} (set in {}, default {own}): {}",
                 limit.name,
                 value(to),
                 names::harmless(file),
@@ -85,10 +82,7 @@ pub fn page(rule: &Rule, settings: &Settings, style: &Style) -> String {
     }
     let off = set().find(|set| set.to == To::Switched(false));
     if let Some(off) = off {
-        let text = format!(
-            "It is not asked: switched off in {}",
-            names::harmless(&off.file)
-        );
+        let text = format!("Disabled in {}", names::harmless(&off.file));
         lines.extend(wrap(&text, "  ", Ink::Warning, style));
     }
     lines.push(String::new());

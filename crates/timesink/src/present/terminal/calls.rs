@@ -37,7 +37,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         .collect();
     let mut lines = vec![title(
         "SYSTEM CALLS",
-        "longest in all, what they waited included",
+        "by total time, waits included",
         style,
     )];
     lines.extend(align(&rows, longest.ns, style));

@@ -11,8 +11,8 @@ use timesink_recording::words::Detail;
 
 use super::rows::{align, times, title, Row};
 use super::style::{Ink, Style};
-use super::{time, units, views, words, Report};
-use crate::present::names;
+use super::{time, units, views, Report};
+use crate::present::{names, words};
 
 /// Rows, at most.
 const ROWS: usize = 5;

@@ -29,7 +29,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     }
     let mut lines = vec![title(
         "FILES",
-        "opened, read or looked for again and again",
+        "opened, read or looked up repeatedly",
         style,
     )];
     let labels: Vec<String> = notable
@@ -63,7 +63,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     if vain >= VAIN {
         let paths = units::plural(facts.missing.len() as u64, "path", "paths");
         let mut line = format!(
-            "  {} look-ups of {paths} that are not there",
+            "  {} lookups of {paths} that do not exist",
             units::count(vain)
         );
         if let Some(first) = facts.missing.first() {

@@ -6,7 +6,8 @@ use timesink_recording::words::{Language, ModuleKind};
 use timesink_recording::Mode;
 
 use super::style::{wrap, Ink, Style};
-use super::{units, words, Report};
+use super::{units, Report};
+use crate::present::words;
 use crate::present::{file_name, names};
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
@@ -32,7 +33,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         let without = names::harmless(&probe.without);
         warn(
             &mut lines,
-            format!("Not in force: {name} ({reason}). Missing without it: {without}"),
+            format!("Probe not attached: {name} ({reason}). Without it: {without}"),
         );
     }
     let tiling = &report.facts.ledger.tiling;
@@ -44,7 +45,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         let threads = units::plural(unchecked, "thread", "threads");
         warn(
             &mut lines,
-            format!("Not in the books: {threads} for which the kernel's figures are missing"),
+            format!("Not checked: {threads} without the kernel's figures"),
         );
     }
     let faint = [ends(report), estimates(report), nameless_node(report)];
@@ -71,20 +72,20 @@ fn balance(name: &str, balance: &Balance) -> String {
             )
         }
         Some(difference) => units::signed_percent(difference),
-        None => "the kernel has none".to_owned(),
+        None => "the kernel has no figure".to_owned(),
     };
     let scale = units::Scale::of(balance.ours_ns.max(balance.kernel_ns));
     let (ours, kernel) = (scale.time(balance.ours_ns), scale.time(balance.kernel_ns));
-    format!("{name} {ours} here, {kernel} by the kernel ({difference})")
+    format!("{name} {ours} (kernel: {kernel}, {difference})")
 }
 
 fn books(report: &Report) -> String {
     let books = &report.facts.ledger.books;
     format!(
-        "The books: {}{} · {} · unaccounted {:.2} %",
-        balance("cpu", &books.cpu),
+        "Checked: {}{} · {} · unaccounted {:.2} %",
+        balance("CPU", &books.cpu),
         taken(report),
-        balance("ready", &books.ready),
+        balance("runnable", &books.ready),
         books.unaccounted_pct(),
     )
 }
@@ -98,7 +99,7 @@ fn taken(report: &Report) -> String {
         return String::new();
     }
     format!(
-        " · {} more ({}) were taken from it by interrupts or the machine's host",
+        " · {} more ({}) went to interrupts and steal",
         units::time(whole.taken_ns),
         units::percent(share)
     )
@@ -113,9 +114,9 @@ fn cost(report: &Report, style: &Style) -> Vec<String> {
         .collect();
     let own = units::time(report.facts.ledger.whole.cost_ns());
     let cost = report.cost_pct();
-    let cost = format!("Cost of recording: about {cost:.1} % of wall ({own} inside the threads)");
+    let cost = format!("Recording cost: about {cost:.1} % of wall time ({own} inside the threads)");
     if losses.is_empty() {
-        return wrap(&format!("{cost} · lost: nothing"), "", Ink::Plain, style);
+        return wrap(&format!("{cost} · nothing lost"), "", Ink::Plain, style);
     }
     let mut lines = wrap(&cost, "", Ink::Plain, style);
     lines.extend(wrap(
@@ -173,13 +174,13 @@ fn ends(report: &Report) -> Option<String> {
     }
     if ends.end_lost > 0 {
         let threads = units::plural(ends.end_lost, "thread", "threads");
-        let sums = "sums are the last that were seen";
+        let sums = "their sums are the last ones read";
         parts.push(format!(
-            "{threads} {} not seen to end, {sums}",
+            "the end of {threads} {} not recorded, {sums}",
             were(ends.end_lost)
         ));
     }
-    (!parts.is_empty()).then(|| format!("Lives: {}", parts.join(" · ")))
+    (!parts.is_empty()).then(|| format!("Threads: {}", parts.join(" · ")))
 }
 
 /// What the `~` on this page rests on.
@@ -194,12 +195,12 @@ fn estimates(report: &Report) -> Option<String> {
     if let Some(main) = main.filter(|main| split(&main.causes)) {
         let samples = units::plural(main.split.samples, "sample", "samples");
         parts.push(match main.split.basis {
-            Basis::Thread => format!("user and kernel are divided by {samples} of the processor"),
-            Basis::Process => format!("user and kernel are divided by {samples} of its process"),
+            Basis::Thread => format!("user and kernel time are split by {samples} of the CPU"),
+            Basis::Process => format!("user and kernel time are split by {samples} of its process"),
             Basis::Recording => {
-                format!("user and kernel are divided by {samples} of the whole recording")
+                format!("user and kernel time are split by {samples} of the whole recording")
             }
-            _ => "user and kernel are divided by the kernel's ticks".to_owned(),
+            _ => "user and kernel time are split by the kernel's ticks".to_owned(),
         });
     }
     let in_code = |main: &ThreadLedger| {
@@ -208,12 +209,12 @@ fn estimates(report: &Report) -> Option<String> {
     };
     if let Some(samples) = main.map(in_code).filter(|samples| *samples > 0) {
         let samples = units::plural(samples as u64, "sample", "samples");
-        parts.push(format!("where it ran in the code is from {samples}"));
+        parts.push(format!("functions on CPU are from {samples}"));
     }
     if report.facts.calls.iter().any(|call| call.estimated) {
         let share = report.about.call_timing_share * 100.0;
         parts.push(format!(
-            "calls were timed {share:.0} % of the time and are scaled up"
+            "system calls were timed {share:.0} % of the time and scaled up"
         ));
     }
     (!parts.is_empty()).then(|| format!("~ estimated: {}", parts.join(" · ")))

@@ -6,15 +6,18 @@ use crate::present::{file_name, names, trust};
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let ledger = &report.facts.ledger;
-    let first = format!(
-        "{} wall · {}, {} · recorded in {} ({})",
-        style.paint(Ink::Title, &units::time(report.about.wall_ns)),
+    let wall = units::time(report.about.wall_ns);
+    let rest = format!(
+        " wall · {}, {} · {} ({})",
         units::plural(ledger.processes.len() as u64, "process", "processes"),
         units::plural(ledger.threads.len() as u64, "thread", "threads"),
-        names::harmless(report.path),
-        units::bytes(report.size_bytes),
+        names::harmless(report.recording.path),
+        units::bytes(report.recording.size_bytes),
     );
-    let mut lines = vec![first];
+    let mut lines = wrap(&format!("{wall}{rest}"), "", Ink::Plain, style);
+    if let [one] = lines.as_mut_slice() {
+        *one = format!("{}{rest}", style.paint(Ink::Title, &wall));
+    }
     if let Some(doubt) = trust::doubt(report) {
         lines.extend(wrap(&doubt, "", Ink::Warning, style));
     }
@@ -25,19 +28,18 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         .map_or("the command", |name| file_name(name));
     let name = names::harmless(name);
     if let Some(signal) = report.about.exit_signal {
-        lines.push(style.paint(
-            Ink::Warning,
-            &format!("{name} was ended by signal {signal}"),
-        ));
+        let text = format!("{name} was killed by signal {signal}");
+        lines.extend(wrap(&text, "", Ink::Warning, style));
     } else if let Some(code) = report.about.exit_code.filter(|&code| code != 0) {
-        lines.push(style.paint(Ink::Warning, &format!("{name} ended with exit code {code}")));
+        let text = format!("{name} exited with code {code}");
+        lines.extend(wrap(&text, "", Ink::Warning, style));
     }
     if let Some(mended) = &report.about.mended {
         let text = format!(
-            "This recording was cut short and mended: {}",
+            "This recording was cut short and repaired: {}",
             names::harmless(mended)
         );
-        lines.push(style.paint(Ink::Warning, &text));
+        lines.extend(wrap(&text, "", Ink::Warning, style));
     }
     lines
 }

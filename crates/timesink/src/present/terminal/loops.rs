@@ -40,7 +40,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let about = "rounds with the same waits in the same order; the time of one is the median";
+    let about = "rounds with the same waits in the same order; median time of a round";
     let mut lines = vec![title("LOOPS", about, style)];
     lines.extend(align(
         &rows,
@@ -68,7 +68,7 @@ fn only_asks(one: &Loop) -> bool {
 }
 
 /// The function, or the thread if no stack tells.
-fn whose(report: &Report, one: &Loop) -> String {
+pub(super) fn whose(report: &Report, one: &Loop) -> String {
     let function = one.body.iter().find_map(|step| step.function);
     match function {
         Some(function) => format!("in {}", names::function(&report.stacks.code, function)),
@@ -77,11 +77,10 @@ fn whose(report: &Report, one: &Loop) -> String {
 }
 
 /// What a round waits for, in order, and what for: `1.5 x the disk: flush (rows.db), asleep`.
-fn about(report: &Report, one: &Loop) -> String {
+pub(super) fn about(report: &Report, one: &Loop) -> String {
     let mut parts: Vec<String> = Vec::new();
     for of in one.body.iter().take(STEPS) {
         let words = wait(of.detail);
-        let words = words.strip_prefix("waiting for ").unwrap_or(&words);
         let thing = of
             .object
             .map(|id| format!(" ({})", names::object_in(report, id)));

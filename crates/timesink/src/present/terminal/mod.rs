@@ -3,6 +3,7 @@
 //! One section a file; a section with nothing to say leaves no trace. Sections return lines, this
 //! module puts them together.
 
+mod answer;
 mod calls;
 mod code;
 mod files;
@@ -23,7 +24,6 @@ pub(crate) mod units;
 mod views;
 mod whatif;
 mod why;
-mod words;
 
 pub use finding::findings;
 pub use floors::page as floors;
@@ -34,10 +34,61 @@ pub use whatif::{gains, prediction};
 
 use super::Report;
 
-/// The page, ending in a line feed.
+/// A part of the report that can be asked for alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    Threads,
+    Calls,
+    Files,
+    Starts,
+    Loops,
+}
+
+impl Section {
+    /// What it prints where there is nothing to tell.
+    fn nothing(self) -> &'static str {
+        match self {
+            Section::Threads => "No thread was recorded.",
+            Section::Calls => "No system calls were timed.",
+            Section::Files => "No file was opened, read or looked for more than once.",
+            Section::Starts => "No process was started.",
+            Section::Loops => "No loop of any thread takes 5 % of the time or more.",
+        }
+    }
+}
+
+/// The answer on one screen, ending in a line feed.
+pub fn answer(report: &Report, style: &Style) -> String {
+    text(&answer::lines(report, style))
+}
+
+/// Some sections alone.
+pub fn sections(report: &Report, wanted: &[Section], style: &Style) -> String {
+    let parts = wanted.iter().map(|section| {
+        let lines = match section {
+            Section::Threads => {
+                let parts = [time::lines(report, style), others::lines(report, style)];
+                let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                parts.join(&String::new())
+            }
+            Section::Calls => calls::lines(report, style),
+            Section::Files => files::lines(report, style),
+            Section::Starts => starts::lines(report, style),
+            Section::Loops => loops::lines(report, style),
+        };
+        match lines.is_empty() {
+            true => vec![section.nothing().to_owned()],
+            false => lines,
+        }
+    });
+    page(&parts.collect::<Vec<_>>())
+}
+
+/// All sections, ending in a line feed: the answer first, then what it rests on.
 pub fn render(report: &Report, style: &Style) -> String {
-    let sections = [
+    page(&[
         head::lines(report, style),
+        why::lines(report, style),
         path::lines(report, style),
         time::lines(report, style),
         code::lines(report, style),
@@ -48,16 +99,14 @@ pub fn render(report: &Report, style: &Style) -> String {
         files::lines(report, style),
         starts::lines(report, style),
         foot::lines(report, style),
-        why::lines(report, style),
-    ];
-    let mut page = String::new();
-    for section in sections.iter().filter(|section| !section.is_empty()) {
-        if !page.is_empty() {
-            page.push('\n');
-        }
-        page.push_str(&text(section));
-    }
-    page
+    ])
+}
+
+/// Sections one after the other; one with nothing to say leaves no trace.
+fn page(sections: &[Vec<String>]) -> String {
+    let sections = sections.iter().filter(|section| !section.is_empty());
+    let sections: Vec<String> = sections.map(|section| text(section)).collect();
+    sections.join("\n")
 }
 
 /// Only the causes that rules found.

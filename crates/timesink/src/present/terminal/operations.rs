@@ -11,8 +11,8 @@ use super::path::{account, label};
 use super::rows::{align, times, title, Row};
 use super::style::{fit, Ink, Style};
 use super::table::{self, Column};
-use super::{code, units, words, Report};
-use crate::present::names;
+use super::{code, units, Report};
+use crate::present::{names, words};
 
 /// So many sets are told in short.
 const SETS: usize = 5;
@@ -42,7 +42,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         column("max", &time(1.0), 1),
     ];
     let names: Vec<String> = sets.iter().map(|told| named(report, &told.set)).collect();
-    let about = "of servers; report --op auto tells what slow ones have";
+    let about = "of servers; report --op auto tells what the slow ones have in common";
     let mut lines = vec![title("OPERATIONS", about, style)];
     lines.extend(table::lines(columns, "", &names, style));
     let more = report.operations.len() - sets.len();
@@ -147,27 +147,27 @@ fn in_full(report: &Report, told: &Told, style: &Style) -> Vec<String> {
 fn notes(set: &Set) -> Vec<String> {
     let mut notes: Vec<String> = match set.kind {
         Kind::Request => vec![
-            "One is from a request's arrival (or the start of a thread for it) to the next wait for one.".to_owned(),
-            "Requests that were there already then are part of it; one that came in pieces is several.".to_owned(),
+            "One operation: from the arrival of a request (or the start of its thread) to the next wait for one.".to_owned(),
+            "Requests already queued count as part of it; a request that came in pieces counts as several.".to_owned(),
         ],
         Kind::Round => vec![
-            "One is a round of a loop over many connections, from being told to waiting to be told again.".to_owned(),
-            "It may hold several requests, or a part of one.".to_owned(),
+            "One operation: a round of an event loop, from one return of poll or epoll_wait to the next call.".to_owned(),
+            "It may contain several requests, or part of one.".to_owned(),
         ],
         Kind::Piece => vec![
-            "Connections go from thread to thread: one is what a thread did between two waits for work.".to_owned(),
-            "A request may be several of them.".to_owned(),
+            "Connections move between threads. One operation: what a thread did between two waits for work.".to_owned(),
+            "A request may consist of several.".to_owned(),
         ],
         Kind::Between => vec![
-            "One is from the end of a wait in the first to the end of the next wait in the second.".to_owned(),
-            "Calls that did not wait are not recorded one by one, and not seen here.".to_owned(),
+            "One operation: from the end of a wait in the first call to the end of the next wait in the second.".to_owned(),
+            "Calls that did not block are not recorded one by one and are not seen here.".to_owned(),
         ],
     };
     if let Some(sends) = set.sends.filter(|sends| *sends > 0) {
         let each = sends as f64 / set.operations.len() as f64;
         let connections = units::plural(set.connections as u64, "connection", "connections");
         notes.push(format!(
-            "{connections}; on average {each:.1} calls that send in each."
+            "{connections}; {each:.1} send calls per operation on average."
         ));
     }
     notes
@@ -200,10 +200,8 @@ fn close(report: &Report, set: &Set, detail: &Detail, style: &Style) -> Vec<Stri
 
 fn no_difference(why: NoDifference) -> &'static str {
     match why {
-        NoDifference::Few => {
-            "There are too few of them to say what slow ones have that the others do not."
-        }
-        NoDifference::Alike => "None of them is much slower than the others.",
+        NoDifference::Few => "Too few operations to say how slow ones differ from the others.",
+        NoDifference::Alike => "No operation is much slower than the others.",
     }
 }
 
@@ -268,7 +266,7 @@ fn unlike_lines(report: &Report, set: &Set, unlike: &Unlike, style: &Style) -> V
         units::time(unlike.slow_ns),
         units::time(unlike.others_ns),
     );
-    let mut lines = vec![title("WHAT SLOW ONES HAVE", &about, style)];
+    let mut lines = vec![title("HOW SLOW ONES DIFFER", &about, style)];
     let causes: Vec<String> = unlike
         .causes
         .iter()
@@ -289,7 +287,7 @@ fn unlike_lines(report: &Report, set: &Set, unlike: &Unlike, style: &Style) -> V
     if !functions.is_empty() {
         lines.push(style.paint(
             Ink::Faint,
-            "  by samples and waits, in functions and what of the system they called:",
+            "  per function, with its library and kernel callees, by samples and waits:",
         ));
         let mut columns = columns_of(&unlike.functions);
         // How often samples hit says nothing of how many have it.
@@ -299,7 +297,7 @@ fn unlike_lines(report: &Report, set: &Set, unlike: &Unlike, style: &Style) -> V
     let (slow, others) = unlike.walked;
     if slow < unlike.slow || others < unlike.others {
         let text =
-            format!("  From {slow} of the slow ones and {others} of the others, evenly chosen.");
+            format!("  From {slow} of the slow ones and {others} of the others, evenly spaced.");
         lines.push(style.paint(Ink::Faint, &text));
     }
     lines

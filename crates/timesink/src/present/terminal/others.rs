@@ -8,7 +8,8 @@ use timesink_analysis::measure::percent;
 
 use super::rows::title;
 use super::style::{self, Ink, Style};
-use super::{units, words, Report};
+use super::{units, Report};
+use crate::present::words;
 use crate::present::{file_name, names};
 
 /// Lines before the rest is folded.
@@ -37,7 +38,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     }
     let others = facts.ledger.threads.len() - usize::from(facts.ledger.main.is_some());
     let about = format!(
-        "{}, beside the main one",
+        "{} besides the main thread",
         units::plural(others as u64, "thread", "threads")
     );
     let mut lines = vec![title("THE OTHER THREADS", &about, style)];
@@ -50,7 +51,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             .fold(0u64, |sum, kind| sum.saturating_add(kind.sums.cpu_ns));
         let threads = units::plural(threads as u64, "more thread", "more threads");
         lines.push(format!(
-            "  and {threads}, {} on a processor in all",
+            "  and {threads}, {} on CPU in all",
             units::time(cpu)
         ));
     }
@@ -204,7 +205,7 @@ fn aligned(table: &[[String; 6]], splits: &[Sums], style: &Style) -> Vec<String>
     };
     let label_width = widest(0).clamp(20, label_most);
     let life_width = widest(1).max(8);
-    let heads = ["on cpu", "ready", "waiting"];
+    let heads = ["on CPU", "runnable", "blocked"];
     let mut head = format!(
         "  {}  {}",
         style::pad("", label_width),

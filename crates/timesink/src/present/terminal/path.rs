@@ -9,8 +9,9 @@ use timesink_recording::words::{Detail, State};
 
 use super::rows::{align, times, title, Row};
 use super::style::{Ink, Style};
-use super::{units, words, Report};
+use super::{units, Report};
 use crate::present::names;
+use crate::present::words;
 
 /// Causes below this share of the path are folded into one row.
 const SMALL: f64 = 0.005;
@@ -28,7 +29,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     };
     let name = names::thread(report.facts, main.row.thread);
     let about = format!(
-        "the path to the end of {name}, {}",
+        "critical path to the end of {name}, {}",
         units::time(outlook.wall_ns)
     );
     let share = |ns: u64| ns as f64 / outlook.wall_ns.max(1) as f64;
@@ -76,13 +77,10 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let mut notes = Vec::new();
     if share(outlook.unknown_ns) >= SMALL {
         let unknown = units::percent(share(outlook.unknown_ns) * 100.0);
-        notes.push(format!("{unknown} of the path is not known"));
+        notes.push(format!("{unknown} of the path is unknown"));
     }
     if outlook.replay_error_pct.abs() >= NEAR_PCT {
-        notes.push(format!(
-            "unchanged it replays {:+.1} %: what is saved is no surer than that",
-            outlook.replay_error_pct
-        ));
+        notes.push(format!("replay error {:+.1} %", outlook.replay_error_pct));
     }
     let notes = notes
         .iter()

@@ -23,7 +23,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         kin.retain(is_timed);
     }
     let count = units::count(starts.len() as u64);
-    let about = format!("{count} processes; the cost of starting and ending them");
+    let about = format!("{count} processes; what starting and ending them cost");
     let mut lines = vec![title("STARTS", &about, style)];
     let labels: Vec<String> = kin.iter().take(ROWS).map(label).collect();
     let most = (style.width / 2).max(28);
@@ -60,7 +60,7 @@ fn is_timed(kin: &Kinship) -> bool {
 
 fn label(kin: &Kinship) -> String {
     match kin.executable.as_str() {
-        "" => format!("{} x (never executed)", units::count(kin.processes)),
+        "" => format!("{} x (no exec)", units::count(kin.processes)),
         executable => format!(
             "{} x {}",
             units::count(kin.processes),

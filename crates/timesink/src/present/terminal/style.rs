@@ -15,7 +15,7 @@ pub struct Style {
 /// Columns where nobody says how many there are.
 pub const DEFAULT_WIDTH: usize = 100;
 /// Tables do not fit fewer columns than this; a narrower terminal breaks lines.
-pub const NARROWEST: usize = 72;
+pub const NARROWEST: usize = 40;
 /// More columns than this do not make a page easier to read.
 pub const WIDEST: usize = 200;
 

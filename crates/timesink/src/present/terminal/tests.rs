@@ -8,7 +8,7 @@ use timesink_analysis::stacks::{Direction, Filter};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::Recording;
 
-use super::{gains, operations, prediction, render, tables, Style, Table};
+use super::{answer, gains, operations, prediction, render, tables, Style, Table};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
 
@@ -94,7 +94,7 @@ fn views_of_a_part() {
 #[test]
 fn views_without_stacks() {
     let views = views(&samples::import(), &Filter::default(), &PLAIN);
-    assert!(views.contains("No stack tells more"), "{views}");
+    assert!(views.contains("has no stacks"), "{views}");
     assert!(views.contains("No time was found in a function called price_of."));
 }
 
@@ -233,7 +233,7 @@ fn small_causes_are_folded() {
     );
     let page = page(&drawn, &PLAIN);
     assert!(page.contains("and 3 smaller causes"), "{page}");
-    assert!(!page.contains("asleep"), "{page}");
+    assert!(!page.contains("sleeping"), "{page}");
 }
 
 /// A recording of the first version of the format still makes a page, without a word on code.
@@ -248,9 +248,9 @@ fn an_old_recording_makes_a_page() {
         samples::present_opened(&recording, "version-1.tar", |report| render(report, &PLAIN));
     for wanted in [
         "3 processes",
-        "the path to the end of sh(",
-        "asleep, as it asked",
-        "lost: nothing",
+        "critical path to the end of sh(",
+        "sleeping (requested)",
+        "nothing lost",
     ] {
         assert!(page.contains(wanted), "{wanted}: {page}");
     }
@@ -262,5 +262,60 @@ fn an_old_recording_makes_a_page() {
 fn nothing_makes_a_page() {
     let page = page(&Draft::default(), &PLAIN);
     assert!(page.contains("No thread was recorded."), "{page}");
-    assert!(page.contains("lost: nothing"), "{page}");
+    assert!(page.contains("nothing lost"), "{page}");
+}
+
+/// The answer, as a terminal of 100 columns shows it, as one of 40 does, and as it goes into a file.
+#[test]
+fn answers() {
+    const SCREEN: Style = Style {
+        colour: false,
+        terminal: true,
+        width: 100,
+    };
+    const SMALL: Style = Style {
+        width: 40,
+        ..SCREEN
+    };
+    let drawn = [
+        ("import", samples::import()),
+        ("coded", samples::coded()),
+        ("served", samples::served()),
+    ];
+    for (name, drawn) in drawn {
+        for (kind, style) in [("screen", SCREEN), ("small", SMALL), ("plain", PLAIN)] {
+            let page = samples::present(&drawn, "nightly-import.timesink", |report| {
+                answer(report, &style)
+            });
+            check(&format!("answer_{name}_{kind}"), &page);
+        }
+    }
+}
+
+/// The answer fits one screen and stays within its columns, whatever rule speaks, however narrow the terminal.
+#[test]
+fn an_answer_fits_its_screen() {
+    for rule in timesink_findings::registry::RULES {
+        let drawn = samples::rule_case(&format!("{}.fires", rule.name));
+        for width in [40, 72, 100, 200] {
+            let style = Style {
+                colour: false,
+                terminal: true,
+                width,
+            };
+            let page = samples::present(&drawn, "case.timesink", |report| answer(report, &style));
+            let widest = page.lines().map(super::style::width).max().unwrap_or(0);
+            assert!(
+                widest <= width,
+                "{}: {widest} columns of {width}\n{page}",
+                rule.name
+            );
+            let lines = page.lines().count();
+            assert!(
+                lines <= 40 || width < 100,
+                "{}: {lines} lines\n{page}",
+                rule.name
+            );
+        }
+    }
 }

@@ -8,8 +8,8 @@ use timesink_recording::words::{Detail, ObjectKind};
 
 use super::rows::{align, times, title, Row};
 use super::style::Style;
-use super::{code, units, words, Report};
-use crate::present::names;
+use super::{code, units, Report};
+use crate::present::{names, words};
 
 /// Causes below this share of the thread's life are folded into one row.
 const SMALL: f64 = 0.001;

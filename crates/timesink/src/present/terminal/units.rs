@@ -86,6 +86,51 @@ impl Scale {
     }
 }
 
+/// Times beside the wall time that they are part of: its unit, and as many digits as it has.
+#[derive(Clone, Copy)]
+pub struct Span {
+    scale: Scale,
+    /// Minutes and hours are not told by one unit.
+    long: bool,
+}
+
+impl Span {
+    pub fn within(wall_ns: u64) -> Span {
+        const LONG_NS: u64 = 120_000_000_000;
+        let mut scale = Scale::of(wall_ns);
+        scale.decimals = match wall_ns as f64 / scale.ns {
+            value if value < 9.995 => 2,
+            value if value < 99.95 => 1,
+            _ => 0,
+        };
+        Span {
+            scale,
+            long: wall_ns >= LONG_NS,
+        }
+    }
+
+    /// `0.50 s`. What is negative is nothing.
+    pub fn one(&self, ns: i64) -> String {
+        let ns = u64::try_from(ns).unwrap_or(0);
+        match self.long {
+            true => time(ns),
+            false => self.scale.time(ns),
+        }
+    }
+
+    /// `0.47-1.34`.
+    pub fn range(&self, lo_ns: i64, hi_ns: i64) -> String {
+        let bound = |ns: i64| {
+            let ns = u64::try_from(ns).unwrap_or(0);
+            decimal(ns as f64 / self.scale.ns, self.scale.decimals)
+        };
+        match self.long {
+            true => format!("{} - {}", self.one(lo_ns), self.one(hi_ns)),
+            false => format!("{}-{}", bound(lo_ns), bound(hi_ns)),
+        }
+    }
+}
+
 /// An amount of data, in powers of ten: `712 B`, `1.8 MB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
@@ -105,6 +150,15 @@ pub fn bytes(n: u64) -> String {
 /// A share with one decimal.
 pub fn percent(value: f64) -> String {
     format!("{value:.1} %")
+}
+
+/// A share from 0 to 1 as whole percents: `42 %`, `<1 %`.
+pub fn whole_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p > 0.0 && p < 0.95 => "<1 %".to_owned(),
+        p => format!("{p:.0} %"),
+    }
 }
 
 /// How many times: `1.7 times`, `120 times`.
@@ -147,6 +201,21 @@ mod tests {
         assert_eq!(bytes(999_999), "1.0 MB");
         assert_eq!(signed_percent(-0.01), "±0.0 %");
         assert_eq!(signed_percent(0.3), "+0.3 %");
+        assert_eq!(whole_percent(0.416), "42 %");
+        assert_eq!(whole_percent(0.004), "<1 %");
+    }
+
+    /// A gain has the unit of the wall time that it is part of, and never less than nothing.
+    #[test]
+    fn gains_have_the_unit_of_the_wall_time() {
+        let span = Span::within(2_610_000_000);
+        assert_eq!(span.one(605_000_000), "0.60 s");
+        assert_eq!(span.range(563_000_000, 1_560_000_000), "0.56-1.56");
+        assert_eq!(span.one(-5), "0.00 s");
+        let span = Span::within(33_000_000);
+        assert_eq!(span.one(12_340_000), "12.3 ms");
+        let hour = Span::within(3_600_000_000_000);
+        assert_eq!(hour.one(252_000_000_000), "4 min 12 s");
     }
 
     /// A column keeps one unit, with decimals that fit its largest figure.

@@ -9,8 +9,7 @@ use super::rows::title;
 use super::style::Style;
 use super::table::{lines as table_lines, Column};
 use super::units::{self, Scale};
-use super::words;
-use crate::present::names;
+use crate::present::{names, words};
 
 /// A table that can be asked for.
 #[derive(Clone, Debug)]
@@ -46,7 +45,7 @@ pub fn tables(stacks: &Stacks, tables: &[Table], style: &Style) -> String {
         }
     }
     if !stacks.any() {
-        page.push_str("\nNo stack tells more of this part of the recording.\n");
+        page.push_str("\nThis part of the recording has no stacks.\n");
     }
     page
 }
@@ -54,12 +53,12 @@ pub fn tables(stacks: &Stacks, tables: &[Table], style: &Style) -> String {
 /// What a remainder is called.
 pub(super) fn missing(missing: Missing) -> &'static str {
     match missing {
-        Missing::Cpu => "(on a processor, no stack taken)",
-        Missing::Ready => "(ready, no processor free)",
-        Missing::Wait => "(waiting, no stack taken)",
+        Missing::Cpu => "(on CPU, no stack taken)",
+        Missing::Ready => "(runnable, waiting for a CPU)",
+        Missing::Wait => "(blocked, no stack taken)",
         Missing::ShortWait => "(in short waits)",
-        Missing::Tracer => "(being recorded)",
-        Missing::Lost => "(not known: events were lost)",
+        Missing::Tracer => "(recording overhead)",
+        Missing::Lost => "(unknown: events were lost)",
     }
 }
 

@@ -3,7 +3,8 @@
 use super::path::{label, saves};
 use super::rows::{align, times, title, Row};
 use super::style::{Ink, Style};
-use super::{units, words, Report};
+use super::{units, Report};
+use crate::present::words;
 use crate::present::{names, Prediction};
 
 /// So many causes of the path that is left.
@@ -26,10 +27,10 @@ pub fn prediction(report: &Report, prediction: &Prediction, style: &Style) -> St
         units::time(gain.wall_hi_ns)
     ));
     if gain.meant_ns == 0 {
-        lines.push("  Nothing in the recording is that: nothing was changed.".to_owned());
+        lines.push("  Nothing in the recording matches: nothing was changed.".to_owned());
     } else if gain.ns == 0 {
         lines.push(format!(
-            "  {} of it was recorded, but the end did not wait for it: the path does not pass there.",
+            "  {} of it was recorded, but not on the critical path.",
             units::time(gain.meant_ns)
         ));
     }
@@ -112,7 +113,7 @@ pub fn gains(report: &Report, style: &Style) -> String {
 }
 
 fn error(error: f64, style: &Style) -> String {
-    let text = format!("  Unchanged it replays {error:+.2} %: no prediction is surer than that.");
+    let text = format!("  Replay error {error:+.2} %.");
     style.paint(Ink::Faint, &text)
 }
 

@@ -24,7 +24,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     };
     let mut lines = vec![rows::title("WHY", "", style)];
     if findings.told.is_empty() {
-        lines.push("  No cause is known that could be taken away.".to_owned());
+        lines.push("  No known pattern of slowness.".to_owned());
     }
     for (rank, finding) in findings.told.iter().enumerate() {
         lines.extend(told(report, rank + 1, finding, style));
@@ -33,7 +33,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let looked_at = findings.cleared.iter().take(CLEARED);
     let looked_at: Vec<String> = looked_at.map(|cause| cleared(report, cause)).collect();
     if !looked_at.is_empty() {
-        let text = format!("Also looked at, no cause: {}", looked_at.join(", "));
+        let text = format!("Not explained by any rule: {}", looked_at.join(", "));
         lines.extend(wrap(&text, "  ", Ink::Faint, style));
     }
     lines.extend(unsaid(findings, report, style));
@@ -43,7 +43,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     }
     for (need, rules) in lacking {
         let (need, rules) = (need.word(), rules.join(", "));
-        let text = format!("Could not be asked, for want of {need}: {rules}");
+        let text = format!("Skipped, needs {need}: {rules}");
         lines.extend(wrap(&text, "  ", Ink::Faint, style));
     }
     lines
@@ -58,8 +58,7 @@ fn unknown(report: &Report, style: &Style) -> Vec<String> {
         None => Vec::new(),
         Some(share) => {
             let share = units::percent(share * 100.0);
-            let text =
-                format!("{share} of the path is not known: of that no rule can say anything");
+            let text = format!("{share} of the path is unknown; no rule covers it");
             wrap(&text, "  ", Ink::Warning, style)
         }
     }
@@ -70,18 +69,18 @@ fn unsaid(findings: &Findings, report: &Report, style: &Style) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |text: &str| lines.extend(wrap(text, "  ", Ink::Faint, style));
     if !findings.muted.is_empty() {
-        let (many, again) = (findings.muted.len(), report.again);
-        say(&format!("Muted: {many} ({again} --muted)"));
+        let (many, again) = (
+            findings.muted.len(),
+            report.recording.command("why", "--muted"),
+        );
+        say(&format!("Muted: {many} ({again})"));
     }
     for rule in &findings.switched_off {
         let mut set = report.settings.set.iter();
         let off = set.find(|set| set.rule == rule.name && set.to == To::Switched(false));
         let file = off.map_or("", |set| &set.file);
         let file = names::harmless(file);
-        say(&format!(
-            "Not asked: {} (switched off in {file})",
-            rule.name
-        ));
+        say(&format!("Skipped: {} (disabled in {file})", rule.name));
     }
     lines
 }
@@ -105,7 +104,8 @@ fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<S
         .take(FRAMES)
         .map(|spot| names::function_at(code, spot))
         .collect();
-    let more = format!("{} {rank} shows the calls", report.again);
+    let more = report.recording.command("why", &rank.to_string());
+    let more = format!("{more} shows the calls");
     match frames.as_slice() {
         [] => say(&more, Ink::Faint),
         frames => say(&format!("in {} · {more}", frames.join(" < ")), Ink::Faint),
@@ -114,7 +114,7 @@ fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<S
     say(&format!("Wrong if: {}.", finding.rule.wrong_if), Ink::Faint);
     if let Some((until, reason)) = expired(finding) {
         say(
-            &format!("It was muted until {until}: {reason}"),
+            &format!("The mute expired on {until}: {reason}"),
             Ink::Warning,
         );
     }
@@ -145,7 +145,7 @@ fn cleared(report: &Report, looked_at: &Cleared) -> String {
     let process = process.map_or(String::new(), |process| format!(" {process}"));
     let (label, time) = (path::label(&key), units::time(looked_at.ns));
     let floor = match looked_at.at_floor {
-        true => "; this is the floor: no change here will help",
+        true => "; the machine cannot do it faster",
         false => "",
     };
     format!("{label}{object}{process} ({time}{floor})")

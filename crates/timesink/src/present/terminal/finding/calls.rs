@@ -17,7 +17,7 @@ use crate::present::terminal::units;
 const MOST: usize = 8;
 
 pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
-    let report = one.full.report;
+    let report = one.report;
     let suspect = &one.finding.suspect;
     let Some(process) = suspect.process else {
         return Vec::new();
@@ -79,7 +79,7 @@ fn names_of<'a>(one: &'a One) -> BTreeSet<&'a str> {
         }
     }
     let waits = one.touched.iter().filter(|kind| kind.state == State::Wait);
-    let calls_of = &one.full.recorded.waited.calls_of;
+    let calls_of = &one.report.loaded.waited.calls_of;
     let calls = waits.flat_map(|kind| calls_of.of_kind(kind.detail, kind.object));
     calls.map(String::as_str).collect()
 }
@@ -95,7 +95,7 @@ fn things(one: &One) -> BTreeSet<ObjectId> {
 }
 
 fn table(one: &One, calls: &[&CallSum], style: &Style) -> Vec<String> {
-    let report = one.full.report;
+    let report = one.report;
     let column = |head, spare, cell: &dyn Fn(&CallSum) -> String| Column {
         head,
         spare,

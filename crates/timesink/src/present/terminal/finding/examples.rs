@@ -16,7 +16,7 @@ use crate::present::{names, shell};
 const MOST: usize = 3;
 
 pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
-    let report = one.full.report;
+    let report = one.report;
     let mut lines = Vec::new();
     for stretch in stretches(one) {
         let thread = names::thread(report.facts, stretch.thread);
@@ -31,7 +31,7 @@ pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
         // To the microsecond, from a little before it to a little after it.
         let (from, to) = (stretch.t0.0 / 1000, stretch.t1.0 / 1000 + 1);
         let between = format!("{}..{}", seconds(from * 1000, 6), seconds(to * 1000, 6));
-        let file = shell::word(report.path);
+        let file = shell::word(report.recording.path);
         let command = format!("timesink report {file} --top --thread {tid} --between {between}");
         lines.push(style.paint(Ink::Faint, &format!("    {command}")));
     }
@@ -57,7 +57,7 @@ fn stretches(one: &One) -> Vec<Stretch> {
 
 /// The span that an example lies in.
 fn around(one: &One, example: &Example) -> Option<Stretch> {
-    let timeline = one.full.recorded.timeline;
+    let timeline = &one.report.loaded.timeline;
     let slot = timeline.slot(example.thread)?;
     let wait = timeline.wait_at(slot, example.at);
     let span = match wait.and_then(|at| timeline.span(at)) {
@@ -79,7 +79,7 @@ fn around(one: &One, example: &Example) -> Option<Stretch> {
 pub(super) fn question(one: &One) -> Option<String> {
     let change = one.finding.suspect.fix.single()?;
     let what = words(one, change)?;
-    let (file, what) = (shell::word(one.full.report.path), shell::word(&what));
+    let (file, what) = (shell::word(one.report.recording.path), shell::word(&what));
     let how = match change.how {
         How::Scale(0.0) => format!("--cut {what}"),
         How::Scale(factor) => {
@@ -92,14 +92,14 @@ pub(super) fn question(one: &One) -> Option<String> {
         // The rest is asked by rules only.
         _ => return None,
     };
-    Some(format!("to ask otherwise: timesink whatif {file} {how}"))
+    Some(format!("try other values: timesink whatif {file} {how}"))
 }
 
 /// What `whatif` calls that which a change is about.
 fn words(one: &One, change: &Change) -> Option<String> {
     let of_waits = |detail: Option<Detail>, object: Option<ObjectId>| {
         let label = match object {
-            Some(object) => Some(&one.full.report.facts.object(object)?.label),
+            Some(object) => Some(&one.report.facts.object(object)?.label),
             None => None,
         };
         let words = detail.map(Detail::as_str).into_iter();
@@ -129,15 +129,7 @@ fn words(one: &One, change: &Change) -> Option<String> {
 /// The name that these processes have, and no others.
 fn all_of<'a>(one: &'a One, change: &Change) -> Option<&'a str> {
     let processes = change.processes.as_ref()?;
-    let rows = || {
-        one.full
-            .report
-            .facts
-            .ledger
-            .processes
-            .iter()
-            .map(|p| &p.row)
-    };
+    let rows = || one.report.facts.ledger.processes.iter().map(|p| &p.row);
     let is_meant = |process: ProcessId| processes.contains(&process);
     let name = &rows().find(|row| is_meant(row.process))?.name;
     let same = rows().all(|row| (row.name == *name) == is_meant(row.process));

@@ -15,13 +15,13 @@ use timesink_findings::rule::Figure;
 
 use super::style::{self, wrap, Ink, Style};
 use super::{path, units, why};
-use crate::present::{names, rules, sentences, Full};
+use crate::present::{names, rules, sentences, Report};
 
 const INDENT: &str = "  ";
 
 /// One finding, and what is known beside it.
 struct One<'a> {
-    full: &'a Full<'a>,
+    report: &'a Report<'a>,
     finding: &'a Finding,
     /// What its fix takes away, longest first.
     touched: &'a [Touched],
@@ -30,12 +30,12 @@ struct One<'a> {
 }
 
 /// The findings, or the one with this number, in full; of the told ones or of the muted.
-pub fn findings(full: &Full, number: Option<usize>, muted: bool, style: &Style) -> String {
-    let Some(findings) = full.report.findings else {
+pub fn findings(report: &Report, number: Option<usize>, muted: bool, style: &Style) -> String {
+    let (Some(findings), Some(touched)) = (report.findings, report.touched) else {
         return String::new();
     };
     let of = |(at, (finding, mute, touched))| One {
-        full,
+        report,
         finding,
         touched,
         mute,
@@ -43,12 +43,12 @@ pub fn findings(full: &Full, number: Option<usize>, muted: bool, style: &Style) 
     };
     let all: Vec<One> = match muted {
         false => {
-            let all = findings.told.iter().zip(&full.touched.told);
+            let all = findings.told.iter().zip(&touched.told);
             let all = all.map(|(told, touched)| (told, None, touched.as_slice()));
             all.enumerate().map(of).collect()
         }
         true => {
-            let all = findings.muted.iter().zip(&full.touched.muted);
+            let all = findings.muted.iter().zip(&touched.muted);
             let all = all.map(|(m, touched)| (&m.finding, Some(&m.mute), touched.as_slice()));
             all.enumerate().map(of).collect()
         }
@@ -59,13 +59,13 @@ pub fn findings(full: &Full, number: Option<usize>, muted: bool, style: &Style) 
     let pages: Vec<String> = wanted.map(|one| super::text(&page(one, style))).collect();
     match pages.as_slice() {
         [] if muted => "Nothing is muted.\n".to_owned(),
-        [] => super::text(&why::lines(full.report, style)),
+        [] => super::text(&why::lines(report, style)),
         pages => pages.join("\n"),
     }
 }
 
 fn page(one: &One, style: &Style) -> Vec<String> {
-    let (report, finding) = (one.full.report, one.finding);
+    let (report, finding) = (one.report, one.finding);
     let title = sentences::text(report, &finding.suspect.title);
     let mut lines = wrap(&format!("{}  {title}", one.rank), "", Ink::Title, style);
     let rule = finding.rule;
@@ -79,13 +79,13 @@ fn page(one: &One, style: &Style) -> Vec<String> {
         lines.extend(wrap(&text, INDENT, Ink::Plain, style));
     }
     let parts = [
-        ("WHAT IT WOULD BUY", buys(one, style)),
+        ("PREDICTED GAIN", buys(one, style)),
         ("EVIDENCE", evidence(one, style)),
         ("CALLS", calls::lines(one, style)),
-        ("WHAT THE FIX TAKES AWAY", touched::lines(one, style)),
+        ("WHAT THE FIX REMOVES", touched::lines(one, style)),
         ("STACKS", stacks::lines(one, style)),
         ("EXAMPLES", examples::lines(one, style)),
-        ("TO BE SILENT ABOUT IT", mute(one, style)),
+        ("HOW TO MUTE IT", mute(one, style)),
     ];
     for (heading, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
         lines.push(String::new());
@@ -98,7 +98,7 @@ fn page(one: &One, style: &Style) -> Vec<String> {
 /// The gain, and the wall time that would be left.
 fn buys(one: &One, style: &Style) -> Vec<String> {
     let gain = &one.finding.gain;
-    let wall = one.full.report.outlook.map_or(0, |outlook| outlook.wall_ns);
+    let wall = one.report.outlook.map_or(0, |outlook| outlook.wall_ns);
     let (on_path, share) = (one.finding.on_path_ns, one.finding.share);
     let mut lines = Vec::new();
     let mut say = |text: &str, ink| lines.extend(wrap(text, INDENT, ink, style));
@@ -111,7 +111,7 @@ fn buys(one: &One, style: &Style) -> Vec<String> {
     let left = |ns: u64| units::time(ns);
     say(
         &format!(
-            "it would take {} then ({} .. {}), by a replay of the recording without it",
+            "predicted wall time without it: {} ({} .. {}), from a replay of the recording",
             left(gain.wall_ns),
             left(gain.wall_lo_ns),
             left(gain.wall_hi_ns)
@@ -120,7 +120,7 @@ fn buys(one: &One, style: &Style) -> Vec<String> {
     );
     say(
         &format!(
-            "it is {} of the path at most, {}",
+            "at most {} of the critical path, {}",
             units::time(on_path),
             units::percent(share * 100.0)
         ),
@@ -146,17 +146,14 @@ fn wide(gain: &Gain) -> Option<String> {
     let mut parts = [
         (
             doubts.change_ns,
-            "how much of it the fix takes away, and what goes along with it",
+            "how much of it the fix removes, and what goes with it",
         ),
         (
             doubts.processors_ns,
             "which processors threads use when they no longer wait",
         ),
-        (
-            doubts.caches_ns,
-            "data that stay in the caches when nobody waits",
-        ),
-        (doubts.replay_ns, "the replay itself, which is never exact"),
+        (doubts.caches_ns, "caches that stay warm without the waits"),
+        (doubts.replay_ns, "replay error"),
     ];
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let told = parts
@@ -173,7 +170,7 @@ fn evidence(one: &One, style: &Style) -> Vec<String> {
     let suspect = &one.finding.suspect;
     let mut lines = Vec::new();
     for told in &suspect.told {
-        let text = sentences::text(one.full.report, told);
+        let text = sentences::text(one.report, told);
         lines.extend(wrap(&text, INDENT, Ink::Plain, style));
     }
     let label = |figure: &Figure| style::width(figure.what);
@@ -208,33 +205,33 @@ fn mute(one: &One, style: &Style) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |text: &str| lines.extend(wrap(text, INDENT, Ink::Plain, style));
     if let Some((until, reason)) = why::expired(one.finding) {
-        say(&format!("It was muted until {until}: {reason}"));
+        say(&format!("The mute expired on {until}: {reason}"));
     }
     if let Some(mute) = one.mute {
-        let file = one.full.report.settings.mute_file.as_deref();
+        let file = one.report.settings.mute_file.as_deref();
         let file = names::harmless(file.unwrap_or_default());
         let until = mute.until.map(|day| format!(" until {day}"));
         let until = until.unwrap_or_default();
-        say(&format!("It is muted{until} in {file}"));
+        say(&format!("Muted{until} in {file}"));
         say(&format!("because: {}", names::harmless(&mute.reason)));
         return lines;
     }
     say(
-        "put this into .timesink-ignore.toml, in the folder where timesink runs or above it in its repository:",
+        "put this into .timesink-ignore.toml, in the working directory or above it in the repository:",
     );
     for line in [
         "[[mute]]".to_owned(),
         format!("signature = {}", quoted(&one.finding.signature)),
-        "reason = \"\"  # say why; without a reason it mutes nothing".to_owned(),
+        "reason = \"\"  # required".to_owned(),
         "# until = 2030-12-31".to_owned(),
     ] {
         lines.push(format!("    {line}"));
     }
-    let told = one.full.report.findings.iter().flat_map(|f| &f.told);
+    let told = one.report.findings.iter().flat_map(|f| &f.told);
     let alike = told.filter(|told| told.signature == one.finding.signature);
     let alike = alike.count();
     if alike > 1 {
-        let text = format!("(that is about {alike} of these findings: they are in the same place)");
+        let text = format!("(this mutes {alike} of these findings: they are in the same place)");
         lines.extend(wrap(&text, INDENT, Ink::Faint, style));
     }
     lines

@@ -28,25 +28,25 @@ pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
         }
     };
     for group in groups(one) {
-        show("who waits, most of the time", found(one, group.stack));
+        show("the waiting thread, most often", found(one, group.stack));
         // A timer ends a sleep; who else does has interrupted it.
         let ends = group.waker_stack.filter(|_| group.detail != Detail::Sleep);
-        show("who ends the wait, where that is known", found(one, ends));
+        show("what ended the wait, where known", found(one, ends));
     }
-    show("on a processor, most often", busy(one));
+    show("on CPU, most often", busy(one));
     lines
 }
 
 fn found(one: &One, stack: Option<StackId>) -> Option<StackIx> {
-    one.full.report.stacks.code.stack(stack?)
+    one.report.stacks.code.stack(stack?)
 }
 
 /// The waits that were recorded one by one, of the kinds that the fix is about.
 fn groups<'a>(one: &'a One) -> Vec<&'a WaitGroup> {
-    let programs = one.full.recorded.programs;
+    let programs = &one.report.loaded.programs;
     let kinds = one.touched.iter().filter(|kind| kind.state == State::Wait);
     let of_kind = kinds.take(KINDS).filter_map(|kind| {
-        let mut groups = one.full.recorded.waited.groups.iter();
+        let mut groups = one.report.loaded.waited.groups.iter();
         groups.find(|group| {
             programs.first(group.process) == kind.process
                 && group.detail == kind.detail
@@ -68,7 +68,7 @@ fn busy(one: &One) -> Option<StackIx> {
     }
     let suspect = &one.finding.suspect;
     let change = suspect.fix.single()?;
-    let report = one.full.report;
+    let report = one.report;
     let code = &report.stacks.code;
     let whose = |event: &&timesink_analysis::stacks::Event| {
         let thread = report.facts.ledger.thread(event.thread);
@@ -102,7 +102,7 @@ fn busy(one: &One) -> Option<StackIx> {
 }
 
 fn whole(one: &One, heading: &str, stack: StackIx, style: &Style) -> Vec<String> {
-    let code = &one.full.report.stacks.code;
+    let code = &one.report.stacks.code;
     let mut lines = wrap(&format!("{heading}:"), "  ", Ink::Faint, style);
     let frames: Vec<_> = code.frames_of(stack).collect();
     for (frame, function) in frames.iter().take(DEEPEST) {
@@ -116,16 +116,11 @@ fn whole(one: &One, heading: &str, stack: StackIx, style: &Style) -> Vec<String>
         lines.extend(wrap(&text, "    ", ink, style));
     }
     if frames.len() > DEEPEST {
-        let rest = format!("and {} more outside of them", frames.len() - DEEPEST);
+        let rest = format!("and {} more callers", frames.len() - DEEPEST);
         lines.extend(wrap(&rest, "    ", Ink::Faint, style));
     }
     if !code.is_complete(stack) {
-        lines.extend(wrap(
-            "... (what called it was not found)",
-            "    ",
-            Ink::Faint,
-            style,
-        ));
+        lines.extend(wrap("... (caller unknown)", "    ", Ink::Faint, style));
     }
     lines
 }

@@ -1,31 +1,23 @@
 //! Findings in full, on the cases of the rules and on hostile names, against pages kept beside this file.
 
-use std::path::Path;
-
 use timesink_findings::mutes::Day;
 use timesink_findings::registry::RULES;
-use timesink_recording::notation::{draft, Draft};
+use timesink_recording::notation::Draft;
 
 use super::{findings, quoted};
 use crate::present::names::is_hostile;
 use crate::present::terminal::tests::{check, NARROW, PLAIN};
 use crate::present::terminal::{render, style, Style};
-use crate::present::{samples, Full};
+use crate::present::{samples, Report};
 use crate::settings::Settings;
 
-fn case(name: &str) -> Draft {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../findings/cases");
-    let text = std::fs::read_to_string(folder.join(format!("{name}.txt")));
-    draft(&text.unwrap_or_else(|error| panic!("{name}: {error}")))
-}
-
-fn full<T>(drawn: &Draft, settings: &Settings, show: impl FnOnce(&Full) -> T) -> T {
+fn full<T>(drawn: &Draft, settings: &Settings, show: impl FnOnce(&Report) -> T) -> T {
     samples::present_with(&drawn.recording(), "case.timesink", settings, show)
 }
 
 fn page(drawn: &Draft, style: &Style) -> String {
-    full(drawn, &Settings::default(), |full| {
-        findings(full, None, false, style)
+    full(drawn, &Settings::default(), |report| {
+        findings(report, None, false, style)
     })
 }
 
@@ -33,7 +25,7 @@ fn page(drawn: &Draft, style: &Style) -> String {
 #[test]
 fn findings_in_full() {
     for rule in ["flush-per-record", "busy", "child-per-item", "hot-lock"] {
-        let page = page(&case(&format!("{rule}.fires")), &PLAIN);
+        let page = page(&samples::rule_case(&format!("{rule}.fires")), &PLAIN);
         check(&format!("why_{rule}"), &page);
     }
 }
@@ -42,13 +34,11 @@ fn findings_in_full() {
 #[test]
 fn every_finding_has_its_page() {
     for rule in RULES {
-        let page = page(&case(&format!("{}.fires", rule.name)), &NARROW);
-        for wanted in [
-            "EVIDENCE",
-            "WHAT IT WOULD BUY",
-            "TO BE SILENT ABOUT IT",
-            rule.name,
-        ] {
+        let page = page(
+            &samples::rule_case(&format!("{}.fires", rule.name)),
+            &NARROW,
+        );
+        for wanted in ["EVIDENCE", "PREDICTED GAIN", "HOW TO MUTE IT", rule.name] {
             assert!(page.contains(wanted), "{}: no {wanted}: {page}", rule.name);
         }
         for line in page.lines().filter(|line| !line.starts_with("    ")) {
@@ -60,7 +50,7 @@ fn every_finding_has_its_page() {
 /// What the page says to paste mutes the finding; it is counted, and told in full to who asks.
 #[test]
 fn a_mute_that_is_pasted_mutes() {
-    let drawn = case("flush-per-record.fires");
+    let drawn = samples::rule_case("flush-per-record.fires");
     let whole = page(&drawn, &PLAIN);
     let pasted = whole.lines().skip_while(|line| line.trim() != "[[mute]]");
     let pasted: Vec<&str> = pasted.take(3).collect();
@@ -69,10 +59,10 @@ fn a_mute_that_is_pasted_mutes() {
     settings.add_mutes(&pasted, "/a/.timesink-ignore.toml");
     assert_eq!(settings.complaints, [""; 0]);
     let shown = |settings: &Settings| {
-        full(&drawn, settings, |full| {
+        full(&drawn, settings, |report| {
             (
-                render(full.report, &PLAIN),
-                findings(full, Some(1), true, &PLAIN),
+                render(report, &PLAIN),
+                findings(report, Some(1), true, &PLAIN),
             )
         })
     };
@@ -89,7 +79,7 @@ fn a_mute_that_is_pasted_mutes() {
     assert!(!report.contains("rows.db is flushed"), "{report}");
     assert!(muted.contains("rows.db is flushed 50 times"), "{muted}");
     assert!(
-        muted.contains("It is muted until 2026-11-21 in /a/.timesink-ignore.toml"),
+        muted.contains("Muted until 2026-11-21 in /a/.timesink-ignore.toml"),
         "{muted}"
     );
     assert!(muted.contains("because: it has to"), "{muted}");
@@ -98,7 +88,7 @@ fn a_mute_that_is_pasted_mutes() {
     let (report, muted) = shown(&settings);
     assert!(report.contains("rows.db is flushed 50 times"), "{report}");
     assert!(
-        report.contains("It was muted until 2026-11-21: it has to"),
+        report.contains("The mute expired on 2026-11-21: it has to"),
         "{report}"
     );
     assert_eq!(muted, "Nothing is muted.\n");
@@ -107,17 +97,17 @@ fn a_mute_that_is_pasted_mutes() {
 /// A rule that is switched off is not asked, and the report says so; a limit that is set holds.
 #[test]
 fn settings_hold_in_the_report() {
-    let drawn = case("flush-per-record.fires");
+    let drawn = samples::rule_case("flush-per-record.fires");
     let report = |text: &str| {
         let mut settings = Settings::default();
         settings.add_limits(text, "/a/timesink.toml");
-        full(&drawn, &settings, |full| render(full.report, &PLAIN))
+        full(&drawn, &settings, |report| render(report, &PLAIN))
     };
     assert!(report("").contains("rows.db is flushed 50 times"));
     let off = report("rules.flush-per-record.disabled = true");
     assert!(!off.contains("rows.db is flushed"), "{off}");
     assert!(
-        off.contains("Not asked: flush-per-record (switched off in /a/timesink.toml)"),
+        off.contains("Skipped: flush-per-record (disabled in /a/timesink.toml)"),
         "{off}"
     );
     let more = report("rules.flush-per-record.flushes = 51");
@@ -166,7 +156,7 @@ fn make_hostile(drawn: &mut Draft) {
 fn hostile_names_do_nothing() {
     let mut silent = Vec::new();
     for rule in RULES {
-        let mut drawn = case(&format!("{}.fires", rule.name));
+        let mut drawn = samples::rule_case(&format!("{}.fires", rule.name));
         make_hostile(&mut drawn);
         let mut settings = Settings::default();
         let mute =
@@ -177,18 +167,15 @@ fn hostile_names_do_nothing() {
             month: 11,
             day: 21,
         };
-        full(&drawn, &settings, |full| {
-            let told = full
-                .report
-                .findings
-                .map_or(0, |findings| findings.told.len());
+        full(&drawn, &settings, |report| {
+            let told = report.findings.map_or(0, |findings| findings.told.len());
             if told == 0 {
                 silent.push(rule.name);
             }
             let pages = [
-                render(full.report, &PLAIN),
-                findings(full, None, false, &PLAIN),
-                findings(full, None, false, &NARROW),
+                render(report, &PLAIN),
+                findings(report, None, false, &PLAIN),
+                findings(report, None, false, &NARROW),
             ];
             for page in pages {
                 let hostile = page.chars().find(|&c| c != '\n' && is_hostile(c));
@@ -196,9 +183,9 @@ fn hostile_names_do_nothing() {
             }
         });
         settings.today = Day::default();
-        full(&drawn, &settings, |full| {
-            let page = findings(full, None, true, &PLAIN);
-            let told = page.contains("It is muted") || silent.contains(&rule.name);
+        full(&drawn, &settings, |report| {
+            let page = findings(report, None, true, &PLAIN);
+            let told = page.contains("Muted until 1999-01-01 in") || silent.contains(&rule.name);
             assert!(told, "{page}");
             assert!(
                 !page.chars().any(|c| c != '\n' && is_hostile(c)),

@@ -4,9 +4,9 @@ use timesink_analysis::ledger::Kind;
 use timesink_analysis::touched::Touched;
 
 use super::One;
-use crate::present::names;
 use crate::present::terminal::style::{wrap, Ink, Style};
-use crate::present::terminal::{path, units, words};
+use crate::present::terminal::{path, units};
+use crate::present::{names, words};
 
 /// So many kinds are shown.
 const MOST: usize = 4;
@@ -34,12 +34,12 @@ pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
 
 /// What it is: the cause in plain words, the thing, and whose time.
 fn what(one: &One, touched: &Touched) -> String {
-    let report = one.full.report;
+    let report = one.report;
     let label = words::cause(path::account(touched.state), Kind::As(touched.detail), "");
     let object = touched.object.map_or(String::new(), |object| {
         format!(" · {}", names::object_in(report, object))
     });
-    let alike = one.full.recorded.programs.alike(touched.process).len();
+    let alike = one.report.loaded.programs.alike(touched.process).len();
     let whose = match alike {
         0 | 1 => names::process(report.facts, touched.process),
         many => {
@@ -70,7 +70,7 @@ fn kind(one: &One, touched: &Touched, style: &Style) -> Vec<String> {
     if longest - shortest > longest / ALIKE {
         let quantile = |part| units::time(quantile(&touched.lengths, part));
         text += &format!(
-            ": half at most {}, nine of ten {}, the longest {}",
+            ": median {}, 90th percentile {}, maximum {}",
             quantile(0.5),
             quantile(0.9),
             quantile(1.0)

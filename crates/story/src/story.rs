@@ -1,0 +1,131 @@
+//! The story itself, and what it is asked for.
+
+use timesink_analysis::loops::{loops, Loop};
+use timesink_analysis::operations::{Set, Told, Wanted};
+use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::replay::Gains;
+use timesink_findings::engine::Findings;
+use timesink_findings::inquiry::Inquiry;
+use timesink_findings::mutes::{Day, Mute};
+use timesink_findings::rule::Limits;
+
+use crate::loaded::{joined, Loaded};
+use crate::AllTouched;
+
+/// What a story is to say.
+pub struct Question<'q> {
+    /// How much work gains may be.
+    pub patience: Patience,
+    /// What somebody set otherwise than the rules have it.
+    pub limits: &'q Limits,
+    pub mutes: &'q [Mute],
+    pub today: Day,
+    pub operations: Wanted,
+    /// Each operation in detail, and the spans that each fix is about.
+    pub closely: bool,
+}
+
+/// All that one recording says.
+pub struct Story<'a> {
+    pub loaded: Loaded<'a>,
+    /// `None` if there is no main thread.
+    pub outlook: Option<Outlook>,
+    /// What rules made of it; `None` if there is no main thread.
+    pub findings: Option<Findings>,
+    /// Empty if it was not asked for closely.
+    pub touched: AllTouched,
+    /// Operations of servers, or those that were asked for.
+    pub operations: Vec<Told>,
+    /// Loops of threads that have no such operations.
+    pub loops: Vec<Loop>,
+}
+
+/// What happened again and again.
+pub struct Repeated {
+    pub operations: Vec<Told>,
+    pub loops: Vec<Loop>,
+}
+
+impl<'a> Story<'a> {
+    pub fn of(
+        loaded: Loaded<'a>,
+        question: &Question<'_>,
+    ) -> timesink_recording::Result<Story<'a>> {
+        let ask = |outlook: &Outlook, gains: &Gains<'_>| {
+            let findings = findings(&loaded, outlook, gains, question);
+            let touched = match question.closely {
+                true => AllTouched::of(&findings, &loaded, gains),
+                false => AllTouched::default(),
+            };
+            (findings, touched)
+        };
+        let (outlook, repeated) = std::thread::scope(|scope| {
+            let repeated = scope.spawn(|| Repeated::of(&loaded, question));
+            let outlook = Outlook::and(
+                loaded.recording,
+                &loaded.timeline,
+                &loaded.facts,
+                &loaded.stacks,
+                &loaded.waited.calls_of,
+                question.patience,
+                ask,
+            );
+            (outlook, joined(repeated))
+        });
+        let (outlook, findings, touched) = match outlook? {
+            Some((outlook, (findings, touched))) => (Some(outlook), Some(findings), touched),
+            None => (None, None, AllTouched::default()),
+        };
+        Ok(Story {
+            loaded,
+            outlook,
+            findings,
+            touched,
+            operations: repeated.operations,
+            loops: repeated.loops,
+        })
+    }
+}
+
+impl Repeated {
+    pub fn of(loaded: &Loaded<'_>, question: &Question<'_>) -> Repeated {
+        let recorded = loaded.recorded();
+        let sets = recorded.operations(&question.operations);
+        let told = |set: Set| Told {
+            detail: question
+                .closely
+                .then(|| recorded.detail(&set, &loaded.stacks)),
+            set,
+        };
+        let operations: Vec<Told> = sets.into_iter().map(told).collect();
+        // What goes round and round in a server is told as its operations.
+        let serving = operations.iter().flat_map(|told| &told.set.operations);
+        let serving = serving.map(|operation| operation.slot).collect();
+        let loops = loops(&recorded, &loaded.stacks, &serving);
+        Repeated { operations, loops }
+    }
+}
+
+/// What the rules make of it.
+fn findings(
+    loaded: &Loaded<'_>,
+    outlook: &Outlook,
+    gains: &Gains<'_>,
+    question: &Question<'_>,
+) -> Findings {
+    let about = loaded.recording.about();
+    let inquiry = Inquiry {
+        facts: &loaded.facts,
+        stacks: &loaded.stacks,
+        timeline: &loaded.timeline,
+        outlook,
+        programs: &loaded.programs,
+        waited: &loaded.waited,
+        limits: question.limits,
+        directory: &about.directory,
+        floors: about.floors(),
+    };
+    let mut findings = Findings::of(&inquiry, gains);
+    findings.mute(question.mutes, question.today);
+    findings
+}

@@ -1,0 +1,113 @@
+//! What a program is bound by when no rule accuses anything: the largest part of the path, where in the code it is, and
+//! what one round of its main loop consists of.
+
+use timesink_analysis::ledger::Account;
+use timesink_analysis::loops::Loop;
+use timesink_analysis::outlook::Outlook;
+use timesink_recording::words::State;
+
+use crate::present::terminal::style::{wrap, Ink, Style};
+use crate::present::terminal::{loops, path, units, Report};
+use crate::present::{names, words};
+
+/// Functions that are named, and the least share of the path of each.
+const FUNCTIONS: usize = 3;
+const LEAST: f64 = 0.05;
+/// A loop with less of the wall time is not what the program consists of.
+const LOOP: f64 = 0.2;
+
+pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let Some(outlook) = report.outlook.filter(|outlook| outlook.wall_ns > 0) else {
+        return Vec::new();
+    };
+    let parts = [Some(bound_by(report, outlook)), round(report)];
+    let parts = parts.into_iter().flatten();
+    parts
+        .flat_map(|text| wrap(&text, "  ", Ink::Plain, style))
+        .collect()
+}
+
+/// `No wait or pattern to blame: bound by the CPU (92 % of the critical path), in compress (61 %), main (20 %)`.
+fn bound_by(report: &Report, outlook: &Outlook) -> String {
+    let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
+    let accounts = [State::Cpu, State::Ready, State::Wait, State::Lost].map(|state| {
+        let causes = outlook.causes.iter();
+        let causes = causes.filter(|on_path| on_path.cause.key.state == state);
+        let ns = causes.fold(0u64, |sum, on_path| sum.saturating_add(on_path.cause.ns));
+        (ns, state)
+    });
+    let (ns, state) = accounts
+        .into_iter()
+        .max_by_key(|(ns, _)| *ns)
+        .unwrap_or((0, State::Lost));
+    let percent = units::whole_percent(share(ns));
+    let (by, places) = match state {
+        State::Cpu => ("the CPU".to_owned(), functions(report, outlook)),
+        State::Ready => (
+            "processors: it is runnable and has none".to_owned(),
+            Vec::new(),
+        ),
+        State::Lost => {
+            return format!("{percent} of the critical path is unknown: events were lost")
+        }
+        State::Wait => match outlook.kinds.iter().find(|kind| {
+            let first = kind.causes.first().and_then(|&at| outlook.causes.get(at));
+            first.is_some_and(|on_path| on_path.cause.key.state == State::Wait)
+        }) {
+            None => ("waits".to_owned(), Vec::new()),
+            Some(kind) => {
+                let first = kind.causes.first().and_then(|&at| outlook.causes.get(at));
+                let label = first.map_or(String::new(), |on_path| path::label(&on_path.cause.key));
+                let about = first.and_then(|on_path| on_path.cause.key.object);
+                let about = about.map(|object| names::object_in(report, object));
+                let waited = units::whole_percent(share(kind.ns));
+                (
+                    format!("waits, most of them: {label} ({waited})"),
+                    about.into_iter().collect(),
+                )
+            }
+        },
+    };
+    let places = match places.as_slice() {
+        [] => String::new(),
+        places => format!(", {}", places.join(", ")),
+    };
+    format!("No known pattern of slowness. Bound by {by}: {percent} of the critical path{places}")
+}
+
+/// The program's own functions on the path, with what of the system they call.
+fn functions(report: &Report, outlook: &Outlook) -> Vec<String> {
+    let long = outlook.functions.iter();
+    let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
+    long.filter(|function| share(function.cpu_ns) >= LEAST)
+        .take(FUNCTIONS)
+        .map(|function| {
+            let name = names::function(&report.stacks.code, function.function);
+            format!("{name} {}", units::whole_percent(share(function.cpu_ns)))
+        })
+        .collect()
+}
+
+/// `One round of its main loop, 3,921 x 360 us in store: fsync (rows.db)`.
+fn round(report: &Report) -> Option<String> {
+    let main = report.main()?.row.thread;
+    let wall = report.about.wall_ns.max(1) as f64;
+    let of_main = |one: &&Loop| one.thread == main && one.ns as f64 / wall >= LOOP;
+    let longest = report
+        .loops
+        .iter()
+        .filter(of_main)
+        .max_by_key(|one| one.ns)?;
+    let times = format!(
+        "{} x {}",
+        units::count(longest.rounds),
+        units::time(longest.median_ns)
+    );
+    let (whose, about) = (loops::whose(report, longest), loops::about(report, longest));
+    let cpu = words::account(Account::Cpu);
+    let text = match about.is_empty() {
+        true => format!("One round of its main loop, {times} {whose}: {cpu}"),
+        false => format!("One round of its main loop, {times} {whose}: {about}"),
+    };
+    Some(text)
+}

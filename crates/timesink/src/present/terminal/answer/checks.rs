@@ -1,0 +1,65 @@
+//! One line of checks: ours against the kernel's figures, what is not accounted for, what recording cost, what was lost.
+
+use crate::present::terminal::style::{wrap, Ink, Style};
+use crate::present::terminal::{units, Report};
+use crate::present::words;
+
+pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let books = &report.facts.ledger.books;
+    let scale = units::Scale::of(books.cpu.ours_ns.max(books.cpu.kernel_ns));
+    let kernel = match books.cpu.kernel_ns {
+        0 => "the kernel has no figure".to_owned(),
+        ns => format!("kernel: {}", scale.time(ns)),
+    };
+    let checked = format!(
+        "Checked: CPU {} ({kernel}) · unaccounted {:.2} % · recording cost {:.1} %{}",
+        scale.time(books.cpu.ours_ns),
+        books.unaccounted_pct(),
+        report.cost_pct(),
+        match warnings(report).is_empty() {
+            true => " · nothing lost",
+            false => "",
+        }
+    );
+    let mut lines = wrap(&checked, "", Ink::Plain, style);
+    let warnings = warnings(report);
+    if !warnings.is_empty() {
+        let text = format!("Incomplete: {}", warnings.join(" · "));
+        lines.extend(wrap(&text, "", Ink::Warning, style));
+    }
+    lines
+}
+
+/// What limits the figures; the full report says more of each.
+fn warnings(report: &Report) -> Vec<String> {
+    let facts = report.facts;
+    let lost = facts
+        .losses
+        .iter()
+        .map(|loss| words::loss(loss.kind, loss.count));
+    let lost: Vec<String> = lost.collect();
+    let mut warnings = Vec::new();
+    if !lost.is_empty() {
+        warnings.push(format!("lost {}", lost.join(", ")));
+    }
+    let refused = facts.probes.iter().filter(|probe| !probe.attached).count();
+    if refused > 0 {
+        let probes = units::plural(refused as u64, "probe", "probes");
+        warnings.push(format!("{probes} not attached"));
+    }
+    if !facts.ledger.tiling.is_sound() {
+        warnings.push("the spans do not tile".to_owned());
+    }
+    let unchecked = facts.ledger.books.unchecked;
+    if unchecked > 0 {
+        let threads = units::plural(unchecked, "thread", "threads");
+        warnings.push(format!("{threads} without the kernel's figures"));
+    }
+    let error = report
+        .outlook
+        .map_or(0.0, |outlook| outlook.replay_error_pct);
+    if error.abs() > 5.0 {
+        warnings.push(format!("replay error {error:+.0} %"));
+    }
+    warnings
+}

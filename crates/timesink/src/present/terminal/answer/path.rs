@@ -1,0 +1,215 @@
+//! WHERE THE TIME WENT: the critical path by state, with bars.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use timesink_analysis::outlook::{OnPath, Outlook};
+use timesink_recording::words::State;
+
+use crate::present::names;
+use crate::present::terminal::path::{account, label};
+use crate::present::terminal::style::{self, Ink, Style};
+use crate::present::terminal::{units, Report};
+use crate::present::words;
+
+/// Rows, and the least share of a row; what is smaller is added up.
+const ROWS: usize = 6;
+const LEAST: f64 = 0.01;
+/// Something that most of a row is about is named.
+const MOSTLY: f64 = 0.6;
+/// With fewer columns, what a row is about is left out.
+const ROOM: usize = 8;
+/// The widest name of a state.
+const LABEL: usize = 28;
+
+/// Causes that go by the same words.
+struct Row<'a> {
+    label: String,
+    ns: u64,
+    state: State,
+    causes: Vec<&'a OnPath>,
+}
+
+pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let Some(outlook) = report.outlook.filter(|outlook| outlook.wall_ns > 0) else {
+        return Vec::new();
+    };
+    let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
+    let rows = rows(outlook);
+    let is_shown = |at: usize, row: &Row| at < ROWS && share(row.ns) >= LEAST;
+    let shown: Vec<&Row> = rows
+        .iter()
+        .enumerate()
+        .filter(|(at, row)| is_shown(*at, row))
+        .map(|(_, row)| row)
+        .collect();
+    let rest = rows.iter().skip(shown.len());
+    let rest = rest.fold(0u64, |sum, row| sum.saturating_add(row.ns));
+    let heading = style.paint(Ink::Title, "WHERE THE TIME WENT");
+    let about = style.paint(Ink::Faint, "critical path");
+    let mut lines = vec![format!("{heading}  {about}")];
+    let bar = Bar::of(style);
+    let label_width = label_width(shown.iter().map(|row| row.label.as_str()), style);
+    for row in &shown {
+        let about = about_row(report, row);
+        let ink = words::ink(account(row.state));
+        let figures = bar.figures(
+            &row.label,
+            label_width,
+            row.ns,
+            share(row.ns),
+            outlook.wall_ns,
+        );
+        let drawn = bar.drawn(share(row.ns), ink, style, about.is_empty());
+        let room = style
+            .width
+            .saturating_sub(style::width(&figures) + bar.columns());
+        let about = match style.terminal {
+            true if room < ROOM => String::new(),
+            true => style::cut(&about, room),
+            false => about,
+        };
+        lines.push(format!(
+            "{figures}{drawn}{}",
+            style.paint(Ink::Faint, &about)
+        ));
+    }
+    if share(rest) >= LEAST / 2.0 {
+        let figures = bar.figures("other", label_width, rest, share(rest), outlook.wall_ns);
+        lines.push(figures);
+    }
+    lines
+}
+
+fn label_width<'a>(labels: impl Iterator<Item = &'a str>, style: &Style) -> usize {
+    let widest = labels.map(style::width).max().unwrap_or(0);
+    match style.terminal {
+        true => widest.clamp(8, LABEL.min(style.width / 2)),
+        false => widest,
+    }
+}
+
+/// The columns right of a name.
+struct Bar {
+    /// Cells of a whole bar; none in a pipe and on a narrow terminal.
+    cells: usize,
+}
+
+impl Bar {
+    fn of(style: &Style) -> Bar {
+        let cells = match (style.terminal, style.width) {
+            (false, _) | (_, ..=59) => 0,
+            (_, ..=119) => 16,
+            _ => 24,
+        };
+        Bar { cells }
+    }
+
+    fn columns(&self) -> usize {
+        match self.cells {
+            0 => 2,
+            cells => cells + 4,
+        }
+    }
+
+    /// `  sleeping (requested)   1.27 s   49 %`.
+    fn figures(&self, label: &str, width: usize, ns: u64, share: f64, wall_ns: u64) -> String {
+        let time = units::Span::within(wall_ns).one(i64::try_from(ns).unwrap_or(i64::MAX));
+        format!(
+            "  {}  {:>9}  {:>5}",
+            style::pad(&style::cut(label, width), width),
+            time,
+            units::whole_percent(share)
+        )
+    }
+
+    fn drawn(&self, share: f64, ink: Ink, style: &Style, alone: bool) -> String {
+        match (self.cells, alone) {
+            (0, true) => String::new(),
+            (0, false) => "  ".to_owned(),
+            (cells, _) => {
+                let bar = style::bar(share, cells);
+                let blank = match alone {
+                    true => 0,
+                    false => cells + 2 - style::width(&bar),
+                };
+                format!("  {}{}", style.paint(ink, &bar), " ".repeat(blank))
+            }
+        }
+    }
+}
+
+/// The causes by what they are called, longest first.
+fn rows(outlook: &Outlook) -> Vec<Row<'_>> {
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    for on_path in &outlook.causes {
+        let label = label(&on_path.cause.key);
+        let row = rows.entry(label.clone()).or_insert_with(|| Row {
+            label,
+            ns: 0,
+            state: on_path.cause.key.state,
+            causes: Vec::new(),
+        });
+        row.ns = row.ns.saturating_add(on_path.cause.ns);
+        row.causes.push(on_path);
+    }
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by_key(|row| Reverse(row.ns));
+    rows
+}
+
+/// Where most of the time on CPU is, in the program's own functions.
+fn functions(report: &Report, of_ns: u64) -> Option<String> {
+    const MOST: usize = 2;
+    const MUCH: f64 = 0.2;
+    let functions = report.outlook.iter().flat_map(|outlook| &outlook.functions);
+    let much = functions.filter(|function| function.cpu_ns as f64 >= of_ns as f64 * MUCH);
+    let names = much.take(MOST).map(|function| {
+        format!(
+            "{}()",
+            names::function(&report.stacks.code, function.function)
+        )
+    });
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// What most of a row is about: a thing and how often, functions, or other processes.
+fn about_row(report: &Report, row: &Row) -> String {
+    let mut parts = Vec::new();
+    if row.state == State::Cpu {
+        parts.extend(functions(report, row.ns));
+    }
+    let mostly = |ns: u64| ns as f64 >= row.ns as f64 * MOSTLY;
+    if row.state == State::Wait {
+        let count: u64 = row.causes.iter().map(|on_path| on_path.cause.count).sum();
+        if count > 0 {
+            let each = units::time(row.ns / count);
+            parts.push(format!("{} x {each}", units::count(count)));
+        }
+        let mut things: BTreeMap<_, u64> = BTreeMap::new();
+        for on_path in &row.causes {
+            if let Some(object) = on_path.cause.key.object {
+                *things.entry(object).or_default() += on_path.cause.ns;
+            }
+        }
+        let several = things.len();
+        match things.into_iter().max_by_key(|(_, ns)| *ns) {
+            Some((thing, ns)) if mostly(ns) => parts.push(names::object_in(report, thing)),
+            Some(_) => parts.push(format!("{} objects", units::count(several as u64))),
+            None => {}
+        }
+    }
+    let mut processes: BTreeMap<_, u64> = BTreeMap::new();
+    for on_path in &row.causes {
+        *processes.entry(on_path.cause.key.process).or_default() += on_path.cause.ns;
+    }
+    let main = report.main().map(|main| main.row.process);
+    let first = processes.into_iter().max_by_key(|(_, ns)| *ns);
+    if let Some((process, ns)) = first.filter(|(process, _)| Some(*process) != main) {
+        if mostly(ns) {
+            parts.push(format!("in {}", names::process_name(report.facts, process)));
+        }
+    }
+    parts.join(" · ")
+}

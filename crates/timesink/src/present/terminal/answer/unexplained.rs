@@ -1,0 +1,70 @@
+//! What takes much of the path and no rule explains, by function: nothing large goes without a word.
+
+use timesink_findings::engine::{Cleared, Findings};
+use timesink_recording::words::State;
+
+use crate::present::names;
+use crate::present::terminal::style::{wrap, Ink, Style};
+use crate::present::terminal::{path, units, Report};
+
+/// A part of the path that is worth a word.
+const MUCH: f64 = 0.1;
+/// Parts that are named.
+const MOST: usize = 3;
+
+pub(super) fn lines(report: &Report, findings: &Findings, style: &Style) -> Vec<String> {
+    let Some(outlook) = report.outlook.filter(|outlook| outlook.wall_ns > 0) else {
+        return Vec::new();
+    };
+    let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
+    // Where nothing is accused, all of it is told as what the program is bound by.
+    let accused = findings
+        .told
+        .iter()
+        .any(|finding| !finding.rule.is_innocent);
+    let long = findings.cleared.iter();
+    let long = long.filter(|cleared| accused && share(cleared.ns) >= MUCH);
+    let mut parts: Vec<String> = long
+        .take(MOST)
+        .filter_map(|cleared| part(report, cleared, share(cleared.ns)))
+        .collect();
+    if share(outlook.unknown_ns) >= MUCH {
+        let unknown = units::whole_percent(share(outlook.unknown_ns));
+        parts.push(format!("{unknown} of the path is unknown"));
+    }
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let text = format!("Not explained by any rule: {}", parts.join("; "));
+    wrap(&text, "  ", Ink::Faint, style)
+}
+
+/// `on CPU in checksum (379 ms, 15 %)`.
+fn part(report: &Report, cleared: &Cleared, share: f64) -> Option<String> {
+    let outlook = report.outlook?;
+    let on_path = outlook.causes.get(cleared.cause)?;
+    let key = on_path.cause.key;
+    let mut text = path::label(&key);
+    let object = key.object.filter(|_| key.state == State::Wait);
+    if let Some(object) = object {
+        text += &format!(" {}", names::object_in(report, object));
+    }
+    let code = &report.stacks.code;
+    let own = on_path.frames.iter().find(|frame| !code.is_system(**frame));
+    if let Some(own) = own {
+        text += &format!(" in {}", names::function(code, *own));
+    }
+    let main = report.main()?.row.process;
+    if let Some(process) = path::elsewhere(report, main, key.process) {
+        text += &format!(" {process}");
+    }
+    let percent = units::whole_percent(share);
+    let floor = match cleared.at_floor {
+        true => "; the machine cannot do it faster",
+        false => "",
+    };
+    Some(format!(
+        "{text} ({}, {percent}{floor})",
+        units::time(cleared.ns)
+    ))
+}

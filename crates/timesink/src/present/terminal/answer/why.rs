@@ -1,0 +1,208 @@
+//! WHY: the findings, each in a few lines: what it would save, what happens, where in the code, what to do.
+
+use timesink_analysis::replay::Gain;
+use timesink_findings::engine::{Finding, Findings};
+
+use super::{bounds, unexplained};
+use crate::present::terminal::style::{self, wrap, Ink, Style};
+use crate::present::terminal::{units, Report};
+use crate::present::{names, sentences};
+
+/// Functions of a stack that are shown.
+const FRAMES: usize = 2;
+/// Lines that a title and an advice may take.
+const TITLE_LINES: usize = 2;
+const ADVICE_LINES: usize = 2;
+/// A replay that misses the wall time by more, in percent: what it says of gains is marked, or not said at all.
+const DOUBTFUL_PCT: f64 = 5.0;
+const USELESS_PCT: f64 = 20.0;
+/// With fewer columns, the text of a finding stands below what it saves.
+const BESIDE: usize = 80;
+
+/// With at most so many findings.
+pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> {
+    let Some(findings) = report.findings else {
+        return Vec::new();
+    };
+    let wall = units::time(report.about.wall_ns);
+    let mut lines = vec![style.paint(Ink::Title, &format!("WHY IT TOOK {wall}"))];
+    let shown: Vec<&Finding> = findings.told.iter().take(most).collect();
+    let saves: Vec<String> = shown.iter().map(|finding| saves(report, finding)).collect();
+    let column = saves.iter().map(|text| style::width(text)).max();
+    for (rank, (finding, saves)) in shown.iter().zip(&saves).enumerate() {
+        let one = One {
+            rank: rank + 1,
+            finding,
+            saves,
+            column: column.unwrap_or(0),
+        };
+        lines.extend(one.lines(report, style));
+    }
+    lines.extend(rest(report, findings, shown.len(), style));
+    if findings.told.iter().all(|finding| finding.rule.is_innocent) {
+        lines.extend(bounds::lines(report, style));
+    }
+    lines.extend(unexplained::lines(report, findings, style));
+    lines.extend(not_asked(findings, style));
+    lines
+}
+
+/// One finding, with what its left column holds.
+struct One<'a> {
+    rank: usize,
+    finding: &'a Finding,
+    saves: &'a str,
+    column: usize,
+}
+
+impl One<'_> {
+    fn lines(&self, report: &Report, style: &Style) -> Vec<String> {
+        let left = format!("  {}  {}", self.rank, style::pad(self.saves, self.column));
+        let indent = style::width(&left) + 2;
+        let beside = !style.terminal || style.width >= BESIDE;
+        let (first, indent) = match beside {
+            true => (format!("{left}  "), indent),
+            false => (String::new(), 5),
+        };
+        let mut lines = Vec::new();
+        if !beside {
+            lines.push(left.trim_end().to_owned());
+        }
+        let title = sentences::text(report, &self.finding.suspect.title);
+        let title = block(&title, indent, TITLE_LINES, style);
+        for (at, line) in title.into_iter().enumerate() {
+            let painted = style.paint(Ink::Title, &line);
+            lines.push(match at {
+                0 if beside => format!("{first}{painted}"),
+                _ => format!("{}{painted}", " ".repeat(indent)),
+            });
+        }
+        let faint =
+            |line: String| format!("{}{}", " ".repeat(indent), style.paint(Ink::Faint, &line));
+        if let Some(place) = place(report, self.finding) {
+            lines.extend(block(&place, indent, 1, style).into_iter().map(faint));
+        }
+        let advice = format!("→ {}", self.finding.rule.advice);
+        let advice = block(&advice, indent, ADVICE_LINES, style);
+        lines.extend(
+            advice
+                .into_iter()
+                .map(|line| format!("{}{line}", " ".repeat(indent))),
+        );
+        lines
+    }
+}
+
+/// A text in at most so many lines of what is right of an indent; a pipe gets it in one.
+fn block(text: &str, indent: usize, most: usize, style: &Style) -> Vec<String> {
+    let room = style.width.saturating_sub(indent);
+    if !style.terminal {
+        return vec![text.to_owned()];
+    }
+    if most == 1 {
+        return vec![style::cut(text, room)];
+    }
+    let narrow = Style {
+        colour: false,
+        width: room,
+        ..*style
+    };
+    let mut lines = wrap(text, "", Ink::Plain, &narrow);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            *last = style::cut(&format!("{last} …"), room);
+        }
+    }
+    // A word alone may be longer than a line.
+    lines.iter().map(|line| style::cut(line, room)).collect()
+}
+
+/// `saves 0.50 s (0.47-1.34)`.
+fn saves(report: &Report, finding: &Finding) -> String {
+    let error = report
+        .outlook
+        .map_or(0.0, |outlook| outlook.replay_error_pct.abs());
+    if error > USELESS_PCT {
+        return "gain unknown".to_owned();
+    }
+    let about = if error > DOUBTFUL_PCT { "~" } else { "" };
+    let Gain {
+        ns, lo_ns, hi_ns, ..
+    } = finding.gain;
+    let span = units::Span::within(report.about.wall_ns);
+    if finding.rule.is_innocent {
+        return format!("at most {about}{}", span.one(hi_ns));
+    }
+    format!(
+        "saves {about}{} ({})",
+        span.one(ns),
+        span.range(lo_ns, hi_ns)
+    )
+}
+
+/// Where in the program: `in store() import.c:73, called from main() import.c:106`.
+fn place(report: &Report, finding: &Finding) -> Option<String> {
+    let code = &report.stacks.code;
+    let own = code.own_of(&finding.suspect.frames);
+    let calls = names::calls_at(code, &own[..own.len().min(FRAMES)]);
+    let main = report.main().map(|main| main.row.process);
+    let elsewhere = finding
+        .suspect
+        .process
+        .filter(|process| Some(*process) != main);
+    let process = elsewhere.map(|process| names::process(report.facts, process));
+    match (calls.as_str(), process) {
+        ("", None) => None,
+        ("", Some(process)) => Some(format!("in {process}")),
+        (calls, None) => Some(format!("in {calls}")),
+        (calls, Some(process)) => Some(format!("in {calls} · {process}")),
+    }
+}
+
+/// How many findings there is no room for, and how many are muted.
+fn rest(report: &Report, findings: &Findings, shown: usize, style: &Style) -> Vec<String> {
+    let mut parts = Vec::new();
+    let more = findings.told.len() - shown;
+    if more > 0 {
+        let many = units::plural(more as u64, "more finding", "more findings");
+        parts.push(format!("{many}: {}", report.recording.command("why", "")));
+    }
+    if !findings.muted.is_empty() {
+        let muted = findings.muted.len();
+        parts.push(format!(
+            "{muted} muted: {}",
+            report.recording.command("why", "--muted")
+        ));
+    }
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    wrap(
+        &format!("and {}", parts.join(", ")),
+        "  ",
+        Ink::Faint,
+        style,
+    )
+}
+
+/// How many rules could not be asked.
+fn not_asked(findings: &Findings, style: &Style) -> Vec<String> {
+    let mut lacking: Vec<&str> = findings
+        .not_asked
+        .iter()
+        .map(|rule| rule.lacks.word())
+        .collect();
+    let many = lacking.len();
+    lacking.sort_unstable();
+    lacking.dedup();
+    if lacking.is_empty() {
+        return Vec::new();
+    }
+    let rules = units::plural(many as u64, "rule was", "rules were");
+    let text = format!(
+        "{rules} skipped: the recording lacks {}",
+        lacking.join("; ")
+    );
+    wrap(&text, "  ", Ink::Faint, style)
+}
