@@ -122,15 +122,17 @@ fn mutes_and_settings() {
     )
     .expect("a file");
     fs::remove_file(&file).expect("it was there");
-    let off = report(&place).text();
+    assert!(report(&place).text().contains("1 rule disabled"));
+    let full = ["report", "--full", "flush-per-record.timesink"];
+    let off = timesink_in(&place, &full).exits(0).text();
     assert!(
-        off.contains("Not asked: flush-per-record (switched off in "),
+        off.contains("Skipped: flush-per-record (disabled in "),
         "{off}"
     );
     let rules = timesink_in(&place, &["rules", "flush-per-record"])
         .exits(0)
         .text();
-    assert!(rules.contains("switched off in "), "{rules}");
+    assert!(rules.contains("Disabled in "), "{rules}");
 }
 
 /// Where root runs it for somebody, their files are read as they could read them themselves: what is not theirs to

@@ -183,8 +183,8 @@ fn about_row(report: &Report, row: &Row) -> String {
     let mostly = |ns: u64| ns as f64 >= row.ns as f64 * MOSTLY;
     if row.state == State::Wait {
         let count: u64 = row.causes.iter().map(|on_path| on_path.cause.count).sum();
-        if count > 0 {
-            let each = units::time(row.ns / count);
+        if let Some(each) = row.ns.checked_div(count) {
+            let each = units::time(each);
             parts.push(format!("{} x {each}", units::count(count)));
         }
         let mut things: BTreeMap<_, u64> = BTreeMap::new();

@@ -196,13 +196,15 @@ fn not_asked(findings: &Findings, style: &Style) -> Vec<String> {
     let many = lacking.len();
     lacking.sort_unstable();
     lacking.dedup();
-    if lacking.is_empty() {
-        return Vec::new();
+    let mut parts = Vec::new();
+    if !lacking.is_empty() {
+        let rules = units::plural(many as u64, "rule", "rules");
+        parts.push(format!("{rules} skipped: needs {}", lacking.join("; ")));
     }
-    let rules = units::plural(many as u64, "rule was", "rules were");
-    let text = format!(
-        "{rules} skipped: the recording lacks {}",
-        lacking.join("; ")
-    );
-    wrap(&text, "  ", Ink::Faint, style)
+    if !findings.switched_off.is_empty() {
+        let off = findings.switched_off.len() as u64;
+        parts.push(units::plural(off, "rule disabled", "rules disabled"));
+    }
+    let wrapped = |text: &String| wrap(text, "  ", Ink::Faint, style);
+    parts.iter().flat_map(wrapped).collect()
 }
