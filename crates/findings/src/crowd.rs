@@ -73,13 +73,14 @@ impl Crowd {
         let all: u64 = self.behind.values().sum();
         let percent = Piece::Percent(ns as f64 * 100.0 / all.max(1) as f64);
         Some(match who {
-            Who::Thread(thread) => say![thread, " had the processor for ", percent, " of it"],
+            Who::Thread(thread) => say![thread, " had the CPU for ", percent, " of that time"],
             Who::Outsider(tid) => say![
                 Piece::Name(of.facts.outsider(tid).to_owned()),
-                ", which was not recorded, had it for ",
-                percent
+                ", which was not recorded, had the CPU for ",
+                percent,
+                " of that time"
             ],
-            Who::Idle | Who::Unlisted => say!["many had it in turn"],
+            Who::Idle | Who::Unlisted => say!["many threads had the CPU in turn"],
         })
     }
 }

@@ -84,30 +84,30 @@ pub fn flush(of: &Inquiry<'_>, process: ProcessId, file: ObjectId) -> Option<AtB
     let times = took_ns as f64 / few.ns;
     let mut told = match times {
         _ if times <= AT_FLOOR => say![
-            "this disk takes ",
-            time(few),
-            " a flush at best: only fewer will help"
+            "only fewer flushes will help: the minimum of this disk is ",
+            time(few)
         ],
         _ => say![
-            "from call to return a flush takes ",
+            "a flush call takes ",
             Piece::Time(took_ns),
             ", ",
             Piece::Times(times),
-            " what this disk takes at best, ",
+            " the minimum of this disk: ",
             time(few)
         ],
     };
     if let Some(many) = disk.sizes.iter().find(|size| size.bytes == MANY_BYTES) {
-        let (but, about) = match many.flush.ns <= few.ns * ABOUT {
-            true => (", and with all of ", " about the same, "),
-            false => (", but with ", " "),
-        };
-        let many = say![but, Piece::Bytes(many.bytes), about, time(&many.flush)];
+        let many = say![
+            ", or ",
+            time(&many.flush),
+            " with ",
+            Piece::Bytes(many.bytes)
+        ];
         told.0.extend(many.0);
     }
     told.0.push(doubt(floors));
     Some(AtBest {
-        what: "a flush at best",
+        what: "minimum time of a flush",
         ns: few.ns,
         told,
     })
@@ -146,21 +146,21 @@ pub fn round_trip(of: &Inquiry<'_>, socket: ObjectId, took_ns: u64) -> Option<At
     let times = took_ns as f64 / way.ns;
     let told = match times <= ABOUT {
         true => say![
-            "the way there and back alone takes ",
+            "the network round trip alone takes ",
             time(&way),
-            ": only fewer questions will help",
+            ": only fewer requests will help",
             doubt(floors)
         ],
         false => say![
-            "an answer takes ",
+            "a response takes ",
             Piece::Times(times),
-            " the way there and back, which takes ",
+            " the network round trip of ",
             time(&way),
             doubt(floors)
         ],
     };
     Some(AtBest {
-        what: "the way there and back",
+        what: "network round trip",
         ns: way.ns,
         told,
     })
@@ -177,16 +177,16 @@ pub fn start(of: &Inquiry<'_>, resident_bytes: u64, cost_ns: u64) -> Option<AtBe
         return None;
     }
     let told = say![
-        "a start costs ",
+        "a start takes ",
         Piece::Times(times),
-        " what posix_spawn of an empty program costs from ",
+        " as long as posix_spawn of an empty program from a process of ",
         Piece::Bytes(size.resident_bytes),
         ", ",
         time(&best),
         doubt(floors)
     ];
     Some(AtBest {
-        what: "posix_spawn at best",
+        what: "minimum time of posix_spawn",
         ns: best.ns,
         told,
     })

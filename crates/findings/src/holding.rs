@@ -71,9 +71,9 @@ impl Holding {
     /// In a sentence.
     pub fn told(&self, of: &Inquiry<'_>) -> Sentence {
         let does = match self.account {
-            Account::Cpu => "on a processor",
-            Account::Ready => "ready to run, without a processor",
-            _ => "waiting",
+            Account::Cpu => "on CPU",
+            Account::Ready => "runnable (waiting for a CPU)",
+            _ => "blocked",
         };
         let percent = Piece::Percent(self.share * 100.0);
         let mut own = self

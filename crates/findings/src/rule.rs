@@ -55,8 +55,8 @@ pub enum Need {
 impl Need {
     pub fn word(self) -> &'static str {
         match self {
-            Need::Calls => "system calls",
-            Need::WholeCalls => "system calls, none of them lost, nor waits in them",
+            Need::Calls => "system-call data",
+            Need::WholeCalls => "complete system-call data",
             Need::Stacks => "stacks",
         }
     }

@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "back-pressure",
-    looks_for: "a program that waits until somebody takes what it sends or writes",
-    why: "What is between the two is full: the one that takes is slower than the one that sends, and sets the pace for both.",
-    advice: "look at who takes it: make that one quicker, or send it less. A larger buffer only puts it off",
-    wrong_if: "the pace is wanted: nothing is to be sent faster than it is taken",
+    looks_for: "a program that waits for the receiver of what it sends or writes",
+    why: "The buffer between the two is full: the receiver is slower than the sender, and sets the pace for both.",
+    advice: "make the receiver faster, or send it less; a larger buffer only delays the wait",
+    wrong_if: "the sender is meant to be limited to the receiver's pace",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path at least this share" },
-        Limit { name: "waits", value: 5.0, means: "at least so many" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in these waits" },
+        Limit { name: "waits", value: 5.0, means: "minimum number of waits" },
     ],
     is_innocent: false,
     needs: &[],
@@ -67,14 +67,7 @@ fn suspect(
     if share < RULE.limit(of, "share") || (group.count() as f64) < RULE.limit(of, "waits") {
         return None;
     }
-    let title = say![
-        process,
-        " waits ",
-        Piece::Time(ns),
-        " until what it sends to ",
-        object,
-        " is taken"
-    ];
+    let title = say![process, " waits ", Piece::Time(ns), " to send to ", object];
     let what = What::Waits {
         detail: Some(group.detail),
         objects: Some(BTreeSet::from([object])),
@@ -88,13 +81,16 @@ fn suspect(
         .held(of, &RULE, "waits", group.count() as f64, "waits")
         .told(say![
             Piece::Count(group.count()),
-            " waits of ",
+            " waits, median ",
             Piece::Time(group.quantile(0.5)),
-            ", at most ",
+            ", max ",
             Piece::Time(group.quantile(1.0))
         ]);
     Some(match taker(of, group.examples.first().copied()) {
-        Some(name) => suspect.told(say![Piece::Name(name), " takes it, which was not recorded"]),
+        Some(name) => suspect.told(say![
+            Piece::Name(name),
+            " is the receiver; it was not recorded"
+        ]),
         None => suspect,
     })
 }

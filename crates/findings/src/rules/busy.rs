@@ -13,13 +13,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "busy",
-    looks_for: "a program that is busy on a processor, and the function that it is busy in",
-    why: "It computes. Whether it could compute less, only who knows the program can tell.",
-    advice: "look at that function (timesink report --line): can it do less, or do it less often? The gain is for half of its time, with all that it calls",
-    wrong_if: "the work has to be done, and is done as well as it can be",
+    looks_for: "a program that is busy on CPU, and the function that it is busy in",
+    why: "The program computes. Whether it could compute less, only someone who knows it can tell.",
+    advice: "look at that function (timesink report --line): can it do less, or run less often? The gain assumes half of its time, with all that it calls",
+    wrong_if: "the work is necessary and already done as well as it can be",
     limits: &[
-        Limit { name: "cpu", value: 0.5, means: "of the path on a processor, at least this share" },
-        Limit { name: "function", value: 0.1, means: "of the path in one function, at least this share" },
+        Limit { name: "cpu", value: 0.5, means: "minimum share of the critical path on CPU" },
+        Limit { name: "function", value: 0.1, means: "minimum share of the critical path in one function" },
     ],
     is_innocent: true,
     needs: &[],
@@ -55,19 +55,14 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     });
     let caller = called_from(of, most.function);
     let title = match caller {
-        Some(caller) => say![
-            "busy on a processor in ",
-            most.function,
-            ", called from ",
-            caller
-        ],
-        None => say!["busy on a processor in ", most.function],
+        Some(caller) => say!["busy on CPU in ", most.function, ", called from ", caller],
+        None => say!["busy on CPU in ", most.function],
     };
     let mut suspect = Suspect::new(title, fix, Weight::all(busy))
         .held(of, &RULE, "share of the path", share, "function")
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in it and in what it calls of the system"
+            " of the critical path is in it and in the system functions it calls"
         ]);
     let through = of.outlook.on_processors.through(most.function);
     if through as f64 > most.ns as f64 * MORE {
@@ -115,16 +110,12 @@ fn nameless(of: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
     let process = of.outlook.causes.get(*longest)?.cause.key.process;
     let share = of.on_path_ns(&[*longest]) as f64 / of.outlook.wall_ns.max(1) as f64;
     let fix = Fix::scaled(What::Cpu, of.of_program(process), 0.5);
-    let suspect = Suspect::new(
-        say!["busy on a processor: ", process],
-        fix,
-        Weight::all(busy),
-    )
-    .of(process)
-    .held(of, &RULE, "share of the path", share, "cpu")
-    .told(say![
-        Piece::Percent(share * 100.0),
-        " of the path, in no function above the others that has a name"
-    ]);
+    let suspect = Suspect::new(say!["busy on CPU: ", process], fix, Weight::all(busy))
+        .of(process)
+        .held(of, &RULE, "share of the path", share, "cpu")
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the critical path; no named function stands out"
+        ]);
     Some(suspect)
 }

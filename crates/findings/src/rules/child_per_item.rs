@@ -18,14 +18,14 @@ use crate::start_up::StartUp;
 pub static RULE: Rule = Rule {
     name: "child-per-item",
     looks_for: "the same program started again and again by one parent",
-    why: "To start a program is to copy a process, load a file with its libraries and take it all down again, whatever little it then does.",
-    advice: "do it within the program, or let one child do all of it",
-    wrong_if: "each start does so much that starting hardly counts, or it must be kept apart from the rest",
+    why: "Starting a program copies a process, loads a file and its libraries, and tears all of it down again, however little work is done in between.",
+    advice: "do the work in the program itself, or let one child process do all of it",
+    wrong_if: "each child does so much work that its start hardly counts, or must be isolated from the rest",
     limits: &[
-        Limit { name: "starts", value: 20.0, means: "at least so many of one program by one parent" },
+        Limit { name: "starts", value: 20.0, means: "minimum number of starts of one program by one parent" },
         // Measured 2026-11-22: git for each file 0.21 to 0.32, gcc for each of 40 tiny sources 0.14.
-        Limit { name: "share", value: 0.2, means: "of what they do at least this share is starting and taking down" },
-        Limit { name: "copy", value: 5e6, means: "nanoseconds that copies of the parent are on a processor, at most, and ten times as long alive: such a copy is made for something small" },
+        Limit { name: "share", value: 0.2, means: "minimum share of the children's time spent on start-up and tear-down" },
+        Limit { name: "copy", value: 5e6, means: "for copies of the parent: maximum average time on CPU, in ns; each may live ten times as long" },
     ],
     is_innocent: false,
     needs: &[],
@@ -134,9 +134,9 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
     let title = match copy {
         true => say![
             parent,
-            " copies itself ",
+            " forks copies of itself ",
             Piece::Count(count),
-            " times (a shell: for each ( ) and $( ))"
+            " times (a shell forks for each ( ) and $( ))"
         ],
         false => say![
             parent,
@@ -163,17 +163,16 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
         .figure("life", life as f64, "ns")
         .figure("cost of a start", cost as f64, "ns")
         .told(say![
-            "each lives for ",
+            "each child lives for ",
             Piece::Time(life),
-            ", of which starting and taking down are ",
+            ", of which start-up and tear-down take ",
             Piece::Time(cost)
         ])
         .held_against(floor::start(of, parent_bytes, cost).filter(|_| !copy));
     Some(match all > starts.len() {
         true => suspect.told(say![
-            "with what they start themselves, ",
             Piece::Count(all as u64),
-            " processes"
+            " processes in all, with the descendants of these children"
         ]),
         false => suspect,
     })

@@ -14,11 +14,11 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "close-storm",
-    looks_for: "thousands of descriptors closed that were not open",
-    why: "Whoever closes all numbers up to the limit asks the kernel as often as the limit is high, and it may be a million.",
-    advice: "open files with O_CLOEXEC, or call close_range(3, ~0U, 0), which closes those that there are at once",
-    wrong_if: "it must run where there is no close_range (before Linux 5.9) and what was inherited is not known",
-    limits: &[Limit { name: "closes", value: 1000.0, means: "at least so many in vain by each process, on average" }],
+    looks_for: "thousands of close calls on descriptors that are not open",
+    why: "A program that closes every number up to the descriptor limit makes as many system calls as the limit is high, which may be a million.",
+    advice: "open files with O_CLOEXEC, or call close_range(3, ~0U, 0), which closes the open ones in one call",
+    wrong_if: "it must run on kernels without close_range (before Linux 5.9) and the inherited descriptors are not known",
+    limits: &[Limit { name: "closes", value: 1000.0, means: "minimum number of failed close calls per process, on average" }],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
@@ -103,9 +103,9 @@ fn suspect(of: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect
             Piece::Count(closes.vain),
             " of ",
             Piece::Count(closes.all),
-            " closes failed, in ",
+            " close calls failed, in ",
             Piece::Count(processes),
-            " processes whose calls were looked at"
+            " processes whose calls were timed"
         ]);
     Some(suspect)
 }

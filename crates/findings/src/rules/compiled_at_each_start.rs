@@ -14,12 +14,12 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "compiled-at-each-start",
     looks_for: "Python modules that are compiled again at each start",
-    why: "Python keeps compiled modules in __pycache__ beside them. Where it may not write there, each start compiles them all again.",
-    advice: "compile them once where they are installed (python -m compileall FOLDER), let PYTHONPYCACHEPREFIX name a folder that can be written to, and do not set PYTHONDONTWRITEBYTECODE",
-    wrong_if: "the modules were changed since the last start, or it is started once only",
+    why: "Python keeps compiled modules in __pycache__ beside the sources. Where it cannot write there, each start compiles all of them again.",
+    advice: "compile the modules once where they are installed (python -m compileall FOLDER), or set PYTHONPYCACHEPREFIX to a writable folder; do not set PYTHONDONTWRITEBYTECODE",
+    wrong_if: "the modules changed since the last start, or the program is started only once",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path in the compiler, at least this share" },
-        Limit { name: "modules", value: 5.0, means: "compiled modules looked for in vain, at least" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in the compiler" },
+        Limit { name: "modules", value: 5.0, means: "minimum number of compiled modules looked up and not found" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -61,7 +61,7 @@ fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
         process,
         " compiles ",
         Piece::Count(modules),
-        " Python modules, and keeps none of them compiled"
+        " Python modules and does not save the result"
     ];
     let fix = |left| vec![compiles.scaled(left)];
     let suspect = compiles
@@ -70,12 +70,12 @@ fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
         .held(of, &RULE, "modules", modules as f64, "modules")
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in the compiler: ",
+            " of the critical path is in the compiler: ",
             Piece::Time(compiles.ns())
         ]);
     Some(match missing.first() {
         Some(first) => suspect.told(say![
-            "looked for in vain: ",
+            "not found: ",
             Piece::Name(first.path.clone()),
             " and others; no such file was written"
         ]),

@@ -14,13 +14,21 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "connection-per-request",
-    looks_for: "one peer connected to again and again, with a question or two over each connection",
-    why: "A connection costs a way there and back before the first question can go, and begins slowly.",
-    advice: "keep the connection for the next question: a session, a pool, keep-alive",
-    wrong_if: "the peer closes each connection itself, or the questions are far apart",
+    looks_for: "one peer connected to again and again, with one or two requests per connection",
+    why: "A connection costs a round trip before the first request can be sent, and starts slowly.",
+    advice: "reuse the connection for the next request: a session, a connection pool, keep-alive",
+    wrong_if: "the peer closes each connection itself, or the requests are far apart in time",
     limits: &[
-        Limit { name: "connections", value: 10.0, means: "at least so many to one peer" },
-        Limit { name: "sends", value: 3.0, means: "sends over each, on average, at most: else they are used" },
+        Limit {
+            name: "connections",
+            value: 10.0,
+            means: "minimum number of connections to one peer",
+        },
+        Limit {
+            name: "sends",
+            value: 3.0,
+            means: "maximum number of sends per connection, on average",
+        },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -45,10 +53,12 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let again = connecting(peer).into_iter().skip(1);
     let again = Picked::of(of, peer.process, again);
     let title = say![
-        Piece::Name(peer.address.clone()),
-        " is connected to ",
         Piece::Count(count),
-        " times"
+        " connections to ",
+        Piece::Name(peer.address.clone()),
+        ", ",
+        Piece::Name(format!("{each:.1}")),
+        " sends each"
     ];
     let suspect = again
         .suspect(of, title, 0.0)
@@ -59,12 +69,12 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
             Piece::Count(count),
             " connections, ",
             Piece::Count(peer.sends),
-            " sends over all of them together"
+            " sends over all of them"
         ])
         .told(say![
-            "a connection is waited for ",
+            "a connection takes ",
             Piece::Time(again.quantile(0.5)),
-            ", nine of ten at most ",
+            " to set up (median), 90th percentile ",
             Piece::Time(again.quantile(0.9))
         ]);
     Some(suspect)

@@ -21,13 +21,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "copying",
-    looks_for: "a function in which memory is copied (memmove, memcpy) for a good part of the time",
-    why: "To take the first of many things from an array moves all others by one place; to add a piece to a text by making a new text copies the whole each time; so do memory that grows in small steps and large structures that are handed over by value. What is copied grows with the square of what there is.",
-    advice: "leave things where they are: a ring or two ends instead of moving an array (collections.deque in Python), a buffer that grows by doubling, pieces collected and joined once, a pointer or a reference to what is large",
-    wrong_if: "each thing is copied only once, and has to be",
+    looks_for: "a function that spends much of its time copying memory (memmove, memcpy)",
+    why: "Removing the first element of an array moves all others by one place; appending to a string by making a new one copies the whole string each time; so do buffers that grow in small steps and large structures passed by value. The amount copied grows with the square of the size.",
+    advice: "do not move the data: use a ring buffer or deque in place of an array (collections.deque in Python), a buffer that grows by doubling, pieces collected and joined once, a pointer or reference to large structures",
+    wrong_if: "each item is copied only once, and has to be",
     limits: &[
-        Limit { name: "share", value: 0.2, means: "of the path in copies that one function makes, at least this share" },
-        Limit { name: "ms", value: 50.0, means: "milliseconds in them, at least" },
+        Limit { name: "share", value: 0.2, means: "minimum share of the critical path in copies made by one function" },
+        Limit { name: "ms", value: 50.0, means: "minimum time in them, in ms" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
@@ -105,12 +105,12 @@ fn suspect(
         ..found.scaled(left)
     };
     let fix = Fix::Between(vec![fix(LEFT.0)], vec![fix(LEFT.1)]);
-    let title = say![caller, " has memory copied for ", Piece::Time(ns)];
+    let title = say![caller, " copies memory for ", Piece::Time(ns)];
     let suspect = found.suspect_held(of, &RULE, title, fix).told(say![
         Piece::Percent(share * 100.0),
-        " of the path is in the C library's copying (memmove, memcpy), called from there; ",
+        " of the critical path is in memmove or memcpy called from it: ",
         Piece::Percent(part * 100.0),
-        " of all that is copied so"
+        " of all such copies"
     ]);
     Some(suspect)
 }

@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "dead-name-server",
-    looks_for: "a name server that is asked and never answers",
-    why: "Each look-up waits until its patience is at an end (5 s, unless it was set otherwise) before it asks the next name server.",
-    advice: "take it off the list (nameserver in /etc/resolv.conf), or bring it back; see that nothing between drops what it is sent (UDP port 53)",
-    wrong_if: "it answers to others, and was away just then",
+    looks_for: "a name server that is queried and never responds",
+    why: "Each DNS lookup waits for its timeout (5 s by default) before it queries the next name server.",
+    advice: "remove the server from the list (nameserver in /etc/resolv.conf) or bring it back; check that no firewall drops the queries (UDP port 53)",
+    wrong_if: "the server responds to others and was only down at that time",
     limits: &[
-        Limit { name: "waits", value: 1.0, means: "at least so many that expired" },
-        Limit { name: "least", value: 3e8, means: "nanoseconds that each of them was to wait at least" },
+        Limit { name: "waits", value: 1.0, means: "minimum number of waits that timed out" },
+        Limit { name: "least", value: 3e8, means: "minimum timeout of each of them, in ns" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -61,9 +61,9 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     }
     let title = say![
         Piece::Name(peer.address.clone()),
-        " is asked for names and does not answer: ",
+        " does not respond to DNS lookups, which wait ",
         Piece::Time(expired.quantile(0.5)),
-        " are waited each time"
+        " each"
     ];
     let suspect = expired
         .suspect(of, title, 0.0)
@@ -72,9 +72,9 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         .figure("patience", expired.quantile(0.5) as f64, "ns")
         .told(say![
             Piece::Count(peer.sends),
-            " questions, no answer, and ",
+            " queries, no response, and ",
             Piece::Count(count),
-            " waits until time was over"
+            " waits that timed out"
         ]);
     Some(suspect)
 }

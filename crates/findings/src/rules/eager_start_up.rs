@@ -27,14 +27,14 @@ use crate::start_up::is_loading;
 
 pub static RULE: Rule = Rule {
     name: "eager-start-up",
-    looks_for: "much that is unpacked or read in before a program looks at what it is asked",
-    why: "Whoever asks waits until all of it is there, and what he asks for is mostly a small part of it.",
-    advice: "get what is asked for when it is asked for: from a form that is opened by name (an index, a file or a row for each), or one that can be mapped into memory as it is; or keep the program running",
-    wrong_if: "all of it is needed for whatever is asked, or the program is started once a day in truth and then runs on",
+    looks_for: "much data that is unpacked or parsed before a program reads its first request",
+    why: "Each run waits until all of it is loaded, and mostly needs a small part of it.",
+    advice: "load what is needed when it is needed: from a format with lookup by key (an index, one file or row per item) or one that can be mapped into memory as it is; or keep the program running",
+    wrong_if: "all of it is needed for every request, or in production the program is started rarely and then keeps running",
     limits: &[
-        Limit { name: "share", value: 0.3, means: "of the path in unpacking or reading in, at least this share" },
-        Limit { name: "ms", value: 100.0, means: "milliseconds in it, at least" },
-        Limit { name: "before", value: 0.9, means: "of that at least this share comes before it first waits for something to do" },
+        Limit { name: "share", value: 0.3, means: "minimum share of the critical path spent unpacking or parsing" },
+        Limit { name: "ms", value: 100.0, means: "minimum time spent on it, in ms" },
+        Limit { name: "before", value: 0.9, means: "minimum share of that time before the first wait for a request" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -59,19 +59,19 @@ const BUILT: f64 = 0.5;
 
 static DECODERS: [Decoder; 11] = [
     Decoder {
-        what: "unpacks with zlib",
+        what: "decompresses zlib data",
         file: "libz.so",
         functions: &["inflate", "uncompress", "uncompress2", "inflateBack"],
         left: UNPACKED,
     },
     Decoder {
-        what: "unpacks with zlib",
+        what: "decompresses zlib data",
         file: "",
         functions: &["inflate_fast"],
         left: UNPACKED,
     },
     Decoder {
-        what: "unpacks with zstd",
+        what: "decompresses zstd data",
         file: "",
         functions: &[
             "ZSTD_decompress",
@@ -83,7 +83,7 @@ static DECODERS: [Decoder; 11] = [
         left: UNPACKED,
     },
     Decoder {
-        what: "unpacks with bzip2",
+        what: "decompresses bzip2 data",
         file: "",
         functions: &[
             "BZ2_bzDecompress",
@@ -93,37 +93,37 @@ static DECODERS: [Decoder; 11] = [
         left: UNPACKED,
     },
     Decoder {
-        what: "unpacks with xz",
+        what: "decompresses xz data",
         file: "",
         functions: &["lzma_code"],
         left: UNPACKED,
     },
     Decoder {
-        what: "reads in JSON",
+        what: "parses JSON",
         file: "/json/decoder.py",
         functions: &["JSONDecoder.raw_decode", "raw_decode"],
         left: BUILT,
     },
     Decoder {
-        what: "reads in JSON",
+        what: "parses JSON",
         file: "",
         functions: &["encoding/json.Unmarshal", "encoding/json.(*Decoder).Decode"],
         left: BUILT,
     },
     Decoder {
-        what: "reads in YAML",
+        what: "parses YAML",
         file: "/yaml/__init__.py",
         functions: &["load", "load_all", "safe_load", "full_load"],
         left: BUILT,
     },
     Decoder {
-        what: "reads in XML",
+        what: "parses XML",
         file: "libexpat.so",
         functions: &["XML_Parse", "XML_ParseBuffer"],
         left: BUILT,
     },
     Decoder {
-        what: "reads in XML",
+        what: "parses XML",
         file: "libxml2.so",
         functions: &[
             "xmlReadFile",
@@ -168,7 +168,7 @@ fn suspect(of: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
         decoder.what,
         " for ",
         Piece::Time(ns),
-        " before it looks at what it is asked"
+        " before it reads its first request"
     ];
     let least = found.scaled_in(of, program, decoder.left);
     // What is not unpacked need not be given back either.
@@ -185,16 +185,16 @@ fn suspect(of: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
         .held(of, &RULE, "share before", before, "before")
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in it, and ",
+            " of the critical path, and ",
             Piece::Percent(before * 100.0),
-            " of that before it waits for anything to do"
+            " of that before the first wait for a request"
         ]);
     let asked = started.asked;
     Some(match asked.object {
         Some(object) => suspect.told(say![
-            "only then, after ",
+            "the first wait for a request comes after ",
             Piece::Time(asked.from.since(Nanos(0))),
-            ", it waits for the first time, for ",
+            ", on ",
             object
         ]),
         None => suspect,

@@ -14,13 +14,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "expired-timeouts",
-    looks_for: "waits that end because their time is over",
-    why: "What was waited for did not come, and the program only went on when its patience was at an end.",
-    advice: "find out why nothing came: a peer that is away, a name server that is dead, a signal that nobody sends",
+    looks_for: "waits that end because their timeout expires",
+    why: "What was waited for did not happen, and the program continued only when the timeout expired.",
+    advice: "find out why nothing came: a peer that is down, a name server that does not respond, a signal that nobody sends",
     wrong_if: "the wait is a pause, and nothing is expected to end it",
     limits: &[
-        Limit { name: "waits", value: 3.0, means: "at least so many that expired" },
-        Limit { name: "share", value: 0.8, means: "of the waits with a time-out at least this share" },
+        Limit { name: "waits", value: 3.0, means: "minimum number of waits that timed out" },
+        Limit { name: "share", value: 0.8, means: "minimum share of the waits with a timeout that timed out" },
     ],
     is_innocent: false,
     needs: &[],
@@ -56,9 +56,9 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     });
     let title = say![
         group.process,
-        " waits in ",
+        " times out in ",
         Piece::Name(group.call.clone()),
-        " until its time is over, ",
+        " ",
         Piece::Count(group.expired),
         " times"
     ];
@@ -76,7 +76,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .figure("asked for", asked as f64, "ns")
         .told(say![
             Piece::Count(often),
-            " of them asked for ",
+            " of them with a timeout of ",
             Piece::Time(asked)
         ]);
     Some(suspect)

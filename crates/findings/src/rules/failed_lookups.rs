@@ -11,13 +11,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "failed-lookups",
-    looks_for: "thousands of paths that are looked for and are not there",
-    why: "Whoever looks along a list of folders for each file asks the kernel as often as the list is long.",
-    advice: "put what is used first on the list, make the list shorter, or remember what was found",
-    wrong_if: "the files may come to be there at any moment",
+    looks_for: "thousands of lookups of paths that do not exist",
+    why: "A program that searches a list of folders for each file makes as many system calls per file as the list is long.",
+    advice: "put the folder that is used most first, shorten the list, or remember what was found",
+    wrong_if: "the files may appear at any moment",
     limits: &[
-        Limit { name: "lookups", value: 1000.0, means: "at least so many in vain" },
-        Limit { name: "share", value: 0.8, means: "of all look-ups at least this share was in vain" },
+        Limit { name: "lookups", value: 1000.0, means: "minimum number of failed lookups" },
+        Limit { name: "share", value: 0.8, means: "minimum share of all lookups that failed" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -72,9 +72,9 @@ fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Opt
     }
     let title = say![
         process,
-        " looks ",
+        " looks up ",
         Piece::Count(failed),
-        " times for files that are not there"
+        " paths that do not exist"
     ];
     let share = failed as f64 / all.max(1) as f64;
     let what = What::Calls(BTreeSet::from(LOOKUPS));
@@ -87,12 +87,12 @@ fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Opt
             Piece::Count(failed),
             " of ",
             Piece::Count(all),
-            " look-ups found nothing"
+            " lookups failed"
         ]);
     Some(match of.facts.missing.first() {
         Some(most) => suspect.told(say![
             Piece::Name(most.path.clone()),
-            " was looked for ",
+            " was looked up ",
             Piece::Count(most.count),
             " times"
         ]),

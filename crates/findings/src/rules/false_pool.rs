@@ -21,16 +21,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "false-pool",
-    looks_for: "threads that work one at a time, because all of them need the same lock",
-    why: "Threads that work under one lock take turns: they are no faster than one of them, and changing over costs time.",
-    advice: "give each thread data of its own, or hold the lock only where data are shared; in Python use processes, or calls that let go of its lock",
-    wrong_if: "the threads are there to wait for many things at a time, not to work",
+    looks_for: "threads that run one at a time because all of them need the same lock",
+    why: "Threads that work under one lock take turns: together they are no faster than one, and switching between them costs time.",
+    advice: "give each thread its own data, or hold the lock only while shared data are accessed; in Python, use processes, or calls that release the GIL",
+    wrong_if: "the threads are there to wait for many things at a time, not to compute",
     limits: &[
-        Limit { name: "workers", value: 2.0, means: "threads that work at least" },
-        Limit { name: "demand", value: 1.2, means: "together they want less than so many processors" },
-        Limit { name: "work", value: 0.7, means: "but at least so many: they are there to work" },
-        Limit { name: "share", value: 0.6, means: "of the time that they wait, for this lock at least" },
-        Limit { name: "waits", value: 20.0, means: "at least so many" },
+        Limit { name: "workers", value: 2.0, means: "minimum number of threads that work" },
+        Limit { name: "demand", value: 1.2, means: "maximum demand of all threads together, in CPUs" },
+        Limit { name: "work", value: 0.7, means: "minimum demand of all threads together, in CPUs; with less they are not there to compute" },
+        Limit { name: "share", value: 0.6, means: "minimum share of their waiting time that is for this lock" },
+        Limit { name: "waits", value: 20.0, means: "minimum number of waits" },
     ],
     is_innocent: false,
     needs: &[],
@@ -197,7 +197,7 @@ fn told(
             Piece::Count(workers),
             " threads of ",
             process,
-            " run one at a time, under the lock of Python itself (the GIL)"
+            " run one at a time, under the global interpreter lock of Python (GIL)"
         ],
         false => say![
             Piece::Count(workers),
@@ -228,15 +228,15 @@ fn told(
         .held(of, &RULE, "share of their waits", share, "share")
         .held(of, &RULE, "waits", count as f64, "waits")
         .told(say![
-            "together they want ",
+            "together they use ",
             Piece::Percent(demand * 100.0),
-            " of one processor, and wait for each other: ",
+            " of one CPU, and wait for each other ",
             Piece::Count(count),
             " times"
         ])
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the time that they wait is for this lock"
+            " of their waiting time is for this lock"
         ]);
     suspect.shown_at(of, first)
 }

@@ -20,13 +20,13 @@ use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "file-read-again",
-    looks_for: "a file that stays as it is, loaded whole again and again",
-    why: "Each time the same bytes are read and the same is made of them.",
-    advice: "load it once and keep what was made of it, in a process that stays; look at the time of its last change if it may change",
-    wrong_if: "it is changed by others all the time, or the function in which it is read does much else",
+    looks_for: "a file that does not change, loaded whole again and again",
+    why: "Each time the same bytes are read and the same result is built from them.",
+    advice: "load the file once and keep the result, in a process that keeps running; check the modification time if the file may change",
+    wrong_if: "others change the file all the time, or the function in which it is read does much other work",
     limits: &[
-        Limit { name: "loads", value: 20.0, means: "at least so many times whole, by one process or by processes of one program" },
-        Limit { name: "sent on", value: 0.5, means: "of what is read at most this share is sent over sockets: who sends it on makes nothing of it" },
+        Limit { name: "loads", value: 20.0, means: "minimum number of whole reads, by one process or by processes of one program" },
+        Limit { name: "sent on", value: 0.5, means: "maximum share of the bytes read that is sent over sockets; a program that forwards them builds nothing from them" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -178,9 +178,9 @@ fn suspect(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
         .told(say![
             if one.estimated { "about " } else { "" },
             Piece::Count(one.done(Act::Open).count),
-            " opens, ",
+            " opens; ",
             Piece::Bytes(one.done(Act::Read).bytes),
-            " read of ",
+            " read from a file of ",
             Piece::Bytes(size)
         ]);
     Some(match region {
@@ -188,13 +188,13 @@ fn suspect(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
             let share = region.ns as f64 * 100.0 / of.outlook.wall_ns.max(1) as f64;
             suspect.told(say![
                 region.function,
-                ", in which it is read, takes ",
+                ", which reads it, takes ",
                 Piece::Percent(share.min(100.0)),
-                " of the time with what it calls"
+                " of the time with all that it calls"
             ])
         }
         None => suspect.told(say![
-            "what is made of it is not counted: no function is known that does it"
+            "the work done on its contents is not included: no function is known that does it"
         ]),
     })
 }
@@ -206,19 +206,19 @@ fn title(of: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Sentence {
     match loader.processes.len() as u64 {
         1 => say![
             object,
-            " is loaded ",
+            " is read whole ",
             Piece::Count(times),
-            " times, and stays as it is"
+            " times and does not change"
         ],
         many => say![
             object,
-            " is loaded ",
+            " is read whole ",
             Piece::Count(times),
             " times by ",
             Piece::Count(many),
             " processes of ",
             Piece::Name(program),
-            ", and stays as it is"
+            " and does not change"
         ],
     }
 }

@@ -16,13 +16,13 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "fixed-delay",
     looks_for: "sleeps of the same length, again and again",
-    why: "A sleep of a fixed length waits for nothing: whatever it was put there for has mostly happened long before.",
-    advice: "wait for what the delay is meant to bridge, or make it shorter",
-    wrong_if: "the pace is wanted: a rate limit, or politeness towards a peer",
+    why: "A sleep of a fixed length waits for nothing in particular: what it was added for has mostly happened long before.",
+    advice: "wait for the event that the delay is meant to cover, or shorten the delay",
+    wrong_if: "the pace is intended: a rate limit, or consideration for a peer",
     limits: &[
-        Limit { name: "sleeps", value: 10.0, means: "at least so many" },
-        Limit { name: "alike", value: 0.02, means: "nine of ten asked for the same, or differ by this share at most" },
-        Limit { name: "at work", value: 0.5, means: "of the sleeps less than this share while a process that it started is at work" },
+        Limit { name: "sleeps", value: 10.0, means: "minimum number of sleeps" },
+        Limit { name: "alike", value: 0.02, means: "maximum difference between the lengths requested by 90 % of them, as a share" },
+        Limit { name: "at work", value: 0.5, means: "maximum share of the sleeping time in which a process started by the sleeper is on CPU" },
     ],
     is_innocent: false,
     needs: &[],
@@ -134,11 +134,11 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
     let slept_ns: u64 = slept.map(|span| span.t1.since(span.t0)).sum();
     let title = say![
         process,
-        " sleeps for ",
-        Piece::Time(length),
-        " ",
+        " sleeps ",
         Piece::Count(count),
-        " times"
+        " times for ",
+        Piece::Time(length),
+        " each"
     ];
     let causes = of.waits_on_path(|key| {
         key.detail == Some(Detail::Sleep) && of.same_program(key.process, process)
@@ -159,7 +159,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
     let truth = group.quantile(0.5);
     let late = (truth as f64 - length as f64) / length.max(1) as f64;
     Some(match late > RULE.limit(of, "alike") {
-        true => suspect.told(say!["they take ", Piece::Time(truth), " in truth"]),
+        true => suspect.told(say!["they actually take ", Piece::Time(truth)]),
         false => suspect,
     })
 }

@@ -17,13 +17,13 @@ use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "flush-per-record",
-    looks_for: "a file flushed to the disk again and again, with little written in between",
-    why: "A flush waits until the disk says that all is safe. That takes about as long for a row as for a thousand.",
-    advice: "commit many rows at once, or buffer writes and flush at the end",
+    looks_for: "a file flushed to disk again and again, with little written in between",
+    why: "A flush waits until the disk reports that the data are safe. That takes about as long for one row as for a thousand.",
+    advice: "commit many rows at once, or buffer the writes and flush at the end",
     wrong_if: "each row must survive a crash on its own",
     limits: &[
-        Limit { name: "flushes", value: 20.0, means: "at least so many of one file" },
-        Limit { name: "bytes", value: 65536.0, means: "bytes written for each, on average, at most" },
+        Limit { name: "flushes", value: 20.0, means: "minimum number of flushes of one file" },
+        Limit { name: "bytes", value: 65536.0, means: "maximum bytes written per flush, on average" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -126,7 +126,7 @@ fn suspect(
     let waits = of.waits().iter();
     let waits = waits.filter(|group| group.process == process && about(group.detail, group.object));
     let group = waits.clone().next();
-    let title = title(first, files.get(1..).unwrap_or_default(), all);
+    let title = title(first, files.get(1..).unwrap_or_default(), all, each);
     let what = What::Waits {
         detail: Some(Detail::Flush),
         objects: Some(objects.clone()),
@@ -145,15 +145,15 @@ fn suspect(
         .held(of, &RULE, "bytes written for each", each as f64, "bytes")
         .told(say![
             Piece::Count(all),
-            " flushes, one for every ",
-            Piece::Bytes(each),
+            " flushes for ",
+            Piece::Bytes(bytes),
             " written"
         ]);
     let suspect = match group {
         Some(group) => suspect.told(say![
             "a flush takes ",
             Piece::Time(group.quantile(0.5)),
-            " here"
+            " (median)"
         ]),
         None => suspect,
     };
@@ -169,27 +169,38 @@ fn around(made_anew: &[ObjectId]) -> &'static [&'static [&'static str]] {
 }
 
 /// What is flushed, and how often.
-fn title(first: (u64, ObjectId), others: &[(u64, ObjectId)], all: u64) -> Sentence {
+fn title(first: (u64, ObjectId), others: &[(u64, ObjectId)], all: u64, each: u64) -> Sentence {
     let (count, file) = first;
     match *others {
-        [] => say![file, " is flushed ", Piece::Count(count), " times"],
+        [] => say![
+            file,
+            " is flushed to disk ",
+            Piece::Count(count),
+            " times, once per ",
+            Piece::Bytes(each),
+            " written"
+        ],
         [(_, other)] => {
             say![
                 file,
                 " and ",
                 other,
-                " are flushed ",
+                " are flushed to disk ",
                 Piece::Count(all),
-                " times"
+                " times, once per ",
+                Piece::Bytes(each),
+                " written"
             ]
         }
         _ => say![
             file,
             " and ",
             Piece::Count(others.len() as u64),
-            " more are flushed ",
+            " more are flushed to disk ",
             Piece::Count(all),
-            " times"
+            " times, once per ",
+            Piece::Bytes(each),
+            " written"
         ],
     }
 }

@@ -14,13 +14,13 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "fork-copies-large",
     looks_for: "programs started by fork from a process with much memory",
-    why: "fork copies the tables of all of the memory, and the child throws the copy away as soon as it executes something: the more memory, the longer.",
-    advice: "start programs with posix_spawn or vfork, or from a small helper process that was started first",
-    wrong_if: "the child needs the memory before it executes something",
+    why: "fork copies the page tables of the whole memory, and the child discards the copy when it calls exec: the more memory, the longer both take.",
+    advice: "start programs with posix_spawn or vfork, or from a small helper process that is started first",
+    wrong_if: "the child needs the memory before it calls exec",
     limits: &[
-        Limit { name: "forks", value: 10.0, means: "at least so many by one process, whose children execute something" },
-        Limit { name: "resident", value: 67108864.0, means: "resident bytes of the parent at the fork, on average, at least" },
-        Limit { name: "cost", value: 1e6, means: "nanoseconds that a fork takes, on average, at least" },
+        Limit { name: "forks", value: 10.0, means: "minimum number of forks by one process whose children call exec" },
+        Limit { name: "resident", value: 67108864.0, means: "minimum resident memory of the parent at the fork, on average, in bytes" },
+        Limit { name: "cost", value: 1e6, means: "minimum time of a fork, on average, in ns" },
     ],
     is_innocent: false,
     needs: &[],
@@ -89,10 +89,11 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Sus
         .region(&of.threads_of(&BTreeSet::from([parent])), is_fork);
     let title = say![
         parent,
-        " starts programs by fork, ",
+        " forks ",
         Piece::Count(count),
-        " times, and each copies the tables of ",
-        Piece::Bytes(resident)
+        " times to start programs, and copies the page tables of ",
+        Piece::Bytes(resident),
+        " each time"
     ];
     let suspect = Suspect::new(title, fix, Weight::within(causes, cost + execs))
         .of(parent)
@@ -103,7 +104,7 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Sus
         .told(say![
             "a fork takes ",
             Piece::Time(each),
-            ", and to throw the copy away when the child executes something ",
+            ", discarding the copy at exec ",
             Piece::Time(execs / count.max(1))
         ]);
     Some(suspect)

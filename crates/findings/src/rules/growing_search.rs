@@ -21,17 +21,17 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "growing-search",
-    looks_for: "work that takes longer for each item the more items came before",
-    why: "Where each item is looked for among all that came before it, twice as many items take four times as long.",
-    advice: "keep what came before so that one item is found without a look at all of them: in a hash table or a set, sorted, or with its end kept at hand",
-    wrong_if: "each item has to be held against every other one, or all are looked at for another reason that no order of keeping them changes",
+    looks_for: "work that takes longer per item the more items came before",
+    why: "Where each item is searched for among all earlier ones, twice as many items take four times as long.",
+    advice: "keep earlier items in a structure that finds one without a scan of all of them: a hash table, a set, a sorted array, or a pointer to the end",
+    wrong_if: "each item has to be compared with every other one, or all are scanned for a reason that no data structure changes",
     limits: &[
-        Limit { name: "pieces", value: 50.0, means: "pieces that came in, at least" },
-        Limit { name: "growth", value: 4.0, means: "the last tenth of them takes at least so many times as long as the first" },
-        Limit { name: "in line", value: 0.82, means: "of how the tenths differ a straight line explains at least this share; one step explains three quarters" },
-        Limit { name: "in order", value: 0.9, means: "they stand as much in order, from the first to the last" },
-        Limit { name: "share", value: 0.8, means: "of what the time grows by, at least this share is in the function" },
-        Limit { name: "larger", value: 1.25, means: "the pieces of the last third are at most so many times as large as those of the first" },
+        Limit { name: "pieces", value: 50.0, means: "minimum number of pieces of input" },
+        Limit { name: "growth", value: 4.0, means: "minimum ratio of the time taken by the last tenth of them to that of the first" },
+        Limit { name: "in line", value: 0.82, means: "minimum share of the variation between the tenths that a straight line explains; a single step explains three quarters" },
+        Limit { name: "in order", value: 0.9, means: "minimum rank correlation of the tenths with their times" },
+        Limit { name: "share", value: 0.8, means: "minimum share of the growth that is in the function" },
+        Limit { name: "larger", value: 1.25, means: "maximum ratio of the size of pieces in the last third to that in the first" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -256,13 +256,13 @@ fn suspect(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Suspect> {
     let scaled = |factor: f64| vec![found.scaled_in(of, thread.process, factor)];
     let title = say![
         growing.function,
-        " takes longer for each piece that comes in to ",
+        " takes longer for each piece of input to ",
         thread.process,
         ": ",
         Piece::Time(each(0)),
         " at first, ",
         Piece::Time(each(PARTS - 1)),
-        " in the end"
+        " at the end"
     ];
     let suspect = found
         .suspect(of, title, Fix::Between(scaled(first), scaled(none)))
@@ -271,14 +271,14 @@ fn suspect(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Suspect> {
         .held(of, &RULE, "growth", growth(&growing.parts), "growth")
         .held(of, &RULE, "share of the growth", growing.share, "share")
         .told(say![
-            "what came in: ",
+            "input: ",
             Piece::Count(pieces as u64),
-            " pieces, in the end no larger than at first"
+            " pieces, no larger at the end than at first"
         ])
         .told(say![
-            "from tenth to tenth of them it takes longer, in a line; ",
+            "the time grows linearly from tenth to tenth of the input; ",
             Piece::Percent((growing.share * 100.0).min(100.0)),
-            " of what is added is in this function"
+            " of the growth is in this function"
         ]);
     Some(suspect)
 }

@@ -16,12 +16,12 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "hot-lock",
     looks_for: "a lock that is waited for again and again",
-    why: "Whoever waits for a lock does nothing until its holder lets go of it, so threads run one after the other.",
-    advice: "hold the lock for less long, split what it protects, or give each thread its own",
-    wrong_if: "what is done under the lock can only be done by one at a time",
+    why: "A thread that waits for a lock does nothing until the holder releases it, so the threads run one after the other.",
+    advice: "hold the lock for a shorter time, split what it protects, or give each thread its own",
+    wrong_if: "what is done under the lock can only be done by one thread at a time",
     limits: &[
-        Limit { name: "waits", value: 10.0, means: "at least so many" },
-        Limit { name: "share", value: 0.6, means: "of all waits for locks in the process at least this share" },
+        Limit { name: "waits", value: 10.0, means: "minimum number of waits" },
+        Limit { name: "share", value: 0.6, means: "minimum share of all lock waits in the process" },
     ],
     is_innocent: false,
     needs: &[],
@@ -55,11 +55,10 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let holding = Holding::of(of, holds);
     let title = say![
         group.process,
-        " waits for the lock ",
-        object,
-        " ",
+        " waits ",
         Piece::Count(group.count()),
-        " times"
+        " times for the lock ",
+        object
     ];
     let what = What::Waits {
         detail: Some(Detail::Lock),
@@ -77,9 +76,9 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .held(of, &RULE, "share of waits for locks", share, "share")
         .told(say![
             Piece::Count(group.count()),
-            " waits of ",
+            " waits, median ",
             Piece::Time(group.quantile(0.5)),
-            ", at most ",
+            ", max ",
             Piece::Time(group.quantile(1.0))
         ]);
     let suspect = match holding {
@@ -89,7 +88,7 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let holder = of.frames(group.waker_stack);
     let mut functions = holder.iter().map(|spot| spot.function);
     Some(match functions.find(|&f| !of.stacks.code.is_system(f)) {
-        Some(function) => suspect.told(say!["it is let go of in ", function]),
+        Some(function) => suspect.told(say!["it is released in ", function]),
         None => suspect,
     })
 }

@@ -16,14 +16,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "imbalance",
-    looks_for: "threads that do the same work side by side, one of them much more of it than the others",
-    why: "The work is done when the last thread is done. Those that were done before only wait.",
-    advice: "deal it out in small parts: let each thread fetch the next part when it is through with one",
-    wrong_if: "what the last thread does cannot be divided",
+    looks_for: "threads that share the same work, one of which does much more of it than the others",
+    why: "The work is done when the last thread is done. The threads that finished earlier only wait.",
+    advice: "divide the work into small parts, and let each thread fetch the next part when it has finished one",
+    wrong_if: "the work of the last thread cannot be divided",
     limits: &[
-        Limit { name: "ratio", value: 1.3, means: "what the busiest does, as so many times what they do on average" },
-        Limit { name: "alone", value: 0.2, means: "of the time the last one works alone, at least" },
-        Limit { name: "together", value: 0.2, means: "of the time, at most, until all were started" },
+        Limit { name: "ratio", value: 1.3, means: "minimum ratio of the work of the busiest thread to the average" },
+        Limit { name: "alone", value: 0.2, means: "minimum share of the time in which the last thread works alone" },
+        Limit { name: "together", value: 0.2, means: "maximum share of the time until all threads are started" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
@@ -109,9 +109,9 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Suspe
     let process = pool.process(of.timeline);
     let title = say![
         shared.last,
-        " does most of what ",
+        " does most of the work of ",
         Piece::Count(shared.threads.len() as u64),
-        " threads share, and is waited for"
+        " threads, which wait for it"
     ];
     let fix = Fix::Change(Change {
         what: What::Threads(shared.threads),
@@ -124,16 +124,15 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Suspe
         .held(of, &RULE, "of the average", ratio, "ratio")
         .held(of, &RULE, "alone", alone, "alone")
         .told(say![
-            "it is on a processor for ",
+            "it is on CPU for ",
             Piece::Time(shared.most_ns),
-            ", they are for ",
-            Piece::Time(shared.mean_ns),
-            " on average"
+            "; the average of all is ",
+            Piece::Time(shared.mean_ns)
         ])
         .told(say![
-            "it works on for ",
+            "it works on alone for ",
             Piece::Time(shared.alone_ns),
-            " after the others are done"
+            " after the others have finished"
         ]);
     suspect.examples = vec![Example {
         thread: shared.last,

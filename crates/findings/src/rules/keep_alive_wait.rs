@@ -12,15 +12,15 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "keep-alive-wait",
-    looks_for: "connections that are read up to their end, which comes after the same time each time",
-    why: "The answer is there, but the program waits for the connection's end, and the peer keeps it open until a time-out of its own is over.",
-    advice: "stop reading when the answer is whole (its length, its last piece), or ask the peer to close (Connection: close)",
-    wrong_if: "the peer works for so long before it closes",
+    looks_for: "connections that are read until the peer closes them, always after the same delay",
+    why: "The response is complete, but the program waits for the end of the connection, and the peer keeps it open until a timeout of its own expires.",
+    advice: "stop reading when the response is complete (its length, its last chunk), or ask the peer to close (Connection: close)",
+    wrong_if: "the peer works that long before it closes",
     limits: &[
-        Limit { name: "ends", value: 3.0, means: "at least so many ends of connections that were waited for" },
-        Limit { name: "least", value: 1e8, means: "nanoseconds that each of them takes at least" },
-        Limit { name: "alike", value: 0.02, means: "they differ from the middle one by this share at most" },
-        Limit { name: "share", value: 0.8, means: "of the long waits for ends, at least this share is alike" },
+        Limit { name: "ends", value: 3.0, means: "minimum number of waits for the end of a connection" },
+        Limit { name: "least", value: 1e8, means: "minimum length of each of them, in ns" },
+        Limit { name: "alike", value: 0.02, means: "maximum difference from their median, as a share" },
+        Limit { name: "share", value: 0.8, means: "minimum share of the long waits for ends that have this length" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -65,12 +65,12 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         return None;
     }
     let title = say![
-        Piece::Name(peer.address.clone()),
-        " closes ",
         Piece::Count(alike.count()),
-        " connections ",
+        " connections wait ",
         Piece::Time(middle),
-        " after its last answer, and that is waited for"
+        " each until ",
+        Piece::Name(peer.address.clone()),
+        " closes them"
     ];
     let suspect = alike
         .suspect(of, title, 0.0)
@@ -85,9 +85,9 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         )
         .figure("length", middle as f64, "ns")
         .told(say![
-            "nothing came any more: all were read up to their end, the shortest for ",
+            "no data arrived in these waits; shortest ",
             Piece::Time(alike.quantile(0.0)),
-            ", the longest for ",
+            ", longest ",
             Piece::Time(alike.quantile(1.0))
         ])
         .told(say![meaning(middle)]);
@@ -101,7 +101,7 @@ fn meaning(ns: u64) -> &'static str {
     let seconds = ns as f64 / SECOND;
     let whole = (seconds - seconds.round()).abs() <= seconds * NEAR && seconds > 0.9;
     match whole {
-        true => "whole seconds are what people set: a keep-alive or idle time-out of the peer",
-        false => "the same each time: a time-out of the peer, such as for keep-alive",
+        true => "a whole number of seconds is a configured value: a keep-alive or idle timeout of the peer",
+        false => "always the same length: a timeout of the peer, such as keep-alive",
     }
 }

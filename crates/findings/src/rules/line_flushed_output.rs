@@ -14,14 +14,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "line-flushed-output",
-    looks_for: "output to a file or a pipe that is flushed line by line",
-    why: "A stream keeps together what is written to it until there is enough of it; whoever flushes each line pays a call into the kernel for each.",
-    advice: "flush at the end, or before waiting for somebody who reads it; let the stream buffer as much as it wants",
-    wrong_if: "somebody must see each line at once, or after a crash",
+    looks_for: "output to a file or a pipe that is flushed after each line",
+    why: "A stream buffers its output until there is enough of it; a flush after each line costs a system call per line.",
+    advice: "flush at the end, or before waiting for the reader; let the stream buffer as much as it wants",
+    wrong_if: "each line must be seen at once, or after a crash",
     limits: &[
-        Limit { name: "writes", value: 1000.0, means: "at least so many of one file or pipe" },
-        Limit { name: "bytes", value: 512.0, means: "bytes each, on average, at most" },
-        Limit { name: "flushed", value: 0.8, means: "of the time in writes at least this share is in a flush of a stream" },
+        Limit { name: "writes", value: 1000.0, means: "minimum number of writes to one file or pipe" },
+        Limit { name: "bytes", value: 512.0, means: "maximum bytes per write, on average" },
+        Limit { name: "flushed", value: 0.8, means: "minimum share of the time in writes that is in a flush of a stream" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -68,9 +68,9 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let fix = Fix::scaled(what, processes, 1.0 - part);
     let title = say![
         one.object,
-        " is flushed for each line, ",
+        " is flushed ",
         Piece::Count(done.count),
-        " times"
+        " times, once per line"
     ];
     let suspect = Suspect::new(title, fix, Weight::within(of.busy(one.process), done.ns))
         .of(one.process)

@@ -11,14 +11,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "linger-at-exit",
-    looks_for: "a program whose last act is to wait until a time is over",
-    why: "Nothing comes after it: whatever the wait was put there for, the program ends when its time is over, and not before.",
-    advice: "end at once; if something must come first (a thread, a queue, a last message), wait for that with a signal for its end",
-    wrong_if: "others need the program to be there for so long",
+    looks_for: "a program that waits for a timeout just before it exits",
+    why: "Nothing follows the wait: whatever it was added for, the program exits when the time is over, and not before.",
+    advice: "exit at once; if something must finish first (a thread, a queue, a last message), wait for a signal of its completion",
+    wrong_if: "others need the program to exist for that long",
     limits: &[
-        Limit { name: "least", value: 1e8, means: "nanoseconds at least" },
-        Limit { name: "after", value: 2e6, means: "nanoseconds on a processor after it at most, with its end" },
-        Limit { name: "before", value: 1e7, means: "nanoseconds on a processor before it at least: else the wait is all that it does" },
+        Limit { name: "least", value: 1e8, means: "minimum length of the wait, in ns" },
+        Limit { name: "after", value: 2e6, means: "maximum time on CPU after it, exit included, in ns" },
+        Limit { name: "before", value: 1e7, means: "minimum time on CPU before it, in ns; with less, the wait is all that the program does" },
     ],
     is_innocent: false,
     needs: &[],
@@ -97,13 +97,13 @@ fn suspect(of: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
     let picked = Picked::of(of, thread.process, [index]);
     let title = say![
         thread.thread,
-        " has done its work, and waits for ",
+        " waits ",
         Piece::Time(picked.ns()),
-        " before it ends"
+        " before it exits, with nothing left to do"
     ];
     let suspect = picked
         .suspect(of, title, 0.0)
         .held(of, &RULE, "waits", picked.ns() as f64, "least")
-        .told(say!["nothing but its own time ended that wait"]);
+        .told(say!["only its timeout ended the wait"]);
     Some(suspect)
 }

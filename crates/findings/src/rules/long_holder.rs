@@ -13,16 +13,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "long-holder",
-    looks_for: "a lock that is held for long now and then, by somebody who does more than the others under it",
-    why: "Whoever wants the lock meanwhile waits for all of that, though it has nothing to do with it.",
-    advice: "do the long part without the lock: take what it needs under the lock, let go, do it, and put back what came out",
-    wrong_if: "the long part needs all that the lock protects, unchanged, until it is done",
+    looks_for: "a lock that is sometimes held much longer than usual",
+    why: "Every thread that wants the lock waits for the whole of it, though it has nothing to do with that work.",
+    advice: "do the long part without the lock: copy what is needed under the lock, release it, do the work, and store the result",
+    wrong_if: "the long part needs all that the lock protects to stay unchanged until it is done",
     limits: &[
-        Limit { name: "holds", value: 20.0, means: "seen, at least so many" },
-        Limit { name: "long", value: 5.0, means: "of them long, at least so many" },
-        Limit { name: "times", value: 10.0, means: "long is so many times as long as half of them" },
-        Limit { name: "least", value: 1e6, means: "and at least so many nanoseconds" },
-        Limit { name: "share", value: 0.5, means: "of all the time that the lock is waited for, behind long ones at least" },
+        Limit { name: "holds", value: 20.0, means: "minimum number of holds seen" },
+        Limit { name: "long", value: 5.0, means: "minimum number of long holds" },
+        Limit { name: "times", value: 10.0, means: "minimum ratio of a long hold to the median" },
+        Limit { name: "least", value: 1e6, means: "minimum length of a long hold, in ns" },
+        Limit { name: "share", value: 0.5, means: "minimum share of the time waited for the lock that is behind long holds" },
     ],
     is_innocent: false,
     needs: &[],
@@ -65,10 +65,11 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
         lock.object,
         " in ",
         lock.process,
-        " is held for long ",
+        " is held for ",
+        Piece::Time(long_ns / count.max(1)),
+        " ",
         Piece::Count(count),
-        " times: ",
-        Piece::Time(long_ns / count.max(1))
+        " times, much longer than usual"
     ];
     let causes = of.all_of(&BTreeSet::from([lock.process]));
     // Threads that meet at a lock for moments keep each other's pace only because somebody stays: with the long ones
@@ -84,9 +85,9 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
         .held(of, &RULE, "share of the waiting", share, "share")
         .figure("half of them at most", usual as f64, "ns")
         .told(say![
-            "half of ",
+            "median of ",
             Piece::Count(lengths.len() as u64),
-            " times at most ",
+            " holds: ",
             Piece::Time(usual),
             "; ",
             Piece::Count(waits.len() as u64),

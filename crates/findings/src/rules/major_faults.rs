@@ -19,12 +19,12 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "major-faults",
     looks_for: "waits for pages of mapped files, one after the other",
-    why: "A mapped file that is not in memory comes page by page, as it is touched, and the disk has never more than one thing to do.",
-    advice: "ask for what will be needed before it is touched (MAP_POPULATE, madvise MADV_WILLNEED for the very pages), or read it in large pieces",
-    wrong_if: "nobody can know beforehand which pages will be touched, and they are few",
+    why: "A mapped file that is not in memory is read page by page as it is touched, so the disk never has more than one request at a time.",
+    advice: "prefetch the pages that will be needed (MAP_POPULATE, madvise MADV_WILLNEED for these pages), or read the file in large blocks",
+    wrong_if: "the pages cannot be known in advance, and they are few",
     limits: &[
-        Limit { name: "share", value: 0.05, means: "of the path waiting so, at least this share" },
-        Limit { name: "waits", value: 100.0, means: "on the path, at least so many" },
+        Limit { name: "share", value: 0.05, means: "minimum share of the critical path in these waits" },
+        Limit { name: "waits", value: 100.0, means: "minimum number of waits on the critical path" },
     ],
     is_innocent: false,
     needs: &[],
@@ -71,17 +71,17 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<S
     let title = match key.object {
         Some(file) => say![
             process,
-            " waits for pages of ",
-            file,
-            ", one at a time, ",
+            " waits ",
             Piece::Count(count),
-            " times"
+            " times for pages of ",
+            file,
+            ", one at a time"
         ],
         None => say![
             process,
-            " waits for pages, one at a time, ",
+            " waits ",
             Piece::Count(count),
-            " times"
+            " times for pages, one at a time"
         ],
     };
     let group = of
@@ -104,12 +104,12 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<S
         Piece::Time(ns / count.max(1)),
         "; ",
         Piece::Percent(share * 100.0),
-        " of the path"
+        " of the critical path"
     ])
     .told(say![
-        "besides, ",
+        "in addition, ",
         Piece::Time(faults.ns()),
-        " on a processor in page faults"
+        " on CPU in page faults"
     ]);
     Some(suspect)
 }

@@ -13,14 +13,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "many-small-sends",
-    looks_for: "many small sends to a peer for each answer",
-    why: "Each send is a call into the kernel and mostly a packet of its own, with all that a packet costs here, on the way and there.",
-    advice: "put a question together in a buffer and send it at once (writev, a buffered writer, TCP_CORK)",
-    wrong_if: "the peer must have each piece at once",
+    looks_for: "many small sends to a peer for each response",
+    why: "Each send is a system call and mostly a packet of its own, with all that a packet costs on this machine, on the network and on the other side.",
+    advice: "collect a request in a buffer and send it at once (writev, a buffered writer, TCP_CORK)",
+    wrong_if: "the peer must receive each piece immediately",
     limits: &[
-        Limit { name: "sends", value: 1000.0, means: "at least so many to one peer" },
-        Limit { name: "each", value: 3.0, means: "for each answer at least so many" },
-        Limit { name: "bytes", value: 1400.0, means: "bytes in each, on average, at most: more is a packet of its own" },
+        Limit { name: "sends", value: 1000.0, means: "minimum number of sends to one peer" },
+        Limit { name: "each", value: 3.0, means: "minimum number of sends per response" },
+        Limit { name: "bytes", value: 1400.0, means: "maximum bytes per send, on average; more fill a packet of their own" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -64,12 +64,14 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         return None;
     }
     let title = say![
-        Piece::Name(peer.address.clone()),
-        " is sent ",
-        Piece::Count(each.round() as u64),
-        " pieces of ",
+        Piece::Count(sends),
+        " sends of ",
         Piece::Bytes(bytes),
-        " for each answer"
+        " to ",
+        Piece::Name(peer.address.clone()),
+        ", ",
+        Piece::Count(each.round() as u64),
+        " per response"
     ];
     let what = What::Calls(SENDS.iter().copied().collect());
     let fix = Fix::scaled(what, BTreeSet::from([peer.process]), 1.0 / each);
@@ -88,7 +90,7 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
             Piece::Time(own_ns / sends.max(1)),
             " each, for ",
             Piece::Count(answers),
-            " answers"
+            " responses"
         ]);
     Some(suspect)
 }

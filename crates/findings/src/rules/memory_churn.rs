@@ -13,26 +13,26 @@ use crate::rule::{Fix, Limit, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
-const WHY: &str = "The kernel clears every page anew, one fault at a time, and takes it away again. That costs far more than to use the same memory again.";
+const WHY: &str = "The kernel clears each page again, one fault at a time, and takes it back. That costs far more than reusing the same memory.";
 const SHARE: Limit = Limit {
     name: "share",
     value: 0.1,
-    means: "of the path in it and in the faults that it brings, at least this share",
+    means: "minimum share of the critical path in these calls and the page faults they cause",
 };
 const TURNS: Limit = Limit {
     name: "turns",
     value: 10.0,
-    means: "samples show memory given back after it was touched, at least so many times",
+    means: "minimum number of times that samples show memory freed after it was touched",
 };
 
 pub static MAPS: Rule = Rule {
     name: "map-unmap-churn",
     looks_for: "memory mapped and unmapped again and again",
     why: WHY,
-    advice: "keep the memory and use it again; with malloc, raise M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (mallopt, or MALLOC_MMAP_THRESHOLD_ in the environment)",
+    advice: "keep the memory and reuse it; with malloc, raise M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (mallopt, or MALLOC_MMAP_THRESHOLD_ in the environment)",
     wrong_if: "the memory must not stay with the process between uses",
     limits: &[
-        Limit { name: "calls", value: 500.0, means: "munmap is called at least so many times" },
+        Limit { name: "calls", value: 500.0, means: "minimum number of munmap calls" },
         SHARE,
         TURNS,
     ],
@@ -43,18 +43,18 @@ pub static MAPS: Rule = Rule {
 
 pub static TRIMS: Rule = Rule {
     name: "trim-thrash",
-    looks_for: "a heap whose end is given back to the system and taken again",
+    looks_for: "a heap whose end is returned to the kernel and allocated again",
     why: WHY,
-    advice: "let malloc keep more: raise M_TRIM_THRESHOLD and M_TOP_PAD (mallopt, or MALLOC_TRIM_THRESHOLD_ in the environment), or use the same buffers again",
+    advice: "let malloc keep more: raise M_TRIM_THRESHOLD and M_TOP_PAD (mallopt, or MALLOC_TRIM_THRESHOLD_ in the environment), or reuse the same buffers",
     wrong_if: "the memory must not stay with the process between uses",
     limits: &[
-        Limit { name: "calls", value: 500.0, means: "brk or madvise is called at least so many times" },
+        Limit { name: "calls", value: 500.0, means: "minimum number of brk or madvise calls" },
         SHARE,
         TURNS,
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
-    ask: |of| ask(of, &TRIMS, &["brk", "madvise"], " moves the end of its heap or lets go of it "),
+    ask: |of| ask(of, &TRIMS, &["brk", "madvise"], " grows and shrinks its heap "),
 };
 
 fn ask(of: &Inquiry<'_>, rule: &'static Rule, calls: &[&str], does: &'static str) -> Vec<Suspect> {
@@ -115,11 +115,11 @@ fn suspect(
             Piece::Count(faults),
             " page faults, ",
             Piece::Count(faults / count.max(1)),
-            " for each"
+            " per call"
         ])
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in the kernel for that: ",
+            " of the critical path is in the kernel for it: ",
             Piece::Time(memory.faults.ns()),
             " in page faults, ",
             Piece::Time(memory.mapping.ns()),

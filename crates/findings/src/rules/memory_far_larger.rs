@@ -21,17 +21,17 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "memory-far-larger",
-    looks_for: "what comes in is kept in memory in a form many times as large",
-    why: "A node of its own for each small value, with its pointers and what the allocator needs, is many times as large as the value, and all of that is cleared by the kernel page by page and given back at the end.",
-    advice: "keep values in rows (arrays, columns, one buffer with offsets into it) rather than each in an object of its own, do not keep what is used once, or work on each piece as it comes in",
-    wrong_if: "the larger form is what makes later work quick, and that is much longer than this",
+    looks_for: "input kept in memory in a form many times as large",
+    why: "A separate node for each small value, with its pointers and the allocator's overhead, is many times as large as the value, and the kernel clears all of it page by page and frees it at the end.",
+    advice: "keep values in flat storage (arrays, columns, one buffer with offsets into it) instead of one object per value, do not keep what is used once, or process each piece as it arrives",
+    wrong_if: "the larger form makes later work faster, and that work takes much longer than this",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path in page faults for it and in giving it back, at least this share" },
-        Limit { name: "times", value: 20.0, means: "the memory at its end is at least so many times all that it read, wrote or mapped" },
-        Limit { name: "bytes", value: 200e6, means: "the memory at its end, at least" },
-        Limit { name: "kept", value: 0.8, means: "of all memory that was new it has at least this share at its end" },
-        Limit { name: "pieces", value: 100.0, means: "pieces that came in, at least" },
-        Limit { name: "evenly", value: 0.25, means: "the quarters of them each take at least this part of a quarter of the new memory" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in page faults for it and in freeing it" },
+        Limit { name: "times", value: 20.0, means: "minimum ratio of the memory at exit to all data that it read, wrote or mapped" },
+        Limit { name: "bytes", value: 200e6, means: "minimum memory at exit, in bytes" },
+        Limit { name: "kept", value: 0.8, means: "minimum share of all newly touched memory that it still has at exit" },
+        Limit { name: "pieces", value: 100.0, means: "minimum number of pieces of input" },
+        Limit { name: "evenly", value: 0.25, means: "minimum part that each quarter of the pieces takes of a quarter of the new memory" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -115,7 +115,7 @@ fn suspect(
     let times = resident as f64 / data as f64;
     let title = say![
         process,
-        " takes ",
+        " uses ",
         Piece::Bytes(resident),
         " of memory for ",
         Piece::Bytes(data),
@@ -136,16 +136,15 @@ fn suspect(
         .held(of, &RULE, "bytes", resident as f64, "bytes")
         .held(of, &RULE, "least quarter", evenly, "evenly")
         .told(say![
-            "that is ",
             Piece::Times(times),
             " as much; ",
             Piece::Percent(share * 100.0),
-            " of the path is in the kernel to clear it and to take it back"
+            " of the critical path is in the kernel, clearing and freeing it"
         ])
         .told(say![
-            "it takes new memory with each of ",
+            "new memory with each of ",
             Piece::Count(arrivals.at.len() as u64),
-            " pieces that come in, evenly from the first to the last"
+            " pieces of input, evenly from the first to the last"
         ]);
     Some(suspect)
 }

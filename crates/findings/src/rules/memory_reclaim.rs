@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "memory-reclaim",
-    looks_for: "threads that free memory before they get some: their cgroup, or the machine, has none left",
-    why: "Whoever wants a page where none is left has to look for one that can be given up. If that was written to, it waits until it is on the disk; if it was read, it is read again when it is needed again.",
-    advice: "raise the limit on memory (memory.max and memory.high, or the container's limit), or need less: give up what is done with (posix_fadvise with POSIX_FADV_DONTNEED), write out early and steadily (sync_file_range), or go around the kernel's cache (O_DIRECT)",
-    wrong_if: "the limit is wanted, or all that is written has to be on the disk anyway before anybody goes on",
+    looks_for: "threads that free memory before they get some: their cgroup or the machine is out of memory",
+    why: "A thread that needs a page where none is free has to find one to reclaim. If that page is dirty, the thread waits until it is on disk; if it is needed again, it is read again.",
+    advice: "raise the memory limit (memory.max and memory.high, or the container's limit), or use less: drop cached data that are no longer needed (posix_fadvise POSIX_FADV_DONTNEED), write back early and steadily (sync_file_range), or bypass the page cache (O_DIRECT)",
+    wrong_if: "the limit is intended, or all written data must be on disk anyway before the program continues",
     limits: &[
-        Limit { name: "waits", value: 10.0, means: "for memory on the path, at least so many" },
-        Limit { name: "work", value: 0.05, means: "or on a processor freeing memory for this share of the path at least" },
+        Limit { name: "waits", value: 10.0, means: "minimum number of waits for memory on the critical path" },
+        Limit { name: "work", value: 0.05, means: "or: minimum share of the critical path on CPU, reclaiming memory" },
     ],
     is_innocent: false,
     needs: &[],
@@ -111,9 +111,9 @@ fn suspect(
             Piece::Count(count),
             " waits of ",
             Piece::Time(ns / count.max(1)),
-            " on the path; besides, ",
+            " on the critical path, and ",
             Piece::Time(freeing.ns()),
-            " on a processor looking for what can be given up"
+            " on CPU, reclaiming memory"
         ]);
     Some(match group {
         Some(_) => suspect,
@@ -136,8 +136,8 @@ fn whose(of: &Inquiry<'_>, group: Option<&WaitGroup>, freeing: &InCode) -> &'sta
         functions.any(|function| names.contains(&function.name.as_str()))
     };
     match (has(&IN_GROUP), has(&IN_MACHINE)) {
-        (true, _) => ", because its cgroup is at its limit",
-        (_, true) => ", because the machine has none left",
+        (true, _) => " (its cgroup is at its limit)",
+        (_, true) => " (the machine has none left)",
         _ => "",
     }
 }

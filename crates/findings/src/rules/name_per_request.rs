@@ -17,13 +17,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "name-per-request",
-    looks_for: "names looked up again and again, while few addresses are connected to",
-    why: "A name server is asked over the network for what it said a moment ago: programs do not keep its answers unless told to.",
-    advice: "keep the connection or the address; or run a cache for names on this machine (systemd-resolved, dnsmasq)",
-    wrong_if: "the address behind the name changes from one moment to the next on purpose",
+    looks_for: "repeated DNS lookups for connections to few addresses",
+    why: "A name server is queried over the network for what it returned a moment ago: programs do not cache its responses unless told to.",
+    advice: "keep the connection or the address; or run a local DNS cache (systemd-resolved, dnsmasq)",
+    wrong_if: "the address behind the name is meant to change from one moment to the next",
     limits: &[
-        Limit { name: "lookups", value: 10.0, means: "at least so many that were waited for" },
-        Limit { name: "again", value: 5.0, means: "look-ups for each address that is connected to, at least" },
+        Limit { name: "lookups", value: 10.0, means: "minimum number of DNS lookups waited for" },
+        Limit { name: "again", value: 5.0, means: "minimum number of DNS lookups per address connected to" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -66,16 +66,16 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Susp
     let picked = Picked::of(of, process, answers.into_iter().skip(hosts.len()));
     let server = servers.iter().max_by_key(|server| server.waits.len())?;
     let title = say![
-        Piece::Name(server.address.clone()),
-        " is asked for names ",
         Piece::Count(lookups as u64),
-        " times, for connections to ",
+        " DNS lookups at ",
+        Piece::Name(server.address.clone()),
+        " for connections to ",
         Piece::Count(hosts.len() as u64),
         if hosts.len() == 1 {
             " address"
         } else {
             " addresses"
-        },
+        }
     ];
     let suspect = picked
         .suspect(of, title, 0.0)
@@ -83,9 +83,9 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Susp
         .held(of, &RULE, "look-ups", lookups as f64, "lookups")
         .held(of, &RULE, "look-ups for each address", again, "again")
         .told(say![
-            "an answer takes ",
+            "a response takes ",
             Piece::Time(picked.quantile(0.5)),
-            ", nine of ten at most ",
+            " (median), 90th percentile ",
             Piece::Time(picked.quantile(0.9))
         ]);
     Some(suspect)

@@ -13,15 +13,15 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "niced",
-    looks_for: "a program that gives way to others, because of its nice value",
-    why: "The kernel shares a processor by nice values: beside one that is not nice, a program with nice 5 gets a quarter of it, with nice 19 a seventieth.",
-    advice: "run it without nice (nice, renice, Nice= of a service), or when the others are done",
-    wrong_if: "it is meant to give way: nobody waits for it",
+    looks_for: "a program that yields to others because of its nice value",
+    why: "The kernel shares a CPU by nice value: beside a program with nice 0, one with nice 5 gets a quarter of the CPU, one with nice 19 a seventieth.",
+    advice: "run it without nice (nice, renice, Nice= of a service), or when the others have finished",
+    wrong_if: "it is meant to yield: nobody waits for it",
     limits: &[
-        Limit { name: "share", value: 0.15, means: "of the path ready, without a processor, at least this share" },
-        Limit { name: "time", value: 1e8, means: "and so many nanoseconds" },
-        Limit { name: "nice", value: 1.0, means: "its nice value, at least" },
-        Limit { name: "more", value: 1.5, means: "others had its processor for so many times as long as if all had shared alike" },
+        Limit { name: "share", value: 0.15, means: "minimum share of the critical path runnable (waiting for a CPU)" },
+        Limit { name: "time", value: 1e8, means: "minimum time runnable on the critical path, in ns" },
+        Limit { name: "nice", value: 1.0, means: "minimum nice value" },
+        Limit { name: "more", value: 1.5, means: "minimum ratio of the time others had its CPU to an equal share" },
     ],
     is_innocent: false,
     needs: &[],
@@ -60,7 +60,7 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
         process,
         " runs with nice ",
         Piece::Name(nice.to_string()),
-        ", and others have the processor"
+        " while others use its CPU"
     ];
     let ready_ns = thread.row.ready_ns.max(1) as f64;
     let left = 1.0 - (before.ns as f64 - alike_ns) / ready_ns;
@@ -72,19 +72,21 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
         .held(of, &RULE, "times as long as itself", more, "more")
         .told(say![
             Piece::Time(ns),
-            " of the path ready, without a processor"
+            " of the critical path runnable (waiting for a CPU)"
         ])
         .told(say![
-            "others, above all ",
+            "others, mostly ",
             before.foremost,
-            ", had its processor for ",
+            ", had its CPU for ",
             Piece::Time(before.ns),
-            ", and itself for ",
+            ", the program itself for ",
             Piece::Time(thread.row.cpu_ns)
         ]);
     Some(match of.who_called("setpriority", process) {
         Some(caller) => suspect.told(say![caller, " called setpriority"]),
-        None => suspect.told(say!["it came so from who started it"]),
+        None => suspect.told(say![
+            "the nice value was inherited from the process that started it"
+        ]),
     })
 }
 

@@ -13,14 +13,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "one-after-another",
-    looks_for: "threads or copies of a process that are started and waited for one at a time",
-    why: "Who waits for a thread as soon as it is started could have done its work itself: nothing runs side by side.",
+    looks_for: "threads or forked processes that are started and waited for one at a time",
+    why: "A thread that waits for each worker right after starting it could have done the work itself: nothing runs in parallel.",
     advice: "start all of them, and wait for them afterwards",
-    wrong_if: "each of them needs what came out of the one before",
+    wrong_if: "each of them needs the result of the one before",
     limits: &[
-        Limit { name: "workers", value: 3.0, means: "one after another, at least so many" },
-        Limit { name: "life", value: 2e6, means: "nanoseconds that each is at work, at least" },
-        Limit { name: "gap", value: 0.1, means: "of the time between the first start and the last end, without any of them at most" },
+        Limit { name: "workers", value: 3.0, means: "minimum number of workers one after another" },
+        Limit { name: "life", value: 2e6, means: "minimum lifetime of each, in ns" },
+        Limit { name: "gap", value: 0.1, means: "maximum share of the time between the first start and the last end without any of them" },
     ],
     is_innocent: false,
     needs: &[],
@@ -93,17 +93,17 @@ fn suspect(
     let title = say![
         process,
         if pool.is_processes {
-            " copies itself "
+            " forks "
         } else {
             " starts "
         },
         Piece::Count(count),
         if pool.is_processes {
-            " times"
+            " copies of itself"
         } else {
             " threads"
         },
-        ", and waits for each before it starts the next"
+        " and waits for each before it starts the next"
     ];
     let processes: BTreeSet<ProcessId> = rows().map(|row| row.process).chain([process]).collect();
     let causes = of.all_of(&processes);
@@ -123,9 +123,9 @@ fn suspect(
         .held(of, &RULE, "one after another", count as f64, "workers")
         .held(of, &RULE, "time without any", gap, "gap")
         .told(say![
-            "each is there for ",
+            "each lives for ",
             Piece::Time(lives / count.max(1)),
-            ", and one at a time they take ",
+            "; one at a time they take ",
             Piece::Time(whole)
         ]);
     let starts = rows().take(3).map(|row| Example {

@@ -16,16 +16,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "one-thread-bound",
-    looks_for: "one thread that is busy all the time, while others wait for what it hands them",
-    why: "Threads that wait to be handed work are as fast as who hands it to them, however many they are.",
-    advice: "let the others do part of what it does, or let several threads do it",
-    wrong_if: "what it does must be done by one, in order",
+    looks_for: "one thread that is busy all the time while others wait for the work it hands out",
+    why: "Threads that wait to be handed work are as fast as the thread that hands it out, however many they are.",
+    advice: "move part of its work to the other threads, or let several threads do it",
+    wrong_if: "its work must be done by one thread, in order",
     limits: &[
-        Limit { name: "busy", value: 0.9, means: "of the time it is on a processor or ready, at least" },
-        Limit { name: "idle", value: 0.5, means: "of the time each of the others is, at most" },
-        Limit { name: "others", value: 2.0, means: "at least so many" },
-        Limit { name: "share", value: 0.6, means: "of the time that each of them waits, until that thread ends the wait, at least" },
-        Limit { name: "waits", value: 20.0, means: "of them all, at least so many" },
+        Limit { name: "busy", value: 0.9, means: "minimum share of the time in which it is on CPU or runnable" },
+        Limit { name: "idle", value: 0.5, means: "maximum share of the time in which each of the others is" },
+        Limit { name: "others", value: 2.0, means: "minimum number of other threads" },
+        Limit { name: "share", value: 0.6, means: "minimum share of the waiting time of each that this thread ended" },
+        Limit { name: "waits", value: 20.0, means: "minimum number of these waits" },
     ],
     is_innocent: false,
     needs: &[],
@@ -76,9 +76,9 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     let row = &of.timeline.threads[bound];
     let title = say![
         row.thread,
-        " is busy all the time, and ",
+        " is busy all the time while ",
         Piece::Count(handed.len() as u64),
-        " threads wait for what it hands them"
+        " threads wait for its work"
     ];
     let threads = handed
         .iter()
@@ -103,7 +103,7 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
         .told(say![
             "it is busy for ",
             Piece::Percent(busy * 100.0),
-            " of the time, the others are on a processor for ",
+            " of the time; the others are on CPU for ",
             Piece::Time(work),
             " in all"
         ])

@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "open-per-record",
     looks_for: "one file, opened and closed again for each small piece",
-    why: "To open a file its path is walked, who may do so is checked and a descriptor is made, however little is then written.",
-    advice: "open it once and keep it open; open it anew only when it was replaced",
-    wrong_if: "others rename or remove it at any moment, and must find it closed",
+    why: "Each open walks the path, checks permissions and allocates a descriptor, however little is then written.",
+    advice: "open the file once and keep it open; reopen it only when it was replaced",
+    wrong_if: "others rename or remove the file at any moment, and must find it closed",
     limits: &[
-        Limit { name: "opens", value: 100.0, means: "at least so many, by one process" },
-        Limit { name: "pieces", value: 4.0, means: "writes and reads for each, on average, at most" },
-        Limit { name: "bytes", value: 4096.0, means: "bytes for each, on average, at most" },
+        Limit { name: "opens", value: 100.0, means: "minimum number of opens by one process" },
+        Limit { name: "pieces", value: 4.0, means: "maximum number of reads and writes per open, on average" },
+        Limit { name: "bytes", value: 4096.0, means: "maximum bytes per open, on average" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -70,9 +70,10 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let weight = Weight::within(of.busy(one.process), one.ns(&OPENING));
     let title = say![
         one.object,
-        " is opened and closed again ",
+        " is opened and closed ",
         Piece::Count(count),
-        " times"
+        " times, once per ",
+        Piece::Bytes(bytes)
     ];
     let suspect = Suspect::new(title, fix, weight)
         .of(one.process)
@@ -86,12 +87,12 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
             Piece::Count(count),
             " opens, ",
             Piece::Bytes(bytes),
-            " written or read for each"
+            " read or written per open"
         ])
         .told(say![
-            "to open and close takes ",
+            "open and close take ",
             Piece::Time(one.ns(&OPENING) / count),
-            ", to write and read ",
+            ", read and write ",
             Piece::Time((writes.ns + reads.ns) / count)
         ]);
     Some(suspect)

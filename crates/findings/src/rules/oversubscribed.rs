@@ -10,15 +10,15 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "oversubscribed",
-    looks_for: "more threads that want to work than there are processors",
-    why: "When all processors are busy with its own work, another thread makes a program no faster: they only take turns.",
-    advice: "give it more processors, or let it compute less; more threads than processors buy nothing here",
-    wrong_if: "the machine is as large as it will ever be: then what it computes is the place to look",
+    looks_for: "more runnable threads than CPUs",
+    why: "When all CPUs are busy with a program's own work, another thread makes it no faster: its threads only take turns.",
+    advice: "add CPUs, or compute less; more threads than CPUs gain nothing here",
+    wrong_if: "the machine cannot be larger: then look at what the program computes",
     limits: &[
-        Limit { name: "share", value: 0.15, means: "of the path ready, without a processor, at least this share" },
-        Limit { name: "time", value: 1e8, means: "and so many nanoseconds" },
-        Limit { name: "others", value: 0.5, means: "of that less than this share behind others than those whose work the end waits for" },
-        Limit { name: "demand", value: 1.2, means: "so many times the processors that there are would find work, at least" },
+        Limit { name: "share", value: 0.15, means: "minimum share of the critical path runnable (waiting for a CPU)" },
+        Limit { name: "time", value: 1e8, means: "minimum time runnable on the critical path, in ns" },
+        Limit { name: "others", value: 0.5, means: "maximum share of that time behind threads whose work the end does not depend on" },
+        Limit { name: "demand", value: 1.2, means: "minimum ratio of the CPUs that could be used to those that exist" },
     ],
     is_innocent: true,
     needs: &[],
@@ -49,17 +49,14 @@ fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
         return None;
     }
     let title = say![
-        "there is work for ",
+        "the program could use ",
         Piece::Times(demand),
-        " the processors that there are"
+        " the CPUs that exist"
     ];
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
         .held(of, &RULE, "ready on the path", crowd.ns as f64, "time")
         .held(of, &RULE, "behind others", share, "others")
         .held(of, &RULE, "times the processors", demand, "demand")
-        .told(say![
-            Piece::Time(crowd.ns),
-            " of the path ready, while its own threads had the processors"
-        ]);
+        .told(say![Piece::Time(crowd.ns), " of the critical path runnable (waiting for a CPU), while its own threads used the CPUs"]);
     Some(suspect)
 }

@@ -15,16 +15,16 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "page-fault-storm",
     looks_for: "much time in page faults for new memory",
-    why: "Memory that is touched for the first time is cleared by the kernel, page by page, with an interruption for each 4 kB.",
-    advice: "keep memory and use it again; ask for large pages where much is touched for the first time (madvise MADV_HUGEPAGE, or always in /sys/kernel/mm/transparent_hugepage/enabled); touch less",
-    wrong_if: "the memory is small pieces far from each other, of which a large page would hold little else",
+    why: "The kernel clears memory when it is first touched, one fault per page of 4 kB.",
+    advice: "keep memory and reuse it; use huge pages where much memory is touched for the first time (madvise MADV_HUGEPAGE, or always in /sys/kernel/mm/transparent_hugepage/enabled); touch less",
+    wrong_if: "the memory consists of small, scattered pieces, of which a huge page would hold little",
     limits: &[
         // A sieve over 400 MB has 5.7 to 12 % by the machine (2026-11-22, six recordings; the casebook's `primes`). Held against 2 %, a
         // sort of 21 MB, gzip, gcc, a numeric loop, Python and Node.js making 600,000 and 2,000,000 objects were silent.
-        Limit { name: "share", value: 0.04, means: "of the path in page faults, at least this share" },
-        Limit { name: "faults", value: 20_000.0, means: "page faults of the process, at least" },
-        Limit { name: "turns", value: 10.0, means: "from so many turns of taking and giving back on, the memory could be kept" },
-        Limit { name: "bytes", value: 2_097_152.0, means: "touched for each call that asks for memory: with less, large pages do not fit in" },
+        Limit { name: "share", value: 0.04, means: "minimum share of the critical path in page faults" },
+        Limit { name: "faults", value: 20_000.0, means: "minimum number of page faults of the process" },
+        Limit { name: "turns", value: 10.0, means: "minimum number of allocate-and-free cycles from which on the memory could be kept" },
+        Limit { name: "bytes", value: 2_097_152.0, means: "minimum bytes touched per allocation call; with less, huge pages do not fit" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -78,7 +78,7 @@ fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Susp
     let title = say![
         process,
         if again {
-            " takes and gives back "
+            " allocates and frees "
         } else {
             " touches "
         },
@@ -101,15 +101,15 @@ fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Susp
             Piece::Count(count),
             " page faults; ",
             Piece::Percent(share * 100.0),
-            " of the path is in them"
+            " of the critical path is in them"
         ]);
     Some(match again {
         true => suspect.told(say![
-            "at its end it has ",
+            "at exit it has ",
             Piece::Percent(kept(of, process) * 100.0),
-            " of that memory: the rest it gave back, in ",
+            " of that memory: the rest was freed in at least ",
             Piece::Count(turns),
-            " turns or more"
+            " cycles"
         ]),
         false => suspect,
     })

@@ -14,13 +14,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "ping-pong",
-    looks_for: "two threads that wait for each other in turn, thousands of times, and do next to nothing in between",
-    why: "To wake a thread and to fall asleep takes microseconds each time. Who hands over work that takes no longer mostly hands over.",
-    advice: "hand over many things at a time, or do both parts in one thread",
-    wrong_if: "each thing must be answered before the next one is known",
+    looks_for: "two threads that wait for each other in turn, thousands of times, with almost no work in between",
+    why: "Waking a thread and going to sleep take microseconds each time. Threads that hand over work shorter than that spend most of their time on the hand-over.",
+    advice: "hand over many items at a time, or do both parts in one thread",
+    wrong_if: "each item must be answered before the next one is known",
     limits: &[
-        Limit { name: "turns", value: 1000.0, means: "at least so many each" },
-        Limit { name: "burst", value: 50_000.0, means: "nanoseconds on a processor in a turn, half of them at most" },
+        Limit { name: "turns", value: 1000.0, means: "minimum number of turns of each thread" },
+        Limit { name: "burst", value: 50_000.0, means: "maximum median time on CPU in a turn, in ns" },
     ],
     is_innocent: false,
     needs: &[],
@@ -68,9 +68,9 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
         one.thread,
         " and ",
         other.thread,
-        " wait for each other in turn, ",
+        " wait for each other ",
         Piece::Count(turns),
-        " times"
+        " times, in turn"
     ];
     let processes: BTreeSet<ProcessId> = BTreeSet::from([one.process, other.process]);
     let causes = of.all_of(&processes);
@@ -108,9 +108,9 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
             "burst",
         )
         .told(say![
-            "in a turn the one is on a processor for ",
+            "time on CPU per turn: ",
             Piece::Time(bursts[0]),
-            ", the other one for ",
+            " and ",
             Piece::Time(bursts[1])
         ])
         .told(say![

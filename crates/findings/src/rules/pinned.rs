@@ -15,14 +15,27 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "pinned",
-    looks_for: "threads that are bound to fewer processors than there are, and wait for each other there",
-    why: "A thread that is bound to a processor waits for that one, however idle the others are.",
-    advice: "do not bind them (sched_setaffinity, taskset, numactl), or give each a processor of its own",
-    wrong_if: "the other processors are kept for somebody else",
+    looks_for: "threads that are bound to a subset of the CPUs and wait for each other there",
+    why: "A thread that is bound to a CPU waits for that CPU, however idle the others are.",
+    advice:
+        "do not bind the threads (sched_setaffinity, taskset, numactl), or give each its own CPU",
+    wrong_if: "the other CPUs are reserved for another program",
     limits: &[
-        Limit { name: "share", value: 0.15, means: "of the path ready, without a processor, at least this share" },
-        Limit { name: "time", value: 1e8, means: "and so many nanoseconds" },
-        Limit { name: "elsewhere", value: 0.02, means: "of its time on a processor, on any other at most this share" },
+        Limit {
+            name: "share",
+            value: 0.15,
+            means: "minimum share of the critical path runnable (waiting for a CPU)",
+        },
+        Limit {
+            name: "time",
+            value: 1e8,
+            means: "minimum time runnable on the critical path, in ns",
+        },
+        Limit {
+            name: "elsewhere",
+            value: 0.02,
+            means: "maximum share of its time on CPU spent on any other CPU",
+        },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -53,7 +66,7 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
         Piece::Count(used.len() as u64),
         " of ",
         Piece::Count(all as u64),
-        " processors, and its threads wait for each other there"
+        " CPUs, and its threads wait for each other there"
     ];
     let suspect = Suspect::new(title, Fix::AllProcessors, Weight::all(causes))
         .of(program)
@@ -61,7 +74,7 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
         .held(of, &RULE, "ready on the path", ns as f64, "time")
         .told(say![
             Piece::Time(ns),
-            " of the path ready, without a processor"
+            " of the critical path runnable (waiting for a CPU)"
         ])
         .told(say![caller, " called sched_setaffinity"]);
     Some(suspect)

@@ -19,16 +19,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "random-small-reads",
-    looks_for: "small reads all over a file, each of which waits for the disk by itself",
-    why: "Where the next piece is far from the last one the kernel cannot read ahead, and the disk has never more than one thing to do: each read takes the whole way there and back.",
-    advice: "say beforehand what will be read (posix_fadvise POSIX_FADV_WILLNEED for each place, io_uring, or several threads), so that the disk has many to do at once; read larger records, or keep an index or the part that is read most in memory. To sort the reads by their places helps a disk with an arm, and any disk where they are close together",
-    wrong_if: "where to read next is only known from what was read before, and the program has nothing else to read meanwhile",
+    looks_for: "small reads at random offsets of a file, each of which waits for the disk",
+    why: "Where the next block is far from the last one, the kernel cannot read ahead, and the disk never has more than one request at a time: each read takes the full latency.",
+    advice: "announce the reads in advance (posix_fadvise POSIX_FADV_WILLNEED per offset, io_uring, or several threads) so that the disk has many requests at once; read larger records, or keep an index or the most-read part in memory. Sorting the reads by offset helps a rotating disk, and any disk where the offsets are close together",
+    wrong_if: "the next offset is only known from the previous read, and the program has nothing else to read meanwhile",
     limits: &[
-        Limit { name: "reads", value: 200.0, means: "far from each other, each waited for, at least so many" },
-        Limit { name: "scattered", value: 0.5, means: "of all waits for the file, at least this share" },
-        Limit { name: "bytes", value: 65536.0, means: "bytes that a wait brings, at most" },
-        Limit { name: "in flight", value: 2.0, means: "reads that the disk has to do at a time, on average, at most" },
-        Limit { name: "share", value: 0.05, means: "of the path waiting so, at least this share" },
+        Limit { name: "reads", value: 200.0, means: "minimum number of reads far from each other, each waited for" },
+        Limit { name: "scattered", value: 0.5, means: "minimum share of all waits for the file" },
+        Limit { name: "bytes", value: 65536.0, means: "maximum bytes per wait" },
+        Limit { name: "in flight", value: 2.0, means: "maximum number of requests that the disk has at a time, on average" },
+        Limit { name: "share", value: 0.05, means: "minimum share of the critical path in these waits" },
     ],
     is_innocent: false,
     needs: &[],
@@ -121,11 +121,11 @@ fn suspect(of: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
     let each = scattered.each(scattered.bytes) as u64;
     let title = say![
         file,
-        " is read here and there, ",
-        Piece::Bytes(each),
-        " at a time, and the disk is waited for each time: ",
+        " is read at random offsets ",
         Piece::Count(scattered.count),
-        " times"
+        " times, ",
+        Piece::Bytes(each),
+        " at a time, each waiting for the disk"
     ];
     let suspect = Suspect::new(
         title,
@@ -144,16 +144,16 @@ fn suspect(of: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
             Piece::Count(scattered.count),
             " of ",
             Piece::Count(scattered.all),
-            " waits for it brought ",
+            " waits for it returned ",
             Piece::Bytes(each),
-            " from far from where the one before ended, in ",
+            " far from the previous read, in ",
             Piece::Time(ns / scattered.count),
             " each"
         ])
         .told(say![
-            "meanwhile the disk had ",
+            "the disk had ",
             Piece::Name(format!("{in_flight:.1}")),
-            " reads of this recording to do at a time"
+            " requests of this recording at a time (average)"
         ]);
     Some(suspect)
 }

@@ -16,14 +16,14 @@ use crate::start_up::StartUp;
 
 pub static RULE: Rule = Rule {
     name: "repeated-start-up",
-    looks_for: "an interpreter started again and again, mostly to get itself started",
-    why: "Before its first line runs, an interpreter sets itself up and loads modules, and that is done anew by each process.",
-    advice: "let one process do all of it, keep one running that is asked, or load fewer modules (python3 -X importtime shows which)",
-    wrong_if: "the processes must be kept apart, or are started once a day in truth",
+    looks_for: "an interpreter started again and again, mostly busy with its own start-up",
+    why: "Before its first line runs, an interpreter initializes itself and loads modules, anew in each process.",
+    advice: "let one process do all the work, keep one running that takes requests, or load fewer modules (python3 -X importtime shows which)",
+    wrong_if: "the processes must be isolated from each other, or are started rarely in production",
     limits: &[
-        Limit { name: "starts", value: 10.0, means: "at least so many of one program by one parent" },
-        Limit { name: "share", value: 0.5, means: "of their time on a processor at least this share is getting started" },
-        Limit { name: "loading", value: 0.25, means: "and this share is the interpreter's own: setting up, loading modules" },
+        Limit { name: "starts", value: 10.0, means: "minimum number of starts of one program by one parent" },
+        Limit { name: "share", value: 0.5, means: "minimum share of their time on CPU that is start-up" },
+        Limit { name: "loading", value: 0.25, means: "minimum share of their time on CPU that is the interpreter's own: initialization, loading modules" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
@@ -77,7 +77,7 @@ fn suspect(
         Piece::Name(name),
         " is started ",
         Piece::Count(count),
-        " times, and mostly gets itself started"
+        " times, and spends most of its time on start-up"
     ];
     let fix = Fix::scaled(What::All, processes, kept);
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
@@ -99,14 +99,16 @@ fn suspect(
             "loading",
         )
         .told(say![
+            "start-up is ",
             Piece::Percent(start_up.share * 100.0),
-            " of what they do on a processor is getting started, ",
+            " of their time on CPU, ",
             Piece::Time(started / count.max(1)),
             " each"
         ])
         .told(say![
-            "setting the interpreter up and loading modules alone is ",
-            Piece::Percent(start_up.loading * 100.0)
+            "initializing the interpreter and loading modules is ",
+            Piece::Percent(start_up.loading * 100.0),
+            " of their time on CPU"
         ]);
     Some(suspect)
 }

@@ -14,11 +14,11 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "repeated-stat",
-    looks_for: "one path that is looked at again and again",
-    why: "Each look walks the path and copies what is known of the file, which is the same each time.",
-    advice: "look once and remember it for a moment, look at the descriptor if it is open, or let inotify tell of changes",
-    wrong_if: "it may change at any moment, and that must be seen at once",
-    limits: &[Limit { name: "looks", value: 1000.0, means: "at least so many at one path by one process" }],
+    looks_for: "repeated stat calls on one path",
+    why: "Each call walks the path and copies the same metadata.",
+    advice: "call stat once and cache the result for a moment, use fstat if the file is open, or let inotify report changes",
+    wrong_if: "the file may change at any moment, and that must be seen at once",
+    limits: &[Limit { name: "looks", value: 1000.0, means: "minimum number of calls on one path by one process" }],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
@@ -64,14 +64,14 @@ fn suspect(of: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
     let weight = Weight::within(of.busy(most.process), each.saturating_mul(looks));
     let path = Piece::Name(most.path.clone());
     let title = match paths {
-        1 => say![path, " is looked at ", Piece::Count(looks), " times"],
+        1 => say![path, " is queried ", Piece::Count(looks), " times (stat)"],
         many => say![
             path,
             " and ",
             Piece::Count(many - 1),
-            " more paths are looked at ",
+            " more paths are queried ",
             Piece::Count(looks),
-            " times"
+            " times (stat)"
         ],
     };
     let suspect = Suspect::new(title, fix, weight)
@@ -82,7 +82,7 @@ fn suspect(of: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
             Piece::Count(looks),
             " of ",
             Piece::Count(all),
-            " looks, ",
+            " stat calls, ",
             Piece::Time(each),
             " each"
         ]);

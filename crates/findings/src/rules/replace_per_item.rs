@@ -14,13 +14,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "replace-per-item",
-    looks_for: "many files that are each written aside, flushed and renamed into place",
-    why: "Each file is made safe on its own, and each time that waits for the disk.",
-    advice: "write all of them, flush once for all (syncfs, or one flush for each folder), then rename; or keep the items in one file",
-    wrong_if: "each item must be safe before the next is begun",
+    looks_for: "many files that are each written to a temporary name, flushed and renamed into place",
+    why: "Each file is made durable on its own, and each time that waits for the disk.",
+    advice: "write all of them, flush once for all (syncfs, or one flush per folder), then rename; or keep the items in one file",
+    wrong_if: "each item must be durable before the next is started",
     limits: &[
-        Limit { name: "files", value: 20.0, means: "at least so many that were flushed, each once or twice" },
-        Limit { name: "renames", value: 0.5, means: "renames for each of them, at least" },
+        Limit { name: "files", value: 20.0, means: "minimum number of files that were flushed, each once or twice" },
+        Limit { name: "renames", value: 0.5, means: "minimum number of renames per file" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -125,7 +125,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
         process,
         " flushes and renames ",
         Piece::Count(files),
-        " files, one by one"
+        " files, one at a time"
     ];
     let what = What::Waits {
         detail: None,

@@ -17,16 +17,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "retry-back-off",
-    looks_for: "pauses that grow, with the same failure between them",
-    why: "What fails is tried again after a pause, and each pause is longer than the one before: most of the time is spent between tries.",
-    advice: "find out why it fails: a peer that is not there, a lock that somebody holds, a limit; where it gets free by itself, wait for that instead of looking now and then",
-    wrong_if: "the failing is not in anybody's hands, and somebody must be spared",
+    looks_for: "growing pauses with the same error between them",
+    why: "A failed operation is retried after a pause, and each pause is longer than the one before: most of the time is spent between the attempts.",
+    advice: "find out why it fails: a peer that is down, a lock that is held, a limit; where a resource becomes free by itself, wait for that instead of retrying",
+    wrong_if: "the cause of the failure is outside anyone's control, and the other side must be spared",
     limits: &[
-        Limit { name: "pauses", value: 4.0, means: "at least so many, each longer than the one before" },
-        Limit { name: "grows", value: 1.2, means: "by this factor at least, mostly" },
-        Limit { name: "most", value: 2.6, means: "and by this one at most" },
-        Limit { name: "failures", value: 0.7, means: "failures of one kind for each pause, at least" },
-        Limit { name: "others", value: 4.0, means: "and for each pause at most: else it is no failure of the tries" },
+        Limit { name: "pauses", value: 4.0, means: "minimum number of pauses, each longer than the one before" },
+        Limit { name: "grows", value: 1.2, means: "minimum factor of growth, in most cases" },
+        Limit { name: "most", value: 2.6, means: "maximum factor of growth" },
+        Limit { name: "failures", value: 0.7, means: "minimum number of errors of one kind per pause" },
+        Limit { name: "others", value: 4.0, means: "maximum number of errors per pause; with more they do not belong to the attempts" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -161,7 +161,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Option<S
     let (call, error, failures) = failure(of, process, picked.count())?;
     let title = say![
         process,
-        " tries again ",
+        " retries ",
         Piece::Count(picked.count()),
         " times after ",
         Piece::Name(call),
@@ -186,7 +186,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Option<S
             Piece::Time(picked.quantile(1.0)),
             "; ",
             Piece::Count(failures),
-            " failures"
+            " errors"
         ]);
     Some(suspect)
 }

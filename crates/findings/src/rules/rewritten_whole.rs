@@ -17,13 +17,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "rewritten-whole",
-    looks_for: "a file that is written anew, all of it, again and again",
-    why: "What has not changed is put together and written again for each change: twice the rows take four times as long.",
-    advice: "append what is new, write only what changed, or write the file once when all is there",
-    wrong_if: "all of it changes between two writings",
+    looks_for: "a file that is rewritten completely, again and again",
+    why: "Unchanged data are assembled and written again for each change: twice the rows take four times as long.",
+    advice: "append new data, write only what changed, or write the file once at the end",
+    wrong_if: "all of it changes between two writes",
     limits: &[
-        Limit { name: "times", value: 20.0, means: "at least so many times anew, by one process" },
-        Limit { name: "bytes", value: 4096.0, means: "bytes each time, on average, at least" },
+        Limit { name: "times", value: 20.0, means: "minimum number of complete rewrites by one process" },
+        Limit { name: "bytes", value: 4096.0, means: "minimum bytes per rewrite, on average" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -110,9 +110,11 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     }));
     let title = say![
         one.object,
-        " is written anew, all of it, ",
+        " is rewritten completely ",
         Piece::Count(count),
-        " times"
+        " times, ",
+        Piece::Bytes(bytes / count),
+        " each time"
     ];
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(one.process)
@@ -129,7 +131,7 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         .told(say![
             if one.estimated { "about " } else { "" },
             Piece::Bytes(bytes / count),
-            " each time, ",
+            " per rewrite, ",
             Piece::Bytes(bytes),
             " in all"
         ]);
@@ -138,9 +140,9 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
             let share = region.ns as f64 * 100.0 / of.outlook.wall_ns.max(1) as f64;
             suspect.told(say![
                 region.function,
-                ", in which it is written, takes ",
+                ", which writes it, takes ",
                 Piece::Percent(share.min(100.0)),
-                " of the time with what it calls"
+                " of the time with all that it calls"
             ])
         }
         None => suspect,

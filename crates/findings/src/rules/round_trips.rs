@@ -16,15 +16,15 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "round-trips",
-    looks_for: "many questions to one peer, one after the other, each waited for",
-    why: "Each question costs the way there and back, and the peer's time to begin and to end, however little it asks.",
-    advice: "ask for many things at once: a batch, a join, a pipeline",
-    wrong_if: "each question depends on the answer to the one before",
+    looks_for: "many requests to one peer, one at a time, each waited for",
+    why: "Each request costs a round trip and the peer's fixed cost per request, however little is requested.",
+    advice: "batch the requests: one query for many keys, a join, a pipeline",
+    wrong_if: "each request depends on the response to the one before",
     limits: &[
-        Limit { name: "waits", value: 10.0, means: "at least so many waits for answers" },
-        Limit { name: "in turn", value: 1000.0, means: "or so many sends at least, and about as many that received something" },
-        Limit { name: "bytes", value: 65536.0, means: "bytes read for each, on average, at most: else it is a transfer" },
-        Limit { name: "sent", value: 0.5, means: "sends for each wait at least: else it is listening, not asking" },
+        Limit { name: "waits", value: 10.0, means: "minimum number of waits for responses" },
+        Limit { name: "in turn", value: 1000.0, means: "or: minimum number of sends, with about as many receives that returned data" },
+        Limit { name: "bytes", value: 65536.0, means: "maximum bytes read per request, on average; more is a transfer" },
+        Limit { name: "sent", value: 0.5, means: "minimum number of sends per wait; with fewer the program is listening" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -142,10 +142,10 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let called = sent.ns.saturating_add(received.ns);
     let weight = Weight::within(causes, waited.saturating_add(called));
     let title = say![
-        object,
-        " is asked ",
         Piece::Count(count),
-        " times, one question after the other"
+        " requests to ",
+        object,
+        ", one at a time"
     ];
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let share = called as f64 / Calls::of(of, group.process, None, &names).ns.max(1) as f64;
@@ -162,13 +162,13 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
             Piece::Count(sent.count),
             " sends of ",
             Piece::Bytes(sent.bytes / sent.count.max(1)),
-            " each, answered with ",
+            " each; responses of ",
             Piece::Bytes(bytes)
         ])
         .told(say![
-            "an answer takes ",
+            "a response takes ",
             Piece::Time(group.quantile(0.5)),
-            ", nine of ten at most ",
+            " (median), 90th percentile ",
             Piece::Time(group.quantile(0.9))
         ])
         .held_against(floor::round_trip(of, object, group.quantile(0.5)));

@@ -15,11 +15,11 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "shell-between",
-    looks_for: "a shell started again and again (sh -c) only to start one program each time",
-    why: "The shell is a program of its own, to be copied, loaded, linked and taken down for each time, and does nothing but start another.",
-    advice: "start the program itself, with its arguments as a list: posix_spawn or execv instead of system or popen, shell=False",
-    wrong_if: "the command is the user's, or needs what only a shell does",
-    limits: &[Limit { name: "shells", value: 20.0, means: "at least so many by one program" }],
+    looks_for: "a shell (sh -c) started again and again only to start one program each time",
+    why: "The shell is a program of its own that is forked, loaded, linked and torn down each time, and does nothing but start another.",
+    advice: "start the program directly, with its arguments as a list: posix_spawn or execv instead of system or popen, shell=False",
+    wrong_if: "the command is entered by the user, or needs features of a shell",
+    limits: &[Limit { name: "shells", value: 20.0, means: "minimum number of shells started by one program" }],
     is_innocent: false,
     needs: &[],
     ask,
@@ -98,7 +98,7 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Optio
         parent,
         " starts ",
         Piece::Count(count),
-        " shells, each only to start one program"
+        " shells, each to start only one program"
     ];
     let fix = Fix::without(What::Cpu, processes);
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
@@ -106,11 +106,15 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Optio
         .seen_in_most(of, waits)
         .held(of, &RULE, "shells", count as f64, "shells")
         .figure("a shell on a processor", (cpu / count) as f64, "ns")
-        .told(say!["such as ", Piece::Name(program), ", through sh -c"])
+        .told(say![
+            "for example ",
+            Piece::Name(program),
+            ", through sh -c"
+        ])
         .told(say![
             "a shell takes ",
             Piece::Time(cpu / count),
-            " on a processor, beside what it starts"
+            " on CPU, in addition to what it starts"
         ]);
     Some(suspect)
 }

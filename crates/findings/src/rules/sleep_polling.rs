@@ -15,15 +15,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "sleep-polling",
-    looks_for: "a loop that sleeps and looks until another thread or process is done",
-    why: "Whoever looks now and then sees the end late: by half a sleep on average.",
+    looks_for: "a loop that sleeps and checks until another thread or process has finished",
+    why: "A program that checks at intervals notices the end late: by half an interval on average.",
     advice: "wait for the end itself: join, waitpid, a condition variable, a pipe or an eventfd",
-    wrong_if:
-        "the sleeps are meant to be there, and that they ended with the other one's work was chance",
+    wrong_if: "the sleeps are intended, and ended with the other's work by chance",
     limits: &[Limit {
         name: "rounds",
         value: 5.0,
-        means: "at least so many sleeps in a loop",
+        means: "minimum number of sleeps in a loop",
     }],
     is_innocent: false,
     needs: &[],
@@ -65,11 +64,11 @@ fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
         .find(|group| group.process == thread.process && group.detail == Detail::Sleep);
     let title = say![
         thread.thread,
-        " looks every ",
+        " checks every ",
         Piece::Time(ns / count.max(1)),
         " whether ",
         awaited,
-        " is done"
+        " has finished"
     ];
     let what = What::Spans(
         polls
@@ -91,12 +90,12 @@ fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
             Piece::Count(count),
             " sleeps in ",
             Piece::Count(polls.len() as u64),
-            " loops"
+            if polls.len() == 1 { " loop" } else { " loops" }
         ])
         .told(say![
-            "it slept on for ",
+            "it kept sleeping for ",
             Piece::Time(late),
-            " after what it waited for was done"
+            " after that had finished"
         ]);
     let ends = polls.iter().take(3).map(|poll| Example {
         thread: thread.thread,

@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 
 pub static WRITES: Rule = Rule {
     name: "small-writes",
-    looks_for: "many small writes of one file or pipe",
-    why: "A call into the kernel costs the same for a byte as for thousands, and a pipe's reader may be woken for each.",
-    advice: "collect in a buffer of 64 KiB or more, and write that",
-    wrong_if: "somebody must see each piece at once",
+    looks_for: "many small writes to one file or pipe",
+    why: "A system call costs the same for one byte as for thousands, and the reader of a pipe may be woken for each.",
+    advice: "collect the data in a buffer of 64 KiB or more, and write that",
+    wrong_if: "each piece must be seen at once",
     limits: &[
-        Limit { name: "calls", value: 1000.0, means: "at least so many" },
-        Limit { name: "bytes", value: 1024.0, means: "bytes each, on average, at most: a stream's own buffer has 4096" },
+        Limit { name: "calls", value: 1000.0, means: "minimum number of calls" },
+        Limit { name: "bytes", value: 1024.0, means: "maximum bytes per call, on average; the buffer of a stream has 4096" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -30,20 +30,20 @@ pub static WRITES: Rule = Rule {
 
 pub static READS: Rule = Rule {
     name: "tiny-reads",
-    looks_for: "many tiny reads of one file or pipe",
-    why: "A call into the kernel costs the same for a byte as for thousands.",
-    advice: "read 64 KiB or more at a time, and take the pieces from there",
-    wrong_if: "there is never more to be had at a time",
+    looks_for: "many tiny reads from one file or pipe",
+    why: "A system call costs the same for one byte as for thousands.",
+    advice: "read 64 KiB or more at a time, and take the pieces from that buffer",
+    wrong_if: "there is never more data available at a time",
     limits: &[
         Limit {
             name: "calls",
             value: 1000.0,
-            means: "at least so many",
+            means: "minimum number of calls",
         },
         Limit {
             name: "bytes",
             value: 16.0,
-            means: "bytes each, on average, at most",
+            means: "maximum bytes per call, on average",
         },
     ],
     is_innocent: false,
@@ -163,11 +163,10 @@ fn suspect(
         object,
         " is ",
         done,
-        " in pieces of ",
-        Piece::Bytes(each),
-        ", ",
+        " ",
         Piece::Count(call.count),
-        " times"
+        " times in pieces of ",
+        Piece::Bytes(each)
     ];
     let what = What::Calls(names.iter().copied().collect::<BTreeSet<_>>());
     // Bytes have to be moved in any case.

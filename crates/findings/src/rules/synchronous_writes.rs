@@ -14,13 +14,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "synchronous-writes",
-    looks_for: "small writes of a file that was opened to make each of them safe (O_SYNC, O_DSYNC)",
-    why: "Each write waits until the disk says that it is safe, which takes about as long for a row as for a thousand.",
-    advice: "write many rows at once, or open it without O_SYNC and flush when a batch is done",
+    looks_for: "small writes to a file opened with O_SYNC or O_DSYNC",
+    why: "Each write waits until the disk reports that the data are safe. That takes about as long for one row as for a thousand.",
+    advice: "write many rows at once, or open the file without O_SYNC and flush after each batch",
     wrong_if: "each write must survive a crash on its own",
     limits: &[
-        Limit { name: "writes", value: 20.0, means: "at least so many that waited, of one file" },
-        Limit { name: "bytes", value: 65536.0, means: "bytes each, on average, at most" },
+        Limit { name: "writes", value: 20.0, means: "minimum number of writes to one file that waited" },
+        Limit { name: "bytes", value: 65536.0, means: "maximum bytes per write, on average" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -70,7 +70,7 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     causes.extend(of.busy(process));
     let title = say![
         object,
-        " is written to ",
+        " is written ",
         Piece::Count(writes.count),
         " times, and each write waits for the disk"
     ];

@@ -10,11 +10,11 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "throttled",
-    looks_for: "threads that the processor quota of their cgroup holds back",
-    why: "A group that has used up its share of a period gets no processor until the next one begins, however idle the machine is.",
+    looks_for: "threads that are throttled by the CPU quota of their cgroup",
+    why: "A cgroup that has used up its quota gets no CPU until the next period begins, however idle the machine is.",
     advice: "raise the quota (cpu.max, or the container's limit), or run no more threads than it has room for",
-    wrong_if: "the quota is wanted: somebody else has paid for the rest of the machine",
-    limits: &[Limit { name: "times", value: 3.0, means: "held back at least so many times" }],
+    wrong_if: "the quota is intended: the rest of the machine is reserved for others",
+    limits: &[Limit { name: "times", value: 3.0, means: "minimum number of times throttled" }],
     is_innocent: false,
     needs: &[],
     ask,
@@ -56,7 +56,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     });
     let title = say![
         process,
-        " is held back by the processor quota of its cgroup for ",
+        " is throttled by the CPU quota of its cgroup for ",
         Piece::Time(of.on_path_ns(&causes))
     ];
     let mut suspect = Suspect::new(title, fix, Weight::all(causes))
@@ -64,7 +64,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .held(of, &RULE, "times", count as f64, "times")
         .figure("in all threads", ns as f64, "ns")
         .told(say![
-            "its threads were held back ",
+            "its threads were throttled ",
             Piece::Count(count),
             " times, for ",
             Piece::Time(ns / count.max(1)),

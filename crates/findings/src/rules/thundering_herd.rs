@@ -13,16 +13,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "thundering-herd",
-    looks_for: "many threads that are woken at a time, most of them for nothing",
-    why: "Each of them needs a processor and the lock to find out that there is nothing for it, and who got something waits behind them.",
-    advice: "wake one for each thing (signal, not broadcast; EPOLLEXCLUSIVE), or give each thread a queue of its own",
-    wrong_if: "all of them have to know",
+    looks_for: "many threads woken at a time, most of them for nothing",
+    why: "Each of them needs a CPU and the lock to find out that there is nothing to do, and the one that got work waits behind them.",
+    advice: "wake one thread per item (signal, not broadcast; EPOLLEXCLUSIVE), or give each thread its own queue",
+    wrong_if: "all of them have to be notified",
     limits: &[
-        Limit { name: "wakes", value: 4.0, means: "threads woken with a call, on average, at least" },
-        Limit { name: "share", value: 0.75, means: "of them back asleep at once, at least" },
-        Limit { name: "times", value: 1000.0, means: "at least so many" },
-        Limit { name: "quick", value: 50_000.0, means: "at once: less than so many nanoseconds on a processor" },
-        Limit { name: "found", value: 100.0, means: "at least so many found something to do: else it is a meeting" },
+        Limit { name: "wakes", value: 4.0, means: "minimum number of threads woken by a call, on average" },
+        Limit { name: "share", value: 0.75, means: "minimum share of them that go back to sleep at once" },
+        Limit { name: "times", value: 1000.0, means: "minimum number of such wake-ups" },
+        Limit { name: "quick", value: 50_000.0, means: "maximum time on CPU before going back to sleep, in ns" },
+        Limit { name: "found", value: 100.0, means: "minimum number of wake-ups that found work; with fewer it is a barrier" },
     ],
     is_innocent: false,
     // Woken with a call: with calls lost each of the others would seem to wake more.
@@ -86,13 +86,13 @@ fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
         .held(of, &RULE, "times", in_vain as f64, "times")
         .told(say![
             Piece::Count(in_vain),
-            " times a thread looks and goes back to sleep, after ",
+            " times a thread goes back to sleep after ",
             Piece::Time(ns / in_vain.max(1)),
-            " on a processor"
+            " on CPU"
         ])
         .told(say![
             Piece::Count(herd.wakes),
-            " wake-ups with ",
+            " wake-ups by ",
             Piece::Count(calls),
             " calls"
         ]);

@@ -19,13 +19,13 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "tls-per-request",
     looks_for: "a TLS handshake for each of many connections",
-    why: "A handshake is one or two ways there and back and some of the dearest arithmetic there is, before the first question can go.",
-    advice: "keep the connection (a session, a pool), or at least resume sessions: one context for all connections",
-    wrong_if: "each connection is to another peer, or must not be linked with the one before",
+    why: "A handshake costs one or two round trips and some of the most expensive arithmetic there is, before the first request can be sent.",
+    advice: "keep the connection (a session, a connection pool), or at least resume sessions: one context for all connections",
+    wrong_if: "each connection is to a different peer, or must not be linked to the one before",
     limits: &[
-        Limit { name: "connections", value: 10.0, means: "at least so many by one process" },
-        Limit { name: "again", value: 5.0, means: "connections to each peer, on average, at least" },
-        Limit { name: "each", value: 1e6, means: "nanoseconds of handshake for each, on average, at least" },
+        Limit { name: "connections", value: 10.0, means: "minimum number of connections by one process" },
+        Limit { name: "again", value: 5.0, means: "minimum number of connections per peer, on average" },
+        Limit { name: "each", value: 1e6, means: "minimum time of a handshake, on average, in ns" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -164,7 +164,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<Suspe
             function,
             ", of which ",
             Piece::Time(shaken.waited_ns / count.max(1)),
-            " are waited for the peer"
+            " is waiting for the peer"
         ]);
     suspect.examples = shaken.examples;
     suspect.frames = vec![of.stacks.code.busiest_spot(function, shaken.stacks)];

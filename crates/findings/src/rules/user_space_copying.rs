@@ -21,17 +21,17 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "user-space-copying",
-    looks_for: "a file copied by hand, in small pieces that the program does not look at",
-    why: "Each piece is two calls into the kernel and is copied twice, out of the kernel and into it again. The kernel can carry all of it over in one call.",
-    advice: "let the kernel copy: copy_file_range from file to file, sendfile from a file to a socket; or move 64 KiB or more at a time, which was as quick between files (measured on ext4)",
+    looks_for: "a file copied in small pieces that the program does not look at",
+    why: "Each piece costs two system calls and is copied twice, out of the kernel and back into it. The kernel can copy all of it in one call.",
+    advice: "let the kernel copy: copy_file_range from file to file, sendfile from a file to a socket; or copy 64 KiB or more at a time, which was as fast between files (measured on ext4)",
     wrong_if: "the program has to see what it copies, or must be able to stop after each piece",
     limits: &[
-        Limit { name: "megabytes", value: 64.0, means: "copied from one thing to another, at least" },
-        Limit { name: "bytes", value: 8192.0, means: "bytes each, on average, at most: with more there is little to gain" },
-        Limit { name: "differ", value: 0.02, means: "reads and writes, and their bytes, differ by this share at most" },
-        Limit { name: "looks", value: 0.1, means: "of its time on a processor the program looks at what it copies or does something else for this share at most" },
-        Limit { name: "waits", value: 0.2, means: "waits for either of the two, held against the time on a processor, at most" },
-        Limit { name: "share", value: 0.05, means: "of the path copying so, at least this share" },
+        Limit { name: "megabytes", value: 64.0, means: "minimum amount copied from one object to another, in MB" },
+        Limit { name: "bytes", value: 8192.0, means: "maximum bytes per piece, on average; with more there is little to gain" },
+        Limit { name: "differ", value: 0.02, means: "maximum difference between reads and writes, in number and bytes, as a share" },
+        Limit { name: "looks", value: 0.1, means: "maximum share of its time on CPU spent on anything but reading and writing" },
+        Limit { name: "waits", value: 0.2, means: "maximum time waiting for either of the two, relative to the time on CPU" },
+        Limit { name: "share", value: 0.05, means: "minimum share of the critical path spent copying" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -121,7 +121,7 @@ fn suspect(of: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
         copied.to.object,
         " in pieces of ",
         Piece::Bytes(each),
-        ": ",
+        ", ",
         Piece::Bytes(copied.bytes),
         " in all"
     ];
@@ -145,7 +145,7 @@ fn suspect(of: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
             Piece::Count(copied.pairs),
             " reads and as many writes; ",
             Piece::Percent(share * 100.0),
-            " of the path"
+            " of the critical path"
         ])
         .told(say![
             Piece::Percent(looks * 100.0),

@@ -14,14 +14,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "waits-one-after-another",
-    looks_for: "several peers waited for one after the other, with little done between",
-    why: "While one peer is waited for the others could work: together they would take as long as the slowest.",
-    advice: "if none needs the answer of another, ask all of them first and then wait: threads, asynchronous calls, poll",
-    wrong_if: "one must know what another answered before it can ask",
+    looks_for: "several peers waited for one after the other, with little work in between",
+    why: "While one peer is waited for, the others could work: in parallel they would take as long as the slowest.",
+    advice: "if none needs the response of another, send all requests first and then wait: threads, asynchronous calls, poll",
+    wrong_if: "a request depends on the response of another peer",
     limits: &[
-        Limit { name: "peers", value: 3.0, means: "at least so many in a row, each of them once" },
-        Limit { name: "least", value: 1e7, means: "nanoseconds that each of them is waited for at least" },
-        Limit { name: "between", value: 0.25, means: "what is done before the next takes this share of the wait at most" },
+        Limit { name: "peers", value: 3.0, means: "minimum number of peers in a row, each of them once" },
+        Limit { name: "least", value: 1e7, means: "minimum length of the wait for each, in ns" },
+        Limit { name: "between", value: 0.25, means: "maximum share of the wait that is spent on work before the next one" },
     ],
     is_innocent: false,
     needs: &[],
@@ -71,7 +71,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, waits: &[(usize, usize)]) -> Op
     let spare = Picked::of(of, process, spare);
     let title = say![
         Piece::Count(peers.len() as u64),
-        " peers are waited for one after the other, possibly without need"
+        " peers are waited for one after the other, possibly unnecessarily"
     ];
     let turns = rows.iter().flatten();
     let longest = turns.max_by_key(|turn| turn.ns)?;
@@ -87,7 +87,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, waits: &[(usize, usize)]) -> Op
             Piece::Name(of.peers()[longest.peer].address.clone())
         ])
         .told(say![
-            "whether one of them needs the answer of another is not recorded"
+            "whether a request depends on the response of another peer is not recorded"
         ]);
     Some(suspect)
 }

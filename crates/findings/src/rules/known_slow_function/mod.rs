@@ -17,13 +17,13 @@ use table::{From, Slow, MEASURED, TABLE};
 
 pub static RULE: Rule = Rule {
     name: "known-slow-function",
-    looks_for: "a function of a library for which something faster is known",
-    why: "The same can be had for less: with the processor's own instructions, in a compiled form, or by a better way.",
-    advice: "use in its place what is named above",
-    wrong_if: "the very format or sum is agreed upon with somebody and the other one cannot write it, or no other library may be used",
+    looks_for: "a library function for which a faster replacement is known",
+    why: "The same result is available for less: with CPU instructions made for it, in compiled code, or with a better algorithm.",
+    advice: "use the replacement named above",
+    wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path in the function, at least this share" },
-        Limit { name: "ms", value: 50.0, means: "milliseconds in it, at least" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in the function" },
+        Limit { name: "ms", value: 50.0, means: "minimum time in it, in ms" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
@@ -51,9 +51,9 @@ fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
         .suspect_held(of, &RULE, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in it and in what it calls"
+            " of the critical path is in it and in what it calls"
         ])
-        .told(say!["instead: ", slow.instead])
+        .told(say!["faster: ", slow.instead])
         .told(say![
             "that was ",
             Piece::Name(faster),
