@@ -35,23 +35,23 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
-    peers.filter_map(|peer| suspect(of, peer)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
+    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let count = peer.connections;
     let each = peer.sends as f64 / count.max(1) as f64;
-    if (count as f64) < RULE.limit(of, "connections")
-        || each > RULE.limit(of, "sends")
+    if (count as f64) < RULE.limit(inquiry, "connections")
+        || each > RULE.limit(inquiry, "sends")
         || peer.is_name_server()
     {
         return None;
     }
     // One connection is needed in any case.
     let again = connecting(peer).into_iter().skip(1);
-    let again = Picked::of(of, peer.process, again);
+    let again = Picked::of(inquiry, peer.process, again);
     let title = say![
         Piece::Count(count),
         " connections to ",
@@ -61,10 +61,10 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         " sends each"
     ];
     let suspect = again
-        .suspect(of, title, 0.0)
+        .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "connections", count as f64, "connections")
-        .held(of, &RULE, "sends over each", each, "sends")
+        .held(inquiry, &RULE, "connections", count as f64, "connections")
+        .held(inquiry, &RULE, "sends over each", each, "sends")
         .told(say![
             Piece::Count(count),
             " connections, ",

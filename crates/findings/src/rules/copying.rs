@@ -37,31 +37,31 @@ pub static RULE: Rule = Rule {
 /// What is left of the copies: half where things have to be moved once in any case, nothing where they can stay.
 const LEFT: (f64, f64) = (0.5, 0.0);
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let copies = InCode::of(of, |function| copies(of, function));
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let copies = InCode::of(inquiry, |function| copies(inquiry, function));
     let mut callers: BTreeMap<(ProcessId, FunctionIx), Vec<OnStack>> = BTreeMap::new();
     for stack in &copies.stacks {
-        let Some(on_path) = of.outlook.causes.get(stack.cause) else {
+        let Some(on_path) = inquiry.outlook.causes.get(stack.cause) else {
             continue;
         };
-        if let Some(caller) = caller(of, &copies.functions, stack) {
-            let process = of.programs.first(on_path.cause.key.process);
+        if let Some(caller) = caller(inquiry, &copies.functions, stack) {
+            let process = inquiry.programs.first(on_path.cause.key.process);
             callers.entry((process, caller)).or_default().push(*stack);
         }
     }
     callers
         .into_iter()
-        .filter_map(|((_, caller), stacks)| suspect(of, &copies, caller, stacks))
+        .filter_map(|((_, caller), stacks)| suspect(inquiry, &copies, caller, stacks))
         .collect()
 }
 
 /// Whether a function is the C library's own that copies memory, in whichever of its forms.
-fn copies(of: &Inquiry<'_>, function: &Function) -> bool {
+fn copies(inquiry: &Inquiry<'_>, function: &Function) -> bool {
     const NAMES: [&str; 3] = ["memmove", "memcpy", "mempcpy"];
     let name = function.name.trim_start_matches('_');
     let form = NAMES.iter().find_map(|start| name.strip_prefix(start));
     let is_form = form.is_some_and(|form| form.is_empty() || form.starts_with('_'));
-    let file = of.stacks.code.file_of(function);
+    let file = inquiry.stacks.code.file_of(function);
     let is_libc = |file: &str| {
         let starts = ["libc.so", "libc-", "libc.musl", "ld-musl"];
         starts.iter().any(|start| file.starts_with(start))
@@ -73,21 +73,25 @@ fn copies(of: &Inquiry<'_>, function: &Function) -> bool {
 
 /// The program's own function that has it copied. None if it is not the copying itself, but a page fault in it, or the
 /// buffer of a stream.
-fn caller(of: &Inquiry<'_>, copies: &BTreeSet<FunctionIx>, stack: &OnStack) -> Option<FunctionIx> {
-    let spots = of.spots(stack.stack);
+fn caller(
+    inquiry: &Inquiry<'_>,
+    copies: &BTreeSet<FunctionIx>,
+    stack: &OnStack,
+) -> Option<FunctionIx> {
+    let spots = inquiry.spots(stack.stack);
     let innermost = spots.first()?;
     let is_stream = |name: &str| act(name).is_some() || name.starts_with("_IO_");
     let mut functions = spots
         .iter()
-        .map(|spot| of.stacks.code.function(spot.function));
+        .map(|spot| inquiry.stacks.code.function(spot.function));
     let buffered = functions.any(|function| is_stream(&function.name));
-    let own = of.stacks.code.own_of(&spots);
+    let own = inquiry.stacks.code.own_of(&spots);
     let counts = copies.contains(&innermost.function) && !buffered;
     own.first().filter(|_| counts).map(|spot| spot.function)
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     copies: &InCode,
     caller: FunctionIx,
     stacks: Vec<OnStack>,
@@ -97,7 +101,7 @@ fn suspect(
         functions: copies.functions.clone(),
         stacks,
     };
-    let (ns, share) = found.enough(of, &RULE)?;
+    let (ns, share) = found.enough(inquiry, &RULE)?;
     // The same functions copy for others, too.
     let part = ns as f64 / all_ns.max(1) as f64;
     let fix = |left: f64| Change {
@@ -106,7 +110,7 @@ fn suspect(
     };
     let fix = Fix::Between(vec![fix(LEFT.0)], vec![fix(LEFT.1)]);
     let title = say![caller, " copies memory for ", Piece::Time(ns)];
-    let suspect = found.suspect_held(of, &RULE, title, fix).told(say![
+    let suspect = found.suspect_held(inquiry, &RULE, title, fix).told(say![
         Piece::Percent(share * 100.0),
         " of the critical path is in memmove or memcpy called from it: ",
         Piece::Percent(part * 100.0),

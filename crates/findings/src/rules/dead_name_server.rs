@@ -28,35 +28,35 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
     let dead = peers.filter(|peer| {
         let silent = peer.waits.iter().all(|wait| wait.came == Came::Nothing);
         peer.is_name_server() && peer.sends > 0 && peer.received_bytes == 0 && silent
     });
-    dead.filter_map(|peer| suspect(of, peer)).collect()
+    dead.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
 /// The polls of a process that nothing ended but their time.
-fn expired(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<usize> {
-    let least = RULE.limit(of, "least");
-    let waits = of.waited.each().filter(|(_, known)| known.expired);
+fn expired(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeSet<usize> {
+    let least = RULE.limit(inquiry, "least");
+    let waits = inquiry.waited.each().filter(|(_, known)| known.expired);
     let waits = waits.filter(|(at, _)| {
-        of.timeline.span(*at).is_some_and(|span| {
-            let slot = of.timeline.slot(span.thread);
+        inquiry.timeline.span(*at).is_some_and(|span| {
+            let slot = inquiry.timeline.slot(span.thread);
             matches!(span.detail, Detail::Poll | Detail::NetworkReceive)
                 && span.t1.since(span.t0) as f64 >= least
-                && slot.is_some_and(|slot| of.timeline.threads[slot].process == process)
+                && slot.is_some_and(|slot| inquiry.timeline.threads[slot].process == process)
         })
     });
     waits.map(|(at, _)| at).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
-    let expired = Picked::of(of, peer.process, expired(of, peer.process));
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let expired = Picked::of(inquiry, peer.process, expired(inquiry, peer.process));
     let count = expired.count();
     // As often as it was asked: others that did not come are not its fault.
-    if (count as f64) < RULE.limit(of, "waits") || count > peer.sends {
+    if (count as f64) < RULE.limit(inquiry, "waits") || count > peer.sends {
         return None;
     }
     let title = say![
@@ -66,9 +66,9 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         " each"
     ];
     let suspect = expired
-        .suspect(of, title, 0.0)
+        .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "expired", count as f64, "waits")
+        .held(inquiry, &RULE, "expired", count as f64, "waits")
         .figure("patience", expired.quantile(0.5) as f64, "ns")
         .told(say![
             Piece::Count(peer.sends),

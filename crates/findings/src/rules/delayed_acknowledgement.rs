@@ -34,16 +34,19 @@ pub static RULE: Rule = Rule {
 /// So long an acknowledgement is put off at least, in nanoseconds; with a slow clock a little longer.
 const PUT_OFF_NS: f64 = 40e6;
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
-    peers.filter_map(|peer| suspect(of, peer)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
+    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
-    let (shortest, longest) = (RULE.limit(of, "shortest"), RULE.limit(of, "longest"));
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let (shortest, longest) = (
+        RULE.limit(inquiry, "shortest"),
+        RULE.limit(inquiry, "longest"),
+    );
     let answers = || peer.waits.iter().filter(|wait| wait.awaits_answer());
     let alike = answers().filter(|wait| (shortest..=longest).contains(&(wait.ns as f64)));
-    let put_off = Picked::of(of, peer.process, alike.map(|wait| wait.span));
+    let put_off = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
     let long = answers().filter(|wait| wait.ns as f64 > shortest / 2.0);
     let share = put_off.count() as f64 / long.count().max(1) as f64;
     let sends = peer.sends as f64 / answers().count().max(1) as f64;
@@ -53,10 +56,10 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         || peer.connections == 0
         || peer.estimated
         || peer.options > 0
-        || (put_off.count() as f64) < RULE.limit(of, "waits")
-        || share < RULE.limit(of, "share")
-        || sends < RULE.limit(of, "sends")
-        || bytes as f64 > RULE.limit(of, "bytes")
+        || (put_off.count() as f64) < RULE.limit(inquiry, "waits")
+        || share < RULE.limit(inquiry, "share")
+        || sends < RULE.limit(inquiry, "sends")
+        || bytes as f64 > RULE.limit(inquiry, "bytes")
     {
         return None;
     }
@@ -78,16 +81,16 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         Piece::Time(put_off.quantile(0.5)),
         " each: the request waits for an acknowledgement"
     ];
-    let mut suspect = put_off.suspect(of, title, itself / each);
+    let mut suspect = put_off.suspect(inquiry, title, itself / each);
     if !is_known {
         suspect.fix = suspect.fix.or_at_most(0.0);
     }
     let suspect = suspect
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "answers", put_off.count() as f64, "waits")
-        .held(of, &RULE, "share of the long waits", share, "share")
-        .held(of, &RULE, "sends for each answer", sends, "sends")
-        .held(of, &RULE, "bytes in each send", bytes as f64, "bytes")
+        .held(inquiry, &RULE, "answers", put_off.count() as f64, "waits")
+        .held(inquiry, &RULE, "share of the long waits", share, "share")
+        .held(inquiry, &RULE, "sends for each answer", sends, "sends")
+        .held(inquiry, &RULE, "bytes in each send", bytes as f64, "bytes")
         .told(say![Piece::Count(peer.sends), " sends of ", Piece::Bytes(bytes), " each for ", Piece::Count(answers().count() as u64), " responses, and no option set on the connection"])
         .told(say!["an acknowledgement is delayed by 40 ms or slightly more: 90th percentile of the waits ", Piece::Time(put_off.quantile(0.9))]);
     Some(suspect)

@@ -27,8 +27,8 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let waits = of.waits().iter().filter(|group| {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let waits = inquiry.waits().iter().filter(|group| {
         matches!(
             group.detail,
             Detail::Poll
@@ -39,20 +39,22 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         )
     });
     // Who waits for Python's own lock asks for it again and again: that is another matter.
-    let waits = waits.filter(|group| !interpreter_lock::is_one(of, group));
-    waits.filter_map(|group| suspect(of, group)).collect()
+    let waits = waits.filter(|group| !interpreter_lock::is_one(inquiry, group));
+    waits.filter_map(|group| suspect(inquiry, group)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let expired = group.expired as f64;
-    if expired < RULE.limit(of, "waits") || expired < group.asked as f64 * RULE.limit(of, "share") {
+    if expired < RULE.limit(inquiry, "waits")
+        || expired < group.asked as f64 * RULE.limit(inquiry, "share")
+    {
         return None;
     }
     let (asked, often) = group.asked_ns?;
-    let causes = of.waits_on_path(|key| {
+    let causes = inquiry.waits_on_path(|key| {
         key.detail == Some(group.detail)
             && key.object == group.object
-            && of.same_program(key.process, group.process)
+            && inquiry.same_program(key.process, group.process)
     });
     let title = say![
         group.process,
@@ -71,8 +73,8 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(group.process)
         .about(group.object)
-        .seen_in(of, Some(group))
-        .held(of, &RULE, "expired", expired, "waits")
+        .seen_in(inquiry, Some(group))
+        .held(inquiry, &RULE, "expired", expired, "waits")
         .figure("asked for", asked as f64, "ns")
         .told(say![
             Piece::Count(often),

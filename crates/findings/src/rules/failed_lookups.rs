@@ -36,8 +36,8 @@ const LOOKUPS: [&str; 9] = [
     "faccessat2",
 ];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let processes: BTreeSet<_> = of
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let processes: BTreeSet<_> = inquiry
         .facts
         .calls
         .iter()
@@ -45,12 +45,12 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .collect();
     processes
         .into_iter()
-        .filter_map(|process| suspect(of, process))
+        .filter_map(|process| suspect(inquiry, process))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Option<Suspect> {
-    let calls = of
+fn suspect(inquiry: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Option<Suspect> {
+    let calls = inquiry
         .facts
         .calls
         .iter()
@@ -65,8 +65,8 @@ fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Opt
         failed += (missing as f64 * scale) as u64;
         ns += call.ns;
     }
-    if (failed as f64) < RULE.limit(of, "lookups")
-        || (failed as f64) < all as f64 * RULE.limit(of, "share")
+    if (failed as f64) < RULE.limit(inquiry, "lookups")
+        || (failed as f64) < all as f64 * RULE.limit(inquiry, "share")
     {
         return None;
     }
@@ -79,17 +79,17 @@ fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Opt
     let share = failed as f64 / all.max(1) as f64;
     let what = What::Calls(BTreeSet::from(LOOKUPS));
     let fix = Fix::scaled(what, BTreeSet::from([process]), 1.0 - share);
-    let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), ns))
+    let suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), ns))
         .of(process)
-        .held(of, &RULE, "in vain", failed as f64, "lookups")
-        .held(of, &RULE, "share of look-ups", share, "share")
+        .held(inquiry, &RULE, "in vain", failed as f64, "lookups")
+        .held(inquiry, &RULE, "share of look-ups", share, "share")
         .told(say![
             Piece::Count(failed),
             " of ",
             Piece::Count(all),
             " lookups failed"
         ]);
-    Some(match of.facts.missing.first() {
+    Some(match inquiry.facts.missing.first() {
         Some(most) => suspect.told(say![
             Piece::Name(most.path.clone()),
             " was looked up ",

@@ -31,9 +31,9 @@ pub static RULE: Rule = Rule {
 const SMALL_NS: f64 = 300_000.0;
 const CALLS: [&str; 5] = ["clone", "clone3", "fork", "execve", "execveat"];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut parents: BTreeMap<ProcessId, Vec<&Start>> = BTreeMap::new();
-    for start in of
+    for start in inquiry
         .facts
         .starts
         .iter()
@@ -46,11 +46,11 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     let suspects = parents.into_iter();
     suspects
-        .filter_map(|(parent, starts)| suspect(of, parent, &starts))
+        .filter_map(|(parent, starts)| suspect(inquiry, parent, &starts))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Suspect> {
     let count = starts.len() as u64;
     let forks = starts.iter().filter_map(|start| start.fork);
     let (cost, resident) = forks.fold((0u64, 0u64), |(cost, resident), fork| {
@@ -60,9 +60,9 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Sus
         )
     });
     let (each, resident) = (cost / count.max(1), resident / count.max(1));
-    if (count as f64) < RULE.limit(of, "forks")
-        || (resident as f64) < RULE.limit(of, "resident")
-        || (each as f64) < RULE.limit(of, "cost")
+    if (count as f64) < RULE.limit(inquiry, "forks")
+        || (resident as f64) < RULE.limit(inquiry, "resident")
+        || (each as f64) < RULE.limit(inquiry, "cost")
     {
         return None;
     }
@@ -76,17 +76,26 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Sus
     let names = CALLS.iter().copied().collect();
     let fix = Fix::scaled(What::Calls(names), processes, (SMALL_NS / whole).min(1.0));
     // The path tells children by what they run in the end. Of what they do nothing is left to be told, of the parent some.
-    let programs: BTreeSet<&str> = children.iter().filter_map(|&c| of.program(c)).collect();
-    let is_child = |process: ProcessId| of.program(process).is_some_and(|p| programs.contains(p));
-    let mut causes = of.causes(|key| is_child(key.process));
-    causes.extend(of.causes(|key| of.same_program(key.process, parent) && !is_child(key.process)));
+    let programs: BTreeSet<&str> = children
+        .iter()
+        .filter_map(|&c| inquiry.program(c))
+        .collect();
+    let is_child = |process: ProcessId| {
+        inquiry
+            .program(process)
+            .is_some_and(|p| programs.contains(p))
+    };
+    let mut causes = inquiry.causes(|key| is_child(key.process));
+    causes.extend(
+        inquiry.causes(|key| inquiry.same_program(key.process, parent) && !is_child(key.process)),
+    );
     let is_fork = |function: &str| {
         let call = timesink_analysis::replay::entered(function)?;
         (call != "execve" && CALLS.contains(&call)).then_some(0)
     };
-    let region = of
+    let region = inquiry
         .stacks
-        .region(&of.threads_of(&BTreeSet::from([parent])), is_fork);
+        .region(&inquiry.threads_of(&BTreeSet::from([parent])), is_fork);
     let title = say![
         parent,
         " forks ",
@@ -97,10 +106,16 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Sus
     ];
     let suspect = Suspect::new(title, fix, Weight::within(causes, cost + execs))
         .of(parent)
-        .seen_around(of, region.as_ref())
-        .held(of, &RULE, "forks", count as f64, "forks")
-        .held(of, &RULE, "resident bytes", resident as f64, "resident")
-        .held(of, &RULE, "cost of a fork", each as f64, "cost")
+        .seen_around(inquiry, region.as_ref())
+        .held(inquiry, &RULE, "forks", count as f64, "forks")
+        .held(
+            inquiry,
+            &RULE,
+            "resident bytes",
+            resident as f64,
+            "resident",
+        )
+        .held(inquiry, &RULE, "cost of a fork", each as f64, "cost")
         .told(say![
             "a fork takes ",
             Piece::Time(each),

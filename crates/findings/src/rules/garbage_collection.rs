@@ -71,16 +71,16 @@ static COLLECTORS: [Collector; 2] = [
     },
 ];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let collectors = COLLECTORS.iter();
     collectors
-        .filter_map(|collector| suspect(of, collector))
+        .filter_map(|collector| suspect(inquiry, collector))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
-    let found = InCode::of(of, |function| is_part(of, function, collector));
-    let (ns, share) = found.enough(of, &RULE)?;
+fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
+    let found = InCode::of(inquiry, |function| is_part(inquiry, function, collector));
+    let (ns, share) = found.enough(inquiry, &RULE)?;
     let fix = Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]);
     let title = say![
         collector.what,
@@ -89,7 +89,7 @@ fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
         " of the critical path in garbage collection"
     ];
     let suspect = found
-        .suspect_held(of, &RULE, title, fix)
+        .suspect_held(inquiry, &RULE, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in its collector"
@@ -98,7 +98,7 @@ fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
     Some(suspect)
 }
 
-fn is_part(of: &Inquiry<'_>, function: &Function, collector: &Collector) -> bool {
-    let module = || of.stacks.code.file_of(function).unwrap_or("");
+fn is_part(inquiry: &Inquiry<'_>, function: &Function, collector: &Collector) -> bool {
+    let module = || inquiry.stacks.code.file_of(function).unwrap_or("");
     collector.functions.contains(&function.name.as_str()) && module().contains(collector.module)
 }

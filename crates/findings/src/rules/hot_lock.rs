@@ -28,31 +28,32 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let locks = of
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let locks = inquiry
         .waits()
         .iter()
         .filter(|group| group.detail == Detail::Lock);
-    locks.filter_map(|group| suspect(of, group)).collect()
+    locks.filter_map(|group| suspect(inquiry, group)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let object = group.object?;
-    let all = of
+    let all = inquiry
         .waits()
         .iter()
         .filter(|other| other.detail == Detail::Lock && other.process == group.process);
     let all: u64 = all.map(|other| other.ns).sum();
     let share = group.ns as f64 / all.max(1) as f64;
-    if (group.count() as f64) < RULE.limit(of, "waits") || share < RULE.limit(of, "share") {
+    if (group.count() as f64) < RULE.limit(inquiry, "waits") || share < RULE.limit(inquiry, "share")
+    {
         return None;
     }
-    let lock = of.timeline.locks().find(group.process, object);
+    let lock = inquiry.timeline.locks().find(group.process, object);
     let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
     if no_processor(holds) {
         return None;
     }
-    let holding = Holding::of(of, holds);
+    let holding = Holding::of(inquiry, holds);
     let title = say![
         group.process,
         " waits ",
@@ -66,14 +67,14 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     };
     // The path goes on to who held it, so such waits are not on it.
     let held_ns = lock.map_or(group.ns, Lock::held_ns).min(group.ns);
-    let weight = Weight::within(of.causes(|key| key.state != State::Lost), held_ns);
+    let weight = Weight::within(inquiry.causes(|key| key.state != State::Lost), held_ns);
     let fix = Fix::without(what, BTreeSet::from([group.process]));
     let suspect = Suspect::new(title, fix, weight)
         .of(group.process)
         .about(Some(object))
-        .seen_in(of, Some(group))
-        .held(of, &RULE, "waits", group.count() as f64, "waits")
-        .held(of, &RULE, "share of waits for locks", share, "share")
+        .seen_in(inquiry, Some(group))
+        .held(inquiry, &RULE, "waits", group.count() as f64, "waits")
+        .held(inquiry, &RULE, "share of waits for locks", share, "share")
         .told(say![
             Piece::Count(group.count()),
             " waits, median ",
@@ -82,13 +83,15 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
             Piece::Time(group.quantile(1.0))
         ]);
     let suspect = match holding {
-        Some(holding) => suspect.told(holding.told(of)),
+        Some(holding) => suspect.told(holding.told(inquiry)),
         None => suspect,
     };
-    let holder = of.frames(group.waker_stack);
+    let holder = inquiry.frames(group.waker_stack);
     let mut functions = holder.iter().map(|spot| spot.function);
-    Some(match functions.find(|&f| !of.stacks.code.is_system(f)) {
-        Some(function) => suspect.told(say!["it is released in ", function]),
-        None => suspect,
-    })
+    Some(
+        match functions.find(|&f| !inquiry.stacks.code.is_system(f)) {
+            Some(function) => suspect.told(say!["it is released in ", function]),
+            None => suspect,
+        },
+    )
 }

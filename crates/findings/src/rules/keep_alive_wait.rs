@@ -27,14 +27,14 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
-    peers.filter_map(|peer| suspect(of, peer)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
+    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
 /// Whether it ended because the peer was gone, and not because somebody's own time was over.
-fn is_end(of: &Inquiry<'_>, wait: &PeerWait) -> bool {
-    let source = of
+fn is_end(inquiry: &Inquiry<'_>, wait: &PeerWait) -> bool {
+    let source = inquiry
         .timeline
         .span(wait.span)
         .and_then(|span| span.wake_source);
@@ -43,23 +43,23 @@ fn is_end(of: &Inquiry<'_>, wait: &PeerWait) -> bool {
         && source != Some(WakeSource::Timer)
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
-    let least = RULE.limit(of, "least");
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let least = RULE.limit(inquiry, "least");
     let ends = peer
         .waits
         .iter()
-        .filter(|wait| wait.ns as f64 >= least && is_end(of, wait));
+        .filter(|wait| wait.ns as f64 >= least && is_end(inquiry, wait));
     let ends: Vec<&PeerWait> = ends.collect();
-    let all = Picked::of(of, peer.process, ends.iter().map(|wait| wait.span));
+    let all = Picked::of(inquiry, peer.process, ends.iter().map(|wait| wait.span));
     let middle = all.quantile(0.5);
-    let slack = middle as f64 * RULE.limit(of, "alike");
+    let slack = middle as f64 * RULE.limit(inquiry, "alike");
     let alike = ends
         .iter()
         .filter(|wait| wait.ns.abs_diff(middle) as f64 <= slack);
-    let alike = Picked::of(of, peer.process, alike.map(|wait| wait.span));
+    let alike = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
     let share = alike.count() as f64 / all.count().max(1) as f64;
-    if (alike.count() as f64) < RULE.limit(of, "ends")
-        || share < RULE.limit(of, "share")
+    if (alike.count() as f64) < RULE.limit(inquiry, "ends")
+        || share < RULE.limit(inquiry, "share")
         || peer.received_bytes == 0
     {
         return None;
@@ -73,11 +73,11 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         " closes them"
     ];
     let suspect = alike
-        .suspect(of, title, 0.0)
+        .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "ends", alike.count() as f64, "ends")
+        .held(inquiry, &RULE, "ends", alike.count() as f64, "ends")
         .held(
-            of,
+            inquiry,
             &RULE,
             "share of the long waits for ends",
             share,

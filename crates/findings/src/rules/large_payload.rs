@@ -26,21 +26,21 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
-    peers.filter_map(|peer| suspect(of, peer)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
+    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let pieces = peer.waits.iter().filter(|wait| wait.receives());
-    let pieces = Picked::of(of, peer.process, pieces.map(|wait| wait.span));
+    let pieces = Picked::of(inquiry, peer.process, pieces.map(|wait| wait.span));
     let sends = peer.sends.max(1);
     let bytes = peer.received_bytes / sends;
-    if (bytes as f64) < RULE.limit(of, "bytes")
-        || (pieces.ns() as f64) < RULE.limit(of, "waited")
-        || (peer.received_bytes as f64) < pieces.count() as f64 * RULE.limit(of, "piece")
-        || pieces.quantile(0.5) as f64 > RULE.limit(of, "dense")
-        || (pieces.count() as f64) < sends as f64 * RULE.limit(of, "pieces")
+    if (bytes as f64) < RULE.limit(inquiry, "bytes")
+        || (pieces.ns() as f64) < RULE.limit(inquiry, "waited")
+        || (peer.received_bytes as f64) < pieces.count() as f64 * RULE.limit(inquiry, "piece")
+        || pieces.quantile(0.5) as f64 > RULE.limit(inquiry, "dense")
+        || (pieces.count() as f64) < sends as f64 * RULE.limit(inquiry, "pieces")
     {
         return None;
     }
@@ -54,10 +54,10 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     // Bytes in a second are what is left of bytes when the whole wait is a second.
     let rate = peer.received_bytes as f64 * 1e9 / pieces.ns().max(1) as f64;
     let suspect = pieces
-        .suspect(of, title, 0.5)
+        .suspect(inquiry, title, 0.5)
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "bytes for each send", bytes as f64, "bytes")
-        .held(of, &RULE, "waited", pieces.ns() as f64, "waited")
+        .held(inquiry, &RULE, "bytes for each send", bytes as f64, "bytes")
+        .held(inquiry, &RULE, "waited", pieces.ns() as f64, "waited")
         .told(say![
             Piece::Bytes(bytes),
             " per request (",

@@ -29,21 +29,23 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let all = HandOvers::all(of.timeline, RULE.limit(of, "times") as u64);
-    all.into_iter().filter_map(|it| suspect(of, it)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let all = HandOvers::all(inquiry.timeline, RULE.limit(inquiry, "times") as u64);
+    all.into_iter()
+        .filter_map(|it| suspect(inquiry, it))
+        .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
     let count = it.waits.len() as u64;
     let share = it.in_turn as f64 / count.max(1) as f64;
     let threads = it.threads.len() as f64;
     let enough = match it.detail {
         Detail::Lock => 2.0,
-        _ => RULE.limit(of, "threads"),
+        _ => RULE.limit(inquiry, "threads"),
     };
-    if share < RULE.limit(of, "in turn")
-        || it.usual_ns() as f64 > RULE.limit(of, "held")
+    if share < RULE.limit(inquiry, "in turn")
+        || it.usual_ns() as f64 > RULE.limit(inquiry, "held")
         || threads < enough
     {
         return None;
@@ -58,31 +60,31 @@ fn suspect(of: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
         Piece::Count(count),
         " times, each time to a sleeping thread"
     ];
-    let fix = fix(of, &it);
-    let group = of.waits().iter().find(|group| {
+    let fix = fix(inquiry, &it);
+    let group = inquiry.waits().iter().find(|group| {
         group.process == it.process && group.object == Some(it.object) && group.detail == it.detail
     });
-    let causes = of.all_of(&BTreeSet::from([it.process]));
+    let causes = inquiry.all_of(&BTreeSet::from([it.process]));
     let weight = Weight::within(causes, it.until.since(it.from));
     let suspect = Suspect::new(title, fix, weight)
         .of(it.process)
         .about(Some(it.object))
-        .seen_in(of, group)
-        .held(of, &RULE, "times", count as f64, "times")
-        .held(of, &RULE, "in turn", share, "in turn")
-        .held(of, &RULE, "held", it.usual_ns() as f64, "held")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "times", count as f64, "times")
+        .held(inquiry, &RULE, "in turn", share, "in turn")
+        .held(inquiry, &RULE, "held", it.usual_ns() as f64, "held")
         .figure("threads", threads, "")
         .figure("from one to the next", it.each_ns() as f64, "ns")
         .told(say!["it is held for ", Piece::Time(it.usual_ns()), " (median) and handed on every ", Piece::Time(it.each_ns())])
         .told(say!["in ", Piece::Percent(share * 100.0), " of the hand-overs, the thread woken last wakes the next: nobody takes the lock without having slept"]);
-    Some(suspect.shown_at(of, it.waits.iter().copied()))
+    Some(suspect.shown_at(inquiry, it.waits.iter().copied()))
 }
 
 /// At least the line stays, but to hand over takes no time, nor the calls that it is made of.
-fn fix(of: &Inquiry<'_>, it: &HandOvers) -> Fix {
+fn fix(inquiry: &Inquiry<'_>, it: &HandOvers) -> Fix {
     /// To scale a wait to nothing would be to do without what it waits for: another thread's end, say.
     const NEXT_TO_NOTHING: f64 = 1e-3;
-    let threads = of.facts.ledger.threads.iter();
+    let threads = inquiry.facts.ledger.threads.iter();
     let own = threads.filter(|thread| thread.row.process == it.process);
     let waits = own.flat_map(|thread| &thread.causes).filter(|cause| {
         let details = [Detail::Lock, Detail::Condition, Detail::Join];

@@ -29,35 +29,35 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let locks = of.timeline.locks().0.iter();
-    locks.filter_map(|lock| suspect(of, lock)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let locks = inquiry.timeline.locks().0.iter();
+    locks.filter_map(|lock| suspect(inquiry, lock)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     // Who loses its processor meanwhile, to other threads or to the machine's host, does nothing for long.
     let mut lengths: Vec<u64> = lock.holds.iter().map(|hold| hold.own_ns).collect();
     lengths.sort_unstable();
     let usual = *lengths.get(lengths.len() / 2)?;
-    let is_long = (usual as f64 * RULE.limit(of, "times")).max(RULE.limit(of, "least"));
+    let is_long = (usual as f64 * RULE.limit(inquiry, "times")).max(RULE.limit(inquiry, "least"));
     let long = lock
         .holds
         .iter()
         .filter(|hold| hold.own_ns as f64 >= is_long);
     let long: Vec<Hold> = long.copied().collect();
-    if (lengths.len() as f64) < RULE.limit(of, "holds")
-        || (long.len() as f64) < RULE.limit(of, "long")
+    if (lengths.len() as f64) < RULE.limit(inquiry, "holds")
+        || (long.len() as f64) < RULE.limit(inquiry, "long")
     {
         return None;
     }
-    let waits = behind(of, lock, &long);
-    let spans = waits.iter().filter_map(|&at| of.timeline.span(at));
+    let waits = behind(inquiry, lock, &long);
+    let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
     let behind_ns: u64 = spans.map(|span| span.t1.since(span.t0)).sum();
     let share = behind_ns as f64 / lock.wait_ns.max(1) as f64;
-    if share < RULE.limit(of, "share") {
+    if share < RULE.limit(inquiry, "share") {
         return None;
     }
-    let holding = Holding::of(of, &long);
+    let holding = Holding::of(inquiry, &long);
     let long_ns: u64 = long.iter().map(|hold| hold.own_ns).sum();
     let count = long.len() as u64;
     let title = say![
@@ -71,7 +71,7 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
         Piece::Count(count),
         " times, much longer than usual"
     ];
-    let causes = of.all_of(&BTreeSet::from([lock.process]));
+    let causes = inquiry.all_of(&BTreeSet::from([lock.process]));
     // Threads that meet at a lock for moments keep each other's pace only because somebody stays: with the long ones
     // gone the short ones are nothing, so the lock is replayed as one that nobody waits for.
     let all = What::Spans(lock.waits.iter().copied().collect());
@@ -79,10 +79,10 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, long_ns))
         .of(lock.process)
         .about(Some(lock.object))
-        .held(of, &RULE, "holds", lengths.len() as f64, "holds")
-        .held(of, &RULE, "long ones", count as f64, "long")
-        .held(of, &RULE, "long", is_long, "least")
-        .held(of, &RULE, "share of the waiting", share, "share")
+        .held(inquiry, &RULE, "holds", lengths.len() as f64, "holds")
+        .held(inquiry, &RULE, "long ones", count as f64, "long")
+        .held(inquiry, &RULE, "long", is_long, "least")
+        .held(inquiry, &RULE, "share of the waiting", share, "share")
         .figure("half of them at most", usual as f64, "ns")
         .told(say![
             "median of ",
@@ -94,25 +94,25 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
             " waits are behind the long ones"
         ]);
     let examples = long.iter().take(3).map(|hold| Example {
-        thread: of.timeline.threads[hold.holder].thread,
+        thread: inquiry.timeline.threads[hold.holder].thread,
         at: hold.from,
     });
     suspect.examples = examples.collect();
     match holding {
         Some(holding) => {
             suspect.frames.clone_from(&holding.frames);
-            Some(suspect.told(holding.told(of)))
+            Some(suspect.told(holding.told(inquiry)))
         }
         None => Some(suspect),
     }
 }
 
 /// The waits that lie mostly behind these stretches, as indexes of spans.
-fn behind(of: &Inquiry<'_>, lock: &Lock, long: &[Hold]) -> BTreeSet<usize> {
+fn behind(inquiry: &Inquiry<'_>, lock: &Lock, long: &[Hold]) -> BTreeSet<usize> {
     let waits = lock.waits.iter().copied();
     waits
         .filter(|&at| {
-            let Some(span) = of.timeline.span(at) else {
+            let Some(span) = inquiry.timeline.span(at) else {
                 return false;
             };
             let first = long.partition_point(|hold| hold.until <= span.t0);

@@ -38,7 +38,7 @@ pub static MAPS: Rule = Rule {
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
-    ask: |of| ask(of, &MAPS, &["munmap"], " maps and unmaps memory "),
+    ask: |inquiry| ask(inquiry, &MAPS, &["munmap"], " maps and unmaps memory "),
 };
 
 pub static TRIMS: Rule = Rule {
@@ -54,12 +54,17 @@ pub static TRIMS: Rule = Rule {
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
-    ask: |of| ask(of, &TRIMS, &["brk", "madvise"], " grows and shrinks its heap "),
+    ask: |inquiry| ask(inquiry, &TRIMS, &["brk", "madvise"], " grows and shrinks its heap "),
 };
 
-fn ask(of: &Inquiry<'_>, rule: &'static Rule, calls: &[&str], does: &'static str) -> Vec<Suspect> {
+fn ask(
+    inquiry: &Inquiry<'_>,
+    rule: &'static Rule,
+    calls: &[&str],
+    does: &'static str,
+) -> Vec<Suspect> {
     let mut counts: BTreeMap<ProcessId, u64> = BTreeMap::new();
-    for call in &of.facts.calls {
+    for call in &inquiry.facts.calls {
         let Some(process) = call.process.filter(|_| call.object.is_none()) else {
             continue;
         };
@@ -67,50 +72,51 @@ fn ask(of: &Inquiry<'_>, rule: &'static Rule, calls: &[&str], does: &'static str
             *counts.entry(process).or_default() += call.count;
         }
     }
-    counts.retain(|_, count| *count as f64 >= rule.limit(of, "calls"));
+    counts.retain(|_, count| *count as f64 >= rule.limit(inquiry, "calls"));
     if counts.is_empty() {
         return Vec::new();
     }
-    let memory = Memory::of(of);
+    let memory = Memory::of(inquiry);
     let many = counts.into_iter();
-    many.filter_map(|(process, count)| suspect(of, rule, &memory, (process, count), does))
+    many.filter_map(|(process, count)| suspect(inquiry, rule, &memory, process, count, does))
         .collect()
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     rule: &'static Rule,
     memory: &Memory,
-    (process, count): (ProcessId, u64),
+    process: ProcessId,
+    count: u64,
     does: &'static str,
 ) -> Option<Suspect> {
-    let memory = memory.in_program(of, process);
+    let memory = memory.in_program(inquiry, process);
     let share = (memory.faults.ns() + memory.mapping.ns()) as f64;
-    if share < of.outlook.wall_ns as f64 * rule.limit(of, "share") {
+    if share < inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, "share") {
         return None;
     }
     let all = memory
         .faults
-        .and(of, &memory.mapping)
-        .in_program(of, process);
-    let share = all.share(of);
-    if share < rule.limit(of, "share") {
+        .and(inquiry, &memory.mapping)
+        .in_program(inquiry, process);
+    let share = all.share(inquiry);
+    if share < rule.limit(inquiry, "share") {
         return None;
     }
-    let turns = memory.turns(of, process);
-    if (turns as f64) < rule.limit(of, "turns") {
+    let turns = memory.turns(inquiry, process);
+    if (turns as f64) < rule.limit(inquiry, "turns") {
         return None;
     }
-    let faults = faults(of, process);
-    let kept = kept(of, process);
+    let faults = faults(inquiry, process);
+    let kept = kept(inquiry, process);
     let title = say![process, does, Piece::Count(count), " times"];
-    let fix = all.scaled_in(of, process, kept);
+    let fix = all.scaled_in(inquiry, process, kept);
     let suspect = all
-        .suspect(of, title, Fix::Change(fix))
+        .suspect(inquiry, title, Fix::Change(fix))
         .of(process)
-        .held(of, rule, "calls", count as f64, "calls")
-        .held(of, rule, "share of the path", share, "share")
-        .held(of, rule, "turns seen", turns as f64, "turns")
+        .held(inquiry, rule, "calls", count as f64, "calls")
+        .held(inquiry, rule, "share of the path", share, "share")
+        .held(inquiry, rule, "turns seen", turns as f64, "turns")
         .told(say![
             Piece::Count(faults),
             " page faults, ",

@@ -50,38 +50,38 @@ const OF_FILES: [&str; 4] = [
 /// Where memory is given back at the end.
 const ENDS: [&str; 2] = ["exit_mmap", "mmput"];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let starts = of.facts.starts.iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let starts = inquiry.facts.starts.iter();
     let large = starts.filter_map(|start| {
         let resident = start.exit?.resident_bytes;
-        (resident as f64 >= RULE.limit(of, "bytes")).then_some((start.process, resident))
+        (resident as f64 >= RULE.limit(inquiry, "bytes")).then_some((start.process, resident))
     });
     let large: Vec<_> = large
         .filter(|&(process, resident)| {
-            resident as f64 >= data(of, process) as f64 * RULE.limit(of, "times")
-                && kept(of, process) >= RULE.limit(of, "kept")
+            resident as f64 >= data(inquiry, process) as f64 * RULE.limit(inquiry, "times")
+                && kept(inquiry, process) >= RULE.limit(inquiry, "kept")
         })
         .collect();
     // Nearly all recordings end here; only then is it worth a look at all waits.
     if large.is_empty() {
         return Vec::new();
     }
-    let least = RULE.limit(of, "pieces") as usize;
-    let all = of.arrivals(least);
+    let least = RULE.limit(inquiry, "pieces") as usize;
+    let all = inquiry.arrivals(least);
     let suspects = large.into_iter().filter_map(|(process, resident)| {
         let its = all
             .clone()
-            .filter(|arrivals| of.timeline.threads[arrivals.slot].process == process);
+            .filter(|arrivals| inquiry.timeline.threads[arrivals.slot].process == process);
         let most = its.max_by_key(|arrivals| arrivals.at.len())?;
-        suspect(of, process, resident, most)
+        suspect(inquiry, process, resident, most)
     });
     suspects.collect()
 }
 
 /// All bytes that a process read or wrote, and those of the files that it mapped.
-fn data(of: &Inquiry<'_>, process: ProcessId) -> u64 {
+fn data(inquiry: &Inquiry<'_>, process: ProcessId) -> u64 {
     let calls = || {
-        let calls = of.facts.calls.iter();
+        let calls = inquiry.facts.calls.iter();
         calls.filter(|call| call.process == Some(process))
     };
     let moved = calls().fold(0u64, |sum, call| sum.saturating_add(call.bytes));
@@ -89,29 +89,32 @@ fn data(of: &Inquiry<'_>, process: ProcessId) -> u64 {
     let mapped: BTreeSet<ObjectId> = mapped.filter_map(|call| call.object).collect();
     let sizes = mapped
         .into_iter()
-        .filter_map(|object| of.facts.object(object)?.size);
+        .filter_map(|object| inquiry.facts.object(object)?.size);
     sizes.fold(moved, u64::saturating_add).max(1)
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     resident: u64,
     arrivals: &Arrivals,
 ) -> Option<Suspect> {
-    let memory = Memory::of(of).in_program(of, process);
-    let files = InCode::of_kernel(of, &OF_FILES).in_program(of, process);
-    let ends = InCode::of_kernel(of, &ENDS);
-    let meant = memory.faults.and(of, &ends).in_program(of, process);
-    let share = meant.share(of);
-    if share < RULE.limit(of, "share") || files.ns() * 4 > memory.faults.ns() {
+    let memory = Memory::of(inquiry).in_program(inquiry, process);
+    let files = InCode::of_kernel(inquiry, &OF_FILES).in_program(inquiry, process);
+    let ends = InCode::of_kernel(inquiry, &ENDS);
+    let meant = memory
+        .faults
+        .and(inquiry, &ends)
+        .in_program(inquiry, process);
+    let share = meant.share(inquiry);
+    if share < RULE.limit(inquiry, "share") || files.ns() * 4 > memory.faults.ns() {
         return None;
     }
-    let evenly = evenly(of, process, arrivals, &memory.faults.functions);
-    if evenly < RULE.limit(of, "evenly") {
+    let evenly = evenly(inquiry, process, arrivals, &memory.faults.functions);
+    if evenly < RULE.limit(inquiry, "evenly") {
         return None;
     }
-    let data = data(of, process);
+    let data = data(inquiry, process);
     let times = resident as f64 / data as f64;
     let title = say![
         process,
@@ -121,20 +124,20 @@ fn suspect(
         Piece::Bytes(data),
         " that it read, wrote or mapped"
     ];
-    let scaled = |code: &InCode, factor: f64| code.scaled_in(of, process, factor);
+    let scaled = |code: &InCode, factor: f64| code.scaled_in(inquiry, process, factor);
     let mut most = vec![scaled(&meant, 0.0)];
-    most.extend(keeper(of, &memory.faults).map(|keeper| {
-        let keeper = InCode::through(of, BTreeSet::from([keeper]));
+    most.extend(keeper(inquiry, &memory.faults).map(|keeper| {
+        let keeper = InCode::through(inquiry, BTreeSet::from([keeper]));
         scaled(&keeper, 0.0)
     }));
     let least = vec![scaled(&meant, (LOOSE / times).min(1.0))];
     let suspect = meant
-        .suspect(of, title, Fix::AtLeast(least, most))
+        .suspect(inquiry, title, Fix::AtLeast(least, most))
         .of(process)
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "times as large", times, "times")
-        .held(of, &RULE, "bytes", resident as f64, "bytes")
-        .held(of, &RULE, "least quarter", evenly, "evenly")
+        .held(inquiry, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "times as large", times, "times")
+        .held(inquiry, &RULE, "bytes", resident as f64, "bytes")
+        .held(inquiry, &RULE, "least quarter", evenly, "evenly")
         .told(say![
             Piece::Times(times),
             " as much; ",
@@ -151,16 +154,16 @@ fn suspect(
 
 /// Of the page faults the least that any quarter of the pieces has, as a part of a quarter of all: 1 is quite evenly.
 fn evenly(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     arrivals: &Arrivals,
     faults: &BTreeSet<FunctionIx>,
 ) -> f64 {
     let mut quarters = [0u64; 4];
     let mut all = 0u64;
-    let code = &of.stacks.code;
-    for thread in of.threads_of(&BTreeSet::from([process])) {
-        let events = of.stacks.events_of(thread).iter();
+    let code = &inquiry.stacks.code;
+    for thread in inquiry.threads_of(&BTreeSet::from([process])) {
+        let events = inquiry.stacks.events_of(thread).iter();
         for event in events.filter(|event| event.account == Account::Cpu) {
             let mut frames = code.frames_of(event.stack);
             if !frames.any(|(_, function)| faults.contains(&function)) {
@@ -179,9 +182,9 @@ fn evenly(
 }
 
 /// The innermost function of the program in which nearly all of it is taken.
-fn keeper(of: &Inquiry<'_>, faults: &InCode) -> Option<FunctionIx> {
+fn keeper(inquiry: &Inquiry<'_>, faults: &InCode) -> Option<FunctionIx> {
     const NEARLY: f64 = 0.8;
-    let code = &of.stacks.code;
+    let code = &inquiry.stacks.code;
     let mut candidates: BTreeMap<FunctionIx, u64> = BTreeMap::new();
     for stack in &faults.stacks {
         let functions: BTreeSet<FunctionIx> = code.functions_of(stack.stack).into_iter().collect();
@@ -198,7 +201,7 @@ fn keeper(of: &Inquiry<'_>, faults: &InCode) -> Option<FunctionIx> {
             && !code.is_before_main(function)
     });
     // Of those that all of it passes through, the one with the least besides.
-    let through = |function| of.outlook.on_processors.through(function);
+    let through = |function| inquiry.outlook.on_processors.through(function);
     let inner = meant.min_by_key(|&(function, _)| (through(function), function));
     inner.map(|(function, _)| function)
 }

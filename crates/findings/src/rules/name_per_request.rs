@@ -30,18 +30,18 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut by_process: BTreeMap<ProcessId, Vec<&Peer>> = BTreeMap::new();
-    for peer in of.peers() {
+    for peer in inquiry.peers() {
         by_process.entry(peer.process).or_default().push(peer);
     }
     let peers = by_process.into_iter();
     peers
-        .filter_map(|(process, peers)| suspect(of, process, &peers))
+        .filter_map(|(process, peers)| suspect(inquiry, process, &peers))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Suspect> {
     let (servers, others): (Vec<&Peer>, Vec<&Peer>) =
         peers.iter().partition(|peer| peer.is_name_server());
     let others = others
@@ -56,14 +56,14 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Susp
     let lookups = answers.len();
     let again = lookups as f64 / hosts.len().max(1) as f64;
     // Who connects to nobody looks names up for their own sake.
-    if (lookups as f64) < RULE.limit(of, "lookups")
-        || again < RULE.limit(of, "again")
+    if (lookups as f64) < RULE.limit(inquiry, "lookups")
+        || again < RULE.limit(inquiry, "again")
         || hosts.is_empty()
     {
         return None;
     }
     // One for each is needed.
-    let picked = Picked::of(of, process, answers.into_iter().skip(hosts.len()));
+    let picked = Picked::of(inquiry, process, answers.into_iter().skip(hosts.len()));
     let server = servers.iter().max_by_key(|server| server.waits.len())?;
     let title = say![
         Piece::Count(lookups as u64),
@@ -78,10 +78,10 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Susp
         }
     ];
     let suspect = picked
-        .suspect(of, title, 0.0)
+        .suspect(inquiry, title, 0.0)
         .about(server.sockets.first().copied())
-        .held(of, &RULE, "look-ups", lookups as f64, "lookups")
-        .held(of, &RULE, "look-ups for each address", again, "again")
+        .held(inquiry, &RULE, "look-ups", lookups as f64, "lookups")
+        .held(inquiry, &RULE, "look-ups for each address", again, "again")
         .told(say![
             "a response takes ",
             Piece::Time(picked.quantile(0.5)),

@@ -28,33 +28,34 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(of, &RULE) else {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
         return Vec::new();
     };
-    let programs = crowd.programs(of).into_iter();
+    let programs = crowd.programs(inquiry).into_iter();
     programs
-        .filter_map(|program| suspect(of, program))
+        .filter_map(|program| suspect(inquiry, program))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
-    let processes = of.of_program(program);
-    let threads = of.facts.ledger.threads.iter();
+fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
+    let processes = inquiry.of_program(program);
+    let threads = inquiry.facts.ledger.threads.iter();
     let own = threads.filter(|thread| processes.contains(&thread.row.process));
     let thread = own.max_by_key(|thread| (thread.row.ready_ns, thread.row.thread))?;
     let nice = thread.row.nice?;
-    if (nice as f64) < RULE.limit(of, "nice") {
+    if (nice as f64) < RULE.limit(inquiry, "nice") {
         return None;
     }
-    let before = before(of, thread, nice)?;
+    let before = before(inquiry, thread, nice)?;
     let alike_ns = before.at_a_time * thread.row.cpu_ns as f64;
     let more = before.ns as f64 / alike_ns.max(1.0);
-    if more < RULE.limit(of, "more") {
+    if more < RULE.limit(inquiry, "more") {
         return None;
     }
-    let causes = of.causes(|key| key.state == State::Ready && processes.contains(&key.process));
-    let ns = of.on_path_ns(&causes);
+    let causes =
+        inquiry.causes(|key| key.state == State::Ready && processes.contains(&key.process));
+    let ns = inquiry.on_path_ns(&causes);
     let process = thread.row.process;
     let title = say![
         process,
@@ -67,9 +68,9 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let fix = Fix::scaled(What::Ready, processes, left.clamp(0.0, 1.0)).or_at_most(0.0);
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
-        .held(of, &RULE, "ready on the path", ns as f64, "time")
-        .held(of, &RULE, "nice", nice as f64, "nice")
-        .held(of, &RULE, "times as long as itself", more, "more")
+        .held(inquiry, &RULE, "ready on the path", ns as f64, "time")
+        .held(inquiry, &RULE, "nice", nice as f64, "nice")
+        .held(inquiry, &RULE, "times as long as itself", more, "more")
         .told(say![
             Piece::Time(ns),
             " of the critical path runnable (waiting for a CPU)"
@@ -82,7 +83,7 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
             ", the program itself for ",
             Piece::Time(thread.row.cpu_ns)
         ]);
-    Some(match of.who_called("setpriority", process) {
+    Some(match inquiry.who_called("setpriority", process) {
         Some(caller) => suspect.told(say![caller, " called setpriority"]),
         None => suspect.told(say![
             "the nice value was inherited from the process that started it"
@@ -104,11 +105,11 @@ struct Before {
 const SHORT_NS: u64 = 50_000;
 
 /// Of who is not recorded it is not known how much it gives way; that it had more than its part tells.
-fn before(of: &Inquiry<'_>, thread: &ThreadLedger, nice: i64) -> Option<Before> {
+fn before(inquiry: &Inquiry<'_>, thread: &ThreadLedger, nice: i64) -> Option<Before> {
     let gives_way_less = |who: Who| match who {
         Who::Thread(other) => {
-            let slot = of.timeline.slot(other);
-            let row = slot.map(|slot| &of.timeline.threads[slot]);
+            let slot = inquiry.timeline.slot(other);
+            let row = slot.map(|slot| &inquiry.timeline.threads[slot]);
             row.is_some_and(|row| {
                 row.process != thread.row.process && row.nice.is_some_and(|its| its < nice)
             })
@@ -123,10 +124,12 @@ fn before(of: &Inquiry<'_>, thread: &ThreadLedger, nice: i64) -> Option<Before> 
     let most = others.max_by_key(|behind| (behind.ns, behind.who))?;
     let foremost = match most.who {
         Who::Thread(other) => Piece::from(other),
-        Who::Outsider(tid) => Piece::Name(of.facts.outsider(tid).to_owned()),
+        Who::Outsider(tid) => Piece::Name(inquiry.facts.outsider(tid).to_owned()),
         Who::Idle | Who::Unlisted => return None,
     };
-    let spans = of.timeline.spans_of(of.timeline.slot(thread.row.thread)?);
+    let spans = inquiry
+        .timeline
+        .spans_of(inquiry.timeline.slot(thread.row.thread)?);
     let long = spans
         .iter()
         .filter(|span| span.state == State::Ready && span.t1.since(span.t0) >= SHORT_NS);

@@ -35,16 +35,16 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(of, &RULE) else {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
         return Vec::new();
     };
     // A program that keeps all processors busy itself stands in nobody's way.
-    let share = crowd.behind_others(of);
-    if share < RULE.limit(of, "others") {
+    let share = crowd.behind_others(inquiry);
+    if share < RULE.limit(inquiry, "others") {
         return Vec::new();
     }
-    let foremost = crowd.foremost(of);
+    let foremost = crowd.foremost(inquiry);
     let title = say![
         "runnable for ",
         Piece::Time(crowd.ns),
@@ -52,7 +52,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     ];
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
         .figure("ready on the path", crowd.ns as f64, "ns")
-        .held(of, &RULE, "behind others", share, "others")
+        .held(inquiry, &RULE, "behind others", share, "others")
         .told(say![
             Piece::Time(crowd.ns),
             " of the critical path runnable (waiting for a CPU)"

@@ -25,27 +25,27 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    suspect(of).into_iter().collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    suspect(inquiry).into_iter().collect()
 }
 
-fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
-    let crowd = Crowd::of(of, &RULE)?;
-    let share = crowd.behind_others(of);
-    if share >= RULE.limit(of, "others") {
+fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
+    let crowd = Crowd::of(inquiry, &RULE)?;
+    let share = crowd.behind_others(inquiry);
+    if share >= RULE.limit(inquiry, "others") {
         return None;
     }
     let sum = |ns: fn(&ThreadLedger) -> u64| {
-        let threads = of.facts.ledger.threads.iter();
+        let threads = inquiry.facts.ledger.threads.iter();
         threads.map(ns).fold(0, u64::saturating_add) as f64
     };
     let (worked, ready) = (
         sum(|thread| thread.row.cpu_ns),
         sum(|thread| thread.row.ready_ns),
     );
-    let wall = of.outlook.wall_ns.max(1) as f64;
-    let demand = (worked + ready) / wall / f64::from(of.outlook.processors.max(1));
-    if demand < RULE.limit(of, "demand") {
+    let wall = inquiry.outlook.wall_ns.max(1) as f64;
+    let demand = (worked + ready) / wall / f64::from(inquiry.outlook.processors.max(1));
+    if demand < RULE.limit(inquiry, "demand") {
         return None;
     }
     let title = say![
@@ -54,9 +54,9 @@ fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
         " the CPUs that exist"
     ];
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
-        .held(of, &RULE, "ready on the path", crowd.ns as f64, "time")
-        .held(of, &RULE, "behind others", share, "others")
-        .held(of, &RULE, "times the processors", demand, "demand")
+        .held(inquiry, &RULE, "ready on the path", crowd.ns as f64, "time")
+        .held(inquiry, &RULE, "behind others", share, "others")
+        .held(inquiry, &RULE, "times the processors", demand, "demand")
         .told(say![Piece::Time(crowd.ns), " of the critical path runnable (waiting for a CPU), while its own threads used the CPUs"]);
     Some(suspect)
 }

@@ -44,34 +44,34 @@ const OTHERS: [&str; 6] = [
     "wp_page_copy",
 ];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let memory = Memory::of(of);
-    let program = memory.faults.process(of);
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let memory = Memory::of(inquiry);
+    let program = memory.faults.process(inquiry);
     program
-        .and_then(|program| suspect(of, &memory, program))
+        .and_then(|program| suspect(inquiry, &memory, program))
         .into_iter()
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Suspect> {
-    let memory = memory.in_program(of, program);
-    let share = memory.faults.share(of);
-    if share < RULE.limit(of, "share") {
+fn suspect(inquiry: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Suspect> {
+    let memory = memory.in_program(inquiry, program);
+    let share = memory.faults.share(inquiry);
+    if share < RULE.limit(inquiry, "share") {
         return None;
     }
-    let (process, count) = most_faults(of, program)?;
-    if (count as f64) < RULE.limit(of, "faults") {
+    let (process, count) = most_faults(inquiry, program)?;
+    if (count as f64) < RULE.limit(inquiry, "faults") {
         return None;
     }
-    let new = InCode::of_kernel(of, &["do_anonymous_page"]).in_program(of, program);
-    let others = InCode::of_kernel(of, &OTHERS).in_program(of, program);
+    let new = InCode::of_kernel(inquiry, &["do_anonymous_page"]).in_program(inquiry, program);
+    let others = InCode::of_kernel(inquiry, &OTHERS).in_program(inquiry, program);
     if new.ns() < others.ns() {
         return None;
     }
-    let turns = memory.turns(of, process);
-    let again = turns as f64 >= RULE.limit(of, "turns");
+    let turns = memory.turns(inquiry, process);
+    let again = turns as f64 >= RULE.limit(inquiry, "turns");
     let touched = count.saturating_mul(PAGE);
-    let large = touched as f64 >= asked(of, process) as f64 * RULE.limit(of, "bytes");
+    let large = touched as f64 >= asked(inquiry, process) as f64 * RULE.limit(inquiry, "bytes");
     if !again && !large {
         return None;
     }
@@ -86,17 +86,24 @@ fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Susp
         " of new memory, 4 kB at a time"
     ];
     let (meant, most) = match again {
-        true => (memory.faults.and(of, &memory.mapping), kept(of, process)),
+        true => (
+            memory.faults.and(inquiry, &memory.mapping),
+            kept(inquiry, process),
+        ),
         false => (memory.faults.clone(), 1.0 / HUGE.1),
     };
-    let meant = meant.in_program(of, program);
-    let scaled = |factor| vec![meant.scaled_in(of, program, factor)];
+    let meant = meant.in_program(inquiry, program);
+    let scaled = |factor| vec![meant.scaled_in(inquiry, program, factor)];
     let suspect = meant
-        .suspect(of, title, Fix::Between(scaled(1.0 / HUGE.0), scaled(most)))
+        .suspect(
+            inquiry,
+            title,
+            Fix::Between(scaled(1.0 / HUGE.0), scaled(most)),
+        )
         .of(process)
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "page faults", count as f64, "faults")
-        .held(of, &RULE, "turns seen", turns as f64, "turns")
+        .held(inquiry, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "page faults", count as f64, "faults")
+        .held(inquiry, &RULE, "turns seen", turns as f64, "turns")
         .told(say![
             Piece::Count(count),
             " page faults; ",
@@ -106,7 +113,7 @@ fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Susp
     Some(match again {
         true => suspect.told(say![
             "at exit it has ",
-            Piece::Percent(kept(of, process) * 100.0),
+            Piece::Percent(kept(inquiry, process) * 100.0),
             " of that memory: the rest was freed in at least ",
             Piece::Count(turns),
             " cycles"
@@ -116,8 +123,8 @@ fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Susp
 }
 
 /// How often a process asked for memory.
-fn asked(of: &Inquiry<'_>, process: ProcessId) -> u64 {
-    let calls = of.facts.calls.iter().filter(|call| {
+fn asked(inquiry: &Inquiry<'_>, process: ProcessId) -> u64 {
+    let calls = inquiry.facts.calls.iter().filter(|call| {
         call.process == Some(process)
             && call.object.is_none()
             && matches!(call.call.as_str(), "mmap" | "brk" | "mremap")

@@ -27,25 +27,25 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let exchanges = Exchange::all(of.timeline, RULE.limit(of, "turns") as u64);
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let exchanges = Exchange::all(inquiry.timeline, RULE.limit(inquiry, "turns") as u64);
     exchanges
         .iter()
-        .filter_map(|exchange| suspect(of, exchange, &exchanges))
+        .filter_map(|exchange| suspect(inquiry, exchange, &exchanges))
         .collect()
 }
 
 /// The stretches in which the two hand over, and those with whom either of them does: a loop of events has its work done
 /// by now the one, now the other thread of a pool.
 fn stretches(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     exchange: &Exchange,
     all: &[Exchange],
 ) -> BTreeMap<ThreadId, (Nanos, Nanos)> {
     let shares = |other: &&Exchange| other.pair.iter().any(|slot| exchange.pair.contains(slot));
     let mut stretches: BTreeMap<ThreadId, (Nanos, Nanos)> = BTreeMap::new();
     for other in all.iter().filter(shares) {
-        for (thread, (from, until)) in other.stretches(of.timeline) {
+        for (thread, (from, until)) in other.stretches(inquiry.timeline) {
             let known = stretches.entry(thread).or_insert((from, until));
             *known = (known.0.min(from), known.1.max(until));
         }
@@ -53,17 +53,17 @@ fn stretches(
     stretches
 }
 
-fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Suspect> {
     let turns = exchange.turns();
     let bursts = exchange.bursts();
-    if (turns as f64) < RULE.limit(of, "turns")
+    if (turns as f64) < RULE.limit(inquiry, "turns")
         || bursts
             .iter()
-            .any(|&burst| burst as f64 > RULE.limit(of, "burst"))
+            .any(|&burst| burst as f64 > RULE.limit(inquiry, "burst"))
     {
         return None;
     }
-    let [one, other] = exchange.pair.map(|slot| &of.timeline.threads[slot]);
+    let [one, other] = exchange.pair.map(|slot| &inquiry.timeline.threads[slot]);
     let title = say![
         one.thread,
         " and ",
@@ -73,10 +73,10 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
         " times, in turn"
     ];
     let processes: BTreeSet<ProcessId> = BTreeSet::from([one.process, other.process]);
-    let causes = of.all_of(&processes);
+    let causes = inquiry.all_of(&processes);
     let objects = exchange.objects();
     let about = exchange.objects().first().copied();
-    let group = of.waits().iter().find(|group| {
+    let group = inquiry.waits().iter().find(|group| {
         processes.contains(&group.process)
             && group.object.is_some_and(|object| objects.contains(&object))
     });
@@ -90,7 +90,7 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
     };
     // At most all goes that they do meanwhile: to hand over a thing is mostly more work than the thing.
     let meanwhile = Change {
-        what: What::Stretches(stretches(of, exchange, all)),
+        what: What::Stretches(stretches(inquiry, exchange, all)),
         processes: None,
         how: How::Scale(0.0),
     };
@@ -98,10 +98,10 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
     let suspect = Suspect::new(title, fix, Weight::within(causes, exchange.ns()))
         .of(one.process)
         .about(about)
-        .seen_in(of, group)
-        .held(of, &RULE, "turns", turns as f64, "turns")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "turns", turns as f64, "turns")
         .held(
-            of,
+            inquiry,
             &RULE,
             "on a processor in a turn",
             bursts[0] as f64,
@@ -118,5 +118,5 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
             Piece::Time(exchange.ns() / turns.max(1)),
             " in all"
         ]);
-    Some(suspect.shown_at(of, exchange.examples.iter().copied()))
+    Some(suspect.shown_at(inquiry, exchange.examples.iter().copied()))
 }

@@ -42,24 +42,24 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let programs = Crowd::of(of, &RULE).map(|crowd| crowd.programs(of));
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let programs = Crowd::of(inquiry, &RULE).map(|crowd| crowd.programs(inquiry));
     let programs = programs.into_iter().flatten();
     programs
-        .filter_map(|program| suspect(of, program))
+        .filter_map(|program| suspect(inquiry, program))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
-    let caller = of.who_called("sched_setaffinity", program)?;
-    let used = used(of, program);
-    let all = of.outlook.processors as usize;
+fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
+    let caller = inquiry.who_called("sched_setaffinity", program)?;
+    let used = used(inquiry, program);
+    let all = inquiry.outlook.processors as usize;
     if used.is_empty() || used.len() >= all {
         return None;
     }
-    let causes =
-        of.causes(|key| key.state == State::Ready && of.same_program(key.process, program));
-    let ns = of.on_path_ns(&causes);
+    let causes = inquiry
+        .causes(|key| key.state == State::Ready && inquiry.same_program(key.process, program));
+    let ns = inquiry.on_path_ns(&causes);
     let title = say![
         program,
         " may use ",
@@ -71,7 +71,7 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let suspect = Suspect::new(title, Fix::AllProcessors, Weight::all(causes))
         .of(program)
         .figure("processors used", used.len() as f64, "")
-        .held(of, &RULE, "ready on the path", ns as f64, "time")
+        .held(inquiry, &RULE, "ready on the path", ns as f64, "time")
         .told(say![
             Piece::Time(ns),
             " of the critical path runnable (waiting for a CPU)"
@@ -81,11 +81,11 @@ fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
 }
 
 /// The processors that the processes of a program used, but for a moment.
-fn used(of: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
+fn used(inquiry: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
     let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
-    for (slot, thread) in of.timeline.threads.iter().enumerate() {
-        if of.same_program(thread.process, program) {
-            for span in of
+    for (slot, thread) in inquiry.timeline.threads.iter().enumerate() {
+        if inquiry.same_program(thread.process, program) {
+            for span in inquiry
                 .timeline
                 .spans_of(slot)
                 .iter()
@@ -96,7 +96,7 @@ fn used(of: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
         }
     }
     let all: u64 = sums.values().sum();
-    let least = all as f64 * RULE.limit(of, "elsewhere");
+    let least = all as f64 * RULE.limit(inquiry, "elsewhere");
     let used = sums.into_iter().filter(|(_, ns)| *ns as f64 > least);
     used.map(|(processor, _)| processor).collect()
 }

@@ -87,36 +87,36 @@ fn is_far(before: &DiskRead, read: &DiskRead) -> bool {
     read.first_sector.abs_diff(before.end_sector) > NEAR_SECTORS
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let files = of.waited.disk_reads.iter();
-    files.filter_map(|reads| suspect(of, reads)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let files = inquiry.waited.disk_reads.iter();
+    files.filter_map(|reads| suspect(inquiry, reads)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
     let (process, file) = (reads.process, reads.object);
-    let scattered = Scattered::of(reads, RULE.limit(of, "bytes"));
+    let scattered = Scattered::of(reads, RULE.limit(inquiry, "bytes"));
     let share_of_waits = scattered.count as f64 / scattered.all.max(1) as f64;
     let in_flight = scattered.each(scattered.in_flight);
-    if of.facts.object(file)?.kind != ObjectKind::File
-        || (scattered.count as f64) < RULE.limit(of, "reads")
-        || share_of_waits < RULE.limit(of, "scattered")
-        || in_flight > RULE.limit(of, "in flight")
+    if inquiry.facts.object(file)?.kind != ObjectKind::File
+        || (scattered.count as f64) < RULE.limit(inquiry, "reads")
+        || share_of_waits < RULE.limit(inquiry, "scattered")
+        || in_flight > RULE.limit(inquiry, "in flight")
     {
         return None;
     }
-    let causes = of.waits_on_path(|key| {
+    let causes = inquiry.waits_on_path(|key| {
         key.detail == Some(Detail::DiskRead)
             && key.object == Some(file)
-            && of.same_program(key.process, process)
+            && inquiry.same_program(key.process, process)
     });
-    let share = of.on_path_ns(&causes) as f64 / of.outlook.wall_ns.max(1) as f64;
-    if share < RULE.limit(of, "share") {
+    let share = inquiry.on_path_ns(&causes) as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+    if share < RULE.limit(inquiry, "share") {
         return None;
     }
     let waits = scattered
         .spans
         .iter()
-        .filter_map(|&at| of.timeline.span(at));
+        .filter_map(|&at| inquiry.timeline.span(at));
     let ns = waits.fold(0u64, |sum, span| sum.saturating_add(span.t1.since(span.t0)));
     let each = scattered.each(scattered.bytes) as u64;
     let title = say![
@@ -129,17 +129,23 @@ fn suspect(of: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
     ];
     let suspect = Suspect::new(
         title,
-        fix(of, process, file, &scattered),
+        fix(inquiry, process, file, &scattered),
         Weight::within(causes, ns),
     )
     .of(process)
     .about(Some(file));
-    let suspect = seen(of, suspect)
-        .held(of, &RULE, "reads", scattered.count as f64, "reads")
-        .held(of, &RULE, "share of its waits", share_of_waits, "scattered")
-        .held(of, &RULE, "bytes each", each as f64, "bytes")
-        .held(of, &RULE, "reads at a time", in_flight, "in flight")
-        .held(of, &RULE, "share of the path", share, "share")
+    let suspect = seen(inquiry, suspect)
+        .held(inquiry, &RULE, "reads", scattered.count as f64, "reads")
+        .held(
+            inquiry,
+            &RULE,
+            "share of its waits",
+            share_of_waits,
+            "scattered",
+        )
+        .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
+        .held(inquiry, &RULE, "reads at a time", in_flight, "in flight")
+        .held(inquiry, &RULE, "share of the path", share, "share")
         .told(say![
             Piece::Count(scattered.count),
             " of ",
@@ -159,33 +165,33 @@ fn suspect(of: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
 }
 
 /// In the code of the longest waits; where they are too short to be recorded one by one, in the function that reads.
-fn seen(of: &Inquiry<'_>, suspect: Suspect) -> Suspect {
-    let mut groups = of.waits().iter();
+fn seen(inquiry: &Inquiry<'_>, suspect: Suspect) -> Suspect {
+    let mut groups = inquiry.waits().iter();
     let group = groups.find(|group| {
         group.detail == Detail::DiskRead
             && Some(group.process) == suspect.process
             && group.object == suspect.object
     });
     if group.is_some_and(|group| group.stack.is_some()) {
-        return suspect.seen_in(of, group);
+        return suspect.seen_in(inquiry, group);
     }
-    let threads = of.threads_of(&suspect.process.into_iter().collect());
-    let region = of.stacks.region(&threads, |function| {
+    let threads = inquiry.threads_of(&suspect.process.into_iter().collect());
+    let region = inquiry.stacks.region(&threads, |function| {
         let call = entered(function)?;
         Act::Read.calls().contains(&call).then_some(0)
     });
-    suspect.seen_around(of, region.as_ref())
+    suspect.seen_around(inquiry, region.as_ref())
 }
 
 /// The waits take half as long, or there are none, and no sleeping and waking up either.
-fn fix(of: &Inquiry<'_>, process: ProcessId, file: ObjectId, scattered: &Scattered) -> Fix {
+fn fix(inquiry: &Inquiry<'_>, process: ProcessId, file: ObjectId, scattered: &Scattered) -> Fix {
     let change = |what, left| Change {
         what,
         processes: Some(BTreeSet::from([process])),
         how: How::Scale(left),
     };
     let waits = |left| change(What::Spans(scattered.spans.clone()), left);
-    let uses = &of.facts.uses;
+    let uses = &inquiry.facts.uses;
     let mut its = uses.all.iter();
     let its = its.find(|one| one.process == process && one.object == file);
     let share = its.map_or(0.0, |one| uses.share_of_calls(one, Act::Read));

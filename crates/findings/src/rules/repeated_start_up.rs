@@ -30,38 +30,43 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut pairs: BTreeMap<(ProcessId, ProcessId), Vec<&Start>> = BTreeMap::new();
-    for start in of.facts.starts.iter().filter(|start| start.execs > 0) {
+    for start in inquiry.facts.starts.iter().filter(|start| start.execs > 0) {
         if let Some(parent) = start.parent {
-            let pair = (of.programs.first(parent), of.programs.first(start.process));
+            let pair = (
+                inquiry.programs.first(parent),
+                inquiry.programs.first(start.process),
+            );
             pairs.entry(pair).or_default().push(start);
         }
     }
     let pairs = pairs.into_iter();
-    let many = pairs.filter(|(_, starts)| starts.len() as f64 >= RULE.limit(of, "starts"));
-    many.filter_map(|((parent, program), starts)| suspect(of, parent, program, &starts))
+    let many = pairs.filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, "starts"));
+    many.filter_map(|((parent, program), starts)| suspect(inquiry, parent, program, &starts))
         .collect()
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     parent: ProcessId,
     program: ProcessId,
     starts: &[&Start],
 ) -> Option<Suspect> {
     let processes: BTreeSet<ProcessId> = starts.iter().map(|start| start.process).collect();
-    let start_up = StartUp::of(of, &processes)?;
-    if start_up.share < RULE.limit(of, "share") || start_up.loading < RULE.limit(of, "loading") {
+    let start_up = StartUp::of(inquiry, &processes)?;
+    if start_up.share < RULE.limit(inquiry, "share")
+        || start_up.loading < RULE.limit(inquiry, "loading")
+    {
         return None;
     }
     let count = starts.len() as u64;
-    let threads = of.timeline.threads.iter();
+    let threads = inquiry.timeline.threads.iter();
     let own = threads.filter(|thread| processes.contains(&thread.process));
     let cpu = own.fold(0u64, |sum, thread| sum.saturating_add(thread.cpu_ns));
-    let causes = of.causes(|key| {
-        of.same_program(key.process, program)
-            || (of.same_program(key.process, parent)
+    let causes = inquiry.causes(|key| {
+        inquiry.same_program(key.process, program)
+            || (inquiry.same_program(key.process, parent)
                 && matches!(
                     key.detail,
                     Some(Detail::Child | Detail::Vfork | Detail::Creation)
@@ -70,8 +75,8 @@ fn suspect(
     // The first one has to start in any case.
     let kept = 1.0 - start_up.share * (1.0 - 1.0 / count.max(1) as f64);
     let started = (cpu as f64 * start_up.share) as u64;
-    let waits = for_children(of, |process| of.same_program(process, parent));
-    let name = of.program(program).unwrap_or_default();
+    let waits = for_children(inquiry, |process| inquiry.same_program(process, parent));
+    let name = inquiry.program(program).unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
     let title = say![
         Piece::Name(name),
@@ -82,17 +87,17 @@ fn suspect(
     let fix = Fix::scaled(What::All, processes, kept);
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
-        .seen_in_most(of, waits)
-        .held(of, &RULE, "starts", count as f64, "starts")
+        .seen_in_most(inquiry, waits)
+        .held(inquiry, &RULE, "starts", count as f64, "starts")
         .held(
-            of,
+            inquiry,
             &RULE,
             "share of getting started",
             start_up.share,
             "share",
         )
         .held(
-            of,
+            inquiry,
             &RULE,
             "share of the interpreter",
             start_up.loading,

@@ -40,15 +40,15 @@ struct Between<'a> {
     child: &'a Start,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut children: BTreeMap<ProcessId, Vec<&Start>> = BTreeMap::new();
-    for start in &of.facts.starts {
+    for start in &inquiry.facts.starts {
         if let Some(parent) = start.parent {
             children.entry(parent).or_default().push(start);
         }
     }
     let mut parents: BTreeMap<ProcessId, Vec<Between<'_>>> = BTreeMap::new();
-    for shell in &of.facts.starts {
+    for shell in &inquiry.facts.starts {
         let (Some(parent), [one]) = (shell.parent, shell.executed.as_slice()) else {
             continue;
         };
@@ -57,42 +57,42 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
             _ => continue,
         };
         if is_shell(one) {
-            let parents = parents.entry(of.programs.first(parent)).or_default();
+            let parents = parents.entry(inquiry.programs.first(parent)).or_default();
             parents.push(Between { shell, child });
         }
     }
     let suspects = parents.into_iter();
     suspects
-        .filter_map(|(parent, shells)| suspect(of, parent, &shells))
+        .filter_map(|(parent, shells)| suspect(inquiry, parent, &shells))
         .collect()
 }
 
 /// The time that processes were on a processor.
-fn on_cpu(of: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
-    let threads = of.timeline.threads.iter();
+fn on_cpu(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
+    let threads = inquiry.timeline.threads.iter();
     let own = threads.filter(|thread| processes.contains(&thread.process));
     own.fold(0, |sum, thread| sum.saturating_add(thread.cpu_ns))
 }
 
-fn suspect(of: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Option<Suspect> {
     let count = shells.len() as u64;
-    if (count as f64) < RULE.limit(of, "shells") {
+    if (count as f64) < RULE.limit(inquiry, "shells") {
         return None;
     }
     let first = shells.first()?;
     let processes: BTreeSet<ProcessId> = shells.iter().map(|b| b.shell.process).collect();
-    let cpu = on_cpu(of, &processes);
-    let causes = of.causes(|key| {
-        of.same_program(key.process, first.shell.process)
-            || of.same_program(key.process, first.child.process)
-            || (of.same_program(key.process, parent)
+    let cpu = on_cpu(inquiry, &processes);
+    let causes = inquiry.causes(|key| {
+        inquiry.same_program(key.process, first.shell.process)
+            || inquiry.same_program(key.process, first.child.process)
+            || (inquiry.same_program(key.process, parent)
                 && matches!(
                     key.detail,
                     Some(Detail::Child | Detail::Vfork | Detail::Creation)
                 ))
     });
-    let waits = for_children(of, |process| of.same_program(process, parent));
-    let program = of.program(first.child.process).unwrap_or_default();
+    let waits = for_children(inquiry, |process| inquiry.same_program(process, parent));
+    let program = inquiry.program(first.child.process).unwrap_or_default();
     let program = program.rsplit('/').next().unwrap_or_default().to_owned();
     let title = say![
         parent,
@@ -103,8 +103,8 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Optio
     let fix = Fix::without(What::Cpu, processes);
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
-        .seen_in_most(of, waits)
-        .held(of, &RULE, "shells", count as f64, "shells")
+        .seen_in_most(inquiry, waits)
+        .held(inquiry, &RULE, "shells", count as f64, "shells")
         .figure("a shell on a processor", (cpu / count) as f64, "ns")
         .told(say![
             "for example ",

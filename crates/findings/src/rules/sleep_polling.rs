@@ -29,36 +29,36 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let polls = of.timeline.polls().supposed();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let polls = inquiry.timeline.polls().supposed();
     let slots: BTreeSet<usize> = polls.map(|poll| poll.slot).collect();
     slots
         .into_iter()
-        .filter_map(|slot| suspect(of, slot))
+        .filter_map(|slot| suspect(inquiry, slot))
         .collect()
 }
 
 /// All loops of one thread.
-fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
-    let polls = of.timeline.polls().supposed();
+fn suspect(inquiry: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
+    let polls = inquiry.timeline.polls().supposed();
     let polls = polls.filter(|poll| poll.slot == slot);
     let polls: Vec<_> = polls.collect();
     let first = polls.first()?;
-    let thread = &of.timeline.threads[slot];
-    let awaited = of.timeline.threads[first.of].thread;
+    let thread = &inquiry.timeline.threads[slot];
+    let awaited = inquiry.timeline.threads[first.awaited].thread;
     let sleeps = polls
         .iter()
         .flat_map(|poll| &poll.sleeps)
-        .filter_map(|&at| of.timeline.span(at));
+        .filter_map(|&at| inquiry.timeline.span(at));
     let (count, ns) = sleeps.fold((0u64, 0u64), |(count, ns), span| {
         (count + 1, ns.saturating_add(span.t1.since(span.t0)))
     });
     let late = polls.iter().filter_map(|poll| {
-        let last = of.timeline.span(*poll.sleeps.last()?)?;
+        let last = inquiry.timeline.span(*poll.sleeps.last()?)?;
         Some(last.t1.since(poll.done))
     });
     let late: u64 = late.sum();
-    let group = of
+    let group = inquiry
         .waits()
         .iter()
         .find(|group| group.process == thread.process && group.detail == Detail::Sleep);
@@ -77,14 +77,14 @@ fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
             .copied()
             .collect(),
     );
-    let causes = of.waits_on_path(|key| {
-        key.detail == Some(Detail::Sleep) && of.same_program(key.process, thread.process)
+    let causes = inquiry.waits_on_path(|key| {
+        key.detail == Some(Detail::Sleep) && inquiry.same_program(key.process, thread.process)
     });
     let fix = Fix::without(what, BTreeSet::from([thread.process]));
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, late))
         .of(thread.process)
-        .seen_in(of, group)
-        .held(of, &RULE, "sleeps", count as f64, "rounds")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "sleeps", count as f64, "rounds")
         .figure("slept too long", late as f64, "ns")
         .told(say![
             Piece::Count(count),

@@ -20,15 +20,15 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let is = |state, detail| state == State::Ready && detail == Detail::Throttled;
     let causes =
-        of.causes(|key| key.state == State::Ready && key.detail == Some(Detail::Throttled));
+        inquiry.causes(|key| key.state == State::Ready && key.detail == Some(Detail::Throttled));
     let Some(&longest) = causes.first() else {
         return Vec::new();
     };
-    let slots = 0..of.timeline.threads.len();
-    let spans = slots.flat_map(|slot| of.timeline.spans_of(slot));
+    let slots = 0..inquiry.timeline.threads.len();
+    let spans = slots.flat_map(|slot| inquiry.timeline.spans_of(slot));
     let held = spans.filter(|span| is(span.state, span.detail));
     let (mut count, mut ns, mut examples) = (0u64, 0u64, Vec::new());
     for span in held {
@@ -41,10 +41,10 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
             });
         }
     }
-    if (count as f64) < RULE.limit(of, "times") {
+    if (count as f64) < RULE.limit(inquiry, "times") {
         return Vec::new();
     }
-    let process = of.outlook.causes[longest].cause.key.process;
+    let process = inquiry.outlook.causes[longest].cause.key.process;
     let fix = Fix::Change(Change {
         what: What::Cause {
             state: State::Ready,
@@ -57,11 +57,11 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let title = say![
         process,
         " is throttled by the CPU quota of its cgroup for ",
-        Piece::Time(of.on_path_ns(&causes))
+        Piece::Time(inquiry.on_path_ns(&causes))
     ];
     let mut suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
-        .held(of, &RULE, "times", count as f64, "times")
+        .held(inquiry, &RULE, "times", count as f64, "times")
         .figure("in all threads", ns as f64, "ns")
         .told(say![
             "its threads were throttled ",

@@ -30,27 +30,30 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let herds = Herd::all(of.timeline, RULE.limit(of, "quick") as u64);
-    herds.iter().filter_map(|herd| suspect(of, herd)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let herds = Herd::all(inquiry.timeline, RULE.limit(inquiry, "quick") as u64);
+    herds
+        .iter()
+        .filter_map(|herd| suspect(inquiry, herd))
+        .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
-    let row = &of.timeline.threads[herd.waker];
+fn suspect(inquiry: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
+    let row = &inquiry.timeline.threads[herd.waker];
     let in_vain = herd.in_vain.len() as u64;
     let all = in_vain + herd.not_in_vain;
     let share = in_vain as f64 / all.max(1) as f64;
-    if (in_vain as f64) < RULE.limit(of, "times")
-        || share < RULE.limit(of, "share")
-        || (herd.not_in_vain as f64) < RULE.limit(of, "found")
+    if (in_vain as f64) < RULE.limit(inquiry, "times")
+        || share < RULE.limit(inquiry, "share")
+        || (herd.not_in_vain as f64) < RULE.limit(inquiry, "found")
     {
         return None;
     }
-    let calls = of.waited.calls.iter();
+    let calls = inquiry.waited.calls.iter();
     let calls = calls.filter(|call| call.thread == row.thread && call.call == "futex");
     let calls: u64 = calls.map(|call| call.count).sum();
     let each = herd.wakes as f64 / calls.max(1) as f64;
-    if calls == 0 || each < RULE.limit(of, "wakes") {
+    if calls == 0 || each < RULE.limit(inquiry, "wakes") {
         return None;
     }
     let title = say![
@@ -67,11 +70,12 @@ fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
         processes: Some(BTreeSet::from([row.process])),
         how: How::Never,
     });
-    let causes = of.causes(|key| {
-        matches!(key.state, State::Cpu | State::Ready) && of.same_program(key.process, row.process)
+    let causes = inquiry.causes(|key| {
+        matches!(key.state, State::Cpu | State::Ready)
+            && inquiry.same_program(key.process, row.process)
     });
     let ns: u64 = herd.in_vain_ns.iter().sum();
-    let group = of.waits().iter().find(|group| {
+    let group = inquiry.waits().iter().find(|group| {
         group.process == row.process
             && group
                 .object
@@ -80,10 +84,10 @@ fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(row.process)
         .about(herd.objects.first().copied())
-        .seen_in(of, group)
-        .held(of, &RULE, "woken with a call", each, "wakes")
-        .held(of, &RULE, "for nothing", share, "share")
-        .held(of, &RULE, "times", in_vain as f64, "times")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "woken with a call", each, "wakes")
+        .held(inquiry, &RULE, "for nothing", share, "share")
+        .held(inquiry, &RULE, "times", in_vain as f64, "times")
         .told(say![
             Piece::Count(in_vain),
             " times a thread goes back to sleep after ",
@@ -97,5 +101,5 @@ fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
             " calls"
         ]);
     let starts = herd.in_vain.iter().map(|spans| spans.start);
-    Some(suspect.shown_at(of, starts))
+    Some(suspect.shown_at(inquiry, starts))
 }

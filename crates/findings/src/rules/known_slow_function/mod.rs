@@ -30,14 +30,14 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let slow = TABLE.iter();
-    slow.filter_map(|slow| suspect(of, slow)).collect()
+    slow.filter_map(|slow| suspect(inquiry, slow)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
-    let found = InCode::of(of, |function| is_from(of, function, slow));
-    let (ns, share) = found.enough(of, &RULE)?;
+fn suspect(inquiry: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
+    let found = InCode::of(inquiry, |function| is_from(inquiry, function, slow));
+    let (ns, share) = found.enough(inquiry, &RULE)?;
     let fix = Fix::Between(
         vec![found.scaled(1.0 / slow.least)],
         vec![found.scaled(1.0 / slow.most)],
@@ -48,7 +48,7 @@ fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
         false => format!("{} times", slow.least),
     };
     let suspect = found
-        .suspect_held(of, &RULE, title, fix)
+        .suspect_held(inquiry, &RULE, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in it and in what it calls"
@@ -65,7 +65,7 @@ fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
 }
 
 /// Whether a function is the very one that is meant.
-fn is_from(of: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
+fn is_from(inquiry: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
     let named = || slow.functions.is_empty() || slow.functions.contains(&function.name.as_str());
     match slow.from {
         From::Template(start) => function.name.starts_with(start),
@@ -73,7 +73,7 @@ fn is_from(of: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
             function.language == Language::Python && function.file.ends_with(end) && named()
         }
         From::Library(start) => {
-            let file = of.stacks.code.file_of(function);
+            let file = inquiry.stacks.code.file_of(function);
             // zlib-ng takes zlib's place under its name.
             named() && file.is_some_and(|file| file.starts_with(start) && !file.contains("-ng"))
         }
