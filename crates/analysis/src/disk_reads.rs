@@ -158,7 +158,7 @@ mod tests {
              request 1.2 15us..105us read 80 bytes 4096",
         );
         let threads = &files[0].threads;
-        let in_flight: Vec<u64> = threads.iter().map(|of| of[0].in_flight).collect();
+        let in_flight: Vec<u64> = threads.iter().map(|reads| reads[0].in_flight).collect();
         assert_eq!(in_flight, [1, 2]);
     }
 }

@@ -37,7 +37,7 @@ pub struct Poll {
     /// Its sleeps, as indexes of spans.
     pub sleeps: Vec<usize>,
     /// The thread whose end of work it waited for.
-    pub of: usize,
+    pub awaited: usize,
     /// When that came to its end.
     pub done: Nanos,
     /// It slept and looked; else it waited, and was woken in the last round.
@@ -63,7 +63,7 @@ impl Polls {
             let starts = started.get(&slot).map_or(&[][..], Vec::as_slice);
             for sleeps in loops(timeline, slot, starts) {
                 let ends = ends.get_or_insert_with(|| Ends::of(timeline));
-                let Some((of, done)) = ends.in_the_last_round(timeline, slot, &sleeps) else {
+                let Some((awaited, done)) = ends.in_the_last_round(timeline, slot, &sleeps) else {
                     continue;
                 };
                 let last = sleeps.last().and_then(|&last| timeline.span(last));
@@ -73,7 +73,7 @@ impl Polls {
                 polls.all.push(Poll {
                     slot,
                     sleeps,
-                    of,
+                    awaited,
                     done,
                     is_supposed: true,
                 });
@@ -186,11 +186,13 @@ fn time_outs(timeline: &Timeline, slot: usize) -> Vec<Poll> {
             continue;
         }
         let sleeps = std::mem::take(&mut rounds);
-        if let (Waker::Thread { slot: of, at }, true) = (timeline.waker(span), sleeps.len() > 1) {
+        if let (Waker::Thread { slot: awaited, at }, true) =
+            (timeline.waker(span), sleeps.len() > 1)
+        {
             found.push(Poll {
                 slot,
                 sleeps,
-                of,
+                awaited,
                 done: at,
                 is_supposed: false,
             });

@@ -267,7 +267,7 @@ fn a_loop_that_looks() {
     let polls = &timeline.polls().all;
     assert_eq!(polls.len(), 1);
     assert_eq!(
-        (polls[0].slot, polls[0].of, polls[0].sleeps.len()),
+        (polls[0].slot, polls[0].awaited, polls[0].sleeps.len()),
         (0, 1, 5)
     );
     let segments: Vec<_> = path
@@ -301,7 +301,7 @@ fn a_loop_that_looks_for_a_child() {
     let (timeline, path) = walked(text);
     let polls = &timeline.polls().all;
     assert_eq!(polls.len(), 1);
-    assert_eq!((polls[0].of, polls[0].sleeps.len()), (1, 5));
+    assert_eq!((polls[0].awaited, polls[0].sleeps.len()), (1, 5));
     let late = path
         .segments
         .iter()
@@ -325,7 +325,7 @@ fn a_loop_whose_last_sleep_is_called_ready() {
     let (timeline, path) = walked(&text);
     let polls = &timeline.polls().all;
     assert_eq!(polls.len(), 1);
-    assert_eq!((polls[0].of, polls[0].sleeps.len()), (1, 9));
+    assert_eq!((polls[0].awaited, polls[0].sleeps.len()), (1, 9));
     let childs = path.segments.iter().filter(|s| s.slot == 1);
     assert!(childs.map(|s| s.ns()).sum::<u64>() > 80_000_000);
 }
@@ -339,7 +339,9 @@ fn a_loop_some_of_whose_sleeps_are_late() {
     let late = late.replace("5.5ms | wait ..8ms", "9.5ms | wait ..12ms");
     let timeline = walked(&late).0;
     let loops = timeline.polls().all.iter();
-    let loops: Vec<_> = loops.map(|poll| (poll.of, poll.sleeps.len())).collect();
+    let loops: Vec<_> = loops
+        .map(|poll| (poll.awaited, poll.sleeps.len()))
+        .collect();
     assert_eq!(loops, [(1, 5)]);
 }
 
@@ -360,7 +362,9 @@ fn loops_that_look_for_one_child_after_the_other() {
     );
     let timeline = walked(&text).0;
     let loops = timeline.polls().all.iter();
-    let loops: Vec<_> = loops.map(|poll| (poll.of, poll.sleeps.len())).collect();
+    let loops: Vec<_> = loops
+        .map(|poll| (poll.awaited, poll.sleeps.len()))
+        .collect();
     assert_eq!(loops, [(1, 6), (2, 6)]);
 }
 

@@ -23,21 +23,21 @@ const ALIKE: f64 = 0.3;
 
 /// The works of threads; what is known of a stack is kept.
 pub struct Works<'a> {
-    of: &'a Inquiry<'a>,
+    inquiry: &'a Inquiry<'a>,
     known: BTreeMap<StackIx, Option<(FunctionIx, FunctionIx)>>,
 }
 
 impl<'a> Works<'a> {
-    pub fn new(of: &'a Inquiry<'a>) -> Works<'a> {
+    pub fn new(inquiry: &'a Inquiry<'a>) -> Works<'a> {
         Works {
-            of,
+            inquiry,
             known: BTreeMap::new(),
         }
     }
 
     /// The innermost and the outermost function of the program itself.
     fn ends(&mut self, stack: StackIx) -> Option<(FunctionIx, FunctionIx)> {
-        let code = &self.of.stacks.code;
+        let code = &self.inquiry.stacks.code;
         *self.known.entry(stack).or_insert_with(|| {
             let functions = code.functions_of(stack);
             let mut own = functions.iter().filter(|&&f| !code.is_system(f));
@@ -51,7 +51,7 @@ impl<'a> Works<'a> {
         let mut inner: BTreeMap<FunctionIx, f64> = BTreeMap::new();
         let mut outer: BTreeMap<FunctionIx, f64> = BTreeMap::new();
         let mut all = 0.0;
-        let events = self.of.stacks.events_of(thread).iter();
+        let events = self.inquiry.stacks.events_of(thread).iter();
         for event in events.filter(|event| event.account == Account::Cpu) {
             if let Some((first, last)) = self.ends(event.stack) {
                 *inner.entry(first).or_default() += event.ns as f64;
@@ -81,8 +81,8 @@ impl Work {
 
 /// Whether a runtime hands out work among threads of its own, as those of Java, JavaScript, Python and Go do: which
 /// thread does what is not the program's choice there.
-pub fn is_managed(of: &Inquiry<'_>) -> bool {
-    let mut functions = of.stacks.code.functions.iter();
+pub fn is_managed(inquiry: &Inquiry<'_>) -> bool {
+    let mut functions = inquiry.stacks.code.functions.iter();
     functions.any(|function| {
         !matches!(function.language, Language::Native | Language::Kernel)
             || matches!(

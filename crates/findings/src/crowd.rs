@@ -23,12 +23,12 @@ pub struct Crowd {
 
 impl Crowd {
     /// If there is so much of it as a rule's limits `time` and `share` say.
-    pub fn of(of: &Inquiry<'_>, rule: &Rule) -> Option<Crowd> {
-        let causes =
-            of.causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
-        let ns = of.on_path_ns(&causes);
-        let least = of.outlook.wall_ns as f64 * rule.limit(of, "share");
-        if (ns as f64) < least.max(rule.limit(of, "time")) {
+    pub fn of(inquiry: &Inquiry<'_>, rule: &Rule) -> Option<Crowd> {
+        let causes = inquiry
+            .causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
+        let ns = inquiry.on_path_ns(&causes);
+        let least = inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, "share");
+        if (ns as f64) < least.max(rule.limit(inquiry, "time")) {
             return None;
         }
         let mut crowd = Crowd {
@@ -36,9 +36,9 @@ impl Crowd {
             ns,
             behind: BTreeMap::new(),
         };
-        let programs = crowd.programs(of);
-        for thread in &of.facts.ledger.threads {
-            if programs.contains(&of.programs.first(thread.row.process)) {
+        let programs = crowd.programs(inquiry);
+        for thread in &inquiry.facts.ledger.threads {
+            if programs.contains(&inquiry.programs.first(thread.row.process)) {
                 for behind in &thread.behind {
                     *crowd.behind.entry(behind.who).or_default() += behind.ns;
                 }
@@ -48,17 +48,18 @@ impl Crowd {
     }
 
     /// The programs that were ready on the path, by their first processes.
-    pub fn programs(&self, of: &Inquiry<'_>) -> BTreeSet<ProcessId> {
+    pub fn programs(&self, inquiry: &Inquiry<'_>) -> BTreeSet<ProcessId> {
         let causes = self.causes.iter();
-        let keys = causes.map(|&at| &of.outlook.causes[at].cause.key);
-        keys.map(|key| of.programs.first(key.process)).collect()
+        let keys = causes.map(|&at| &inquiry.outlook.causes[at].cause.key);
+        keys.map(|key| inquiry.programs.first(key.process))
+            .collect()
     }
 
     /// Of the time behind somebody who is known, the share behind those whose work the end does not wait for.
-    pub fn behind_others(&self, of: &Inquiry<'_>) -> f64 {
+    pub fn behind_others(&self, inquiry: &Inquiry<'_>) -> f64 {
         let known = |needed: bool| {
             let behind = self.behind.iter();
-            let of_it = behind.filter(|(&who, _)| is_needed(of, who) == Some(needed));
+            let of_it = behind.filter(|(&who, _)| is_needed(inquiry, who) == Some(needed));
             of_it.map(|(_, ns)| ns).sum::<u64>()
         };
         let (others, own) = (known(false), known(true));
@@ -66,34 +67,40 @@ impl Crowd {
     }
 
     /// Who of those had the processor for longest, in a sentence.
-    pub fn foremost(&self, of: &Inquiry<'_>) -> Option<Sentence> {
+    pub fn foremost(&self, inquiry: &Inquiry<'_>) -> Option<Sentence> {
         let behind = self.behind.iter();
-        let others = behind.filter(|(&who, _)| is_needed(of, who) == Some(false));
+        let others = behind.filter(|(&who, _)| is_needed(inquiry, who) == Some(false));
         let (&who, &ns) = others.max_by_key(|(who, ns)| (**ns, **who))?;
         let all: u64 = self.behind.values().sum();
         let percent = Piece::Percent(ns as f64 * 100.0 / all.max(1) as f64);
         Some(match who {
-            Who::Thread(thread) => say![thread, " had the processor for ", percent, " of it"],
+            Who::Thread(thread) => say![thread, " had the CPU for ", percent, " of that time"],
             Who::Outsider(tid) => say![
-                Piece::Name(of.facts.outsider(tid).to_owned()),
-                ", which was not recorded, had it for ",
-                percent
+                Piece::Name(inquiry.facts.outsider(tid).to_owned()),
+                ", which was not recorded, had the CPU for ",
+                percent,
+                " of that time"
             ],
-            Who::Idle | Who::Unlisted => say!["many had it in turn"],
+            Who::Idle | Who::Unlisted => say!["many threads had the CPU in turn"],
         })
     }
 }
 
 /// Whether somebody does what has to be done anyway until the end that is asked about: a thread of the same process, or
 /// one that was done before that. `None` if that is not known.
-fn is_needed(of: &Inquiry<'_>, who: Who) -> Option<bool> {
+fn is_needed(inquiry: &Inquiry<'_>, who: Who) -> Option<bool> {
     let thread = match who {
         Who::Thread(thread) => thread,
         Who::Outsider(_) => return Some(false),
         Who::Idle | Who::Unlisted => return None,
     };
-    let main = &of.facts.ledger.threads.get(of.facts.ledger.main?)?.row;
-    let row = &of.timeline.threads[of.timeline.slot(thread)?];
+    let main = &inquiry
+        .facts
+        .ledger
+        .threads
+        .get(inquiry.facts.ledger.main?)?
+        .row;
+    let row = &inquiry.timeline.threads[inquiry.timeline.slot(thread)?];
     let in_time = !row.alive_at_end && !row.born_before && row.end <= main.end;
     Some(row.process == main.process || in_time)
 }

@@ -169,11 +169,11 @@ impl Findings {
 
 /// What saves most comes first. Where two are about the same time and save about as much, the one that was told first is
 /// the more special: it comes as far ahead as the other.
-fn in_order(told: &mut Vec<Finding>, of: &Inquiry<'_>) {
+fn in_order(told: &mut Vec<Finding>, inquiry: &Inquiry<'_>) {
     let mut saved: Vec<i64> = told.iter().map(|finding| finding.gain.ns).collect();
     for (at, finding) in told.iter().enumerate().rev() {
         let is_general = |general: &Finding| {
-            let shared_ns = shared(of, &finding.suspect.weight, &general.suspect.weight);
+            let shared_ns = shared(inquiry, &finding.suspect.weight, &general.suspect.weight);
             let is_about_it = shared_ns as f64 > general.on_path_ns as f64 * SHARED;
             let saves_as_much = finding.gain.ns as f64 * AS_MUCH >= general.gain.ns as f64;
             is_about_it && saves_as_much && !general.rule.is_innocent
@@ -188,28 +188,28 @@ fn in_order(told: &mut Vec<Finding>, of: &Inquiry<'_>) {
 }
 
 /// How much of the path two may both be about.
-fn shared(of: &Inquiry<'_>, one: &Weight, other: &Weight) -> u64 {
+fn shared(inquiry: &Inquiry<'_>, one: &Weight, other: &Weight) -> u64 {
     if !one.stacks.is_empty() && !other.stacks.is_empty() {
-        let known: BTreeSet<_> = one.stacks.iter().map(|of| (of.cause, of.stack)).collect();
+        let known: BTreeSet<_> = one.stacks.iter().map(|on| (on.cause, on.stack)).collect();
         let stacks = other.stacks.iter();
-        let both = stacks.filter(|of| known.contains(&(of.cause, of.stack)));
-        return both.map(|of| of.ns).fold(0, u64::saturating_add);
+        let both = stacks.filter(|on| known.contains(&(on.cause, on.stack)));
+        return both.map(|on| on.ns).fold(0, u64::saturating_add);
     }
     let in_both = one.causes.iter().copied();
     let in_both = in_both.filter(|cause| other.causes.contains(cause));
-    let whole = of.on_path_ns(&in_both.collect::<Vec<_>>());
+    let whole = inquiry.on_path_ns(&in_both.collect::<Vec<_>>());
     whole.min(one.at_most_ns).min(other.at_most_ns)
 }
 
 /// What a fix would buy.
-fn gain(of: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
+fn gain(inquiry: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
     let processors = match fix {
         Fix::Between(one, other) => {
             return Gain::between(gains.of(one, None), gains.of(other, None))
         }
         Fix::AtLeast(least, most) => return gains.of(least, None).at_least(gains.of(most, None)),
         Fix::Change(_) | Fix::Changes(_) => None,
-        Fix::AllProcessors => Some(Processors::Any(of.outlook.processors)),
+        Fix::AllProcessors => Some(Processors::Any(inquiry.outlook.processors)),
         Fix::Processors => Some(Processors::Any(u32::MAX)),
     };
     gains.of(&fix.changes(), processors)
@@ -244,16 +244,16 @@ impl Explained {
         let told = weight
             .stacks
             .iter()
-            .filter(|of| self.stacks.contains(&(of.cause, of.stack)));
+            .filter(|on| self.stacks.contains(&(on.cause, on.stack)));
         weight
             .at_most_ns
-            .saturating_sub(told.map(|of| of.ns).fold(0, u64::saturating_add))
+            .saturating_sub(told.map(|on| on.ns).fold(0, u64::saturating_add))
     }
 
     fn add(&mut self, inquiry: &Inquiry<'_>, weight: &Weight) {
         let mut rest = self.of_code(weight);
         let stacks = weight.stacks.iter();
-        self.stacks.extend(stacks.map(|of| (of.cause, of.stack)));
+        self.stacks.extend(stacks.map(|on| (on.cause, on.stack)));
         for &cause in &weight.causes {
             let part = self.of_cause(inquiry, cause).min(rest);
             rest -= part;

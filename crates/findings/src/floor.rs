@@ -53,20 +53,20 @@ fn time(figure: &Figure) -> Piece {
     Piece::Time(figure.ns.round() as u64)
 }
 
-fn object<'a>(of: &Inquiry<'a>, id: ObjectId) -> Option<&'a Object> {
-    of.facts.object(id)
+fn object<'a>(inquiry: &Inquiry<'a>, id: ObjectId) -> Option<&'a Object> {
+    inquiry.facts.object(id)
 }
 
 /// The disk that a file is on.
-fn disk<'a>(of: &Inquiry<'a>, file: ObjectId) -> Option<(&'a Floors, &'a DiskFloors)> {
-    let (floors, device) = (of.floors?, object(of, file)?.device?);
+fn disk<'a>(inquiry: &Inquiry<'a>, file: ObjectId) -> Option<(&'a Floors, &'a DiskFloors)> {
+    let (floors, device) = (inquiry.floors?, object(inquiry, file)?.device?);
     let disk = floors.disks.iter().find(|disk| disk.device == device)?;
     Some((floors, disk))
 }
 
 /// How long a flush of a file by a process takes, from call to return; none if there were none.
-fn flush_ns(of: &Inquiry<'_>, process: ProcessId, file: ObjectId) -> Option<u64> {
-    let calls = of.facts.calls.iter().filter(|call| {
+fn flush_ns(inquiry: &Inquiry<'_>, process: ProcessId, file: ObjectId) -> Option<u64> {
+    let calls = inquiry.facts.calls.iter().filter(|call| {
         let flushes = FLUSHES.contains(&call.call.as_str());
         flushes && call.process == Some(process) && call.object == Some(file)
     });
@@ -77,37 +77,37 @@ fn flush_ns(of: &Inquiry<'_>, process: ProcessId, file: ObjectId) -> Option<u64>
 }
 
 /// A process's flushes of a file, with one of few bytes.
-pub fn flush(of: &Inquiry<'_>, process: ProcessId, file: ObjectId) -> Option<AtBest> {
-    let (floors, disk) = disk(of, file)?;
-    let took_ns = flush_ns(of, process, file)?;
+pub fn flush(inquiry: &Inquiry<'_>, process: ProcessId, file: ObjectId) -> Option<AtBest> {
+    let (floors, disk) = disk(inquiry, file)?;
+    let took_ns = flush_ns(inquiry, process, file)?;
     let few = &disk.sizes.first()?.flush;
     let times = took_ns as f64 / few.ns;
     let mut told = match times {
         _ if times <= AT_FLOOR => say![
-            "this disk takes ",
-            time(few),
-            " a flush at best: only fewer will help"
+            "only fewer flushes will help: the minimum of this disk is ",
+            time(few)
         ],
         _ => say![
-            "from call to return a flush takes ",
+            "a flush call takes ",
             Piece::Time(took_ns),
             ", ",
             Piece::Times(times),
-            " what this disk takes at best, ",
+            " the minimum of this disk: ",
             time(few)
         ],
     };
     if let Some(many) = disk.sizes.iter().find(|size| size.bytes == MANY_BYTES) {
-        let (but, about) = match many.flush.ns <= few.ns * ABOUT {
-            true => (", and with all of ", " about the same, "),
-            false => (", but with ", " "),
-        };
-        let many = say![but, Piece::Bytes(many.bytes), about, time(&many.flush)];
+        let many = say![
+            ", or ",
+            time(&many.flush),
+            " with ",
+            Piece::Bytes(many.bytes)
+        ];
         told.0.extend(many.0);
     }
     told.0.push(doubt(floors));
     Some(AtBest {
-        what: "a flush at best",
+        what: "minimum time of a flush",
         ns: few.ns,
         told,
     })
@@ -121,54 +121,54 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 /// The peer at the other end of a socket. What has the same address at both ends is this machine.
-fn peer<'a>(of: &Inquiry<'a>, socket: ObjectId) -> Option<(&'a Floors, &'a PeerFloors)> {
-    let (floors, socket) = (of.floors?, object(of, socket)?);
+fn peer<'a>(inquiry: &Inquiry<'a>, socket: ObjectId) -> Option<(&'a Floors, &'a PeerFloors)> {
+    let (floors, socket) = (inquiry.floors?, object(inquiry, socket)?);
     if socket.kind != ObjectKind::TcpSocket {
         return None;
     }
     let remote = address(socket.remote.as_deref()?)?;
     let is_here = remote.is_loopback() || socket.local.as_deref().and_then(address) == Some(remote);
     let is_it = |peer: &&PeerFloors| {
-        let of: Option<IpAddr> = peer.address.parse().ok();
-        let of = of.map(|address| address.to_canonical());
+        let inquiry: Option<IpAddr> = peer.address.parse().ok();
+        let inquiry = inquiry.map(|address| address.to_canonical());
         match is_here {
-            true => of.is_some_and(|address| address.is_loopback()),
-            false => of == Some(remote),
+            true => inquiry.is_some_and(|address| address.is_loopback()),
+            false => inquiry == Some(remote),
         }
     };
     Some((floors, floors.peers.iter().find(is_it)?))
 }
 
 /// The way to a peer and back, where an answer took so long.
-pub fn round_trip(of: &Inquiry<'_>, socket: ObjectId, took_ns: u64) -> Option<AtBest> {
-    let (floors, peer) = peer(of, socket)?;
+pub fn round_trip(inquiry: &Inquiry<'_>, socket: ObjectId, took_ns: u64) -> Option<AtBest> {
+    let (floors, peer) = peer(inquiry, socket)?;
     let way = peer.way()?;
     let times = took_ns as f64 / way.ns;
     let told = match times <= ABOUT {
         true => say![
-            "the way there and back alone takes ",
+            "the network round trip alone takes ",
             time(&way),
-            ": only fewer questions will help",
+            ": only fewer requests will help",
             doubt(floors)
         ],
         false => say![
-            "an answer takes ",
+            "a response takes ",
             Piece::Times(times),
-            " the way there and back, which takes ",
+            " the network round trip of ",
             time(&way),
             doubt(floors)
         ],
     };
     Some(AtBest {
-        what: "the way there and back",
+        what: "network round trip",
         ns: way.ns,
         told,
     })
 }
 
 /// Starting a program from a parent of this size, where that costs so much.
-pub fn start(of: &Inquiry<'_>, resident_bytes: u64, cost_ns: u64) -> Option<AtBest> {
-    let floors = of.floors?;
+pub fn start(inquiry: &Inquiry<'_>, resident_bytes: u64, cost_ns: u64) -> Option<AtBest> {
+    let floors = inquiry.floors?;
     let far = |bytes: u64| ((bytes.max(1) as f64).ln() - (resident_bytes.max(1) as f64).ln()).abs();
     let starts = floors.starts.iter();
     let size = starts.min_by(|a, b| far(a.resident_bytes).total_cmp(&far(b.resident_bytes)))?;
@@ -177,16 +177,16 @@ pub fn start(of: &Inquiry<'_>, resident_bytes: u64, cost_ns: u64) -> Option<AtBe
         return None;
     }
     let told = say![
-        "a start costs ",
+        "a start takes ",
         Piece::Times(times),
-        " what posix_spawn of an empty program costs from ",
+        " as long as posix_spawn of an empty program from a process of ",
         Piece::Bytes(size.resident_bytes),
         ", ",
         time(&best),
         doubt(floors)
     ];
     Some(AtBest {
-        what: "posix_spawn at best",
+        what: "minimum time of posix_spawn",
         ns: best.ns,
         told,
     })
@@ -194,8 +194,8 @@ pub fn start(of: &Inquiry<'_>, resident_bytes: u64, cost_ns: u64) -> Option<AtBe
 
 /// Whether the flushes of these files took no longer, all in all, than the disk takes at its best rate for all that was
 /// written to them. Floors that others disturbed are too high to say that.
-pub fn flushed_at_best(of: &Inquiry<'_>, files: &[ObjectId]) -> bool {
-    let Some((floors, disk)) = files.first().and_then(|&file| disk(of, file)) else {
+pub fn flushed_at_best(inquiry: &Inquiry<'_>, files: &[ObjectId]) -> bool {
+    let Some((floors, disk)) = files.first().and_then(|&file| disk(inquiry, file)) else {
         return false;
     };
     let rates = disk
@@ -203,10 +203,10 @@ pub fn flushed_at_best(of: &Inquiry<'_>, files: &[ObjectId]) -> bool {
         .iter()
         .map(|size| size.flush.ns / size.bytes as f64);
     let best = rates.fold(f64::INFINITY, f64::min);
-    let written = of.facts.files.iter();
+    let written = inquiry.facts.files.iter();
     let written = written.filter(|file| files.contains(&file.object));
     let written: u64 = written.fold(0, |sum, file| sum.saturating_add(file.bytes_written));
-    let calls = of.facts.calls.iter().filter(|call| {
+    let calls = inquiry.facts.calls.iter().filter(|call| {
         let about = call.object.is_some_and(|object| files.contains(&object));
         about && FLUSHES.contains(&call.call.as_str())
     });
@@ -215,9 +215,9 @@ pub fn flushed_at_best(of: &Inquiry<'_>, files: &[ObjectId]) -> bool {
 }
 
 /// Whether a cause on the path takes what it takes on this machine, whoever does it.
-pub fn is_reached(of: &Inquiry<'_>, key: &Key) -> bool {
+pub fn is_reached(inquiry: &Inquiry<'_>, key: &Key) -> bool {
     match (key.state, key.detail, key.object) {
-        (State::Wait, Some(Detail::Flush), Some(file)) => flushed_at_best(of, &[file]),
+        (State::Wait, Some(Detail::Flush), Some(file)) => flushed_at_best(inquiry, &[file]),
         _ => false,
     }
 }

@@ -20,10 +20,10 @@ type Sum<'a> = (u64, Vec<&'a WaitGroup>);
 
 /// The waits of these processes for the children that they started, or for what those write.
 pub fn for_children<'a>(
-    of: &'a Inquiry<'_>,
+    inquiry: &'a Inquiry<'_>,
     is_parent: impl Fn(ProcessId) -> bool + 'a,
 ) -> impl Iterator<Item = &'a WaitGroup> {
-    of.waits().iter().filter(move |group| {
+    inquiry.waits().iter().filter(move |group| {
         let for_children = matches!(
             group.detail,
             Detail::Child | Detail::Vfork | Detail::PipeRead
@@ -37,18 +37,18 @@ impl Suspect {
     /// it is told only if none has one.
     pub fn seen_in_most<'a>(
         self,
-        of: &Inquiry<'_>,
+        inquiry: &Inquiry<'_>,
         groups: impl IntoIterator<Item = &'a WaitGroup>,
     ) -> Suspect {
         const EXAMPLES: usize = 3;
-        let groups = most(of, groups);
+        let groups = most(inquiry, groups);
         let examples = groups.iter().flat_map(|group| &group.examples);
         let mut examples: Vec<Example> = examples
             .map(|&(thread, at)| Example { thread, at })
             .collect();
         examples.sort_by_key(|example| (example.at, example.thread));
         examples.truncate(EXAMPLES);
-        let mut suspect = self.seen_in(of, groups.first().copied());
+        let mut suspect = self.seen_in(inquiry, groups.first().copied());
         suspect.examples = examples;
         suspect
     }
@@ -56,7 +56,7 @@ impl Suspect {
 
 /// Those in the same lines of the program's own functions, of the lines with the most time.
 fn most<'a>(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     groups: impl IntoIterator<Item = &'a WaitGroup>,
 ) -> Vec<&'a WaitGroup> {
     let mut stacks: BTreeMap<Option<StackId>, Sum> = BTreeMap::new();
@@ -67,7 +67,9 @@ fn most<'a>(
     }
     let mut ways: BTreeMap<(bool, Way), Sum> = BTreeMap::new();
     for (stack, (ns, groups)) in stacks {
-        let (sum, of_way) = ways.entry((stack.is_some(), way(of, stack))).or_default();
+        let (sum, of_way) = ways
+            .entry((stack.is_some(), way(inquiry, stack)))
+            .or_default();
         *sum = sum.saturating_add(ns);
         of_way.extend(groups);
     }
@@ -79,9 +81,9 @@ fn most<'a>(
     groups
 }
 
-fn way(of: &Inquiry<'_>, stack: Option<StackId>) -> Way {
-    let code = &of.stacks.code;
-    let own = code.own_of(&of.frames(stack)).into_iter();
+fn way(inquiry: &Inquiry<'_>, stack: Option<StackId>) -> Way {
+    let code = &inquiry.stacks.code;
+    let own = code.own_of(&inquiry.frames(stack)).into_iter();
     own.map(|spot| {
         let line = code.frame(spot).and_then(|frame| frame.line);
         (spot.function, line)

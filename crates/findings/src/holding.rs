@@ -28,14 +28,14 @@ pub struct Holding {
 
 impl Holding {
     /// What is known of these stretches; `None` if no sample and no wait falls into them.
-    pub fn of(of: &Inquiry<'_>, holds: &[Hold]) -> Option<Holding> {
+    pub fn of(inquiry: &Inquiry<'_>, holds: &[Hold]) -> Option<Holding> {
         /// So many waits that began before a stretch may reach into it.
         const BEFORE: usize = 4;
         let mut stacks: BTreeMap<(Account, StackIx), u64> = BTreeMap::new();
         let mut accounts: BTreeMap<Account, u64> = BTreeMap::new();
         for hold in holds {
-            let thread = of.timeline.threads[hold.holder].thread;
-            let events = of.stacks.events_of(thread);
+            let thread = inquiry.timeline.threads[hold.holder].thread;
+            let events = inquiry.stacks.events_of(thread);
             let from = events.partition_point(|event| event.at < hold.from);
             let until = events.partition_point(|event| event.at < hold.until);
             for event in &events[from.saturating_sub(BEFORE)..until] {
@@ -64,23 +64,23 @@ impl Holding {
         Some(Holding {
             account,
             share: most as f64 / all.max(1) as f64,
-            frames: of.spots(heaviest),
+            frames: inquiry.spots(heaviest),
         })
     }
 
     /// In a sentence.
-    pub fn told(&self, of: &Inquiry<'_>) -> Sentence {
+    pub fn told(&self, inquiry: &Inquiry<'_>) -> Sentence {
         let does = match self.account {
-            Account::Cpu => "on a processor",
-            Account::Ready => "ready to run, without a processor",
-            _ => "waiting",
+            Account::Cpu => "on CPU",
+            Account::Ready => "runnable (waiting for a CPU)",
+            _ => "blocked",
         };
         let percent = Piece::Percent(self.share * 100.0);
         let mut own = self
             .frames
             .iter()
             .map(|spot| spot.function)
-            .filter(|&f| !of.stacks.code.is_system(f));
+            .filter(|&f| !inquiry.stacks.code.is_system(f));
         match own.next() {
             Some(function) => {
                 say![

@@ -24,68 +24,75 @@ pub struct InCode {
 
 impl InCode {
     /// The functions that are so.
-    pub fn of(of: &Inquiry<'_>, is: impl Fn(&Function) -> bool) -> InCode {
-        let functions = of.stacks.code.functions.iter().enumerate();
+    pub fn of(inquiry: &Inquiry<'_>, is: impl Fn(&Function) -> bool) -> InCode {
+        let functions = inquiry.stacks.code.functions.iter().enumerate();
         let meant = functions.filter(|(_, function)| is(function));
-        InCode::through(of, meant.map(|(at, _)| FunctionIx(at as u32)).collect())
+        InCode::through(
+            inquiry,
+            meant.map(|(at, _)| FunctionIx(at as u32)).collect(),
+        )
     }
 
     /// These functions.
-    pub fn through(of: &Inquiry<'_>, functions: BTreeSet<FunctionIx>) -> InCode {
+    pub fn through(inquiry: &Inquiry<'_>, functions: BTreeSet<FunctionIx>) -> InCode {
         InCode {
-            stacks: of.outlook.on_processors.within(&functions, of.stacks),
+            stacks: inquiry
+                .outlook
+                .on_processors
+                .within(&functions, inquiry.stacks),
             functions,
         }
     }
 
     /// The kernel's functions of these names.
-    pub fn of_kernel(of: &Inquiry<'_>, names: &[&str]) -> InCode {
-        InCode::of(of, |function| {
+    pub fn of_kernel(inquiry: &Inquiry<'_>, names: &[&str]) -> InCode {
+        InCode::of(inquiry, |function| {
             function.language == Language::Kernel && names.contains(&function.name.as_str())
         })
     }
 
     /// Only of this program.
-    pub fn in_program(mut self, of: &Inquiry<'_>, process: ProcessId) -> InCode {
-        let causes = &of.outlook.causes;
+    pub fn in_program(mut self, inquiry: &Inquiry<'_>, process: ProcessId) -> InCode {
+        let causes = &inquiry.outlook.causes;
         self.stacks.retain(|stack| {
             let cause = causes.get(stack.cause);
-            cause.is_some_and(|on_path| of.same_program(on_path.cause.key.process, process))
+            cause.is_some_and(|on_path| inquiry.same_program(on_path.cause.key.process, process))
         });
         self
     }
 
     /// Both.
-    pub fn and(&self, of: &Inquiry<'_>, other: &InCode) -> InCode {
+    pub fn and(&self, inquiry: &Inquiry<'_>, other: &InCode) -> InCode {
         InCode::through(
-            of,
+            inquiry,
             self.functions.union(&other.functions).copied().collect(),
         )
     }
 
     /// How long the path was in them on a processor.
     pub fn ns(&self) -> u64 {
-        let each = self.stacks.iter().map(|of| of.ns);
+        let each = self.stacks.iter().map(|on| on.ns);
         each.fold(0, u64::saturating_add)
     }
 
     /// The same as a share of the wall time.
-    pub fn share(&self, of: &Inquiry<'_>) -> f64 {
-        self.ns() as f64 / of.outlook.wall_ns.max(1) as f64
+    pub fn share(&self, inquiry: &Inquiry<'_>) -> f64 {
+        self.ns() as f64 / inquiry.outlook.wall_ns.max(1) as f64
     }
 
     /// Both, if it is as much as a rule's limits `share` and `ms` say.
-    pub fn enough(&self, of: &Inquiry<'_>, rule: &Rule) -> Option<(u64, f64)> {
-        let (ns, share) = (self.ns(), self.share(of));
-        let enough = share >= rule.limit(of, "share") && ns as f64 >= rule.limit(of, "ms") * 1e6;
+    pub fn enough(&self, inquiry: &Inquiry<'_>, rule: &Rule) -> Option<(u64, f64)> {
+        let (ns, share) = (self.ns(), self.share(inquiry));
+        let enough =
+            share >= rule.limit(inquiry, "share") && ns as f64 >= rule.limit(inquiry, "ms") * 1e6;
         enough.then_some((ns, share))
     }
 
     /// Which program was in them longest.
-    pub fn process(&self, of: &Inquiry<'_>) -> Option<ProcessId> {
+    pub fn process(&self, inquiry: &Inquiry<'_>) -> Option<ProcessId> {
         let mut sums: BTreeMap<ProcessId, u64> = BTreeMap::new();
         for stack in &self.stacks {
-            if let Some(on_path) = of.outlook.causes.get(stack.cause) {
+            if let Some(on_path) = inquiry.outlook.causes.get(stack.cause) {
                 *sums.entry(on_path.cause.key.process).or_default() += stack.ns;
             }
         }
@@ -95,10 +102,10 @@ impl InCode {
 
     /// The way to them that most of the time came, from the outermost of them out, innermost first. Of several stacks
     /// that came this way it is the heaviest that tells the lines.
-    pub fn frames(&self, of: &Inquiry<'_>) -> Vec<Spot> {
+    pub fn frames(&self, inquiry: &Inquiry<'_>) -> Vec<Spot> {
         let mut ways: BTreeMap<Vec<FunctionIx>, (u64, Vec<Spot>)> = BTreeMap::new();
         for stack in &self.stacks {
-            let way = self.way(of, stack.stack);
+            let way = self.way(inquiry, stack.stack);
             if way.is_empty() {
                 continue;
             }
@@ -112,9 +119,9 @@ impl InCode {
     }
 
     /// The way to them in one stack.
-    fn way(&self, of: &Inquiry<'_>, stack: StackIx) -> Vec<Spot> {
+    fn way(&self, inquiry: &Inquiry<'_>, stack: StackIx) -> Vec<Spot> {
         const MOST: usize = 32;
-        let spots = of.stacks.code.spots_of(stack);
+        let spots = inquiry.stacks.code.spots_of(stack);
         let meant = spots
             .iter()
             .rposition(|spot| self.functions.contains(&spot.function));
@@ -132,18 +139,18 @@ impl InCode {
     }
 
     /// The same in the processes of one program.
-    pub fn scaled_in(&self, of: &Inquiry<'_>, process: ProcessId, factor: f64) -> Change {
+    pub fn scaled_in(&self, inquiry: &Inquiry<'_>, process: ProcessId, factor: f64) -> Change {
         Change {
-            processes: Some(of.of_program(process)),
+            processes: Some(inquiry.of_program(process)),
             ..self.scaled(factor)
         }
     }
 
     /// A suspect that is just this time of the path.
-    pub fn suspect(&self, of: &Inquiry<'_>, title: Sentence, fix: Fix) -> Suspect {
+    pub fn suspect(&self, inquiry: &Inquiry<'_>, title: Sentence, fix: Fix) -> Suspect {
         let mut suspect = Suspect::new(title, fix, Weight::of_stacks(self.stacks.clone()));
-        suspect.process = self.process(of);
-        suspect.frames = self.frames(of);
+        suspect.process = self.process(inquiry);
+        suspect.frames = self.frames(inquiry);
         let heaviest = self.stacks.iter().take(3);
         suspect.examples = heaviest
             .map(|stack| Example {
@@ -157,14 +164,20 @@ impl InCode {
     /// The same held against the limits that say what is enough.
     pub fn suspect_held(
         &self,
-        of: &Inquiry<'_>,
+        inquiry: &Inquiry<'_>,
         rule: &Rule,
         title: Sentence,
         fix: Fix,
     ) -> Suspect {
         let ms = self.ns() as f64 / 1e6;
-        self.suspect(of, title, fix)
-            .held(of, rule, "share of the path", self.share(of), "share")
-            .held(of, rule, "milliseconds", ms, "ms")
+        self.suspect(inquiry, title, fix)
+            .held(
+                inquiry,
+                rule,
+                "share of the path",
+                self.share(inquiry),
+                "share",
+            )
+            .held(inquiry, rule, "milliseconds", ms, "ms")
     }
 }

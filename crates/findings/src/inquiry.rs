@@ -179,7 +179,7 @@ impl Inquiry<'_> {
     pub fn mostly_at(&self, function: FunctionIx) -> Spot {
         let on_processors = &self.outlook.on_processors;
         let within = on_processors.within(&BTreeSet::from([function]), self.stacks);
-        let times = within.iter().map(|of| (of.stack, of.ns));
+        let times = within.iter().map(|on| (on.stack, on.ns));
         self.stacks.code.busiest_spot(function, times)
     }
 

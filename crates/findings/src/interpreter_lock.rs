@@ -19,20 +19,23 @@ const ASKED_NS: std::ops::RangeInclusive<u64> = 4_500_000..=5_000_000;
 const LOCK_BYTES: u64 = 128;
 
 /// The futexes of that lock in a process; it has more than one.
-pub fn of_process(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
+pub fn of_process(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
     let address = |object: &Object| object.inode.filter(|_| object.kind == ObjectKind::Futex);
-    let groups = of.waits().iter().filter(|group| group.process == process);
-    let locks = groups.filter(|group| is_one(of, group));
+    let groups = inquiry
+        .waits()
+        .iter()
+        .filter(|group| group.process == process);
+    let locks = groups.filter(|group| is_one(inquiry, group));
     let mut all: BTreeSet<ObjectId> = locks.filter_map(|group| group.object).collect();
     let known: BTreeSet<u64> = all
         .iter()
-        .filter_map(|&object| address(of.facts.object(object)?))
+        .filter_map(|&object| address(inquiry.facts.object(object)?))
         .collect();
     let near = |at: u64| {
         let range = at.saturating_sub(LOCK_BYTES)..=at.saturating_add(LOCK_BYTES);
         known.range(range).next().is_some()
     };
-    let own = of.facts.objects.iter();
+    let own = inquiry.facts.objects.iter();
     let own = own.filter(|object| object.process == Some(process));
     let beside = own.filter(|object| address(object).is_some_and(near));
     all.extend(beside.map(|object| object.object));
@@ -40,17 +43,17 @@ pub fn of_process(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
 }
 
 /// Whether these waits are for it.
-pub fn is_one(of: &Inquiry<'_>, group: &WaitGroup) -> bool {
+pub fn is_one(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
     let times_out = group
         .asked_ns
         .is_some_and(|(asked, _)| ASKED_NS.contains(&asked));
     if group.detail != Detail::Condition || !times_out {
         return false;
     }
-    let functions = of.frames(group.stack);
+    let functions = inquiry.frames(group.stack);
     let functions = functions
         .iter()
-        .map(|spot| of.stacks.code.function(spot.function));
+        .map(|spot| inquiry.stacks.code.function(spot.function));
     let mut functions =
         functions.filter(|f| f.language == Language::Python || f.name == "take_gil");
     functions.next().is_some()

@@ -52,52 +52,55 @@ pub struct Memory {
 
 impl Memory {
     /// What the path did so.
-    pub fn of(of: &Inquiry<'_>) -> Memory {
+    pub fn of(inquiry: &Inquiry<'_>) -> Memory {
         Memory {
-            faults: InCode::of_kernel(of, &FAULTS),
-            mapping: InCode::of_kernel(of, &MAPPING),
+            faults: InCode::of_kernel(inquiry, &FAULTS),
+            mapping: InCode::of_kernel(inquiry, &MAPPING),
         }
     }
 
     /// Only that of one program.
-    pub fn in_program(&self, of: &Inquiry<'_>, process: ProcessId) -> Memory {
+    pub fn in_program(&self, inquiry: &Inquiry<'_>, process: ProcessId) -> Memory {
         Memory {
-            faults: self.faults.clone().in_program(of, process),
-            mapping: self.mapping.clone().in_program(of, process),
+            faults: self.faults.clone().in_program(inquiry, process),
+            mapping: self.mapping.clone().in_program(inquiry, process),
         }
     }
 
     /// How often samples of a process show memory that was taken being given back.
-    pub fn turns(&self, of: &Inquiry<'_>, process: ProcessId) -> u64 {
-        let given = InCode::of_kernel(of, &GIVING);
+    pub fn turns(&self, inquiry: &Inquiry<'_>, process: ProcessId) -> u64 {
+        let given = InCode::of_kernel(inquiry, &GIVING);
         turns(
-            of.stacks,
-            threads(of, process),
+            inquiry.stacks,
+            threads(inquiry, process),
             &self.faults.functions,
             &given.functions,
         )
     }
 }
 
-fn threads<'a>(of: &'a Inquiry<'_>, process: ProcessId) -> impl Iterator<Item = ThreadId> + 'a {
-    let threads = of.facts.ledger.threads.iter();
+fn threads<'a>(
+    inquiry: &'a Inquiry<'_>,
+    process: ProcessId,
+) -> impl Iterator<Item = ThreadId> + 'a {
+    let threads = inquiry.facts.ledger.threads.iter();
     let its = threads.filter(move |thread| thread.row.process == process);
     its.map(|thread| thread.row.thread)
 }
 
 /// The page faults of a process that were served without a disk.
-pub fn faults(of: &Inquiry<'_>, process: ProcessId) -> u64 {
-    let threads = of.facts.ledger.threads.iter();
+pub fn faults(inquiry: &Inquiry<'_>, process: ProcessId) -> u64 {
+    let threads = inquiry.facts.ledger.threads.iter();
     let its = threads.filter(|thread| thread.row.process == process);
     its.map(|thread| thread.row.faults_minor)
         .fold(0, u64::saturating_add)
 }
 
 /// Of the processes of a program the one with most of them, and how many.
-pub fn most_faults(of: &Inquiry<'_>, program: ProcessId) -> Option<(ProcessId, u64)> {
-    let alike = of.of_program(program);
+pub fn most_faults(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<(ProcessId, u64)> {
+    let alike = inquiry.of_program(program);
     let mut sums: BTreeMap<ProcessId, u64> = BTreeMap::new();
-    for thread in &of.facts.ledger.threads {
+    for thread in &inquiry.facts.ledger.threads {
         if alike.contains(&thread.row.process) {
             *sums.entry(thread.row.process).or_default() += thread.row.faults_minor;
         }
@@ -106,8 +109,8 @@ pub fn most_faults(of: &Inquiry<'_>, program: ProcessId) -> Option<(ProcessId, u
 }
 
 /// What a process still had of its memory as it ended, as a share of all that it had touched: so much it had to touch.
-pub fn kept(of: &Inquiry<'_>, process: ProcessId) -> f64 {
-    let start = of
+pub fn kept(inquiry: &Inquiry<'_>, process: ProcessId) -> f64 {
+    let start = inquiry
         .facts
         .starts
         .iter()
@@ -115,6 +118,6 @@ pub fn kept(of: &Inquiry<'_>, process: ProcessId) -> f64 {
     let resident = start
         .and_then(|start| start.exit)
         .map_or(0, |exit| exit.resident_bytes);
-    let touched = faults(of, process).saturating_mul(PAGE);
+    let touched = faults(inquiry, process).saturating_mul(PAGE);
     (resident as f64 / touched.max(1) as f64).min(1.0)
 }

@@ -25,12 +25,12 @@ const EXAMPLES: usize = 3;
 
 impl Picked {
     pub fn of(
-        of: &Inquiry<'_>,
+        inquiry: &Inquiry<'_>,
         process: ProcessId,
         spans: impl IntoIterator<Item = usize>,
     ) -> Picked {
         let spans: BTreeSet<usize> = spans.into_iter().collect();
-        let waits = spans.iter().filter_map(|&at| of.timeline.span(at));
+        let waits = spans.iter().filter_map(|&at| inquiry.timeline.span(at));
         let mut lengths: Vec<u64> = waits.map(|span| span.t1.since(span.t0)).collect();
         lengths.sort_unstable();
         Picked {
@@ -58,44 +58,47 @@ impl Picked {
     }
 
     /// A suspect whose fix makes them take so many times as long.
-    pub fn suspect(&self, of: &Inquiry<'_>, title: Sentence, factor: f64) -> Suspect {
+    pub fn suspect(&self, inquiry: &Inquiry<'_>, title: Sentence, factor: f64) -> Suspect {
         let what = What::Spans(self.spans.clone());
         let fix = Fix::scaled(what, BTreeSet::from([self.process]), factor);
-        let mut suspect = Suspect::new(title, fix, self.weight(of)).of(self.process);
-        let first = self.waits(of).take(EXAMPLES);
+        let mut suspect = Suspect::new(title, fix, self.weight(inquiry)).of(self.process);
+        let first = self.waits(inquiry).take(EXAMPLES);
         suspect.examples = first
             .map(|span| Example {
                 thread: span.thread,
                 at: span.t0,
             })
             .collect();
-        suspect.frames = self.frames(of);
+        suspect.frames = self.frames(inquiry);
         suspect
     }
 
-    fn waits<'a>(&'a self, of: &'a Inquiry<'_>) -> impl Iterator<Item = &'a Span> {
-        self.spans.iter().filter_map(|&at| of.timeline.span(at))
+    fn waits<'a>(&'a self, inquiry: &'a Inquiry<'_>) -> impl Iterator<Item = &'a Span> {
+        self.spans
+            .iter()
+            .filter_map(|&at| inquiry.timeline.span(at))
     }
 
-    fn weight(&self, of: &Inquiry<'_>) -> Weight {
+    fn weight(&self, inquiry: &Inquiry<'_>) -> Weight {
         let kinds: BTreeSet<(Option<Detail>, Option<ObjectId>)> = self
-            .waits(of)
+            .waits(inquiry)
             .map(|span| (Some(span.detail), span.object))
             .collect();
-        let causes = of.waits_on_path(|key| {
-            kinds.contains(&(key.detail, key.object)) && of.same_program(key.process, self.process)
+        let causes = inquiry.waits_on_path(|key| {
+            kinds.contains(&(key.detail, key.object))
+                && inquiry.same_program(key.process, self.process)
         });
         Weight::within(causes, self.ns())
     }
 
     /// The functions that one of them was in, the first with a stack.
-    fn frames(&self, of: &Inquiry<'_>) -> Vec<Spot> {
-        let stack = self.waits(of).find_map(|span| {
-            let events = of.stacks.events_of(span.thread);
+    fn frames(&self, inquiry: &Inquiry<'_>) -> Vec<Spot> {
+        let stack = self.waits(inquiry).find_map(|span| {
+            let events = inquiry.stacks.events_of(span.thread);
             let at = events.partition_point(|event| event.at < span.t0);
             let event = events.get(at).filter(|event| event.at == span.t0)?;
             Some(event.stack)
         });
-        stack.map_or(Vec::new(), |stack| of.spots(stack))
+        stack.map_or(Vec::new(), |stack| inquiry.spots(stack))
     }
 }

@@ -55,8 +55,8 @@ pub enum Need {
 impl Need {
     pub fn word(self) -> &'static str {
         match self {
-            Need::Calls => "system calls",
-            Need::WholeCalls => "system calls, none of them lost, nor waits in them",
+            Need::Calls => "system-call data",
+            Need::WholeCalls => "complete system-call data",
             Need::Stacks => "stacks",
         }
     }
@@ -118,7 +118,7 @@ impl Suspect {
     /// The same, held against a limit of the rule.
     pub fn held(
         mut self,
-        of: &Inquiry<'_>,
+        inquiry: &Inquiry<'_>,
         rule: &Rule,
         what: &'static str,
         value: f64,
@@ -128,7 +128,7 @@ impl Suspect {
             what,
             value,
             unit: "",
-            limit: Some(rule.limit(of, limit)),
+            limit: Some(rule.limit(inquiry, limit)),
             means: rule.limit_named(limit).means,
         });
         self
@@ -157,9 +157,13 @@ impl Suspect {
     }
 
     /// At the beginnings of these spans, by their index in the timeline: of the first three.
-    pub fn shown_at(mut self, of: &Inquiry<'_>, spans: impl IntoIterator<Item = usize>) -> Suspect {
+    pub fn shown_at(
+        mut self,
+        inquiry: &Inquiry<'_>,
+        spans: impl IntoIterator<Item = usize>,
+    ) -> Suspect {
         const ENOUGH: usize = 3;
-        let spans = spans.into_iter().filter_map(|at| of.timeline.span(at));
+        let spans = spans.into_iter().filter_map(|at| inquiry.timeline.span(at));
         let examples = spans.take(ENOUGH).map(|span| Example {
             thread: span.thread,
             at: span.t0,
@@ -169,7 +173,7 @@ impl Suspect {
     }
 
     /// In code that these waits show.
-    pub fn seen_in(mut self, of: &Inquiry<'_>, group: Option<&WaitGroup>) -> Suspect {
+    pub fn seen_in(mut self, inquiry: &Inquiry<'_>, group: Option<&WaitGroup>) -> Suspect {
         let Some(group) = group else {
             return self;
         };
@@ -177,14 +181,14 @@ impl Suspect {
         self.examples = examples
             .map(|&(thread, at)| Example { thread, at })
             .collect();
-        self.frames = of.frames(group.stack);
+        self.frames = inquiry.frames(group.stack);
         self
     }
 }
 
 impl Suspect {
     /// In code that stands around all of it.
-    pub fn seen_around(mut self, of: &Inquiry<'_>, region: Option<&Region>) -> Suspect {
+    pub fn seen_around(mut self, inquiry: &Inquiry<'_>, region: Option<&Region>) -> Suspect {
         let Some(region) = region else {
             return self;
         };
@@ -192,7 +196,7 @@ impl Suspect {
         self.examples = examples
             .map(|&(thread, at)| Example { thread, at })
             .collect();
-        self.frames = of.spots(region.stack);
+        self.frames = inquiry.spots(region.stack);
         // The function itself first: what it calls of the system is the same everywhere.
         let at = self
             .frames
@@ -235,10 +239,10 @@ impl Weight {
 
     /// What these stacks of the path stand for.
     pub fn of_stacks(stacks: Vec<OnStack>) -> Weight {
-        let causes: BTreeSet<usize> = stacks.iter().map(|of| of.cause).collect();
+        let causes: BTreeSet<usize> = stacks.iter().map(|on| on.cause).collect();
         Weight {
             causes: causes.into_iter().collect(),
-            at_most_ns: stacks.iter().map(|of| of.ns).fold(0, u64::saturating_add),
+            at_most_ns: stacks.iter().map(|on| on.ns).fold(0, u64::saturating_add),
             stacks,
         }
     }
@@ -284,18 +288,18 @@ impl Fix {
     }
 
     /// The same, which may also take away what is around.
-    pub fn with(self, around: &Around, of: &Inquiry<'_>) -> Fix {
-        let threads = of.threads_of(&around.processes);
+    pub fn with(self, around: &Around, inquiry: &Inquiry<'_>) -> Fix {
+        let threads = inquiry.threads_of(&around.processes);
         let kind = |function: &str| {
             let call = entered(function)?;
             around.kinds.iter().position(|kind| kind.contains(&call))
         };
-        let what = match of.stacks.region(&threads, kind) {
-            Some(region) => {
-                What::Functions(BTreeSet::from([of.stacks.outermost(&region, &threads)]))
-            }
+        let what = match inquiry.stacks.region(&threads, kind) {
+            Some(region) => What::Functions(BTreeSet::from([inquiry
+                .stacks
+                .outermost(&region, &threads)])),
             // It is done in no function of its own: at most all goes that is done in between.
-            None => What::Stretches(of.stacks.extents(&threads, |f| kind(f).is_some())),
+            None => What::Stretches(inquiry.stacks.extents(&threads, |f| kind(f).is_some())),
         };
         let (least, mut most) = (self.changes(), self.most());
         most.push(Change {
@@ -394,8 +398,8 @@ impl Rule {
     ///
     /// # Panics
     /// If it has no such limit: a fault in the rule, which its first test finds.
-    pub fn limit(&self, of: &Inquiry<'_>, name: &str) -> f64 {
-        of.limits.value(self.name, self.limit_named(name))
+    pub fn limit(&self, inquiry: &Inquiry<'_>, name: &str) -> f64 {
+        inquiry.limits.value(self.name, self.limit_named(name))
     }
 
     fn limit_named(&self, name: &str) -> &'static Limit {

@@ -10,7 +10,7 @@ use crate::rule::{Rule, Suspect};
 
 /// The signature of a suspect: `flush-per-record of rows.db in store by nightly-import`. Names stand in it as they
 /// were recorded; whoever shows it makes them harmless.
-pub fn signature(of: &Inquiry<'_>, rule: &Rule, suspect: &Suspect) -> String {
+pub fn signature(inquiry: &Inquiry<'_>, rule: &Rule, suspect: &Suspect) -> String {
     let mut text = rule.name.to_owned();
     let mut part = |word: &str, name: String| {
         if !name.is_empty() {
@@ -18,15 +18,17 @@ pub fn signature(of: &Inquiry<'_>, rule: &Rule, suspect: &Suspect) -> String {
             text.push_str(&name);
         }
     };
-    let object = suspect.object.and_then(|id| of.facts.object(id));
+    let object = suspect.object.and_then(|id| inquiry.facts.object(id));
     if let Some(object) = object {
-        part(" of ", thing(object, of.directory));
+        part(" of ", thing(object, inquiry.directory));
     }
-    let code = &of.stacks.code;
+    let code = &inquiry.stacks.code;
     if let Some(spot) = code.own_of(&suspect.frames).first() {
         part(" in ", lasting(&code.function(spot.function).name));
     }
-    let process = suspect.process.and_then(|id| of.facts.ledger.process(id));
+    let process = suspect
+        .process
+        .and_then(|id| inquiry.facts.ledger.process(id));
     if let Some(process) = process {
         let path = program(&process.row);
         part(" by ", lasting(path.rsplit('/').next().unwrap_or(path)));

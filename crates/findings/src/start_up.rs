@@ -50,13 +50,13 @@ fn is_starting(names: &[&str]) -> bool {
 
 impl StartUp {
     /// Of these processes together; `None` where too little of them was sampled.
-    pub fn of(of: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> Option<StartUp> {
+    pub fn of(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> Option<StartUp> {
         /// Fewer samples, of some milliseconds each, tell nothing.
         const LEAST_NS: u64 = 20_000_000;
-        let threads = of.threads_of(processes);
+        let threads = inquiry.threads_of(processes);
         let any = |_: &[&str]| true;
-        let (starting, whole) = of.stacks.part(&threads, any, is_starting);
-        let (loading, _) = of.stacks.part(&threads, any, is_loading);
+        let (starting, whole) = inquiry.stacks.part(&threads, any, is_starting);
+        let (loading, _) = inquiry.stacks.part(&threads, any, is_loading);
         (whole >= LEAST_NS).then(|| StartUp {
             share: starting as f64 / whole as f64,
             loading: loading as f64 / whole as f64,

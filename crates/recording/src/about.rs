@@ -183,7 +183,7 @@ impl About {
             ));
         }
         if format == 0 {
-            return Err(Error::damaged(file, "there is no format 0"));
+            return Err(Error::damaged(file, "format version 0 does not exist"));
         }
         serde_json::from_slice(json)
             .map_err(|error| Error::damaged(file, format!("not a manifest: {error}")))

@@ -242,7 +242,7 @@ macro_rules! integer_cell {
 }
 
 fn narrow(value: i64) -> Result<u32, Fault> {
-    u32::try_from(value).map_err(|_| Fault(format!("{value} is out of range for a 32-bit number")))
+    u32::try_from(value).map_err(|_| Fault(format!("{value} does not fit in 32 bits")))
 }
 
 integer_cell!(ThreadId, Thread, |id| i64::from(id.0), |value| narrow(
@@ -406,7 +406,7 @@ impl ColumnSink<'_> {
     ) -> parquet::errors::Result<()> {
         let Some(mut column) = self.group.next_column()? else {
             return Err(parquet::errors::ParquetError::General(
-                "more columns than the schema has".to_owned(),
+                "more columns than in the schema".to_owned(),
             ));
         };
         let writer = column.typed::<T::Physical>();
@@ -468,15 +468,13 @@ impl<T: Cell> ColumnDecoder<T> {
         let found = schema.column(index);
         if found.path().parts() != [name] {
             let path = found.path().string();
-            return Err(Fault(format!("column {name} expected, {path} found")));
+            return Err(Fault(format!("expected column {name}, found {path}")));
         }
         if found.physical_type() != T::Physical::get_physical_type()
             || found.max_def_level() != i16::from(T::NULLABLE)
             || found.max_rep_level() != 0
         {
-            return Err(Fault(format!(
-                "column {name} has another type than it should"
-            )));
+            return Err(Fault(format!("column {name} has the wrong type")));
         }
         Ok(ColumnDecoder {
             name,
@@ -508,7 +506,7 @@ impl<T: Cell> ColumnDecoder<T> {
         if read != rows {
             let name = self.name;
             return Err(Fault(format!(
-                "column {name}: {read} values where {rows} should be"
+                "column {name}: {read} values, expected {rows}"
             )));
         }
         budget

@@ -73,7 +73,7 @@ impl Error {
 
     /// Where a regular file should be: a device or a pipe may have no end.
     pub(crate) fn not_plain(file: impl AsFile) -> Error {
-        Error::new(ErrorKind::NotARecording, file, "not a plain file")
+        Error::new(ErrorKind::NotARecording, file, "not a regular file")
     }
 
     /// Turns what the system said about `file` into a kind.

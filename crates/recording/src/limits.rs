@@ -101,7 +101,7 @@ impl Budget {
         match rows <= most {
             true => Ok(()),
             false => Err(Fault(format!(
-                "it says it has {rows} rows; a table of {file} bytes has {most} at most"
+                "claims {rows} rows; a table of {file} bytes has at most {most}"
             ))),
         }
     }
@@ -110,7 +110,7 @@ impl Budget {
     pub(crate) fn pages(&self, unpacked: u64) -> Result<(), Fault> {
         match unpacked <= self.bytes {
             true => Ok(()),
-            false => Err(self.too_much("its pages unpack")),
+            false => Err(self.too_much("its pages expand")),
         }
     }
 
@@ -118,7 +118,7 @@ impl Budget {
     pub(crate) fn group(&mut self, rows: u64, size: usize) -> Result<(), Fault> {
         if rows > GROUP_ROWS as u64 {
             return Err(Fault(format!(
-                "a group has {rows} rows, and none has more than {GROUP_ROWS}"
+                "a row group has {rows} rows; the limit is {GROUP_ROWS}"
             )));
         }
         self.text = 0;
@@ -130,7 +130,7 @@ impl Budget {
         self.text = self.text.saturating_add(bytes);
         if self.text > GROUP_TEXT {
             return Err(Fault(format!(
-                "a group of rows unpacks to more than {GROUP_TEXT} bytes of text"
+                "a row group has more than {GROUP_TEXT} bytes of text"
             )));
         }
         self.take(bytes)
@@ -140,7 +140,7 @@ impl Budget {
         self.unpacked = self.unpacked.saturating_add(bytes);
         match self.unpacked <= self.bytes {
             true => Ok(()),
-            false => Err(self.too_much("its rows unpack")),
+            false => Err(self.too_much("its rows expand")),
         }
     }
 

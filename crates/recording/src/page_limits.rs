@@ -21,7 +21,7 @@ pub(crate) fn check(file: &[u8], metadata: &ParquetMetaData, budget: &Budget) ->
                 .ok()
                 .zip(usize::try_from(length).ok())
                 .and_then(|(start, length)| file.get(start..start.checked_add(length)?));
-            let chunk = chunk.ok_or_else(|| fault("a column reaches beyond its end"))?;
+            let chunk = chunk.ok_or_else(|| fault("a column extends past the end of the file"))?;
             left = check_chunk(chunk, left)?;
         }
         all = all.saturating_add(GROUP_PAGES - left);
@@ -40,20 +40,20 @@ fn check_chunk(mut chunk: &[u8], mut left: u64) -> Result<u64, Fault> {
         let mut header = Compact { bytes: chunk };
         let sizes = header
             .page_sizes()
-            .ok_or_else(|| fault("a page header makes no sense"))?;
+            .ok_or_else(|| fault("invalid page header"))?;
         let [unpacked, packed] = sizes;
         let rest = u64::try_from(unpacked)
             .ok()
             .and_then(|unpacked| left.checked_sub(unpacked));
         left = rest.ok_or_else(|| {
             Fault(format!(
-                "a page claims to unpack to {unpacked} bytes; a group of rows has {GROUP_PAGES} at most"
+                "a page claims {unpacked} bytes uncompressed; the limit for a row group is {GROUP_PAGES}"
             ))
         })?;
         chunk = usize::try_from(packed)
             .ok()
             .and_then(|packed| header.bytes.get(packed..))
-            .ok_or_else(|| fault("a page reaches beyond its column"))?;
+            .ok_or_else(|| fault("a page extends past its column"))?;
     }
     Ok(left)
 }
@@ -175,7 +175,7 @@ mod tests {
         );
         for size in [GROUP_PAGES - 2, i32::MAX as u64, u64::MAX >> 2] {
             let refused = check_chunk(&[page(3), page(size)].concat(), GROUP_PAGES);
-            assert!(refused.is_err_and(|Fault(text)| text.contains("claims to unpack")));
+            assert!(refused.is_err_and(|Fault(text)| text.contains("bytes uncompressed")));
         }
     }
 

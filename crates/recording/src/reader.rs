@@ -61,12 +61,12 @@ fn open<R: TableRow>(
         let (found, wanted) = (group.num_columns(), R::COLUMNS.len());
         // A later version of the format appends columns; what they held then is not known.
         if found > wanted || found < wanted && version >= FORMAT_VERSION {
-            return Err(Fault(format!("{found} columns where {wanted} should be")));
+            return Err(Fault(format!("{found} columns, expected {wanted}")));
         }
         sum = sum.saturating_add(group_rows);
     }
     if sum != rows {
-        return Err(Fault(format!("{sum} rows where the manifest says {rows}")));
+        return Err(Fault(format!("{sum} rows, but the manifest says {rows}")));
     }
     page_limits::check(&bytes, file.metadata(), budget)?;
     Ok(file)
@@ -75,9 +75,5 @@ fn open<R: TableRow>(
 /// Runs a decoder. A panic in it becomes a fault.
 fn quietly<T>(decode: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     // What was half decoded is dropped with the fault, so nothing broken is seen afterwards.
-    caught(decode).unwrap_or_else(|text| {
-        Err(Fault(format!(
-            "its bytes make no sense to the Parquet decoder ({text})"
-        )))
-    })
+    caught(decode).unwrap_or_else(|text| Err(Fault(format!("invalid Parquet data ({text})"))))
 }

@@ -86,7 +86,7 @@ impl Recording {
             _ => error,
         })?;
         if manifest.length() > MANIFEST_LIMIT {
-            return Err(Error::damaged(manifest.name(), "too long for a manifest"));
+            return Err(Error::damaged(manifest.name(), "too large for a manifest"));
         }
         let about = About::from_json(manifest.name(), &manifest.read()?)?;
         let mut opened: Vec<(TableEntry, Slice)> = Vec::new();
@@ -99,19 +99,19 @@ impl Recording {
             if opened.iter().any(|(other, _)| other.name == *name) {
                 return Err(Error::damaged(
                     manifest.name(),
-                    format!("{name} is there twice"),
+                    format!("{name} occurs twice"),
                 ));
             }
             let slice = find(&file_name(name)).map_err(|error| match error.kind() {
                 ErrorKind::NotFound => Error::damaged(
                     &path.join(file_name(name)),
-                    "the manifest names this table, but it is missing",
+                    "this table is in the manifest, but its file is missing",
                 ),
                 _ => error,
             })?;
             if slice.length() != entry.bytes {
                 let (found, wanted) = (slice.length(), entry.bytes);
-                let fault = format!("{found} bytes long where the manifest says {wanted}");
+                let fault = format!("{found} bytes long, but the manifest says {wanted}");
                 return Err(Error::damaged(slice.name(), fault));
             }
             opened.push((entry.clone(), slice));
@@ -167,7 +167,7 @@ impl Recording {
                 let name = self
                     .find(R::NAME)
                     .map_or(R::NAME, |(_, slice)| slice.name());
-                let fault = format!("number {} is there twice", number(again));
+                let fault = format!("number {} occurs twice", number(again));
                 Err(Error::damaged(name, fault))
             }
         }
@@ -184,7 +184,7 @@ impl Recording {
         match unpacked.values().fold(0u64, |sum, bytes| sum.saturating_add(*bytes)) <= most {
             true => Ok(()),
             false => Err(Fault(format!(
-                "with it the tables unpack to more than {most} bytes, the limit for a recording of this length"
+                "with this table the recording exceeds {most} bytes uncompressed, the limit for its size"
             ))),
         }
     }

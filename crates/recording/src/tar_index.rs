@@ -38,7 +38,7 @@ impl std::io::Seek for Stream<'_> {
             std::io::SeekFrom::Current(by) => self.at.checked_add_signed(by),
             std::io::SeekFrom::End(by) => self.slice.length().checked_add_signed(by),
         };
-        self.at = at.ok_or_else(|| std::io::Error::other("a position out of range"))?;
+        self.at = at.ok_or_else(|| std::io::Error::other("an offset out of range"))?;
         Ok(self.at)
     }
 }
@@ -48,11 +48,11 @@ pub(crate) fn index(packed: &Slice) -> Result<BTreeMap<String, Slice>> {
     let mut magic = [0; 5];
     let is_tar = packed.length() >= 512 && packed.read_at(&mut magic, 257).is_ok();
     if !is_tar || magic != *b"ustar" {
-        let fault = "neither a recording's folder nor a packed recording";
+        let fault = "neither a recording folder nor a packed recording";
         return Err(Error::new(ErrorKind::NotARecording, packed.name(), fault));
     }
     let damaged = |fault: String| Error::damaged(packed.name(), fault);
-    let broken = |error: std::io::Error| damaged(format!("a broken tar file: {error}"));
+    let broken = |error: std::io::Error| damaged(format!("a damaged tar file: {error}"));
     let mut archive = tar::Archive::new(Stream {
         slice: packed,
         at: 0,
@@ -66,7 +66,7 @@ pub(crate) fn index(packed: &Slice) -> Result<BTreeMap<String, Slice>> {
             continue;
         }
         if kind != EntryType::Regular {
-            return Err(damaged(format!("{path:?} is not a plain file")));
+            return Err(damaged(format!("{path:?} is not a regular file")));
         }
         let Some(name) = known_name(&path) else {
             return Err(damaged(format!("{path:?} is not part of a recording")));
@@ -74,9 +74,9 @@ pub(crate) fn index(packed: &Slice) -> Result<BTreeMap<String, Slice>> {
         let start = entry.raw_file_position();
         let slice = packed
             .part(start, entry.size(), &name)
-            .ok_or_else(|| damaged(format!("{path:?} reaches beyond the end of the file")))?;
+            .ok_or_else(|| damaged(format!("{path:?} extends past the end of the file")))?;
         if files.insert(name, slice).is_some() {
-            return Err(damaged(format!("{path:?} is there twice")));
+            return Err(damaged(format!("{path:?} occurs twice")));
         }
     }
     Ok(files)

@@ -6,9 +6,9 @@ use crate::table::words;
 words! {
     /// What a thread was doing.
     State {
-        /// On a processor.
+        /// On CPU.
         Cpu = "cpu",
-        /// Wanting a processor and having none.
+        /// Runnable: waiting for a CPU.
         Ready = "ready",
         /// Blocked.
         Wait = "wait",
@@ -22,10 +22,10 @@ words! {
     Detail {
         /// cpu: running the program.
         Running = "running",
-        /// cpu: a processor that was free, or was made free at once, is switching to the thread.
+        /// cpu: an idle CPU, or one that was freed at once, is switching to the thread.
         /// The kernel counts this as running.
         SwitchingIn = "switching in",
-        /// wait: being created: from the moment its parent made it until it was queued to run.
+        /// wait: being created, from the parent's call until the thread is queued to run.
         Creation = "creation",
         /// cpu, ready, wait: from exit to the last switch.
         Exit = "exit tear-down",
@@ -35,47 +35,47 @@ words! {
         Woken = "woken",
         /// ready: preempted by another thread.
         Preempted = "preempted",
-        /// ready: held back by its cgroup's processor quota.
+        /// ready: throttled by the CPU quota of its cgroup.
         Throttled = "throttled",
         /// wait: data from a disk.
         DiskRead = "disk read",
-        /// wait: room or completion for data to a disk.
+        /// wait: a write to a disk: space in a queue, or completion.
         DiskWrite = "disk write",
         /// wait: fsync and its like, or a write that must be durable.
         Flush = "flush",
         /// wait: data from a network peer.
         NetworkReceive = "network receive",
-        /// wait: room to send to a network peer.
+        /// wait: buffer space to send to a network peer.
         NetworkSend = "network send",
         /// wait: a connection being made.
         NetworkConnect = "network connect",
-        /// wait: somebody to connect.
+        /// wait: an incoming connection.
         NetworkAccept = "network accept",
         /// wait: data from a unix socket.
         UnixReceive = "unix socket receive",
-        /// wait: room in a unix socket.
+        /// wait: buffer space in a unix socket.
         UnixSend = "unix socket send",
         /// wait: a connection over a unix socket, being made or accepted.
         UnixConnect = "unix socket connect",
-        /// wait: data from a pipe, or a writer to open it.
+        /// wait: data from a pipe, or a writer that opens it.
         PipeRead = "pipe read",
-        /// wait: room in a pipe, or a reader to open it.
+        /// wait: space in a pipe, or a reader that opens it.
         PipeWrite = "pipe write",
         /// wait: a lock that another thread holds.
         Lock = "lock",
-        /// wait: a condition variable, semaphore, barrier or other futex that is no plain lock.
+        /// wait: a condition variable, semaphore, barrier or other futex that is not a plain lock.
         Condition = "condition",
-        /// wait: another thread to end (pthread_join).
+        /// wait: the end of another thread (pthread_join).
         Join = "join",
         /// wait: a lock on a file.
         FileLock = "file lock",
-        /// wait: a length of time that was asked for.
+        /// wait: a sleep that the program requested.
         Sleep = "sleep",
-        /// wait: poll, select or epoll; but who polls one thing alone waits for that, as who reads it does.
+        /// wait: poll, select or epoll on several descriptors; polling a single one counts as waiting for that object, as a read would.
         Poll = "poll",
         /// wait: a child process.
         Child = "child",
-        /// wait: vfork, until the child executes or ends.
+        /// wait: vfork, until the child calls exec or exits.
         Vfork = "vfork",
         /// wait: a page of a file or of swap being read.
         PageFault = "page fault",
@@ -187,7 +187,7 @@ words! {
         Calls = "calls",
         /// Names of objects.
         Objects = "objects",
-        /// Path look-ups.
+        /// Path lookups.
         Lookups = "lookups",
         /// Starts, execs and ends of processes and threads.
         Lives = "lives",
@@ -195,11 +195,11 @@ words! {
         Requests = "requests",
         /// Samples.
         Samples = "samples",
-        /// Threads that could not be tracked (no memory for their state).
+        /// Threads that could not be tracked (out of memory for their state).
         Threads = "threads",
         /// The recording could not be written (disk full) from some moment on.
         Writing = "writing",
-        /// The recording was cut short (timesink was killed) and mended.
+        /// The recording was cut short (timesink was killed) and repaired.
         CutShort = "cut short",
     }
 }
@@ -211,29 +211,29 @@ words! {
         File = "file",
         /// The kernel and its modules.
         Kernel = "kernel",
-        /// The kernel's small library in every process.
+        /// The vdso, a library that the kernel maps into every process.
         Vdso = "vdso",
-        /// Code that a runtime made while it ran.
+        /// Code that a runtime generated while running.
         Jit = "jit",
-        /// A source whose code an interpreter runs.
+        /// A source file run by an interpreter.
         Script = "script",
     }
 }
 
 words! {
-    /// Where names of functions are from.
+    /// Where function names come from.
     SymbolSource {
-        /// Nowhere: its frames have offsets only.
+        /// None: its frames have offsets only.
         None = "none",
-        /// The names that it exports or imports.
+        /// Its exported or imported symbols.
         Exports = "exports",
         /// Its symbol table, or that of its separate debug file.
         Table = "symbol table",
         /// Debug information, with files, lines and inlined calls.
         Debug = "debug information",
-        /// A map that the runtime wrote.
+        /// A map file written by the runtime.
         Map = "perf map",
-        /// The runtime's own memory.
+        /// Data structures in the runtime's memory.
         Runtime = "runtime",
         /// The kernel.
         Kernel = "kernel",

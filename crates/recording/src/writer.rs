@@ -108,7 +108,7 @@ impl<R: TableRow> TableWriter<R> {
     pub fn push(&mut self, row: R) -> Result<()> {
         let row_bytes = row.heap_bytes();
         if row_bytes > ROW_BYTES {
-            let fault = format!("a row of {row_bytes} bytes cannot be recorded");
+            let fault = format!("a row of {row_bytes} bytes is too large to record");
             return Err(Error::new(ErrorKind::TooLong, &self.name, fault));
         }
         self.heap_bytes += row_bytes;
@@ -212,7 +212,7 @@ impl RecordingWriter {
         let names = directory.names()?;
         let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
         if names.iter().any(|name| name == MANIFEST) {
-            let fault = "there is a recording here already";
+            let fault = "a recording exists here already";
             return Err(Error::new(ErrorKind::Exists, folder, fault));
         }
         let ours = |name: &Cow<str>| {
@@ -223,7 +223,7 @@ impl RecordingWriter {
         };
         let (left, others): (Vec<_>, Vec<_>) = names.into_iter().partition(ours);
         if let Some(other) = others.iter().find(|name| !name.starts_with("spool")) {
-            let fault = format!("the folder holds {other}, which is not part of a recording");
+            let fault = format!("the folder contains {other}, which is not part of a recording");
             return Err(Error::new(ErrorKind::Exists, folder, fault));
         }
         for name in left {

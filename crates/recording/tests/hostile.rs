@@ -338,7 +338,7 @@ fn a_hostile_tar_file_is_refused() {
         EntryType::Char,
         EntryType::Fifo,
     ] {
-        assert!(forged(kind, b"a/recording.json", 0, false).contains("not a plain file"));
+        assert!(forged(kind, b"a/recording.json", 0, false).contains("not a regular file"));
     }
     for kind in [
         EntryType::GNUSparse,
@@ -370,7 +370,7 @@ fn a_pipe_is_not_waited_for() {
     assert!(
         error
             .to_string()
-            .contains("spans.parquet: not a plain file"),
+            .contains("spans.parquet: not a regular file"),
         "{error}"
     );
     pipe(&place.path("packed"));

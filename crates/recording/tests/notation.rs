@@ -210,7 +210,7 @@ fn faults_name_their_line() {
             "line 3: \"nonsense\" is not known of a span",
         ),
         ("thread 2.1 x", "line 3: process 2 is not declared"),
-        ("thread 1.1 x", "line 3: thread 1.1 is there twice"),
+        ("thread 1.1 x", "line 3: thread 1.1 is declared twice"),
         (
             "1.1: cpu 0..1s on",
             "line 3: something is missing at the end",

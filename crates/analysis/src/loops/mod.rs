@@ -58,8 +58,8 @@ const LOOPS: usize = 12;
 const SMALL: f64 = 0.01;
 
 /// The loops of the busiest threads, the longest first; not of those that are passed over.
-pub fn loops(of: &Recorded<'_>, stacks: &Stacks, pass_over: &FxHashSet<usize>) -> Vec<Loop> {
-    let (timeline, facts) = (of.timeline, of.facts);
+pub fn loops(recorded: &Recorded<'_>, stacks: &Stacks, pass_over: &FxHashSet<usize>) -> Vec<Loop> {
+    let (timeline, facts) = (recorded.timeline, recorded.facts);
     let slots = (0..timeline.threads.len()).filter(|slot| !pass_over.contains(slot));
     let mut slots: Vec<usize> = slots.collect();
     let is_main = |slot: usize| {
@@ -78,7 +78,7 @@ pub fn loops(of: &Recorded<'_>, stacks: &Stacks, pass_over: &FxHashSet<usize>) -
     let mut found = Vec::new();
     for slot in slots {
         if timeline.spans_of(slot).len() >= FEW {
-            let waits = sites::waits(of, stacks, slot, &mut cache);
+            let waits = sites::waits(recorded, stacks, slot, &mut cache);
             found.extend(rounds::loops(timeline, slot, &waits));
         }
     }

@@ -104,7 +104,7 @@ impl Finder<'_> {
                 members.push(vec![(group.first, group.end)]);
             }
             let (first, last) = (groups[0].first, groups[groups.len() - 1].end - 1);
-            let mut one = self.told(&mut lengths, &members, (first, last));
+            let mut one = self.told(&mut lengths, &members, first, last);
             for step in &mut one.body {
                 step.waits = 1.0;
             }
@@ -177,7 +177,7 @@ impl Finder<'_> {
         }
         let first = self.groups[rounds.first()?.first - 1].end - 1;
         let last = self.groups[rounds.last()?.last].end - 1;
-        let mut one = self.told(&mut lengths, &members, (first, last));
+        let mut one = self.told(&mut lengths, &members, first, last);
         one.unlike = (before - rounds.len()) as u64;
         Some(one)
     }
@@ -214,11 +214,12 @@ impl Finder<'_> {
         &self,
         lengths: &mut [u64],
         members: &[Vec<(usize, usize)>],
-        (first, last): (usize, usize),
+        first: usize,
+        last: usize,
     ) -> Loop {
         lengths.sort_unstable();
         let steps = members.first().map_or(0, Vec::len);
-        let body = (0..steps).map(|step| self.step(members.iter().map(move |of| of[step])));
+        let body = (0..steps).map(|step| self.step(members.iter().map(move |waits| waits[step])));
         Loop {
             thread: self.thread,
             from: self.waits.all[first].until,

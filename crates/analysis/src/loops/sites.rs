@@ -32,9 +32,14 @@ pub(super) struct Waits {
 /// The places of stacks that were looked at.
 pub(super) type Cache = FxHashMap<StackIx, Option<Site>>;
 
-pub(super) fn waits(of: &Recorded<'_>, stacks: &Stacks, slot: usize, cache: &mut Cache) -> Waits {
-    let runs = of.waited.runs(of.timeline, slot);
-    let events = stacks.events_of(of.timeline.threads[slot].thread);
+pub(super) fn waits(
+    recorded: &Recorded<'_>,
+    stacks: &Stacks,
+    slot: usize,
+    cache: &mut Cache,
+) -> Waits {
+    let runs = recorded.waited.runs(recorded.timeline, slot);
+    let events = stacks.events_of(recorded.timeline.threads[slot].thread);
     let mut sites: Vec<Option<Site>> = Vec::with_capacity(runs.len());
     let mut usual: FxHashMap<(Detail, Option<ObjectId>), FxHashMap<Site, u32>> =
         FxHashMap::default();
@@ -74,7 +79,7 @@ pub(super) fn waits(of: &Recorded<'_>, stacks: &Stacks, slot: usize, cache: &mut
     for (run, site) in runs.iter().zip(sites) {
         let (detail, object) = (run.span.detail, run.span.object);
         let kind = object
-            .and_then(|id| of.facts.object(id))
+            .and_then(|id| recorded.facts.object(id))
             .map(|found| found.kind);
         let site = site.or_else(|| usual.get(&(detail, object)).copied());
         let symbol = (detail, kind, site);

@@ -32,7 +32,7 @@ pub struct End {
 
 impl End {
     /// Whether a span is such a wait.
-    fn is(&self, of: &Recorded<'_>, index: usize, span: &Span) -> bool {
+    fn is(&self, recorded: &Recorded<'_>, index: usize, span: &Span) -> bool {
         if span.state != State::Wait {
             return false;
         }
@@ -42,7 +42,8 @@ impl End {
             object.is_some_and(|object| things.contains(&object))
         };
         let is_in = |call: &String| {
-            of.waited
+            recorded
+                .waited
                 .was_in(index, (span.detail, span.object), call.as_str())
         };
         self.details.as_ref().is_none_or(is_kind)
@@ -53,14 +54,14 @@ impl End {
 
 /// From the end of a wait to the end of the next one of another kind, or the same. Of several first ones before
 /// a last one, the earliest counts: what lies between belongs to one piece of work.
-pub(super) fn between(of: &Recorded<'_>, first: &End, last: &End) -> Vec<Set> {
+pub(super) fn between(recorded: &Recorded<'_>, first: &End, last: &End) -> Vec<Set> {
     let mut sets: BTreeMap<ProcessId, Found> = BTreeMap::new();
-    for slot in 0..of.timeline.threads.len() {
+    for slot in 0..recorded.timeline.threads.len() {
         let mut operations = Vec::new();
         let mut from = None;
-        for run in of.waited.runs(of.timeline, slot) {
-            let ends = last.is(of, run.last, run.span);
-            let begins = first.is(of, run.last, run.span);
+        for run in recorded.waited.runs(recorded.timeline, slot) {
+            let ends = last.is(recorded, run.last, run.span);
+            let begins = first.is(recorded, run.last, run.span);
             if let Some(from) = from.filter(|from| ends && *from < run.until) {
                 operations.push(Operation {
                     slot,
@@ -78,8 +79,8 @@ pub(super) fn between(of: &Recorded<'_>, first: &End, last: &End) -> Vec<Set> {
         if operations.is_empty() {
             continue;
         }
-        let process = of.timeline.threads[slot].process;
-        let found = sets.entry(of.programs.first(process)).or_default();
+        let process = recorded.timeline.threads[slot].process;
+        let found = sets.entry(recorded.programs.first(process)).or_default();
         found.operations.extend(operations);
         found.threads += 1;
         found.processes.insert(process);

@@ -89,7 +89,7 @@ impl Recorded<'_> {
     pub fn detail(&self, set: &Set, stacks: &Stacks) -> Detail {
         let things = Things::of(&self.facts.objects);
         let mut closely = Closely {
-            of: self,
+            recorded: self,
             stacks,
             things,
             walker: Walker::new(self.timeline),
@@ -171,7 +171,7 @@ impl Side {
 }
 
 struct Closely<'a> {
-    of: &'a Recorded<'a>,
+    recorded: &'a Recorded<'a>,
     stacks: &'a Stacks,
     things: Things,
     walker: Walker<'a>,
@@ -186,10 +186,10 @@ impl Closely<'_> {
         let path = self.path(operation);
         let key = |segment: &Segment| self.key(segment, Told::Once);
         let mut code = InCode::default();
-        code.add(&path, self.of.timeline, self.stacks, key);
+        code.add(&path, self.recorded.timeline, self.stacks, key);
         let with_frames = |cause: Cause| (cause, self.frames(&code, &cause.key, cause.ns));
         One {
-            thread: self.of.timeline.threads[operation.slot].thread,
+            thread: self.recorded.timeline.threads[operation.slot].thread,
             causes: path.causes_by(key).into_iter().map(with_frames).collect(),
             operation,
         }
@@ -205,8 +205,8 @@ impl Closely<'_> {
 
     /// The cause of a segment, with the thing that was waited for as far as it says something.
     fn key(&self, segment: &Segment, told: Told) -> Key {
-        let process = self.of.timeline.threads[segment.slot].process;
-        let key = Key::of(segment, self.of.programs.first(process));
+        let process = self.recorded.timeline.threads[segment.slot].process;
+        let key = Key::of(segment, self.recorded.programs.first(process));
         Key {
             object: key
                 .object
@@ -228,8 +228,8 @@ impl Closely<'_> {
         let (slow_side, others_side) = (self.side(slow), self.side(others));
         let least = (slow_ns.saturating_sub(others_ns) as f64 * SMALL).max(1.0);
         let mut causes = differing(
-            (&slow_side, &others_side),
-            (&slow_side.causes, &others_side.causes),
+            slow_side.shown(&slow_side.causes),
+            others_side.shown(&others_side.causes),
             least,
         );
         for cause in &mut causes {
@@ -239,8 +239,8 @@ impl Closely<'_> {
         let mut often = slow_side.functions.clone();
         often.retain(|_, (_, have)| *have >= SEEN);
         let functions = differing(
-            (&slow_side, &others_side),
-            (&often, &others_side.functions),
+            slow_side.shown(&often),
+            others_side.shown(&others_side.functions),
             least,
         );
         Ok(Unlike {
@@ -269,7 +269,7 @@ impl Closely<'_> {
                 *have += 1;
             }
             let mut code = InCode::default();
-            code.add(&path, self.of.timeline, self.stacks, |segment| {
+            code.add(&path, self.recorded.timeline, self.stacks, |segment| {
                 self.key(segment, Told::InAll)
             });
             for (function, ns) in code.functions(self.stacks) {
@@ -285,21 +285,33 @@ impl Closely<'_> {
     }
 }
 
+/// A side, and the sums of it that are compared.
+struct Shown<'a, T> {
+    side: &'a Side,
+    sums: &'a Sums<T>,
+}
+
+impl Side {
+    fn shown<'a, T>(&'a self, sums: &'a Sums<T>) -> Shown<'a, T> {
+        Shown { side: self, sums }
+    }
+}
+
 /// What the first side has more of by so much at least, most first.
 fn differing<T: Copy + Eq + Ord + std::hash::Hash>(
-    (slow, others): (&Side, &Side),
-    (of_slow, of_others): (&Sums<T>, &Sums<T>),
+    slow: Shown<'_, T>,
+    others: Shown<'_, T>,
     least: f64,
 ) -> Vec<Differs<T>> {
-    let differs = of_slow.iter().map(|(what, (ns, have))| {
-        let (their_ns, they_have) = of_others.get(what).copied().unwrap_or_default();
+    let differs = slow.sums.iter().map(|(what, (ns, have))| {
+        let (their_ns, they_have) = others.sums.get(what).copied().unwrap_or_default();
         Differs {
             what: *what,
             frames: Vec::new(),
-            slow_ns: slow.mean(*ns),
-            others_ns: others.mean(their_ns),
-            slow_share: slow.share(*have),
-            others_share: others.share(they_have),
+            slow_ns: slow.side.mean(*ns),
+            others_ns: others.side.mean(their_ns),
+            slow_share: slow.side.share(*have),
+            others_share: others.side.share(they_have),
         }
     });
     let more = |one: &Differs<T>| one.slow_ns.saturating_sub(one.others_ns);

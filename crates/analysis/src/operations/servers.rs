@@ -23,19 +23,23 @@ struct Serves {
 }
 
 struct Servers<'a> {
-    of: &'a Recorded<'a>,
+    recorded: &'a Recorded<'a>,
     sockets: Sockets,
     /// Sockets that the program opened itself count as well.
     any: bool,
 }
 
 /// Operations of all that serve; of whoever receives and sends on a socket, with `any`.
-pub(super) fn served(of: &Recorded<'_>, any: bool) -> Vec<Set> {
-    let sockets = Sockets::of(&of.facts.objects, &of.waited.calls);
+pub(super) fn served(recorded: &Recorded<'_>, any: bool) -> Vec<Set> {
+    let sockets = Sockets::of(&recorded.facts.objects, &recorded.waited.calls);
     if !any && !sockets.any_served() {
         return Vec::new();
     }
-    let servers = Servers { of, sockets, any };
+    let servers = Servers {
+        recorded,
+        sockets,
+        any,
+    };
     let threads = servers.threads();
     let mut sets: BTreeMap<(ProcessId, Kind), Found> = BTreeMap::new();
     for (slot, serves) in &threads {
@@ -44,8 +48,8 @@ pub(super) fn served(of: &Recorded<'_>, any: bool) -> Vec<Set> {
         if operations.is_empty() {
             continue;
         }
-        let process = of.timeline.threads[*slot].process;
-        let key = (of.programs.first(process), kind);
+        let process = recorded.timeline.threads[*slot].process;
+        let key = (recorded.programs.first(process), kind);
         let found = sets.entry(key).or_insert_with(|| Found {
             sends: Some(0),
             ..Found::default()
@@ -111,7 +115,7 @@ impl Servers<'_> {
     }
 
     fn is_socket(&self, object: ObjectId) -> bool {
-        let object = self.of.facts.object(object);
+        let object = self.recorded.facts.object(object);
         object.is_some_and(|object| {
             matches!(
                 object.kind,
@@ -130,10 +134,10 @@ impl Servers<'_> {
 
     /// The threads that serve, by their places in the timeline.
     fn threads(&self) -> BTreeMap<usize, Serves> {
-        let timeline = self.of.timeline;
+        let timeline = self.recorded.timeline;
         let mut threads: BTreeMap<usize, Serves> = BTreeMap::new();
         let mut answers: FxHashSet<usize> = FxHashSet::default();
-        for row in &self.of.waited.calls {
+        for row in &self.recorded.waited.calls {
             let Some(slot) = timeline.slot(row.thread) else {
                 continue;
             };
@@ -163,11 +167,15 @@ impl Servers<'_> {
     /// Connections that a thread waited on: where not all calls were seen these may be missing among them.
     fn waits_on(&self, slot: usize, threads: &mut BTreeMap<usize, Serves>) {
         let mut found = BTreeSet::new();
-        for (index, span) in self.of.timeline.indexed(slot) {
+        for (index, span) in self.recorded.timeline.indexed(slot) {
             let waits = span.state == State::Wait;
             let object = match span.detail {
                 Detail::NetworkReceive | Detail::UnixReceive if waits => span.object,
-                Detail::Poll if waits => self.of.waited.known(index).and_then(|known| known.woken),
+                Detail::Poll if waits => self
+                    .recorded
+                    .waited
+                    .known(index)
+                    .and_then(|known| known.woken),
                 _ => continue,
             };
             found.extend(object.filter(|object| self.is_connection(*object)));
@@ -183,7 +191,7 @@ impl Servers<'_> {
     }
 
     fn tell_kinds(&self, threads: &mut BTreeMap<usize, Serves>) {
-        let timeline = self.of.timeline;
+        let timeline = self.recorded.timeline;
         let mut readers: FxHashMap<(ProcessId, ObjectId), usize> = FxHashMap::default();
         for (slot, serves) in threads.iter() {
             let process = timeline.threads[*slot].process;
@@ -223,7 +231,7 @@ impl Servers<'_> {
 
     /// Whether a thread waits for data on a connection itself, rather than to be told of it.
     fn reads_one(&self, slot: usize) -> bool {
-        self.of.timeline.spans_of(slot).iter().any(|span| {
+        self.recorded.timeline.spans_of(slot).iter().any(|span| {
             span.state == State::Wait
                 && matches!(span.detail, Detail::NetworkReceive | Detail::UnixReceive)
                 && span.object.is_some_and(|object| self.is_connection(object))
@@ -263,7 +271,7 @@ impl Servers<'_> {
     }
 
     fn operations(&self, slot: usize, kind: Kind, serves: &Serves) -> Vec<Operation> {
-        let thread = &self.of.timeline.threads[slot];
+        let thread = &self.recorded.timeline.threads[slot];
         let mut found = Vec::new();
         let mut add = |from: Nanos, until: Nanos| {
             if until > from {
@@ -318,12 +326,12 @@ impl Servers<'_> {
     /// The waits in which a thread does nothing for anybody, in order.
     fn idles(&self, slot: usize, kind: Kind) -> Vec<Idled> {
         let mut idles = Vec::new();
-        for (index, span) in self.of.timeline.indexed(slot) {
+        for (index, span) in self.recorded.timeline.indexed(slot) {
             // Asking what is known of a wait costs more than to see that it is none.
             if span.state != State::Wait {
                 continue;
             }
-            let known = self.of.waited.known(index);
+            let known = self.recorded.waited.known(index);
             let Some(idle) = self.idle(span, known, kind) else {
                 continue;
             };
@@ -352,7 +360,7 @@ impl Servers<'_> {
         let mut known: FxHashSet<&str> = FxHashSet::default();
         let objects = connections
             .iter()
-            .filter_map(|id| self.of.facts.object(*id));
+            .filter_map(|id| self.recorded.facts.object(*id));
         let new = objects.filter(|object| {
             let local = object.local.as_deref();
             local.is_some_and(|local| known.insert(local))

@@ -66,7 +66,7 @@ impl OnProcessors {
         }
         found
             .stacks
-            .sort_unstable_by_key(|of| (Reverse(of.ns), of.cause, of.stack));
+            .sort_unstable_by_key(|on| (Reverse(on.ns), on.cause, on.stack));
         for of_stack in &found.stacks {
             let mut functions = stacks.code.functions_of(of_stack.stack);
             functions.sort_unstable();
@@ -86,13 +86,13 @@ impl OnProcessors {
 
     /// All of it.
     pub fn ns(&self) -> u64 {
-        let each = self.stacks.iter().map(|of| of.ns);
+        let each = self.stacks.iter().map(|on| on.ns);
         each.fold(0, u64::saturating_add)
     }
 
     /// The same as a view.
     pub fn view<'a>(&self, stacks: &'a Stacks) -> View<'a> {
-        let each = self.stacks.iter().map(|of| (of.stack, of.ns));
+        let each = self.stacks.iter().map(|on| (on.stack, on.ns));
         View::on_processors(&stacks.code, each)
     }
 
@@ -105,8 +105,8 @@ impl OnProcessors {
         {
             return Vec::new();
         }
-        let passes = |of: &&OnStack| {
-            let mut frames = stacks.code.frames_of(of.stack);
+        let passes = |on: &&OnStack| {
+            let mut frames = stacks.code.frames_of(on.stack);
             frames.any(|(_, function)| functions.contains(&function))
         };
         self.stacks.iter().filter(passes).copied().collect()

@@ -146,11 +146,11 @@ impl<'a> Walk<'a> {
                 // The last sleep of a loop that looked now and then: on to what it looked for.
                 let polls = self.timeline.polls();
                 if let Some(poll) = polls.ending_with(self.slot, span.t0) {
-                    if !self.here.contains(&poll.of) {
+                    if !self.here.contains(&poll.awaited) {
                         if poll.done < self.moment {
                             self.lay(poll.done, State::Wait, Detail::Sleep, None, None);
                         }
-                        return self.go_to(poll.of);
+                        return self.go_to(poll.awaited);
                     }
                 }
                 let told = span.waker_outsider.is_some() || span.wake_source.is_some();

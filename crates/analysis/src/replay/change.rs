@@ -111,10 +111,10 @@ struct Births {
 
 impl Births {
     /// The factors of one thread of a parent; how much of its time this is about.
-    fn apply(&self, of: &Recorded<'_>, slot: usize, factors: &mut [f32]) -> u64 {
-        let shares = self.shares.thread(&of.timeline.threads[slot]);
+    fn apply(&self, recorded: &Recorded<'_>, slot: usize, factors: &mut [f32]) -> u64 {
+        let shares = self.shares.thread(&recorded.timeline.threads[slot]);
         let mut meant_ns = 0u64;
-        for (index, span) in of.timeline.indexed(slot) {
+        for (index, span) in recorded.timeline.indexed(slot) {
             let share = match span.state {
                 State::Cpu => shares.of(span),
                 _ => continue,
@@ -130,19 +130,19 @@ impl Births {
 
 impl Change {
     /// Multiplies the factors of the spans that this is about; how much of the recorded time they are.
-    pub fn apply(&self, of: &Recorded<'_>, factors: &mut [f32]) -> u64 {
-        let shares = self.shares(of);
-        let spared = self.spared(of);
-        let births = self.births(of);
+    pub fn apply(&self, recorded: &Recorded<'_>, factors: &mut [f32]) -> u64 {
+        let shares = self.shares(recorded);
+        let spared = self.spared(recorded);
+        let births = self.births(recorded);
         let mut meant_ns = 0u64;
-        for (slot, thread) in of.timeline.threads.iter().enumerate() {
+        for (slot, thread) in recorded.timeline.threads.iter().enumerate() {
             let elsewhere = |processes: &BTreeSet<_>| !processes.contains(&thread.process);
             if self.processes.as_ref().is_some_and(elsewhere) {
                 if let Some(births) = births
                     .as_ref()
                     .filter(|b| b.parents.contains(&thread.process))
                 {
-                    meant_ns = meant_ns.saturating_add(births.apply(of, slot, factors));
+                    meant_ns = meant_ns.saturating_add(births.apply(recorded, slot, factors));
                 }
                 continue;
             }
@@ -150,7 +150,7 @@ impl Change {
             let spared = spared.as_ref().map(|shares| shares.thread(thread));
             let mut meant: Vec<Meant> = Vec::new();
             let mut woken = false;
-            for (index, span) in of.timeline.indexed(slot) {
+            for (index, span) in recorded.timeline.indexed(slot) {
                 let follows = woken && matches!(span.detail, Detail::Woken | Detail::SwitchingIn);
                 woken = follows;
                 let mut share = match (&shares, &self.what) {
@@ -174,26 +174,33 @@ impl Change {
                     });
                 }
             }
-            self.scale(of, thread.thread, &meant, factors);
+            self.scale(recorded, thread.thread, &meant, factors);
         }
         meant_ns
     }
 
     /// Without a process its parent does not start it, nor look after it. Only for programs whose children are
     /// all meant: of the others nobody can tell the parts.
-    fn births(&self, of: &Recorded<'_>) -> Option<Births> {
+    fn births(&self, recorded: &Recorded<'_>) -> Option<Births> {
         let (What::All, How::Scale(factor), Some(processes)) =
             (&self.what, self.how, &self.processes)
         else {
             return None;
         };
-        let rows = || of.facts.ledger.processes.iter().map(|process| &process.row);
+        let rows = || {
+            recorded
+                .facts
+                .ledger
+                .processes
+                .iter()
+                .map(|process| &process.row)
+        };
         let others = rows().filter(|row| !processes.contains(&row.process));
         let others: BTreeSet<ProcessId> = others.filter_map(|row| row.parent).collect();
         let parents = rows().filter_map(|row| row.parent);
         Some(Births {
             parents: parents.filter(|parent| !others.contains(parent)).collect(),
-            shares: Shares::of(of, |function| {
+            shares: Shares::of(recorded, |function| {
                 let call = entered(function);
                 f64::from(u8::from(call.is_some_and(|call| STARTS.contains(&call))))
             }),
@@ -202,17 +209,17 @@ impl Change {
     }
 
     /// The share of spans in code: in a function, or in the calls that the waits happen in.
-    fn shares(&self, of: &Recorded<'_>) -> Option<Shares> {
+    fn shares(&self, recorded: &Recorded<'_>) -> Option<Shares> {
         match &self.what {
-            What::Function(name) => Some(Shares::of(of, |function| {
+            What::Function(name) => Some(Shares::of(recorded, |function| {
                 f64::from(u8::from(function == name))
             })),
-            What::Functions(functions) => Some(Shares::of_functions(of, |function| {
+            What::Functions(functions) => Some(Shares::of_functions(recorded, |function| {
                 f64::from(u8::from(functions.contains(&function)))
             })),
             What::Calls(names) => {
-                let wrappers = wrappers(of.stacks, names);
-                Some(Shares::of(of, |function| {
+                let wrappers = wrappers(recorded.stacks, names);
+                Some(Shares::of(recorded, |function| {
                     let call = entered(function);
                     let is = call.is_some_and(|call| names.contains(call));
                     f64::from(u8::from(is || wrappers.contains(function)))
@@ -222,13 +229,13 @@ impl Change {
             | What::Cause {
                 state: State::Wait, ..
             } => {
-                let mut calls = of
+                let mut calls = recorded
                     .calls
-                    .shares(of.facts, |detail, object| self.waits(detail, object));
+                    .shares(recorded.facts, |detail, object| self.waits(detail, object));
                 if let (What::Waits { objects, .. }, How::HandOver) = (&self.what, self.how) {
-                    calls.extend(calls_on(of.facts, objects.as_ref()));
+                    calls.extend(calls_on(recorded.facts, objects.as_ref()));
                 }
-                in_calls(of, &calls)
+                in_calls(recorded, &calls)
             }
             _ => None,
         }
@@ -236,13 +243,16 @@ impl Change {
 
     /// What is on a processor and goes with a cause of its own: a call with the wait that it is for. So no time is gained
     /// with two causes, and what is left is work.
-    fn spared(&self, of: &Recorded<'_>) -> Option<Shares> {
+    fn spared(&self, recorded: &Recorded<'_>) -> Option<Shares> {
         match self.what {
             What::Cause {
                 state: State::Cpu,
                 detail: None,
                 ..
-            } => in_calls(of, &of.calls.shares(of.facts, |_, _| true)),
+            } => in_calls(
+                recorded,
+                &recorded.calls.shares(recorded.facts, |_, _| true),
+            ),
             _ => None,
         }
     }
@@ -271,13 +281,13 @@ impl Change {
     }
 
     /// What a thread's work is multiplied by where all of them do as much.
-    fn evened(&self, of: &Recorded<'_>, thread: ThreadId) -> f64 {
+    fn evened(&self, recorded: &Recorded<'_>, thread: ThreadId) -> f64 {
         let What::Threads(threads) = &self.what else {
             return 1.0;
         };
         let work = |thread: ThreadId| {
-            let slot = of.timeline.slot(thread);
-            slot.map_or(0, |slot| of.timeline.threads[slot].cpu_ns)
+            let slot = recorded.timeline.slot(thread);
+            slot.map_or(0, |slot| recorded.timeline.threads[slot].cpu_ns)
         };
         let all: f64 = threads.iter().map(|&thread| work(thread) as f64).sum();
         match work(thread) {
@@ -318,16 +328,22 @@ impl Change {
     }
 
     /// The factors of one thread's spans that are meant.
-    fn scale(&self, of: &Recorded<'_>, thread: ThreadId, meant: &[Meant<'_>], factors: &mut [f32]) {
+    fn scale(
+        &self,
+        recorded: &Recorded<'_>,
+        thread: ThreadId,
+        meant: &[Meant<'_>],
+        factors: &mut [f32],
+    ) {
         let waits = || meant.iter().filter(|meant| meant.span.state == State::Wait);
         let longest = waits().max_by_key(|meant| meant.span.t1.since(meant.span.t0));
         let longest = longest.map(|meant| meant.index);
         let first_until = match (&self.what, self.how) {
-            (What::Function(name), How::KeepFirst) => first_call(of.stacks, thread, name),
+            (What::Function(name), How::KeepFirst) => first_call(recorded.stacks, thread, name),
             _ => meant.first().map_or(Nanos::MAX, |meant| meant.span.t1),
         };
         let even = match self.how {
-            How::Even => self.evened(of, thread),
+            How::Even => self.evened(recorded, thread),
             _ => 1.0,
         };
         let mut waited = 0;
@@ -336,7 +352,8 @@ impl Change {
             let span = meant.span;
             let is_wait = span.state == State::Wait;
             waited += u32::from(is_wait);
-            let by_thread = is_wait && matches!(of.timeline.waker(span), Waker::Thread { .. });
+            let by_thread =
+                is_wait && matches!(recorded.timeline.waker(span), Waker::Thread { .. });
             let whether = |is: bool| f64::from(u8::from(is));
             // What another thread did takes as long as it does there. A lock can be done without; answers can
             // come together.
@@ -372,12 +389,12 @@ impl Change {
 }
 
 /// The share of spans in these calls, of each so much as is said.
-fn in_calls(of: &Recorded<'_>, calls: &BTreeMap<String, f64>) -> Option<Shares> {
+fn in_calls(recorded: &Recorded<'_>, calls: &BTreeMap<String, f64>) -> Option<Shares> {
     let share = |function: &str| {
         let share = entered(function).and_then(|call| calls.get(call));
         share.copied().unwrap_or(0.0)
     };
-    (!calls.is_empty()).then(|| Shares::of(of, share))
+    (!calls.is_empty()).then(|| Shares::of(recorded, share))
 }
 
 fn is_lock(detail: Detail) -> bool {

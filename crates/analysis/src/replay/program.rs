@@ -77,15 +77,15 @@ fn put_off(steps: &[Step], waits: &BTreeSet<usize>, to: &mut Vec<Step>) {
     let has_looks = steps.iter().any(|step| matches!(step, Step::Look { .. }));
     let last = steps.iter().rposition(is_meant).filter(|_| !has_looks);
     let mut later = Vec::new();
-    let mut of: Option<u32> = None;
+    let mut wait: Option<u32> = None;
     for (at, step) in steps.iter().enumerate() {
-        of = match *step {
+        wait = match *step {
             Step::Await { span, .. } if is_meant(step) => Some(span),
-            Step::Await { span: NO_SPAN, .. } => of,
-            Step::Pass { span, .. } => of.filter(|&wait| wait == span),
+            Step::Await { span: NO_SPAN, .. } => wait,
+            Step::Pass { span, .. } => wait.filter(|&wait| wait == span),
             _ => None,
         };
-        if of.is_some() && last.is_some_and(|last| at < last) {
+        if wait.is_some() && last.is_some_and(|last| at < last) {
             later.push(*step);
             continue;
         }
@@ -249,7 +249,7 @@ impl Builder<'_> {
             if poll.done <= self.from {
                 continue;
             }
-            let event = self.event(poll.of, poll.done);
+            let event = self.event(poll.awaited, poll.done);
             let (first, last) = (poll.sleeps.first(), poll.sleeps.last());
             let looks = poll.sleeps.iter().map(|sleep| {
                 let look = match Some(sleep) {
@@ -396,7 +396,7 @@ impl Builder<'_> {
                     }
                 }
                 _ => {
-                    self.passing(slot, (index, span), t1.since(t0), steps);
+                    self.passing(slot, index, span, t1.since(t0), steps);
                     self.look(index, first, &mut looks, steps);
                 }
             }
@@ -439,7 +439,7 @@ impl Builder<'_> {
     }
 
     /// The steps of a span in which it did not run.
-    fn passing(&self, slot: usize, (index, span): (u32, &Span), ns: u64, steps: &mut Vec<Step>) {
+    fn passing(&self, slot: usize, index: u32, span: &Span, ns: u64, steps: &mut Vec<Step>) {
         if let Some(&(event, late_ns)) = self.ends.get(&(index as usize)) {
             steps.push(Step::Await { event, span: index });
             if late_ns > 0 {

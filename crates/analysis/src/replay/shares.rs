@@ -33,20 +33,23 @@ pub(super) struct Shares {
 
 /// The share in the spans of one thread.
 pub(super) struct InThread<'a> {
-    of: Option<&'a Of>,
+    known: Option<&'a Of>,
     otherwise: f64,
 }
 
 impl Shares {
     /// `weight`: how much of the time in a function of that name counts.
-    pub(super) fn of(of: &Recorded<'_>, weight: impl Fn(&str) -> f64) -> Shares {
-        let code = &of.stacks.code;
-        Shares::of_functions(of, |function| weight(&code.function(function).name))
+    pub(super) fn of(recorded: &Recorded<'_>, weight: impl Fn(&str) -> f64) -> Shares {
+        let code = &recorded.stacks.code;
+        Shares::of_functions(recorded, |function| weight(&code.function(function).name))
     }
 
     /// The same, asked for the function itself.
-    pub(super) fn of_functions(of: &Recorded<'_>, weight: impl Fn(FunctionIx) -> f64) -> Shares {
-        let stacks = of.stacks;
+    pub(super) fn of_functions(
+        recorded: &Recorded<'_>,
+        weight: impl Fn(FunctionIx) -> f64,
+    ) -> Shares {
+        let stacks = recorded.stacks;
         let mut known: FxHashMap<StackIx, f64> = FxHashMap::default();
         let mut weight_of = |stack: StackIx| {
             *known.entry(stack).or_insert_with(|| {
@@ -57,24 +60,24 @@ impl Shares {
         let mut threads: FxHashMap<ThreadId, Of> = FxHashMap::default();
         for event in &stacks.events {
             let weight = weight_of(event.stack);
-            let of = threads.entry(event.thread).or_default();
+            let recorded = threads.entry(event.thread).or_default();
             if event.account != Account::Cpu {
                 if weight > 0.0 {
-                    of.waits.push(event.at);
+                    recorded.waits.push(event.at);
                 }
                 continue;
             }
             let ns = (event.ns as f64 * weight) as u64;
-            of.moments.push(event.at);
+            recorded.moments.push(event.at);
             let sums = (
-                of.all.last().copied().unwrap_or(0),
-                of.inside.last().copied().unwrap_or(0),
+                recorded.all.last().copied().unwrap_or(0),
+                recorded.inside.last().copied().unwrap_or(0),
             );
-            of.all.push(sums.0.saturating_add(event.ns));
-            of.inside.push(sums.1.saturating_add(ns));
+            recorded.all.push(sums.0.saturating_add(event.ns));
+            recorded.inside.push(sums.1.saturating_add(ns));
         }
         let mut by_name: FxHashMap<String, (u64, u64)> = FxHashMap::default();
-        for thread in &of.timeline.threads {
+        for thread in &recorded.timeline.threads {
             if let Some(found) = threads.get(&thread.thread) {
                 let last = |sums: &[u64]| sums.last().copied().unwrap_or(0);
                 let (part, whole) = by_name.entry(thread.name.clone()).or_default();
@@ -91,7 +94,7 @@ impl Shares {
             .get(&thread.name)
             .filter(|(_, whole)| *whole > 0);
         InThread {
-            of: self.threads.get(&thread.thread),
+            known: self.threads.get(&thread.thread),
             otherwise: alike.map_or(0.0, |&(part, whole)| part as f64 / whole as f64),
         }
     }
@@ -99,11 +102,11 @@ impl Shares {
 
 impl InThread<'_> {
     pub(super) fn of(&self, span: &Span) -> f64 {
-        match (span.state, self.of) {
+        match (span.state, self.known) {
             (State::Cpu, Some(of)) if !of.moments.is_empty() => of.share(span.t0, span.t1),
             (State::Cpu, _) => self.otherwise,
-            (State::Wait, Some(of)) => {
-                f64::from(u8::from(of.waits.binary_search(&span.t0).is_ok()))
+            (State::Wait, Some(known)) => {
+                f64::from(u8::from(known.waits.binary_search(&span.t0).is_ok()))
             }
             _ => 0.0,
         }

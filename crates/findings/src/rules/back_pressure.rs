@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "back-pressure",
-    looks_for: "a program that waits until somebody takes what it sends or writes",
-    why: "What is between the two is full: the one that takes is slower than the one that sends, and sets the pace for both.",
-    advice: "look at who takes it: make that one quicker, or send it less. A larger buffer only puts it off",
-    wrong_if: "the pace is wanted: nothing is to be sent faster than it is taken",
+    looks_for: "a program that waits for the receiver of what it sends or writes",
+    why: "The buffer between the two is full: the receiver is slower than the sender, and sets the pace for both.",
+    advice: "make the receiver faster, or send it less; a larger buffer only delays the wait",
+    wrong_if: "the sender is meant to be limited to the receiver's pace",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path at least this share" },
-        Limit { name: "waits", value: 5.0, means: "at least so many" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in these waits" },
+        Limit { name: "waits", value: 5.0, means: "minimum number of waits" },
     ],
     is_innocent: false,
     needs: &[],
@@ -35,10 +35,10 @@ fn is_full(detail: Option<Detail>) -> bool {
     )
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut on_path: BTreeMap<(ProcessId, ObjectId), Vec<usize>> = BTreeMap::new();
-    for cause in of.waits_on_path(|key| is_full(key.detail)) {
-        let key = of.outlook.causes[cause].cause.key;
+    for cause in inquiry.waits_on_path(|key| is_full(key.detail)) {
+        let key = inquiry.outlook.causes[cause].cause.key;
         if let Some(object) = key.object {
             on_path
                 .entry((key.process, object))
@@ -47,69 +47,68 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         }
     }
     let full = on_path.into_iter();
-    full.filter_map(|((process, object), causes)| suspect(of, process, object, causes))
+    full.filter_map(|((process, object), causes)| suspect(inquiry, process, object, causes))
         .collect()
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     object: ObjectId,
     causes: Vec<usize>,
 ) -> Option<Suspect> {
-    let ns = of.on_path_ns(&causes);
-    let share = ns as f64 / of.outlook.wall_ns.max(1) as f64;
-    let group = of.waits().iter().find(|group| {
+    let ns = inquiry.on_path_ns(&causes);
+    let share = ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+    let group = inquiry.waits().iter().find(|group| {
         is_full(Some(group.detail))
             && group.object == Some(object)
-            && of.same_program(group.process, process)
+            && inquiry.same_program(group.process, process)
     })?;
-    if share < RULE.limit(of, "share") || (group.count() as f64) < RULE.limit(of, "waits") {
+    if share < RULE.limit(inquiry, "share") || (group.count() as f64) < RULE.limit(inquiry, "waits")
+    {
         return None;
     }
-    let title = say![
-        process,
-        " waits ",
-        Piece::Time(ns),
-        " until what it sends to ",
-        object,
-        " is taken"
-    ];
+    let title = say![process, " waits ", Piece::Time(ns), " to send to ", object];
     let what = What::Waits {
         detail: Some(group.detail),
         objects: Some(BTreeSet::from([object])),
     };
-    let fix = Fix::without(what, of.of_program(process));
+    let fix = Fix::without(what, inquiry.of_program(process));
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
         .about(Some(object))
-        .seen_in(of, Some(group))
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "waits", group.count() as f64, "waits")
+        .seen_in(inquiry, Some(group))
+        .held(inquiry, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "waits", group.count() as f64, "waits")
         .told(say![
             Piece::Count(group.count()),
-            " waits of ",
+            " waits, median ",
             Piece::Time(group.quantile(0.5)),
-            ", at most ",
+            ", max ",
             Piece::Time(group.quantile(1.0))
         ]);
-    Some(match taker(of, group.examples.first().copied()) {
-        Some(name) => suspect.told(say![Piece::Name(name), " takes it, which was not recorded"]),
+    Some(match taker(inquiry, group.examples.first().copied()) {
+        Some(name) => suspect.told(say![
+            Piece::Name(name),
+            " is the receiver; it was not recorded"
+        ]),
         None => suspect,
     })
 }
 
 /// Who ended such a wait, if that one is not recorded and did it itself.
 fn taker(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     example: Option<(timesink_recording::ids::ThreadId, timesink_recording::Nanos)>,
 ) -> Option<String> {
     let (thread, t0) = example?;
-    let at = of.timeline.wait_at(of.timeline.slot(thread)?, t0)?;
-    let span = of.timeline.span(at)?;
+    let at = inquiry
+        .timeline
+        .wait_at(inquiry.timeline.slot(thread)?, t0)?;
+    let span = inquiry.timeline.span(at)?;
     let tid = span
         .waker_outsider
         .filter(|_| span.wake_source == Some(WakeSource::Thread))?;
-    let name = of.facts.outsider(tid);
+    let name = inquiry.facts.outsider(tid);
     (!name.is_empty()).then(|| name.to_owned())
 }

@@ -13,13 +13,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "busy",
-    looks_for: "a program that is busy on a processor, and the function that it is busy in",
-    why: "It computes. Whether it could compute less, only who knows the program can tell.",
-    advice: "look at that function (timesink report --line): can it do less, or do it less often? The gain is for half of its time, with all that it calls",
-    wrong_if: "the work has to be done, and is done as well as it can be",
+    looks_for: "a program that is busy on CPU, and the function that it is busy in",
+    why: "The program computes. Whether it could compute less, only someone who knows it can tell.",
+    advice: "look at that function (timesink report --line): can it do less, or run less often? The gain assumes half of its time, with all that it calls",
+    wrong_if: "the work is necessary and already done as well as it can be",
     limits: &[
-        Limit { name: "cpu", value: 0.5, means: "of the path on a processor, at least this share" },
-        Limit { name: "function", value: 0.1, means: "of the path in one function, at least this share" },
+        Limit { name: "cpu", value: 0.5, means: "minimum share of the critical path on CPU" },
+        Limit { name: "function", value: 0.1, means: "minimum share of the critical path in one function" },
     ],
     is_innocent: true,
     needs: &[],
@@ -29,47 +29,42 @@ pub static RULE: Rule = Rule {
 /// Of its time a function that computes is on a processor for more than this part.
 const COMPUTES: f64 = 0.5;
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let wall = of.outlook.wall_ns as f64;
-    let busy = of.causes(|key| key.state == State::Cpu);
-    if (of.on_path_ns(&busy) as f64) < wall * RULE.limit(of, "cpu") {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let wall = inquiry.outlook.wall_ns as f64;
+    let busy = inquiry.causes(|key| key.state == State::Cpu);
+    if (inquiry.on_path_ns(&busy) as f64) < wall * RULE.limit(inquiry, "cpu") {
         return Vec::new();
     }
     // A function that mostly waits is not what keeps a processor busy, however long the path is in it.
-    let mut functions = of.outlook.functions.iter();
+    let mut functions = inquiry.outlook.functions.iter();
     let most = functions.find(|function| function.cpu_ns as f64 > function.ns as f64 * COMPUTES);
     let most = most.filter(|most| {
         let share = most.ns as f64 / wall.max(1.0);
-        share >= RULE.limit(of, "function")
-            && !of.stacks.code.function(most.function).name.is_empty()
+        share >= RULE.limit(inquiry, "function")
+            && !inquiry.stacks.code.function(most.function).name.is_empty()
     });
     let Some(most) = most else {
-        return nameless(of, busy).into_iter().collect();
+        return nameless(inquiry, busy).into_iter().collect();
     };
     let share = most.ns as f64 / wall.max(1.0);
-    let name = &of.stacks.code.function(most.function).name;
+    let name = &inquiry.stacks.code.function(most.function).name;
     let fix = Fix::Change(Change {
         what: What::Function(name.clone()),
         processes: None,
         how: How::Scale(0.5),
     });
-    let caller = called_from(of, most.function);
+    let caller = called_from(inquiry, most.function);
     let title = match caller {
-        Some(caller) => say![
-            "busy on a processor in ",
-            most.function,
-            ", called from ",
-            caller
-        ],
-        None => say!["busy on a processor in ", most.function],
+        Some(caller) => say!["busy on CPU in ", most.function, ", called from ", caller],
+        None => say!["busy on CPU in ", most.function],
     };
     let mut suspect = Suspect::new(title, fix, Weight::all(busy))
-        .held(of, &RULE, "share of the path", share, "function")
+        .held(inquiry, &RULE, "share of the path", share, "function")
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in it and in what it calls of the system"
+            " of the critical path is in it and in the system functions it calls"
         ]);
-    let through = of.outlook.on_processors.through(most.function);
+    let through = inquiry.outlook.on_processors.through(most.function);
     if through as f64 > most.ns as f64 * MORE {
         suspect = suspect.told(say![
             Piece::Percent(through as f64 / wall.max(1.0) * 100.0),
@@ -78,7 +73,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     suspect.frames = std::iter::once(most.function)
         .chain(caller)
-        .map(|function| of.mostly_at(function))
+        .map(|function| inquiry.mostly_at(function))
         .collect();
     vec![suspect]
 }
@@ -90,19 +85,19 @@ const DOMINANT: f64 = 0.8;
 
 /// The deepest function through which nearly all of it passes, if that is another one. Of a script it is one of the
 /// script: what its interpreter and its libraries consist of is nothing to change.
-fn called_from(of: &Inquiry<'_>, busiest: FunctionIx) -> Option<FunctionIx> {
-    let view = of.outlook.on_processors.view(of.stacks);
+fn called_from(inquiry: &Inquiry<'_>, busiest: FunctionIx) -> Option<FunctionIx> {
+    let view = inquiry.outlook.on_processors.view(inquiry.stacks);
     let of_script = |function: FunctionIx| {
-        let language = of.stacks.code.function(function).language;
+        let language = inquiry.stacks.code.function(function).language;
         !matches!(language, Language::Native | Language::Kernel)
-            && !of.stacks.code.is_installed(function)
+            && !inquiry.stacks.code.is_installed(function)
     };
     let dominant = view
         .dominant_of(DOMINANT, of_script)
         .or_else(|| view.dominant(DOMINANT))
-        .filter(|dominant| !of.stacks.code.is_installed(dominant.function))?;
+        .filter(|dominant| !inquiry.stacks.code.is_installed(dominant.function))?;
     let passes = view.stacks.iter().any(|(stack, _)| {
-        let functions = of.stacks.code.functions_of(*stack);
+        let functions = inquiry.stacks.code.functions_of(*stack);
         let at = |wanted| functions.iter().position(|&function| function == wanted);
         at(busiest) < at(dominant.function) && at(busiest).is_some()
     });
@@ -110,21 +105,19 @@ fn called_from(of: &Inquiry<'_>, busiest: FunctionIx) -> Option<FunctionIx> {
 }
 
 /// The same of a program whose functions have no names, or are many with little each.
-fn nameless(of: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
-    let longest = busy.iter().max_by_key(|&&cause| of.on_path_ns(&[cause]))?;
-    let process = of.outlook.causes.get(*longest)?.cause.key.process;
-    let share = of.on_path_ns(&[*longest]) as f64 / of.outlook.wall_ns.max(1) as f64;
-    let fix = Fix::scaled(What::Cpu, of.of_program(process), 0.5);
-    let suspect = Suspect::new(
-        say!["busy on a processor: ", process],
-        fix,
-        Weight::all(busy),
-    )
-    .of(process)
-    .held(of, &RULE, "share of the path", share, "cpu")
-    .told(say![
-        Piece::Percent(share * 100.0),
-        " of the path, in no function above the others that has a name"
-    ]);
+fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
+    let longest = busy
+        .iter()
+        .max_by_key(|&&cause| inquiry.on_path_ns(&[cause]))?;
+    let process = inquiry.outlook.causes.get(*longest)?.cause.key.process;
+    let share = inquiry.on_path_ns(&[*longest]) as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+    let fix = Fix::scaled(What::Cpu, inquiry.of_program(process), 0.5);
+    let suspect = Suspect::new(say!["busy on CPU: ", process], fix, Weight::all(busy))
+        .of(process)
+        .held(inquiry, &RULE, "share of the path", share, "cpu")
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the critical path; no named function stands out"
+        ]);
     Some(suspect)
 }

@@ -18,14 +18,14 @@ use crate::start_up::StartUp;
 pub static RULE: Rule = Rule {
     name: "child-per-item",
     looks_for: "the same program started again and again by one parent",
-    why: "To start a program is to copy a process, load a file with its libraries and take it all down again, whatever little it then does.",
-    advice: "do it within the program, or let one child do all of it",
-    wrong_if: "each start does so much that starting hardly counts, or it must be kept apart from the rest",
+    why: "Starting a program copies a process, loads a file and its libraries, and tears all of it down again, however little work is done in between.",
+    advice: "do the work in the program itself, or let one child process do all of it",
+    wrong_if: "each child does so much work that its start hardly counts, or must be isolated from the rest",
     limits: &[
-        Limit { name: "starts", value: 20.0, means: "at least so many of one program by one parent" },
+        Limit { name: "starts", value: 20.0, means: "minimum number of starts of one program by one parent" },
         // Measured 2026-11-22: git for each file 0.21 to 0.32, gcc for each of 40 tiny sources 0.14.
-        Limit { name: "share", value: 0.2, means: "of what they do at least this share is starting and taking down" },
-        Limit { name: "copy", value: 5e6, means: "nanoseconds that copies of the parent are on a processor, at most, and ten times as long alive: such a copy is made for something small" },
+        Limit { name: "share", value: 0.2, means: "minimum share of the children's time spent on start-up and tear-down" },
+        Limit { name: "copy", value: 5e6, means: "for copies of the parent: maximum average time on CPU, in ns; each may live ten times as long" },
     ],
     is_innocent: false,
     needs: &[],
@@ -35,11 +35,11 @@ pub static RULE: Rule = Rule {
 /// One program started by another: what the parent runs, what the child runs, whether it is a mere copy of it.
 type Pair<'a> = (&'a str, &'a str, bool);
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut pairs: BTreeMap<Pair<'_>, Vec<&Start>> = BTreeMap::new();
-    for start in &of.facts.starts {
-        let parent = start.parent.and_then(|parent| of.program(parent));
-        if let (Some(parent), Some(child)) = (parent, of.program(start.process)) {
+    for start in &inquiry.facts.starts {
+        let parent = start.parent.and_then(|parent| inquiry.program(parent));
+        if let (Some(parent), Some(child)) = (parent, inquiry.program(start.process)) {
             pairs
                 .entry((parent, child, start.execs == 0))
                 .or_default()
@@ -48,28 +48,28 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     let many = pairs
         .into_iter()
-        .filter(|(_, starts)| starts.len() as f64 >= RULE.limit(of, "starts"));
-    many.filter_map(|(pair, starts)| suspect(of, pair, &starts))
+        .filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, "starts"));
+    many.filter_map(|(pair, starts)| suspect(inquiry, pair, &starts))
         .collect()
 }
 
 /// Of what these processes do, the share that is starting them and taking them down: by samples, and where there are
 /// too few of them by what single steps are known to have taken.
-fn starting(of: &Inquiry<'_>, direct: &[&Start], processes: &BTreeSet<ProcessId>) -> f64 {
+fn starting(inquiry: &Inquiry<'_>, direct: &[&Start], processes: &BTreeSet<ProcessId>) -> f64 {
     // A copy starts nowhere: it goes on where its parent was, and there is no telling what it was made for.
     if direct.iter().all(|start| start.execs == 0) {
         let copies: BTreeSet<ProcessId> = direct.iter().map(|start| start.process).collect();
-        let threads = of.timeline.threads.iter();
+        let threads = inquiry.timeline.threads.iter();
         let own = threads.filter(|thread| copies.contains(&thread.process));
         let cpu = middle(own.map(|thread| thread.cpu_ns).collect());
-        let life = middle(lives(of, copies.iter().copied()));
-        let most = RULE.limit(of, "copy");
+        let life = middle(lives(inquiry, copies.iter().copied()));
+        let most = RULE.limit(inquiry, "copy");
         return f64::from(u8::from(cpu as f64 <= most && life as f64 <= most * 10.0));
     }
-    if let Some(start_up) = StartUp::of(of, processes) {
+    if let Some(start_up) = StartUp::of(inquiry, processes) {
         return start_up.share;
     }
-    let starts = of.facts.starts.iter();
+    let starts = inquiry.facts.starts.iter();
     let starts = || {
         starts
             .clone()
@@ -79,7 +79,7 @@ fn starting(of: &Inquiry<'_>, direct: &[&Start], processes: &BTreeSet<ProcessId>
     let costs = costs.fold(0, u64::saturating_add);
     // What a fork takes is its parent's time.
     let forks = starts().filter_map(|start| start.fork?.cost_ns);
-    let lives = lives(of, processes.iter().copied()).into_iter();
+    let lives = lives(inquiry, processes.iter().copied()).into_iter();
     let all = forks.chain(lives).fold(0, u64::saturating_add);
     costs as f64 / all.max(1) as f64
 }
@@ -91,52 +91,60 @@ fn middle(mut values: Vec<u64>) -> u64 {
 }
 
 /// How long processes lived, one by one.
-fn lives<'a>(of: &'a Inquiry<'_>, processes: impl Iterator<Item = ProcessId> + 'a) -> Vec<u64> {
-    let rows = processes.filter_map(|process| of.facts.ledger.process(process));
+fn lives<'a>(
+    inquiry: &'a Inquiry<'_>,
+    processes: impl Iterator<Item = ProcessId> + 'a,
+) -> Vec<u64> {
+    let rows = processes.filter_map(|process| inquiry.facts.ledger.process(process));
     rows.map(|process| process.row.end.since(process.row.start))
         .collect()
 }
 
 /// What of the path these children are, and their parent's waiting for them.
-fn weight(of: &Inquiry<'_>, parent: ProcessId, children: &BTreeSet<ProcessId>) -> Weight {
+fn weight(inquiry: &Inquiry<'_>, parent: ProcessId, children: &BTreeSet<ProcessId>) -> Weight {
     // The path tells processes of one program as one, a copy as what it is a copy of.
     let programs: BTreeSet<&str> = children
         .iter()
-        .filter_map(|&child| of.program(child))
+        .filter_map(|&child| inquiry.program(child))
         .collect();
-    let causes = of.causes(|key| {
+    let causes = inquiry.causes(|key| {
         let waits = matches!(
             key.detail,
             Some(Detail::Child | Detail::Vfork | Detail::Creation)
         );
-        of.program(key.process)
+        inquiry
+            .program(key.process)
             .is_some_and(|program| programs.contains(program))
             || (key.process == parent && waits)
     });
-    let lived = lives(of, children.iter().copied());
+    let lived = lives(inquiry, children.iter().copied());
     Weight::within(causes, lived.into_iter().fold(0, u64::saturating_add))
 }
 
-fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) -> Option<Suspect> {
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    (_, program, copy): Pair<'_>,
+    starts: &[&Start],
+) -> Option<Suspect> {
     let parent = starts.first()?.parent?;
-    let children = of.with_descendants(starts.iter().map(|start| start.process).collect());
-    let starting = starting(of, starts, &children);
-    if starting < RULE.limit(of, "share") {
+    let children = inquiry.with_descendants(starts.iter().map(|start| start.process).collect());
+    let starting = starting(inquiry, starts, &children);
+    if starting < RULE.limit(inquiry, "share") {
         return None;
     }
     let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let cost = middle(starts.iter().map(|start| start.cost_ns()).collect());
-    let life = middle(lives(of, starts.iter().map(|start| start.process)));
+    let life = middle(lives(inquiry, starts.iter().map(|start| start.process)));
     let forks = starts.iter().filter_map(|start| start.fork);
     let parent_bytes = middle(forks.map(|fork| fork.resident_bytes).collect());
-    let waits = for_children(of, |process| process == parent);
+    let waits = for_children(inquiry, |process| process == parent);
     let count = starts.len() as u64;
     let title = match copy {
         true => say![
             parent,
-            " copies itself ",
+            " forks copies of itself ",
             Piece::Count(count),
-            " times (a shell: for each ( ) and $( ))"
+            " times (a shell forks for each ( ) and $( ))"
         ],
         false => say![
             parent,
@@ -147,7 +155,7 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
             " times"
         ],
     };
-    let (all, weight) = (children.len(), weight(of, parent, &children));
+    let (all, weight) = (children.len(), weight(inquiry, parent, &children));
     // At most the parent is spared all that it does around them, and they are not needed at all.
     let most = Fix::without(What::All, children.clone());
     let fix = Fix::AtLeast(
@@ -157,23 +165,22 @@ fn suspect(of: &Inquiry<'_>, (_, program, copy): Pair<'_>, starts: &[&Start]) ->
     let suspect = Suspect::new(title, fix, weight)
         .with_what_is_around(BTreeSet::from([parent]), &[&STARTS])
         .of(parent)
-        .seen_in_most(of, waits)
-        .held(of, &RULE, "starts", count as f64, "starts")
-        .held(of, &RULE, "share of starting", starting, "share")
+        .seen_in_most(inquiry, waits)
+        .held(inquiry, &RULE, "starts", count as f64, "starts")
+        .held(inquiry, &RULE, "share of starting", starting, "share")
         .figure("life", life as f64, "ns")
         .figure("cost of a start", cost as f64, "ns")
         .told(say![
-            "each lives for ",
+            "each child lives for ",
             Piece::Time(life),
-            ", of which starting and taking down are ",
+            ", of which start-up and tear-down take ",
             Piece::Time(cost)
         ])
-        .held_against(floor::start(of, parent_bytes, cost).filter(|_| !copy));
+        .held_against(floor::start(inquiry, parent_bytes, cost).filter(|_| !copy));
     Some(match all > starts.len() {
         true => suspect.told(say![
-            "with what they start themselves, ",
             Piece::Count(all as u64),
-            " processes"
+            " processes in all, with the descendants of these children"
         ]),
         false => suspect,
     })

@@ -14,11 +14,11 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "close-storm",
-    looks_for: "thousands of descriptors closed that were not open",
-    why: "Whoever closes all numbers up to the limit asks the kernel as often as the limit is high, and it may be a million.",
-    advice: "open files with O_CLOEXEC, or call close_range(3, ~0U, 0), which closes those that there are at once",
-    wrong_if: "it must run where there is no close_range (before Linux 5.9) and what was inherited is not known",
-    limits: &[Limit { name: "closes", value: 1000.0, means: "at least so many in vain by each process, on average" }],
+    looks_for: "thousands of close calls on descriptors that are not open",
+    why: "A program that closes every number up to the descriptor limit makes as many system calls as the limit is high, which may be a million.",
+    advice: "open files with O_CLOEXEC, or call close_range(3, ~0U, 0), which closes the open ones in one call",
+    wrong_if: "it must run on kernels without close_range (before Linux 5.9) and the inherited descriptors are not known",
+    limits: &[Limit { name: "closes", value: 1000.0, means: "minimum number of failed close calls per process, on average" }],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
@@ -34,13 +34,18 @@ struct Closes {
     estimated: bool,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut programs: BTreeMap<ProcessId, Closes> = BTreeMap::new();
-    for call in of.facts.calls.iter().filter(|call| call.call == "close") {
+    for call in inquiry
+        .facts
+        .calls
+        .iter()
+        .filter(|call| call.call == "close")
+    {
         let (Some(process), vain) = (call.process, vain(call)) else {
             continue;
         };
-        let closes = programs.entry(of.programs.first(process)).or_default();
+        let closes = programs.entry(inquiry.programs.first(process)).or_default();
         closes.all += call.count;
         closes.vain += vain;
         closes.ns += call.ns;
@@ -51,7 +56,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     let suspects = programs.into_iter();
     suspects
-        .filter_map(|(first, closes)| suspect(of, first, closes))
+        .filter_map(|(first, closes)| suspect(inquiry, first, closes))
         .collect()
 }
 
@@ -62,25 +67,25 @@ fn vain(call: &CallSum) -> u64 {
     (seen as f64 * call.count as f64 / call.seen.max(1) as f64) as u64
 }
 
-fn suspect(of: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect> {
     let processes = closes.processes.len().max(1) as u64;
-    if ((closes.vain / processes) as f64) < RULE.limit(of, "closes") {
+    if ((closes.vain / processes) as f64) < RULE.limit(inquiry, "closes") {
         return None;
     }
     let share = (closes.vain as f64 / closes.all.max(1) as f64).min(1.0);
     let what = What::Calls(BTreeSet::from(["close"]));
     // Calls may have been timed in some of the processes only, samples were taken in all of them.
-    let all = of.of_program(first);
-    let threads = of.threads_of(&all);
+    let all = inquiry.of_program(first);
+    let threads = inquiry.threads_of(&all);
     let is_close = |function: &str| {
         (timesink_analysis::replay::entered(function) == Some("close")).then_some(0)
     };
-    let region = of.stacks.region(&threads, is_close);
+    let region = inquiry.stacks.region(&threads, is_close);
     let fix = Fix::scaled(what, all, 1.0 - share);
     let ns = region.as_ref().map_or(0, |region| region.ns).max(closes.ns);
-    let mut causes = of.busy(first);
-    causes.extend(of.waits_on_path(|key| {
-        key.detail == Some(Detail::Child) && of.same_program(key.process, first)
+    let mut causes = inquiry.busy(first);
+    causes.extend(inquiry.waits_on_path(|key| {
+        key.detail == Some(Detail::Child) && inquiry.same_program(key.process, first)
     }));
     let title = say![
         first,
@@ -90,9 +95,9 @@ fn suspect(of: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect
     ];
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(first)
-        .seen_around(of, region.as_ref())
+        .seen_around(inquiry, region.as_ref())
         .held(
-            of,
+            inquiry,
             &RULE,
             "in vain by each",
             (closes.vain / processes) as f64,
@@ -103,9 +108,9 @@ fn suspect(of: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect
             Piece::Count(closes.vain),
             " of ",
             Piece::Count(closes.all),
-            " closes failed, in ",
+            " close calls failed, in ",
             Piece::Count(processes),
-            " processes whose calls were looked at"
+            " processes whose calls were timed"
         ]);
     Some(suspect)
 }

@@ -14,12 +14,12 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "compiled-at-each-start",
     looks_for: "Python modules that are compiled again at each start",
-    why: "Python keeps compiled modules in __pycache__ beside them. Where it may not write there, each start compiles them all again.",
-    advice: "compile them once where they are installed (python -m compileall FOLDER), let PYTHONPYCACHEPREFIX name a folder that can be written to, and do not set PYTHONDONTWRITEBYTECODE",
-    wrong_if: "the modules were changed since the last start, or it is started once only",
+    why: "Python keeps compiled modules in __pycache__ beside the sources. Where it cannot write there, each start compiles all of them again.",
+    advice: "compile the modules once where they are installed (python -m compileall FOLDER), or set PYTHONPYCACHEPREFIX to a writable folder; do not set PYTHONDONTWRITEBYTECODE",
+    wrong_if: "the modules changed since the last start, or the program is started only once",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path in the compiler, at least this share" },
-        Limit { name: "modules", value: 5.0, means: "compiled modules looked for in vain, at least" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in the compiler" },
+        Limit { name: "modules", value: 5.0, means: "minimum number of compiled modules looked up and not found" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -30,12 +30,12 @@ pub static RULE: Rule = Rule {
 /// on 2026-11-21).
 const LEFT: (f64, f64) = (0.1, 0.0);
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    suspect(of).into_iter().collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    suspect(inquiry).into_iter().collect()
 }
 
-fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
-    let compiles = InCode::of(of, |function| {
+fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
+    let compiles = InCode::of(inquiry, |function| {
         function.language == Language::Python
             && function.file.contains("importlib")
             && matches!(
@@ -43,39 +43,39 @@ fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
                 "SourceLoader.source_to_code" | "source_to_code"
             )
     });
-    let share = compiles.share(of);
+    let share = compiles.share(inquiry);
     let is_compiled = |path: &str| path.ends_with(".pyc") && path.contains("/__pycache__/");
-    let missing = of.facts.missing.iter();
+    let missing = inquiry.facts.missing.iter();
     let missing: Vec<_> = missing
         .filter(|missing| is_compiled(&missing.path))
         .collect();
     let modules = missing.len() as u64;
-    if share < RULE.limit(of, "share")
-        || (modules as f64) < RULE.limit(of, "modules")
-        || writes_compiled(of)
+    if share < RULE.limit(inquiry, "share")
+        || (modules as f64) < RULE.limit(inquiry, "modules")
+        || writes_compiled(inquiry)
     {
         return None;
     }
-    let process = compiles.process(of)?;
+    let process = compiles.process(inquiry)?;
     let title = say![
         process,
         " compiles ",
         Piece::Count(modules),
-        " Python modules, and keeps none of them compiled"
+        " Python modules and does not save the result"
     ];
     let fix = |left| vec![compiles.scaled(left)];
     let suspect = compiles
-        .suspect(of, title, Fix::Between(fix(LEFT.0), fix(LEFT.1)))
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "modules", modules as f64, "modules")
+        .suspect(inquiry, title, Fix::Between(fix(LEFT.0), fix(LEFT.1)))
+        .held(inquiry, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "modules", modules as f64, "modules")
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in the compiler: ",
+            " of the critical path is in the compiler: ",
             Piece::Time(compiles.ns())
         ]);
     Some(match missing.first() {
         Some(first) => suspect.told(say![
-            "looked for in vain: ",
+            "not found: ",
             Piece::Name(first.path.clone()),
             " and others; no such file was written"
         ]),
@@ -84,10 +84,14 @@ fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
 }
 
 /// Whether some compiled module was written: it has another name until it is whole.
-fn writes_compiled(of: &Inquiry<'_>) -> bool {
-    let mut files = of.facts.files.iter().filter(|file| file.bytes_written > 0);
+fn writes_compiled(inquiry: &Inquiry<'_>) -> bool {
+    let mut files = inquiry
+        .facts
+        .files
+        .iter()
+        .filter(|file| file.bytes_written > 0);
     files.any(|file| {
-        let object = of.facts.object(file.object);
+        let object = inquiry.facts.object(file.object);
         object.is_some_and(|object| {
             let path = object.path.as_deref().unwrap_or(&object.label);
             path.contains(".pyc")

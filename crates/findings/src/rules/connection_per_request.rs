@@ -14,57 +14,67 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "connection-per-request",
-    looks_for: "one peer connected to again and again, with a question or two over each connection",
-    why: "A connection costs a way there and back before the first question can go, and begins slowly.",
-    advice: "keep the connection for the next question: a session, a pool, keep-alive",
-    wrong_if: "the peer closes each connection itself, or the questions are far apart",
+    looks_for: "one peer connected to again and again, with one or two requests per connection",
+    why: "A connection costs a round trip before the first request can be sent, and starts slowly.",
+    advice: "reuse the connection for the next request: a session, a connection pool, keep-alive",
+    wrong_if: "the peer closes each connection itself, or the requests are far apart in time",
     limits: &[
-        Limit { name: "connections", value: 10.0, means: "at least so many to one peer" },
-        Limit { name: "sends", value: 3.0, means: "sends over each, on average, at most: else they are used" },
+        Limit {
+            name: "connections",
+            value: 10.0,
+            means: "minimum number of connections to one peer",
+        },
+        Limit {
+            name: "sends",
+            value: 3.0,
+            means: "maximum number of sends per connection, on average",
+        },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
-    peers.filter_map(|peer| suspect(of, peer)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
+    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let count = peer.connections;
     let each = peer.sends as f64 / count.max(1) as f64;
-    if (count as f64) < RULE.limit(of, "connections")
-        || each > RULE.limit(of, "sends")
+    if (count as f64) < RULE.limit(inquiry, "connections")
+        || each > RULE.limit(inquiry, "sends")
         || peer.is_name_server()
     {
         return None;
     }
     // One connection is needed in any case.
     let again = connecting(peer).into_iter().skip(1);
-    let again = Picked::of(of, peer.process, again);
+    let again = Picked::of(inquiry, peer.process, again);
     let title = say![
-        Piece::Name(peer.address.clone()),
-        " is connected to ",
         Piece::Count(count),
-        " times"
+        " connections to ",
+        Piece::Name(peer.address.clone()),
+        ", ",
+        Piece::Name(format!("{each:.1}")),
+        " sends each"
     ];
     let suspect = again
-        .suspect(of, title, 0.0)
+        .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "connections", count as f64, "connections")
-        .held(of, &RULE, "sends over each", each, "sends")
+        .held(inquiry, &RULE, "connections", count as f64, "connections")
+        .held(inquiry, &RULE, "sends over each", each, "sends")
         .told(say![
             Piece::Count(count),
             " connections, ",
             Piece::Count(peer.sends),
-            " sends over all of them together"
+            " sends over all of them"
         ])
         .told(say![
-            "a connection is waited for ",
+            "a connection takes ",
             Piece::Time(again.quantile(0.5)),
-            ", nine of ten at most ",
+            " to set up (median), 90th percentile ",
             Piece::Time(again.quantile(0.9))
         ]);
     Some(suspect)

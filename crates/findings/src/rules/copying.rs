@@ -21,13 +21,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "copying",
-    looks_for: "a function in which memory is copied (memmove, memcpy) for a good part of the time",
-    why: "To take the first of many things from an array moves all others by one place; to add a piece to a text by making a new text copies the whole each time; so do memory that grows in small steps and large structures that are handed over by value. What is copied grows with the square of what there is.",
-    advice: "leave things where they are: a ring or two ends instead of moving an array (collections.deque in Python), a buffer that grows by doubling, pieces collected and joined once, a pointer or a reference to what is large",
-    wrong_if: "each thing is copied only once, and has to be",
+    looks_for: "a function that spends much of its time copying memory (memmove, memcpy)",
+    why: "Removing the first element of an array moves all others by one place; appending to a string by making a new one copies the whole string each time; so do buffers that grow in small steps and large structures passed by value. The amount copied grows with the square of the size.",
+    advice: "do not move the data: use a ring buffer or deque in place of an array (collections.deque in Python), a buffer that grows by doubling, pieces collected and joined once, a pointer or reference to large structures",
+    wrong_if: "each item is copied only once, and has to be",
     limits: &[
-        Limit { name: "share", value: 0.2, means: "of the path in copies that one function makes, at least this share" },
-        Limit { name: "ms", value: 50.0, means: "milliseconds in them, at least" },
+        Limit { name: "share", value: 0.2, means: "minimum share of the critical path in copies made by one function" },
+        Limit { name: "ms", value: 50.0, means: "minimum time in them, in ms" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
@@ -37,31 +37,31 @@ pub static RULE: Rule = Rule {
 /// What is left of the copies: half where things have to be moved once in any case, nothing where they can stay.
 const LEFT: (f64, f64) = (0.5, 0.0);
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let copies = InCode::of(of, |function| copies(of, function));
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let copies = InCode::of(inquiry, |function| copies(inquiry, function));
     let mut callers: BTreeMap<(ProcessId, FunctionIx), Vec<OnStack>> = BTreeMap::new();
     for stack in &copies.stacks {
-        let Some(on_path) = of.outlook.causes.get(stack.cause) else {
+        let Some(on_path) = inquiry.outlook.causes.get(stack.cause) else {
             continue;
         };
-        if let Some(caller) = caller(of, &copies.functions, stack) {
-            let process = of.programs.first(on_path.cause.key.process);
+        if let Some(caller) = caller(inquiry, &copies.functions, stack) {
+            let process = inquiry.programs.first(on_path.cause.key.process);
             callers.entry((process, caller)).or_default().push(*stack);
         }
     }
     callers
         .into_iter()
-        .filter_map(|((_, caller), stacks)| suspect(of, &copies, caller, stacks))
+        .filter_map(|((_, caller), stacks)| suspect(inquiry, &copies, caller, stacks))
         .collect()
 }
 
 /// Whether a function is the C library's own that copies memory, in whichever of its forms.
-fn copies(of: &Inquiry<'_>, function: &Function) -> bool {
+fn copies(inquiry: &Inquiry<'_>, function: &Function) -> bool {
     const NAMES: [&str; 3] = ["memmove", "memcpy", "mempcpy"];
     let name = function.name.trim_start_matches('_');
     let form = NAMES.iter().find_map(|start| name.strip_prefix(start));
     let is_form = form.is_some_and(|form| form.is_empty() || form.starts_with('_'));
-    let file = of.stacks.code.file_of(function);
+    let file = inquiry.stacks.code.file_of(function);
     let is_libc = |file: &str| {
         let starts = ["libc.so", "libc-", "libc.musl", "ld-musl"];
         starts.iter().any(|start| file.starts_with(start))
@@ -73,21 +73,25 @@ fn copies(of: &Inquiry<'_>, function: &Function) -> bool {
 
 /// The program's own function that has it copied. None if it is not the copying itself, but a page fault in it, or the
 /// buffer of a stream.
-fn caller(of: &Inquiry<'_>, copies: &BTreeSet<FunctionIx>, stack: &OnStack) -> Option<FunctionIx> {
-    let spots = of.spots(stack.stack);
+fn caller(
+    inquiry: &Inquiry<'_>,
+    copies: &BTreeSet<FunctionIx>,
+    stack: &OnStack,
+) -> Option<FunctionIx> {
+    let spots = inquiry.spots(stack.stack);
     let innermost = spots.first()?;
     let is_stream = |name: &str| act(name).is_some() || name.starts_with("_IO_");
     let mut functions = spots
         .iter()
-        .map(|spot| of.stacks.code.function(spot.function));
+        .map(|spot| inquiry.stacks.code.function(spot.function));
     let buffered = functions.any(|function| is_stream(&function.name));
-    let own = of.stacks.code.own_of(&spots);
+    let own = inquiry.stacks.code.own_of(&spots);
     let counts = copies.contains(&innermost.function) && !buffered;
     own.first().filter(|_| counts).map(|spot| spot.function)
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     copies: &InCode,
     caller: FunctionIx,
     stacks: Vec<OnStack>,
@@ -97,7 +101,7 @@ fn suspect(
         functions: copies.functions.clone(),
         stacks,
     };
-    let (ns, share) = found.enough(of, &RULE)?;
+    let (ns, share) = found.enough(inquiry, &RULE)?;
     // The same functions copy for others, too.
     let part = ns as f64 / all_ns.max(1) as f64;
     let fix = |left: f64| Change {
@@ -105,12 +109,12 @@ fn suspect(
         ..found.scaled(left)
     };
     let fix = Fix::Between(vec![fix(LEFT.0)], vec![fix(LEFT.1)]);
-    let title = say![caller, " has memory copied for ", Piece::Time(ns)];
-    let suspect = found.suspect_held(of, &RULE, title, fix).told(say![
+    let title = say![caller, " copies memory for ", Piece::Time(ns)];
+    let suspect = found.suspect_held(inquiry, &RULE, title, fix).told(say![
         Piece::Percent(share * 100.0),
-        " of the path is in the C library's copying (memmove, memcpy), called from there; ",
+        " of the critical path is in memmove or memcpy called from it: ",
         Piece::Percent(part * 100.0),
-        " of all that is copied so"
+        " of all such copies"
     ]);
     Some(suspect)
 }

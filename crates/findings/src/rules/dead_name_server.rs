@@ -15,66 +15,66 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "dead-name-server",
-    looks_for: "a name server that is asked and never answers",
-    why: "Each look-up waits until its patience is at an end (5 s, unless it was set otherwise) before it asks the next name server.",
-    advice: "take it off the list (nameserver in /etc/resolv.conf), or bring it back; see that nothing between drops what it is sent (UDP port 53)",
-    wrong_if: "it answers to others, and was away just then",
+    looks_for: "a name server that is queried and never responds",
+    why: "Each DNS lookup waits for its timeout (5 s by default) before it queries the next name server.",
+    advice: "remove the server from the list (nameserver in /etc/resolv.conf) or bring it back; check that no firewall drops the queries (UDP port 53)",
+    wrong_if: "the server responds to others and was only down at that time",
     limits: &[
-        Limit { name: "waits", value: 1.0, means: "at least so many that expired" },
-        Limit { name: "least", value: 3e8, means: "nanoseconds that each of them was to wait at least" },
+        Limit { name: "waits", value: 1.0, means: "minimum number of waits that timed out" },
+        Limit { name: "least", value: 3e8, means: "minimum timeout of each of them, in ns" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
     let dead = peers.filter(|peer| {
         let silent = peer.waits.iter().all(|wait| wait.came == Came::Nothing);
         peer.is_name_server() && peer.sends > 0 && peer.received_bytes == 0 && silent
     });
-    dead.filter_map(|peer| suspect(of, peer)).collect()
+    dead.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
 /// The polls of a process that nothing ended but their time.
-fn expired(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<usize> {
-    let least = RULE.limit(of, "least");
-    let waits = of.waited.each().filter(|(_, known)| known.expired);
+fn expired(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeSet<usize> {
+    let least = RULE.limit(inquiry, "least");
+    let waits = inquiry.waited.each().filter(|(_, known)| known.expired);
     let waits = waits.filter(|(at, _)| {
-        of.timeline.span(*at).is_some_and(|span| {
-            let slot = of.timeline.slot(span.thread);
+        inquiry.timeline.span(*at).is_some_and(|span| {
+            let slot = inquiry.timeline.slot(span.thread);
             matches!(span.detail, Detail::Poll | Detail::NetworkReceive)
                 && span.t1.since(span.t0) as f64 >= least
-                && slot.is_some_and(|slot| of.timeline.threads[slot].process == process)
+                && slot.is_some_and(|slot| inquiry.timeline.threads[slot].process == process)
         })
     });
     waits.map(|(at, _)| at).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
-    let expired = Picked::of(of, peer.process, expired(of, peer.process));
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let expired = Picked::of(inquiry, peer.process, expired(inquiry, peer.process));
     let count = expired.count();
     // As often as it was asked: others that did not come are not its fault.
-    if (count as f64) < RULE.limit(of, "waits") || count > peer.sends {
+    if (count as f64) < RULE.limit(inquiry, "waits") || count > peer.sends {
         return None;
     }
     let title = say![
         Piece::Name(peer.address.clone()),
-        " is asked for names and does not answer: ",
+        " does not respond to DNS lookups, which wait ",
         Piece::Time(expired.quantile(0.5)),
-        " are waited each time"
+        " each"
     ];
     let suspect = expired
-        .suspect(of, title, 0.0)
+        .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "expired", count as f64, "waits")
+        .held(inquiry, &RULE, "expired", count as f64, "waits")
         .figure("patience", expired.quantile(0.5) as f64, "ns")
         .told(say![
             Piece::Count(peer.sends),
-            " questions, no answer, and ",
+            " queries, no response, and ",
             Piece::Count(count),
-            " waits until time was over"
+            " waits that timed out"
         ]);
     Some(suspect)
 }

@@ -14,17 +14,17 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "delayed-acknowledgement",
-    looks_for: "answers that all take 40 ms, to questions that are sent in small pieces",
-    why: "The second small piece waits until the first is acknowledged (Nagle), and the peer puts that off for 40 ms, hoping to send it with the answer.",
-    advice: "send each question at once (one write, writev, a buffer), or set TCP_NODELAY",
-    wrong_if: "the peer needs 40 ms for each answer itself",
+    looks_for: "responses that all take 40 ms, to requests sent in small pieces",
+    why: "The second small piece is held until the first is acknowledged (Nagle's algorithm), and the peer delays the acknowledgement by 40 ms, hoping to send it with the response.",
+    advice: "send each request at once (one write, writev, a buffer), or set TCP_NODELAY",
+    wrong_if: "the peer itself needs 40 ms for each response",
     limits: &[
-        Limit { name: "waits", value: 3.0, means: "at least so many of that length" },
-        Limit { name: "shortest", value: 38e6, means: "nanoseconds that they take at least" },
-        Limit { name: "longest", value: 50e6, means: "nanoseconds that they take at most" },
-        Limit { name: "share", value: 0.6, means: "of the waits longer than half of it, at least this share is of that length" },
-        Limit { name: "sends", value: 1.5, means: "sends for each answer that is waited for, at least" },
-        Limit { name: "bytes", value: 1400.0, means: "bytes in each send, on average, at most: more is not held back" },
+        Limit { name: "waits", value: 3.0, means: "minimum number of waits of that length" },
+        Limit { name: "shortest", value: 38e6, means: "minimum length of such a wait, in ns" },
+        Limit { name: "longest", value: 50e6, means: "maximum length of such a wait, in ns" },
+        Limit { name: "share", value: 0.6, means: "minimum share of waits of that length, among all waits longer than half of it" },
+        Limit { name: "sends", value: 1.5, means: "minimum number of sends per response waited for" },
+        Limit { name: "bytes", value: 1400.0, means: "maximum bytes per send, on average; larger sends are not held back" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls],
@@ -34,16 +34,19 @@ pub static RULE: Rule = Rule {
 /// So long an acknowledgement is put off at least, in nanoseconds; with a slow clock a little longer.
 const PUT_OFF_NS: f64 = 40e6;
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
-    peers.filter_map(|peer| suspect(of, peer)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
+    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
-    let (shortest, longest) = (RULE.limit(of, "shortest"), RULE.limit(of, "longest"));
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let (shortest, longest) = (
+        RULE.limit(inquiry, "shortest"),
+        RULE.limit(inquiry, "longest"),
+    );
     let answers = || peer.waits.iter().filter(|wait| wait.awaits_answer());
     let alike = answers().filter(|wait| (shortest..=longest).contains(&(wait.ns as f64)));
-    let put_off = Picked::of(of, peer.process, alike.map(|wait| wait.span));
+    let put_off = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
     let long = answers().filter(|wait| wait.ns as f64 > shortest / 2.0);
     let share = put_off.count() as f64 / long.count().max(1) as f64;
     let sends = peer.sends as f64 / answers().count().max(1) as f64;
@@ -53,10 +56,10 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         || peer.connections == 0
         || peer.estimated
         || peer.options > 0
-        || (put_off.count() as f64) < RULE.limit(of, "waits")
-        || share < RULE.limit(of, "share")
-        || sends < RULE.limit(of, "sends")
-        || bytes as f64 > RULE.limit(of, "bytes")
+        || (put_off.count() as f64) < RULE.limit(inquiry, "waits")
+        || share < RULE.limit(inquiry, "share")
+        || sends < RULE.limit(inquiry, "sends")
+        || bytes as f64 > RULE.limit(inquiry, "bytes")
     {
         return None;
     }
@@ -72,33 +75,23 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     };
     let title = say![
         Piece::Count(put_off.count()),
-        " answers of ",
+        " responses of ",
         Piece::Name(peer.address.clone()),
         " take ",
         Piece::Time(put_off.quantile(0.5)),
-        ": the question waits for an acknowledgement"
+        " each: the request waits for an acknowledgement"
     ];
-    let mut suspect = put_off.suspect(of, title, itself / each);
+    let mut suspect = put_off.suspect(inquiry, title, itself / each);
     if !is_known {
         suspect.fix = suspect.fix.or_at_most(0.0);
     }
     let suspect = suspect
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "answers", put_off.count() as f64, "waits")
-        .held(of, &RULE, "share of the long waits", share, "share")
-        .held(of, &RULE, "sends for each answer", sends, "sends")
-        .held(of, &RULE, "bytes in each send", bytes as f64, "bytes")
-        .told(say![
-            Piece::Count(peer.sends),
-            " sends of ",
-            Piece::Bytes(bytes),
-            " each, for ",
-            Piece::Count(answers().count() as u64),
-            " answers, and no option set on the connection"
-        ])
-        .told(say![
-            "an acknowledgement is put off for 40 ms or a little more: nine of ten waits are at most ",
-            Piece::Time(put_off.quantile(0.9))
-        ]);
+        .held(inquiry, &RULE, "answers", put_off.count() as f64, "waits")
+        .held(inquiry, &RULE, "share of the long waits", share, "share")
+        .held(inquiry, &RULE, "sends for each answer", sends, "sends")
+        .held(inquiry, &RULE, "bytes in each send", bytes as f64, "bytes")
+        .told(say![Piece::Count(peer.sends), " sends of ", Piece::Bytes(bytes), " each for ", Piece::Count(answers().count() as u64), " responses, and no option set on the connection"])
+        .told(say!["an acknowledgement is delayed by 40 ms or slightly more: 90th percentile of the waits ", Piece::Time(put_off.quantile(0.9))]);
     Some(suspect)
 }

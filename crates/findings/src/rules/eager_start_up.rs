@@ -27,14 +27,14 @@ use crate::start_up::is_loading;
 
 pub static RULE: Rule = Rule {
     name: "eager-start-up",
-    looks_for: "much that is unpacked or read in before a program looks at what it is asked",
-    why: "Whoever asks waits until all of it is there, and what he asks for is mostly a small part of it.",
-    advice: "get what is asked for when it is asked for: from a form that is opened by name (an index, a file or a row for each), or one that can be mapped into memory as it is; or keep the program running",
-    wrong_if: "all of it is needed for whatever is asked, or the program is started once a day in truth and then runs on",
+    looks_for: "much data that is unpacked or parsed before a program reads its first request",
+    why: "Each run waits until all of it is loaded, and mostly needs a small part of it.",
+    advice: "load what is needed when it is needed: from a format with lookup by key (an index, one file or row per item) or one that can be mapped into memory as it is; or keep the program running",
+    wrong_if: "all of it is needed for every request, or in production the program is started rarely and then keeps running",
     limits: &[
-        Limit { name: "share", value: 0.3, means: "of the path in unpacking or reading in, at least this share" },
-        Limit { name: "ms", value: 100.0, means: "milliseconds in it, at least" },
-        Limit { name: "before", value: 0.9, means: "of that at least this share comes before it first waits for something to do" },
+        Limit { name: "share", value: 0.3, means: "minimum share of the critical path spent unpacking or parsing" },
+        Limit { name: "ms", value: 100.0, means: "minimum time spent on it, in ms" },
+        Limit { name: "before", value: 0.9, means: "minimum share of that time before the first wait for a request" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -59,19 +59,19 @@ const BUILT: f64 = 0.5;
 
 static DECODERS: [Decoder; 11] = [
     Decoder {
-        what: "unpacks with zlib",
+        what: "decompresses zlib data",
         file: "libz.so",
         functions: &["inflate", "uncompress", "uncompress2", "inflateBack"],
         left: UNPACKED,
     },
     Decoder {
-        what: "unpacks with zlib",
+        what: "decompresses zlib data",
         file: "",
         functions: &["inflate_fast"],
         left: UNPACKED,
     },
     Decoder {
-        what: "unpacks with zstd",
+        what: "decompresses zstd data",
         file: "",
         functions: &[
             "ZSTD_decompress",
@@ -83,7 +83,7 @@ static DECODERS: [Decoder; 11] = [
         left: UNPACKED,
     },
     Decoder {
-        what: "unpacks with bzip2",
+        what: "decompresses bzip2 data",
         file: "",
         functions: &[
             "BZ2_bzDecompress",
@@ -93,37 +93,37 @@ static DECODERS: [Decoder; 11] = [
         left: UNPACKED,
     },
     Decoder {
-        what: "unpacks with xz",
+        what: "decompresses xz data",
         file: "",
         functions: &["lzma_code"],
         left: UNPACKED,
     },
     Decoder {
-        what: "reads in JSON",
+        what: "parses JSON",
         file: "/json/decoder.py",
         functions: &["JSONDecoder.raw_decode", "raw_decode"],
         left: BUILT,
     },
     Decoder {
-        what: "reads in JSON",
+        what: "parses JSON",
         file: "",
         functions: &["encoding/json.Unmarshal", "encoding/json.(*Decoder).Decode"],
         left: BUILT,
     },
     Decoder {
-        what: "reads in YAML",
+        what: "parses YAML",
         file: "/yaml/__init__.py",
         functions: &["load", "load_all", "safe_load", "full_load"],
         left: BUILT,
     },
     Decoder {
-        what: "reads in XML",
+        what: "parses XML",
         file: "libexpat.so",
         functions: &["XML_Parse", "XML_ParseBuffer"],
         left: BUILT,
     },
     Decoder {
-        what: "reads in XML",
+        what: "parses XML",
         file: "libxml2.so",
         functions: &[
             "xmlReadFile",
@@ -144,21 +144,21 @@ static DECODERS: [Decoder; 11] = [
 /// Where the kernel takes memory back.
 const GIVES_BACK: [&str; 3] = ["exit_mmap", "__x64_sys_munmap", "__vm_munmap"];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let decoders = DECODERS.iter();
     decoders
-        .filter_map(|decoder| suspect(of, decoder))
+        .filter_map(|decoder| suspect(inquiry, decoder))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
-    let found = InCode::of(of, |function| is_from(of, function, decoder));
-    let program = found.process(of)?;
-    let found = found.in_program(of, program);
-    let (ns, share) = found.enough(of, &RULE)?;
-    let started = Started::of(of, &found, program)?;
+fn suspect(inquiry: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
+    let found = InCode::of(inquiry, |function| is_from(inquiry, function, decoder));
+    let program = found.process(inquiry)?;
+    let found = found.in_program(inquiry, program);
+    let (ns, share) = found.enough(inquiry, &RULE)?;
+    let started = Started::of(inquiry, &found, program)?;
     let before = started.before_ns as f64 / started.all_ns.max(1) as f64;
-    if before < RULE.limit(of, "before") {
+    if before < RULE.limit(inquiry, "before") {
         return None;
     }
     let process = started.first;
@@ -168,33 +168,33 @@ fn suspect(of: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
         decoder.what,
         " for ",
         Piece::Time(ns),
-        " before it looks at what it is asked"
+        " before it reads its first request"
     ];
-    let least = found.scaled_in(of, program, decoder.left);
+    let least = found.scaled_in(inquiry, program, decoder.left);
     // What is not unpacked need not be given back either.
-    let given_back = InCode::of_kernel(of, &GIVES_BACK).scaled_in(of, program, 0.0);
+    let given_back = InCode::of_kernel(inquiry, &GIVES_BACK).scaled_in(inquiry, program, 0.0);
     let most = Change {
         what: What::Stretches(started.stretches),
-        processes: Some(of.of_program(program)),
+        processes: Some(inquiry.of_program(program)),
         how: How::Scale(0.0),
     };
     let fix = Fix::AtLeast(vec![least], vec![most, given_back]);
     let suspect = found
-        .suspect_held(of, &RULE, title, fix)
+        .suspect_held(inquiry, &RULE, title, fix)
         .of(process)
-        .held(of, &RULE, "share before", before, "before")
+        .held(inquiry, &RULE, "share before", before, "before")
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in it, and ",
+            " of the critical path, and ",
             Piece::Percent(before * 100.0),
-            " of that before it waits for anything to do"
+            " of that before the first wait for a request"
         ]);
     let asked = started.asked;
     Some(match asked.object {
         Some(object) => suspect.told(say![
-            "only then, after ",
+            "the first wait for a request comes after ",
             Piece::Time(asked.from.since(Nanos(0))),
-            ", it waits for the first time, for ",
+            ", on ",
             object
         ]),
         None => suspect,
@@ -202,14 +202,14 @@ fn suspect(of: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
 }
 
 /// Whether a function is the very one that is meant.
-fn is_from(of: &Inquiry<'_>, function: &Function, decoder: &Decoder) -> bool {
+fn is_from(inquiry: &Inquiry<'_>, function: &Function, decoder: &Decoder) -> bool {
     if !decoder.functions.contains(&function.name.as_str()) {
         return false;
     }
     if function.language == Language::Python {
         return !decoder.file.is_empty() && function.file.ends_with(decoder.file);
     }
-    let file = of.stacks.code.file_of(function);
+    let file = inquiry.stacks.code.file_of(function);
     decoder.file.is_empty() || file.is_some_and(|file| file.starts_with(decoder.file))
 }
 
@@ -225,18 +225,18 @@ struct Started {
 }
 
 impl Started {
-    fn of(of: &Inquiry<'_>, found: &InCode, program: ProcessId) -> Option<Started> {
-        let mut decodes = Decodes::new(of, found);
+    fn of(inquiry: &Inquiry<'_>, found: &InCode, program: ProcessId) -> Option<Started> {
+        let mut decodes = Decodes::new(inquiry, found);
         let (mut before_ns, mut all_ns) = (0u64, 0u64);
         let mut stretches = BTreeMap::new();
         let mut first = None;
-        for process in of.of_program(program) {
+        for process in inquiry.of_program(program) {
             let moments = decodes.of_process(process);
             let ns = moments.iter().map(|event| event.ns);
             all_ns = ns.fold(all_ns, u64::saturating_add);
             let asked = match moments.is_empty() {
                 true => None,
-                false => asked(of, process),
+                false => asked(inquiry, process),
             };
             let Some(asked) = asked else { continue };
             for event in moments.iter().filter(|event| event.at < asked.from) {
@@ -262,24 +262,24 @@ impl Started {
 /// Finds the samples that are meant. What an interpreter unpacks to load its modules is not: these it needs, and other rules speak
 /// of them.
 struct Decodes<'a> {
-    of: &'a Inquiry<'a>,
+    inquiry: &'a Inquiry<'a>,
     found: &'a InCode,
     known: BTreeMap<StackIx, bool>,
 }
 
 impl<'a> Decodes<'a> {
-    fn new(of: &'a Inquiry<'_>, found: &'a InCode) -> Decodes<'a> {
+    fn new(inquiry: &'a Inquiry<'_>, found: &'a InCode) -> Decodes<'a> {
         Decodes {
-            of,
+            inquiry,
             found,
             known: BTreeMap::new(),
         }
     }
 
     fn is_meant(&mut self, stack: StackIx) -> bool {
-        let (of, found) = (self.of, self.found);
+        let (inquiry, found) = (self.inquiry, self.found);
         *self.known.entry(stack).or_insert_with(|| {
-            let code = &of.stacks.code;
+            let code = &inquiry.stacks.code;
             let functions = code.functions_of(stack);
             let names: Vec<&str> = functions
                 .iter()
@@ -291,9 +291,9 @@ impl<'a> Decodes<'a> {
 
     /// Of one process.
     fn of_process(&mut self, process: ProcessId) -> Vec<Event> {
-        let of = self.of;
-        let threads = of.threads_of(&BTreeSet::from([process])).into_iter();
-        let events = threads.flat_map(|thread| of.stacks.events_of(thread));
+        let inquiry = self.inquiry;
+        let threads = inquiry.threads_of(&BTreeSet::from([process])).into_iter();
+        let events = threads.flat_map(|thread| inquiry.stacks.events_of(thread));
         let on_processors = events.filter(|event| event.account == Account::Cpu);
         on_processors
             .filter(|event| self.is_meant(event.stack))
@@ -309,33 +309,33 @@ struct Asked {
 }
 
 /// `None` if it never does, or if something else came in before.
-fn asked(of: &Inquiry<'_>, process: ProcessId) -> Option<Asked> {
-    let threads = of.timeline.threads.iter().enumerate();
+fn asked(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<Asked> {
+    let threads = inquiry.timeline.threads.iter().enumerate();
     let slots = threads.filter(|(_, thread)| thread.process == process);
-    let begins = begins(of, process);
+    let begins = begins(inquiry, process);
     let waits = slots.filter_map(|(slot, _)| {
-        let mut waits = of.timeline.indexed(slot);
-        waits.find(|(index, span)| span.t0 >= begins && comes_in(of, *index, span))
+        let mut waits = inquiry.timeline.indexed(slot);
+        waits.find(|(index, span)| span.t0 >= begins && comes_in(inquiry, *index, span))
     });
     let (index, span) = waits.min_by_key(|(_, span)| span.t0)?;
-    let woken = of.waited.known(index).and_then(|known| known.woken);
+    let woken = inquiry.waited.known(index).and_then(|known| known.woken);
     let object = woken.or(span.object);
-    is_asked(of, process, index, object).then_some(Asked {
+    is_asked(inquiry, process, index, object).then_some(Asked {
         from: span.t0,
         object,
     })
 }
 
 /// Since when it is the program that it is: what a process waits for before is no matter of that program.
-fn begins(of: &Inquiry<'_>, process: ProcessId) -> Nanos {
-    let starts = &of.facts.starts;
+fn begins(inquiry: &Inquiry<'_>, process: ProcessId) -> Nanos {
+    let starts = &inquiry.facts.starts;
     let start = starts.iter().find(|start| start.process == process);
     let last = start.and_then(|start| start.executed.last());
     last.map_or(Nanos(0), |executed| executed.at)
 }
 
 /// Whether something comes in with a wait, from wherever.
-fn comes_in(of: &Inquiry<'_>, index: usize, span: &Span) -> bool {
+fn comes_in(inquiry: &Inquiry<'_>, index: usize, span: &Span) -> bool {
     if span.state != State::Wait {
         return false;
     }
@@ -347,33 +347,41 @@ fn comes_in(of: &Inquiry<'_>, index: usize, span: &Span) -> bool {
         | Detail::UnixConnect
         | Detail::Terminal => true,
         // Nothing came if its time was over.
-        Detail::Poll => of.waited.known(index).is_none_or(|known| !known.expired),
+        Detail::Poll => inquiry
+            .waited
+            .known(index)
+            .is_none_or(|known| !known.expired),
         _ => false,
     }
 }
 
 /// Whether somebody asks something of the process with the first of such waits.
-fn is_asked(of: &Inquiry<'_>, process: ProcessId, index: usize, object: Option<ObjectId>) -> bool {
-    let Some(span) = of.timeline.span(index) else {
+fn is_asked(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    index: usize,
+    object: Option<ObjectId>,
+) -> bool {
+    let Some(span) = inquiry.timeline.span(index) else {
         return false;
     };
-    let known = of.waited.known(index);
+    let known = inquiry.waited.known(index);
     if known.is_some_and(|known| known.came == Came::Nothing) {
         return false;
     }
     match span.detail {
         Detail::NetworkAccept | Detail::Terminal => true,
         Detail::UnixConnect | Detail::Poll => {
-            calls_on(of, process, object, &["accept", "accept4"]).0 > 0
+            calls_on(inquiry, process, object, &["accept", "accept4"]).0 > 0
         }
         Detail::PipeRead => {
-            let own = of.with_descendants(BTreeSet::from([process]));
-            let by_own = match of.timeline.waker(span) {
-                Waker::Thread { slot, .. } => own.contains(&of.timeline.threads[slot].process),
+            let own = inquiry.with_descendants(BTreeSet::from([process]));
+            let by_own = match inquiry.timeline.waker(span) {
+                Waker::Thread { slot, .. } => own.contains(&inquiry.timeline.threads[slot].process),
                 _ => false,
             };
-            let (reads, bytes) = calls_on(of, process, object, Act::Read.calls());
-            let waits = object.map_or(0, |o| of.waited_for(process, Detail::PipeRead, o));
+            let (reads, bytes) = calls_on(inquiry, process, object, Act::Read.calls());
+            let waits = object.map_or(0, |o| inquiry.waited_for(process, Detail::PipeRead, o));
             // With more reads than waits, something may have been there before it had to wait.
             !by_own && bytes > 0 && reads <= waits
         }
@@ -383,12 +391,12 @@ fn is_asked(of: &Inquiry<'_>, process: ProcessId, index: usize, object: Option<O
 
 /// How many of these calls a process made on a thing, and the bytes that they moved.
 fn calls_on(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     object: Option<ObjectId>,
     calls: &[&str],
 ) -> (u64, u64) {
-    let made = of.facts.calls.iter().filter(|call| {
+    let made = inquiry.facts.calls.iter().filter(|call| {
         object.is_some()
             && call.object == object
             && call.process == Some(process)

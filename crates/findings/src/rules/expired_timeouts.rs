@@ -14,21 +14,21 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "expired-timeouts",
-    looks_for: "waits that end because their time is over",
-    why: "What was waited for did not come, and the program only went on when its patience was at an end.",
-    advice: "find out why nothing came: a peer that is away, a name server that is dead, a signal that nobody sends",
+    looks_for: "waits that end because their timeout expires",
+    why: "What was waited for did not happen, and the program continued only when the timeout expired.",
+    advice: "find out why nothing came: a peer that is down, a name server that does not respond, a signal that nobody sends",
     wrong_if: "the wait is a pause, and nothing is expected to end it",
     limits: &[
-        Limit { name: "waits", value: 3.0, means: "at least so many that expired" },
-        Limit { name: "share", value: 0.8, means: "of the waits with a time-out at least this share" },
+        Limit { name: "waits", value: 3.0, means: "minimum number of waits that timed out" },
+        Limit { name: "share", value: 0.8, means: "minimum share of the waits with a timeout that timed out" },
     ],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let waits = of.waits().iter().filter(|group| {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let waits = inquiry.waits().iter().filter(|group| {
         matches!(
             group.detail,
             Detail::Poll
@@ -39,26 +39,28 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         )
     });
     // Who waits for Python's own lock asks for it again and again: that is another matter.
-    let waits = waits.filter(|group| !interpreter_lock::is_one(of, group));
-    waits.filter_map(|group| suspect(of, group)).collect()
+    let waits = waits.filter(|group| !interpreter_lock::is_one(inquiry, group));
+    waits.filter_map(|group| suspect(inquiry, group)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let expired = group.expired as f64;
-    if expired < RULE.limit(of, "waits") || expired < group.asked as f64 * RULE.limit(of, "share") {
+    if expired < RULE.limit(inquiry, "waits")
+        || expired < group.asked as f64 * RULE.limit(inquiry, "share")
+    {
         return None;
     }
     let (asked, often) = group.asked_ns?;
-    let causes = of.waits_on_path(|key| {
+    let causes = inquiry.waits_on_path(|key| {
         key.detail == Some(group.detail)
             && key.object == group.object
-            && of.same_program(key.process, group.process)
+            && inquiry.same_program(key.process, group.process)
     });
     let title = say![
         group.process,
-        " waits in ",
+        " times out in ",
         Piece::Name(group.call.clone()),
-        " until its time is over, ",
+        " ",
         Piece::Count(group.expired),
         " times"
     ];
@@ -71,12 +73,12 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(group.process)
         .about(group.object)
-        .seen_in(of, Some(group))
-        .held(of, &RULE, "expired", expired, "waits")
+        .seen_in(inquiry, Some(group))
+        .held(inquiry, &RULE, "expired", expired, "waits")
         .figure("asked for", asked as f64, "ns")
         .told(say![
             Piece::Count(often),
-            " of them asked for ",
+            " of them with a timeout of ",
             Piece::Time(asked)
         ]);
     Some(suspect)

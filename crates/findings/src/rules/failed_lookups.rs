@@ -11,13 +11,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "failed-lookups",
-    looks_for: "thousands of paths that are looked for and are not there",
-    why: "Whoever looks along a list of folders for each file asks the kernel as often as the list is long.",
-    advice: "put what is used first on the list, make the list shorter, or remember what was found",
-    wrong_if: "the files may come to be there at any moment",
+    looks_for: "thousands of lookups of paths that do not exist",
+    why: "A program that searches a list of folders for each file makes as many system calls per file as the list is long.",
+    advice: "put the folder that is used most first, shorten the list, or remember what was found",
+    wrong_if: "the files may appear at any moment",
     limits: &[
-        Limit { name: "lookups", value: 1000.0, means: "at least so many in vain" },
-        Limit { name: "share", value: 0.8, means: "of all look-ups at least this share was in vain" },
+        Limit { name: "lookups", value: 1000.0, means: "minimum number of failed lookups" },
+        Limit { name: "share", value: 0.8, means: "minimum share of all lookups that failed" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -36,8 +36,8 @@ const LOOKUPS: [&str; 9] = [
     "faccessat2",
 ];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let processes: BTreeSet<_> = of
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let processes: BTreeSet<_> = inquiry
         .facts
         .calls
         .iter()
@@ -45,12 +45,12 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .collect();
     processes
         .into_iter()
-        .filter_map(|process| suspect(of, process))
+        .filter_map(|process| suspect(inquiry, process))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Option<Suspect> {
-    let calls = of
+fn suspect(inquiry: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Option<Suspect> {
+    let calls = inquiry
         .facts
         .calls
         .iter()
@@ -65,34 +65,34 @@ fn suspect(of: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Opt
         failed += (missing as f64 * scale) as u64;
         ns += call.ns;
     }
-    if (failed as f64) < RULE.limit(of, "lookups")
-        || (failed as f64) < all as f64 * RULE.limit(of, "share")
+    if (failed as f64) < RULE.limit(inquiry, "lookups")
+        || (failed as f64) < all as f64 * RULE.limit(inquiry, "share")
     {
         return None;
     }
     let title = say![
         process,
-        " looks ",
+        " looks up ",
         Piece::Count(failed),
-        " times for files that are not there"
+        " paths that do not exist"
     ];
     let share = failed as f64 / all.max(1) as f64;
     let what = What::Calls(BTreeSet::from(LOOKUPS));
     let fix = Fix::scaled(what, BTreeSet::from([process]), 1.0 - share);
-    let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), ns))
+    let suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), ns))
         .of(process)
-        .held(of, &RULE, "in vain", failed as f64, "lookups")
-        .held(of, &RULE, "share of look-ups", share, "share")
+        .held(inquiry, &RULE, "in vain", failed as f64, "lookups")
+        .held(inquiry, &RULE, "share of look-ups", share, "share")
         .told(say![
             Piece::Count(failed),
             " of ",
             Piece::Count(all),
-            " look-ups found nothing"
+            " lookups failed"
         ]);
-    Some(match of.facts.missing.first() {
+    Some(match inquiry.facts.missing.first() {
         Some(most) => suspect.told(say![
             Piece::Name(most.path.clone()),
-            " was looked for ",
+            " was looked up ",
             Piece::Count(most.count),
             " times"
         ]),

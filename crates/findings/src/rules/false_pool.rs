@@ -21,16 +21,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "false-pool",
-    looks_for: "threads that work one at a time, because all of them need the same lock",
-    why: "Threads that work under one lock take turns: they are no faster than one of them, and changing over costs time.",
-    advice: "give each thread data of its own, or hold the lock only where data are shared; in Python use processes, or calls that let go of its lock",
-    wrong_if: "the threads are there to wait for many things at a time, not to work",
+    looks_for: "threads that run one at a time because all of them need the same lock",
+    why: "Threads that work under one lock take turns: together they are no faster than one, and switching between them costs time.",
+    advice: "give each thread its own data, or hold the lock only while shared data are accessed; in Python, use processes, or calls that release the GIL",
+    wrong_if: "the threads are there to wait for many things at a time, not to compute",
     limits: &[
-        Limit { name: "workers", value: 2.0, means: "threads that work at least" },
-        Limit { name: "demand", value: 1.2, means: "together they want less than so many processors" },
-        Limit { name: "work", value: 0.7, means: "but at least so many: they are there to work" },
-        Limit { name: "share", value: 0.6, means: "of the time that they wait, for this lock at least" },
-        Limit { name: "waits", value: 20.0, means: "at least so many" },
+        Limit { name: "workers", value: 2.0, means: "minimum number of threads that work" },
+        Limit { name: "demand", value: 1.2, means: "maximum demand of all threads together, in CPUs" },
+        Limit { name: "work", value: 0.7, means: "minimum demand of all threads together, in CPUs; with less they are not there to compute" },
+        Limit { name: "share", value: 0.6, means: "minimum share of their waiting time that is for this lock" },
+        Limit { name: "waits", value: 20.0, means: "minimum number of waits" },
     ],
     is_innocent: false,
     needs: &[],
@@ -50,49 +50,49 @@ struct Turns {
     is_interpreters: bool,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let pools = Pool::all(of.timeline).into_iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let pools = Pool::all(inquiry.timeline).into_iter();
     let threads = pools.filter(|pool| !pool.is_processes);
-    threads.filter_map(|pool| suspect(of, &pool)).collect()
+    threads.filter_map(|pool| suspect(inquiry, &pool)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
-    let most = pool.rows(of.timeline).map(|row| row.cpu_ns).max()?;
+fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
+    let most = pool.rows(inquiry.timeline).map(|row| row.cpu_ns).max()?;
     let works = |row: &&Thread| row.cpu_ns > 0 && row.cpu_ns as f64 >= most as f64 * WORKER;
-    let workers: Vec<&Thread> = pool.rows(of.timeline).filter(works).collect();
-    if (workers.len() as f64) < RULE.limit(of, "workers") {
+    let workers: Vec<&Thread> = pool.rows(inquiry.timeline).filter(works).collect();
+    if (workers.len() as f64) < RULE.limit(inquiry, "workers") {
         return None;
     }
     let from = workers.iter().map(|row| row.start).min()?;
     let window = workers.iter().map(|row| over(row)).max()?.since(from);
     let sum = |ns: fn(&Thread) -> u64| workers.iter().map(|row| ns(row)).sum::<u64>();
-    let turns = turns(of, pool, &workers)?;
-    let process = pool.process(of.timeline);
-    let lock = of.timeline.locks().find(process, turns.lock);
+    let turns = turns(inquiry, pool, &workers)?;
+    let process = pool.process(inquiry.timeline);
+    let lock = inquiry.timeline.locks().find(process, turns.lock);
     let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
     let wanted = sum(|row| row.cpu_ns.saturating_add(row.ready_ns));
-    let wanted = wanted.saturating_sub(ready_in_vain(of, &turns.waits, holds, &workers));
+    let wanted = wanted.saturating_sub(ready_in_vain(inquiry, &turns.waits, holds, &workers));
     let demand = wanted as f64 / window.max(1) as f64;
-    if demand >= RULE.limit(of, "demand") || demand < RULE.limit(of, "work") {
+    if demand >= RULE.limit(inquiry, "demand") || demand < RULE.limit(inquiry, "work") {
         return None;
     }
     let share = turns.wait_ns as f64 / sum(|row| row.wait_ns).max(1) as f64;
     let count = turns.waits.len() as u64;
-    if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "waits") {
+    if share < RULE.limit(inquiry, "share") || (count as f64) < RULE.limit(inquiry, "waits") {
         return None;
     }
     if no_processor(holds) {
         return None;
     }
-    let holding = Holding::of(of, holds);
+    let holding = Holding::of(inquiry, holds);
     let suspect = told(
-        of,
+        inquiry,
         pool,
         turns,
         (workers.len() as u64, demand, share, window),
     );
     Some(match holding {
-        Some(holding) => suspect.told(holding.told(of)),
+        Some(holding) => suspect.told(holding.told(inquiry)),
         None => suspect,
     })
 }
@@ -100,7 +100,7 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
 /// How long workers were ready who could not have worked: who comes to wait for the lock before it has worked for as long
 /// as it was ready, unless it held it then; and who was woken for it while another held it.
 fn ready_in_vain(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     waits: &BTreeSet<usize>,
     holds: &[Hold],
     workers: &[&Thread],
@@ -108,9 +108,9 @@ fn ready_in_vain(
     let mut in_vain = 0u64;
     for slot in workers
         .iter()
-        .filter_map(|row| of.timeline.slot(row.thread))
+        .filter_map(|row| inquiry.timeline.slot(row.thread))
     {
-        let spans: Vec<(usize, &Span)> = of.timeline.indexed(slot).collect();
+        let spans: Vec<(usize, &Span)> = inquiry.timeline.indexed(slot).collect();
         let is_lock = |at: usize| waits.contains(&spans[at].0);
         // From here on it works so long before it waits for the lock.
         let mut work: Option<u64> = None;
@@ -145,22 +145,27 @@ fn held(holds: &[Hold], span: &Span, by: impl Fn(usize) -> bool) -> u64 {
 }
 
 /// The lock that these wait for longest: Python's own, if it is that.
-fn turns(of: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turns> {
-    let process = pool.process(of.timeline);
+fn turns(inquiry: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turns> {
+    let process = pool.process(inquiry.timeline);
     let is_worker = |thread| workers.iter().any(|row| row.thread == thread);
-    let locks = of.timeline.locks().0.iter();
+    let locks = inquiry.timeline.locks().0.iter();
     let locks = locks.filter(|lock| lock.process == process);
     let own = locks.map(|lock| {
         let waits = lock.waits.iter().copied();
-        let waits = waits.filter(|&at| of.timeline.span(at).is_some_and(|s| is_worker(s.thread)));
+        let waits = waits.filter(|&at| {
+            inquiry
+                .timeline
+                .span(at)
+                .is_some_and(|s| is_worker(s.thread))
+        });
         (lock.object, waits.collect::<BTreeSet<usize>>(), false)
     });
-    let interpreters = interpreter_lock::of_process(of, process);
-    let threads = of.timeline.threads.iter().enumerate();
+    let interpreters = interpreter_lock::of_process(inquiry, process);
+    let threads = inquiry.timeline.threads.iter().enumerate();
     let slots = threads.filter(|(_, thread)| thread.process == process);
     let waits = slots
         .map(|(slot, _)| slot)
-        .flat_map(|slot| of.timeline.indexed(slot))
+        .flat_map(|slot| inquiry.timeline.indexed(slot))
         .filter(|(_, span)| {
             span.state == State::Wait
                 && matches!(span.detail, Detail::Condition | Detail::Lock)
@@ -173,7 +178,7 @@ fn turns(of: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turns> {
     let all = own
         .chain(interpreters)
         .map(|(lock, waits, is_interpreters)| {
-            let spans = waits.iter().filter_map(|&at| of.timeline.span(at));
+            let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
             let spans = spans.filter(|span| is_worker(span.thread));
             Turns {
                 wait_ns: spans.map(|span| span.t1.since(span.t0)).sum(),
@@ -186,18 +191,18 @@ fn turns(of: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turns> {
 }
 
 fn told(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     pool: &Pool,
     turns: Turns,
     (workers, demand, share, window): (u64, f64, f64, u64),
 ) -> Suspect {
-    let process = pool.process(of.timeline);
+    let process = pool.process(inquiry.timeline);
     let title = match turns.is_interpreters {
         true => say![
             Piece::Count(workers),
             " threads of ",
             process,
-            " run one at a time, under the lock of Python itself (the GIL)"
+            " run one at a time, under the global interpreter lock of Python (GIL)"
         ],
         false => say![
             Piece::Count(workers),
@@ -207,8 +212,8 @@ fn told(
             turns.lock
         ],
     };
-    let causes = of.all_of(&BTreeSet::from([process]));
-    let group = of
+    let causes = inquiry.all_of(&BTreeSet::from([process]));
+    let group = inquiry
         .waits()
         .iter()
         .find(|group| group.process == process && group.object == Some(turns.lock));
@@ -222,21 +227,21 @@ fn told(
     let suspect = Suspect::new(title, fix, Weight::within(causes, window))
         .of(process)
         .about(Some(turns.lock))
-        .seen_in(of, group)
-        .held(of, &RULE, "threads", workers as f64, "workers")
-        .held(of, &RULE, "processors wanted", demand, "demand")
-        .held(of, &RULE, "share of their waits", share, "share")
-        .held(of, &RULE, "waits", count as f64, "waits")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "threads", workers as f64, "workers")
+        .held(inquiry, &RULE, "processors wanted", demand, "demand")
+        .held(inquiry, &RULE, "share of their waits", share, "share")
+        .held(inquiry, &RULE, "waits", count as f64, "waits")
         .told(say![
-            "together they want ",
+            "together they use ",
             Piece::Percent(demand * 100.0),
-            " of one processor, and wait for each other: ",
+            " of one CPU, and wait for each other ",
             Piece::Count(count),
             " times"
         ])
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the time that they wait is for this lock"
+            " of their waiting time is for this lock"
         ]);
-    suspect.shown_at(of, first)
+    suspect.shown_at(inquiry, first)
 }

@@ -20,13 +20,13 @@ use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "file-read-again",
-    looks_for: "a file that stays as it is, loaded whole again and again",
-    why: "Each time the same bytes are read and the same is made of them.",
-    advice: "load it once and keep what was made of it, in a process that stays; look at the time of its last change if it may change",
-    wrong_if: "it is changed by others all the time, or the function in which it is read does much else",
+    looks_for: "a file that does not change, loaded whole again and again",
+    why: "Each time the same bytes are read and the same result is built from them.",
+    advice: "load the file once and keep the result, in a process that keeps running; check the modification time if the file may change",
+    wrong_if: "others change the file all the time, or the function in which it is read does much other work",
     limits: &[
-        Limit { name: "loads", value: 20.0, means: "at least so many times whole, by one process or by processes of one program" },
-        Limit { name: "sent on", value: 0.5, means: "of what is read at most this share is sent over sockets: who sends it on makes nothing of it" },
+        Limit { name: "loads", value: 20.0, means: "minimum number of whole reads, by one process or by processes of one program" },
+        Limit { name: "sent on", value: 0.5, means: "maximum share of the bytes read that is sent over sockets; a program that forwards them builds nothing from them" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -48,15 +48,15 @@ struct Loader<'a> {
     processes: BTreeSet<ProcessId>,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let often = |one: &Use| one.done(Act::Open).count as f64 >= RULE.limit(of, "loads");
-    let uses = &of.facts.uses;
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let often = |one: &Use| one.done(Act::Open).count as f64 >= RULE.limit(inquiry, "loads");
+    let uses = &inquiry.facts.uses;
     let alone = uses.all.iter().filter(|one| often(one));
     let mut suspects: Vec<Suspect> = alone
         .filter_map(|one| {
             let processes = BTreeSet::from([one.process]);
             suspect(
-                of,
+                inquiry,
                 &Loader {
                     uses,
                     one,
@@ -66,18 +66,21 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         })
         .collect();
     // A program that is started for each question loads it once in each process.
-    let uses = &of.facts.uses.together(|process| of.programs.first(process));
+    let uses = &inquiry
+        .facts
+        .uses
+        .together(|process| inquiry.programs.first(process));
     for one in uses.all.iter().filter(|one| often(one)) {
         let of_it = |each: &&Use| {
             each.object == one.object
                 && each.done(Act::Open).count > 0
-                && of.programs.first(each.process) == one.process
+                && inquiry.programs.first(each.process) == one.process
         };
-        let each: Vec<&Use> = of.facts.uses.all.iter().filter(of_it).collect();
+        let each: Vec<&Use> = inquiry.facts.uses.all.iter().filter(of_it).collect();
         if each.len() > 1 && !each.iter().any(|each| often(each)) {
             let processes = each.iter().map(|each| each.process).collect();
             suspects.extend(suspect(
-                of,
+                inquiry,
                 &Loader {
                     uses,
                     one,
@@ -90,15 +93,15 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 /// How large a file is that did not change, and how often it was loaded.
-fn loads(of: &Inquiry<'_>, one: &Use) -> Option<(u64, u64)> {
-    let file = of.facts.object(one.object)?;
+fn loads(inquiry: &Inquiry<'_>, one: &Use) -> Option<(u64, u64)> {
+    let file = inquiry.facts.object(one.object)?;
     let filesystem = file.filesystem.as_deref().unwrap_or_default();
     if file.kind != ObjectKind::File || MADE_WHEN_READ.contains(&filesystem) {
         return None;
     }
     // Of a file that was made meanwhile the size is that of its beginning. And whoever reads what was written since
     // does not read again.
-    let of_it = of
+    let of_it = inquiry
         .facts
         .uses
         .all
@@ -114,14 +117,14 @@ fn loads(of: &Inquiry<'_>, one: &Use) -> Option<(u64, u64)> {
 }
 
 /// How many bytes those who load it send over sockets.
-fn sent(of: &Inquiry<'_>, loader: &Loader<'_>) -> u64 {
+fn sent(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> u64 {
     let is_socket = |object: Option<ObjectId>| {
-        let object = object.and_then(|object| of.facts.object(object));
+        let object = object.and_then(|object| inquiry.facts.object(object));
         object.is_some_and(|object| {
             matches!(object.kind, ObjectKind::TcpSocket | ObjectKind::UnixSocket)
         })
     };
-    let calls = of.facts.calls.iter().filter(|call| {
+    let calls = inquiry.facts.calls.iter().filter(|call| {
         let own = call.process.is_some_and(|p| loader.processes.contains(&p));
         own && sends(&call.call) && is_socket(call.object)
     });
@@ -129,14 +132,14 @@ fn sent(of: &Inquiry<'_>, loader: &Loader<'_>) -> u64 {
 }
 
 /// The function in which the file is opened and read.
-fn region(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
+fn region(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
     let acts = [Act::Open, Act::Read, Act::Close].into_iter();
     let about: Vec<Act> = acts
         .filter(|&act| loader.uses.share_of_calls(loader.one, act) >= MOST)
         .collect();
-    let threads = of.threads_of(&loader.processes);
+    let threads = inquiry.threads_of(&loader.processes);
     let around = |acts: &[Act]| {
-        of.stacks.region(&threads, |function| {
+        inquiry.stacks.region(&threads, |function| {
             let act = act(function).filter(|act| acts.contains(act))?;
             Some(act as usize)
         })
@@ -144,87 +147,92 @@ fn region(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
     // The few files that a program opens as it starts take longer to open than one that is opened again and again.
     let reads = about.contains(&Act::Read);
     let by_reads = || around(&[Act::Read]).filter(|_| reads);
-    let file = of.facts.object(loader.one.object);
+    let file = inquiry.facts.object(loader.one.object);
     let loaders = loaders(file.and_then(|file| file.path.as_deref()).unwrap_or(""));
     let by_loaders = || {
         let loads = |function: &str| loaders.contains(&function).then_some(0);
-        of.stacks.region(&threads, loads)
+        inquiry.stacks.region(&threads, loads)
     };
     around(&about).or_else(by_reads).or_else(by_loaders)
 }
 
-fn suspect(of: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
     let one = loader.one;
-    let (size, times) = loads(of, one)?;
+    let (size, times) = loads(inquiry, one)?;
     let read = one.done(Act::Read).bytes as f64;
-    if (times as f64) < RULE.limit(of, "loads")
-        || sent(of, loader) as f64 > read * RULE.limit(of, "sent on")
+    if (times as f64) < RULE.limit(inquiry, "loads")
+        || sent(inquiry, loader) as f64 > read * RULE.limit(inquiry, "sent on")
     {
         return None;
     }
-    let region = region(of, loader);
-    let (fix, ns) = fix(of, loader, region.as_ref(), times);
-    let mut causes = of.busy(one.process);
-    causes.extend(of.waits_on_path(|key| {
-        key.object == Some(one.object) && of.same_program(key.process, one.process)
+    let region = region(inquiry, loader);
+    let (fix, ns) = fix(inquiry, loader, region.as_ref(), times);
+    let mut causes = inquiry.busy(one.process);
+    causes.extend(inquiry.waits_on_path(|key| {
+        key.object == Some(one.object) && inquiry.same_program(key.process, one.process)
     }));
-    let title = title(of, loader, times);
+    let title = title(inquiry, loader, times);
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(one.process)
         .about(Some(one.object))
-        .seen_around(of, region.as_ref())
-        .held(of, &RULE, "loads", times as f64, "loads")
+        .seen_around(inquiry, region.as_ref())
+        .held(inquiry, &RULE, "loads", times as f64, "loads")
         .figure("size", size as f64, "bytes")
         .told(say![
             if one.estimated { "about " } else { "" },
             Piece::Count(one.done(Act::Open).count),
-            " opens, ",
+            " opens; ",
             Piece::Bytes(one.done(Act::Read).bytes),
-            " read of ",
+            " read from a file of ",
             Piece::Bytes(size)
         ]);
     Some(match region {
         Some(region) => {
-            let share = region.ns as f64 * 100.0 / of.outlook.wall_ns.max(1) as f64;
+            let share = region.ns as f64 * 100.0 / inquiry.outlook.wall_ns.max(1) as f64;
             suspect.told(say![
                 region.function,
-                ", in which it is read, takes ",
+                ", which reads it, takes ",
                 Piece::Percent(share.min(100.0)),
-                " of the time with what it calls"
+                " of the time with all that it calls"
             ])
         }
         None => suspect.told(say![
-            "what is made of it is not counted: no function is known that does it"
+            "the work done on its contents is not included: no function is known that does it"
         ]),
     })
 }
 
-fn title(of: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Sentence {
+fn title(inquiry: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Sentence {
     let object = loader.one.object;
-    let program = of.program(loader.one.process).unwrap_or_default();
+    let program = inquiry.program(loader.one.process).unwrap_or_default();
     let program = program.rsplit('/').next().unwrap_or_default().to_owned();
     match loader.processes.len() as u64 {
         1 => say![
             object,
-            " is loaded ",
+            " is read whole ",
             Piece::Count(times),
-            " times, and stays as it is"
+            " times and does not change"
         ],
         many => say![
             object,
-            " is loaded ",
+            " is read whole ",
             Piece::Count(times),
             " times by ",
             Piece::Count(many),
             " processes of ",
             Piece::Name(program),
-            ", and stays as it is"
+            " and does not change"
         ],
     }
 }
 
 /// Without all loads but one; and what they take now.
-fn fix(of: &Inquiry<'_>, loader: &Loader<'_>, region: Option<&Region>, times: u64) -> (Fix, u64) {
+fn fix(
+    inquiry: &Inquiry<'_>,
+    loader: &Loader<'_>,
+    region: Option<&Region>,
+    times: u64,
+) -> (Fix, u64) {
     const ACTS: [Act; 3] = [Act::Open, Act::Read, Act::Close];
     let processes = loader.processes.clone();
     let once = 1.0 / times.max(1) as f64;
@@ -235,7 +243,7 @@ fn fix(of: &Inquiry<'_>, loader: &Loader<'_>, region: Option<&Region>, times: u6
         let what = What::Calls(names.collect());
         return (Fix::scaled(what, processes, kept), loader.one.ns(&ACTS));
     };
-    let name = of.stacks.code.function(region.function).name.clone();
+    let name = inquiry.stacks.code.function(region.function).name.clone();
     let change = |what| Change {
         what,
         processes: Some(processes.clone()),

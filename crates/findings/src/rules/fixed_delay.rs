@@ -16,36 +16,36 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "fixed-delay",
     looks_for: "sleeps of the same length, again and again",
-    why: "A sleep of a fixed length waits for nothing: whatever it was put there for has mostly happened long before.",
-    advice: "wait for what the delay is meant to bridge, or make it shorter",
-    wrong_if: "the pace is wanted: a rate limit, or politeness towards a peer",
+    why: "A sleep of a fixed length waits for nothing in particular: what it was added for has mostly happened long before.",
+    advice: "wait for the event that the delay is meant to cover, or shorten the delay",
+    wrong_if: "the pace is intended: a rate limit, or consideration for a peer",
     limits: &[
-        Limit { name: "sleeps", value: 10.0, means: "at least so many" },
-        Limit { name: "alike", value: 0.02, means: "nine of ten asked for the same, or differ by this share at most" },
-        Limit { name: "at work", value: 0.5, means: "of the sleeps less than this share while a process that it started is at work" },
+        Limit { name: "sleeps", value: 10.0, means: "minimum number of sleeps" },
+        Limit { name: "alike", value: 0.02, means: "maximum difference between the lengths requested by 90 % of them, as a share" },
+        Limit { name: "at work", value: 0.5, means: "maximum share of the sleeping time in which a process started by the sleeper is on CPU" },
     ],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let sleeps = of
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let sleeps = inquiry
         .waits()
         .iter()
         .filter(|group| group.detail == Detail::Sleep);
-    let polls = of.timeline.polls().supposed();
+    let polls = inquiry.timeline.polls().supposed();
     let polled: BTreeSet<usize> = polls.flat_map(|poll| &poll.sleeps).copied().collect();
     sleeps
-        .filter_map(|group| suspect(of, group, &polled))
+        .filter_map(|group| suspect(inquiry, group, &polled))
         .collect()
 }
 
 /// The length that a group of sleeps has, if they have one.
-fn length(of: &Inquiry<'_>, group: &WaitGroup) -> Option<u64> {
+fn length(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<u64> {
     const MOST: f64 = 0.9;
     let count = group.count() as f64;
-    if count < RULE.limit(of, "sleeps") {
+    if count < RULE.limit(inquiry, "sleeps") {
         return None;
     }
     if let Some((asked, often)) = group.asked_ns {
@@ -54,7 +54,7 @@ fn length(of: &Inquiry<'_>, group: &WaitGroup) -> Option<u64> {
         }
     }
     let (low, high) = (group.quantile(0.05), group.quantile(0.95));
-    ((high - low) as f64 <= high as f64 * RULE.limit(of, "alike")).then(|| group.quantile(0.5))
+    ((high - low) as f64 <= high as f64 * RULE.limit(inquiry, "alike")).then(|| group.quantile(0.5))
 }
 
 /// A sleep that took less than this part of what was asked for was interrupted.
@@ -64,14 +64,14 @@ const LATE: f64 = 1.25;
 
 /// The sleeps of about this length that were in no loop which looked for another thread's end.
 fn sleeps(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     lengths: (u64, u64),
     polled: &BTreeSet<usize>,
 ) -> BTreeSet<usize> {
-    let threads = of.timeline.threads.iter().enumerate();
+    let threads = inquiry.timeline.threads.iter().enumerate();
     let own = threads.filter(|(_, thread)| thread.process == process);
-    let spans = own.flat_map(|(slot, _)| of.timeline.indexed(slot));
+    let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
     let alike = spans.filter(|(at, span)| {
         let ns = span.t1.since(span.t0);
         span.state == State::Wait
@@ -84,21 +84,21 @@ fn sleeps(
 
 /// Who sleeps while a process that it has started is at work most likely waits for that, a little at a time; and without
 /// its sleeps it would have to wait all the same.
-fn waits_for_work(of: &Inquiry<'_>, process: ProcessId, sleeps: &BTreeSet<usize>) -> bool {
+fn waits_for_work(inquiry: &Inquiry<'_>, process: ProcessId, sleeps: &BTreeSet<usize>) -> bool {
     let mut slept: Vec<(Nanos, Nanos)> = sleeps
         .iter()
-        .filter_map(|&at| of.timeline.span(at))
+        .filter_map(|&at| inquiry.timeline.span(at))
         .map(|span| (span.t0, span.t1))
         .collect();
     slept.sort_unstable();
     let slept_ns: u64 = slept.iter().map(|(t0, t1)| t1.since(*t0)).sum();
-    let mut started = of.with_descendants(BTreeSet::from([process]));
+    let mut started = inquiry.with_descendants(BTreeSet::from([process]));
     started.remove(&process);
-    let threads = of.timeline.threads.iter().enumerate();
+    let threads = inquiry.timeline.threads.iter().enumerate();
     let theirs = threads.filter(|(_, thread)| started.contains(&thread.process));
     let mut work_ns = 0u64;
     for (slot, _) in theirs {
-        let work = of.timeline.spans_of(slot).iter();
+        let work = inquiry.timeline.spans_of(slot).iter();
         for span in work.filter(|span| span.state != State::Wait) {
             let first = slept.partition_point(|(_, t1)| *t1 <= span.t0);
             let during = slept[first..].iter().take_while(|(t0, _)| *t0 < span.t1);
@@ -106,16 +106,16 @@ fn waits_for_work(of: &Inquiry<'_>, process: ProcessId, sleeps: &BTreeSet<usize>
             work_ns = work_ns.saturating_add(during.sum());
         }
     }
-    work_ns as f64 >= slept_ns as f64 * RULE.limit(of, "at work")
+    work_ns as f64 >= slept_ns as f64 * RULE.limit(inquiry, "at work")
 }
 
-fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Option<Suspect> {
-    let length = length(of, group)?;
+fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Option<Suspect> {
+    let length = length(inquiry, group)?;
     let process = group.process;
     // One that was interrupted is no such sleep; one may take longer than was asked.
     let least = (length as f64 * WHOLE) as u64;
     let spans = sleeps(
-        of,
+        inquiry,
         process,
         (
             least,
@@ -124,30 +124,30 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
         polled,
     );
     let count = spans.len() as u64;
-    if (count as f64) < RULE.limit(of, "sleeps") {
+    if (count as f64) < RULE.limit(inquiry, "sleeps") {
         return None;
     }
-    if waits_for_work(of, process, &spans) {
+    if waits_for_work(inquiry, process, &spans) {
         return None;
     }
-    let slept = spans.iter().filter_map(|&at| of.timeline.span(at));
+    let slept = spans.iter().filter_map(|&at| inquiry.timeline.span(at));
     let slept_ns: u64 = slept.map(|span| span.t1.since(span.t0)).sum();
     let title = say![
         process,
-        " sleeps for ",
-        Piece::Time(length),
-        " ",
+        " sleeps ",
         Piece::Count(count),
-        " times"
+        " times for ",
+        Piece::Time(length),
+        " each"
     ];
-    let causes = of.waits_on_path(|key| {
-        key.detail == Some(Detail::Sleep) && of.same_program(key.process, process)
+    let causes = inquiry.waits_on_path(|key| {
+        key.detail == Some(Detail::Sleep) && inquiry.same_program(key.process, process)
     });
     let fix = Fix::without(What::Spans(spans), BTreeSet::from([process]));
     let suspect = Suspect::new(title, fix, Weight::within(causes, slept_ns))
         .of(process)
-        .seen_in(of, Some(group))
-        .held(of, &RULE, "sleeps", count as f64, "sleeps")
+        .seen_in(inquiry, Some(group))
+        .held(inquiry, &RULE, "sleeps", count as f64, "sleeps")
         .figure("length", length as f64, "ns")
         .told(say![
             Piece::Count(count),
@@ -158,8 +158,8 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Opt
         ]);
     let truth = group.quantile(0.5);
     let late = (truth as f64 - length as f64) / length.max(1) as f64;
-    Some(match late > RULE.limit(of, "alike") {
-        true => suspect.told(say!["they take ", Piece::Time(truth), " in truth"]),
+    Some(match late > RULE.limit(inquiry, "alike") {
+        true => suspect.told(say!["they actually take ", Piece::Time(truth)]),
         false => suspect,
     })
 }

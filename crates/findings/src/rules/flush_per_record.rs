@@ -17,27 +17,29 @@ use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "flush-per-record",
-    looks_for: "a file flushed to the disk again and again, with little written in between",
-    why: "A flush waits until the disk says that all is safe. That takes about as long for a row as for a thousand.",
-    advice: "commit many rows at once, or buffer writes and flush at the end",
+    looks_for: "a file flushed to disk again and again, with little written in between",
+    why: "A flush waits until the disk reports that the data are safe. That takes about as long for one row as for a thousand.",
+    advice: "commit many rows at once, or buffer the writes and flush at the end",
     wrong_if: "each row must survive a crash on its own",
     limits: &[
-        Limit { name: "flushes", value: 20.0, means: "at least so many of one file" },
-        Limit { name: "bytes", value: 65536.0, means: "bytes written for each, on average, at most" },
+        Limit { name: "flushes", value: 20.0, means: "minimum number of flushes of one file" },
+        Limit { name: "bytes", value: 65536.0, means: "maximum bytes written per flush, on average" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     // A database flushes several files for each row: they are one suspect.
     let mut flushed: BTreeMap<ProcessId, Vec<(u64, ObjectId)>> = BTreeMap::new();
-    for call in &of.facts.calls {
+    for call in &inquiry.facts.calls {
         let (Some(process), Some(object)) = (call.process, call.object) else {
             continue;
         };
-        if FLUSHES.contains(&call.call.as_str()) && call.count as f64 >= RULE.limit(of, "flushes") {
+        if FLUSHES.contains(&call.call.as_str())
+            && call.count as f64 >= RULE.limit(inquiry, "flushes")
+        {
             flushed
                 .entry(process)
                 .or_default()
@@ -46,32 +48,32 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     flushed
         .into_iter()
-        .filter_map(|(process, files)| suspect(of, process, files))
+        .filter_map(|(process, files)| suspect(inquiry, process, files))
         .collect()
 }
 
 /// Whether it is flushed as a part of memory: what was written into that is no call.
-fn mapped(of: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
-    let calls = of.facts.calls.iter();
+fn mapped(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeSet<ObjectId> {
+    let calls = inquiry.facts.calls.iter();
     let flushes = calls.filter(|call| call.call == "msync" && call.process == Some(process));
     flushes.filter_map(|call| call.object).collect()
 }
 
 /// How much was written to each file.
-fn written(of: &Inquiry<'_>) -> BTreeMap<ObjectId, u64> {
-    let files = of.facts.files.iter();
+fn written(inquiry: &Inquiry<'_>) -> BTreeMap<ObjectId, u64> {
+    let files = inquiry.facts.files.iter();
     files
         .map(|file| (file.object, file.bytes_written))
         .collect()
 }
 
 /// Files that are flushed once and made anew under the same name: a journal beside a database.
-fn made_anew(of: &Inquiry<'_>, process: ProcessId) -> Vec<ObjectId> {
+fn made_anew(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<ObjectId> {
     let mut named: BTreeMap<&str, (u64, Vec<ObjectId>)> = BTreeMap::new();
-    let calls = of.facts.calls.iter();
+    let calls = inquiry.facts.calls.iter();
     let own = calls.filter(|call| call.process == Some(process));
     for call in own.filter(|call| FLUSHES.contains(&call.call.as_str())) {
-        let object = call.object.and_then(|object| of.facts.object(object));
+        let object = call.object.and_then(|object| inquiry.facts.object(object));
         if let Some((object, path)) = object.and_then(|o| Some((o.object, o.path.as_deref()?))) {
             let (count, objects) = named.entry(path).or_default();
             *count += call.count;
@@ -80,19 +82,19 @@ fn made_anew(of: &Inquiry<'_>, process: ProcessId) -> Vec<ObjectId> {
     }
     let many = named
         .into_values()
-        .filter(|(count, _)| *count as f64 >= RULE.limit(of, "flushes"));
+        .filter(|(count, _)| *count as f64 >= RULE.limit(inquiry, "flushes"));
     many.flat_map(|(_, objects)| objects).collect()
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     mut files: Vec<(u64, ObjectId)>,
 ) -> Option<Suspect> {
-    let (sums, mapped) = (written(of), mapped(of, process));
+    let (sums, mapped) = (written(inquiry), mapped(inquiry, process));
     let written = |object: ObjectId| sums.get(&object).copied().unwrap_or(0);
     files.retain(|&(count, object)| {
-        written(object) as f64 / count as f64 <= RULE.limit(of, "bytes")
+        written(object) as f64 / count as f64 <= RULE.limit(inquiry, "bytes")
     });
     // Where nothing is known to be written it may be much: the calls were lost, or are of a kind that is not counted.
     if !files
@@ -112,27 +114,27 @@ fn suspect(
     let &first = files.first()?;
     let (_, object) = first;
     let mut objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
-    let anew = made_anew(of, process);
+    let anew = made_anew(inquiry, process);
     objects.extend(&anew);
     let all: u64 = files.iter().map(|(count, _)| count).sum();
-    if floor::flushed_at_best(of, &objects.iter().copied().collect::<Vec<_>>()) {
+    if floor::flushed_at_best(inquiry, &objects.iter().copied().collect::<Vec<_>>()) {
         return None;
     }
     let bytes: u64 = objects.iter().map(|&object| written(object)).sum();
     let each = bytes / all.max(1);
-    let about = |detail: Detail, of: Option<ObjectId>| {
-        detail == Detail::Flush && of.is_some_and(|object| objects.contains(&object))
+    let about = |detail: Detail, object: Option<ObjectId>| {
+        detail == Detail::Flush && object.is_some_and(|object| objects.contains(&object))
     };
-    let waits = of.waits().iter();
+    let waits = inquiry.waits().iter();
     let waits = waits.filter(|group| group.process == process && about(group.detail, group.object));
     let group = waits.clone().next();
-    let title = title(first, files.get(1..).unwrap_or_default(), all);
+    let title = title(first, files.get(1..).unwrap_or_default(), all, each);
     let what = What::Waits {
         detail: Some(Detail::Flush),
         objects: Some(objects.clone()),
     };
-    let causes = of.waits_on_path(|key| {
-        of.same_program(key.process, process)
+    let causes = inquiry.waits_on_path(|key| {
+        inquiry.same_program(key.process, process)
             && key.detail.is_some_and(|detail| about(detail, key.object))
     });
     let own = BTreeSet::from([process]);
@@ -140,24 +142,30 @@ fn suspect(
         .with_what_is_around(own, around(&anew))
         .of(process)
         .about(Some(object))
-        .seen_in_most(of, waits)
-        .held(of, &RULE, "flushes", all as f64, "flushes")
-        .held(of, &RULE, "bytes written for each", each as f64, "bytes")
+        .seen_in_most(inquiry, waits)
+        .held(inquiry, &RULE, "flushes", all as f64, "flushes")
+        .held(
+            inquiry,
+            &RULE,
+            "bytes written for each",
+            each as f64,
+            "bytes",
+        )
         .told(say![
             Piece::Count(all),
-            " flushes, one for every ",
-            Piece::Bytes(each),
+            " flushes for ",
+            Piece::Bytes(bytes),
             " written"
         ]);
     let suspect = match group {
         Some(group) => suspect.told(say![
             "a flush takes ",
             Piece::Time(group.quantile(0.5)),
-            " here"
+            " (median)"
         ]),
         None => suspect,
     };
-    Some(suspect.held_against(floor::flush(of, process, object)))
+    Some(suspect.held_against(floor::flush(inquiry, process, object)))
 }
 
 /// The calls that go with each record, more than those that wait: a journal that is made anew is removed each time, too.
@@ -169,27 +177,38 @@ fn around(made_anew: &[ObjectId]) -> &'static [&'static [&'static str]] {
 }
 
 /// What is flushed, and how often.
-fn title(first: (u64, ObjectId), others: &[(u64, ObjectId)], all: u64) -> Sentence {
+fn title(first: (u64, ObjectId), others: &[(u64, ObjectId)], all: u64, each: u64) -> Sentence {
     let (count, file) = first;
     match *others {
-        [] => say![file, " is flushed ", Piece::Count(count), " times"],
+        [] => say![
+            file,
+            " is flushed to disk ",
+            Piece::Count(count),
+            " times, once per ",
+            Piece::Bytes(each),
+            " written"
+        ],
         [(_, other)] => {
             say![
                 file,
                 " and ",
                 other,
-                " are flushed ",
+                " are flushed to disk ",
                 Piece::Count(all),
-                " times"
+                " times, once per ",
+                Piece::Bytes(each),
+                " written"
             ]
         }
         _ => say![
             file,
             " and ",
             Piece::Count(others.len() as u64),
-            " more are flushed ",
+            " more are flushed to disk ",
             Piece::Count(all),
-            " times"
+            " times, once per ",
+            Piece::Bytes(each),
+            " written"
         ],
     }
 }

@@ -14,13 +14,13 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "fork-copies-large",
     looks_for: "programs started by fork from a process with much memory",
-    why: "fork copies the tables of all of the memory, and the child throws the copy away as soon as it executes something: the more memory, the longer.",
-    advice: "start programs with posix_spawn or vfork, or from a small helper process that was started first",
-    wrong_if: "the child needs the memory before it executes something",
+    why: "fork copies the page tables of the whole memory, and the child discards the copy when it calls exec: the more memory, the longer both take.",
+    advice: "start programs with posix_spawn or vfork, or from a small helper process that is started first",
+    wrong_if: "the child needs the memory before it calls exec",
     limits: &[
-        Limit { name: "forks", value: 10.0, means: "at least so many by one process, whose children execute something" },
-        Limit { name: "resident", value: 67108864.0, means: "resident bytes of the parent at the fork, on average, at least" },
-        Limit { name: "cost", value: 1e6, means: "nanoseconds that a fork takes, on average, at least" },
+        Limit { name: "forks", value: 10.0, means: "minimum number of forks by one process whose children call exec" },
+        Limit { name: "resident", value: 67108864.0, means: "minimum resident memory of the parent at the fork, on average, in bytes" },
+        Limit { name: "cost", value: 1e6, means: "minimum time of a fork, on average, in ns" },
     ],
     is_innocent: false,
     needs: &[],
@@ -31,9 +31,9 @@ pub static RULE: Rule = Rule {
 const SMALL_NS: f64 = 300_000.0;
 const CALLS: [&str; 5] = ["clone", "clone3", "fork", "execve", "execveat"];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut parents: BTreeMap<ProcessId, Vec<&Start>> = BTreeMap::new();
-    for start in of
+    for start in inquiry
         .facts
         .starts
         .iter()
@@ -46,11 +46,11 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     let suspects = parents.into_iter();
     suspects
-        .filter_map(|(parent, starts)| suspect(of, parent, &starts))
+        .filter_map(|(parent, starts)| suspect(inquiry, parent, &starts))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Suspect> {
     let count = starts.len() as u64;
     let forks = starts.iter().filter_map(|start| start.fork);
     let (cost, resident) = forks.fold((0u64, 0u64), |(cost, resident), fork| {
@@ -60,9 +60,9 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Sus
         )
     });
     let (each, resident) = (cost / count.max(1), resident / count.max(1));
-    if (count as f64) < RULE.limit(of, "forks")
-        || (resident as f64) < RULE.limit(of, "resident")
-        || (each as f64) < RULE.limit(of, "cost")
+    if (count as f64) < RULE.limit(inquiry, "forks")
+        || (resident as f64) < RULE.limit(inquiry, "resident")
+        || (each as f64) < RULE.limit(inquiry, "cost")
     {
         return None;
     }
@@ -76,34 +76,50 @@ fn suspect(of: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Option<Sus
     let names = CALLS.iter().copied().collect();
     let fix = Fix::scaled(What::Calls(names), processes, (SMALL_NS / whole).min(1.0));
     // The path tells children by what they run in the end. Of what they do nothing is left to be told, of the parent some.
-    let programs: BTreeSet<&str> = children.iter().filter_map(|&c| of.program(c)).collect();
-    let is_child = |process: ProcessId| of.program(process).is_some_and(|p| programs.contains(p));
-    let mut causes = of.causes(|key| is_child(key.process));
-    causes.extend(of.causes(|key| of.same_program(key.process, parent) && !is_child(key.process)));
+    let programs: BTreeSet<&str> = children
+        .iter()
+        .filter_map(|&c| inquiry.program(c))
+        .collect();
+    let is_child = |process: ProcessId| {
+        inquiry
+            .program(process)
+            .is_some_and(|p| programs.contains(p))
+    };
+    let mut causes = inquiry.causes(|key| is_child(key.process));
+    causes.extend(
+        inquiry.causes(|key| inquiry.same_program(key.process, parent) && !is_child(key.process)),
+    );
     let is_fork = |function: &str| {
         let call = timesink_analysis::replay::entered(function)?;
         (call != "execve" && CALLS.contains(&call)).then_some(0)
     };
-    let region = of
+    let region = inquiry
         .stacks
-        .region(&of.threads_of(&BTreeSet::from([parent])), is_fork);
+        .region(&inquiry.threads_of(&BTreeSet::from([parent])), is_fork);
     let title = say![
         parent,
-        " starts programs by fork, ",
+        " forks ",
         Piece::Count(count),
-        " times, and each copies the tables of ",
-        Piece::Bytes(resident)
+        " times to start programs, and copies the page tables of ",
+        Piece::Bytes(resident),
+        " each time"
     ];
     let suspect = Suspect::new(title, fix, Weight::within(causes, cost + execs))
         .of(parent)
-        .seen_around(of, region.as_ref())
-        .held(of, &RULE, "forks", count as f64, "forks")
-        .held(of, &RULE, "resident bytes", resident as f64, "resident")
-        .held(of, &RULE, "cost of a fork", each as f64, "cost")
+        .seen_around(inquiry, region.as_ref())
+        .held(inquiry, &RULE, "forks", count as f64, "forks")
+        .held(
+            inquiry,
+            &RULE,
+            "resident bytes",
+            resident as f64,
+            "resident",
+        )
+        .held(inquiry, &RULE, "cost of a fork", each as f64, "cost")
         .told(say![
             "a fork takes ",
             Piece::Time(each),
-            ", and to throw the copy away when the child executes something ",
+            ", discarding the copy at exec ",
             Piece::Time(execs / count.max(1))
         ]);
     Some(suspect)

@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "garbage-collection",
-    looks_for: "a runtime that spends much time collecting garbage",
-    why: "Each collection looks through all that is alive, however little of it has changed. The less room there is between two, the more of them there are.",
-    advice: "give it more room between two collections, as named above; make fewer objects, or keep numbers in arrays of numbers",
+    looks_for: "a runtime that spends much time in garbage collection",
+    why: "Each collection scans all live objects, however few of them have changed. The less memory there is between two collections, the more of them there are.",
+    advice: "give the collector more memory, as named above; allocate fewer objects, or keep numbers in numeric arrays",
     wrong_if: "there is no memory to spare",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path in the collector, at least this share" },
-        Limit { name: "ms", value: 50.0, means: "milliseconds in it, at least" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in the collector" },
+        Limit { name: "ms", value: 50.0, means: "minimum time in it, in ms" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
@@ -71,34 +71,34 @@ static COLLECTORS: [Collector; 2] = [
     },
 ];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let collectors = COLLECTORS.iter();
     collectors
-        .filter_map(|collector| suspect(of, collector))
+        .filter_map(|collector| suspect(inquiry, collector))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
-    let found = InCode::of(of, |function| is_part(of, function, collector));
-    let (ns, share) = found.enough(of, &RULE)?;
+fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
+    let found = InCode::of(inquiry, |function| is_part(inquiry, function, collector));
+    let (ns, share) = found.enough(inquiry, &RULE)?;
     let fix = Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]);
     let title = say![
         collector.what,
-        " collects garbage for ",
+        " spends ",
         Piece::Time(ns),
-        " of the path"
+        " of the critical path in garbage collection"
     ];
     let suspect = found
-        .suspect_held(of, &RULE, title, fix)
+        .suspect_held(inquiry, &RULE, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in its collector"
+            " of the critical path is in its collector"
         ])
-        .told(say!["more room: ", collector.room]);
+        .told(say!["to give it more memory: ", collector.room]);
     Some(suspect)
 }
 
-fn is_part(of: &Inquiry<'_>, function: &Function, collector: &Collector) -> bool {
-    let module = || of.stacks.code.file_of(function).unwrap_or("");
+fn is_part(inquiry: &Inquiry<'_>, function: &Function, collector: &Collector) -> bool {
+    let module = || inquiry.stacks.code.file_of(function).unwrap_or("");
     collector.functions.contains(&function.name.as_str()) && module().contains(collector.module)
 }

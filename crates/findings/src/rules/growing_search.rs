@@ -21,17 +21,17 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "growing-search",
-    looks_for: "work that takes longer for each item the more items came before",
-    why: "Where each item is looked for among all that came before it, twice as many items take four times as long.",
-    advice: "keep what came before so that one item is found without a look at all of them: in a hash table or a set, sorted, or with its end kept at hand",
-    wrong_if: "each item has to be held against every other one, or all are looked at for another reason that no order of keeping them changes",
+    looks_for: "work that takes longer per item the more items came before",
+    why: "Where each item is searched for among all earlier ones, twice as many items take four times as long.",
+    advice: "keep earlier items in a structure that finds one without a scan of all of them: a hash table, a set, a sorted array, or a pointer to the end",
+    wrong_if: "each item has to be compared with every other one, or all are scanned for a reason that no data structure changes",
     limits: &[
-        Limit { name: "pieces", value: 50.0, means: "pieces that came in, at least" },
-        Limit { name: "growth", value: 4.0, means: "the last tenth of them takes at least so many times as long as the first" },
-        Limit { name: "in line", value: 0.82, means: "of how the tenths differ a straight line explains at least this share; one step explains three quarters" },
-        Limit { name: "in order", value: 0.9, means: "they stand as much in order, from the first to the last" },
-        Limit { name: "share", value: 0.8, means: "of what the time grows by, at least this share is in the function" },
-        Limit { name: "larger", value: 1.25, means: "the pieces of the last third are at most so many times as large as those of the first" },
+        Limit { name: "pieces", value: 50.0, means: "minimum number of pieces of input" },
+        Limit { name: "growth", value: 4.0, means: "minimum ratio of the time taken by the last tenth of them to that of the first" },
+        Limit { name: "in line", value: 0.82, means: "minimum share of the variation between the tenths that a straight line explains; a single step explains three quarters" },
+        Limit { name: "in order", value: 0.9, means: "minimum rank correlation of the tenths with their times" },
+        Limit { name: "share", value: 0.8, means: "minimum share of the growth that is in the function" },
+        Limit { name: "larger", value: 1.25, means: "maximum ratio of the size of pieces in the last third to that in the first" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -42,12 +42,12 @@ pub static RULE: Rule = Rule {
 const PARTS: usize = 10;
 type Parts = [f64; PARTS];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let least = (RULE.limit(of, "pieces") as usize).max(PARTS) + 1;
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let least = (RULE.limit(inquiry, "pieces") as usize).max(PARTS) + 1;
     // Most of what comes in anywhere does not grow: nobody needs to look at the code then.
-    let grow = of
+    let grow = inquiry
         .arrivals(least)
-        .filter(|arrivals| grows(of, &whole(arrivals)) && !is_larger(of, arrivals));
+        .filter(|arrivals| grows(inquiry, &whole(arrivals)) && !is_larger(inquiry, arrivals));
     let mut slots = BTreeSet::new();
     let mut suspects = Vec::new();
     for arrivals in grow {
@@ -55,7 +55,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         if arrivals.mixed && slots.contains(&arrivals.slot) {
             continue;
         }
-        if let Some(suspect) = suspect(of, arrivals) {
+        if let Some(suspect) = suspect(inquiry, arrivals) {
             slots.insert(arrivals.slot);
             suspects.push(suspect);
         }
@@ -81,11 +81,11 @@ fn growth(parts: &Parts) -> f64 {
     parts[PARTS - 1] / parts[0].max(1.0)
 }
 
-fn grows(of: &Inquiry<'_>, parts: &Parts) -> bool {
+fn grows(inquiry: &Inquiry<'_>, parts: &Parts) -> bool {
     let numbers: Parts = std::array::from_fn(|part| part as f64);
-    growth(parts) >= RULE.limit(of, "growth")
-        && correlation(&numbers, parts).powi(2) >= RULE.limit(of, "in line")
-        && correlation(&numbers, &ranks(parts)) >= RULE.limit(of, "in order")
+    growth(parts) >= RULE.limit(inquiry, "growth")
+        && correlation(&numbers, parts).powi(2) >= RULE.limit(inquiry, "in line")
+        && correlation(&numbers, &ranks(parts)) >= RULE.limit(inquiry, "in order")
 }
 
 fn correlation(one: &Parts, other: &Parts) -> f64 {
@@ -134,8 +134,8 @@ fn sizes(arrivals: &Arrivals) -> Option<(f64, f64)> {
 }
 
 /// Whether more comes in with each piece, or nobody can tell.
-fn is_larger(of: &Inquiry<'_>, arrivals: &Arrivals) -> bool {
-    sizes(arrivals).is_none_or(|(first, last)| last > first * RULE.limit(of, "larger"))
+fn is_larger(inquiry: &Inquiry<'_>, arrivals: &Arrivals) -> bool {
+    sizes(arrivals).is_none_or(|(first, last)| last > first * RULE.limit(inquiry, "larger"))
 }
 
 /// Where in the code it grows.
@@ -147,13 +147,13 @@ struct Growing {
 }
 
 /// The innermost function, of the program or of a library, in which most of the growth is.
-fn growing(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
-    let thread = of.timeline.threads[arrivals.slot].thread;
+fn growing(inquiry: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
+    let thread = inquiry.timeline.threads[arrivals.slot].thread;
     let rounds = arrivals.cpu_ns.len();
     let mut all = [0.0; PARTS];
     let mut through: BTreeMap<FunctionIx, Parts> = BTreeMap::new();
     let mut known: BTreeMap<StackIx, Vec<FunctionIx>> = BTreeMap::new();
-    for event in of.stacks.events_of(thread) {
+    for event in inquiry.stacks.events_of(thread) {
         // A sample stands for the time before it: it is of the piece that was there by then.
         let came = arrivals.at.partition_point(|&at| at < event.at);
         if event.account != Account::Cpu || came == 0 || came > rounds {
@@ -163,7 +163,7 @@ fn growing(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
         all[part] += event.ns as f64;
         let functions = known.entry(event.stack).or_insert_with(|| {
             let mut seen = BTreeSet::new();
-            let mut functions = of.stacks.code.functions_of(event.stack);
+            let mut functions = inquiry.stacks.code.functions_of(event.stack);
             functions.retain(|&function| seen.insert(function));
             functions
         });
@@ -177,7 +177,7 @@ fn growing(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
     };
     let whole = whole(arrivals);
     let grown = added(&whole).max(1.0);
-    let code = &of.stacks.code;
+    let code = &inquiry.stacks.code;
     let candidates = through.into_iter().map(|(function, mut parts)| {
         // The samples only tell the share.
         for (part, ns) in parts.iter_mut().enumerate() {
@@ -194,7 +194,7 @@ fn growing(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
         found.language != Language::Kernel
             && !found.name.is_empty()
             && !code.is_before_main(growing.function)
-            && growing.share >= RULE.limit(of, "share")
+            && growing.share >= RULE.limit(inquiry, "share")
     });
     // Who calls is there as long as who is called, or longer; if all of it is one call, further out.
     let sum = |growing: &Growing| growing.parts.iter().sum::<f64>();
@@ -204,7 +204,7 @@ fn growing(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
         places.fold((0, 0), |(stacks, sum), at| (stacks + 1, sum + at))
     };
     meant.min_by(|a, b| {
-        let (whose_a, whose_b) = (whose(of, a.function), whose(of, b.function));
+        let (whose_a, whose_b) = (whose(inquiry, a.function), whose(inquiry, b.function));
         let inner = || sum(a).total_cmp(&sum(b));
         // To find its place is to look at all stacks: only if nothing else decides.
         let by_place = || place(a).cmp(&place(b));
@@ -213,8 +213,8 @@ fn growing(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
 }
 
 /// Whether somebody can change a function, best first: one of a script; the program's; the C library's, and an interpreter's.
-fn whose(of: &Inquiry<'_>, function: FunctionIx) -> u8 {
-    let code = &of.stacks.code;
+fn whose(inquiry: &Inquiry<'_>, function: FunctionIx) -> u8 {
+    let code = &inquiry.stacks.code;
     let language = code.function(function).language;
     let is_native = matches!(language, Language::Native | Language::Kernel);
     match (is_native, code.is_installed(function)) {
@@ -245,40 +245,46 @@ fn left(parts: &Parts) -> (f64, f64) {
     (first, begins.clamp(0.0, first))
 }
 
-fn suspect(of: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Suspect> {
-    let growing = growing(of, arrivals)?;
-    let thread = &of.timeline.threads[arrivals.slot];
+fn suspect(inquiry: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Suspect> {
+    let growing = growing(inquiry, arrivals)?;
+    let thread = &inquiry.timeline.threads[arrivals.slot];
     let pieces = arrivals.at.len();
-    let found = InCode::through(of, BTreeSet::from([growing.function]));
-    let found = found.in_program(of, thread.process);
+    let found = InCode::through(inquiry, BTreeSet::from([growing.function]));
+    let found = found.in_program(inquiry, thread.process);
     let each = |part: usize| (growing.parts[part] * PARTS as f64 / pieces as f64) as u64;
     let (first, none) = left(&growing.parts);
-    let scaled = |factor: f64| vec![found.scaled_in(of, thread.process, factor)];
+    let scaled = |factor: f64| vec![found.scaled_in(inquiry, thread.process, factor)];
     let title = say![
         growing.function,
-        " takes longer for each piece that comes in to ",
+        " takes longer for each piece of input to ",
         thread.process,
         ": ",
         Piece::Time(each(0)),
         " at first, ",
         Piece::Time(each(PARTS - 1)),
-        " in the end"
+        " at the end"
     ];
     let suspect = found
-        .suspect(of, title, Fix::Between(scaled(first), scaled(none)))
+        .suspect(inquiry, title, Fix::Between(scaled(first), scaled(none)))
         .of(thread.process)
-        .held(of, &RULE, "pieces", pieces as f64, "pieces")
-        .held(of, &RULE, "growth", growth(&growing.parts), "growth")
-        .held(of, &RULE, "share of the growth", growing.share, "share")
+        .held(inquiry, &RULE, "pieces", pieces as f64, "pieces")
+        .held(inquiry, &RULE, "growth", growth(&growing.parts), "growth")
+        .held(
+            inquiry,
+            &RULE,
+            "share of the growth",
+            growing.share,
+            "share",
+        )
         .told(say![
-            "what came in: ",
+            "input: ",
             Piece::Count(pieces as u64),
-            " pieces, in the end no larger than at first"
+            " pieces, no larger at the end than at first"
         ])
         .told(say![
-            "from tenth to tenth of them it takes longer, in a line; ",
+            "the time grows linearly from tenth to tenth of the input; ",
             Piece::Percent((growing.share * 100.0).min(100.0)),
-            " of what is added is in this function"
+            " of the growth is in this function"
         ]);
     Some(suspect)
 }

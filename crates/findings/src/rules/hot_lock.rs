@@ -16,50 +16,50 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "hot-lock",
     looks_for: "a lock that is waited for again and again",
-    why: "Whoever waits for a lock does nothing until its holder lets go of it, so threads run one after the other.",
-    advice: "hold the lock for less long, split what it protects, or give each thread its own",
-    wrong_if: "what is done under the lock can only be done by one at a time",
+    why: "A thread that waits for a lock does nothing until the holder releases it, so the threads run one after the other.",
+    advice: "hold the lock for a shorter time, split what it protects, or give each thread its own",
+    wrong_if: "what is done under the lock can only be done by one thread at a time",
     limits: &[
-        Limit { name: "waits", value: 10.0, means: "at least so many" },
-        Limit { name: "share", value: 0.6, means: "of all waits for locks in the process at least this share" },
+        Limit { name: "waits", value: 10.0, means: "minimum number of waits" },
+        Limit { name: "share", value: 0.6, means: "minimum share of all lock waits in the process" },
     ],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let locks = of
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let locks = inquiry
         .waits()
         .iter()
         .filter(|group| group.detail == Detail::Lock);
-    locks.filter_map(|group| suspect(of, group)).collect()
+    locks.filter_map(|group| suspect(inquiry, group)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let object = group.object?;
-    let all = of
+    let all = inquiry
         .waits()
         .iter()
         .filter(|other| other.detail == Detail::Lock && other.process == group.process);
     let all: u64 = all.map(|other| other.ns).sum();
     let share = group.ns as f64 / all.max(1) as f64;
-    if (group.count() as f64) < RULE.limit(of, "waits") || share < RULE.limit(of, "share") {
+    if (group.count() as f64) < RULE.limit(inquiry, "waits") || share < RULE.limit(inquiry, "share")
+    {
         return None;
     }
-    let lock = of.timeline.locks().find(group.process, object);
+    let lock = inquiry.timeline.locks().find(group.process, object);
     let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
     if no_processor(holds) {
         return None;
     }
-    let holding = Holding::of(of, holds);
+    let holding = Holding::of(inquiry, holds);
     let title = say![
         group.process,
-        " waits for the lock ",
-        object,
-        " ",
+        " waits ",
         Piece::Count(group.count()),
-        " times"
+        " times for the lock ",
+        object
     ];
     let what = What::Waits {
         detail: Some(Detail::Lock),
@@ -67,29 +67,31 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     };
     // The path goes on to who held it, so such waits are not on it.
     let held_ns = lock.map_or(group.ns, Lock::held_ns).min(group.ns);
-    let weight = Weight::within(of.causes(|key| key.state != State::Lost), held_ns);
+    let weight = Weight::within(inquiry.causes(|key| key.state != State::Lost), held_ns);
     let fix = Fix::without(what, BTreeSet::from([group.process]));
     let suspect = Suspect::new(title, fix, weight)
         .of(group.process)
         .about(Some(object))
-        .seen_in(of, Some(group))
-        .held(of, &RULE, "waits", group.count() as f64, "waits")
-        .held(of, &RULE, "share of waits for locks", share, "share")
+        .seen_in(inquiry, Some(group))
+        .held(inquiry, &RULE, "waits", group.count() as f64, "waits")
+        .held(inquiry, &RULE, "share of waits for locks", share, "share")
         .told(say![
             Piece::Count(group.count()),
-            " waits of ",
+            " waits, median ",
             Piece::Time(group.quantile(0.5)),
-            ", at most ",
+            ", max ",
             Piece::Time(group.quantile(1.0))
         ]);
     let suspect = match holding {
-        Some(holding) => suspect.told(holding.told(of)),
+        Some(holding) => suspect.told(holding.told(inquiry)),
         None => suspect,
     };
-    let holder = of.frames(group.waker_stack);
+    let holder = inquiry.frames(group.waker_stack);
     let mut functions = holder.iter().map(|spot| spot.function);
-    Some(match functions.find(|&f| !of.stacks.code.is_system(f)) {
-        Some(function) => suspect.told(say!["it is let go of in ", function]),
-        None => suspect,
-    })
+    Some(
+        match functions.find(|&f| !inquiry.stacks.code.is_system(f)) {
+            Some(function) => suspect.told(say!["it is released in ", function]),
+            None => suspect,
+        },
+    )
 }

@@ -16,14 +16,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "imbalance",
-    looks_for: "threads that do the same work side by side, one of them much more of it than the others",
-    why: "The work is done when the last thread is done. Those that were done before only wait.",
-    advice: "deal it out in small parts: let each thread fetch the next part when it is through with one",
-    wrong_if: "what the last thread does cannot be divided",
+    looks_for: "threads that share the same work, one of which does much more of it than the others",
+    why: "The work is done when the last thread is done. The threads that finished earlier only wait.",
+    advice: "divide the work into small parts, and let each thread fetch the next part when it has finished one",
+    wrong_if: "the work of the last thread cannot be divided",
     limits: &[
-        Limit { name: "ratio", value: 1.3, means: "what the busiest does, as so many times what they do on average" },
-        Limit { name: "alone", value: 0.2, means: "of the time the last one works alone, at least" },
-        Limit { name: "together", value: 0.2, means: "of the time, at most, until all were started" },
+        Limit { name: "ratio", value: 1.3, means: "minimum ratio of the work of the busiest thread to the average" },
+        Limit { name: "alone", value: 0.2, means: "minimum share of the time in which the last thread works alone" },
+        Limit { name: "together", value: 0.2, means: "maximum share of the time until all threads are started" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
@@ -35,15 +35,15 @@ const PART: f64 = 0.01;
 /// The last one must have been at work for this part of its life.
 const AT_WORK: f64 = 0.8;
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    if is_managed(of) {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    if is_managed(inquiry) {
         return Vec::new();
     }
-    let mut works = Works::new(of);
-    let pools = Pool::all(of.timeline).into_iter();
+    let mut works = Works::new(inquiry);
+    let pools = Pool::all(inquiry.timeline).into_iter();
     let threads = pools.filter(|pool| !pool.is_processes);
     threads
-        .filter_map(|pool| suspect(of, &pool, &mut works))
+        .filter_map(|pool| suspect(inquiry, &pool, &mut works))
         .collect()
 }
 
@@ -61,11 +61,11 @@ struct Shared {
 }
 
 /// What the threads of a pool share that do the same as the busiest of them, if that is the last one.
-fn shared(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Shared> {
-    let busiest = pool.rows(of.timeline).max_by_key(|row| work_ns(row))?;
+fn shared(inquiry: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Shared> {
+    let busiest = pool.rows(inquiry.timeline).max_by_key(|row| work_ns(row))?;
     let work = works.of_thread(busiest.thread)?;
     let least = work_ns(busiest) as f64 * PART;
-    let some = pool.rows(of.timeline);
+    let some = pool.rows(inquiry.timeline);
     let some = some.filter(|row| work_ns(row) as f64 > least);
     let alike = some.filter(|row| {
         let other = works.of_thread(row.thread);
@@ -80,12 +80,12 @@ fn shared(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Shared
     let started = rows.iter().map(|row| row.start).max()?.since(from);
     let at_work = last.cpu_ns.saturating_add(last.ready_ns);
     let joins = pool
-        .joins(of.timeline)
+        .joins(inquiry.timeline)
         .into_iter()
-        .zip(pool.rows(of.timeline));
+        .zip(pool.rows(inquiry.timeline));
     let mut joined = joins.filter(|(join, row)| join.is_some() && row.thread == last.thread);
     let is_one = last.thread == busiest.thread
-        && started as f64 <= whole_ns as f64 * RULE.limit(of, "together")
+        && started as f64 <= whole_ns as f64 * RULE.limit(inquiry, "together")
         && at_work as f64 >= over(last).since(last.start) as f64 * AT_WORK
         && joined.next().is_some();
     is_one.then(|| Shared {
@@ -99,46 +99,45 @@ fn shared(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Shared
     })
 }
 
-fn suspect(of: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Suspect> {
-    let shared = shared(of, pool, works)?;
+fn suspect(inquiry: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<Suspect> {
+    let shared = shared(inquiry, pool, works)?;
     let ratio = shared.most_ns as f64 / shared.mean_ns.max(1) as f64;
     let alone = shared.alone_ns as f64 / shared.whole_ns.max(1) as f64;
-    if ratio < RULE.limit(of, "ratio") || alone < RULE.limit(of, "alone") {
+    if ratio < RULE.limit(inquiry, "ratio") || alone < RULE.limit(inquiry, "alone") {
         return None;
     }
-    let process = pool.process(of.timeline);
+    let process = pool.process(inquiry.timeline);
     let title = say![
         shared.last,
-        " does most of what ",
+        " does most of the work of ",
         Piece::Count(shared.threads.len() as u64),
-        " threads share, and is waited for"
+        " threads, which wait for it"
     ];
     let fix = Fix::Change(Change {
         what: What::Threads(shared.threads),
         processes: Some(BTreeSet::from([process])),
         how: How::Even,
     });
-    let weight = Weight::within(of.busy(process), shared.alone_ns);
+    let weight = Weight::within(inquiry.busy(process), shared.alone_ns);
     let mut suspect = Suspect::new(title, fix, weight)
         .of(process)
-        .held(of, &RULE, "of the average", ratio, "ratio")
-        .held(of, &RULE, "alone", alone, "alone")
+        .held(inquiry, &RULE, "of the average", ratio, "ratio")
+        .held(inquiry, &RULE, "alone", alone, "alone")
         .told(say![
-            "it is on a processor for ",
+            "it is on CPU for ",
             Piece::Time(shared.most_ns),
-            ", they are for ",
-            Piece::Time(shared.mean_ns),
-            " on average"
+            "; the average of all is ",
+            Piece::Time(shared.mean_ns)
         ])
         .told(say![
-            "it works on for ",
+            "it works on alone for ",
             Piece::Time(shared.alone_ns),
-            " after the others are done"
+            " after the others have finished"
         ]);
     suspect.examples = vec![Example {
         thread: shared.last,
         at: shared.before,
     }];
-    suspect.frames = of.mostly_in(shared.last);
+    suspect.frames = inquiry.mostly_in(shared.last);
     Some(suspect)
 }

@@ -12,29 +12,29 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "keep-alive-wait",
-    looks_for: "connections that are read up to their end, which comes after the same time each time",
-    why: "The answer is there, but the program waits for the connection's end, and the peer keeps it open until a time-out of its own is over.",
-    advice: "stop reading when the answer is whole (its length, its last piece), or ask the peer to close (Connection: close)",
-    wrong_if: "the peer works for so long before it closes",
+    looks_for: "connections that are read until the peer closes them, always after the same delay",
+    why: "The response is complete, but the program waits for the end of the connection, and the peer keeps it open until a timeout of its own expires.",
+    advice: "stop reading when the response is complete (its length, its last chunk), or ask the peer to close (Connection: close)",
+    wrong_if: "the peer works that long before it closes",
     limits: &[
-        Limit { name: "ends", value: 3.0, means: "at least so many ends of connections that were waited for" },
-        Limit { name: "least", value: 1e8, means: "nanoseconds that each of them takes at least" },
-        Limit { name: "alike", value: 0.02, means: "they differ from the middle one by this share at most" },
-        Limit { name: "share", value: 0.8, means: "of the long waits for ends, at least this share is alike" },
+        Limit { name: "ends", value: 3.0, means: "minimum number of waits for the end of a connection" },
+        Limit { name: "least", value: 1e8, means: "minimum length of each of them, in ns" },
+        Limit { name: "alike", value: 0.02, means: "maximum difference from their median, as a share" },
+        Limit { name: "share", value: 0.8, means: "minimum share of the long waits for ends that have this length" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
-    peers.filter_map(|peer| suspect(of, peer)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
+    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
 /// Whether it ended because the peer was gone, and not because somebody's own time was over.
-fn is_end(of: &Inquiry<'_>, wait: &PeerWait) -> bool {
-    let source = of
+fn is_end(inquiry: &Inquiry<'_>, wait: &PeerWait) -> bool {
+    let source = inquiry
         .timeline
         .span(wait.span)
         .and_then(|span| span.wake_source);
@@ -43,41 +43,41 @@ fn is_end(of: &Inquiry<'_>, wait: &PeerWait) -> bool {
         && source != Some(WakeSource::Timer)
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
-    let least = RULE.limit(of, "least");
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+    let least = RULE.limit(inquiry, "least");
     let ends = peer
         .waits
         .iter()
-        .filter(|wait| wait.ns as f64 >= least && is_end(of, wait));
+        .filter(|wait| wait.ns as f64 >= least && is_end(inquiry, wait));
     let ends: Vec<&PeerWait> = ends.collect();
-    let all = Picked::of(of, peer.process, ends.iter().map(|wait| wait.span));
+    let all = Picked::of(inquiry, peer.process, ends.iter().map(|wait| wait.span));
     let middle = all.quantile(0.5);
-    let slack = middle as f64 * RULE.limit(of, "alike");
+    let slack = middle as f64 * RULE.limit(inquiry, "alike");
     let alike = ends
         .iter()
         .filter(|wait| wait.ns.abs_diff(middle) as f64 <= slack);
-    let alike = Picked::of(of, peer.process, alike.map(|wait| wait.span));
+    let alike = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
     let share = alike.count() as f64 / all.count().max(1) as f64;
-    if (alike.count() as f64) < RULE.limit(of, "ends")
-        || share < RULE.limit(of, "share")
+    if (alike.count() as f64) < RULE.limit(inquiry, "ends")
+        || share < RULE.limit(inquiry, "share")
         || peer.received_bytes == 0
     {
         return None;
     }
     let title = say![
-        Piece::Name(peer.address.clone()),
-        " closes ",
         Piece::Count(alike.count()),
-        " connections ",
+        " connections wait ",
         Piece::Time(middle),
-        " after its last answer, and that is waited for"
+        " each until ",
+        Piece::Name(peer.address.clone()),
+        " closes them"
     ];
     let suspect = alike
-        .suspect(of, title, 0.0)
+        .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(of, &RULE, "ends", alike.count() as f64, "ends")
+        .held(inquiry, &RULE, "ends", alike.count() as f64, "ends")
         .held(
-            of,
+            inquiry,
             &RULE,
             "share of the long waits for ends",
             share,
@@ -85,9 +85,9 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         )
         .figure("length", middle as f64, "ns")
         .told(say![
-            "nothing came any more: all were read up to their end, the shortest for ",
+            "no data arrived in these waits; shortest ",
             Piece::Time(alike.quantile(0.0)),
-            ", the longest for ",
+            ", longest ",
             Piece::Time(alike.quantile(1.0))
         ])
         .told(say![meaning(middle)]);
@@ -101,7 +101,7 @@ fn meaning(ns: u64) -> &'static str {
     let seconds = ns as f64 / SECOND;
     let whole = (seconds - seconds.round()).abs() <= seconds * NEAR && seconds > 0.9;
     match whole {
-        true => "whole seconds are what people set: a keep-alive or idle time-out of the peer",
-        false => "the same each time: a time-out of the peer, such as for keep-alive",
+        true => "a whole number of seconds is a configured value: a keep-alive or idle timeout of the peer",
+        false => "always the same length: a timeout of the peer, such as keep-alive",
     }
 }

@@ -14,14 +14,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "line-flushed-output",
-    looks_for: "output to a file or a pipe that is flushed line by line",
-    why: "A stream keeps together what is written to it until there is enough of it; whoever flushes each line pays a call into the kernel for each.",
-    advice: "flush at the end, or before waiting for somebody who reads it; let the stream buffer as much as it wants",
-    wrong_if: "somebody must see each line at once, or after a crash",
+    looks_for: "output to a file or a pipe that is flushed after each line",
+    why: "A stream buffers its output until there is enough of it; a flush after each line costs a system call per line.",
+    advice: "flush at the end, or before waiting for the reader; let the stream buffer as much as it wants",
+    wrong_if: "each line must be seen at once, or after a crash",
     limits: &[
-        Limit { name: "writes", value: 1000.0, means: "at least so many of one file or pipe" },
-        Limit { name: "bytes", value: 512.0, means: "bytes each, on average, at most" },
-        Limit { name: "flushed", value: 0.8, means: "of the time in writes at least this share is in a flush of a stream" },
+        Limit { name: "writes", value: 1000.0, means: "minimum number of writes to one file or pipe" },
+        Limit { name: "bytes", value: 512.0, means: "maximum bytes per write, on average" },
+        Limit { name: "flushed", value: 0.8, means: "minimum share of the time in writes that is in a flush of a stream" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -32,61 +32,65 @@ const FLUSHES: [&str; 4] = ["fflush", "_IO_fflush", "fflush_unlocked", "_IO_flus
 /// Of the time of all writes of a process, those of the one thing are at least this share: stacks do not tell them apart.
 const MOST: f64 = 0.8;
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let uses = of.facts.uses.all.iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let uses = inquiry.facts.uses.all.iter();
     let small = uses.filter(|one| {
         let writes = one.done(Act::Write);
-        writes.count as f64 >= RULE.limit(of, "writes")
-            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(of, "bytes")
-            && of.facts.uses.share_of_calls(one, Act::Write) >= MOST
+        writes.count as f64 >= RULE.limit(inquiry, "writes")
+            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(inquiry, "bytes")
+            && inquiry.facts.uses.share_of_calls(one, Act::Write) >= MOST
     });
-    small.filter_map(|one| suspect(of, one)).collect()
+    small.filter_map(|one| suspect(inquiry, one)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
-    let kind = of.facts.object(one.object)?.kind;
+fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+    let kind = inquiry.facts.object(one.object)?.kind;
     if !matches!(kind, ObjectKind::File | ObjectKind::Pipe) {
         return None;
     }
     let processes = BTreeSet::from([one.process]);
-    let threads = of.threads_of(&processes);
+    let threads = inquiry.threads_of(&processes);
     let writes = |names: &[&str]| names.iter().any(|name| act(name) == Some(Act::Write));
-    let (flushed, all) = of.stacks.part(&threads, writes, |names| {
+    let (flushed, all) = inquiry.stacks.part(&threads, writes, |names| {
         names.iter().any(|name| FLUSHES.contains(name))
     });
     let share = flushed as f64 / all.max(1) as f64;
-    if all == 0 || share < RULE.limit(of, "flushed") {
+    if all == 0 || share < RULE.limit(inquiry, "flushed") {
         return None;
     }
-    let region = of.stacks.region(&threads, |function| {
+    let region = inquiry.stacks.region(&threads, |function| {
         FLUSHES.contains(&function).then_some(0)
     });
     let done = one.done(Act::Write);
     let each = done.bytes / done.count.max(1);
-    let part = of.facts.uses.share_of_time(one, &[Act::Write]);
+    let part = inquiry.facts.uses.share_of_time(one, &[Act::Write]);
     let what = What::Calls(Act::Write.calls().iter().copied().collect());
     let fix = Fix::scaled(what, processes, 1.0 - part);
     let title = say![
         one.object,
-        " is flushed for each line, ",
+        " is flushed ",
         Piece::Count(done.count),
-        " times"
+        " times, once per line"
     ];
-    let suspect = Suspect::new(title, fix, Weight::within(of.busy(one.process), done.ns))
-        .of(one.process)
-        .about(Some(one.object))
-        .seen_around(of, region.as_ref())
-        .held(of, &RULE, "writes", done.count as f64, "writes")
-        .held(of, &RULE, "bytes each", each as f64, "bytes")
-        .held(of, &RULE, "share in a flush", share, "flushed")
-        .told(say![
-            if one.estimated { "about " } else { "" },
-            Piece::Count(done.count),
-            " writes, ",
-            Piece::Bytes(each),
-            " and ",
-            Piece::Time(done.ns / done.count.max(1)),
-            " each"
-        ]);
+    let suspect = Suspect::new(
+        title,
+        fix,
+        Weight::within(inquiry.busy(one.process), done.ns),
+    )
+    .of(one.process)
+    .about(Some(one.object))
+    .seen_around(inquiry, region.as_ref())
+    .held(inquiry, &RULE, "writes", done.count as f64, "writes")
+    .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
+    .held(inquiry, &RULE, "share in a flush", share, "flushed")
+    .told(say![
+        if one.estimated { "about " } else { "" },
+        Piece::Count(done.count),
+        " writes, ",
+        Piece::Bytes(each),
+        " and ",
+        Piece::Time(done.ns / done.count.max(1)),
+        " each"
+    ]);
     Some(suspect)
 }

@@ -11,14 +11,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "linger-at-exit",
-    looks_for: "a program whose last act is to wait until a time is over",
-    why: "Nothing comes after it: whatever the wait was put there for, the program ends when its time is over, and not before.",
-    advice: "end at once; if something must come first (a thread, a queue, a last message), wait for that with a signal for its end",
-    wrong_if: "others need the program to be there for so long",
+    looks_for: "a program that waits for a timeout just before it exits",
+    why: "Nothing follows the wait: whatever it was added for, the program exits when the time is over, and not before.",
+    advice: "exit at once; if something must finish first (a thread, a queue, a last message), wait for a signal of its completion",
+    wrong_if: "others need the program to exist for that long",
     limits: &[
-        Limit { name: "least", value: 1e8, means: "nanoseconds at least" },
-        Limit { name: "after", value: 2e6, means: "nanoseconds on a processor after it at most, with its end" },
-        Limit { name: "before", value: 1e7, means: "nanoseconds on a processor before it at least: else the wait is all that it does" },
+        Limit { name: "least", value: 1e8, means: "minimum length of the wait, in ns" },
+        Limit { name: "after", value: 2e6, means: "maximum time on CPU after it, exit included, in ns" },
+        Limit { name: "before", value: 1e7, means: "minimum time on CPU before it, in ns; with less, the wait is all that the program does" },
     ],
     is_innocent: false,
     needs: &[],
@@ -28,14 +28,14 @@ pub static RULE: Rule = Rule {
 /// Threads that wait for each other's end, at most so many in a row.
 const DEEP: usize = 4;
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let main = of
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let main = inquiry
         .facts
         .ledger
         .main
-        .map(|main| of.facts.ledger.threads[main].row.thread);
-    let slot = main.and_then(|thread| of.timeline.slot(thread));
-    slot.and_then(|slot| suspect(of, slot, DEEP))
+        .map(|main| inquiry.facts.ledger.threads[main].row.thread);
+    let slot = main.and_then(|thread| inquiry.timeline.slot(thread));
+    slot.and_then(|slot| suspect(inquiry, slot, DEEP))
         .into_iter()
         .collect()
 }
@@ -46,10 +46,10 @@ fn on_processor<'a>(spans: impl Iterator<Item = &'a Span>) -> u64 {
 }
 
 /// Whether another recorded thread did something during a wait: it may be what was waited for.
-fn others_work(of: &Inquiry<'_>, slot: usize, wait: &Span) -> bool {
-    let mut others = (0..of.timeline.threads.len()).filter(|&other| other != slot);
+fn others_work(inquiry: &Inquiry<'_>, slot: usize, wait: &Span) -> bool {
+    let mut others = (0..inquiry.timeline.threads.len()).filter(|&other| other != slot);
     others.any(|other| {
-        let spans = of.timeline.spans_of(other);
+        let spans = inquiry.timeline.spans_of(other);
         let from = spans.partition_point(|span| span.t1 <= wait.t0);
         let mut during = spans[from..].iter().take_while(|span| span.t0 < wait.t1);
         during.any(|span| span.state == State::Cpu)
@@ -58,9 +58,9 @@ fn others_work(of: &Inquiry<'_>, slot: usize, wait: &Span) -> bool {
 
 /// The last wait of the thread at a place that is long, if hardly anything comes after it. Who is sent something after it
 /// was not done.
-fn last(of: &Inquiry<'_>, slot: usize) -> Option<usize> {
-    let least = RULE.limit(of, "least");
-    let spans = of.timeline.spans_of(slot);
+fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<usize> {
+    let least = RULE.limit(inquiry, "least");
+    let spans = inquiry.timeline.spans_of(slot);
     let at = spans
         .iter()
         .rposition(|span| span.state == State::Wait && span.t1.since(span.t0) as f64 >= least)?;
@@ -69,41 +69,42 @@ fn last(of: &Inquiry<'_>, slot: usize) -> Option<usize> {
     let is_sent = later
         .iter()
         .any(|span| span.wake_source == Some(WakeSource::Network));
-    let (index, _) = of.timeline.indexed(slot).nth(at)?;
-    (after as f64 <= RULE.limit(of, "after") && !is_sent).then_some(index)
+    let (index, _) = inquiry.timeline.indexed(slot).nth(at)?;
+    (after as f64 <= RULE.limit(inquiry, "after") && !is_sent).then_some(index)
 }
 
-fn suspect(of: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
-    let index = last(of, slot)?;
-    let wait = of.timeline.span(index)?;
-    let thread = &of.timeline.threads[slot];
+fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
+    let index = last(inquiry, slot)?;
+    let wait = inquiry.timeline.span(index)?;
+    let thread = &inquiry.timeline.threads[slot];
     if thread.alive_at_end || thread.end_lost {
         return None;
     }
     // Joined: what the other one did last.
-    let other = wait.waker.and_then(|waker| of.timeline.slot(waker));
-    if let Some(other) = other.filter(|&other| of.timeline.threads[other].process == thread.process)
+    let other = wait.waker.and_then(|waker| inquiry.timeline.slot(waker));
+    if let Some(other) =
+        other.filter(|&other| inquiry.timeline.threads[other].process == thread.process)
     {
-        return suspect(of, other, deep.checked_sub(1)?);
+        return suspect(inquiry, other, deep.checked_sub(1)?);
     }
-    let before = of.timeline.spans_of(slot).iter();
+    let before = inquiry.timeline.spans_of(slot).iter();
     let worked = on_processor(before.take_while(|span| span.t0 < wait.t0));
     if wait.wake_source != Some(WakeSource::Timer)
-        || (worked as f64) < RULE.limit(of, "before")
-        || others_work(of, slot, wait)
+        || (worked as f64) < RULE.limit(inquiry, "before")
+        || others_work(inquiry, slot, wait)
     {
         return None;
     }
-    let picked = Picked::of(of, thread.process, [index]);
+    let picked = Picked::of(inquiry, thread.process, [index]);
     let title = say![
         thread.thread,
-        " has done its work, and waits for ",
+        " waits ",
         Piece::Time(picked.ns()),
-        " before it ends"
+        " before it exits, with nothing left to do"
     ];
     let suspect = picked
-        .suspect(of, title, 0.0)
-        .held(of, &RULE, "waits", picked.ns() as f64, "least")
-        .told(say!["nothing but its own time ended that wait"]);
+        .suspect(inquiry, title, 0.0)
+        .held(inquiry, &RULE, "waits", picked.ns() as f64, "least")
+        .told(say!["only its timeout ended the wait"]);
     Some(suspect)
 }

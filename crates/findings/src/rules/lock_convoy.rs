@@ -14,36 +14,38 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "lock-convoy",
-    looks_for: "a lock that is handed from one waiting thread to the next, thousands of times, each of which holds it for moments",
-    why: "Who is handed a lock has to be woken first, and nobody can have the lock meanwhile: each time costs a sleep and a wake-up, which take longer than what is done under it. Once threads stand in line, the line does not end, because whoever comes again stands behind all others.",
-    advice: "take a lock that whoever comes first may have (a plain mutex, no fair one, no ticket, no inheritance of priority) and that is tried some times before sleeping; or hold it for many things at a time, or split what it protects",
-    wrong_if: "the turns must be kept, or a thread of high priority must not wait behind others",
+    looks_for: "a lock handed from one waiting thread to the next, thousands of times, and held only briefly each time",
+    why: "A thread that is handed a lock has to be woken first, and meanwhile nobody can take it: each hand-over costs a sleep and a wake-up, which take longer than the work done under the lock. Once threads have queued up, the queue does not drain, because each thread that comes back queues behind all others.",
+    advice: "use a lock that whoever comes first may take (a plain mutex, not a fair one, no ticket lock, no priority inheritance) and that spins briefly before it sleeps; or hold it for many items at a time, or split what it protects",
+    wrong_if: "the order must be kept, or a high-priority thread must not wait behind others",
     limits: &[
-        Limit { name: "times", value: 1000.0, means: "handed over at least so many times" },
-        Limit { name: "in turn", value: 0.95, means: "by the one to whom it was handed last, at least this share: nobody else can have it in between" },
-        Limit { name: "held", value: 50_000.0, means: "nanoseconds, half of the times at most: on a processor or waiting" },
-        Limit { name: "threads", value: 3.0, means: "who stand in line, at least, where it is not known to be a lock: two may also answer each other" },
+        Limit { name: "times", value: 1000.0, means: "minimum number of hand-overs" },
+        Limit { name: "in turn", value: 0.95, means: "minimum share of hand-overs by the thread that received the lock last: nobody else can take it in between" },
+        Limit { name: "held", value: 50_000.0, means: "maximum median time that the lock is held, on CPU or waiting, in ns" },
+        Limit { name: "threads", value: 3.0, means: "minimum number of threads in the queue where the object is not known to be a lock: two threads may be answering each other" },
     ],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let all = HandOvers::all(of.timeline, RULE.limit(of, "times") as u64);
-    all.into_iter().filter_map(|it| suspect(of, it)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let all = HandOvers::all(inquiry.timeline, RULE.limit(inquiry, "times") as u64);
+    all.into_iter()
+        .filter_map(|it| suspect(inquiry, it))
+        .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
     let count = it.waits.len() as u64;
     let share = it.in_turn as f64 / count.max(1) as f64;
     let threads = it.threads.len() as f64;
     let enough = match it.detail {
         Detail::Lock => 2.0,
-        _ => RULE.limit(of, "threads"),
+        _ => RULE.limit(inquiry, "threads"),
     };
-    if share < RULE.limit(of, "in turn")
-        || it.usual_ns() as f64 > RULE.limit(of, "held")
+    if share < RULE.limit(inquiry, "in turn")
+        || it.usual_ns() as f64 > RULE.limit(inquiry, "held")
         || threads < enough
     {
         return None;
@@ -56,41 +58,33 @@ fn suspect(of: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
         it.object,
         " ",
         Piece::Count(count),
-        " times, each to one who sleeps"
+        " times, each time to a sleeping thread"
     ];
-    let fix = fix(of, &it);
-    let group = of.waits().iter().find(|group| {
+    let fix = fix(inquiry, &it);
+    let group = inquiry.waits().iter().find(|group| {
         group.process == it.process && group.object == Some(it.object) && group.detail == it.detail
     });
-    let causes = of.all_of(&BTreeSet::from([it.process]));
+    let causes = inquiry.all_of(&BTreeSet::from([it.process]));
     let weight = Weight::within(causes, it.until.since(it.from));
     let suspect = Suspect::new(title, fix, weight)
         .of(it.process)
         .about(Some(it.object))
-        .seen_in(of, group)
-        .held(of, &RULE, "times", count as f64, "times")
-        .held(of, &RULE, "in turn", share, "in turn")
-        .held(of, &RULE, "held", it.usual_ns() as f64, "held")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "times", count as f64, "times")
+        .held(inquiry, &RULE, "in turn", share, "in turn")
+        .held(inquiry, &RULE, "held", it.usual_ns() as f64, "held")
         .figure("threads", threads, "")
         .figure("from one to the next", it.each_ns() as f64, "ns")
-        .told(say![
-            "it is held for ",
-            Piece::Time(it.usual_ns()),
-            ", and goes on to the next every ",
-            Piece::Time(it.each_ns())
-        ])
-        .told(say![
-            Piece::Percent(share * 100.0),
-            " of the times whoever was woken last wakes the next: nobody takes it without having slept"
-        ]);
-    Some(suspect.shown_at(of, it.waits.iter().copied()))
+        .told(say!["it is held for ", Piece::Time(it.usual_ns()), " (median) and handed on every ", Piece::Time(it.each_ns())])
+        .told(say!["in ", Piece::Percent(share * 100.0), " of the hand-overs, the thread woken last wakes the next: nobody takes the lock without having slept"]);
+    Some(suspect.shown_at(inquiry, it.waits.iter().copied()))
 }
 
 /// At least the line stays, but to hand over takes no time, nor the calls that it is made of.
-fn fix(of: &Inquiry<'_>, it: &HandOvers) -> Fix {
+fn fix(inquiry: &Inquiry<'_>, it: &HandOvers) -> Fix {
     /// To scale a wait to nothing would be to do without what it waits for: another thread's end, say.
     const NEXT_TO_NOTHING: f64 = 1e-3;
-    let threads = of.facts.ledger.threads.iter();
+    let threads = inquiry.facts.ledger.threads.iter();
     let own = threads.filter(|thread| thread.row.process == it.process);
     let waits = own.flat_map(|thread| &thread.causes).filter(|cause| {
         let details = [Detail::Lock, Detail::Condition, Detail::Join];

@@ -13,51 +13,51 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "long-holder",
-    looks_for: "a lock that is held for long now and then, by somebody who does more than the others under it",
-    why: "Whoever wants the lock meanwhile waits for all of that, though it has nothing to do with it.",
-    advice: "do the long part without the lock: take what it needs under the lock, let go, do it, and put back what came out",
-    wrong_if: "the long part needs all that the lock protects, unchanged, until it is done",
+    looks_for: "a lock that is sometimes held much longer than usual",
+    why: "Every thread that wants the lock waits for the whole of it, though it has nothing to do with that work.",
+    advice: "do the long part without the lock: copy what is needed under the lock, release it, do the work, and store the result",
+    wrong_if: "the long part needs all that the lock protects to stay unchanged until it is done",
     limits: &[
-        Limit { name: "holds", value: 20.0, means: "seen, at least so many" },
-        Limit { name: "long", value: 5.0, means: "of them long, at least so many" },
-        Limit { name: "times", value: 10.0, means: "long is so many times as long as half of them" },
-        Limit { name: "least", value: 1e6, means: "and at least so many nanoseconds" },
-        Limit { name: "share", value: 0.5, means: "of all the time that the lock is waited for, behind long ones at least" },
+        Limit { name: "holds", value: 20.0, means: "minimum number of holds seen" },
+        Limit { name: "long", value: 5.0, means: "minimum number of long holds" },
+        Limit { name: "times", value: 10.0, means: "minimum ratio of a long hold to the median" },
+        Limit { name: "least", value: 1e6, means: "minimum length of a long hold, in ns" },
+        Limit { name: "share", value: 0.5, means: "minimum share of the time waited for the lock that is behind long holds" },
     ],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let locks = of.timeline.locks().0.iter();
-    locks.filter_map(|lock| suspect(of, lock)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let locks = inquiry.timeline.locks().0.iter();
+    locks.filter_map(|lock| suspect(inquiry, lock)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     // Who loses its processor meanwhile, to other threads or to the machine's host, does nothing for long.
     let mut lengths: Vec<u64> = lock.holds.iter().map(|hold| hold.own_ns).collect();
     lengths.sort_unstable();
     let usual = *lengths.get(lengths.len() / 2)?;
-    let is_long = (usual as f64 * RULE.limit(of, "times")).max(RULE.limit(of, "least"));
+    let is_long = (usual as f64 * RULE.limit(inquiry, "times")).max(RULE.limit(inquiry, "least"));
     let long = lock
         .holds
         .iter()
         .filter(|hold| hold.own_ns as f64 >= is_long);
     let long: Vec<Hold> = long.copied().collect();
-    if (lengths.len() as f64) < RULE.limit(of, "holds")
-        || (long.len() as f64) < RULE.limit(of, "long")
+    if (lengths.len() as f64) < RULE.limit(inquiry, "holds")
+        || (long.len() as f64) < RULE.limit(inquiry, "long")
     {
         return None;
     }
-    let waits = behind(of, lock, &long);
-    let spans = waits.iter().filter_map(|&at| of.timeline.span(at));
+    let waits = behind(inquiry, lock, &long);
+    let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
     let behind_ns: u64 = spans.map(|span| span.t1.since(span.t0)).sum();
     let share = behind_ns as f64 / lock.wait_ns.max(1) as f64;
-    if share < RULE.limit(of, "share") {
+    if share < RULE.limit(inquiry, "share") {
         return None;
     }
-    let holding = Holding::of(of, &long);
+    let holding = Holding::of(inquiry, &long);
     let long_ns: u64 = long.iter().map(|hold| hold.own_ns).sum();
     let count = long.len() as u64;
     let title = say![
@@ -65,12 +65,13 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
         lock.object,
         " in ",
         lock.process,
-        " is held for long ",
+        " is held for ",
+        Piece::Time(long_ns / count.max(1)),
+        " ",
         Piece::Count(count),
-        " times: ",
-        Piece::Time(long_ns / count.max(1))
+        " times, much longer than usual"
     ];
-    let causes = of.all_of(&BTreeSet::from([lock.process]));
+    let causes = inquiry.all_of(&BTreeSet::from([lock.process]));
     // Threads that meet at a lock for moments keep each other's pace only because somebody stays: with the long ones
     // gone the short ones are nothing, so the lock is replayed as one that nobody waits for.
     let all = What::Spans(lock.waits.iter().copied().collect());
@@ -78,40 +79,40 @@ fn suspect(of: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, long_ns))
         .of(lock.process)
         .about(Some(lock.object))
-        .held(of, &RULE, "holds", lengths.len() as f64, "holds")
-        .held(of, &RULE, "long ones", count as f64, "long")
-        .held(of, &RULE, "long", is_long, "least")
-        .held(of, &RULE, "share of the waiting", share, "share")
+        .held(inquiry, &RULE, "holds", lengths.len() as f64, "holds")
+        .held(inquiry, &RULE, "long ones", count as f64, "long")
+        .held(inquiry, &RULE, "long", is_long, "least")
+        .held(inquiry, &RULE, "share of the waiting", share, "share")
         .figure("half of them at most", usual as f64, "ns")
         .told(say![
-            "half of ",
+            "median of ",
             Piece::Count(lengths.len() as u64),
-            " times at most ",
+            " holds: ",
             Piece::Time(usual),
             "; ",
             Piece::Count(waits.len() as u64),
             " waits are behind the long ones"
         ]);
     let examples = long.iter().take(3).map(|hold| Example {
-        thread: of.timeline.threads[hold.holder].thread,
+        thread: inquiry.timeline.threads[hold.holder].thread,
         at: hold.from,
     });
     suspect.examples = examples.collect();
     match holding {
         Some(holding) => {
             suspect.frames.clone_from(&holding.frames);
-            Some(suspect.told(holding.told(of)))
+            Some(suspect.told(holding.told(inquiry)))
         }
         None => Some(suspect),
     }
 }
 
 /// The waits that lie mostly behind these stretches, as indexes of spans.
-fn behind(of: &Inquiry<'_>, lock: &Lock, long: &[Hold]) -> BTreeSet<usize> {
+fn behind(inquiry: &Inquiry<'_>, lock: &Lock, long: &[Hold]) -> BTreeSet<usize> {
     let waits = lock.waits.iter().copied();
     waits
         .filter(|&at| {
-            let Some(span) = of.timeline.span(at) else {
+            let Some(span) = inquiry.timeline.span(at) else {
                 return false;
             };
             let first = long.partition_point(|hold| hold.until <= span.t0);

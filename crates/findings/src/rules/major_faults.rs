@@ -19,12 +19,12 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "major-faults",
     looks_for: "waits for pages of mapped files, one after the other",
-    why: "A mapped file that is not in memory comes page by page, as it is touched, and the disk has never more than one thing to do.",
-    advice: "ask for what will be needed before it is touched (MAP_POPULATE, madvise MADV_WILLNEED for the very pages), or read it in large pieces",
-    wrong_if: "nobody can know beforehand which pages will be touched, and they are few",
+    why: "A mapped file that is not in memory is read page by page as it is touched, so the disk never has more than one request at a time.",
+    advice: "prefetch the pages that will be needed (MAP_POPULATE, madvise MADV_WILLNEED for these pages), or read the file in large blocks",
+    wrong_if: "the pages cannot be known in advance, and they are few",
     limits: &[
-        Limit { name: "share", value: 0.05, means: "of the path waiting so, at least this share" },
-        Limit { name: "waits", value: 100.0, means: "on the path, at least so many" },
+        Limit { name: "share", value: 0.05, means: "minimum share of the critical path in these waits" },
+        Limit { name: "waits", value: 100.0, means: "minimum number of waits on the critical path" },
     ],
     is_innocent: false,
     needs: &[],
@@ -34,60 +34,63 @@ pub static RULE: Rule = Rule {
 /// What is left of the waits and of the kernel's work on them, at most and at least.
 const LEFT: (f64, f64) = (0.25, 0.1);
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut programs: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
-    for cause in of.waits_on_path(|key| key.detail == Some(Detail::PageFault)) {
-        let process = of.outlook.causes[cause].cause.key.process;
+    for cause in inquiry.waits_on_path(|key| key.detail == Some(Detail::PageFault)) {
+        let process = inquiry.outlook.causes[cause].cause.key.process;
         programs.entry(process).or_default().push(cause);
     }
     programs
         .into_iter()
-        .filter_map(|(process, causes)| suspect(of, process, causes))
+        .filter_map(|(process, causes)| suspect(inquiry, process, causes))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<Suspect> {
-    let ns = of.on_path_ns(&causes);
-    let share = ns as f64 / of.outlook.wall_ns.max(1) as f64;
-    let count = causes.iter().map(|&at| of.outlook.causes[at].cause.count);
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<Suspect> {
+    let ns = inquiry.on_path_ns(&causes);
+    let share = ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+    let count = causes
+        .iter()
+        .map(|&at| inquiry.outlook.causes[at].cause.count);
     let count: u64 = count.sum();
-    if share < RULE.limit(of, "share") || (count as f64) < RULE.limit(of, "waits") {
+    if share < RULE.limit(inquiry, "share") || (count as f64) < RULE.limit(inquiry, "waits") {
         return None;
     }
-    let longest = causes.iter().max_by_key(|&&cause| of.on_path_ns(&[cause]));
-    let key = of.outlook.causes.get(*longest?)?.cause.key;
-    let faults = Memory::of(of).faults.in_program(of, process);
+    let longest = causes
+        .iter()
+        .max_by_key(|&&cause| inquiry.on_path_ns(&[cause]));
+    let key = inquiry.outlook.causes.get(*longest?)?.cause.key;
+    let faults = Memory::of(inquiry).faults.in_program(inquiry, process);
     let fix = |left: f64| {
         let waits = Change {
             what: What::Waits {
                 detail: Some(Detail::PageFault),
                 objects: None,
             },
-            processes: Some(of.of_program(process)),
+            processes: Some(inquiry.of_program(process)),
             how: How::Scale(left),
         };
-        vec![waits, faults.scaled_in(of, process, left)]
+        vec![waits, faults.scaled_in(inquiry, process, left)]
     };
     let title = match key.object {
         Some(file) => say![
             process,
-            " waits for pages of ",
-            file,
-            ", one at a time, ",
+            " waits ",
             Piece::Count(count),
-            " times"
+            " times for pages of ",
+            file,
+            ", one at a time"
         ],
         None => say![
             process,
-            " waits for pages, one at a time, ",
+            " waits ",
             Piece::Count(count),
-            " times"
+            " times for pages, one at a time"
         ],
     };
-    let group = of
-        .waits()
-        .iter()
-        .find(|group| group.detail == Detail::PageFault && of.same_program(group.process, process));
+    let group = inquiry.waits().iter().find(|group| {
+        group.detail == Detail::PageFault && inquiry.same_program(group.process, process)
+    });
     let suspect = Suspect::new(
         title,
         Fix::Between(fix(LEFT.0), fix(LEFT.1)),
@@ -95,21 +98,21 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<S
     )
     .of(process)
     .about(key.object)
-    .seen_in(of, group)
-    .held(of, &RULE, "share of the path", share, "share")
-    .held(of, &RULE, "waits", count as f64, "waits")
+    .seen_in(inquiry, group)
+    .held(inquiry, &RULE, "share of the path", share, "share")
+    .held(inquiry, &RULE, "waits", count as f64, "waits")
     .told(say![
         Piece::Count(count),
         " waits of ",
         Piece::Time(ns / count.max(1)),
         "; ",
         Piece::Percent(share * 100.0),
-        " of the path"
+        " of the critical path"
     ])
     .told(say![
-        "besides, ",
+        "in addition, ",
         Piece::Time(faults.ns()),
-        " on a processor in page faults"
+        " on CPU in page faults"
     ]);
     Some(suspect)
 }

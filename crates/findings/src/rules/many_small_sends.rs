@@ -13,14 +13,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "many-small-sends",
-    looks_for: "many small sends to a peer for each answer",
-    why: "Each send is a call into the kernel and mostly a packet of its own, with all that a packet costs here, on the way and there.",
-    advice: "put a question together in a buffer and send it at once (writev, a buffered writer, TCP_CORK)",
-    wrong_if: "the peer must have each piece at once",
+    looks_for: "many small sends to a peer for each response",
+    why: "Each send is a system call and mostly a packet of its own, with all that a packet costs on this machine, on the network and on the other side.",
+    advice: "collect a request in a buffer and send it at once (writev, a buffered writer, TCP_CORK)",
+    wrong_if: "the peer must receive each piece immediately",
     limits: &[
-        Limit { name: "sends", value: 1000.0, means: "at least so many to one peer" },
-        Limit { name: "each", value: 3.0, means: "for each answer at least so many" },
-        Limit { name: "bytes", value: 1400.0, means: "bytes in each, on average, at most: more is a packet of its own" },
+        Limit { name: "sends", value: 1000.0, means: "minimum number of sends to one peer" },
+        Limit { name: "each", value: 3.0, means: "minimum number of sends per response" },
+        Limit { name: "bytes", value: 1400.0, means: "maximum bytes per send, on average; more fill a packet of their own" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -33,15 +33,15 @@ const SENDS: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
 /// process only.
 const MOST: f64 = 0.8;
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = of.peers().iter();
-    peers.filter_map(|peer| suspect(of, peer)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let peers = inquiry.peers().iter();
+    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let sockets: BTreeSet<_> = peer.sockets.iter().copied().collect();
     let calls = || {
-        let calls = of.facts.calls.iter();
+        let calls = inquiry.facts.calls.iter();
         calls.filter(|call| {
             call.process == Some(peer.process) && SENDS.contains(&call.call.as_str())
         })
@@ -55,40 +55,46 @@ fn suspect(of: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let bytes = peer.sent_bytes / sends.max(1);
     let each = sends as f64 / answers.max(1) as f64;
     if peer.kind == ObjectKind::UdpSocket
-        || (sends as f64) < RULE.limit(of, "sends")
-        || each < RULE.limit(of, "each")
-        || bytes as f64 > RULE.limit(of, "bytes")
+        || (sends as f64) < RULE.limit(inquiry, "sends")
+        || each < RULE.limit(inquiry, "each")
+        || bytes as f64 > RULE.limit(inquiry, "bytes")
         || (sends as f64) < all as f64 * MOST
         || answers == 0
     {
         return None;
     }
     let title = say![
-        Piece::Name(peer.address.clone()),
-        " is sent ",
-        Piece::Count(each.round() as u64),
-        " pieces of ",
+        Piece::Count(sends),
+        " sends of ",
         Piece::Bytes(bytes),
-        " for each answer"
+        " to ",
+        Piece::Name(peer.address.clone()),
+        ", ",
+        Piece::Count(each.round() as u64),
+        " per response"
     ];
     let what = What::Calls(SENDS.iter().copied().collect());
     let fix = Fix::scaled(what, BTreeSet::from([peer.process]), 1.0 / each);
-    let suspect = Suspect::new(title, fix, Weight::within(of.busy(peer.process), own_ns))
-        .of(peer.process)
-        .about(peer.sockets.first().copied())
-        .held(of, &RULE, "sends", sends as f64, "sends")
-        .held(of, &RULE, "sends for each answer", each, "each")
-        .held(of, &RULE, "bytes in each", bytes as f64, "bytes")
-        .told(say![
-            if peer.estimated { "about " } else { "" },
-            Piece::Count(sends),
-            " sends, ",
-            Piece::Bytes(bytes),
-            " and ",
-            Piece::Time(own_ns / sends.max(1)),
-            " each, for ",
-            Piece::Count(answers),
-            " answers"
-        ]);
+    let suspect = Suspect::new(
+        title,
+        fix,
+        Weight::within(inquiry.busy(peer.process), own_ns),
+    )
+    .of(peer.process)
+    .about(peer.sockets.first().copied())
+    .held(inquiry, &RULE, "sends", sends as f64, "sends")
+    .held(inquiry, &RULE, "sends for each answer", each, "each")
+    .held(inquiry, &RULE, "bytes in each", bytes as f64, "bytes")
+    .told(say![
+        if peer.estimated { "about " } else { "" },
+        Piece::Count(sends),
+        " sends, ",
+        Piece::Bytes(bytes),
+        " and ",
+        Piece::Time(own_ns / sends.max(1)),
+        " each, for ",
+        Piece::Count(answers),
+        " responses"
+    ]);
     Some(suspect)
 }

@@ -13,53 +13,58 @@ use crate::rule::{Fix, Limit, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
-const WHY: &str = "The kernel clears every page anew, one fault at a time, and takes it away again. That costs far more than to use the same memory again.";
+const WHY: &str = "The kernel clears each page again, one fault at a time, and takes it back. That costs far more than reusing the same memory.";
 const SHARE: Limit = Limit {
     name: "share",
     value: 0.1,
-    means: "of the path in it and in the faults that it brings, at least this share",
+    means: "minimum share of the critical path in these calls and the page faults they cause",
 };
 const TURNS: Limit = Limit {
     name: "turns",
     value: 10.0,
-    means: "samples show memory given back after it was touched, at least so many times",
+    means: "minimum number of times that samples show memory freed after it was touched",
 };
 
 pub static MAPS: Rule = Rule {
     name: "map-unmap-churn",
     looks_for: "memory mapped and unmapped again and again",
     why: WHY,
-    advice: "keep the memory and use it again; with malloc, raise M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (mallopt, or MALLOC_MMAP_THRESHOLD_ in the environment)",
+    advice: "keep the memory and reuse it; with malloc, raise M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (mallopt, or MALLOC_MMAP_THRESHOLD_ in the environment)",
     wrong_if: "the memory must not stay with the process between uses",
     limits: &[
-        Limit { name: "calls", value: 500.0, means: "munmap is called at least so many times" },
+        Limit { name: "calls", value: 500.0, means: "minimum number of munmap calls" },
         SHARE,
         TURNS,
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
-    ask: |of| ask(of, &MAPS, &["munmap"], " maps and unmaps memory "),
+    ask: |inquiry| ask(inquiry, &MAPS, &["munmap"], " maps and unmaps memory "),
 };
 
 pub static TRIMS: Rule = Rule {
     name: "trim-thrash",
-    looks_for: "a heap whose end is given back to the system and taken again",
+    looks_for: "a heap whose end is returned to the kernel and allocated again",
     why: WHY,
-    advice: "let malloc keep more: raise M_TRIM_THRESHOLD and M_TOP_PAD (mallopt, or MALLOC_TRIM_THRESHOLD_ in the environment), or use the same buffers again",
+    advice: "let malloc keep more: raise M_TRIM_THRESHOLD and M_TOP_PAD (mallopt, or MALLOC_TRIM_THRESHOLD_ in the environment), or reuse the same buffers",
     wrong_if: "the memory must not stay with the process between uses",
     limits: &[
-        Limit { name: "calls", value: 500.0, means: "brk or madvise is called at least so many times" },
+        Limit { name: "calls", value: 500.0, means: "minimum number of brk or madvise calls" },
         SHARE,
         TURNS,
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
-    ask: |of| ask(of, &TRIMS, &["brk", "madvise"], " moves the end of its heap or lets go of it "),
+    ask: |inquiry| ask(inquiry, &TRIMS, &["brk", "madvise"], " grows and shrinks its heap "),
 };
 
-fn ask(of: &Inquiry<'_>, rule: &'static Rule, calls: &[&str], does: &'static str) -> Vec<Suspect> {
+fn ask(
+    inquiry: &Inquiry<'_>,
+    rule: &'static Rule,
+    calls: &[&str],
+    does: &'static str,
+) -> Vec<Suspect> {
     let mut counts: BTreeMap<ProcessId, u64> = BTreeMap::new();
-    for call in &of.facts.calls {
+    for call in &inquiry.facts.calls {
         let Some(process) = call.process.filter(|_| call.object.is_none()) else {
             continue;
         };
@@ -67,59 +72,60 @@ fn ask(of: &Inquiry<'_>, rule: &'static Rule, calls: &[&str], does: &'static str
             *counts.entry(process).or_default() += call.count;
         }
     }
-    counts.retain(|_, count| *count as f64 >= rule.limit(of, "calls"));
+    counts.retain(|_, count| *count as f64 >= rule.limit(inquiry, "calls"));
     if counts.is_empty() {
         return Vec::new();
     }
-    let memory = Memory::of(of);
+    let memory = Memory::of(inquiry);
     let many = counts.into_iter();
-    many.filter_map(|(process, count)| suspect(of, rule, &memory, (process, count), does))
+    many.filter_map(|(process, count)| suspect(inquiry, rule, &memory, process, count, does))
         .collect()
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     rule: &'static Rule,
     memory: &Memory,
-    (process, count): (ProcessId, u64),
+    process: ProcessId,
+    count: u64,
     does: &'static str,
 ) -> Option<Suspect> {
-    let memory = memory.in_program(of, process);
+    let memory = memory.in_program(inquiry, process);
     let share = (memory.faults.ns() + memory.mapping.ns()) as f64;
-    if share < of.outlook.wall_ns as f64 * rule.limit(of, "share") {
+    if share < inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, "share") {
         return None;
     }
     let all = memory
         .faults
-        .and(of, &memory.mapping)
-        .in_program(of, process);
-    let share = all.share(of);
-    if share < rule.limit(of, "share") {
+        .and(inquiry, &memory.mapping)
+        .in_program(inquiry, process);
+    let share = all.share(inquiry);
+    if share < rule.limit(inquiry, "share") {
         return None;
     }
-    let turns = memory.turns(of, process);
-    if (turns as f64) < rule.limit(of, "turns") {
+    let turns = memory.turns(inquiry, process);
+    if (turns as f64) < rule.limit(inquiry, "turns") {
         return None;
     }
-    let faults = faults(of, process);
-    let kept = kept(of, process);
+    let faults = faults(inquiry, process);
+    let kept = kept(inquiry, process);
     let title = say![process, does, Piece::Count(count), " times"];
-    let fix = all.scaled_in(of, process, kept);
+    let fix = all.scaled_in(inquiry, process, kept);
     let suspect = all
-        .suspect(of, title, Fix::Change(fix))
+        .suspect(inquiry, title, Fix::Change(fix))
         .of(process)
-        .held(of, rule, "calls", count as f64, "calls")
-        .held(of, rule, "share of the path", share, "share")
-        .held(of, rule, "turns seen", turns as f64, "turns")
+        .held(inquiry, rule, "calls", count as f64, "calls")
+        .held(inquiry, rule, "share of the path", share, "share")
+        .held(inquiry, rule, "turns seen", turns as f64, "turns")
         .told(say![
             Piece::Count(faults),
             " page faults, ",
             Piece::Count(faults / count.max(1)),
-            " for each"
+            " per call"
         ])
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in the kernel for that: ",
+            " of the critical path is in the kernel for it: ",
             Piece::Time(memory.faults.ns()),
             " in page faults, ",
             Piece::Time(memory.mapping.ns()),

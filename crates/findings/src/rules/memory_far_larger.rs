@@ -21,17 +21,17 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "memory-far-larger",
-    looks_for: "what comes in is kept in memory in a form many times as large",
-    why: "A node of its own for each small value, with its pointers and what the allocator needs, is many times as large as the value, and all of that is cleared by the kernel page by page and given back at the end.",
-    advice: "keep values in rows (arrays, columns, one buffer with offsets into it) rather than each in an object of its own, do not keep what is used once, or work on each piece as it comes in",
-    wrong_if: "the larger form is what makes later work quick, and that is much longer than this",
+    looks_for: "input kept in memory in a form many times as large",
+    why: "A separate node for each small value, with its pointers and the allocator's overhead, is many times as large as the value, and the kernel clears all of it page by page and frees it at the end.",
+    advice: "keep values in flat storage (arrays, columns, one buffer with offsets into it) instead of one object per value, do not keep what is used once, or process each piece as it arrives",
+    wrong_if: "the larger form makes later work faster, and that work takes much longer than this",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path in page faults for it and in giving it back, at least this share" },
-        Limit { name: "times", value: 20.0, means: "the memory at its end is at least so many times all that it read, wrote or mapped" },
-        Limit { name: "bytes", value: 200e6, means: "the memory at its end, at least" },
-        Limit { name: "kept", value: 0.8, means: "of all memory that was new it has at least this share at its end" },
-        Limit { name: "pieces", value: 100.0, means: "pieces that came in, at least" },
-        Limit { name: "evenly", value: 0.25, means: "the quarters of them each take at least this part of a quarter of the new memory" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in page faults for it and in freeing it" },
+        Limit { name: "times", value: 20.0, means: "minimum ratio of the memory at exit to all data that it read, wrote or mapped" },
+        Limit { name: "bytes", value: 200e6, means: "minimum memory at exit, in bytes" },
+        Limit { name: "kept", value: 0.8, means: "minimum share of all newly touched memory that it still has at exit" },
+        Limit { name: "pieces", value: 100.0, means: "minimum number of pieces of input" },
+        Limit { name: "evenly", value: 0.25, means: "minimum part that each quarter of the pieces takes of a quarter of the new memory" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -50,38 +50,38 @@ const OF_FILES: [&str; 4] = [
 /// Where memory is given back at the end.
 const ENDS: [&str; 2] = ["exit_mmap", "mmput"];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let starts = of.facts.starts.iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let starts = inquiry.facts.starts.iter();
     let large = starts.filter_map(|start| {
         let resident = start.exit?.resident_bytes;
-        (resident as f64 >= RULE.limit(of, "bytes")).then_some((start.process, resident))
+        (resident as f64 >= RULE.limit(inquiry, "bytes")).then_some((start.process, resident))
     });
     let large: Vec<_> = large
         .filter(|&(process, resident)| {
-            resident as f64 >= data(of, process) as f64 * RULE.limit(of, "times")
-                && kept(of, process) >= RULE.limit(of, "kept")
+            resident as f64 >= data(inquiry, process) as f64 * RULE.limit(inquiry, "times")
+                && kept(inquiry, process) >= RULE.limit(inquiry, "kept")
         })
         .collect();
     // Nearly all recordings end here; only then is it worth a look at all waits.
     if large.is_empty() {
         return Vec::new();
     }
-    let least = RULE.limit(of, "pieces") as usize;
-    let all = of.arrivals(least);
+    let least = RULE.limit(inquiry, "pieces") as usize;
+    let all = inquiry.arrivals(least);
     let suspects = large.into_iter().filter_map(|(process, resident)| {
         let its = all
             .clone()
-            .filter(|arrivals| of.timeline.threads[arrivals.slot].process == process);
+            .filter(|arrivals| inquiry.timeline.threads[arrivals.slot].process == process);
         let most = its.max_by_key(|arrivals| arrivals.at.len())?;
-        suspect(of, process, resident, most)
+        suspect(inquiry, process, resident, most)
     });
     suspects.collect()
 }
 
 /// All bytes that a process read or wrote, and those of the files that it mapped.
-fn data(of: &Inquiry<'_>, process: ProcessId) -> u64 {
+fn data(inquiry: &Inquiry<'_>, process: ProcessId) -> u64 {
     let calls = || {
-        let calls = of.facts.calls.iter();
+        let calls = inquiry.facts.calls.iter();
         calls.filter(|call| call.process == Some(process))
     };
     let moved = calls().fold(0u64, |sum, call| sum.saturating_add(call.bytes));
@@ -89,79 +89,81 @@ fn data(of: &Inquiry<'_>, process: ProcessId) -> u64 {
     let mapped: BTreeSet<ObjectId> = mapped.filter_map(|call| call.object).collect();
     let sizes = mapped
         .into_iter()
-        .filter_map(|object| of.facts.object(object)?.size);
+        .filter_map(|object| inquiry.facts.object(object)?.size);
     sizes.fold(moved, u64::saturating_add).max(1)
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     resident: u64,
     arrivals: &Arrivals,
 ) -> Option<Suspect> {
-    let memory = Memory::of(of).in_program(of, process);
-    let files = InCode::of_kernel(of, &OF_FILES).in_program(of, process);
-    let ends = InCode::of_kernel(of, &ENDS);
-    let meant = memory.faults.and(of, &ends).in_program(of, process);
-    let share = meant.share(of);
-    if share < RULE.limit(of, "share") || files.ns() * 4 > memory.faults.ns() {
+    let memory = Memory::of(inquiry).in_program(inquiry, process);
+    let files = InCode::of_kernel(inquiry, &OF_FILES).in_program(inquiry, process);
+    let ends = InCode::of_kernel(inquiry, &ENDS);
+    let meant = memory
+        .faults
+        .and(inquiry, &ends)
+        .in_program(inquiry, process);
+    let share = meant.share(inquiry);
+    if share < RULE.limit(inquiry, "share") || files.ns() * 4 > memory.faults.ns() {
         return None;
     }
-    let evenly = evenly(of, process, arrivals, &memory.faults.functions);
-    if evenly < RULE.limit(of, "evenly") {
+    let evenly = evenly(inquiry, process, arrivals, &memory.faults.functions);
+    if evenly < RULE.limit(inquiry, "evenly") {
         return None;
     }
-    let data = data(of, process);
+    let data = data(inquiry, process);
     let times = resident as f64 / data as f64;
     let title = say![
         process,
-        " takes ",
+        " uses ",
         Piece::Bytes(resident),
         " of memory for ",
         Piece::Bytes(data),
         " that it read, wrote or mapped"
     ];
-    let scaled = |code: &InCode, factor: f64| code.scaled_in(of, process, factor);
+    let scaled = |code: &InCode, factor: f64| code.scaled_in(inquiry, process, factor);
     let mut most = vec![scaled(&meant, 0.0)];
-    most.extend(keeper(of, &memory.faults).map(|keeper| {
-        let keeper = InCode::through(of, BTreeSet::from([keeper]));
+    most.extend(keeper(inquiry, &memory.faults).map(|keeper| {
+        let keeper = InCode::through(inquiry, BTreeSet::from([keeper]));
         scaled(&keeper, 0.0)
     }));
     let least = vec![scaled(&meant, (LOOSE / times).min(1.0))];
     let suspect = meant
-        .suspect(of, title, Fix::AtLeast(least, most))
+        .suspect(inquiry, title, Fix::AtLeast(least, most))
         .of(process)
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "times as large", times, "times")
-        .held(of, &RULE, "bytes", resident as f64, "bytes")
-        .held(of, &RULE, "least quarter", evenly, "evenly")
+        .held(inquiry, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "times as large", times, "times")
+        .held(inquiry, &RULE, "bytes", resident as f64, "bytes")
+        .held(inquiry, &RULE, "least quarter", evenly, "evenly")
         .told(say![
-            "that is ",
             Piece::Times(times),
             " as much; ",
             Piece::Percent(share * 100.0),
-            " of the path is in the kernel to clear it and to take it back"
+            " of the critical path is in the kernel, clearing and freeing it"
         ])
         .told(say![
-            "it takes new memory with each of ",
+            "new memory with each of ",
             Piece::Count(arrivals.at.len() as u64),
-            " pieces that come in, evenly from the first to the last"
+            " pieces of input, evenly from the first to the last"
         ]);
     Some(suspect)
 }
 
 /// Of the page faults the least that any quarter of the pieces has, as a part of a quarter of all: 1 is quite evenly.
 fn evenly(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     arrivals: &Arrivals,
     faults: &BTreeSet<FunctionIx>,
 ) -> f64 {
     let mut quarters = [0u64; 4];
     let mut all = 0u64;
-    let code = &of.stacks.code;
-    for thread in of.threads_of(&BTreeSet::from([process])) {
-        let events = of.stacks.events_of(thread).iter();
+    let code = &inquiry.stacks.code;
+    for thread in inquiry.threads_of(&BTreeSet::from([process])) {
+        let events = inquiry.stacks.events_of(thread).iter();
         for event in events.filter(|event| event.account == Account::Cpu) {
             let mut frames = code.frames_of(event.stack);
             if !frames.any(|(_, function)| faults.contains(&function)) {
@@ -180,9 +182,9 @@ fn evenly(
 }
 
 /// The innermost function of the program in which nearly all of it is taken.
-fn keeper(of: &Inquiry<'_>, faults: &InCode) -> Option<FunctionIx> {
+fn keeper(inquiry: &Inquiry<'_>, faults: &InCode) -> Option<FunctionIx> {
     const NEARLY: f64 = 0.8;
-    let code = &of.stacks.code;
+    let code = &inquiry.stacks.code;
     let mut candidates: BTreeMap<FunctionIx, u64> = BTreeMap::new();
     for stack in &faults.stacks {
         let functions: BTreeSet<FunctionIx> = code.functions_of(stack.stack).into_iter().collect();
@@ -199,7 +201,7 @@ fn keeper(of: &Inquiry<'_>, faults: &InCode) -> Option<FunctionIx> {
             && !code.is_before_main(function)
     });
     // Of those that all of it passes through, the one with the least besides.
-    let through = |function| of.outlook.on_processors.through(function);
+    let through = |function| inquiry.outlook.on_processors.through(function);
     let inner = meant.min_by_key(|&(function, _)| (through(function), function));
     inner.map(|(function, _)| function)
 }

@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "memory-reclaim",
-    looks_for: "threads that free memory before they get some: their cgroup, or the machine, has none left",
-    why: "Whoever wants a page where none is left has to look for one that can be given up. If that was written to, it waits until it is on the disk; if it was read, it is read again when it is needed again.",
-    advice: "raise the limit on memory (memory.max and memory.high, or the container's limit), or need less: give up what is done with (posix_fadvise with POSIX_FADV_DONTNEED), write out early and steadily (sync_file_range), or go around the kernel's cache (O_DIRECT)",
-    wrong_if: "the limit is wanted, or all that is written has to be on the disk anyway before anybody goes on",
+    looks_for: "threads that free memory before they get some: their cgroup or the machine is out of memory",
+    why: "A thread that needs a page where none is free has to find one to reclaim. If that page is dirty, the thread waits until it is on disk; if it is needed again, it is read again.",
+    advice: "raise the memory limit (memory.max and memory.high, or the container's limit), or use less: drop cached data that are no longer needed (posix_fadvise POSIX_FADV_DONTNEED), write back early and steadily (sync_file_range), or bypass the page cache (O_DIRECT)",
+    wrong_if: "the limit is intended, or all written data must be on disk anyway before the program continues",
     limits: &[
-        Limit { name: "waits", value: 10.0, means: "for memory on the path, at least so many" },
-        Limit { name: "work", value: 0.05, means: "or on a processor freeing memory for this share of the path at least" },
+        Limit { name: "waits", value: 10.0, means: "minimum number of waits for memory on the critical path" },
+        Limit { name: "work", value: 0.05, means: "or: minimum share of the critical path on CPU, reclaiming memory" },
     ],
     is_innocent: false,
     needs: &[],
@@ -47,54 +47,57 @@ const TAKING: [&str; 5] = [
     "create_empty_buffers",
 ];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let names: Vec<&str> = IN_GROUP.iter().chain(&IN_MACHINE).copied().collect();
-    let freeing = InCode::of_kernel(of, &names);
+    let freeing = InCode::of_kernel(inquiry, &names);
     let mut programs: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
-    for cause in of.waits_on_path(|key| key.detail == Some(Detail::Reclaim)) {
-        let process = of.outlook.causes[cause].cause.key.process;
+    for cause in inquiry.waits_on_path(|key| key.detail == Some(Detail::Reclaim)) {
+        let process = inquiry.outlook.causes[cause].cause.key.process;
         programs.entry(process).or_default().push(cause);
     }
     let at_work = freeing.stacks.iter().map(|stack| stack.cause);
-    for cause in at_work.filter_map(|cause| of.outlook.causes.get(cause)) {
+    for cause in at_work.filter_map(|cause| inquiry.outlook.causes.get(cause)) {
         programs.entry(cause.cause.key.process).or_default();
     }
     let suspects = programs.into_iter();
     suspects
         .filter_map(|(process, waits)| {
-            let freeing = freeing.clone().in_program(of, process);
-            suspect(of, process, waits, &freeing)
+            let freeing = freeing.clone().in_program(inquiry, process);
+            suspect(inquiry, process, waits, &freeing)
         })
         .collect()
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     process: ProcessId,
     waits: Vec<usize>,
     freeing: &InCode,
 ) -> Option<Suspect> {
-    let count = waits.iter().map(|&at| of.outlook.causes[at].cause.count);
+    let count = waits
+        .iter()
+        .map(|&at| inquiry.outlook.causes[at].cause.count);
     let count: u64 = count.sum();
-    let work = freeing.share(of);
-    if (count as f64) < RULE.limit(of, "waits") && work < RULE.limit(of, "work") {
+    let work = freeing.share(inquiry);
+    if (count as f64) < RULE.limit(inquiry, "waits") && work < RULE.limit(inquiry, "work") {
         return None;
     }
-    let group = of
-        .waits()
-        .iter()
-        .find(|group| group.detail == Detail::Reclaim && of.same_program(group.process, process));
-    let ns = of.on_path_ns(&waits);
+    let group = inquiry.waits().iter().find(|group| {
+        group.detail == Detail::Reclaim && inquiry.same_program(group.process, process)
+    });
+    let ns = inquiry.on_path_ns(&waits);
     let title = say![
         process,
         " has to free memory before it gets some",
-        whose(of, group, freeing),
+        whose(inquiry, group, freeing),
         ", for ",
         Piece::Time(ns.saturating_add(freeing.ns()))
     ];
-    let longest = waits.iter().max_by_key(|&&cause| of.on_path_ns(&[cause]));
-    let object = longest.and_then(|&at| of.outlook.causes[at].cause.key.object);
-    let fix = fix(of, process, freeing);
+    let longest = waits
+        .iter()
+        .max_by_key(|&&cause| inquiry.on_path_ns(&[cause]));
+    let object = longest.and_then(|&at| inquiry.outlook.causes[at].cause.key.object);
+    let fix = fix(inquiry, process, freeing);
     let mut causes = waits;
     causes.extend(freeing.stacks.iter().map(|stack| stack.cause));
     causes.sort_unstable();
@@ -103,30 +106,30 @@ fn suspect(
     let suspect = Suspect::new(title, fix, weight)
         .of(process)
         .about(object)
-        .seen_in(of, group)
-        .held(of, &RULE, "waits", count as f64, "waits")
-        .held(of, &RULE, "share freeing on a processor", work, "work")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "waits", count as f64, "waits")
+        .held(inquiry, &RULE, "share freeing on a processor", work, "work")
         .figure("waiting on the path", ns as f64, "ns")
         .told(say![
             Piece::Count(count),
             " waits of ",
             Piece::Time(ns / count.max(1)),
-            " on the path; besides, ",
+            " on the critical path, and ",
             Piece::Time(freeing.ns()),
-            " on a processor looking for what can be given up"
+            " on CPU, reclaiming memory"
         ]);
     Some(match group {
         Some(_) => suspect,
         None => Suspect {
-            frames: freeing.frames(of),
+            frames: freeing.frames(inquiry),
             ..suspect
         },
     })
 }
 
 /// Whose memory it is that is all taken, if stacks show that.
-fn whose(of: &Inquiry<'_>, group: Option<&WaitGroup>, freeing: &InCode) -> &'static str {
-    let code = &of.stacks.code;
+fn whose(inquiry: &Inquiry<'_>, group: Option<&WaitGroup>, freeing: &InCode) -> &'static str {
+    let code = &inquiry.stacks.code;
     let waiting = group.and_then(|group| group.stack);
     let waiting = waiting.and_then(|stack| code.stack(stack));
     let stack = waiting.or(freeing.stacks.first().map(|stack| stack.stack));
@@ -136,20 +139,20 @@ fn whose(of: &Inquiry<'_>, group: Option<&WaitGroup>, freeing: &InCode) -> &'sta
         functions.any(|function| names.contains(&function.name.as_str()))
     };
     match (has(&IN_GROUP), has(&IN_MACHINE)) {
-        (true, _) => ", because its cgroup is at its limit",
-        (_, true) => ", because the machine has none left",
+        (true, _) => " (its cgroup is at its limit)",
+        (_, true) => " (the machine has none left)",
         _ => "",
     }
 }
 
 /// Nobody waits for memory, nor looks for it. At most nothing has to be taken into the kernel's cache again either, nor be
 /// waited for until it is read or written.
-fn fix(of: &Inquiry<'_>, process: ProcessId, freeing: &InCode) -> Fix {
-    let processes = of.of_program(process);
+fn fix(inquiry: &Inquiry<'_>, process: ProcessId, freeing: &InCode) -> Fix {
+    let processes = inquiry.of_program(process);
     let without = |details: &[Detail]| {
-        let threads = of.timeline.threads.iter().enumerate();
+        let threads = inquiry.timeline.threads.iter().enumerate();
         let own = threads.filter(|(_, thread)| processes.contains(&thread.process));
-        let spans = own.flat_map(|(slot, _)| of.timeline.indexed(slot));
+        let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
         let meant = spans
             .filter(|(_, span)| span.state == State::Wait && details.contains(&span.detail))
             .map(|(index, _)| index);
@@ -159,11 +162,11 @@ fn fix(of: &Inquiry<'_>, process: ProcessId, freeing: &InCode) -> Fix {
             how: How::Scale(0.0),
         }
     };
-    let work = |code: &InCode| code.scaled_in(of, process, 0.0);
+    let work = |code: &InCode| code.scaled_in(inquiry, process, 0.0);
     let disk = [Detail::DiskRead, Detail::DiskWrite, Detail::PageFault];
     let least = vec![without(&[Detail::Reclaim]), work(freeing)];
     let mut most = least.clone();
     most.push(without(&disk));
-    most.push(work(&InCode::of_kernel(of, &TAKING)));
+    most.push(work(&InCode::of_kernel(inquiry, &TAKING)));
     Fix::AtLeast(least, most)
 }

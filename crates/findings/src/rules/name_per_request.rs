@@ -17,31 +17,31 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "name-per-request",
-    looks_for: "names looked up again and again, while few addresses are connected to",
-    why: "A name server is asked over the network for what it said a moment ago: programs do not keep its answers unless told to.",
-    advice: "keep the connection or the address; or run a cache for names on this machine (systemd-resolved, dnsmasq)",
-    wrong_if: "the address behind the name changes from one moment to the next on purpose",
+    looks_for: "repeated DNS lookups for connections to few addresses",
+    why: "A name server is queried over the network for what it returned a moment ago: programs do not cache its responses unless told to.",
+    advice: "keep the connection or the address; or run a local DNS cache (systemd-resolved, dnsmasq)",
+    wrong_if: "the address behind the name is meant to change from one moment to the next",
     limits: &[
-        Limit { name: "lookups", value: 10.0, means: "at least so many that were waited for" },
-        Limit { name: "again", value: 5.0, means: "look-ups for each address that is connected to, at least" },
+        Limit { name: "lookups", value: 10.0, means: "minimum number of DNS lookups waited for" },
+        Limit { name: "again", value: 5.0, means: "minimum number of DNS lookups per address connected to" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut by_process: BTreeMap<ProcessId, Vec<&Peer>> = BTreeMap::new();
-    for peer in of.peers() {
+    for peer in inquiry.peers() {
         by_process.entry(peer.process).or_default().push(peer);
     }
     let peers = by_process.into_iter();
     peers
-        .filter_map(|(process, peers)| suspect(of, process, &peers))
+        .filter_map(|(process, peers)| suspect(inquiry, process, &peers))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Suspect> {
     let (servers, others): (Vec<&Peer>, Vec<&Peer>) =
         peers.iter().partition(|peer| peer.is_name_server());
     let others = others
@@ -56,36 +56,36 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option<Susp
     let lookups = answers.len();
     let again = lookups as f64 / hosts.len().max(1) as f64;
     // Who connects to nobody looks names up for their own sake.
-    if (lookups as f64) < RULE.limit(of, "lookups")
-        || again < RULE.limit(of, "again")
+    if (lookups as f64) < RULE.limit(inquiry, "lookups")
+        || again < RULE.limit(inquiry, "again")
         || hosts.is_empty()
     {
         return None;
     }
     // One for each is needed.
-    let picked = Picked::of(of, process, answers.into_iter().skip(hosts.len()));
+    let picked = Picked::of(inquiry, process, answers.into_iter().skip(hosts.len()));
     let server = servers.iter().max_by_key(|server| server.waits.len())?;
     let title = say![
-        Piece::Name(server.address.clone()),
-        " is asked for names ",
         Piece::Count(lookups as u64),
-        " times, for connections to ",
+        " DNS lookups at ",
+        Piece::Name(server.address.clone()),
+        " for connections to ",
         Piece::Count(hosts.len() as u64),
         if hosts.len() == 1 {
             " address"
         } else {
             " addresses"
-        },
+        }
     ];
     let suspect = picked
-        .suspect(of, title, 0.0)
+        .suspect(inquiry, title, 0.0)
         .about(server.sockets.first().copied())
-        .held(of, &RULE, "look-ups", lookups as f64, "lookups")
-        .held(of, &RULE, "look-ups for each address", again, "again")
+        .held(inquiry, &RULE, "look-ups", lookups as f64, "lookups")
+        .held(inquiry, &RULE, "look-ups for each address", again, "again")
         .told(say![
-            "an answer takes ",
+            "a response takes ",
             Piece::Time(picked.quantile(0.5)),
-            ", nine of ten at most ",
+            " (median), 90th percentile ",
             Piece::Time(picked.quantile(0.9))
         ]);
     Some(suspect)

@@ -13,78 +13,81 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "niced",
-    looks_for: "a program that gives way to others, because of its nice value",
-    why: "The kernel shares a processor by nice values: beside one that is not nice, a program with nice 5 gets a quarter of it, with nice 19 a seventieth.",
-    advice: "run it without nice (nice, renice, Nice= of a service), or when the others are done",
-    wrong_if: "it is meant to give way: nobody waits for it",
+    looks_for: "a program that yields to others because of its nice value",
+    why: "The kernel shares a CPU by nice value: beside a program with nice 0, one with nice 5 gets a quarter of the CPU, one with nice 19 a seventieth.",
+    advice: "run it without nice (nice, renice, Nice= of a service), or when the others have finished",
+    wrong_if: "it is meant to yield: nobody waits for it",
     limits: &[
-        Limit { name: "share", value: 0.15, means: "of the path ready, without a processor, at least this share" },
-        Limit { name: "time", value: 1e8, means: "and so many nanoseconds" },
-        Limit { name: "nice", value: 1.0, means: "its nice value, at least" },
-        Limit { name: "more", value: 1.5, means: "others had its processor for so many times as long as if all had shared alike" },
+        Limit { name: "share", value: 0.15, means: "minimum share of the critical path runnable (waiting for a CPU)" },
+        Limit { name: "time", value: 1e8, means: "minimum time runnable on the critical path, in ns" },
+        Limit { name: "nice", value: 1.0, means: "minimum nice value" },
+        Limit { name: "more", value: 1.5, means: "minimum ratio of the time others had its CPU to an equal share" },
     ],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(of, &RULE) else {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
         return Vec::new();
     };
-    let programs = crowd.programs(of).into_iter();
+    let programs = crowd.programs(inquiry).into_iter();
     programs
-        .filter_map(|program| suspect(of, program))
+        .filter_map(|program| suspect(inquiry, program))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
-    let processes = of.of_program(program);
-    let threads = of.facts.ledger.threads.iter();
+fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
+    let processes = inquiry.of_program(program);
+    let threads = inquiry.facts.ledger.threads.iter();
     let own = threads.filter(|thread| processes.contains(&thread.row.process));
     let thread = own.max_by_key(|thread| (thread.row.ready_ns, thread.row.thread))?;
     let nice = thread.row.nice?;
-    if (nice as f64) < RULE.limit(of, "nice") {
+    if (nice as f64) < RULE.limit(inquiry, "nice") {
         return None;
     }
-    let before = before(of, thread, nice)?;
+    let before = before(inquiry, thread, nice)?;
     let alike_ns = before.at_a_time * thread.row.cpu_ns as f64;
     let more = before.ns as f64 / alike_ns.max(1.0);
-    if more < RULE.limit(of, "more") {
+    if more < RULE.limit(inquiry, "more") {
         return None;
     }
-    let causes = of.causes(|key| key.state == State::Ready && processes.contains(&key.process));
-    let ns = of.on_path_ns(&causes);
+    let causes =
+        inquiry.causes(|key| key.state == State::Ready && processes.contains(&key.process));
+    let ns = inquiry.on_path_ns(&causes);
     let process = thread.row.process;
     let title = say![
         process,
         " runs with nice ",
         Piece::Name(nice.to_string()),
-        ", and others have the processor"
+        " while others use its CPU"
     ];
     let ready_ns = thread.row.ready_ns.max(1) as f64;
     let left = 1.0 - (before.ns as f64 - alike_ns) / ready_ns;
     let fix = Fix::scaled(What::Ready, processes, left.clamp(0.0, 1.0)).or_at_most(0.0);
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
-        .held(of, &RULE, "ready on the path", ns as f64, "time")
-        .held(of, &RULE, "nice", nice as f64, "nice")
-        .held(of, &RULE, "times as long as itself", more, "more")
+        .held(inquiry, &RULE, "ready on the path", ns as f64, "time")
+        .held(inquiry, &RULE, "nice", nice as f64, "nice")
+        .held(inquiry, &RULE, "times as long as itself", more, "more")
         .told(say![
             Piece::Time(ns),
-            " of the path ready, without a processor"
+            " of the critical path runnable (waiting for a CPU)"
         ])
         .told(say![
-            "others, above all ",
+            "others, mostly ",
             before.foremost,
-            ", had its processor for ",
+            ", had its CPU for ",
             Piece::Time(before.ns),
-            ", and itself for ",
+            ", the program itself for ",
             Piece::Time(thread.row.cpu_ns)
         ]);
-    Some(match of.who_called("setpriority", process) {
+    Some(match inquiry.who_called("setpriority", process) {
         Some(caller) => suspect.told(say![caller, " called setpriority"]),
-        None => suspect.told(say!["it came so from who started it"]),
+        None => suspect.told(say![
+            "the nice value was inherited from the process that started it"
+        ]),
     })
 }
 
@@ -102,11 +105,11 @@ struct Before {
 const SHORT_NS: u64 = 50_000;
 
 /// Of who is not recorded it is not known how much it gives way; that it had more than its part tells.
-fn before(of: &Inquiry<'_>, thread: &ThreadLedger, nice: i64) -> Option<Before> {
+fn before(inquiry: &Inquiry<'_>, thread: &ThreadLedger, nice: i64) -> Option<Before> {
     let gives_way_less = |who: Who| match who {
         Who::Thread(other) => {
-            let slot = of.timeline.slot(other);
-            let row = slot.map(|slot| &of.timeline.threads[slot]);
+            let slot = inquiry.timeline.slot(other);
+            let row = slot.map(|slot| &inquiry.timeline.threads[slot]);
             row.is_some_and(|row| {
                 row.process != thread.row.process && row.nice.is_some_and(|its| its < nice)
             })
@@ -121,10 +124,12 @@ fn before(of: &Inquiry<'_>, thread: &ThreadLedger, nice: i64) -> Option<Before> 
     let most = others.max_by_key(|behind| (behind.ns, behind.who))?;
     let foremost = match most.who {
         Who::Thread(other) => Piece::from(other),
-        Who::Outsider(tid) => Piece::Name(of.facts.outsider(tid).to_owned()),
+        Who::Outsider(tid) => Piece::Name(inquiry.facts.outsider(tid).to_owned()),
         Who::Idle | Who::Unlisted => return None,
     };
-    let spans = of.timeline.spans_of(of.timeline.slot(thread.row.thread)?);
+    let spans = inquiry
+        .timeline
+        .spans_of(inquiry.timeline.slot(thread.row.thread)?);
     let long = spans
         .iter()
         .filter(|span| span.state == State::Ready && span.t1.since(span.t0) >= SHORT_NS);

@@ -8,26 +8,26 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "no-processor",
-    looks_for: "threads that are ready to run while others have the processors",
-    why: "A thread that has no processor does nothing, though it has all that it needs.",
-    advice: "run fewer at a time, move others elsewhere, or give it more processors",
+    looks_for: "runnable threads that wait for a CPU while others use the CPUs",
+    why: "A thread without a CPU does nothing, though it has all that it needs.",
+    advice: "run fewer programs at a time, move others elsewhere, or add CPUs",
     wrong_if: "the machine is shared on purpose and nobody waits for this program",
     limits: &[
         Limit {
             name: "share",
             value: 0.15,
-            means: "of the path at least this share",
+            means: "minimum share of the critical path",
         },
         Limit {
             name: "time",
             value: 1e8,
-            means: "and so many nanoseconds",
+            means: "minimum time, in ns",
         },
         Limit {
             name: "others",
             value: 0.5,
             means:
-                "of that at least this share behind others than those whose work the end waits for",
+                "minimum share of that time behind threads whose work the end does not depend on",
         },
     ],
     is_innocent: false,
@@ -35,27 +35,27 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(of, &RULE) else {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
         return Vec::new();
     };
     // A program that keeps all processors busy itself stands in nobody's way.
-    let share = crowd.behind_others(of);
-    if share < RULE.limit(of, "others") {
+    let share = crowd.behind_others(inquiry);
+    if share < RULE.limit(inquiry, "others") {
         return Vec::new();
     }
-    let foremost = crowd.foremost(of);
+    let foremost = crowd.foremost(inquiry);
     let title = say![
-        "ready to run for ",
+        "runnable for ",
         Piece::Time(crowd.ns),
-        ", but others have the processors"
+        " while others use the CPUs"
     ];
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
         .figure("ready on the path", crowd.ns as f64, "ns")
-        .held(of, &RULE, "behind others", share, "others")
+        .held(inquiry, &RULE, "behind others", share, "others")
         .told(say![
             Piece::Time(crowd.ns),
-            " of the path ready, with no processor free"
+            " of the critical path runnable (waiting for a CPU)"
         ]);
     vec![match foremost {
         Some(foremost) => suspect.told(foremost),

@@ -16,16 +16,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "one-thread-bound",
-    looks_for: "one thread that is busy all the time, while others wait for what it hands them",
-    why: "Threads that wait to be handed work are as fast as who hands it to them, however many they are.",
-    advice: "let the others do part of what it does, or let several threads do it",
-    wrong_if: "what it does must be done by one, in order",
+    looks_for: "one thread that is busy all the time while others wait for the work it hands out",
+    why: "Threads that wait to be handed work are as fast as the thread that hands it out, however many they are.",
+    advice: "move part of its work to the other threads, or let several threads do it",
+    wrong_if: "its work must be done by one thread, in order",
     limits: &[
-        Limit { name: "busy", value: 0.9, means: "of the time it is on a processor or ready, at least" },
-        Limit { name: "idle", value: 0.5, means: "of the time each of the others is, at most" },
-        Limit { name: "others", value: 2.0, means: "at least so many" },
-        Limit { name: "share", value: 0.6, means: "of the time that each of them waits, until that thread ends the wait, at least" },
-        Limit { name: "waits", value: 20.0, means: "of them all, at least so many" },
+        Limit { name: "busy", value: 0.9, means: "minimum share of the time in which it is on CPU or runnable" },
+        Limit { name: "idle", value: 0.5, means: "maximum share of the time in which each of the others is" },
+        Limit { name: "others", value: 2.0, means: "minimum number of other threads" },
+        Limit { name: "share", value: 0.6, means: "minimum share of the waiting time of each that this thread ended" },
+        Limit { name: "waits", value: 20.0, means: "minimum number of these waits" },
     ],
     is_innocent: false,
     needs: &[],
@@ -43,42 +43,45 @@ struct Handed {
     first: usize,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    if is_managed(of) {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    if is_managed(inquiry) {
         return Vec::new();
     }
-    let pools = Pool::all(of.timeline).into_iter();
+    let pools = Pool::all(inquiry.timeline).into_iter();
     let threads = pools.filter(|pool| !pool.is_processes);
-    threads.filter_map(|pool| suspect(of, &pool)).collect()
+    threads.filter_map(|pool| suspect(inquiry, &pool)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
-    let process = pool.process(of.timeline);
-    let from = pool.rows(of.timeline).map(|row| row.start).min()?;
-    let until = pool.rows(of.timeline).map(over).max()?;
+fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
+    let process = pool.process(inquiry.timeline);
+    let from = pool.rows(inquiry.timeline).map(|row| row.start).min()?;
+    let until = pool.rows(inquiry.timeline).map(over).max()?;
     let whole = until.since(from);
     // It may be the one that started them, or one of them.
     let near = pool.members.iter().chain([&pool.parent]);
     let (busy_ns, bound) = near
-        .map(|&slot| (at_work(of, slot, from, until), slot))
+        .map(|&slot| (at_work(inquiry, slot, from, until), slot))
         .max()?;
     let busy = busy_ns as f64 / whole.max(1) as f64;
-    if busy < RULE.limit(of, "busy") {
+    if busy < RULE.limit(inquiry, "busy") {
         return None;
     }
     let others = pool.members.iter().filter(|&&slot| slot != bound);
-    let handed: Vec<Handed> = others.filter_map(|&slot| handed(of, slot, bound)).collect();
+    let handed: Vec<Handed> = others
+        .filter_map(|&slot| handed(inquiry, slot, bound))
+        .collect();
     let waits: u64 = handed.iter().map(|handed| handed.waits).sum();
-    if (handed.len() as f64) < RULE.limit(of, "others") || (waits as f64) < RULE.limit(of, "waits")
+    if (handed.len() as f64) < RULE.limit(inquiry, "others")
+        || (waits as f64) < RULE.limit(inquiry, "waits")
     {
         return None;
     }
-    let row = &of.timeline.threads[bound];
+    let row = &inquiry.timeline.threads[bound];
     let title = say![
         row.thread,
-        " is busy all the time, and ",
+        " is busy all the time while ",
         Piece::Count(handed.len() as u64),
-        " threads wait for what it hands them"
+        " threads wait for its work"
     ];
     let threads = handed
         .iter()
@@ -91,30 +94,30 @@ fn suspect(of: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     });
     let work: u64 = handed
         .iter()
-        .filter_map(|handed| of.timeline.slot(handed.thread))
-        .map(|slot| of.timeline.threads[slot].cpu_ns)
+        .filter_map(|handed| inquiry.timeline.slot(handed.thread))
+        .map(|slot| inquiry.timeline.threads[slot].cpu_ns)
         .sum();
-    let mut suspect = Suspect::new(title, fix, Weight::within(of.busy(process), busy_ns))
-        .shown_at(of, handed.iter().map(|handed| handed.first))
+    let mut suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), busy_ns))
+        .shown_at(inquiry, handed.iter().map(|handed| handed.first))
         .of(process)
-        .held(of, &RULE, "busy", busy, "busy")
-        .held(of, &RULE, "others", handed.len() as f64, "others")
-        .held(of, &RULE, "waits", waits as f64, "waits")
+        .held(inquiry, &RULE, "busy", busy, "busy")
+        .held(inquiry, &RULE, "others", handed.len() as f64, "others")
+        .held(inquiry, &RULE, "waits", waits as f64, "waits")
         .told(say![
             "it is busy for ",
             Piece::Percent(busy * 100.0),
-            " of the time, the others are on a processor for ",
+            " of the time; the others are on CPU for ",
             Piece::Time(work),
             " in all"
         ])
         .told(say!["they waited for it ", Piece::Count(waits), " times"]);
-    suspect.frames = of.mostly_in(row.thread);
+    suspect.frames = inquiry.mostly_in(row.thread);
     Some(suspect)
 }
 
 /// How long a thread was on a processor or ready between two moments.
-fn at_work(of: &Inquiry<'_>, slot: usize, from: Nanos, until: Nanos) -> u64 {
-    let spans = of.timeline.spans_of(slot);
+fn at_work(inquiry: &Inquiry<'_>, slot: usize, from: Nanos, until: Nanos) -> u64 {
+    let spans = inquiry.timeline.spans_of(slot);
     let begin = spans.partition_point(|span| span.t1 <= from);
     let spans = spans[begin..].iter().take_while(|span| span.t0 < until);
     let works = spans.filter(|span| matches!(span.state, State::Cpu | State::Ready));
@@ -124,15 +127,15 @@ fn at_work(of: &Inquiry<'_>, slot: usize, from: Nanos, until: Nanos) -> u64 {
 }
 
 /// Whether a thread does little, and waits for that one to hand it something.
-fn handed(of: &Inquiry<'_>, slot: usize, bound: usize) -> Option<Handed> {
-    let row = &of.timeline.threads[slot];
+fn handed(inquiry: &Inquiry<'_>, slot: usize, bound: usize) -> Option<Handed> {
+    let row = &inquiry.timeline.threads[slot];
     let life = over(row).since(row.start).max(1) as f64;
     let works = row.cpu_ns.saturating_add(row.ready_ns) as f64 / life;
-    if works > RULE.limit(of, "idle") || (row.cpu_ns as f64) < life * PART {
+    if works > RULE.limit(inquiry, "idle") || (row.cpu_ns as f64) < life * PART {
         return None;
     }
-    let by = of.timeline.threads[bound].thread;
-    let waits = of
+    let by = inquiry.timeline.threads[bound].thread;
+    let waits = inquiry
         .timeline
         .indexed(slot)
         .filter(|(_, span)| span.state == State::Wait && span.waker == Some(by));
@@ -142,7 +145,7 @@ fn handed(of: &Inquiry<'_>, slot: usize, bound: usize) -> Option<Handed> {
         ns = ns.saturating_add(span.t1.since(span.t0));
         first = first.or(Some(index));
     }
-    let enough = ns as f64 >= row.wait_ns as f64 * RULE.limit(of, "share");
+    let enough = ns as f64 >= row.wait_ns as f64 * RULE.limit(inquiry, "share");
     first.filter(|_| enough).map(|first| Handed {
         thread: row.thread,
         waits: count,

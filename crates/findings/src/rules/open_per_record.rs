@@ -15,13 +15,13 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "open-per-record",
     looks_for: "one file, opened and closed again for each small piece",
-    why: "To open a file its path is walked, who may do so is checked and a descriptor is made, however little is then written.",
-    advice: "open it once and keep it open; open it anew only when it was replaced",
-    wrong_if: "others rename or remove it at any moment, and must find it closed",
+    why: "Each open walks the path, checks permissions and allocates a descriptor, however little is then written.",
+    advice: "open the file once and keep it open; reopen it only when it was replaced",
+    wrong_if: "others rename or remove the file at any moment, and must find it closed",
     limits: &[
-        Limit { name: "opens", value: 100.0, means: "at least so many, by one process" },
-        Limit { name: "pieces", value: 4.0, means: "writes and reads for each, on average, at most" },
-        Limit { name: "bytes", value: 4096.0, means: "bytes for each, on average, at most" },
+        Limit { name: "opens", value: 100.0, means: "minimum number of opens by one process" },
+        Limit { name: "pieces", value: 4.0, means: "maximum number of reads and writes per open, on average" },
+        Limit { name: "bytes", value: 4096.0, means: "maximum bytes per open, on average" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -30,14 +30,14 @@ pub static RULE: Rule = Rule {
 
 const OPENING: [Act; 2] = [Act::Open, Act::Close];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let uses = of.facts.uses.all.iter();
-    let often = uses.filter(|one| one.done(Act::Open).count as f64 >= RULE.limit(of, "opens"));
-    often.filter_map(|one| suspect(of, one)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let uses = inquiry.facts.uses.all.iter();
+    let often = uses.filter(|one| one.done(Act::Open).count as f64 >= RULE.limit(inquiry, "opens"));
+    often.filter_map(|one| suspect(inquiry, one)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
-    let file = of.facts.object(one.object)?;
+fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+    let file = inquiry.facts.object(one.object)?;
     let (opens, writes, reads) = (
         one.done(Act::Open),
         one.done(Act::Write),
@@ -52,46 +52,55 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     if file.kind != ObjectKind::File
         || is_loaded
         || pieces < 0.5
-        || pieces > RULE.limit(of, "pieces")
-        || bytes as f64 > RULE.limit(of, "bytes")
+        || pieces > RULE.limit(inquiry, "pieces")
+        || bytes as f64 > RULE.limit(inquiry, "bytes")
         || one.done(Act::Close).count * 2 < count
     {
         return None;
     }
     let processes = BTreeSet::from([one.process]);
-    let region = of.stacks.region(&of.threads_of(&processes), |function| {
-        let act = act(function).filter(|act| OPENING.contains(act))?;
-        Some(act as usize)
-    });
+    let region = inquiry
+        .stacks
+        .region(&inquiry.threads_of(&processes), |function| {
+            let act = act(function).filter(|act| OPENING.contains(act))?;
+            Some(act as usize)
+        });
     let names = OPENING.iter().flat_map(|act| act.calls()).copied();
-    let share = of.facts.uses.share_of_time(one, &OPENING);
+    let share = inquiry.facts.uses.share_of_time(one, &OPENING);
     let kept = 1.0 - share * (1.0 - 1.0 / count as f64);
     let fix = Fix::scaled(What::Calls(names.collect()), processes, kept);
-    let weight = Weight::within(of.busy(one.process), one.ns(&OPENING));
+    let weight = Weight::within(inquiry.busy(one.process), one.ns(&OPENING));
     let title = say![
         one.object,
-        " is opened and closed again ",
+        " is opened and closed ",
         Piece::Count(count),
-        " times"
+        " times, once per ",
+        Piece::Bytes(bytes)
     ];
     let suspect = Suspect::new(title, fix, weight)
         .of(one.process)
         .about(Some(one.object))
-        .seen_around(of, region.as_ref())
-        .held(of, &RULE, "opens", count as f64, "opens")
-        .held(of, &RULE, "writes and reads for each", pieces, "pieces")
-        .held(of, &RULE, "bytes for each", bytes as f64, "bytes")
+        .seen_around(inquiry, region.as_ref())
+        .held(inquiry, &RULE, "opens", count as f64, "opens")
+        .held(
+            inquiry,
+            &RULE,
+            "writes and reads for each",
+            pieces,
+            "pieces",
+        )
+        .held(inquiry, &RULE, "bytes for each", bytes as f64, "bytes")
         .told(say![
             if one.estimated { "about " } else { "" },
             Piece::Count(count),
             " opens, ",
             Piece::Bytes(bytes),
-            " written or read for each"
+            " read or written per open"
         ])
         .told(say![
-            "to open and close takes ",
+            "open and close take ",
             Piece::Time(one.ns(&OPENING) / count),
-            ", to write and read ",
+            ", read and write ",
             Piece::Time((writes.ns + reads.ns) / count)
         ]);
     Some(suspect)

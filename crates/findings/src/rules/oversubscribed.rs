@@ -10,56 +10,53 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "oversubscribed",
-    looks_for: "more threads that want to work than there are processors",
-    why: "When all processors are busy with its own work, another thread makes a program no faster: they only take turns.",
-    advice: "give it more processors, or let it compute less; more threads than processors buy nothing here",
-    wrong_if: "the machine is as large as it will ever be: then what it computes is the place to look",
+    looks_for: "more runnable threads than CPUs",
+    why: "When all CPUs are busy with a program's own work, another thread makes it no faster: its threads only take turns.",
+    advice: "add CPUs, or compute less; more threads than CPUs gain nothing here",
+    wrong_if: "the machine cannot be larger: then look at what the program computes",
     limits: &[
-        Limit { name: "share", value: 0.15, means: "of the path ready, without a processor, at least this share" },
-        Limit { name: "time", value: 1e8, means: "and so many nanoseconds" },
-        Limit { name: "others", value: 0.5, means: "of that less than this share behind others than those whose work the end waits for" },
-        Limit { name: "demand", value: 1.2, means: "so many times the processors that there are would find work, at least" },
+        Limit { name: "share", value: 0.15, means: "minimum share of the critical path runnable (waiting for a CPU)" },
+        Limit { name: "time", value: 1e8, means: "minimum time runnable on the critical path, in ns" },
+        Limit { name: "others", value: 0.5, means: "maximum share of that time behind threads whose work the end does not depend on" },
+        Limit { name: "demand", value: 1.2, means: "minimum ratio of the CPUs that could be used to those that exist" },
     ],
     is_innocent: true,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    suspect(of).into_iter().collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    suspect(inquiry).into_iter().collect()
 }
 
-fn suspect(of: &Inquiry<'_>) -> Option<Suspect> {
-    let crowd = Crowd::of(of, &RULE)?;
-    let share = crowd.behind_others(of);
-    if share >= RULE.limit(of, "others") {
+fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
+    let crowd = Crowd::of(inquiry, &RULE)?;
+    let share = crowd.behind_others(inquiry);
+    if share >= RULE.limit(inquiry, "others") {
         return None;
     }
     let sum = |ns: fn(&ThreadLedger) -> u64| {
-        let threads = of.facts.ledger.threads.iter();
+        let threads = inquiry.facts.ledger.threads.iter();
         threads.map(ns).fold(0, u64::saturating_add) as f64
     };
     let (worked, ready) = (
         sum(|thread| thread.row.cpu_ns),
         sum(|thread| thread.row.ready_ns),
     );
-    let wall = of.outlook.wall_ns.max(1) as f64;
-    let demand = (worked + ready) / wall / f64::from(of.outlook.processors.max(1));
-    if demand < RULE.limit(of, "demand") {
+    let wall = inquiry.outlook.wall_ns.max(1) as f64;
+    let demand = (worked + ready) / wall / f64::from(inquiry.outlook.processors.max(1));
+    if demand < RULE.limit(inquiry, "demand") {
         return None;
     }
     let title = say![
-        "there is work for ",
+        "the program could use ",
         Piece::Times(demand),
-        " the processors that there are"
+        " the CPUs that exist"
     ];
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
-        .held(of, &RULE, "ready on the path", crowd.ns as f64, "time")
-        .held(of, &RULE, "behind others", share, "others")
-        .held(of, &RULE, "times the processors", demand, "demand")
-        .told(say![
-            Piece::Time(crowd.ns),
-            " of the path ready, while its own threads had the processors"
-        ]);
+        .held(inquiry, &RULE, "ready on the path", crowd.ns as f64, "time")
+        .held(inquiry, &RULE, "behind others", share, "others")
+        .held(inquiry, &RULE, "times the processors", demand, "demand")
+        .told(say![Piece::Time(crowd.ns), " of the critical path runnable (waiting for a CPU), while its own threads used the CPUs"]);
     Some(suspect)
 }

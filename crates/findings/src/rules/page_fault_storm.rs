@@ -15,16 +15,16 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "page-fault-storm",
     looks_for: "much time in page faults for new memory",
-    why: "Memory that is touched for the first time is cleared by the kernel, page by page, with an interruption for each 4 kB.",
-    advice: "keep memory and use it again; ask for large pages where much is touched for the first time (madvise MADV_HUGEPAGE, or always in /sys/kernel/mm/transparent_hugepage/enabled); touch less",
-    wrong_if: "the memory is small pieces far from each other, of which a large page would hold little else",
+    why: "The kernel clears memory when it is first touched, one fault per page of 4 kB.",
+    advice: "keep memory and reuse it; use huge pages where much memory is touched for the first time (madvise MADV_HUGEPAGE, or always in /sys/kernel/mm/transparent_hugepage/enabled); touch less",
+    wrong_if: "the memory consists of small, scattered pieces, of which a huge page would hold little",
     limits: &[
         // A sieve over 400 MB has 5.7 to 12 % by the machine (2026-11-22, six recordings; the casebook's `primes`). Held against 2 %, a
         // sort of 21 MB, gzip, gcc, a numeric loop, Python and Node.js making 600,000 and 2,000,000 objects were silent.
-        Limit { name: "share", value: 0.04, means: "of the path in page faults, at least this share" },
-        Limit { name: "faults", value: 20_000.0, means: "page faults of the process, at least" },
-        Limit { name: "turns", value: 10.0, means: "from so many turns of taking and giving back on, the memory could be kept" },
-        Limit { name: "bytes", value: 2_097_152.0, means: "touched for each call that asks for memory: with less, large pages do not fit in" },
+        Limit { name: "share", value: 0.04, means: "minimum share of the critical path in page faults" },
+        Limit { name: "faults", value: 20_000.0, means: "minimum number of page faults of the process" },
+        Limit { name: "turns", value: 10.0, means: "minimum number of allocate-and-free cycles from which on the memory could be kept" },
+        Limit { name: "bytes", value: 2_097_152.0, means: "minimum bytes touched per allocation call; with less, huge pages do not fit" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -44,41 +44,41 @@ const OTHERS: [&str; 6] = [
     "wp_page_copy",
 ];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let memory = Memory::of(of);
-    let program = memory.faults.process(of);
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let memory = Memory::of(inquiry);
+    let program = memory.faults.process(inquiry);
     program
-        .and_then(|program| suspect(of, &memory, program))
+        .and_then(|program| suspect(inquiry, &memory, program))
         .into_iter()
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Suspect> {
-    let memory = memory.in_program(of, program);
-    let share = memory.faults.share(of);
-    if share < RULE.limit(of, "share") {
+fn suspect(inquiry: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Suspect> {
+    let memory = memory.in_program(inquiry, program);
+    let share = memory.faults.share(inquiry);
+    if share < RULE.limit(inquiry, "share") {
         return None;
     }
-    let (process, count) = most_faults(of, program)?;
-    if (count as f64) < RULE.limit(of, "faults") {
+    let (process, count) = most_faults(inquiry, program)?;
+    if (count as f64) < RULE.limit(inquiry, "faults") {
         return None;
     }
-    let new = InCode::of_kernel(of, &["do_anonymous_page"]).in_program(of, program);
-    let others = InCode::of_kernel(of, &OTHERS).in_program(of, program);
+    let new = InCode::of_kernel(inquiry, &["do_anonymous_page"]).in_program(inquiry, program);
+    let others = InCode::of_kernel(inquiry, &OTHERS).in_program(inquiry, program);
     if new.ns() < others.ns() {
         return None;
     }
-    let turns = memory.turns(of, process);
-    let again = turns as f64 >= RULE.limit(of, "turns");
+    let turns = memory.turns(inquiry, process);
+    let again = turns as f64 >= RULE.limit(inquiry, "turns");
     let touched = count.saturating_mul(PAGE);
-    let large = touched as f64 >= asked(of, process) as f64 * RULE.limit(of, "bytes");
+    let large = touched as f64 >= asked(inquiry, process) as f64 * RULE.limit(inquiry, "bytes");
     if !again && !large {
         return None;
     }
     let title = say![
         process,
         if again {
-            " takes and gives back "
+            " allocates and frees "
         } else {
             " touches "
         },
@@ -86,38 +86,45 @@ fn suspect(of: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Susp
         " of new memory, 4 kB at a time"
     ];
     let (meant, most) = match again {
-        true => (memory.faults.and(of, &memory.mapping), kept(of, process)),
+        true => (
+            memory.faults.and(inquiry, &memory.mapping),
+            kept(inquiry, process),
+        ),
         false => (memory.faults.clone(), 1.0 / HUGE.1),
     };
-    let meant = meant.in_program(of, program);
-    let scaled = |factor| vec![meant.scaled_in(of, program, factor)];
+    let meant = meant.in_program(inquiry, program);
+    let scaled = |factor| vec![meant.scaled_in(inquiry, program, factor)];
     let suspect = meant
-        .suspect(of, title, Fix::Between(scaled(1.0 / HUGE.0), scaled(most)))
+        .suspect(
+            inquiry,
+            title,
+            Fix::Between(scaled(1.0 / HUGE.0), scaled(most)),
+        )
         .of(process)
-        .held(of, &RULE, "share of the path", share, "share")
-        .held(of, &RULE, "page faults", count as f64, "faults")
-        .held(of, &RULE, "turns seen", turns as f64, "turns")
+        .held(inquiry, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "page faults", count as f64, "faults")
+        .held(inquiry, &RULE, "turns seen", turns as f64, "turns")
         .told(say![
             Piece::Count(count),
             " page faults; ",
             Piece::Percent(share * 100.0),
-            " of the path is in them"
+            " of the critical path is in them"
         ]);
     Some(match again {
         true => suspect.told(say![
-            "at its end it has ",
-            Piece::Percent(kept(of, process) * 100.0),
-            " of that memory: the rest it gave back, in ",
+            "at exit it has ",
+            Piece::Percent(kept(inquiry, process) * 100.0),
+            " of that memory: the rest was freed in at least ",
             Piece::Count(turns),
-            " turns or more"
+            " cycles"
         ]),
         false => suspect,
     })
 }
 
 /// How often a process asked for memory.
-fn asked(of: &Inquiry<'_>, process: ProcessId) -> u64 {
-    let calls = of.facts.calls.iter().filter(|call| {
+fn asked(inquiry: &Inquiry<'_>, process: ProcessId) -> u64 {
+    let calls = inquiry.facts.calls.iter().filter(|call| {
         call.process == Some(process)
             && call.object.is_none()
             && matches!(call.call.as_str(), "mmap" | "brk" | "mremap")

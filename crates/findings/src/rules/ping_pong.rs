@@ -14,38 +14,38 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "ping-pong",
-    looks_for: "two threads that wait for each other in turn, thousands of times, and do next to nothing in between",
-    why: "To wake a thread and to fall asleep takes microseconds each time. Who hands over work that takes no longer mostly hands over.",
-    advice: "hand over many things at a time, or do both parts in one thread",
-    wrong_if: "each thing must be answered before the next one is known",
+    looks_for: "two threads that wait for each other in turn, thousands of times, with almost no work in between",
+    why: "Waking a thread and going to sleep take microseconds each time. Threads that hand over work shorter than that spend most of their time on the hand-over.",
+    advice: "hand over many items at a time, or do both parts in one thread",
+    wrong_if: "each item must be answered before the next one is known",
     limits: &[
-        Limit { name: "turns", value: 1000.0, means: "at least so many each" },
-        Limit { name: "burst", value: 50_000.0, means: "nanoseconds on a processor in a turn, half of them at most" },
+        Limit { name: "turns", value: 1000.0, means: "minimum number of turns of each thread" },
+        Limit { name: "burst", value: 50_000.0, means: "maximum median time on CPU in a turn, in ns" },
     ],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let exchanges = Exchange::all(of.timeline, RULE.limit(of, "turns") as u64);
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let exchanges = Exchange::all(inquiry.timeline, RULE.limit(inquiry, "turns") as u64);
     exchanges
         .iter()
-        .filter_map(|exchange| suspect(of, exchange, &exchanges))
+        .filter_map(|exchange| suspect(inquiry, exchange, &exchanges))
         .collect()
 }
 
 /// The stretches in which the two hand over, and those with whom either of them does: a loop of events has its work done
 /// by now the one, now the other thread of a pool.
 fn stretches(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     exchange: &Exchange,
     all: &[Exchange],
 ) -> BTreeMap<ThreadId, (Nanos, Nanos)> {
     let shares = |other: &&Exchange| other.pair.iter().any(|slot| exchange.pair.contains(slot));
     let mut stretches: BTreeMap<ThreadId, (Nanos, Nanos)> = BTreeMap::new();
     for other in all.iter().filter(shares) {
-        for (thread, (from, until)) in other.stretches(of.timeline) {
+        for (thread, (from, until)) in other.stretches(inquiry.timeline) {
             let known = stretches.entry(thread).or_insert((from, until));
             *known = (known.0.min(from), known.1.max(until));
         }
@@ -53,30 +53,30 @@ fn stretches(
     stretches
 }
 
-fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Suspect> {
     let turns = exchange.turns();
     let bursts = exchange.bursts();
-    if (turns as f64) < RULE.limit(of, "turns")
+    if (turns as f64) < RULE.limit(inquiry, "turns")
         || bursts
             .iter()
-            .any(|&burst| burst as f64 > RULE.limit(of, "burst"))
+            .any(|&burst| burst as f64 > RULE.limit(inquiry, "burst"))
     {
         return None;
     }
-    let [one, other] = exchange.pair.map(|slot| &of.timeline.threads[slot]);
+    let [one, other] = exchange.pair.map(|slot| &inquiry.timeline.threads[slot]);
     let title = say![
         one.thread,
         " and ",
         other.thread,
-        " wait for each other in turn, ",
+        " wait for each other ",
         Piece::Count(turns),
-        " times"
+        " times, in turn"
     ];
     let processes: BTreeSet<ProcessId> = BTreeSet::from([one.process, other.process]);
-    let causes = of.all_of(&processes);
+    let causes = inquiry.all_of(&processes);
     let objects = exchange.objects();
     let about = exchange.objects().first().copied();
-    let group = of.waits().iter().find(|group| {
+    let group = inquiry.waits().iter().find(|group| {
         processes.contains(&group.process)
             && group.object.is_some_and(|object| objects.contains(&object))
     });
@@ -90,7 +90,7 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
     };
     // At most all goes that they do meanwhile: to hand over a thing is mostly more work than the thing.
     let meanwhile = Change {
-        what: What::Stretches(stretches(of, exchange, all)),
+        what: What::Stretches(stretches(inquiry, exchange, all)),
         processes: None,
         how: How::Scale(0.0),
     };
@@ -98,19 +98,19 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
     let suspect = Suspect::new(title, fix, Weight::within(causes, exchange.ns()))
         .of(one.process)
         .about(about)
-        .seen_in(of, group)
-        .held(of, &RULE, "turns", turns as f64, "turns")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "turns", turns as f64, "turns")
         .held(
-            of,
+            inquiry,
             &RULE,
             "on a processor in a turn",
             bursts[0] as f64,
             "burst",
         )
         .told(say![
-            "in a turn the one is on a processor for ",
+            "time on CPU per turn: ",
             Piece::Time(bursts[0]),
-            ", the other one for ",
+            " and ",
             Piece::Time(bursts[1])
         ])
         .told(say![
@@ -118,5 +118,5 @@ fn suspect(of: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Su
             Piece::Time(exchange.ns() / turns.max(1)),
             " in all"
         ]);
-    Some(suspect.shown_at(of, exchange.examples.iter().copied()))
+    Some(suspect.shown_at(inquiry, exchange.examples.iter().copied()))
 }

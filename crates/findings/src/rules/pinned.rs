@@ -15,64 +15,77 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "pinned",
-    looks_for: "threads that are bound to fewer processors than there are, and wait for each other there",
-    why: "A thread that is bound to a processor waits for that one, however idle the others are.",
-    advice: "do not bind them (sched_setaffinity, taskset, numactl), or give each a processor of its own",
-    wrong_if: "the other processors are kept for somebody else",
+    looks_for: "threads that are bound to a subset of the CPUs and wait for each other there",
+    why: "A thread that is bound to a CPU waits for that CPU, however idle the others are.",
+    advice:
+        "do not bind the threads (sched_setaffinity, taskset, numactl), or give each its own CPU",
+    wrong_if: "the other CPUs are reserved for another program",
     limits: &[
-        Limit { name: "share", value: 0.15, means: "of the path ready, without a processor, at least this share" },
-        Limit { name: "time", value: 1e8, means: "and so many nanoseconds" },
-        Limit { name: "elsewhere", value: 0.02, means: "of its time on a processor, on any other at most this share" },
+        Limit {
+            name: "share",
+            value: 0.15,
+            means: "minimum share of the critical path runnable (waiting for a CPU)",
+        },
+        Limit {
+            name: "time",
+            value: 1e8,
+            means: "minimum time runnable on the critical path, in ns",
+        },
+        Limit {
+            name: "elsewhere",
+            value: 0.02,
+            means: "maximum share of its time on CPU spent on any other CPU",
+        },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let programs = Crowd::of(of, &RULE).map(|crowd| crowd.programs(of));
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let programs = Crowd::of(inquiry, &RULE).map(|crowd| crowd.programs(inquiry));
     let programs = programs.into_iter().flatten();
     programs
-        .filter_map(|program| suspect(of, program))
+        .filter_map(|program| suspect(inquiry, program))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
-    let caller = of.who_called("sched_setaffinity", program)?;
-    let used = used(of, program);
-    let all = of.outlook.processors as usize;
+fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
+    let caller = inquiry.who_called("sched_setaffinity", program)?;
+    let used = used(inquiry, program);
+    let all = inquiry.outlook.processors as usize;
     if used.is_empty() || used.len() >= all {
         return None;
     }
-    let causes =
-        of.causes(|key| key.state == State::Ready && of.same_program(key.process, program));
-    let ns = of.on_path_ns(&causes);
+    let causes = inquiry
+        .causes(|key| key.state == State::Ready && inquiry.same_program(key.process, program));
+    let ns = inquiry.on_path_ns(&causes);
     let title = say![
         program,
         " may use ",
         Piece::Count(used.len() as u64),
         " of ",
         Piece::Count(all as u64),
-        " processors, and its threads wait for each other there"
+        " CPUs, and its threads wait for each other there"
     ];
     let suspect = Suspect::new(title, Fix::AllProcessors, Weight::all(causes))
         .of(program)
         .figure("processors used", used.len() as f64, "")
-        .held(of, &RULE, "ready on the path", ns as f64, "time")
+        .held(inquiry, &RULE, "ready on the path", ns as f64, "time")
         .told(say![
             Piece::Time(ns),
-            " of the path ready, without a processor"
+            " of the critical path runnable (waiting for a CPU)"
         ])
         .told(say![caller, " called sched_setaffinity"]);
     Some(suspect)
 }
 
 /// The processors that the processes of a program used, but for a moment.
-fn used(of: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
+fn used(inquiry: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
     let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
-    for (slot, thread) in of.timeline.threads.iter().enumerate() {
-        if of.same_program(thread.process, program) {
-            for span in of
+    for (slot, thread) in inquiry.timeline.threads.iter().enumerate() {
+        if inquiry.same_program(thread.process, program) {
+            for span in inquiry
                 .timeline
                 .spans_of(slot)
                 .iter()
@@ -83,7 +96,7 @@ fn used(of: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
         }
     }
     let all: u64 = sums.values().sum();
-    let least = all as f64 * RULE.limit(of, "elsewhere");
+    let least = all as f64 * RULE.limit(inquiry, "elsewhere");
     let used = sums.into_iter().filter(|(_, ns)| *ns as f64 > least);
     used.map(|(processor, _)| processor).collect()
 }

@@ -19,16 +19,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "random-small-reads",
-    looks_for: "small reads all over a file, each of which waits for the disk by itself",
-    why: "Where the next piece is far from the last one the kernel cannot read ahead, and the disk has never more than one thing to do: each read takes the whole way there and back.",
-    advice: "say beforehand what will be read (posix_fadvise POSIX_FADV_WILLNEED for each place, io_uring, or several threads), so that the disk has many to do at once; read larger records, or keep an index or the part that is read most in memory. To sort the reads by their places helps a disk with an arm, and any disk where they are close together",
-    wrong_if: "where to read next is only known from what was read before, and the program has nothing else to read meanwhile",
+    looks_for: "small reads at random offsets of a file, each of which waits for the disk",
+    why: "Where the next block is far from the last one, the kernel cannot read ahead, and the disk never has more than one request at a time: each read takes the full latency.",
+    advice: "announce the reads in advance (posix_fadvise POSIX_FADV_WILLNEED per offset, io_uring, or several threads) so that the disk has many requests at once; read larger records, or keep an index or the most-read part in memory. Sorting the reads by offset helps a rotating disk, and any disk where the offsets are close together",
+    wrong_if: "the next offset is only known from the previous read, and the program has nothing else to read meanwhile",
     limits: &[
-        Limit { name: "reads", value: 200.0, means: "far from each other, each waited for, at least so many" },
-        Limit { name: "scattered", value: 0.5, means: "of all waits for the file, at least this share" },
-        Limit { name: "bytes", value: 65536.0, means: "bytes that a wait brings, at most" },
-        Limit { name: "in flight", value: 2.0, means: "reads that the disk has to do at a time, on average, at most" },
-        Limit { name: "share", value: 0.05, means: "of the path waiting so, at least this share" },
+        Limit { name: "reads", value: 200.0, means: "minimum number of reads far from each other, each waited for" },
+        Limit { name: "scattered", value: 0.5, means: "minimum share of all waits for the file" },
+        Limit { name: "bytes", value: 65536.0, means: "maximum bytes per wait" },
+        Limit { name: "in flight", value: 2.0, means: "maximum number of requests that the disk has at a time, on average" },
+        Limit { name: "share", value: 0.05, means: "minimum share of the critical path in these waits" },
     ],
     is_innocent: false,
     needs: &[],
@@ -87,105 +87,111 @@ fn is_far(before: &DiskRead, read: &DiskRead) -> bool {
     read.first_sector.abs_diff(before.end_sector) > NEAR_SECTORS
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let files = of.waited.disk_reads.iter();
-    files.filter_map(|reads| suspect(of, reads)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let files = inquiry.waited.disk_reads.iter();
+    files.filter_map(|reads| suspect(inquiry, reads)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
     let (process, file) = (reads.process, reads.object);
-    let scattered = Scattered::of(reads, RULE.limit(of, "bytes"));
+    let scattered = Scattered::of(reads, RULE.limit(inquiry, "bytes"));
     let share_of_waits = scattered.count as f64 / scattered.all.max(1) as f64;
     let in_flight = scattered.each(scattered.in_flight);
-    if of.facts.object(file)?.kind != ObjectKind::File
-        || (scattered.count as f64) < RULE.limit(of, "reads")
-        || share_of_waits < RULE.limit(of, "scattered")
-        || in_flight > RULE.limit(of, "in flight")
+    if inquiry.facts.object(file)?.kind != ObjectKind::File
+        || (scattered.count as f64) < RULE.limit(inquiry, "reads")
+        || share_of_waits < RULE.limit(inquiry, "scattered")
+        || in_flight > RULE.limit(inquiry, "in flight")
     {
         return None;
     }
-    let causes = of.waits_on_path(|key| {
+    let causes = inquiry.waits_on_path(|key| {
         key.detail == Some(Detail::DiskRead)
             && key.object == Some(file)
-            && of.same_program(key.process, process)
+            && inquiry.same_program(key.process, process)
     });
-    let share = of.on_path_ns(&causes) as f64 / of.outlook.wall_ns.max(1) as f64;
-    if share < RULE.limit(of, "share") {
+    let share = inquiry.on_path_ns(&causes) as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+    if share < RULE.limit(inquiry, "share") {
         return None;
     }
     let waits = scattered
         .spans
         .iter()
-        .filter_map(|&at| of.timeline.span(at));
+        .filter_map(|&at| inquiry.timeline.span(at));
     let ns = waits.fold(0u64, |sum, span| sum.saturating_add(span.t1.since(span.t0)));
     let each = scattered.each(scattered.bytes) as u64;
     let title = say![
         file,
-        " is read here and there, ",
-        Piece::Bytes(each),
-        " at a time, and the disk is waited for each time: ",
+        " is read at random offsets ",
         Piece::Count(scattered.count),
-        " times"
+        " times, ",
+        Piece::Bytes(each),
+        " at a time, each waiting for the disk"
     ];
     let suspect = Suspect::new(
         title,
-        fix(of, process, file, &scattered),
+        fix(inquiry, process, file, &scattered),
         Weight::within(causes, ns),
     )
     .of(process)
     .about(Some(file));
-    let suspect = seen(of, suspect)
-        .held(of, &RULE, "reads", scattered.count as f64, "reads")
-        .held(of, &RULE, "share of its waits", share_of_waits, "scattered")
-        .held(of, &RULE, "bytes each", each as f64, "bytes")
-        .held(of, &RULE, "reads at a time", in_flight, "in flight")
-        .held(of, &RULE, "share of the path", share, "share")
+    let suspect = seen(inquiry, suspect)
+        .held(inquiry, &RULE, "reads", scattered.count as f64, "reads")
+        .held(
+            inquiry,
+            &RULE,
+            "share of its waits",
+            share_of_waits,
+            "scattered",
+        )
+        .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
+        .held(inquiry, &RULE, "reads at a time", in_flight, "in flight")
+        .held(inquiry, &RULE, "share of the path", share, "share")
         .told(say![
             Piece::Count(scattered.count),
             " of ",
             Piece::Count(scattered.all),
-            " waits for it brought ",
+            " waits for it returned ",
             Piece::Bytes(each),
-            " from far from where the one before ended, in ",
+            " far from the previous read, in ",
             Piece::Time(ns / scattered.count),
             " each"
         ])
         .told(say![
-            "meanwhile the disk had ",
+            "the disk had ",
             Piece::Name(format!("{in_flight:.1}")),
-            " reads of this recording to do at a time"
+            " requests of this recording at a time (average)"
         ]);
     Some(suspect)
 }
 
 /// In the code of the longest waits; where they are too short to be recorded one by one, in the function that reads.
-fn seen(of: &Inquiry<'_>, suspect: Suspect) -> Suspect {
-    let mut groups = of.waits().iter();
+fn seen(inquiry: &Inquiry<'_>, suspect: Suspect) -> Suspect {
+    let mut groups = inquiry.waits().iter();
     let group = groups.find(|group| {
         group.detail == Detail::DiskRead
             && Some(group.process) == suspect.process
             && group.object == suspect.object
     });
     if group.is_some_and(|group| group.stack.is_some()) {
-        return suspect.seen_in(of, group);
+        return suspect.seen_in(inquiry, group);
     }
-    let threads = of.threads_of(&suspect.process.into_iter().collect());
-    let region = of.stacks.region(&threads, |function| {
+    let threads = inquiry.threads_of(&suspect.process.into_iter().collect());
+    let region = inquiry.stacks.region(&threads, |function| {
         let call = entered(function)?;
         Act::Read.calls().contains(&call).then_some(0)
     });
-    suspect.seen_around(of, region.as_ref())
+    suspect.seen_around(inquiry, region.as_ref())
 }
 
 /// The waits take half as long, or there are none, and no sleeping and waking up either.
-fn fix(of: &Inquiry<'_>, process: ProcessId, file: ObjectId, scattered: &Scattered) -> Fix {
+fn fix(inquiry: &Inquiry<'_>, process: ProcessId, file: ObjectId, scattered: &Scattered) -> Fix {
     let change = |what, left| Change {
         what,
         processes: Some(BTreeSet::from([process])),
         how: How::Scale(left),
     };
     let waits = |left| change(What::Spans(scattered.spans.clone()), left);
-    let uses = &of.facts.uses;
+    let uses = &inquiry.facts.uses;
     let mut its = uses.all.iter();
     let its = its.find(|one| one.process == process && one.object == file);
     let share = its.map_or(0.0, |one| uses.share_of_calls(one, Act::Read));

@@ -16,52 +16,57 @@ use crate::start_up::StartUp;
 
 pub static RULE: Rule = Rule {
     name: "repeated-start-up",
-    looks_for: "an interpreter started again and again, mostly to get itself started",
-    why: "Before its first line runs, an interpreter sets itself up and loads modules, and that is done anew by each process.",
-    advice: "let one process do all of it, keep one running that is asked, or load fewer modules (python3 -X importtime shows which)",
-    wrong_if: "the processes must be kept apart, or are started once a day in truth",
+    looks_for: "an interpreter started again and again, mostly busy with its own start-up",
+    why: "Before its first line runs, an interpreter initializes itself and loads modules, anew in each process.",
+    advice: "let one process do all the work, keep one running that takes requests, or load fewer modules (python3 -X importtime shows which)",
+    wrong_if: "the processes must be isolated from each other, or are started rarely in production",
     limits: &[
-        Limit { name: "starts", value: 10.0, means: "at least so many of one program by one parent" },
-        Limit { name: "share", value: 0.5, means: "of their time on a processor at least this share is getting started" },
-        Limit { name: "loading", value: 0.25, means: "and this share is the interpreter's own: setting up, loading modules" },
+        Limit { name: "starts", value: 10.0, means: "minimum number of starts of one program by one parent" },
+        Limit { name: "share", value: 0.5, means: "minimum share of their time on CPU that is start-up" },
+        Limit { name: "loading", value: 0.25, means: "minimum share of their time on CPU that is the interpreter's own: initialization, loading modules" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut pairs: BTreeMap<(ProcessId, ProcessId), Vec<&Start>> = BTreeMap::new();
-    for start in of.facts.starts.iter().filter(|start| start.execs > 0) {
+    for start in inquiry.facts.starts.iter().filter(|start| start.execs > 0) {
         if let Some(parent) = start.parent {
-            let pair = (of.programs.first(parent), of.programs.first(start.process));
+            let pair = (
+                inquiry.programs.first(parent),
+                inquiry.programs.first(start.process),
+            );
             pairs.entry(pair).or_default().push(start);
         }
     }
     let pairs = pairs.into_iter();
-    let many = pairs.filter(|(_, starts)| starts.len() as f64 >= RULE.limit(of, "starts"));
-    many.filter_map(|((parent, program), starts)| suspect(of, parent, program, &starts))
+    let many = pairs.filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, "starts"));
+    many.filter_map(|((parent, program), starts)| suspect(inquiry, parent, program, &starts))
         .collect()
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     parent: ProcessId,
     program: ProcessId,
     starts: &[&Start],
 ) -> Option<Suspect> {
     let processes: BTreeSet<ProcessId> = starts.iter().map(|start| start.process).collect();
-    let start_up = StartUp::of(of, &processes)?;
-    if start_up.share < RULE.limit(of, "share") || start_up.loading < RULE.limit(of, "loading") {
+    let start_up = StartUp::of(inquiry, &processes)?;
+    if start_up.share < RULE.limit(inquiry, "share")
+        || start_up.loading < RULE.limit(inquiry, "loading")
+    {
         return None;
     }
     let count = starts.len() as u64;
-    let threads = of.timeline.threads.iter();
+    let threads = inquiry.timeline.threads.iter();
     let own = threads.filter(|thread| processes.contains(&thread.process));
     let cpu = own.fold(0u64, |sum, thread| sum.saturating_add(thread.cpu_ns));
-    let causes = of.causes(|key| {
-        of.same_program(key.process, program)
-            || (of.same_program(key.process, parent)
+    let causes = inquiry.causes(|key| {
+        inquiry.same_program(key.process, program)
+            || (inquiry.same_program(key.process, parent)
                 && matches!(
                     key.detail,
                     Some(Detail::Child | Detail::Vfork | Detail::Creation)
@@ -70,43 +75,45 @@ fn suspect(
     // The first one has to start in any case.
     let kept = 1.0 - start_up.share * (1.0 - 1.0 / count.max(1) as f64);
     let started = (cpu as f64 * start_up.share) as u64;
-    let waits = for_children(of, |process| of.same_program(process, parent));
-    let name = of.program(program).unwrap_or_default();
+    let waits = for_children(inquiry, |process| inquiry.same_program(process, parent));
+    let name = inquiry.program(program).unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_owned();
     let title = say![
         Piece::Name(name),
         " is started ",
         Piece::Count(count),
-        " times, and mostly gets itself started"
+        " times, and spends most of its time on start-up"
     ];
     let fix = Fix::scaled(What::All, processes, kept);
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
-        .seen_in_most(of, waits)
-        .held(of, &RULE, "starts", count as f64, "starts")
+        .seen_in_most(inquiry, waits)
+        .held(inquiry, &RULE, "starts", count as f64, "starts")
         .held(
-            of,
+            inquiry,
             &RULE,
             "share of getting started",
             start_up.share,
             "share",
         )
         .held(
-            of,
+            inquiry,
             &RULE,
             "share of the interpreter",
             start_up.loading,
             "loading",
         )
         .told(say![
+            "start-up is ",
             Piece::Percent(start_up.share * 100.0),
-            " of what they do on a processor is getting started, ",
+            " of their time on CPU, ",
             Piece::Time(started / count.max(1)),
             " each"
         ])
         .told(say![
-            "setting the interpreter up and loading modules alone is ",
-            Piece::Percent(start_up.loading * 100.0)
+            "initializing the interpreter and loading modules is ",
+            Piece::Percent(start_up.loading * 100.0),
+            " of their time on CPU"
         ]);
     Some(suspect)
 }

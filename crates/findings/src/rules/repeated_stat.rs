@@ -14,38 +14,38 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "repeated-stat",
-    looks_for: "one path that is looked at again and again",
-    why: "Each look walks the path and copies what is known of the file, which is the same each time.",
-    advice: "look once and remember it for a moment, look at the descriptor if it is open, or let inotify tell of changes",
-    wrong_if: "it may change at any moment, and that must be seen at once",
-    limits: &[Limit { name: "looks", value: 1000.0, means: "at least so many at one path by one process" }],
+    looks_for: "repeated stat calls on one path",
+    why: "Each call walks the path and copies the same metadata.",
+    advice: "call stat once and cache the result for a moment, use fstat if the file is open, or let inotify report changes",
+    wrong_if: "the file may change at any moment, and that must be seen at once",
+    limits: &[Limit { name: "looks", value: 1000.0, means: "minimum number of calls on one path by one process" }],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let found = of.facts.found.iter();
-    let often = found.filter(|found| found.count as f64 >= RULE.limit(of, "looks"));
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let found = inquiry.facts.found.iter();
+    let often = found.filter(|found| found.count as f64 >= RULE.limit(inquiry, "looks"));
     // All that a process looks at too often is one suspect, told by the most of it.
     let mut told = BTreeSet::new();
     let first: Vec<&Found> = often.filter(|found| told.insert(found.process)).collect();
     first
         .into_iter()
-        .filter_map(|found| suspect(of, found))
+        .filter_map(|found| suspect(inquiry, found))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
     let calls =
-        of.facts.calls.iter().filter(|call| {
+        inquiry.facts.calls.iter().filter(|call| {
             call.process == Some(most.process) && LOOKS.contains(&call.call.as_str())
         });
     let (all, seen, ns) = calls.fold((0u64, 0u64, 0u64), |(all, seen, ns), call| {
         (all + call.count, seen + call.seen, ns + call.ns)
     });
-    let same = of.facts.found.iter().filter(|found| {
-        found.process == most.process && found.count as f64 >= RULE.limit(of, "looks")
+    let same = inquiry.facts.found.iter().filter(|found| {
+        found.process == most.process && found.count as f64 >= RULE.limit(inquiry, "looks")
     });
     let (paths, looks) = same.fold((0u64, 0u64), |(paths, looks), found| {
         (paths + 1, looks + found.count)
@@ -58,31 +58,39 @@ fn suspect(of: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
         let call = entered(function)?;
         LOOKS.contains(&call).then_some(0)
     };
-    let region = of.stacks.region(&of.threads_of(&processes), is_look);
+    let region = inquiry
+        .stacks
+        .region(&inquiry.threads_of(&processes), is_look);
     let fix = Fix::scaled(What::Calls(BTreeSet::from(LOOKS)), processes, 1.0 - share);
     let each = ns / all.max(1);
-    let weight = Weight::within(of.busy(most.process), each.saturating_mul(looks));
+    let weight = Weight::within(inquiry.busy(most.process), each.saturating_mul(looks));
     let path = Piece::Name(most.path.clone());
     let title = match paths {
-        1 => say![path, " is looked at ", Piece::Count(looks), " times"],
+        1 => say![path, " is queried ", Piece::Count(looks), " times (stat)"],
         many => say![
             path,
             " and ",
             Piece::Count(many - 1),
-            " more paths are looked at ",
+            " more paths are queried ",
             Piece::Count(looks),
-            " times"
+            " times (stat)"
         ],
     };
     let suspect = Suspect::new(title, fix, weight)
         .of(most.process)
-        .seen_around(of, region.as_ref())
-        .held(of, &RULE, "looks at one path", most.count as f64, "looks")
+        .seen_around(inquiry, region.as_ref())
+        .held(
+            inquiry,
+            &RULE,
+            "looks at one path",
+            most.count as f64,
+            "looks",
+        )
         .told(say![
             Piece::Count(looks),
             " of ",
             Piece::Count(all),
-            " looks, ",
+            " stat calls, ",
             Piece::Time(each),
             " each"
         ]);

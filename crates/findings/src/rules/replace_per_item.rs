@@ -14,13 +14,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "replace-per-item",
-    looks_for: "many files that are each written aside, flushed and renamed into place",
-    why: "Each file is made safe on its own, and each time that waits for the disk.",
-    advice: "write all of them, flush once for all (syncfs, or one flush for each folder), then rename; or keep the items in one file",
-    wrong_if: "each item must be safe before the next is begun",
+    looks_for: "many files that are each written to a temporary name, flushed and renamed into place",
+    why: "Each file is made durable on its own, and each time that waits for the disk.",
+    advice: "write all of them, flush once for all (syncfs, or one flush per folder), then rename; or keep the items in one file",
+    wrong_if: "each item must be durable before the next is started",
     limits: &[
-        Limit { name: "files", value: 20.0, means: "at least so many that were flushed, each once or twice" },
-        Limit { name: "renames", value: 0.5, means: "renames for each of them, at least" },
+        Limit { name: "files", value: 20.0, means: "minimum number of files that were flushed, each once or twice" },
+        Limit { name: "renames", value: 0.5, means: "minimum number of renames per file" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -60,14 +60,14 @@ impl Replaced {
 /// A flush waits several times, for the data, for the inode and for the disk itself.
 const WAITS: u64 = 8;
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut processes: BTreeMap<ProcessId, Replaced> = BTreeMap::new();
     let is_file = |object: ObjectId| {
-        let known = of.facts.object(object);
+        let known = inquiry.facts.object(object);
         known.is_some_and(|object| object.kind == ObjectKind::File)
     };
     let mut often: BTreeSet<(ProcessId, ObjectId)> = BTreeSet::new();
-    for call in &of.facts.calls {
+    for call in &inquiry.facts.calls {
         let Some(process) = call.process else {
             continue;
         };
@@ -91,7 +91,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         replaced.flush_ns += call.ns;
     }
     // Calls may not have been timed all along; waits are known all the same.
-    for thread in &of.facts.ledger.threads {
+    for thread in &inquiry.facts.ledger.threads {
         let replaced = processes.entry(thread.row.process).or_default();
         let flushed = thread.causes.iter().filter(|cause| {
             cause.key.kind == Kind::As(Detail::Flush) && cause.count <= TWICE * WAITS
@@ -103,29 +103,29 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     }
     let suspects = processes.into_iter();
     suspects
-        .filter_map(|(process, replaced)| suspect(of, process, replaced))
+        .filter_map(|(process, replaced)| suspect(inquiry, process, replaced))
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<Suspect> {
     let files = replaced.files.len() as u64;
     let renames = replaced.renames as f64 / files.max(1) as f64;
-    if (files as f64) < RULE.limit(of, "files") || renames < RULE.limit(of, "renames") {
+    if (files as f64) < RULE.limit(inquiry, "files") || renames < RULE.limit(inquiry, "renames") {
         return None;
     }
     let about = |object: Option<ObjectId>| object.is_some_and(|o| replaced.files.contains(&o));
-    let waits = of.waits().iter().filter(|group| {
+    let waits = inquiry.waits().iter().filter(|group| {
         group.process == process && group.detail == Detail::Flush && about(group.object)
     });
     let longest = waits.clone().next();
-    let mut causes =
-        of.waits_on_path(|key| about(key.object) && of.same_program(key.process, process));
-    causes.extend(of.busy(process));
+    let mut causes = inquiry
+        .waits_on_path(|key| about(key.object) && inquiry.same_program(key.process, process));
+    causes.extend(inquiry.busy(process));
     let title = say![
         process,
         " flushes and renames ",
         Piece::Count(files),
-        " files, one by one"
+        " files, one at a time"
     ];
     let what = What::Waits {
         detail: None,
@@ -136,9 +136,9 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<S
     let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.whole_ns()))
         .of(process)
         .about(longest.and_then(|group| group.object))
-        .seen_in_most(of, waits)
-        .held(of, &RULE, "files", files as f64, "files")
-        .held(of, &RULE, "renames for each", renames, "renames")
+        .seen_in_most(inquiry, waits)
+        .held(inquiry, &RULE, "files", files as f64, "files")
+        .held(inquiry, &RULE, "renames for each", renames, "renames")
         .told(say![
             Piece::Count(replaced.flushes),
             " flushes of ",

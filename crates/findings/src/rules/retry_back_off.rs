@@ -17,16 +17,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "retry-back-off",
-    looks_for: "pauses that grow, with the same failure between them",
-    why: "What fails is tried again after a pause, and each pause is longer than the one before: most of the time is spent between tries.",
-    advice: "find out why it fails: a peer that is not there, a lock that somebody holds, a limit; where it gets free by itself, wait for that instead of looking now and then",
-    wrong_if: "the failing is not in anybody's hands, and somebody must be spared",
+    looks_for: "growing pauses with the same error between them",
+    why: "A failed operation is retried after a pause, and each pause is longer than the one before: most of the time is spent between the attempts.",
+    advice: "find out why it fails: a peer that is down, a lock that is held, a limit; where a resource becomes free by itself, wait for that instead of retrying",
+    wrong_if: "the cause of the failure is outside anyone's control, and the other side must be spared",
     limits: &[
-        Limit { name: "pauses", value: 4.0, means: "at least so many, each longer than the one before" },
-        Limit { name: "grows", value: 1.2, means: "by this factor at least, mostly" },
-        Limit { name: "most", value: 2.6, means: "and by this one at most" },
-        Limit { name: "failures", value: 0.7, means: "failures of one kind for each pause, at least" },
-        Limit { name: "others", value: 4.0, means: "and for each pause at most: else it is no failure of the tries" },
+        Limit { name: "pauses", value: 4.0, means: "minimum number of pauses, each longer than the one before" },
+        Limit { name: "grows", value: 1.2, means: "minimum factor of growth, in most cases" },
+        Limit { name: "most", value: 2.6, means: "maximum factor of growth" },
+        Limit { name: "failures", value: 0.7, means: "minimum number of errors of one kind per pause" },
+        Limit { name: "others", value: 4.0, means: "maximum number of errors per pause; with more they do not belong to the attempts" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -78,13 +78,17 @@ fn may_pass(call: &str, error: &str) -> bool {
 /// A pause: how long, and its span.
 type Pause = (u64, usize);
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut pauses: BTreeMap<ThreadId, Vec<(Nanos, Pause)>> = BTreeMap::new();
     // Where it is known whom it waited for, that is told elsewhere.
-    let polls = of.timeline.polls().supposed();
+    let polls = inquiry.timeline.polls().supposed();
     let polled: BTreeSet<usize> = polls.flat_map(|poll| &poll.sleeps).copied().collect();
-    for (at, _) in of.waited.each().filter(|(at, _)| !polled.contains(at)) {
-        let Some(span) = of.timeline.span(at).filter(|s| s.detail == Detail::Sleep) else {
+    for (at, _) in inquiry.waited.each().filter(|(at, _)| !polled.contains(at)) {
+        let Some(span) = inquiry
+            .timeline
+            .span(at)
+            .filter(|s| s.detail == Detail::Sleep)
+        else {
             continue;
         };
         let pause = (span.t1.since(span.t0), at);
@@ -96,26 +100,26 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     let mut ladders: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
     for (thread, mut pauses) in pauses {
         pauses.sort_unstable();
-        let Some(slot) = of.timeline.slot(thread) else {
+        let Some(slot) = inquiry.timeline.slot(thread) else {
             continue;
         };
         let pauses: Vec<Pause> = pauses.into_iter().map(|(_, pause)| pause).collect();
         let found = ladders
-            .entry(of.timeline.threads[slot].process)
+            .entry(inquiry.timeline.threads[slot].process)
             .or_default();
-        for ladder in climbing(of, &pauses) {
+        for ladder in climbing(inquiry, &pauses) {
             found.extend(ladder.iter().map(|(_, span)| span));
         }
     }
     let ladders = ladders.into_iter().filter(|(_, pauses)| !pauses.is_empty());
     ladders
-        .filter_map(|(process, pauses)| suspect(of, process, pauses))
+        .filter_map(|(process, pauses)| suspect(inquiry, process, pauses))
         .collect()
 }
 
 /// The stretches in which each pause is longer than the one before. The last may be repeated: there is a longest.
-fn climbing<'a>(of: &Inquiry<'_>, pauses: &'a [Pause]) -> Vec<&'a [Pause]> {
-    let (grows, most) = (RULE.limit(of, "grows"), RULE.limit(of, "most"));
+fn climbing<'a>(inquiry: &Inquiry<'_>, pauses: &'a [Pause]) -> Vec<&'a [Pause]> {
+    let (grows, most) = (RULE.limit(inquiry, "grows"), RULE.limit(inquiry, "most"));
     let steps = |stretch: &[Pause]| {
         let pairs = stretch.windows(2);
         let up = pairs.filter(|pair| pair[1].0 as f64 >= pair[0].0 as f64 * grows);
@@ -128,14 +132,18 @@ fn climbing<'a>(of: &Inquiry<'_>, pauses: &'a [Pause]) -> Vec<&'a [Pause]> {
         (ALIKE..=most).contains(&times)
     });
     stretches
-        .filter(|stretch| steps(stretch) >= RULE.limit(of, "pauses"))
+        .filter(|stretch| steps(stretch) >= RULE.limit(inquiry, "pauses"))
         .collect()
 }
 
 /// The failure of which there are about as many as pauses: of which call, how, and how often.
-fn failure(of: &Inquiry<'_>, process: ProcessId, pauses: u64) -> Option<(String, String, u64)> {
+fn failure(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    pauses: u64,
+) -> Option<(String, String, u64)> {
     let mut failures: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    let calls = of.facts.calls.iter();
+    let calls = inquiry.facts.calls.iter();
     for call in calls.filter(|call| call.process == Some(process)) {
         // Errors by name are of the calls that were timed.
         let scale = call.count as f64 / call.seen.max(1) as f64;
@@ -143,7 +151,10 @@ fn failure(of: &Inquiry<'_>, process: ProcessId, pauses: u64) -> Option<(String,
             *failures.entry((&call.call, error)).or_default() += (*count as f64 * scale) as u64;
         }
     }
-    let (least, most) = (RULE.limit(of, "failures"), RULE.limit(of, "others"));
+    let (least, most) = (
+        RULE.limit(inquiry, "failures"),
+        RULE.limit(inquiry, "others"),
+    );
     let pauses = pauses as f64;
     let fitting = failures.into_iter().filter(|((call, error), count)| {
         let each = *count as f64 / pauses;
@@ -156,12 +167,12 @@ fn failure(of: &Inquiry<'_>, process: ProcessId, pauses: u64) -> Option<(String,
     nearest.map(|((call, error), count)| (call.to_owned(), error.to_owned(), count))
 }
 
-fn suspect(of: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Option<Suspect> {
-    let picked = Picked::of(of, process, pauses);
-    let (call, error, failures) = failure(of, process, picked.count())?;
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Option<Suspect> {
+    let picked = Picked::of(inquiry, process, pauses);
+    let (call, error, failures) = failure(inquiry, process, picked.count())?;
     let title = say![
         process,
-        " tries again ",
+        " retries ",
         Piece::Count(picked.count()),
         " times after ",
         Piece::Name(call),
@@ -170,10 +181,10 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Option<S
         ", each time after a longer pause"
     ];
     let suspect = picked
-        .suspect(of, title, 0.0)
-        .held(of, &RULE, "pauses", picked.count() as f64, "pauses")
+        .suspect(inquiry, title, 0.0)
+        .held(inquiry, &RULE, "pauses", picked.count() as f64, "pauses")
         .held(
-            of,
+            inquiry,
             &RULE,
             "failures for each pause",
             failures as f64 / picked.count() as f64,
@@ -186,7 +197,7 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Option<S
             Piece::Time(picked.quantile(1.0)),
             "; ",
             Piece::Count(failures),
-            " failures"
+            " errors"
         ]);
     Some(suspect)
 }

@@ -17,13 +17,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "rewritten-whole",
-    looks_for: "a file that is written anew, all of it, again and again",
-    why: "What has not changed is put together and written again for each change: twice the rows take four times as long.",
-    advice: "append what is new, write only what changed, or write the file once when all is there",
-    wrong_if: "all of it changes between two writings",
+    looks_for: "a file that is rewritten completely, again and again",
+    why: "Unchanged data are assembled and written again for each change: twice the rows take four times as long.",
+    advice: "append new data, write only what changed, or write the file once at the end",
+    wrong_if: "all of it changes between two writes",
     limits: &[
-        Limit { name: "times", value: 20.0, means: "at least so many times anew, by one process" },
-        Limit { name: "bytes", value: 4096.0, means: "bytes each time, on average, at least" },
+        Limit { name: "times", value: 20.0, means: "minimum number of complete rewrites by one process" },
+        Limit { name: "bytes", value: 4096.0, means: "minimum bytes per rewrite, on average" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -36,59 +36,59 @@ const MOST: f64 = 0.8;
 const STAYS: f64 = 2.0;
 const ACTS: [Act; 3] = [Act::Open, Act::Write, Act::Close];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let uses = of.facts.uses.all.iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let uses = inquiry.facts.uses.all.iter();
     let often = uses.filter(|one| {
         let (opens, written) = (one.done(Act::Open).count, one.done(Act::Write).bytes);
-        opens as f64 >= RULE.limit(of, "times")
-            && written as f64 >= opens as f64 * RULE.limit(of, "bytes")
+        opens as f64 >= RULE.limit(inquiry, "times")
+            && written as f64 >= opens as f64 * RULE.limit(inquiry, "bytes")
     });
-    often.filter_map(|one| suspect(of, one)).collect()
+    often.filter_map(|one| suspect(inquiry, one)).collect()
 }
 
 /// Whether the opens of this file cut it.
-fn is_cut(of: &Inquiry<'_>, one: &Use) -> bool {
-    let cuts = of.facts.calls.iter().filter(|call| {
+fn is_cut(inquiry: &Inquiry<'_>, one: &Use) -> bool {
+    let cuts = inquiry.facts.calls.iter().filter(|call| {
         call.process == Some(one.process)
             && call.object == Some(one.object)
             && call.call == "ftruncate"
     });
     let cuts: u64 = cuts.map(|call| call.count).sum();
-    if cuts as f64 >= RULE.limit(of, "times") {
+    if cuts as f64 >= RULE.limit(inquiry, "times") {
         return true;
     }
-    let threads = of.threads_of(&BTreeSet::from([one.process]));
+    let threads = inquiry.threads_of(&BTreeSet::from([one.process]));
     let opens = |names: &[&str]| names.iter().any(|name| act(name) == Some(Act::Open));
     let cut = |names: &[&str]| opens(names) && names.contains(&"do_truncate");
-    of.facts.uses.share_of_calls(one, Act::Open) >= MOST && of.stacks.seen(&threads, cut)
+    inquiry.facts.uses.share_of_calls(one, Act::Open) >= MOST && inquiry.stacks.seen(&threads, cut)
 }
 
 /// The function in which the file is written.
-fn region(of: &Inquiry<'_>, one: &Use) -> Option<Region> {
+fn region(inquiry: &Inquiry<'_>, one: &Use) -> Option<Region> {
     let acts = ACTS.into_iter();
     let about: Vec<Act> = acts
-        .filter(|&act| of.facts.uses.share_of_calls(one, act) >= MOST)
+        .filter(|&act| inquiry.facts.uses.share_of_calls(one, act) >= MOST)
         .collect();
-    let threads = of.threads_of(&BTreeSet::from([one.process]));
-    of.stacks.region(&threads, |function| {
+    let threads = inquiry.threads_of(&BTreeSet::from([one.process]));
+    inquiry.stacks.region(&threads, |function| {
         let act = act(function).filter(|act| about.contains(act))?;
         Some(act as usize)
     })
 }
 
-fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
-    let file = of.facts.object(one.object)?;
-    if file.kind != ObjectKind::File || !is_cut(of, one) {
+fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+    let file = inquiry.facts.object(one.object)?;
+    if file.kind != ObjectKind::File || !is_cut(inquiry, one) {
         return None;
     }
     let count = one.done(Act::Open).count.max(1);
     let bytes = one.done(Act::Write).bytes;
     let kept = STAYS / count as f64;
     let processes = BTreeSet::from([one.process]);
-    let region = region(of, one);
+    let region = region(inquiry, one);
     let (fix, ns) = match &region {
         Some(region) => {
-            let name = of.stacks.code.function(region.function).name.clone();
+            let name = inquiry.stacks.code.function(region.function).name.clone();
             let change = Change {
                 what: What::Function(name),
                 processes: Some(processes),
@@ -98,29 +98,31 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         }
         None => {
             let names = ACTS.iter().flat_map(|act| act.calls()).copied();
-            let share = of.facts.uses.share_of_time(one, &ACTS);
+            let share = inquiry.facts.uses.share_of_time(one, &ACTS);
             let what = What::Calls(names.collect());
             let kept = 1.0 - share * (1.0 - kept);
             (Fix::scaled(what, processes, kept), one.ns(&ACTS))
         }
     };
-    let mut causes = of.busy(one.process);
-    causes.extend(of.waits_on_path(|key| {
-        key.object == Some(one.object) && of.same_program(key.process, one.process)
+    let mut causes = inquiry.busy(one.process);
+    causes.extend(inquiry.waits_on_path(|key| {
+        key.object == Some(one.object) && inquiry.same_program(key.process, one.process)
     }));
     let title = say![
         one.object,
-        " is written anew, all of it, ",
+        " is rewritten completely ",
         Piece::Count(count),
-        " times"
+        " times, ",
+        Piece::Bytes(bytes / count),
+        " each time"
     ];
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(one.process)
         .about(Some(one.object))
-        .seen_around(of, region.as_ref())
-        .held(of, &RULE, "times", count as f64, "times")
+        .seen_around(inquiry, region.as_ref())
+        .held(inquiry, &RULE, "times", count as f64, "times")
         .held(
-            of,
+            inquiry,
             &RULE,
             "bytes each time",
             (bytes / count) as f64,
@@ -129,18 +131,18 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         .told(say![
             if one.estimated { "about " } else { "" },
             Piece::Bytes(bytes / count),
-            " each time, ",
+            " per rewrite, ",
             Piece::Bytes(bytes),
             " in all"
         ]);
     Some(match region {
         Some(region) => {
-            let share = region.ns as f64 * 100.0 / of.outlook.wall_ns.max(1) as f64;
+            let share = region.ns as f64 * 100.0 / inquiry.outlook.wall_ns.max(1) as f64;
             suspect.told(say![
                 region.function,
-                ", in which it is written, takes ",
+                ", which writes it, takes ",
                 Piece::Percent(share.min(100.0)),
-                " of the time with what it calls"
+                " of the time with all that it calls"
             ])
         }
         None => suspect,

@@ -16,15 +16,15 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "round-trips",
-    looks_for: "many questions to one peer, one after the other, each waited for",
-    why: "Each question costs the way there and back, and the peer's time to begin and to end, however little it asks.",
-    advice: "ask for many things at once: a batch, a join, a pipeline",
-    wrong_if: "each question depends on the answer to the one before",
+    looks_for: "many requests to one peer, one at a time, each waited for",
+    why: "Each request costs a round trip and the peer's fixed cost per request, however little is requested.",
+    advice: "batch the requests: one query for many keys, a join, a pipeline",
+    wrong_if: "each request depends on the response to the one before",
     limits: &[
-        Limit { name: "waits", value: 10.0, means: "at least so many waits for answers" },
-        Limit { name: "in turn", value: 1000.0, means: "or so many sends at least, and about as many that received something" },
-        Limit { name: "bytes", value: 65536.0, means: "bytes read for each, on average, at most: else it is a transfer" },
-        Limit { name: "sent", value: 0.5, means: "sends for each wait at least: else it is listening, not asking" },
+        Limit { name: "waits", value: 10.0, means: "minimum number of waits for responses" },
+        Limit { name: "in turn", value: 1000.0, means: "or: minimum number of sends, with about as many receives that returned data" },
+        Limit { name: "bytes", value: 65536.0, means: "maximum bytes read per request, on average; more is a transfer" },
+        Limit { name: "sent", value: 0.5, means: "minimum number of sends per wait; with fewer the program is listening" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -37,14 +37,14 @@ const ALIKE: f64 = 0.8;
 const SENDS: [&str; 6] = ["write", "writev", "send", "sendto", "sendmsg", "sendmmsg"];
 const RECEIVES: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let receives = of.waits().iter().filter(|group| {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let receives = inquiry.waits().iter().filter(|group| {
         matches!(
             group.detail,
             Detail::NetworkReceive | Detail::UnixReceive | Detail::Poll
         )
     });
-    let sockets = Sockets::of(&of.facts.objects, &of.waited.calls);
+    let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
     // Who is asked on a socket waits for questions there, not for answers.
     let asks = |group: &&WaitGroup| {
         let role = group.object.and_then(|object| sockets.role(object));
@@ -52,7 +52,7 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     };
     receives
         .filter(asks)
-        .filter_map(|group| suspect(of, group))
+        .filter_map(|group| suspect(inquiry, group))
         .collect()
 }
 
@@ -67,8 +67,13 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(of: &Inquiry<'_>, process: ProcessId, object: Option<ObjectId>, names: &[&str]) -> Calls {
-        let calls = of.facts.calls.iter().filter(|call| {
+    fn of(
+        inquiry: &Inquiry<'_>,
+        process: ProcessId,
+        object: Option<ObjectId>,
+        names: &[&str],
+    ) -> Calls {
+        let calls = inquiry.facts.calls.iter().filter(|call| {
             call.process == Some(process)
                 && (object.is_none() || call.object == object)
                 && names.contains(&call.call.as_str())
@@ -89,7 +94,8 @@ fn at_once(
     object: ObjectId,
     own: &BTreeSet<ProcessId>,
     count: u64,
-    (calls, share): (&[&'static str], f64),
+    calls: &[&'static str],
+    share: f64,
 ) -> Fix {
     let change = |what, how| Change {
         what,
@@ -108,11 +114,11 @@ fn at_once(
     ])
 }
 
-fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let object = group.object?;
     let (sent, received) = (
-        Calls::of(of, group.process, Some(object), &SENDS),
-        Calls::of(of, group.process, Some(object), &RECEIVES),
+        Calls::of(inquiry, group.process, Some(object), &SENDS),
+        Calls::of(inquiry, group.process, Some(object), &RECEIVES),
     );
     let waits = group.count();
     // On the same processor the peer may answer before the question's call is over: not each answer is waited for.
@@ -123,54 +129,57 @@ fn suspect(of: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         sent.came.min(received.came) as f64,
         sent.came.max(received.came) as f64,
     );
-    let in_turn = fewer >= RULE.limit(of, "in turn") && fewer >= more * ALIKE;
-    if (waits as f64) < RULE.limit(of, "waits") && !in_turn
-        || bytes as f64 > RULE.limit(of, "bytes")
-        || (sent.count as f64) < waits as f64 * RULE.limit(of, "sent")
+    let in_turn = fewer >= RULE.limit(inquiry, "in turn") && fewer >= more * ALIKE;
+    if (waits as f64) < RULE.limit(inquiry, "waits") && !in_turn
+        || bytes as f64 > RULE.limit(inquiry, "bytes")
+        || (sent.count as f64) < waits as f64 * RULE.limit(inquiry, "sent")
         || received.count == 0
     {
         return None;
     }
-    let mut causes = of.waits_on_path(|key| {
+    let mut causes = inquiry.waits_on_path(|key| {
         key.object == Some(object)
             && key.detail == Some(group.detail)
-            && of.same_program(key.process, group.process)
+            && inquiry.same_program(key.process, group.process)
     });
     // And what the calls take on a processor.
-    let waited: u64 = causes.iter().map(|&cause| of.on_path_ns(&[cause])).sum();
-    causes.extend(of.busy(group.process));
+    let waited: u64 = causes
+        .iter()
+        .map(|&cause| inquiry.on_path_ns(&[cause]))
+        .sum();
+    causes.extend(inquiry.busy(group.process));
     let called = sent.ns.saturating_add(received.ns);
     let weight = Weight::within(causes, waited.saturating_add(called));
     let title = say![
-        object,
-        " is asked ",
         Piece::Count(count),
-        " times, one question after the other"
+        " requests to ",
+        object,
+        ", one at a time"
     ];
     let names = [SENDS.as_slice(), &RECEIVES].concat();
-    let share = called as f64 / Calls::of(of, group.process, None, &names).ns.max(1) as f64;
+    let share = called as f64 / Calls::of(inquiry, group.process, None, &names).ns.max(1) as f64;
     let own = BTreeSet::from([group.process]);
-    let fix = at_once(object, &own, count, (&names, share.min(1.0)));
+    let fix = at_once(object, &own, count, &names, share.min(1.0));
     let suspect = Suspect::new(title, fix, weight)
         .with_what_is_around(own, &[&names])
         .of(group.process)
         .about(Some(object))
-        .seen_in(of, Some(group))
-        .held(of, &RULE, "waits", waits as f64, "waits")
-        .held(of, &RULE, "bytes answered", bytes as f64, "bytes")
+        .seen_in(inquiry, Some(group))
+        .held(inquiry, &RULE, "waits", waits as f64, "waits")
+        .held(inquiry, &RULE, "bytes answered", bytes as f64, "bytes")
         .told(say![
             Piece::Count(sent.count),
             " sends of ",
             Piece::Bytes(sent.bytes / sent.count.max(1)),
-            " each, answered with ",
+            " each; responses of ",
             Piece::Bytes(bytes)
         ])
         .told(say![
-            "an answer takes ",
+            "a response takes ",
             Piece::Time(group.quantile(0.5)),
-            ", nine of ten at most ",
+            " (median), 90th percentile ",
             Piece::Time(group.quantile(0.9))
         ])
-        .held_against(floor::round_trip(of, object, group.quantile(0.5)));
+        .held_against(floor::round_trip(inquiry, object, group.quantile(0.5)));
     Some(suspect)
 }

@@ -15,11 +15,11 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "shell-between",
-    looks_for: "a shell started again and again (sh -c) only to start one program each time",
-    why: "The shell is a program of its own, to be copied, loaded, linked and taken down for each time, and does nothing but start another.",
-    advice: "start the program itself, with its arguments as a list: posix_spawn or execv instead of system or popen, shell=False",
-    wrong_if: "the command is the user's, or needs what only a shell does",
-    limits: &[Limit { name: "shells", value: 20.0, means: "at least so many by one program" }],
+    looks_for: "a shell (sh -c) started again and again only to start one program each time",
+    why: "The shell is a program of its own that is forked, loaded, linked and torn down each time, and does nothing but start another.",
+    advice: "start the program directly, with its arguments as a list: posix_spawn or execv instead of system or popen, shell=False",
+    wrong_if: "the command is entered by the user, or needs features of a shell",
+    limits: &[Limit { name: "shells", value: 20.0, means: "minimum number of shells started by one program" }],
     is_innocent: false,
     needs: &[],
     ask,
@@ -40,15 +40,15 @@ struct Between<'a> {
     child: &'a Start,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut children: BTreeMap<ProcessId, Vec<&Start>> = BTreeMap::new();
-    for start in &of.facts.starts {
+    for start in &inquiry.facts.starts {
         if let Some(parent) = start.parent {
             children.entry(parent).or_default().push(start);
         }
     }
     let mut parents: BTreeMap<ProcessId, Vec<Between<'_>>> = BTreeMap::new();
-    for shell in &of.facts.starts {
+    for shell in &inquiry.facts.starts {
         let (Some(parent), [one]) = (shell.parent, shell.executed.as_slice()) else {
             continue;
         };
@@ -57,60 +57,64 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
             _ => continue,
         };
         if is_shell(one) {
-            let parents = parents.entry(of.programs.first(parent)).or_default();
+            let parents = parents.entry(inquiry.programs.first(parent)).or_default();
             parents.push(Between { shell, child });
         }
     }
     let suspects = parents.into_iter();
     suspects
-        .filter_map(|(parent, shells)| suspect(of, parent, &shells))
+        .filter_map(|(parent, shells)| suspect(inquiry, parent, &shells))
         .collect()
 }
 
 /// The time that processes were on a processor.
-fn on_cpu(of: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
-    let threads = of.timeline.threads.iter();
+fn on_cpu(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
+    let threads = inquiry.timeline.threads.iter();
     let own = threads.filter(|thread| processes.contains(&thread.process));
     own.fold(0, |sum, thread| sum.saturating_add(thread.cpu_ns))
 }
 
-fn suspect(of: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Option<Suspect> {
     let count = shells.len() as u64;
-    if (count as f64) < RULE.limit(of, "shells") {
+    if (count as f64) < RULE.limit(inquiry, "shells") {
         return None;
     }
     let first = shells.first()?;
     let processes: BTreeSet<ProcessId> = shells.iter().map(|b| b.shell.process).collect();
-    let cpu = on_cpu(of, &processes);
-    let causes = of.causes(|key| {
-        of.same_program(key.process, first.shell.process)
-            || of.same_program(key.process, first.child.process)
-            || (of.same_program(key.process, parent)
+    let cpu = on_cpu(inquiry, &processes);
+    let causes = inquiry.causes(|key| {
+        inquiry.same_program(key.process, first.shell.process)
+            || inquiry.same_program(key.process, first.child.process)
+            || (inquiry.same_program(key.process, parent)
                 && matches!(
                     key.detail,
                     Some(Detail::Child | Detail::Vfork | Detail::Creation)
                 ))
     });
-    let waits = for_children(of, |process| of.same_program(process, parent));
-    let program = of.program(first.child.process).unwrap_or_default();
+    let waits = for_children(inquiry, |process| inquiry.same_program(process, parent));
+    let program = inquiry.program(first.child.process).unwrap_or_default();
     let program = program.rsplit('/').next().unwrap_or_default().to_owned();
     let title = say![
         parent,
         " starts ",
         Piece::Count(count),
-        " shells, each only to start one program"
+        " shells, each to start only one program"
     ];
     let fix = Fix::without(What::Cpu, processes);
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
-        .seen_in_most(of, waits)
-        .held(of, &RULE, "shells", count as f64, "shells")
+        .seen_in_most(inquiry, waits)
+        .held(inquiry, &RULE, "shells", count as f64, "shells")
         .figure("a shell on a processor", (cpu / count) as f64, "ns")
-        .told(say!["such as ", Piece::Name(program), ", through sh -c"])
+        .told(say![
+            "for example ",
+            Piece::Name(program),
+            ", through sh -c"
+        ])
         .told(say![
             "a shell takes ",
             Piece::Time(cpu / count),
-            " on a processor, beside what it starts"
+            " on CPU, in addition to what it starts"
         ]);
     Some(suspect)
 }

@@ -15,61 +15,60 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "sleep-polling",
-    looks_for: "a loop that sleeps and looks until another thread or process is done",
-    why: "Whoever looks now and then sees the end late: by half a sleep on average.",
+    looks_for: "a loop that sleeps and checks until another thread or process has finished",
+    why: "A program that checks at intervals notices the end late: by half an interval on average.",
     advice: "wait for the end itself: join, waitpid, a condition variable, a pipe or an eventfd",
-    wrong_if:
-        "the sleeps are meant to be there, and that they ended with the other one's work was chance",
+    wrong_if: "the sleeps are intended, and ended with the other's work by chance",
     limits: &[Limit {
         name: "rounds",
         value: 5.0,
-        means: "at least so many sleeps in a loop",
+        means: "minimum number of sleeps in a loop",
     }],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let polls = of.timeline.polls().supposed();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let polls = inquiry.timeline.polls().supposed();
     let slots: BTreeSet<usize> = polls.map(|poll| poll.slot).collect();
     slots
         .into_iter()
-        .filter_map(|slot| suspect(of, slot))
+        .filter_map(|slot| suspect(inquiry, slot))
         .collect()
 }
 
 /// All loops of one thread.
-fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
-    let polls = of.timeline.polls().supposed();
+fn suspect(inquiry: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
+    let polls = inquiry.timeline.polls().supposed();
     let polls = polls.filter(|poll| poll.slot == slot);
     let polls: Vec<_> = polls.collect();
     let first = polls.first()?;
-    let thread = &of.timeline.threads[slot];
-    let awaited = of.timeline.threads[first.of].thread;
+    let thread = &inquiry.timeline.threads[slot];
+    let awaited = inquiry.timeline.threads[first.awaited].thread;
     let sleeps = polls
         .iter()
         .flat_map(|poll| &poll.sleeps)
-        .filter_map(|&at| of.timeline.span(at));
+        .filter_map(|&at| inquiry.timeline.span(at));
     let (count, ns) = sleeps.fold((0u64, 0u64), |(count, ns), span| {
         (count + 1, ns.saturating_add(span.t1.since(span.t0)))
     });
     let late = polls.iter().filter_map(|poll| {
-        let last = of.timeline.span(*poll.sleeps.last()?)?;
+        let last = inquiry.timeline.span(*poll.sleeps.last()?)?;
         Some(last.t1.since(poll.done))
     });
     let late: u64 = late.sum();
-    let group = of
+    let group = inquiry
         .waits()
         .iter()
         .find(|group| group.process == thread.process && group.detail == Detail::Sleep);
     let title = say![
         thread.thread,
-        " looks every ",
+        " checks every ",
         Piece::Time(ns / count.max(1)),
         " whether ",
         awaited,
-        " is done"
+        " has finished"
     ];
     let what = What::Spans(
         polls
@@ -78,25 +77,25 @@ fn suspect(of: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
             .copied()
             .collect(),
     );
-    let causes = of.waits_on_path(|key| {
-        key.detail == Some(Detail::Sleep) && of.same_program(key.process, thread.process)
+    let causes = inquiry.waits_on_path(|key| {
+        key.detail == Some(Detail::Sleep) && inquiry.same_program(key.process, thread.process)
     });
     let fix = Fix::without(what, BTreeSet::from([thread.process]));
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, late))
         .of(thread.process)
-        .seen_in(of, group)
-        .held(of, &RULE, "sleeps", count as f64, "rounds")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "sleeps", count as f64, "rounds")
         .figure("slept too long", late as f64, "ns")
         .told(say![
             Piece::Count(count),
             " sleeps in ",
             Piece::Count(polls.len() as u64),
-            " loops"
+            if polls.len() == 1 { " loop" } else { " loops" }
         ])
         .told(say![
-            "it slept on for ",
+            "it kept sleeping for ",
             Piece::Time(late),
-            " after what it waited for was done"
+            " after that had finished"
         ]);
     let ends = polls.iter().take(3).map(|poll| Example {
         thread: thread.thread,

@@ -15,40 +15,47 @@ use crate::sentence::Piece;
 
 pub static WRITES: Rule = Rule {
     name: "small-writes",
-    looks_for: "many small writes of one file or pipe",
-    why: "A call into the kernel costs the same for a byte as for thousands, and a pipe's reader may be woken for each.",
-    advice: "collect in a buffer of 64 KiB or more, and write that",
-    wrong_if: "somebody must see each piece at once",
+    looks_for: "many small writes to one file or pipe",
+    why: "A system call costs the same for one byte as for thousands, and the reader of a pipe may be woken for each.",
+    advice: "collect the data in a buffer of 64 KiB or more, and write that",
+    wrong_if: "each piece must be seen at once",
     limits: &[
-        Limit { name: "calls", value: 1000.0, means: "at least so many" },
-        Limit { name: "bytes", value: 1024.0, means: "bytes each, on average, at most: a stream's own buffer has 4096" },
+        Limit { name: "calls", value: 1000.0, means: "minimum number of calls" },
+        Limit { name: "bytes", value: 1024.0, means: "maximum bytes per call, on average; the buffer of a stream has 4096" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
-    ask: |of| ask(of, &WRITES, &["write", "pwrite64", "writev", "pwritev"], "written"),
+    ask: |inquiry| ask(inquiry, &WRITES, &["write", "pwrite64", "writev", "pwritev"], "written"),
 };
 
 pub static READS: Rule = Rule {
     name: "tiny-reads",
-    looks_for: "many tiny reads of one file or pipe",
-    why: "A call into the kernel costs the same for a byte as for thousands.",
-    advice: "read 64 KiB or more at a time, and take the pieces from there",
-    wrong_if: "there is never more to be had at a time",
+    looks_for: "many tiny reads from one file or pipe",
+    why: "A system call costs the same for one byte as for thousands.",
+    advice: "read 64 KiB or more at a time, and take the pieces from that buffer",
+    wrong_if: "there is never more data available at a time",
     limits: &[
         Limit {
             name: "calls",
             value: 1000.0,
-            means: "at least so many",
+            means: "minimum number of calls",
         },
         Limit {
             name: "bytes",
             value: 16.0,
-            means: "bytes each, on average, at most",
+            means: "maximum bytes per call, on average",
         },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
-    ask: |of| ask(of, &READS, &["read", "pread64", "readv", "preadv"], "read"),
+    ask: |inquiry| {
+        ask(
+            inquiry,
+            &READS,
+            &["read", "pread64", "readv", "preadv"],
+            "read",
+        )
+    },
 };
 
 /// Of all such calls of a process, those of the one thing are at least this share: the time of calls is known for the
@@ -58,39 +65,40 @@ const MOST: f64 = 0.8;
 const NS_PER_BYTE: f64 = 0.35;
 
 fn ask(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     rule: &'static Rule,
     names: &[&'static str],
     done: &'static str,
 ) -> Vec<Suspect> {
-    let calls = of.facts.calls.iter().filter(|call| {
+    let calls = inquiry.facts.calls.iter().filter(|call| {
         names.contains(&call.call.as_str())
-            && call.count as f64 >= rule.limit(of, "calls")
-            && call.bytes as f64 <= call.count as f64 * rule.limit(of, "bytes")
+            && call.count as f64 >= rule.limit(inquiry, "calls")
+            && call.bytes as f64 <= call.count as f64 * rule.limit(inquiry, "bytes")
     });
     calls
-        .filter_map(|call| suspect(of, rule, call, names, done))
+        .filter_map(|call| suspect(inquiry, rule, call, names, done))
         .collect()
 }
 
 /// Whether the calls mostly wait for the disk, for what they read or until what they wrote is safe: then it is not the
 /// call that takes the time.
-fn waits_for_disk(of: &Inquiry<'_>, call: &CallSum) -> bool {
+fn waits_for_disk(inquiry: &Inquiry<'_>, call: &CallSum) -> bool {
     let (Some(process), Some(object)) = (call.process, call.object) else {
         return false;
     };
     let waits = [Detail::Flush, Detail::DiskWrite, Detail::DiskRead]
-        .map(|detail| of.waited_for(process, detail, object));
+        .map(|detail| inquiry.waited_for(process, detail, object));
     waits.iter().sum::<u64>() * 2 >= call.count
 }
 
 /// Whether a process waits on another pipe about as often as it writes to this one: it asks and is answered, and what it
 /// writes cannot wait until there is more of it.
-fn is_dialogue(of: &Inquiry<'_>, process: ProcessId, pipe: ObjectId) -> bool {
+fn is_dialogue(inquiry: &Inquiry<'_>, process: ProcessId, pipe: ObjectId) -> bool {
     /// Of the writes so many are followed by a wait for the answer.
     const ANSWERED: u64 = 4;
     let uses = || {
-        of.facts
+        inquiry
+            .facts
             .uses
             .all
             .iter()
@@ -107,7 +115,7 @@ fn is_dialogue(of: &Inquiry<'_>, process: ProcessId, pipe: ObjectId) -> bool {
         )
     };
     let mut others = uses().filter(|one| {
-        let kind = of.facts.object(one.object).map(|object| object.kind);
+        let kind = inquiry.facts.object(one.object).map(|object| object.kind);
         one.object != pipe && kind.is_some_and(talks)
     });
     others.any(|one| {
@@ -117,11 +125,11 @@ fn is_dialogue(of: &Inquiry<'_>, process: ProcessId, pipe: ObjectId) -> bool {
 }
 
 /// Whether what is read from a pipe was written in pieces as small: there never was more to be had.
-fn comes_in_pieces(of: &Inquiry<'_>, call: &CallSum) -> bool {
+fn comes_in_pieces(inquiry: &Inquiry<'_>, call: &CallSum) -> bool {
     if !Act::Read.calls().contains(&call.call.as_str()) {
         return false;
     }
-    let uses = of.facts.uses.all.iter();
+    let uses = inquiry.facts.uses.all.iter();
     let writes = uses
         .filter(|one| Some(one.object) == call.object)
         .map(|one| one.done(Act::Write));
@@ -133,23 +141,25 @@ fn comes_in_pieces(of: &Inquiry<'_>, call: &CallSum) -> bool {
 }
 
 fn suspect(
-    of: &Inquiry<'_>,
+    inquiry: &Inquiry<'_>,
     rule: &'static Rule,
     call: &CallSum,
     names: &[&'static str],
     done: &'static str,
 ) -> Option<Suspect> {
     let (process, object) = (call.process?, call.object?);
-    let kind = of.facts.object(object)?.kind;
+    let kind = inquiry.facts.object(object)?.kind;
     let may_wait = match kind {
-        ObjectKind::File => !waits_for_disk(of, call),
-        ObjectKind::Pipe => !is_dialogue(of, process, object) && !comes_in_pieces(of, call),
+        ObjectKind::File => !waits_for_disk(inquiry, call),
+        ObjectKind::Pipe => {
+            !is_dialogue(inquiry, process, object) && !comes_in_pieces(inquiry, call)
+        }
         _ => false,
     };
     if !may_wait {
         return None;
     }
-    let alike = of
+    let alike = inquiry
         .facts
         .calls
         .iter()
@@ -163,11 +173,10 @@ fn suspect(
         object,
         " is ",
         done,
-        " in pieces of ",
-        Piece::Bytes(each),
-        ", ",
+        " ",
         Piece::Count(call.count),
-        " times"
+        " times in pieces of ",
+        Piece::Bytes(each)
     ];
     let what = What::Calls(names.iter().copied().collect::<BTreeSet<_>>());
     // Bytes have to be moved in any case.
@@ -178,16 +187,18 @@ fn suspect(
         let call = entered(function)?;
         names.contains(&call).then_some(0)
     };
-    let region = of.stacks.region(&of.threads_of(&processes), is_such);
+    let region = inquiry
+        .stacks
+        .region(&inquiry.threads_of(&processes), is_such);
     let fix = Fix::scaled(what, processes.clone(), moving);
     // With each call goes what the program and its language do for it.
-    let suspect = Suspect::new(title, fix, Weight::within(of.busy(process), call.ns))
+    let suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), call.ns))
         .with_what_is_around(processes, &[names])
         .of(process)
         .about(Some(object))
-        .seen_around(of, region.as_ref())
-        .held(of, rule, "calls", call.count as f64, "calls")
-        .held(of, rule, "bytes each", each as f64, "bytes")
+        .seen_around(inquiry, region.as_ref())
+        .held(inquiry, rule, "calls", call.count as f64, "calls")
+        .held(inquiry, rule, "bytes each", each as f64, "bytes")
         .told(say![
             if call.estimated { "about " } else { "" },
             Piece::Count(call.count),

@@ -14,13 +14,13 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "synchronous-writes",
-    looks_for: "small writes of a file that was opened to make each of them safe (O_SYNC, O_DSYNC)",
-    why: "Each write waits until the disk says that it is safe, which takes about as long for a row as for a thousand.",
-    advice: "write many rows at once, or open it without O_SYNC and flush when a batch is done",
+    looks_for: "small writes to a file opened with O_SYNC or O_DSYNC",
+    why: "Each write waits until the disk reports that the data are safe. That takes about as long for one row as for a thousand.",
+    advice: "write many rows at once, or open the file without O_SYNC and flush after each batch",
     wrong_if: "each write must survive a crash on its own",
     limits: &[
-        Limit { name: "writes", value: 20.0, means: "at least so many that waited, of one file" },
-        Limit { name: "bytes", value: 65536.0, means: "bytes each, on average, at most" },
+        Limit { name: "writes", value: 20.0, means: "minimum number of writes to one file that waited" },
+        Limit { name: "bytes", value: 65536.0, means: "maximum bytes per write, on average" },
     ],
     is_innocent: false,
     needs: &[Need::Calls],
@@ -33,44 +33,45 @@ const FLUSHED: f64 = 0.25;
 const WAITING: f64 = 0.5;
 const FLUSHES: [&str; 4] = ["fsync", "fdatasync", "sync_file_range", "msync"];
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let uses = of.facts.uses.all.iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let uses = inquiry.facts.uses.all.iter();
     let small = uses.filter(|one| {
         let writes = one.done(Act::Write);
-        writes.count as f64 >= RULE.limit(of, "writes")
-            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(of, "bytes")
+        writes.count as f64 >= RULE.limit(inquiry, "writes")
+            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(inquiry, "bytes")
     });
-    small.filter_map(|one| suspect(of, one)).collect()
+    small.filter_map(|one| suspect(inquiry, one)).collect()
 }
 
 /// How many of the writes waited for the disk, if it is them that did.
-fn waited(of: &Inquiry<'_>, one: &Use) -> Option<u64> {
+fn waited(inquiry: &Inquiry<'_>, one: &Use) -> Option<u64> {
     let writes = one.done(Act::Write).count;
-    let waits = |detail| of.waited_for(one.process, detail, one.object);
+    let waits = |detail| inquiry.waited_for(one.process, detail, one.object);
     let flushed = waits(Detail::Flush);
     // A short wait in a write is only known to be for the disk. One write may wait several times.
     let waited = (flushed + waits(Detail::DiskWrite)).min(writes);
-    let flushes = of.facts.calls.iter().filter(|call| {
+    let flushes = inquiry.facts.calls.iter().filter(|call| {
         call.process == Some(one.process)
             && call.object == Some(one.object)
             && FLUSHES.contains(&call.call.as_str())
     });
     let flushes: u64 = flushes.map(|call| call.count).sum();
-    let enough = flushed as f64 >= RULE.limit(of, "writes")
+    let enough = flushed as f64 >= RULE.limit(inquiry, "writes")
         && waited as f64 >= writes as f64 * WAITING
         && flushes as f64 <= writes as f64 * FLUSHED;
     enough.then_some(waited)
 }
 
-fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let (process, object, writes) = (one.process, one.object, one.done(Act::Write));
-    let waited = waited(of, one)?;
-    let mut causes =
-        of.waits_on_path(|key| key.object == Some(object) && of.same_program(key.process, process));
-    causes.extend(of.busy(process));
+    let waited = waited(inquiry, one)?;
+    let mut causes = inquiry.waits_on_path(|key| {
+        key.object == Some(object) && inquiry.same_program(key.process, process)
+    });
+    causes.extend(inquiry.busy(process));
     let title = say![
         object,
-        " is written to ",
+        " is written ",
         Piece::Count(writes.count),
         " times, and each write waits for the disk"
     ];
@@ -79,18 +80,26 @@ fn suspect(of: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         objects: Some(BTreeSet::from([object])),
     };
     let processes = BTreeSet::from([process]);
-    let share = of.facts.uses.share_of_time(one, &[Act::Write]);
-    let region = of.stacks.region(&of.threads_of(&processes), |function| {
-        (act(function)? == Act::Write).then_some(0)
-    });
+    let share = inquiry.facts.uses.share_of_time(one, &[Act::Write]);
+    let region = inquiry
+        .stacks
+        .region(&inquiry.threads_of(&processes), |function| {
+            (act(function)? == Act::Write).then_some(0)
+        });
     let fix = Fix::without_waits_and_calls(what, Act::Write.calls(), share, processes);
     let each = writes.bytes / writes.count.max(1);
     let suspect = Suspect::new(title, fix, Weight::within(causes, writes.ns))
         .of(process)
         .about(Some(object))
-        .seen_around(of, region.as_ref())
-        .held(of, &RULE, "writes that waited", waited as f64, "writes")
-        .held(of, &RULE, "bytes each", each as f64, "bytes")
+        .seen_around(inquiry, region.as_ref())
+        .held(
+            inquiry,
+            &RULE,
+            "writes that waited",
+            waited as f64,
+            "writes",
+        )
+        .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
         .told(say![
             if one.estimated { "about " } else { "" },
             Piece::Count(writes.count),

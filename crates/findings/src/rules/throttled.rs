@@ -10,25 +10,25 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "throttled",
-    looks_for: "threads that the processor quota of their cgroup holds back",
-    why: "A group that has used up its share of a period gets no processor until the next one begins, however idle the machine is.",
+    looks_for: "threads that are throttled by the CPU quota of their cgroup",
+    why: "A cgroup that has used up its quota gets no CPU until the next period begins, however idle the machine is.",
     advice: "raise the quota (cpu.max, or the container's limit), or run no more threads than it has room for",
-    wrong_if: "the quota is wanted: somebody else has paid for the rest of the machine",
-    limits: &[Limit { name: "times", value: 3.0, means: "held back at least so many times" }],
+    wrong_if: "the quota is intended: the rest of the machine is reserved for others",
+    limits: &[Limit { name: "times", value: 3.0, means: "minimum number of times throttled" }],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let is = |state, detail| state == State::Ready && detail == Detail::Throttled;
     let causes =
-        of.causes(|key| key.state == State::Ready && key.detail == Some(Detail::Throttled));
+        inquiry.causes(|key| key.state == State::Ready && key.detail == Some(Detail::Throttled));
     let Some(&longest) = causes.first() else {
         return Vec::new();
     };
-    let slots = 0..of.timeline.threads.len();
-    let spans = slots.flat_map(|slot| of.timeline.spans_of(slot));
+    let slots = 0..inquiry.timeline.threads.len();
+    let spans = slots.flat_map(|slot| inquiry.timeline.spans_of(slot));
     let held = spans.filter(|span| is(span.state, span.detail));
     let (mut count, mut ns, mut examples) = (0u64, 0u64, Vec::new());
     for span in held {
@@ -41,10 +41,10 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
             });
         }
     }
-    if (count as f64) < RULE.limit(of, "times") {
+    if (count as f64) < RULE.limit(inquiry, "times") {
         return Vec::new();
     }
-    let process = of.outlook.causes[longest].cause.key.process;
+    let process = inquiry.outlook.causes[longest].cause.key.process;
     let fix = Fix::Change(Change {
         what: What::Cause {
             state: State::Ready,
@@ -56,15 +56,15 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
     });
     let title = say![
         process,
-        " is held back by the processor quota of its cgroup for ",
-        Piece::Time(of.on_path_ns(&causes))
+        " is throttled by the CPU quota of its cgroup for ",
+        Piece::Time(inquiry.on_path_ns(&causes))
     ];
     let mut suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
-        .held(of, &RULE, "times", count as f64, "times")
+        .held(inquiry, &RULE, "times", count as f64, "times")
         .figure("in all threads", ns as f64, "ns")
         .told(say![
-            "its threads were held back ",
+            "its threads were throttled ",
             Piece::Count(count),
             " times, for ",
             Piece::Time(ns / count.max(1)),

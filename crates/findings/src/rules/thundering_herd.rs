@@ -13,16 +13,16 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "thundering-herd",
-    looks_for: "many threads that are woken at a time, most of them for nothing",
-    why: "Each of them needs a processor and the lock to find out that there is nothing for it, and who got something waits behind them.",
-    advice: "wake one for each thing (signal, not broadcast; EPOLLEXCLUSIVE), or give each thread a queue of its own",
-    wrong_if: "all of them have to know",
+    looks_for: "many threads woken at a time, most of them for nothing",
+    why: "Each of them needs a CPU and the lock to find out that there is nothing to do, and the one that got work waits behind them.",
+    advice: "wake one thread per item (signal, not broadcast; EPOLLEXCLUSIVE), or give each thread its own queue",
+    wrong_if: "all of them have to be notified",
     limits: &[
-        Limit { name: "wakes", value: 4.0, means: "threads woken with a call, on average, at least" },
-        Limit { name: "share", value: 0.75, means: "of them back asleep at once, at least" },
-        Limit { name: "times", value: 1000.0, means: "at least so many" },
-        Limit { name: "quick", value: 50_000.0, means: "at once: less than so many nanoseconds on a processor" },
-        Limit { name: "found", value: 100.0, means: "at least so many found something to do: else it is a meeting" },
+        Limit { name: "wakes", value: 4.0, means: "minimum number of threads woken by a call, on average" },
+        Limit { name: "share", value: 0.75, means: "minimum share of them that go back to sleep at once" },
+        Limit { name: "times", value: 1000.0, means: "minimum number of such wake-ups" },
+        Limit { name: "quick", value: 50_000.0, means: "maximum time on CPU before going back to sleep, in ns" },
+        Limit { name: "found", value: 100.0, means: "minimum number of wake-ups that found work; with fewer it is a barrier" },
     ],
     is_innocent: false,
     // Woken with a call: with calls lost each of the others would seem to wake more.
@@ -30,27 +30,30 @@ pub static RULE: Rule = Rule {
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let herds = Herd::all(of.timeline, RULE.limit(of, "quick") as u64);
-    herds.iter().filter_map(|herd| suspect(of, herd)).collect()
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let herds = Herd::all(inquiry.timeline, RULE.limit(inquiry, "quick") as u64);
+    herds
+        .iter()
+        .filter_map(|herd| suspect(inquiry, herd))
+        .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
-    let row = &of.timeline.threads[herd.waker];
+fn suspect(inquiry: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
+    let row = &inquiry.timeline.threads[herd.waker];
     let in_vain = herd.in_vain.len() as u64;
     let all = in_vain + herd.not_in_vain;
     let share = in_vain as f64 / all.max(1) as f64;
-    if (in_vain as f64) < RULE.limit(of, "times")
-        || share < RULE.limit(of, "share")
-        || (herd.not_in_vain as f64) < RULE.limit(of, "found")
+    if (in_vain as f64) < RULE.limit(inquiry, "times")
+        || share < RULE.limit(inquiry, "share")
+        || (herd.not_in_vain as f64) < RULE.limit(inquiry, "found")
     {
         return None;
     }
-    let calls = of.waited.calls.iter();
+    let calls = inquiry.waited.calls.iter();
     let calls = calls.filter(|call| call.thread == row.thread && call.call == "futex");
     let calls: u64 = calls.map(|call| call.count).sum();
     let each = herd.wakes as f64 / calls.max(1) as f64;
-    if calls == 0 || each < RULE.limit(of, "wakes") {
+    if calls == 0 || each < RULE.limit(inquiry, "wakes") {
         return None;
     }
     let title = say![
@@ -67,11 +70,12 @@ fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
         processes: Some(BTreeSet::from([row.process])),
         how: How::Never,
     });
-    let causes = of.causes(|key| {
-        matches!(key.state, State::Cpu | State::Ready) && of.same_program(key.process, row.process)
+    let causes = inquiry.causes(|key| {
+        matches!(key.state, State::Cpu | State::Ready)
+            && inquiry.same_program(key.process, row.process)
     });
     let ns: u64 = herd.in_vain_ns.iter().sum();
-    let group = of.waits().iter().find(|group| {
+    let group = inquiry.waits().iter().find(|group| {
         group.process == row.process
             && group
                 .object
@@ -80,22 +84,22 @@ fn suspect(of: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
         .of(row.process)
         .about(herd.objects.first().copied())
-        .seen_in(of, group)
-        .held(of, &RULE, "woken with a call", each, "wakes")
-        .held(of, &RULE, "for nothing", share, "share")
-        .held(of, &RULE, "times", in_vain as f64, "times")
+        .seen_in(inquiry, group)
+        .held(inquiry, &RULE, "woken with a call", each, "wakes")
+        .held(inquiry, &RULE, "for nothing", share, "share")
+        .held(inquiry, &RULE, "times", in_vain as f64, "times")
         .told(say![
             Piece::Count(in_vain),
-            " times a thread looks and goes back to sleep, after ",
+            " times a thread goes back to sleep after ",
             Piece::Time(ns / in_vain.max(1)),
-            " on a processor"
+            " on CPU"
         ])
         .told(say![
             Piece::Count(herd.wakes),
-            " wake-ups with ",
+            " wake-ups by ",
             Piece::Count(calls),
             " calls"
         ]);
     let starts = herd.in_vain.iter().map(|spans| spans.start);
-    Some(suspect.shown_at(of, starts))
+    Some(suspect.shown_at(inquiry, starts))
 }

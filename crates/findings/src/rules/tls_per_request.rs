@@ -19,13 +19,13 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "tls-per-request",
     looks_for: "a TLS handshake for each of many connections",
-    why: "A handshake is one or two ways there and back and some of the dearest arithmetic there is, before the first question can go.",
-    advice: "keep the connection (a session, a pool), or at least resume sessions: one context for all connections",
-    wrong_if: "each connection is to another peer, or must not be linked with the one before",
+    why: "A handshake costs one or two round trips and some of the most expensive arithmetic there is, before the first request can be sent.",
+    advice: "keep the connection (a session, a connection pool), or at least resume sessions: one context for all connections",
+    wrong_if: "each connection is to a different peer, or must not be linked to the one before",
     limits: &[
-        Limit { name: "connections", value: 10.0, means: "at least so many by one process" },
-        Limit { name: "again", value: 5.0, means: "connections to each peer, on average, at least" },
-        Limit { name: "each", value: 1e6, means: "nanoseconds of handshake for each, on average, at least" },
+        Limit { name: "connections", value: 10.0, means: "minimum number of connections by one process" },
+        Limit { name: "again", value: 5.0, means: "minimum number of connections per peer, on average" },
+        Limit { name: "each", value: 1e6, means: "minimum time of a handshake, on average, in ns" },
     ],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
@@ -59,24 +59,25 @@ struct Shaken {
     examples: Vec<Example>,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let shaken = shaken(of).into_iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let shaken = shaken(inquiry).into_iter();
     shaken
-        .filter_map(|(process, shaken)| suspect(of, process, shaken))
+        .filter_map(|(process, shaken)| suspect(inquiry, process, shaken))
         .collect()
 }
 
 /// Which of its functions a stack is in a handshake by, if it is.
-fn handshake(of: &Inquiry<'_>, stack: StackIx) -> Option<FunctionIx> {
-    let functions = of.stacks.code.functions_of(stack);
+fn handshake(inquiry: &Inquiry<'_>, stack: StackIx) -> Option<FunctionIx> {
+    let functions = inquiry.stacks.code.functions_of(stack);
     let mut outermost = functions.into_iter().rev();
-    outermost
-        .find(|&function| HANDSHAKES.contains(&of.stacks.code.function(function).name.as_str()))
+    outermost.find(|&function| {
+        HANDSHAKES.contains(&inquiry.stacks.code.function(function).name.as_str())
+    })
 }
 
-fn shaken(of: &Inquiry<'_>) -> BTreeMap<ProcessId, Shaken> {
+fn shaken(inquiry: &Inquiry<'_>) -> BTreeMap<ProcessId, Shaken> {
     let mut all: BTreeMap<ProcessId, Shaken> = BTreeMap::new();
-    let known = of.stacks.code.functions.iter();
+    let known = inquiry.stacks.code.functions.iter();
     let any = known
         .into_iter()
         .any(|function| HANDSHAKES.contains(&function.name.as_str()));
@@ -84,15 +85,17 @@ fn shaken(of: &Inquiry<'_>) -> BTreeMap<ProcessId, Shaken> {
         return all;
     }
     let mut stacks: BTreeMap<StackIx, Option<FunctionIx>> = BTreeMap::new();
-    for event in &of.stacks.events {
+    for event in &inquiry.stacks.events {
         let of_stack = stacks.entry(event.stack);
-        let Some(function) = *of_stack.or_insert_with(|| handshake(of, event.stack)) else {
+        let Some(function) = *of_stack.or_insert_with(|| handshake(inquiry, event.stack)) else {
             continue;
         };
-        let Some(slot) = of.timeline.slot(event.thread) else {
+        let Some(slot) = inquiry.timeline.slot(event.thread) else {
             continue;
         };
-        let sum = all.entry(of.timeline.threads[slot].process).or_default();
+        let sum = all
+            .entry(inquiry.timeline.threads[slot].process)
+            .or_default();
         sum.ns = sum.ns.saturating_add(event.ns);
         if event.account == Account::Wait {
             sum.waited_ns = sum.waited_ns.saturating_add(event.ns);
@@ -109,8 +112,8 @@ fn shaken(of: &Inquiry<'_>) -> BTreeMap<ProcessId, Shaken> {
     all
 }
 
-fn suspect(of: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<Suspect> {
-    let peers = of.peers().iter().filter(|peer| {
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<Suspect> {
+    let peers = inquiry.peers().iter().filter(|peer| {
         peer.process == process && peer.kind == ObjectKind::TcpSocket && peer.connections > 0
     });
     let (count, hosts, most) = peers.fold((0u64, 0u64, None), |(count, hosts, most), peer| {
@@ -121,19 +124,19 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<Suspe
     let most = most?;
     let each = shaken.ns as f64 / count.max(1) as f64;
     let again = count as f64 / hosts.max(1) as f64;
-    if (count as f64) < RULE.limit(of, "connections")
-        || again < RULE.limit(of, "again")
-        || each < RULE.limit(of, "each")
+    if (count as f64) < RULE.limit(inquiry, "connections")
+        || again < RULE.limit(inquiry, "again")
+        || each < RULE.limit(inquiry, "each")
     {
         return None;
     }
     let (&function, _) = shaken.functions.iter().max_by_key(|(_, ns)| **ns)?;
-    let causes = of.causes(|key| {
+    let causes = inquiry.causes(|key| {
         let waits = matches!(
             key.detail,
             Some(Detail::NetworkReceive | Detail::Poll | Detail::NetworkSend)
         );
-        of.same_program(key.process, process) && (key.state == State::Cpu || waits)
+        inquiry.same_program(key.process, process) && (key.state == State::Cpu || waits)
     });
     let title = say![
         Piece::Count(count),
@@ -147,16 +150,22 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<Suspe
     ];
     // The first with each is needed.
     let fix = Fix::Change(Change {
-        what: What::Function(of.stacks.code.function(function).name.clone()),
+        what: What::Function(inquiry.stacks.code.function(function).name.clone()),
         processes: Some(BTreeSet::from([process])),
         how: How::Scale(1.0 / again),
     });
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, shaken.ns))
         .of(process)
         .about(most.sockets.first().copied())
-        .held(of, &RULE, "connections", count as f64, "connections")
-        .held(of, &RULE, "nanoseconds of handshake for each", each, "each")
-        .held(of, &RULE, "connections to each peer", again, "again")
+        .held(inquiry, &RULE, "connections", count as f64, "connections")
+        .held(
+            inquiry,
+            &RULE,
+            "nanoseconds of handshake for each",
+            each,
+            "each",
+        )
+        .held(inquiry, &RULE, "connections to each peer", again, "again")
         .told(say![
             "each takes ",
             Piece::Time(each as u64),
@@ -164,9 +173,9 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<Suspe
             function,
             ", of which ",
             Piece::Time(shaken.waited_ns / count.max(1)),
-            " are waited for the peer"
+            " is waiting for the peer"
         ]);
     suspect.examples = shaken.examples;
-    suspect.frames = vec![of.stacks.code.busiest_spot(function, shaken.stacks)];
+    suspect.frames = vec![inquiry.stacks.code.busiest_spot(function, shaken.stacks)];
     Some(suspect)
 }

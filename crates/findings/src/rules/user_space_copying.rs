@@ -21,17 +21,17 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "user-space-copying",
-    looks_for: "a file copied by hand, in small pieces that the program does not look at",
-    why: "Each piece is two calls into the kernel and is copied twice, out of the kernel and into it again. The kernel can carry all of it over in one call.",
-    advice: "let the kernel copy: copy_file_range from file to file, sendfile from a file to a socket; or move 64 KiB or more at a time, which was as quick between files (measured on ext4)",
+    looks_for: "a file copied in small pieces that the program does not look at",
+    why: "Each piece costs two system calls and is copied twice, out of the kernel and back into it. The kernel can copy all of it in one call.",
+    advice: "let the kernel copy: copy_file_range from file to file, sendfile from a file to a socket; or copy 64 KiB or more at a time, which was as fast between files (measured on ext4)",
     wrong_if: "the program has to see what it copies, or must be able to stop after each piece",
     limits: &[
-        Limit { name: "megabytes", value: 64.0, means: "copied from one thing to another, at least" },
-        Limit { name: "bytes", value: 8192.0, means: "bytes each, on average, at most: with more there is little to gain" },
-        Limit { name: "differ", value: 0.02, means: "reads and writes, and their bytes, differ by this share at most" },
-        Limit { name: "looks", value: 0.1, means: "of its time on a processor the program looks at what it copies or does something else for this share at most" },
-        Limit { name: "waits", value: 0.2, means: "waits for either of the two, held against the time on a processor, at most" },
-        Limit { name: "share", value: 0.05, means: "of the path copying so, at least this share" },
+        Limit { name: "megabytes", value: 64.0, means: "minimum amount copied from one object to another, in MB" },
+        Limit { name: "bytes", value: 8192.0, means: "maximum bytes per piece, on average; with more there is little to gain" },
+        Limit { name: "differ", value: 0.02, means: "maximum difference between reads and writes, in number and bytes, as a share" },
+        Limit { name: "looks", value: 0.1, means: "maximum share of its time on CPU spent on anything but reading and writing" },
+        Limit { name: "waits", value: 0.2, means: "maximum time waiting for either of the two, relative to the time on CPU" },
+        Limit { name: "share", value: 0.05, means: "minimum share of the critical path spent copying" },
     ],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
@@ -55,34 +55,35 @@ struct Copied<'a> {
     pairs: u64,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
-    let large = |bytes: u64| bytes as f64 >= RULE.limit(of, "megabytes") * 1e6;
-    let uses = || of.facts.uses.all.iter();
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let large = |bytes: u64| bytes as f64 >= RULE.limit(inquiry, "megabytes") * 1e6;
+    let uses = || inquiry.facts.uses.all.iter();
     let sources = uses().filter(|one| {
-        large(one.done(Act::Read).bytes) && is_kind(of, one.object, &[ObjectKind::File])
+        large(one.done(Act::Read).bytes) && is_kind(inquiry, one.object, &[ObjectKind::File])
     });
     let targets: Vec<&Use> = uses()
         .filter(|one| {
             const KINDS: [ObjectKind; 2] = [ObjectKind::File, ObjectKind::TcpSocket];
-            large(one.done(Act::Write).bytes) && is_kind(of, one.object, &KINDS)
+            large(one.done(Act::Write).bytes) && is_kind(inquiry, one.object, &KINDS)
         })
         .collect();
     sources
         .flat_map(|from| targets.iter().map(move |&to| (from, to)))
         .filter(|(from, to)| from.process == to.process && from.object != to.object)
-        .filter_map(|(from, to)| suspect(of, &copied(of, from, to)?))
+        .filter_map(|(from, to)| suspect(inquiry, &copied(inquiry, from, to)?))
         .collect()
 }
 
-fn is_kind(of: &Inquiry<'_>, object: ObjectId, kinds: &[ObjectKind]) -> bool {
-    let object = of.facts.object(object);
+fn is_kind(inquiry: &Inquiry<'_>, object: ObjectId, kinds: &[ObjectKind]) -> bool {
+    let object = inquiry.facts.object(object);
     object.is_some_and(|object| kinds.contains(&object.kind))
 }
 
 /// As many bytes, in as many pieces: it is carried over as it is.
-fn copied<'a>(of: &Inquiry<'_>, from: &'a Use, to: &'a Use) -> Option<Copied<'a>> {
+fn copied<'a>(inquiry: &Inquiry<'_>, from: &'a Use, to: &'a Use) -> Option<Copied<'a>> {
     let (reads, writes) = (from.done(Act::Read), to.done(Act::Write));
-    let differ = |a: u64, b: u64| a.abs_diff(b) as f64 > a.max(b) as f64 * RULE.limit(of, "differ");
+    let differ =
+        |a: u64, b: u64| a.abs_diff(b) as f64 > a.max(b) as f64 * RULE.limit(inquiry, "differ");
     if differ(reads.bytes, writes.bytes) || differ(reads.count, writes.count) {
         return None;
     }
@@ -92,23 +93,23 @@ fn copied<'a>(of: &Inquiry<'_>, from: &'a Use, to: &'a Use) -> Option<Copied<'a>
         bytes: reads.bytes.min(writes.bytes),
         pairs: reads.count.max(writes.count).max(1),
     };
-    (copied.bytes as f64 / copied.pairs as f64 <= RULE.limit(of, "bytes")).then_some(copied)
+    (copied.bytes as f64 / copied.pairs as f64 <= RULE.limit(inquiry, "bytes")).then_some(copied)
 }
 
-fn suspect(of: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
     let process = copied.from.process;
-    let threads = of.threads_of(&BTreeSet::from([process]));
-    let (code, looks) = code(of, copied, &threads)?;
-    let (ns, share) = (code.ns(), code.share(of));
+    let threads = inquiry.threads_of(&BTreeSet::from([process]));
+    let (code, looks) = code(inquiry, copied, &threads)?;
+    let (ns, share) = (code.ns(), code.share(inquiry));
     let objects = [copied.from.object, copied.to.object];
-    let waits = of.waits_on_path(|key| {
+    let waits = inquiry.waits_on_path(|key| {
         key.object.is_some_and(|object| objects.contains(&object))
-            && of.same_program(key.process, process)
+            && inquiry.same_program(key.process, process)
     });
-    let waits = of.on_path_ns(&waits) as f64 / ns.max(1) as f64;
-    if share < RULE.limit(of, "share")
-        || looks > RULE.limit(of, "looks")
-        || waits > RULE.limit(of, "waits")
+    let waits = inquiry.on_path_ns(&waits) as f64 / ns.max(1) as f64;
+    if share < RULE.limit(inquiry, "share")
+        || looks > RULE.limit(inquiry, "looks")
+        || waits > RULE.limit(inquiry, "waits")
     {
         return None;
     }
@@ -121,31 +122,31 @@ fn suspect(of: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
         copied.to.object,
         " in pieces of ",
         Piece::Bytes(each),
-        ": ",
+        ", ",
         Piece::Bytes(copied.bytes),
         " in all"
     ];
     let estimated = copied.from.estimated || copied.to.estimated;
     let suspect = code
-        .suspect(of, title, fix)
+        .suspect(inquiry, title, fix)
         .of(process)
         .about(Some(copied.from.object))
         .held(
-            of,
+            inquiry,
             &RULE,
             "megabytes",
             copied.bytes as f64 / 1e6,
             "megabytes",
         )
-        .held(of, &RULE, "bytes each", each as f64, "bytes")
-        .held(of, &RULE, "share that looks", looks, "looks")
-        .held(of, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
+        .held(inquiry, &RULE, "share that looks", looks, "looks")
+        .held(inquiry, &RULE, "share of the path", share, "share")
         .told(say![
             if estimated { "about " } else { "" },
             Piece::Count(copied.pairs),
             " reads and as many writes; ",
             Piece::Percent(share * 100.0),
-            " of the path"
+            " of the critical path"
         ])
         .told(say![
             Piece::Percent(looks * 100.0),
@@ -155,7 +156,7 @@ fn suspect(of: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
 }
 
 /// Where it copies, and which share of the time on a processor there is anything but reading and writing.
-fn code(of: &Inquiry<'_>, copied: &Copied<'_>, threads: &[ThreadId]) -> Option<(InCode, f64)> {
+fn code(inquiry: &Inquiry<'_>, copied: &Copied<'_>, threads: &[ThreadId]) -> Option<(InCode, f64)> {
     let process = copied.from.process;
     // Around a call there is the way into the kernel and back, in the C library's function of its name.
     let copies = |names: &[&str]| {
@@ -167,25 +168,25 @@ fn code(of: &Inquiry<'_>, copied: &Copied<'_>, threads: &[ThreadId]) -> Option<(
         let act = act(entered(name).map(|_| name)?)?;
         matches!(act, Act::Read | Act::Write).then_some(act as usize)
     };
-    if let Some(region) = of.stacks.region(threads, kind) {
-        let name = of.stacks.code.function(region.function).name.as_str();
+    if let Some(region) = inquiry.stacks.region(threads, kind) {
+        let name = inquiry.stacks.code.function(region.function).name.as_str();
         let within = |names: &[&str]| names.contains(&name);
-        let (part, whole) = of.stacks.part(threads, within, copies);
+        let (part, whole) = inquiry.stacks.part(threads, within, copies);
         let looks = 1.0 - part as f64 / whole.max(1) as f64;
-        let code = InCode::through(of, BTreeSet::from([region.function]));
-        return Some((code.in_program(of, process), looks));
+        let code = InCode::through(inquiry, BTreeSet::from([region.function]));
+        return Some((code.in_program(inquiry, process), looks));
     }
     // It is done in no function of its own: then all that the program does must be that.
-    let uses = &of.facts.uses;
+    let uses = &inquiry.facts.uses;
     let shares = [(copied.from, Act::Read), (copied.to, Act::Write)]
         .map(|(one, act)| uses.share_of_calls(one, act));
-    let (part, whole) = of.stacks.part(threads, |_| true, copies);
+    let (part, whole) = inquiry.stacks.part(threads, |_| true, copies);
     let looks = 1.0 - part as f64 / whole.max(1) as f64;
-    let code = InCode::of(of, |function| {
+    let code = InCode::of(inquiry, |function| {
         function.language == Language::Kernel && kind(&function.name).is_some()
     });
     let mostly = shares.iter().all(|share| *share >= MOST) && whole > 0;
-    mostly.then(|| (code.in_program(of, process), looks))
+    mostly.then(|| (code.in_program(inquiry, process), looks))
 }
 
 /// The C library's function that makes such a call: it has names that no program may give to its own.

@@ -14,14 +14,14 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "waits-one-after-another",
-    looks_for: "several peers waited for one after the other, with little done between",
-    why: "While one peer is waited for the others could work: together they would take as long as the slowest.",
-    advice: "if none needs the answer of another, ask all of them first and then wait: threads, asynchronous calls, poll",
-    wrong_if: "one must know what another answered before it can ask",
+    looks_for: "several peers waited for one after the other, with little work in between",
+    why: "While one peer is waited for, the others could work: in parallel they would take as long as the slowest.",
+    advice: "if none needs the response of another, send all requests first and then wait: threads, asynchronous calls, poll",
+    wrong_if: "a request depends on the response of another peer",
     limits: &[
-        Limit { name: "peers", value: 3.0, means: "at least so many in a row, each of them once" },
-        Limit { name: "least", value: 1e7, means: "nanoseconds that each of them is waited for at least" },
-        Limit { name: "between", value: 0.25, means: "what is done before the next takes this share of the wait at most" },
+        Limit { name: "peers", value: 3.0, means: "minimum number of peers in a row, each of them once" },
+        Limit { name: "least", value: 1e7, means: "minimum length of the wait for each, in ns" },
+        Limit { name: "between", value: 0.25, means: "maximum share of the wait that is spent on work before the next one" },
     ],
     is_innocent: false,
     needs: &[],
@@ -35,9 +35,9 @@ struct Turn {
     ns: u64,
 }
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut waits: BTreeMap<ProcessId, Vec<(usize, usize)>> = BTreeMap::new();
-    for (at, peer) in of.peers().iter().enumerate() {
+    for (at, peer) in inquiry.peers().iter().enumerate() {
         // Who polls several may wait for all of them already.
         let own = peer.waits.iter().filter(|wait| wait.alone);
         let own = own.map(|wait| (wait.span, at));
@@ -48,13 +48,13 @@ fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
         .filter_map(|(process, mut waits)| {
             // By threads, and in the order of time.
             waits.sort_unstable();
-            suspect(of, process, &waits)
+            suspect(inquiry, process, &waits)
         })
         .collect()
 }
 
-fn suspect(of: &Inquiry<'_>, process: ProcessId, waits: &[(usize, usize)]) -> Option<Suspect> {
-    let rows = rows(of, waits);
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, waits: &[(usize, usize)]) -> Option<Suspect> {
+    let rows = rows(inquiry, waits);
     let all: u64 = rows.iter().flatten().map(|turn| turn.ns).sum();
     let mut spare: Vec<usize> = Vec::new();
     let mut peers: BTreeSet<usize> = BTreeSet::new();
@@ -68,32 +68,32 @@ fn suspect(of: &Inquiry<'_>, process: ProcessId, waits: &[(usize, usize)]) -> Op
     if rows.is_empty() {
         return None;
     }
-    let spare = Picked::of(of, process, spare);
+    let spare = Picked::of(inquiry, process, spare);
     let title = say![
         Piece::Count(peers.len() as u64),
-        " peers are waited for one after the other, possibly without need"
+        " peers are waited for one after the other, possibly unnecessarily"
     ];
     let turns = rows.iter().flatten();
     let longest = turns.max_by_key(|turn| turn.ns)?;
     let suspect = spare
-        .suspect(of, title, 0.0)
-        .held(of, &RULE, "peers", peers.len() as f64, "peers")
+        .suspect(inquiry, title, 0.0)
+        .held(inquiry, &RULE, "peers", peers.len() as f64, "peers")
         .told(say![
             "together they take ",
             Piece::Time(all),
             ", the slowest ",
             Piece::Time(longest.ns),
             ": ",
-            Piece::Name(of.peers()[longest.peer].address.clone())
+            Piece::Name(inquiry.peers()[longest.peer].address.clone())
         ])
         .told(say![
-            "whether one of them needs the answer of another is not recorded"
+            "whether a request depends on the response of another peer is not recorded"
         ]);
     Some(suspect)
 }
 
 /// The rows of turns, each long enough, in which each peer has one turn.
-fn rows(of: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
+fn rows(inquiry: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
     let mut rows: Vec<Vec<Turn>> = Vec::new();
     let mut row: Vec<Turn> = Vec::new();
     let mut had: BTreeSet<usize> = BTreeSet::new();
@@ -101,18 +101,18 @@ fn rows(of: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
     // To look up a name is part of what is asked afterwards.
     let named = waits
         .iter()
-        .filter(|(_, peer)| !of.peers()[*peer].is_name_server());
+        .filter(|(_, peer)| !inquiry.peers()[*peer].is_name_server());
     for &(span, peer) in named {
-        let Some(now) = of.timeline.span(span) else {
+        let Some(now) = inquiry.timeline.span(span) else {
             continue;
         };
-        let before = last.and_then(|last| of.timeline.span(last));
+        let before = last.and_then(|last| inquiry.timeline.span(last));
         let same_thread = before.is_some_and(|before| before.thread == now.thread);
         let gap = before.map_or(0, |before| now.t0.since(before.t1));
         let before_it = row.last().map(|turn| turn.peer);
         let again = before_it != Some(peer) && had.contains(&peer);
         let waited = row.last().map_or(0, |turn| turn.ns) as f64;
-        let near = gap as f64 <= waited * RULE.limit(of, "between");
+        let near = gap as f64 <= waited * RULE.limit(inquiry, "between");
         if !same_thread || again || (!near && before_it.is_some_and(|before| before != peer)) {
             rows.push(std::mem::take(&mut row));
             had.clear();
@@ -133,10 +133,10 @@ fn rows(of: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
         last = Some(span);
     }
     rows.push(row);
-    let least = RULE.limit(of, "least");
+    let least = RULE.limit(inquiry, "least");
     for row in &mut rows {
         row.retain(|turn| turn.ns as f64 >= least);
     }
-    rows.retain(|row| row.len() as f64 >= RULE.limit(of, "peers"));
+    rows.retain(|row| row.len() as f64 >= RULE.limit(inquiry, "peers"));
     rows
 }

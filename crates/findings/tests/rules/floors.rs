@@ -79,8 +79,9 @@ fn told(findings: &Findings, rule: &str) -> (Vec<String>, Vec<(&'static str, f64
     let first = findings.told.first().expect("a finding");
     assert_eq!(first.rule.name, rule);
     let figures = first.suspect.figures.iter();
-    let figures =
-        figures.filter(|figure| figure.what.contains("best") || figure.what.contains("way"));
+    let figures = figures.filter(|figure| {
+        figure.what.starts_with("minimum time") || figure.what == "network round trip"
+    });
     (
         first.suspect.told.iter().map(words).collect(),
         figures.map(|figure| (figure.what, figure.value)).collect(),
@@ -116,15 +117,15 @@ fn a_flush_is_held_against_the_disks_best() {
     );
     assert_eq!(
         sentences[2],
-        "from call to return a flush takes 1000 us, 20.0 times what this disk takes at best, 50 us, and with all of 65536 about the same, 60 us"
+        "a flush call takes 1000 us, 20.0 times the minimum of this disk: 50 us, or 60 us with 65536"
     );
-    assert_eq!(figures, [("a flush at best", 50_000.0)]);
+    assert_eq!(figures, [("minimum time of a flush", 50_000.0)]);
     let (sentences, _) = told(
         &flushing(1000, 5000, Some(floors(400.0))),
         "flush-per-record",
     );
     assert!(
-        sentences[2].ends_with("50 us, but with 65536 400 us"),
+        sentences[2].ends_with("50 us, or 400 us with 65536"),
         "{sentences:?}"
     );
     // Without floors, and with those of another disk, nothing is said.
@@ -153,7 +154,7 @@ fn a_flush_at_its_floor_is_said_to_be_there() {
     let (sentences, _) = told(&flushing(1000, 5000, Some(slow)), "flush-per-record");
     assert_eq!(
         sentences[2],
-        "this disk takes 950 us a flush at best: only fewer will help, and with all of 65536 about the same, 960 us"
+        "only fewer flushes will help: the minimum of this disk is 950 us, or 960 us with 65536"
     );
 }
 
@@ -164,7 +165,7 @@ fn floors_of_a_busy_machine_are_doubted() {
     busy.load.others_pct = 40.0;
     let (sentences, _) = told(&flushing(1000, 5000, Some(busy)), "flush-per-record");
     assert!(
-        sentences[2].ends_with("60 us (measured on a busy machine)"),
+        sentences[2].ends_with("or 60 us with 65536 (measured on a busy machine)"),
         "{sentences:?}"
     );
 }
@@ -221,11 +222,11 @@ fn an_answer_is_held_against_the_way() {
     let last = |findings: &Findings| told(findings, "round-trips").0.pop();
     assert_eq!(
         last(&asking("10.0.0.1:5432", 10_000)).as_deref(),
-        Some("an answer takes 2.5 times the way there and back, which takes 4000 us")
+        Some("a response takes 2.5 times the network round trip of 4000 us")
     );
     assert_eq!(
         last(&asking("10.0.0.1:5432", 5000)).as_deref(),
-        Some("the way there and back alone takes 4000 us: only fewer questions will help")
+        Some("the network round trip alone takes 4000 us: only fewer requests will help")
     );
     for here in [
         "127.0.0.1:5432",
@@ -235,7 +236,7 @@ fn an_answer_is_held_against_the_way() {
     ] {
         assert_eq!(
             last(&asking(here, 5000)).as_deref(),
-            Some("an answer takes 250.0 times the way there and back, which takes 20 us"),
+            Some("a response takes 250.0 times the network round trip of 20 us"),
             "{here}"
         );
     }
@@ -290,12 +291,12 @@ fn a_start_is_held_against_posix_spawn() {
     let (sentences, figures) = script(450, 8_000_000);
     assert_eq!(
         sentences[1],
-        "a start costs 4.5 times what posix_spawn of an empty program costs from 10000000, 100 us"
+        "a start takes 4.5 times as long as posix_spawn of an empty program from a process of 10000000, 100 us"
     );
-    assert_eq!(figures, [("posix_spawn at best", 100_000.0)]);
+    assert_eq!(figures, [("minimum time of posix_spawn", 100_000.0)]);
     let (sentences, _) = script(450, 300_000_000);
     assert!(
-        sentences[1].ends_with("from 500000000, 200 us"),
+        sentences[1].ends_with("from a process of 500000000, 200 us"),
         "{sentences:?}"
     );
     assert_eq!(script(150, 300_000_000).0.len(), 1);

@@ -135,7 +135,7 @@ impl Folder {
         let own = About::of(file.file()).map_err(|error| Error::io(&path, &error))?;
         drop(file);
         if about.user != own.user || !made.names()?.is_empty() {
-            let fault = "somebody put another folder in the place of the one that was made";
+            let fault = "the new folder was replaced by another one";
             return Err(Error::new(ErrorKind::Exists, &path, fault));
         }
         Ok(made)
@@ -342,7 +342,7 @@ impl Folder {
         match locked {
             Ok(folder) => Ok(File::from(folder)),
             Err(Errno::WOULDBLOCK) => {
-                let fault = "somebody else is at work here";
+                let fault = "another process is working in this folder";
                 Err(Error::new(ErrorKind::Exists, &self.path, fault))
             }
             Err(error) => Err(Error::io(&self.path, &error.into())),

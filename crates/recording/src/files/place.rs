@@ -22,7 +22,7 @@ const NAMED: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC
 /// root's or belong to who does this.
 pub fn place(path: &Path) -> Result<(Folder, OsString)> {
     let Some(name) = path.file_name() else {
-        let fault = "this is not the name of something that could be made";
+        let fault = "not a valid name for a new file or folder";
         return Err(Error::new(ErrorKind::Io, path, fault));
     };
     let parent = path.parent().unwrap_or(Path::new(""));
@@ -48,7 +48,7 @@ fn walk(path: &Path) -> io::Result<OwnedFd> {
                 if about.st_uid != 0 && about.st_uid != us {
                     let name = name.to_string_lossy();
                     let fault = format!(
-                        "{name} on the way there is a link of another user, which is not followed"
+                        "{name} in this path is a symbolic link of another user, which is not followed"
                     );
                     return Err(io::Error::other(fault));
                 }
@@ -94,5 +94,5 @@ fn acting_user() -> io::Result<u32> {
     let status = std::fs::read_to_string("/proc/thread-self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     let user = line.and_then(|line| line.split_whitespace().nth(3)?.parse().ok());
-    user.ok_or_else(|| io::Error::other("/proc does not say with whose rights files are used"))
+    user.ok_or_else(|| io::Error::other("/proc does not show which user and group own new files"))
 }

@@ -186,7 +186,7 @@ impl Parser {
             .iter()
             .any(|other| other.process == process.process)
         {
-            self.fail(format!("process {number} is there twice"));
+            self.fail(format!("process {number} is declared twice"));
         }
         self.draft.processes.push(process);
     }
@@ -213,7 +213,7 @@ impl Parser {
         thread.tid = owner.pid + position.saturating_sub(1);
         thread.name = owner.name.clone();
         if self.draft.thread_names.insert(label.clone(), id).is_some() {
-            self.fail(format!("thread {label} is there twice"));
+            self.fail(format!("thread {label} is declared twice"));
         }
         let mut given = BTreeSet::new();
         while let Some(key) = words.next() {

@@ -5,13 +5,13 @@ use crate::table::table;
 use crate::words::HistogramKind;
 
 table! {
-    /// One bucket of one histogram of calls. Counts are of calls that were really timed.
+    /// One bucket of one histogram of calls. Counts are of calls that were actually timed.
     table call_histograms, row CallHistogram {
         /// The thread.
         thread: ThreadId,
         /// The call's name.
         call: String,
-        /// What it was about.
+        /// The object it was made on.
         object: Option<ObjectId>,
         /// `duration` (nanoseconds) or `size` (bytes moved).
         kind: HistogramKind,

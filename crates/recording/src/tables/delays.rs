@@ -6,7 +6,7 @@ use crate::units::Nanos;
 use crate::words::Detail;
 
 table! {
-    /// A time ready, without a processor, at or above the threshold (`threshold_ns` in recording.json). Its span
+    /// A time runnable (waiting for a CPU), at or above the threshold (`threshold_ns` in recording.json). Its span
     /// has the same thread, `t0` and `t1`. Sorted by thread, then `t0`.
     table delays, row Delay, since 3 {
         /// The thread, as numbered in `threads`.
@@ -17,7 +17,7 @@ table! {
         t1: Nanos,
         /// Why it was ready, as in `spans`.
         detail: Detail,
-        /// Where the thread was as it lost the processor, or where it had waited before; null if
+        /// Where the thread was when it lost the CPU, or where it had waited before; null if
         /// no stack was taken.
         stack: Option<StackId>,
     }

@@ -8,19 +8,19 @@ use crate::words::ImageEvent;
 table! {
     /// One step in the life of a process image: a fork, an exec or an exit.
     table images, row Image {
-        /// The process that was made, changed or ended.
+        /// The process that was created, changed or ended.
         process: ProcessId,
-        /// The thread that did it: the parent for a fork, the process's own for exec and exit.
+        /// The thread that did it: the parent for a fork, a thread of the process itself for exec and exit.
         thread: Option<ThreadId>,
         /// `fork`, `vfork`, `exec` or `exit`.
         event: ImageEvent,
-        /// When it was done, nanoseconds since the start of the recording.
+        /// When it completed, nanoseconds since the start of the recording.
         t: Nanos,
-        /// What it cost: the call in the parent up to the child's existence (fork), the call up to
+        /// Its duration: the call in the parent until the child's creation (fork), the call until
         /// the new image (exec), from exit to the last switch (exit). Null while calls were not timed.
         cost_ns: Option<u64>,
         /// Resident bytes: of the parent at a fork, of the new image at exec, of the process at exit. The
-        /// kernel adds them up in portions: a small process can show 0.
+        /// kernel adds them up in batches: a small process can show 0.
         resident_bytes: u64,
         /// For exec: the executable's path.
         executable: String,

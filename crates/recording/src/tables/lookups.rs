@@ -5,7 +5,7 @@ use crate::table::table;
 
 table! {
     /// Calls by one process that name a path and either failed or have no descriptor (stat, access,
-    /// unlink, ...). Counts are of calls that were really timed.
+    /// unlink, ...). Counts are of calls that were actually timed.
     table lookups, row Lookup {
         /// The process.
         process: ProcessId,

@@ -4,13 +4,13 @@ use crate::table::table;
 use crate::words::LossKind;
 
 table! {
-    /// Something that was lost, by kind. An empty table says that nothing was.
+    /// Something that was lost, by kind. An empty table means that nothing was lost.
     table losses, row Loss {
         /// What was lost.
         kind: LossKind,
         /// How many.
         count: u64,
-        /// What that means for the recording, in a sentence.
+        /// The consequence for the recording, in a sentence.
         note: String,
     }
 }

@@ -5,9 +5,9 @@ use crate::table::table;
 use crate::words::ObjectKind;
 
 table! {
-    /// A file, socket, pipe, lock, child or other thing that calls and waits name.
+    /// A file, socket, pipe, lock, child or other object of calls and waits.
     table objects, row Object {
-        /// Our number for it.
+        /// Its number in this recording.
         object: ObjectId,
         /// What it is.
         kind: ObjectKind,
@@ -25,7 +25,7 @@ table! {
         size: Option<u64>,
         /// For sockets: `tcp`, `udp`, `unix`, ...
         protocol: Option<String>,
-        /// For sockets: our address and port; for unix sockets the bound path.
+        /// For sockets: the local address and port; for unix sockets the bound path.
         local: Option<String>,
         /// For sockets: the peer's address and port; for unix sockets the peer's inode.
         remote: Option<String>,

@@ -5,10 +5,10 @@ use crate::table::table;
 use crate::units::Nanos;
 
 table! {
-    /// For a `ready` span (same thread and `t0`): one row for each thread that ran meanwhile on the
-    /// processor it was queued for, at most eight, the latest kept. Sorted by thread, then `t0`.
+    /// For a `ready` span (same thread and `t0`): one row per thread that ran meanwhile on the
+    /// CPU it was queued for, at most eight, the latest kept. Sorted by thread, then `t0`.
     table occupants, row Occupant {
-        /// The ready thread.
+        /// The runnable thread.
         thread: ThreadId,
         /// Start of the `ready` span.
         t0: Nanos,

@@ -7,7 +7,7 @@ table! {
     table outsiders, row Outsider {
         /// The kernel's thread id.
         tid: u32,
-        /// Its name (comm) when it was first seen; empty where it was not had.
+        /// Its name (comm) when it was first seen; empty where not known.
         name: String,
     }
 }

@@ -6,10 +6,10 @@ use crate::units::Nanos;
 
 table! {
     /// A recorded process. Those without a recorded parent are the program that was started, the first of them; processes
-    /// that ran already and were named (`attach`, `--with`), which are there before the program executes anything; and
-    /// those that came in later because they exchanged something with a recorded one (`--follow`).
+    /// that ran already and were named (`attach`, `--with`), which exist before the program is executed; and
+    /// those that were added later because they communicated with a recorded one (`--follow`).
     table processes, row Process {
-        /// Our number for it.
+        /// Its number in this recording.
         process: ProcessId,
         /// The kernel's process id.
         pid: u32,

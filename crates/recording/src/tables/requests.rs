@@ -8,9 +8,9 @@ use crate::words::RequestKind;
 table! {
     /// A request to a block device.
     table requests, row Request {
-        /// When it was handed to the device, nanoseconds since the start of the recording.
+        /// When it was issued to the device, nanoseconds since the start of the recording.
         issued: Nanos,
-        /// When the device had done it.
+        /// When the device completed it.
         completed: Nanos,
         /// Device number (major << 20 | minor).
         device: u64,
@@ -20,9 +20,9 @@ table! {
         bytes: u64,
         /// `read`, `write`, `flush`, `discard` or `other`.
         kind: RequestKind,
-        /// The recorded thread that handed it over, if any.
+        /// The recorded thread that issued it, if any.
         thread: Option<ThreadId>,
-        /// The kernel's id of the thread that handed it over.
+        /// The kernel's id of the thread that issued it.
         tid: u32,
     }
 }

@@ -15,26 +15,26 @@ table! {
         t0: Nanos,
         /// End, nanoseconds since the start of the recording.
         t1: Nanos,
-        /// `cpu`, `ready`, `wait`, or `lost` where the events that would tell were lost.
+        /// `cpu`, `ready`, `wait`, or `lost` where its events were lost.
         state: State,
         /// What kind of cpu, ready or wait it was.
         detail: Detail,
-        /// What was waited for, as numbered in `objects`.
+        /// The object waited for, as numbered in `objects`.
         object: Option<ObjectId>,
-        /// The processor it ran on (`cpu`), or on which it was to run next (`ready`, `wait`).
+        /// The CPU it ran on (`cpu`), or on which it was to run next (`ready`, `wait`).
         processor: u32,
         /// The recorded thread that ended this wait.
         waker: Option<ThreadId>,
-        /// The kernel's thread id of whoever ended this wait and is not recorded; see `outsiders`.
+        /// The kernel's thread id of the thread that ended this wait, if it is not recorded; see `outsiders`.
         waker_outsider: Option<u32>,
         /// What kind of event ended this wait. For an interrupt, `waker` is the interrupted thread
         /// only where it ran the interrupt's work on its own behalf (a send over loopback).
         wake_source: Option<WakeSource>,
         /// Nanoseconds of this span spent in timesink's own programs; state `tracer` in the ledger.
         tracer_ns: u64,
-        /// Nanoseconds of this span that the kernel counts as nobody's, if that is known: the host of a virtual machine had
-        /// its processor, or an interrupt where the kernel counts them apart. `taken_ns` of the thread is the whole; of
-        /// less than 16 us the rest stands at a later span, and what was taken while a thread was switched in stands nowhere.
+        /// Nanoseconds of this span that the kernel charges to no thread, if known: steal (the host of a virtual machine used
+        /// the CPU), or interrupts where the kernel accounts for them separately. `taken_ns` of the thread is the whole; of
+        /// times below 16 us are added to a later span, and what was taken while a thread was being switched in is in no span.
         taken_ns: Option<u64>,
     }
 }

@@ -8,7 +8,7 @@ table! {
     /// A recorded thread. The sums were kept inside the kernel and survive lost events; the
     /// `kernel_` columns are the kernel's own figures over the same time, for checking the books.
     table threads, row Thread {
-        /// Our number for it. The kernel's ids are reused, this is not.
+        /// Its number in this recording. The kernel reuses its ids; these are unique.
         thread: ThreadId,
         /// Its process.
         process: ProcessId,
@@ -18,7 +18,7 @@ table! {
         name: String,
         /// Start of its recorded life, nanoseconds since the start of the recording.
         start: Nanos,
-        /// End of its recorded life: its last switch off a processor, or the end of the recording.
+        /// End of its recorded life: its last switch off a CPU, or the end of the recording.
         end: Nanos,
         /// When it called exit or was killed; from here to `end` is tear-down.
         exit: Option<Nanos>,
@@ -26,19 +26,19 @@ table! {
         born_before: bool,
         /// It was still alive when the recording ended.
         alive_at_end: bool,
-        /// Its end was not seen (events lost); sums are the last that were.
+        /// Its end was not seen (events lost); the sums are the last ones seen.
         end_lost: bool,
         /// Who created it, if recorded.
         parent: Option<ThreadId>,
-        /// Time on a processor, without timesink's own.
+        /// Time on CPU, without recording overhead.
         cpu_ns: u64,
-        /// Time wanting a processor and having none.
+        /// Time runnable, waiting for a CPU.
         ready_ns: u64,
         /// Time blocked.
         wait_ns: u64,
-        /// timesink's own time in this thread, measured at switches.
+        /// Recording overhead in this thread, measured at switches.
         tracer_ns: u64,
-        /// timesink's own time in this thread outside of switches, estimated from counts of calls
+        /// Recording overhead in this thread outside of switches, estimated from counts of calls
         /// and wake-ups and the cost of each as measured at the start. Part of `cpu_ns`.
         tracer_estimated_ns: u64,
         /// The kernel's `se.sum_exec_runtime` over the recorded life. Compare with cpu + tracer -
@@ -53,28 +53,28 @@ table! {
         kernel_user_ns: u64,
         /// The kernel's `stime` over the recorded life.
         kernel_system_ns: u64,
-        /// Processor samples that found it in user space.
+        /// CPU samples that found it in user space.
         samples_user: u64,
-        /// Processor samples that found it in the kernel.
+        /// CPU samples that found it in the kernel.
         samples_kernel: u64,
-        /// Times it left a processor to wait.
+        /// Times it left a CPU to wait (voluntary switches).
         switches_voluntary: u64,
         /// Times it was preempted.
         switches_involuntary: u64,
-        /// Moves between processors.
+        /// Migrations between CPUs.
         migrations: u64,
         /// Page faults served without I/O.
         faults_minor: u64,
         /// Page faults that needed I/O.
         faults_major: u64,
-        /// System calls that were seen (all of them only while calls were timed).
+        /// System calls that were seen (complete only while calls were timed).
         calls_seen: u64,
         /// The wait status with which its process ended, on the row of the process's first thread.
         exit_status: Option<u32>,
-        /// How much it gave way to others when last seen: -20 (least) to 19 (most).
+        /// Its nice value when last seen: -20 (highest priority) to 19 (lowest).
         nice: Option<i64>,
-        /// Of the time on a processor, what the kernel counts as nobody's: what the host of a virtual
-        /// machine took, and interrupts where the kernel counts them apart.
+        /// Of the time on CPU, what the kernel charges to no thread: steal (taken by the host of a virtual
+        /// machine), and interrupts where the kernel accounts for them separately.
         taken_ns: Option<u64>,
     }
 }

@@ -17,17 +17,17 @@ table! {
         t1: Nanos,
         /// The kind of wait, as in `spans`.
         detail: Detail,
-        /// What was waited for.
+        /// The object waited for.
         object: Option<ObjectId>,
         /// The system call it happened in; empty outside of one (page faults).
         call: String,
-        /// The kernel function in which the thread slept; empty where the kernel did not tell.
+        /// The kernel function in which the thread slept; empty where the kernel does not report it.
         function: String,
-        /// The time-out or length of sleep that the caller asked for, nanoseconds.
+        /// The timeout or length of sleep that the caller requested, nanoseconds.
         asked_ns: Option<u64>,
-        /// Whether the asked time ran out (true) or something came first (false).
+        /// Whether that time expired (true) or something else ended the wait first (false).
         expired: Option<bool>,
-        /// Bytes asked for, for calls that move data.
+        /// Bytes requested, for calls that move data.
         bytes: Option<u64>,
         /// The call's flags or operation word (futex operation, open flags, wait options); for poll, how many
         /// descriptors it waits for.
@@ -38,7 +38,7 @@ table! {
         woken_fd: Option<u32>,
         /// For poll, select and epoll: the object behind `woken_fd`.
         woken_object: Option<ObjectId>,
-        /// For a lock: the thread that held it when the wait began, where the lock's memory tells.
+        /// For a lock: the thread that held it when the wait began, where the lock's memory shows it.
         owner: Option<ThreadId>,
         /// Where the thread waited, its kernel frames innermost; null if no stack was taken.
         stack: Option<StackId>,

@@ -337,7 +337,7 @@ fn the_files_of_an_unfinished_recording_are_links() {
     fs::remove_file(recording.join("spool.bin")).expect("the spool");
     symlink(victims.0.join("shadow"), recording.join("spool.bin")).expect("a link");
     let ran = output(root(folder.path()).args(["report", "x.timesink"])).exits(1);
-    assert!(ran.err.contains("not a plain file"), "{}", ran.err);
+    assert!(ran.err.contains("not a regular file"), "{}", ran.err);
     victims.are_whole();
 }
 
@@ -389,7 +389,7 @@ fn pipes_stand_where_files_should_be() {
                     .trim_end()
                     .lines()
                     .last()
-                    .map(|l| l.contains("plain file") || l.contains("never finished")),
+                    .map(|l| l.contains("regular file") || l.contains("never finished")),
                 Some(true),
                 "{}",
                 ran.err

@@ -63,7 +63,7 @@ fn what_a_recording_lacks() {
     Recorded::run(&whole, &["-q"], &[&flushing(), "fires"], 0);
     let whole = Recording::open(&whole).expect("it opens");
     for (lacks, without, rule) in [
-        ("system calls", "calls", "flush-per-record"),
+        ("system-call data", "calls", "flush-per-record"),
         ("stacks", "stacks", "small-writes"),
     ] {
         let mut draft = rows(&whole);

@@ -33,7 +33,7 @@ fn a_finding_in_full() {
     let place = recorded(&folder);
     let page = timesink_in(&place, &["why", "1"]).exits(0).text();
     for wanted in [
-        "rows.db is flushed 1,",
+        "rows.db is flushed to disk 1,",
         "fdatasync",
         "insert_row",
         "flush-per-record.c:",

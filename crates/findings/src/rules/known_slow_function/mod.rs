@@ -17,27 +17,27 @@ use table::{From, Slow, MEASURED, TABLE};
 
 pub static RULE: Rule = Rule {
     name: "known-slow-function",
-    looks_for: "a function of a library for which something faster is known",
-    why: "The same can be had for less: with the processor's own instructions, in a compiled form, or by a better way.",
-    advice: "use in its place what is named above",
-    wrong_if: "the very format or sum is agreed upon with somebody and the other one cannot write it, or no other library may be used",
+    looks_for: "a library function for which a faster replacement is known",
+    why: "The same result is available for less: with CPU instructions made for it, in compiled code, or with a better algorithm.",
+    advice: "use the replacement named above",
+    wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used",
     limits: &[
-        Limit { name: "share", value: 0.1, means: "of the path in the function, at least this share" },
-        Limit { name: "ms", value: 50.0, means: "milliseconds in it, at least" },
+        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in the function" },
+        Limit { name: "ms", value: 50.0, means: "minimum time in it, in ms" },
     ],
     is_innocent: false,
     needs: &[Need::Stacks],
     ask,
 };
 
-fn ask(of: &Inquiry<'_>) -> Vec<Suspect> {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let slow = TABLE.iter();
-    slow.filter_map(|slow| suspect(of, slow)).collect()
+    slow.filter_map(|slow| suspect(inquiry, slow)).collect()
 }
 
-fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
-    let found = InCode::of(of, |function| is_from(of, function, slow));
-    let (ns, share) = found.enough(of, &RULE)?;
+fn suspect(inquiry: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
+    let found = InCode::of(inquiry, |function| is_from(inquiry, function, slow));
+    let (ns, share) = found.enough(inquiry, &RULE)?;
     let fix = Fix::Between(
         vec![found.scaled(1.0 / slow.least)],
         vec![found.scaled(1.0 / slow.most)],
@@ -48,12 +48,12 @@ fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
         false => format!("{} times", slow.least),
     };
     let suspect = found
-        .suspect_held(of, &RULE, title, fix)
+        .suspect_held(inquiry, &RULE, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
-            " of the path is in it and in what it calls"
+            " of the critical path is in it and in what it calls"
         ])
-        .told(say!["instead: ", slow.instead])
+        .told(say!["faster: ", slow.instead])
         .told(say![
             "that was ",
             Piece::Name(faster),
@@ -65,7 +65,7 @@ fn suspect(of: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
 }
 
 /// Whether a function is the very one that is meant.
-fn is_from(of: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
+fn is_from(inquiry: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
     let named = || slow.functions.is_empty() || slow.functions.contains(&function.name.as_str());
     match slow.from {
         From::Template(start) => function.name.starts_with(start),
@@ -73,7 +73,7 @@ fn is_from(of: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
             function.language == Language::Python && function.file.ends_with(end) && named()
         }
         From::Library(start) => {
-            let file = of.stacks.code.file_of(function);
+            let file = inquiry.stacks.code.file_of(function);
             // zlib-ng takes zlib's place under its name.
             named() && file.is_some_and(|file| file.starts_with(start) && !file.contains("-ng"))
         }

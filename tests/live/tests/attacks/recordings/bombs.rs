@@ -146,7 +146,7 @@ fn a_text_that_a_dictionary_repeats_is_not_copied_for_each_row() {
             text: Some(("function", "A".repeat(1 << 20))),
             counts: Some("frame"),
         },
-        "a group of rows unpacks to more than",
+        "a row group has more than",
     );
 }
 
@@ -161,7 +161,7 @@ fn millions_of_threads_in_a_few_kilobytes_are_refused() {
             text: None,
             counts: None,
         },
-        "it says it has 4000000 rows; a table of",
+        "claims 4000000 rows; a table of",
     );
 }
 
@@ -176,7 +176,7 @@ fn a_thread_that_is_there_twice_is_refused() {
             text: None,
             counts: None,
         },
-        "is there twice",
+        "occurs twice",
     );
 }
 
@@ -191,7 +191,7 @@ fn a_page_of_200_megabytes_is_refused() {
             text: Some(("function", "A".repeat(200 << 20))),
             counts: None,
         },
-        "a page claims to unpack to",
+        "a page claims",
     );
 }
 

@@ -77,7 +77,10 @@ fn a_mute_that_is_pasted_mutes() {
         "{report}"
     );
     assert!(!report.contains("rows.db is flushed"), "{report}");
-    assert!(muted.contains("rows.db is flushed 50 times"), "{muted}");
+    assert!(
+        muted.contains("rows.db is flushed to disk 50 times"),
+        "{muted}"
+    );
     assert!(
         muted.contains("Muted until 2026-11-21 in /a/.timesink-ignore.toml"),
         "{muted}"
@@ -86,7 +89,10 @@ fn a_mute_that_is_pasted_mutes() {
     // A day later it mutes no more, and that is said.
     settings.today.day += 1;
     let (report, muted) = shown(&settings);
-    assert!(report.contains("rows.db is flushed 50 times"), "{report}");
+    assert!(
+        report.contains("rows.db is flushed to disk 50 times"),
+        "{report}"
+    );
     assert!(
         report.contains("The mute expired on 2026-11-21: it has to"),
         "{report}"
@@ -103,7 +109,7 @@ fn settings_hold_in_the_report() {
         settings.add_limits(text, "/a/timesink.toml");
         full(&drawn, &settings, |report| render(report, &PLAIN))
     };
-    assert!(report("").contains("rows.db is flushed 50 times"));
+    assert!(report("").contains("rows.db is flushed to disk 50 times"));
     let off = report("rules.flush-per-record.disabled = true");
     assert!(!off.contains("rows.db is flushed"), "{off}");
     assert!(
