@@ -18,11 +18,11 @@ use commands::recording::{FAILED, NOT_STARTED};
 
 const EXAMPLES: &str = "\
 Examples:
-  sudo timesink run -- ./nightly-import data.txt       record a program and print where its time went
-  timesink why 1                                       show the first finding with its evidence
-  timesink whatif nightly-import.timesink --cut flush  predict the wall time without flushes
-  sudo timesink attach --for 10s $(pidof nginx)        record a running server for ten seconds
-  timesink doctor                                      check whether this machine can record
+  sudo timesink run -- ./import data.txt         record a program and print where its time went
+  timesink why 1                                 show the first finding with its evidence
+  timesink whatif import.timesink --cut flush    predict the wall time without flushes
+  sudo timesink attach --for 10s $(pidof nginx)  record a running server for ten seconds
+  timesink doctor                                check whether this machine can record
 
 Reports, predictions and exports need no root: only the recording.";
 
@@ -42,8 +42,8 @@ struct Arguments {
 enum Command {
     /// Record a program from start to exit and print where its time went
     ///
-    /// The program keeps its exit code, signals, terminal, streams and environment. Under sudo it runs as the user who
-    /// called sudo. Exit status: that of the program (128 + N if signal N killed it); 125 if the recording is incomplete;
+    /// The program keeps its exit code, signals, terminal and streams. Under sudo it runs as the user who called sudo.
+    /// Exit status: that of the program (128 + N if signal N killed it); 125 if the recording is incomplete;
     /// 126 if the program cannot be executed; 127 if it is not found; 2 if nothing was started.
     #[command(
         after_help = "Examples:\n  sudo timesink run -- ./nightly-import data.txt\n  \
@@ -230,7 +230,7 @@ mod tests {
             }
         }
         let (_, main) = page("timesink.1").expect("the main page");
-        assert!(main.contains("timesink\\-run(1)") && main.contains("nightly"));
+        assert!(main.contains("timesink\\-run(1)") && main.contains("pidof nginx"));
         assert!(page("timesink-casebook-verify.1").is_some());
         assert!(page("timesink-man.1").is_none() && !main.contains("timesink\\-man"));
     }

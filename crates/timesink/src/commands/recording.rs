@@ -43,7 +43,7 @@ pub struct Shared {
     #[arg(long, value_name = "HZ", default_value = "499", value_parser = clap::value_parser!(u64).range(1..=20000))]
     pub rate: u64,
 
-    /// Also record processes on this machine that a recorded one talks to (sockets, pipes, shared locks)
+    /// Also record processes on this machine that a recorded one talks to
     #[arg(long)]
     pub follow: bool,
 
