@@ -53,7 +53,9 @@ fn what_is_installed_can_be_removed() {
         let text = fs::read_to_string(below.join(&path));
         text.unwrap_or_else(|error| panic!("{path}: {error}"))
     };
-    let help = output(Command::new(timesink()).arg("--help")).exits(0).out;
+    let help = output(Command::new(timesink()).arg("--help"))
+        .exits(0)
+        .text();
     let commands = help
         .lines()
         .skip_while(|line| *line != "Commands:")
