@@ -66,7 +66,7 @@ help: ## List these commands
 
 # ---------------------------------------------------------------- building
 
-.PHONY: need-rust need-build need-demo need-check need-test need-kernels need-bench need-readers need-root
+.PHONY: need-rust need-build need-demo need-check need-test need-kernels need-bench need-readers need-python need-root
 
 need-rust:
 	@if ! command -v $(CARGO) >/dev/null; then \
@@ -92,6 +92,8 @@ need-bench:
 	$(call need,$(FOR_BENCH))
 need-readers:
 	@command -v npm >/dev/null || { echo "make readers: npm is not on the path: apt-get install npm" >&2; exit 2; }
+need-python:
+	@command -v python3 >/dev/null || { echo "make $(MAKECMDGOALS): python3 is not on the path" >&2; exit 2; }
 need-root:
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo "make $(MAKECMDGOALS): recording needs root, and no test may be skipped: run it as root" >&2; \
@@ -104,17 +106,25 @@ build: need-rust need-build ## Build target/release/timesink
 	$(CARGO) build $(LOCKED) --release -p timesink
 
 SHARE = $(DESTDIR)$(PREFIX)/share
-install: ## Install the binary and its completions below PREFIX (default /usr/local)
+MANUALS = $(SHARE)/man/man1/timesink.1 $(SHARE)/man/man1/timesink-*.1
+# timesink makes files as the user who called sudo, who may not be able to write to target: hence `env -u`.
+MAN := target/man
+install: ## Install the binary, its manual pages and completions below PREFIX (default /usr/local)
 	@[ -x $(TIMESINK) ] || { echo "make install: there is no $(TIMESINK) yet: run make build" >&2; exit 2; }
 	install -D -s -m 755 $(TIMESINK) $(DESTDIR)$(PREFIX)/bin/timesink
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	$(TIMESINK) completions bash > $(SHARE)/bash-completion/completions/timesink
 	$(TIMESINK) completions zsh > $(SHARE)/zsh/site-functions/_timesink
 	$(TIMESINK) completions fish > $(SHARE)/fish/vendor_completions.d/timesink.fish
+	rm -rf $(MAN)
+	env -u SUDO_UID -u SUDO_GID -u SUDO_USER $(TIMESINK) man $(MAN)
+	install -d $(SHARE)/man/man1
+	rm -f $(MANUALS)
+	install -m 644 $(MAN)/*.1 $(SHARE)/man/man1
 
 uninstall: ## Remove what make install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/timesink $(SHARE)/bash-completion/completions/timesink \
-	  $(SHARE)/zsh/site-functions/_timesink $(SHARE)/fish/vendor_completions.d/timesink.fish
+	  $(SHARE)/zsh/site-functions/_timesink $(SHARE)/fish/vendor_completions.d/timesink.fish $(MANUALS)
 
 clean: ## Remove all that was built
 	rm -rf target
@@ -143,7 +153,11 @@ demo: need-rust need-demo demo-build ## Record a slow program and print its repo
 	@echo "  cd $(DEMO)/nightly-import.timesink && duckdb -c \\"
 	@echo "    \"SELECT detail, count(*), sum(t1 - t0) / 1e9 AS s FROM 'spans.parquet' GROUP BY 1 ORDER BY 3 DESC\""
 	@echo "  sudo $(TIMESINK) run -- YOUR-PROGRAM"
-	@echo "README.md says what each part of the report means, FORMAT.md what is in the tables."
+	@echo "docs/report.md explains each part of the report, FORMAT.md the tables."
+
+.PHONY: picture
+picture: need-rust need-demo need-root need-python demo-build ## Record the demo and draw README's picture and screen anew (as root)
+	python3 docs/picture.py $(TIMESINK) $(DEMO)
 
 demo-build: build $(DEMO)/nightly-import $(DEMO)/data.txt $(DEMO)/prices.txt
 
@@ -159,7 +173,7 @@ $(DEMO)/prices.txt: Makefile
 
 # ---------------------------------------------------------------- tests
 
-.PHONY: test check unit lint tidy licences fuzz interop readers live live-disturbed test-kernels test-kernels-all casebook book
+.PHONY: test check unit lint tidy pages licences fuzz interop readers live live-disturbed test-kernels test-kernels-all casebook book
 
 # The live tests come last, so that what is read last is their result.
 test: need-rust need-test need-root unit lint build interop fuzz test-kernels casebook live ## Run all tests (as root: the privileged ones too)
@@ -169,7 +183,7 @@ check: need-rust need-check unit lint ## Run what needs no root: unit tests and 
 unit:
 	$(CARGO) test $(LOCKED) --no-fail-fast --workspace --exclude timesink-live
 
-lint: need-rust tidy ## Check formatting, clippy and the house rules
+lint: need-rust tidy pages ## Check formatting, clippy and the house rules
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
 	$(CARGO) fmt --all --check
@@ -226,6 +240,12 @@ tidy:
 	@! grep -n -e '^timesink-analysis' -e '^timesink-findings' crates/capture/Cargo.toml
 	@! grep -n '^timesink-capture' crates/findings/Cargo.toml
 	@echo "tidy: ok"
+
+# Relative links in *.md lead somewhere, and README stays short: a test, so that `cargo test` alone tells it too.
+pages:
+	@$(CARGO) test $(LOCKED) --quiet -p timesink-recording --test pages >/dev/null || \
+	  $(CARGO) test $(LOCKED) --quiet -p timesink-recording --test pages
+	@echo "pages: ok"
 
 # A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file. An export for Perfetto is
 # what Perfetto's own messages say.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/casebook.md, and the three cases in README.md, of the cases and of what came out when they were last
+"""Makes docs/casebook.md, and the three cases in casebook/README.md, of the cases and of what came out when they were last
 verified (casebook/verified.json).
 
 `make book` verifies all cases and runs this; `book.py --check` fails if a page is not what it would be made to.
@@ -13,8 +13,8 @@ from pathlib import Path
 
 BOOK = Path(__file__).resolve().parent
 PAGE = BOOK.parent / "docs/casebook.md"
-README = BOOK.parent / "README.md"
-# What README shows: a disk, a server behind another process, a script.
+README = BOOK / "README.md"
+# What it shows: a disk, a server behind another process, a script.
 SHOWN = ["seqhound-loader", "seqhound-init", "bash-subshells"]
 MARKS = "<!-- casebook -->\n", "<!-- /casebook -->\n"
 

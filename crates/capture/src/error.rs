@@ -30,7 +30,7 @@ pub enum Error {
     NotPermitted { what: String },
     #[error("{what}")]
     Kernel { what: String },
-    #[error("the probes could not be {step}: {} (`timesink doctor --verbose` tells more)", why.reason)]
+    #[error("the probes could not be {step}: {} (see `timesink doctor --verbose`)", why.reason)]
     Probes { step: &'static str, why: Refusal },
     #[error(transparent)]
     Launch(#[from] crate::launch::Error),

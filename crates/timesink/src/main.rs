@@ -16,12 +16,23 @@ use timesink_capture::launch::Signals;
 
 use commands::recording::{FAILED, NOT_STARTED};
 
-/// Where did the time go, why, and what would it buy to fix it?
+const EXAMPLES: &str = "\
+Examples:
+  sudo timesink run -- ./import data.txt         record a program and print where its time went
+  timesink why 1                                 show the first finding with its evidence
+  timesink whatif import.timesink --cut flush    predict the wall time without flushes
+  sudo timesink attach --for 10s $(pidof nginx)  record a running server for ten seconds
+  timesink doctor                                check whether this machine can record
+
+Reports, predictions and exports need no root: only the recording.";
+
+/// Records where a program's wall time goes, explains why, and predicts what a fix would save
 ///
-/// timesink records a program with its children and threads, accounts for every microsecond of each
-/// thread's time, and shows that its books balance with the kernel's.
+/// timesink follows every thread and child process of a program: on CPU, runnable (waiting for a CPU) or blocked, and on
+/// what. It names the causes on the critical path and predicts the gain of removing each. Its totals are checked against
+/// the kernel's own accounting.
 #[derive(Parser)]
-#[command(name = "timesink", version, max_term_width = 100)]
+#[command(name = "timesink", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -29,65 +40,70 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Record a program from its first moment to its last, and report where its time went
+    /// Record a program from start to exit and print where its time went
     ///
-    /// The program runs as it would without timesink: its exit code, signals, terminal, streams and
-    /// environment are its own. Under sudo it runs as the user who called sudo. The exit code is the
-    /// program's (128 + the signal's number if one killed it); 125 if the recording is not whole, 126
-    /// and 127 if the program cannot be executed or found, 2 if recording is not possible here.
+    /// The program keeps its exit code, signals, terminal and streams. Under sudo it runs as the user who called sudo.
+    /// Exit status: that of the program (128 + N if signal N killed it); 125 if the recording is incomplete;
+    /// 126 if the program cannot be executed; 127 if it is not found; 2 if nothing was started.
     #[command(
         after_help = "Examples:\n  sudo timesink run -- ./nightly-import data.txt\n  \
                       sudo timesink run --follow -- curl http://localhost/slow\n  \
                       sudo timesink run --with postgres -- ./nightly-report"
     )]
     Run(commands::run::Arguments),
-    /// Record processes that run already
+    /// Record running processes
     ///
-    /// All their threads, and the children they start from now on, until they end, the time is up, or
-    /// Ctrl-C. They are not disturbed by the end of the recording.
+    /// Records all threads of the processes and the children they start from now on. Stops when the processes exit, when
+    /// the time is up, or at Ctrl-C; the processes keep running.
     #[command(after_help = "Example: sudo timesink attach --for 10s $(pidof nginx)")]
     Attach(commands::attach::Arguments),
-    /// Show where the time of a recording went
+    /// Print the report of a recording
     Report(commands::report::Arguments),
-    /// Predict the wall time if something took less: a wait, a function, a thing
+    /// Predict the wall time if a wait, a function or a file took less time
     ///
-    /// Without a question: what each cause on the critical path would buy.
+    /// Without options, prints the predicted gain of each cause on the critical path.
+    ///
+    /// WHAT is a state (cpu, ready), a kind of wait (flush, 'network receive'), a name (rows.db), both ('flush rows.db'),
+    /// func=NAME or process=NAME. Options can be combined.
     #[command(
         after_help = "Examples:\n  timesink whatif x.timesink --cut 'flush rows.db'\n  \
                       timesink whatif x.timesink --scale func=crc32_block 0.3 --cpus 4"
     )]
     Whatif(commands::whatif::Arguments),
-    /// Tell a finding in full: its evidence, calls, waits and stacks, and how to see it again
+    /// Show a finding in full: evidence, system calls, waits and stacks
     ///
-    /// Without a number all of them; without a file, those of the recording made last in this folder.
+    /// Without a number, shows all findings. Without a file, uses the latest recording in the current directory.
     #[command(
         after_help = "Examples:\n  timesink why 1\n  timesink why x.timesink 2\n  timesink why x.timesink --muted"
     )]
     Why(commands::why::Arguments),
-    /// Tell what the rules look for that a report's WHY goes by, and by which numbers
+    /// List the rules behind findings, or explain one
     Rules(commands::rules::Arguments),
-    /// Run old stories of slow programs, and check that the cause of each is told
+    /// Run example programs with known performance faults and check that each is found
     Casebook(commands::casebook::Arguments),
-    /// Write a recording's stacks for other tools: flame graphs, pprof, speedscope, Firefox, Perfetto
+    /// Export stacks for flame graphs, pprof, speedscope, Firefox Profiler or Perfetto
     Export(commands::export::Arguments),
-    /// Look for the names of a recording's functions again, with better debug files
+    /// Look up the function names of a recording again, with additional debug files
     ///
-    /// Only files with the build id that was recorded count. The recording is replaced in one step, and is left as it is
-    /// if nothing better was found.
+    /// Only files with the recorded build ID are used. The recording is replaced atomically, and left as it is if no name
+    /// was found.
     #[command(after_help = "Example: timesink symbolize slow.timesink --debug-dir ~/debug-files")]
     Symbolize(commands::symbolize::Arguments),
-    /// Put a recording's folder into one file
+    /// Pack a recording into one file
     Pack(commands::pack::Arguments),
-    /// Measure what this machine does at best: flushes, round trips, starts of processes, memory
+    /// Measure the best this machine can do: flushes, round trips, process starts, memory
     ///
-    /// Takes 25 seconds or so, on a machine that should be idle, and needs no root. The figures are kept, and go with what is
-    /// recorded on this machine from then on: the report says how far from them a cause is.
+    /// Takes about 25 seconds and needs no root. The machine should be idle. The results are saved, and included in later
+    /// recordings on this machine, so that findings can be compared with them.
     #[command(after_help = "Example: timesink floors --dir /var/lib/db --peer db.example:5432")]
     Floors(commands::floors::Arguments),
-    /// Tell what this kernel and this user may do
+    /// Check whether this machine can record, probe by probe
     Doctor(commands::doctor::Arguments),
-    /// Print completions for a shell
+    /// Print a completion script for a shell
     Completions(commands::completions::Arguments),
+    /// Write the manual pages to a directory
+    #[command(hide = true)]
+    Man(commands::man::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -132,6 +148,9 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
             commands::completions::run::<Arguments>(&a);
             Ok(0)
         }
+        Command::Man(a) => commands::man::run::<Arguments>(&a)
+            .map(|()| 0)
+            .map_err(|e| (1, e)),
     }
 }
 
@@ -169,6 +188,7 @@ mod tests {
             "export x --to folded",
             "export x --to pprof -o y --weights wait --state cpu --between ..2s",
             "export x --to perfetto --weights both --thread main",
+            "man pages",
         ] {
             let words = std::iter::once("timesink").chain(line.split(' '));
             assert!(Arguments::try_parse_from(words).is_ok(), "{line}");
@@ -193,5 +213,25 @@ mod tests {
             let words = std::iter::once("timesink").chain(line.split(' '));
             assert!(Arguments::try_parse_from(words).is_err(), "{line}");
         }
+    }
+
+    /// Each command that the help lists has a manual page with its options, and what the help hides has none.
+    #[test]
+    fn each_command_has_a_manual_page() {
+        let pages = commands::man::pages(Arguments::command()).expect("rendered into memory");
+        let page = |name: &str| pages.iter().find(|(file, _)| file == name);
+        let command = Arguments::command();
+        for listed in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+            let file = format!("timesink-{}.1", listed.get_name());
+            let (_, text) = page(&file).unwrap_or_else(|| panic!("no {file}"));
+            for option in listed.get_opts().filter_map(|o| o.get_long()) {
+                let escaped = option.replace('-', "\\-");
+                assert!(text.contains(&escaped), "{file} lacks --{option}");
+            }
+        }
+        let (_, main) = page("timesink.1").expect("the main page");
+        assert!(main.contains("timesink\\-run(1)") && main.contains("pidof nginx"));
+        assert!(page("timesink-casebook-verify.1").is_some());
+        assert!(page("timesink-man.1").is_none() && !main.contains("timesink\\-man"));
     }
 }

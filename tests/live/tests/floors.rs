@@ -87,7 +87,7 @@ fn figures_are_kept_and_recorded() {
     std::fs::write(folder.join("state/timesink/floors.json"), text).expect("it is written");
     let (ran, recording) = record(&folder, "other.timesink");
     assert_eq!(recording.about().floors, None);
-    assert!(ran.err.contains("another name"), "{}", ran.err);
+    assert!(ran.err.contains("a different name"), "{}", ran.err);
 }
 
 /// All figures in JSON, by where they stand.

@@ -69,7 +69,7 @@ impl Disk {
         let opened = Folder::open(&folder).map_err(io::Error::other)?;
         let free = free_bytes(&opened)?;
         if free < ROOM {
-            let fault = format!("{} MB are free, {} are wanted", free >> 20, ROOM >> 20);
+            let fault = format!("{} MB free, {} required", free >> 20, ROOM >> 20);
             return Err(io::Error::other(fault));
         }
         // Whether files can be made here is better known at once.

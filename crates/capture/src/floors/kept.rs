@@ -26,8 +26,8 @@ fn place(identity: Option<&Identity>) -> Option<PathBuf> {
 /// Keeps them in place of those that were kept before, and tells where.
 pub fn keep(floors: &Floors, identity: Option<&Identity>) -> Result<PathBuf, Error> {
     let no_home = || Error::System {
-        doing: "looking for a folder to keep the floors in",
-        source: io::Error::other("neither HOME nor XDG_STATE_HOME names one"),
+        doing: "no directory to save the floors in",
+        source: io::Error::other("neither HOME nor XDG_STATE_HOME is set"),
     };
     let path = place(identity).ok_or_else(no_home)?;
     Identity::acting(identity, || replace(&path, floors))??;
@@ -53,12 +53,16 @@ pub fn kept(machine: &Machine, identity: Option<&Identity>) -> Result<Option<Flo
         read.map_err(Error::file(&path, "cannot be read"))
     });
     let read = read.map_err(Error::from).and_then(|read| read);
-    let useless =
-        |why: String| format!("{}: {why}; `timesink floors` measures anew", path.display());
+    let useless = |why: String| {
+        format!(
+            "{}: {why}; run `timesink floors` to measure again",
+            path.display()
+        )
+    };
     match read {
         Ok(None) => Ok(None),
         Ok(Some(text)) => fitting(&text, machine).map(Some).map_err(useless),
-        Err(error) => Err(format!("the kept floors are left out: {error}")),
+        Err(error) => Err(format!("the saved floors are not used: {error}")),
     }
 }
 
@@ -68,14 +72,14 @@ fn fitting(text: &[u8], machine: &Machine) -> Result<Floors, String> {
     struct Version {
         version: u32,
     }
-    let unusable = "no floors can be read from it";
+    let unusable = "not a valid floors file";
     let version: Version = serde_json::from_slice(text).map_err(|_| unusable.to_owned())?;
     if version.version != FLOORS_VERSION {
-        return Err("these floors were kept by another version of timesink".to_owned());
+        return Err("saved by another version of timesink".to_owned());
     }
     let floors: Floors = serde_json::from_slice(text).map_err(|_| unusable.to_owned())?;
     if !floors.is_sound() {
-        return Err("these floors cannot have been measured".to_owned());
+        return Err("the figures are implausible".to_owned());
     }
     let differs = [
         ("name", floors.machine.hostname != machine.hostname),
@@ -87,7 +91,7 @@ fn fitting(text: &[u8], machine: &Machine) -> Result<Floors, String> {
         ),
     ];
     match differs.iter().find(|(_, differs)| *differs) {
-        Some((what, _)) => Err(format!("these floors are of a machine with another {what}")),
+        Some((what, _)) => Err(format!("measured on a machine with a different {what}")),
         None => Ok(floors),
     }
 }
@@ -139,7 +143,7 @@ mod tests {
             let mut other = floors();
             change(&mut other.machine);
             let why = why_not(&other);
-            assert!(why.ends_with(&format!("another {word}")), "{why}");
+            assert!(why.ends_with(&format!("different {word}")), "{why}");
         }
     }
 
@@ -174,7 +178,7 @@ mod tests {
             switch: Some(impossible),
             ..floors()
         };
-        assert!(why_not(&impossible).contains("cannot"));
+        assert!(why_not(&impossible).contains("implausible"));
     }
 
     /// Kept floors are replaced in one step, in a folder that is made for them; what is no file is not read.

@@ -118,7 +118,9 @@ impl Memory {
             SIZES.iter().partition(|&&size| 2 * size as u64 <= most);
         for size in large {
             let size = size >> 20;
-            left_out.push(format!("copying {size} MiB of memory: too little is free"));
+            left_out.push(format!(
+                "copying {size} MiB of memory: not enough free memory"
+            ));
         }
         Memory {
             copies: small.into_iter().map(|s| (s, Lengths::default())).collect(),

@@ -50,7 +50,7 @@ pub(super) fn peers(given: &[String], left_out: &mut Vec<String>) -> Vec<Peer> {
     for name in given {
         let addresses = name.to_socket_addrs();
         let first = addresses.and_then(|mut all| {
-            let none = || io::Error::other("there is no such address");
+            let none = || io::Error::other("no such address");
             all.next().ok_or_else(none)
         });
         match first {
@@ -248,7 +248,7 @@ impl Echo {
 fn not_allowed(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            io::Error::other("not allowed here (net.ipv4.ping_group_range says which groups may)")
+            io::Error::other("not permitted (see net.ipv4.ping_group_range)")
         }
         _ => error,
     }

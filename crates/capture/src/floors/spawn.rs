@@ -44,7 +44,7 @@ impl Starts {
                 });
             } else {
                 let size = bytes / 1_000_000;
-                left_out.push(format!("starts from {size} MB: too little memory is free"));
+                left_out.push(format!("starting from {size} MB: not enough free memory"));
             }
         }
         let program = Program::new();

@@ -27,7 +27,7 @@ pub(super) struct Threads {
 impl Threads {
     pub(super) fn new(left_out: &mut Vec<String>) -> Threads {
         if processors().1.is_none() {
-            left_out.push("handing a lock over: there is only one processor".to_owned());
+            left_out.push("lock hand-over: only one CPU".to_owned());
         }
         Threads {
             switch: Lengths::default(),

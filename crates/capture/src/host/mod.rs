@@ -86,34 +86,33 @@ impl Facts {
     pub fn check(&self) -> Result<(), Error> {
         if self.architecture != "x86_64" {
             let what = format!(
-                "timesink records on x86-64 only so far, and this is {}",
+                "recording requires x86-64; this machine is {}",
                 self.architecture
             );
             return Err(Error::Kernel { what });
         }
         if self.version() < OLDEST {
             let what = format!(
-                "this kernel is {}, and timesink needs {}.{} or newer: nothing was started",
+                "this kernel is {}; recording requires kernel {}.{} or newer; nothing was started",
                 self.release, OLDEST.0, OLDEST.1
             );
             return Err(Error::Kernel { what });
         }
         if !self.privileged {
             let what = "recording needs root (or the capabilities CAP_BPF, CAP_PERFMON and \
-                        CAP_SYS_PTRACE): run it with sudo; nothing was started";
+                        CAP_SYS_PTRACE): use sudo; nothing was started";
             return Err(Error::NotPermitted { what: what.into() });
         }
         if !self.btf {
-            let what = "this kernel does not describe its types (there is no BTF to be read in \
-                        /sys/kernel/btf/vmlinux): timesink needs one built with \
-                        CONFIG_DEBUG_INFO_BTF, as distributions build them; nothing was started";
+            let what = "this kernel has no readable type information (BTF) in \
+                        /sys/kernel/btf/vmlinux; recording requires a kernel built with \
+                        CONFIG_DEBUG_INFO_BTF, as in all major distributions; nothing was started";
             return Err(Error::Kernel { what: what.into() });
         }
         if self.confidential {
             let what =
-                "this kernel is in lockdown (confidentiality), which keeps its memory from root \
-                        too, and recording reads it: boot it with lockdown=integrity or without \
-                        lockdown; nothing was started";
+                "kernel lockdown is in confidentiality mode, which forbids reading kernel memory; \
+                        boot with lockdown=integrity or without lockdown; nothing was started";
             return Err(Error::NotPermitted { what: what.into() });
         }
         Ok(())

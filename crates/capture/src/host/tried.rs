@@ -9,7 +9,7 @@ pub const TRIED: [((u32, u32), &str); 7] = [
     ((6, 1), "Debian 12"),
     ((6, 8), "Ubuntu 24.04"),
     ((6, 12), "Debian 13"),
-    ((6, 18), "a virtual machine's"),
+    ((6, 18), "a virtual machine"),
     ((7, 0), "Debian 13 backports"),
     ((7, 3), "Debian 13 backports"),
 ];
@@ -19,13 +19,13 @@ pub fn told(version: (u32, u32)) -> String {
     let oldest = TRIED[0].0;
     let newest = TRIED[TRIED.len() - 1].0;
     if TRIED.iter().any(|(tried, _)| *tried == version) {
-        format!("tried on {TRIED_ON}")
+        format!("tested on {TRIED_ON}")
     } else if version < oldest {
-        format!("older than any kernel that was tried (on {TRIED_ON})")
+        format!("older than all kernels tested ({TRIED_ON})")
     } else if version > newest {
-        format!("newer than any kernel that was tried (on {TRIED_ON})")
+        format!("newer than all kernels tested ({TRIED_ON})")
     } else {
-        format!("not tried itself; older and newer ones were, on {TRIED_ON}")
+        format!("not tested; older and newer kernels were ({TRIED_ON})")
     }
 }
 
@@ -36,8 +36,8 @@ mod tests {
     /// Only what was tried is said to have been.
     #[test]
     fn what_was_tried() {
-        assert_eq!(told((6, 1)), "tried on 2026-11-22");
-        assert!(told((6, 5)).starts_with("not tried itself"));
+        assert_eq!(told((6, 1)), "tested on 2026-11-22");
+        assert!(told((6, 5)).starts_with("not tested"));
         assert!(told((5, 14)).starts_with("older"));
         assert!(told((99, 0)).starts_with("newer"));
         assert!(TRIED.is_sorted());

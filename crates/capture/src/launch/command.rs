@@ -175,7 +175,7 @@ fn read_fault(report: &mut File) -> Result<Option<Fault>, Error> {
         Ok(()) => Ok(Some(Fault::from_bytes(bytes))),
         Err(fault) if fault.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         Err(source) => Err(Error::System {
-            step: "cannot hear from the child",
+            step: "cannot read from the child",
             source,
         }),
     }

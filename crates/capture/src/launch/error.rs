@@ -27,10 +27,10 @@ pub enum Error {
     #[error("{}: command not found", .0.display())]
     NotFound(PathBuf),
     /// The file is there, but the interpreter that it names is not.
-    #[error("{}: its interpreter, named in its first line or in its ELF header, was not found", .0.display())]
+    #[error("{}: interpreter not found (named in the first line or the ELF header)", .0.display())]
     InterpreterNotFound(PathBuf),
     /// A directory was named as the command.
-    #[error("{}: is a directory, not a command", .0.display())]
+    #[error("{}: is a directory", .0.display())]
     Directory(PathBuf),
     /// The file is there, but executing it was refused.
     #[error("{}: cannot be executed: {source}", .path.display())]
@@ -41,10 +41,10 @@ pub enum Error {
         source: io::Error,
     },
     /// There was no command at all.
-    #[error("no command was given")]
+    #[error("no command given")]
     NoCommand,
     /// An argument has a zero byte in it, which no argument can have.
-    #[error("the argument {0:?} has a zero byte in it")]
+    #[error("argument {0:?} contains a null byte")]
     ZeroByte(std::ffi::OsString),
     /// The child could not become the user who called sudo.
     #[error("cannot become user {uid}: {step}: {source}")]
@@ -57,10 +57,10 @@ pub enum Error {
         source: io::Error,
     },
     /// No process of that number.
-    #[error("there is no process {0}")]
+    #[error("no such process: {0}")]
     NoSuchProcess(u32),
     /// No process has that name.
-    #[error("there is no process called {0}: nothing was started")]
+    #[error("no process named {0} is running; nothing was started")]
     NobodyCalled(String),
     /// The number is that of a thread which does not lead its process.
     #[error("{tid} is a thread of process {pid}: attach to {pid}")]
@@ -71,7 +71,7 @@ pub enum Error {
         pid: u32,
     },
     /// Recording the recorder would never end.
-    #[error("{0} is timesink itself")]
+    #[error("{0} is timesink itself, which cannot be recorded")]
     Ourselves(u32),
     /// A call to the kernel failed.
     #[error("{step}: {source}")]

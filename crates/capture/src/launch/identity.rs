@@ -230,7 +230,7 @@ impl FsIdentity {
         };
         if !same_groups(&before.groups, &identity.groups) {
             set_thread_groups(&identity.groups)
-                .map_err(|_| refused("cannot set the groups for files"))?;
+                .map_err(|_| refused("cannot set the groups for file access"))?;
         }
         fs_id(libc::SYS_setfsgid, identity.gid);
         fs_id(libc::SYS_setfsuid, identity.uid);
@@ -239,7 +239,7 @@ impl FsIdentity {
             || fs_id(libc::SYS_setfsuid, u32::MAX) != identity.uid
         {
             let source = io::Error::from_raw_os_error(libc::EPERM);
-            let step = "cannot set the user for files";
+            let step = "cannot set the user for file access";
             return Err(Error::Identity {
                 uid: identity.uid,
                 step,

@@ -14,11 +14,11 @@ pub struct Arguments {
     #[command(flatten)]
     shared: Shared,
 
-    /// Stop after this long (such as 10s); else at Ctrl-C or when they end
+    /// Stop after this time, such as 10s [default: until Ctrl-C or exit]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
     limit: Option<Duration>,
 
-    /// The processes, all threads of each and the children they start from now on
+    /// The processes to record, with all their threads and new children
     #[arg(required = true, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pids: Vec<u32>,
 }

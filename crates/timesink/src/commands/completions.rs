@@ -6,7 +6,7 @@ use crate::out;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The shell
+    /// The shell to print completions for
     shell: clap_complete::Shell,
 }
 

@@ -8,8 +8,7 @@ use crate::present::terminal::Style;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Also tell what the kernel said of probes that it refused, what it took to verify each program, and how its types
-    /// differ from what the probes read
+    /// Also print verifier messages and costs, and differences between the kernel's types and what the probes read
     #[arg(short, long)]
     verbose: bool,
 }
@@ -24,7 +23,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 fn page(verbose: bool) -> (String, bool) {
     let facts = Facts::gather();
     let mut page = format!(
-        "kernel {} on {}, {} processors · {}\n",
+        "kernel {} on {}, {} CPUs · {}\n",
         facts.release,
         facts.architecture,
         facts.processors.len(),
@@ -33,22 +32,22 @@ fn page(verbose: bool) -> (String, bool) {
     page += &line(
         "kernel 5.15 or newer",
         facts.version() >= (5, 15),
-        "install a newer kernel",
+        "upgrade the kernel",
     );
     page += &line(
-        "type information of the kernel (BTF)",
+        "kernel type information (BTF)",
         facts.btf,
-        "a kernel built with CONFIG_DEBUG_INFO_BTF",
+        "use a kernel built with CONFIG_DEBUG_INFO_BTF",
     );
     page += &line(
-        "permission to trace",
+        "permission to load BPF programs",
         facts.privileged,
-        "run timesink with sudo",
+        "run timesink as root or with sudo",
     );
     page += &line(
-        "kernel memory may be read (lockdown)",
+        "kernel memory readable (lockdown is not confidentiality)",
         !facts.confidential,
-        "lockdown=integrity, or none",
+        "boot with lockdown=integrity or without lockdown",
     );
     let tried = match facts.check() {
         Ok(_) => try_probes(&facts.settings(50_000, 499)),
@@ -64,7 +63,7 @@ fn page(verbose: bool) -> (String, bool) {
             (page, true)
         }
         Err(error) => {
-            page += &format!("\nNothing can be recorded here: {error}\n");
+            page += &format!("\nRecording is not possible: {error}\n");
             if verbose {
                 page += &error.refusal().map_or(String::new(), last_lines);
                 page += &fields();
@@ -91,7 +90,7 @@ fn said(tried: &Tried) -> String {
 /// The end of the verifier's log.
 fn last_lines(refusal: &Refusal) -> String {
     if refusal.log.is_empty() {
-        return "  the kernel said no more of it\n".to_owned();
+        return "  no further message from the kernel\n".to_owned();
     }
     let lines = refusal.log.iter().map(|line| format!("  {line}\n"));
     format!("\nthe verifier's last lines\n{}", lines.collect::<String>())
@@ -99,14 +98,14 @@ fn last_lines(refusal: &Refusal) -> String {
 
 /// How the fields that the probes read fare in this kernel's types.
 fn fields() -> String {
-    let mut text = String::from("\nfields of the kernel's types\n");
+    let mut text = String::from("\nfields of kernel types\n");
     match check_fields(&host::types()) {
         Ok(fields) => {
             text += &format!("  {} as expected\n", fields.as_expected);
             let absent = fields
                 .absent
                 .iter()
-                .map(|name| format!("  {name} is not there; done without\n"));
+                .map(|name| format!("  {name} is missing; not required\n"));
             text.extend(absent);
             text.extend(
                 fields
@@ -115,7 +114,7 @@ fn fields() -> String {
                     .map(|what| format!("  {what}: please report this\n")),
             );
         }
-        Err(error) => text += &format!("  cannot be read: {error}\n"),
+        Err(error) => text += &format!("  not readable: {error}\n"),
     }
     text
 }
@@ -131,20 +130,17 @@ fn verified(tried: &Tried) -> String {
 
 /// The kernels that were tried.
 fn kernels() -> String {
-    let mut text = format!(
-        "\nkernels that timesink was tried on, {}\n",
-        tried::TRIED_ON
-    );
+    let mut text = format!("\nkernels tested, {}\n", tried::TRIED_ON);
     for ((major, minor), from) in tried::TRIED {
         text += &format!("  {major}.{minor:<4} {from}\n");
     }
     text
 }
 
-fn line(what: &str, yes: bool, needed: &str) -> String {
+fn line(what: &str, yes: bool, remedy: &str) -> String {
     match yes {
         true => format!("  yes  {what}\n"),
-        false => format!("  no   {what}: needed is {needed}\n"),
+        false => format!("  no   {what}: {remedy}\n"),
     }
 }
 
@@ -153,7 +149,7 @@ fn probe(g: &Granted) -> String {
         return format!("  yes  {:<12} {}\n", g.probe, g.gives);
     }
     format!(
-        "  no   {:<12} {}\n       {:<12} a recording lacks {}\n",
+        "  no   {:<12} {}\n       {:<12} recordings will lack {}\n",
         g.probe, g.refusal.reason, "", g.without
     )
 }

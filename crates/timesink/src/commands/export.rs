@@ -14,18 +14,18 @@ use crate::out;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording: a folder or a packed file
+    /// The recording: a directory or a packed file
     recording: PathBuf,
 
-    /// The format
+    /// The output format
     #[arg(long, value_enum)]
     to: Format,
 
-    /// The file to make, which must not be there yet [default: standard output]
+    /// The file to create; must not exist [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Which time counts
+    /// Which time to export
     #[arg(long, value_enum, default_value = "both")]
     weights: Weights,
 

@@ -18,10 +18,10 @@ const INTERRUPTED: u8 = 130;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Measure the disk that this folder is on, too, beside the current folder's. May be given several times
+    /// Also measure the disk of this directory, besides the current one's; repeatable
     #[arg(long = "dir", value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Measure the way to this peer, too. May be given several times
+    /// Also measure the network path to this peer; repeatable
     #[arg(long = "peer", value_name = "HOST:PORT", value_parser = parse_peer)]
     peers: Vec<String>,
     /// Print the figures as JSON (documented in docs/json.md)
@@ -77,12 +77,12 @@ pub fn run(arguments: &Arguments, mut signals: Signals) -> anyhow::Result<u8> {
         Ok(path) => {
             let path = path.display();
             out::note(format_args!(
-                "Kept in {path}: what is recorded on this machine from now on has them."
+                "Saved to {path}. Later recordings on this machine include these figures."
             ));
             Ok(0)
         }
         Err(error) => {
-            out::tell(format_args!("the floors are not kept: {error}"));
+            out::tell(format_args!("the floors could not be saved: {error}"));
             Ok(NOT_STARTED)
         }
     }

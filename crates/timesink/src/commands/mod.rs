@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod export;
 pub mod floors;
 pub mod last;
+pub mod man;
 pub mod named;
 pub mod operations;
 pub mod pack;

@@ -10,9 +10,9 @@ use crate::present::terminal::Style;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording
+    /// The recording: a directory
     recording: PathBuf,
-    /// The file to make (a plain tar, which must not be there yet)
+    /// The tar file to create; must not exist [default: RECORDING.tar]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

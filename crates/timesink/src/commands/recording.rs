@@ -23,38 +23,35 @@ pub const NOT_STARTED: u8 = 2;
 /// The options that both commands take.
 #[derive(clap::Args)]
 pub struct Shared {
-    /// Where to put the recording [default: NAME.timesink, with a number if that is taken]
+    /// The recording to create; must not exist [default: NAME.timesink or NAME-N.timesink]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Keep waits from this length up one by one, with their arguments (such as 50us, 1ms)
+    /// Record waits of this length or longer individually, with arguments and stacks
     #[arg(long, value_name = "TIME", default_value = "50us", value_parser = parse_time)]
     pub threshold: Duration,
 
-    /// What recording may cost, in percent of the time; what switches leave of it is for timing
-    /// system calls, of which beyond it only a sample is timed: figures scaled up are marked with ~
+    /// Limit the recording overhead: beyond it, only a sample of system calls is timed (marked ~)
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_percent, conflicts_with = "exact")]
     pub budget: f64,
 
-    /// Time every system call, whatever it costs
+    /// Time every system call, regardless of the overhead
     #[arg(long)]
     pub exact: bool,
 
-    /// Processor samples per second and processor
+    /// Samples per second on each CPU
     #[arg(long, value_name = "HZ", default_value = "499", value_parser = clap::value_parser!(u64).range(1..=20000))]
     pub rate: u64,
 
-    /// Record other processes too, from the moment at which they exchange something with a recorded one through a socket or a
-    /// pipe: servers on this machine, with the children that they start
+    /// Also record processes on this machine that a recorded one talks to
     #[arg(long)]
     pub follow: bool,
 
-    /// Keep the arguments of programs without what looks like a secret: values of options and variables whose names say so,
-    /// passwords in addresses
+    /// Remove what looks like a secret from recorded command lines
     #[arg(long)]
     pub redact: bool,
 
-    /// Print no report at the end
+    /// Do not print the report
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -64,7 +61,7 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic());
     let number: f64 = digits
         .parse()
-        .map_err(|_| "a time looks like 50us, 1ms or 2s".to_string())?;
+        .map_err(|_| "expected a time such as 50us, 1ms or 2s".to_string())?;
     let scale = match &text[digits.len()..] {
         "ns" => 1e-9,
         "us" => 1e-6,
@@ -72,11 +69,7 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
         "s" | "" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        unit => {
-            return Err(format!(
-                "{unit} is no unit of time: use ns, us, ms, s, m or h"
-            ))
-        }
+        unit => return Err(format!("unknown unit {unit}: use ns, us, ms, s, m or h")),
     };
     Duration::try_from_secs_f64(number * scale).map_err(|e| e.to_string())
 }
@@ -85,11 +78,11 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     let number: f64 = text
         .trim_end_matches('%')
         .parse()
-        .map_err(|_| "a budget looks like 5%".to_string())?;
+        .map_err(|_| "expected a percentage such as 5%".to_string())?;
     if number > 0.0 && number <= 100.0 {
         Ok(number)
     } else {
-        Err("a budget is more than 0% and at most 100%".into())
+        Err("expected more than 0% and at most 100%".into())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Only this one
+    /// Explain only this rule
     rule: Option<String>,
 }
 
@@ -18,7 +18,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let asked = |rule: &&&Rule| arguments.rule.as_ref().is_none_or(|name| name == rule.name);
     let wanted: Vec<&&Rule> = RULES.iter().filter(asked).collect();
     if wanted.is_empty() {
-        bail!("there is no such rule: timesink rules lists them all");
+        bail!("no such rule; `timesink rules` lists all rules");
     }
     let (style, settings) = (out::style(), Settings::told());
     let pages = wanted

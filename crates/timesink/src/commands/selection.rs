@@ -11,11 +11,11 @@ use super::recording::parse_time;
 
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Selection {
-    /// Only this thread, by its id or name
+    /// Only this thread
     #[arg(long, value_name = "TID|NAME")]
     thread: Option<String>,
 
-    /// Only this process, by its id or name
+    /// Only this process
     #[arg(long, value_name = "PID|NAME")]
     process: Option<String>,
 
@@ -23,15 +23,15 @@ pub struct Selection {
     #[arg(long, value_enum)]
     state: Option<State>,
 
-    /// Only waits for things with this text in their names
+    /// Only waits for files, sockets and other objects whose names contain this text
     #[arg(long, value_name = "TEXT")]
     object: Option<String>,
 
-    /// Only this processor: time on it, or ready to run there; waits are on none
+    /// Only time on this CPU, or runnable there (waits belong to no CPU)
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<u32>,
 
-    /// Only from one moment of the recording to another, such as 1.5s..3s, ..200ms or 10s..
+    /// Only this part of the recording, such as 1.5s..3s, ..200ms or 10s..
     #[arg(long, value_name = "T1..T2", value_parser = parse_between)]
     between: Option<Between>,
 }
@@ -54,7 +54,7 @@ struct Between {
 fn parse_between(text: &str) -> Result<Between, String> {
     let (from, to) = text
         .split_once("..")
-        .ok_or("a stretch of time looks like 1.5s..3s")?;
+        .ok_or("expected a time range such as 1.5s..3s")?;
     let moment = |text: &str| -> Result<Option<Nanos>, String> {
         if text.is_empty() {
             return Ok(None);
@@ -66,7 +66,7 @@ fn parse_between(text: &str) -> Result<Between, String> {
     };
     let (from, to) = (moment(from)?, moment(to)?);
     if matches!((from, to), (Some(from), Some(to)) if from >= to) {
-        return Err("it ends before it begins".into());
+        return Err("the range ends before it starts".into());
     }
     Ok(Between { from, to })
 }

@@ -16,10 +16,10 @@ use crate::present::terminal::Style;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording: a folder or a packed file
+    /// The recording: a directory or a packed file
     recording: PathBuf,
 
-    /// Look for debug files in this folder first: under their names there, or laid out as in /usr/lib/debug
+    /// Search this directory for debug files first (any file name, or laid out as in /usr/lib/debug); repeatable
     #[arg(long = "debug-dir", value_name = "DIR")]
     debug_folders: Vec<PathBuf>,
 }

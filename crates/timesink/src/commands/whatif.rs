@@ -25,30 +25,30 @@ use crate::settings::Settings;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording: a folder or a packed file.
+    /// The recording: a directory or a packed file
     recording: PathBuf,
 
-    /// As if it took no time at all
+    /// Predict as if WHAT took no time
     #[arg(long, value_name = "WHAT")]
     cut: Vec<String>,
 
-    /// As if it took so many times as long: 0.3 is less than a third
+    /// Predict as if WHAT took FACTOR times as long, such as 0.3
     #[arg(long, num_args = 2, value_names = ["WHAT", "FACTOR"])]
     scale: Vec<String>,
 
-    /// As if so many of them were one
+    /// Predict as if N of WHAT were done in one operation
     #[arg(long, num_args = 2, value_names = ["WHAT", "N"])]
     batch: Vec<String>,
 
-    /// As if each thread did it only the first time
+    /// Predict as if each thread did WHAT only the first time
     #[arg(long, value_name = "WHAT")]
     keep_first: Vec<String>,
 
-    /// As if a thread waited for all of them at once
+    /// Predict as if a thread waited for all of WHAT at the same time
     #[arg(long, value_name = "WHAT")]
     overlap: Vec<String>,
 
-    /// As if there were so many processors
+    /// Predict for N CPUs
     #[arg(long, value_name = "N")]
     cpus: Option<u32>,
 
@@ -183,7 +183,12 @@ fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Resul
             .parse()
             .ok()
             .filter(|factor: &f64| factor.is_finite() && *factor >= 0.0)
-            .with_context(|| format!("{:?} is no factor: say 0.3, or 2", pair[1]))?;
+            .with_context(|| {
+                format!(
+                    "{:?} is not a factor: expected a number such as 0.3 or 2",
+                    pair[1]
+                )
+            })?;
         ask(
             &pair[0],
             How::Scale(factor),
@@ -195,7 +200,12 @@ fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Resul
             .parse()
             .ok()
             .filter(|many| *many > 0)
-            .with_context(|| format!("{:?} is no number of things to do at once", pair[1]))?;
+            .with_context(|| {
+                format!(
+                    "{:?} is not a batch size: expected a number of 1 or more",
+                    pair[1]
+                )
+            })?;
         ask(
             &pair[0],
             How::Batch(many),
@@ -212,7 +222,7 @@ fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Resul
 }
 
 const EXAMPLES: &str =
-    "say a state (cpu, ready), a kind of wait (flush, \"network receive\"), a thing \
+    "use a state (cpu, ready), a kind of wait (flush, \"network receive\"), a name \
                         (rows.db), both (\"flush rows.db\"), func=NAME or process=NAME";
 
 /// The processes of a name.
@@ -221,7 +231,7 @@ fn processes(name: &str, facts: &Facts) -> anyhow::Result<BTreeSet<ProcessId>> {
     let of_it = rows.filter(|row| row.name == name).map(|row| row.process);
     let of_it: BTreeSet<ProcessId> = of_it.collect();
     if of_it.is_empty() {
-        bail!("no process in this recording is called {name:?}");
+        bail!("no process in this recording is named {name:?}");
     }
     Ok(of_it)
 }
@@ -231,14 +241,14 @@ fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {
     if let Some(name) = text.strip_prefix("func=") {
         let mut functions = stacks.code.functions.iter();
         if !functions.any(|function| function.name == name) {
-            bail!("no stack in this recording has a function {name:?} (report --top lists them)");
+            bail!("no stack in this recording contains a function {name:?} (`timesink report FILE --top` lists functions)");
         }
         return Ok(What::Function(name.to_owned()));
     }
     match text {
         "cpu" => return Ok(What::Cpu),
         "ready" => return Ok(What::Ready),
-        "" => bail!("what? {EXAMPLES}"),
+        "" => bail!("WHAT is empty: {EXAMPLES}"),
         _ => {}
     }
     let kind = named::kind_and_thing(text);
@@ -250,7 +260,7 @@ fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {
     };
     let objects = named::things(thing, facts);
     if objects.as_ref().is_some_and(BTreeSet::is_empty) {
-        bail!("nothing in this recording is called {thing:?}: {EXAMPLES}");
+        bail!("nothing in this recording is named {thing:?}: {EXAMPLES}");
     }
     Ok(What::Waits { detail, objects })
 }

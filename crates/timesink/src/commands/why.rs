@@ -14,15 +14,15 @@ use crate::settings::Settings;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording [default: the one made last in this folder]
+    /// The recording [default: the latest in the current directory]
     #[arg(value_name = "FILE")]
     first: Option<String>,
 
-    /// Which finding, by its number in the report's WHY [default: all]
+    /// The number of the finding in the report [default: all]
     #[arg(value_name = "N")]
     number: Option<usize>,
 
-    /// Those that a .timesink-ignore.toml mutes
+    /// Show the findings muted by .timesink-ignore.toml
     #[arg(long)]
     muted: bool,
 }

@@ -24,24 +24,24 @@ use crate::present::file_name;
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// Lines of `outer;inner 123`, for flame graphs
+    /// Folded stacks (`outer;inner 123`), for flame graphs
     Folded,
-    /// For `go tool pprof` and what reads the same
+    /// For `go tool pprof` and compatible tools
     Pprof,
     /// For speedscope.app
     Speedscope,
     /// For profiler.firefox.com
     Firefox,
-    /// For ui.perfetto.dev: what every thread did when, and its stacks
+    /// For ui.perfetto.dev: a timeline of every thread, with stacks
     Perfetto,
 }
 
 /// Which time counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Weights {
-    /// Time on a processor
+    /// Time on CPU
     Cpu,
-    /// Time blocked
+    /// Time waiting
     Wait,
     /// All time
     Both,

@@ -8,7 +8,7 @@ pub static INFO: ProbeInfo = ProbeInfo {
         ("on_issue", "block_rq_issue"),
         ("on_complete", "block_rq_complete"),
     ],
-    gives: "requests to disks",
-    without: "requests to disks, and which waits a disk ended",
+    gives: "disk requests",
+    without: "disk requests, and which waits a disk ended",
     essential: false,
 };

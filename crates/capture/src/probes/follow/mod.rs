@@ -6,7 +6,7 @@ use super::ProbeInfo;
 pub static INFO: ProbeInfo = ProbeInfo {
     name: "follow",
     programs: &[("on_contact", "sched_waking")],
-    gives: "servers and others that the program exchanges something with (--follow)",
-    without: "processes that the program exchanges something with",
+    gives: "processes that the program talks to (--follow)",
+    without: "processes that the program talks to",
     essential: false,
 };

@@ -12,7 +12,7 @@ pub static INFO: ProbeInfo = ProbeInfo {
         ("on_timer", "hrtimer_expire_entry"),
         ("on_timer_done", "hrtimer_expire_exit"),
     ],
-    gives: "timers, disks and the network as ends of waits",
+    gives: "waits ended by timers, disks and the network",
     without: "whether a timer, a disk or the network ended a wait: the interrupted thread is named instead",
     essential: false,
 };

@@ -5,7 +5,7 @@ use super::ProbeInfo;
 pub static INFO: ProbeInfo = ProbeInfo {
     name: "names",
     programs: &[("symbol", "")],
-    gives: "names of the kernel's functions",
-    without: "the names of the kernel's functions in stacks",
+    gives: "names of kernel functions",
+    without: "names of kernel functions in stacks",
     essential: false,
 };

@@ -11,7 +11,7 @@ pub static INFO: ProbeInfo = ProbeInfo {
         ("seed", ""),
         ("finish", ""),
     ],
-    gives: "which threads and processes are followed, from birth to death",
-    without: "everything: without it no thread would be followed",
+    gives: "start and end of threads and processes",
+    without: "everything: no thread can be recorded without it",
     essential: true,
 };

@@ -5,8 +5,7 @@ use super::ProbeInfo;
 pub static INFO: ProbeInfo = ProbeInfo {
     name: "sampler",
     programs: &[("on_sample", "")],
-    gives: "user and kernel time, by samples",
-    without:
-        "the split of processor time into user and kernel (the kernel's own ticks serve instead)",
+    gives: "CPU samples: user and kernel time, stacks",
+    without: "CPU samples; user and kernel time come from the kernel's ticks instead",
     essential: false,
 };

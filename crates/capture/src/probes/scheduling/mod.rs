@@ -5,7 +5,7 @@ use super::ProbeInfo;
 pub static INFO: ProbeInfo = ProbeInfo {
     name: "scheduling",
     programs: &[("on_switch", "sched_switch"), ("on_waking", "sched_waking")],
-    gives: "who runs, who waits, who woke whom",
-    without: "everything: without it there is no recording",
+    gives: "running, waiting and wake-ups of threads",
+    without: "everything: nothing can be recorded without it",
     essential: true,
 };

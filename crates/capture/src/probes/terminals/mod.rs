@@ -10,6 +10,6 @@ pub static INFO: ProbeInfo = ProbeInfo {
         ("on_work_done", "workqueue_execute_end"),
     ],
     gives: "who wrote what is read from a terminal",
-    without: "who wrote what is read from a terminal: a thread of the kernel is named instead",
+    without: "who wrote what is read from a terminal (a kernel thread is named instead)",
     essential: false,
 };

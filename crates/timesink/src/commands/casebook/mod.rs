@@ -34,23 +34,23 @@ const TRIES: usize = 3;
 pub struct Arguments {
     #[command(subcommand)]
     what: What,
-    /// Where the cases are [default: casebook, here or where timesink was built]
+    /// The directory of the cases [default: casebook, here or in the source tree]
     #[arg(long, global = true, value_name = "FOLDER")]
     book: Option<PathBuf>,
 }
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Say which cases there are
+    /// List the cases
     List,
-    /// Run one case, and print what is told of each of its forms
+    /// Run one case and print the findings for each of its forms
     Run {
-        /// The case
+        /// The name of the case
         case: String,
     },
-    /// Run all cases, and check that each cause is told and each healthy program cleared
+    /// Run all cases and check that each fault is found and healthy programs are not accused
     Verify {
-        /// Keep what came out as JSON in this file
+        /// Save the results to this file as JSON
         #[arg(long, value_name = "FILE")]
         keep: Option<PathBuf>,
         /// Only these cases

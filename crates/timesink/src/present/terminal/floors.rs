@@ -17,16 +17,16 @@ type Row = (String, Vec<Option<Figure>>, String);
 pub fn page(floors: &Floors, style: &Style) -> String {
     let machine = &floors.machine;
     let about = format!(
-        "{} · {} · {} · kernel {} · in {}",
+        "{} · {} · {} · kernel {} · measured in {}",
         harmless(&machine.hostname),
         harmless(&machine.processor),
-        units::plural(u64::from(machine.processors), "processor", "processors"),
+        units::plural(u64::from(machine.processors), "CPU", "CPUs"),
         harmless(&machine.kernel),
         units::time(floors.took_ns)
     );
-    let mut lines = vec![title("AT BEST", &about, style)];
+    let mut lines = vec![title("FLOORS", &about, style)];
     disks(floors, style, &mut lines);
-    let heads = ["TCP connect", "TCP there and back", "ICMP echo"];
+    let heads = ["TCP connect", "TCP round trip", "ICMP echo"];
     let peers = floors.peers.iter().map(|peer| {
         let figures = vec![peer.connect, peer.round_trip, peer.echo];
         (harmless(&peer.name).into_owned(), figures, String::new())
@@ -42,15 +42,19 @@ pub fn page(floors: &Floors, style: &Style) -> String {
     let starts = floors.starts.iter().map(|start| {
         let figures = vec![start.fork, start.vfork, start.posix_spawn];
         let parent = units::bytes(start.resident_bytes);
-        (format!("from {parent} in memory"), figures, String::new())
+        (
+            format!("parent with {parent} resident"),
+            figures,
+            String::new(),
+        )
     });
     let name = "STARTING A PROCESS";
     section(name, &heads, &starts.collect::<Vec<_>>(), style, &mut lines);
     let one = |label: &str, figure| (label.to_owned(), vec![figure], String::new());
     let threads = [
-        one("switch to one just woken, same processor", floors.switch),
+        one("switch to a woken thread, same CPU", floors.switch),
         one(
-            "hand a lock to one asleep, another processor",
+            "hand a lock to a sleeping thread, other CPU",
             floors.hand_over,
         ),
     ];
@@ -85,7 +89,7 @@ fn disks(floors: &Floors, style: &Style, lines: &mut Vec<String>) {
             harmless(&disk.mounted_on),
             harmless(&disk.filesystem)
         );
-        let heads = ["write", "flush after that", "flush, file grown"];
+        let heads = ["write", "flush", "flush, file extended"];
         section(&name, &heads, &rows.collect::<Vec<_>>(), style, lines);
     }
 }
@@ -105,7 +109,7 @@ fn rate(what: &str, sized: Option<&ForBytes>) -> Row {
         return (what.to_owned(), Vec::new(), String::new());
     };
     let a_second = *bytes as f64 / takes.ns * 1e9;
-    let rate = format!("{} a second", units::bytes(a_second as u64));
+    let rate = format!("{}/s", units::bytes(a_second as u64));
     (format!("{what} {}", size(*bytes)), vec![Some(*takes)], rate)
 }
 
@@ -167,14 +171,14 @@ fn foot(floors: &Floors, style: &Style, lines: &mut Vec<String>) {
     let wide = wide.count() as u64;
     if wide > 0 {
         let text = format!(
-            "{} of {} differ by more than ±{WIDE_PCT} %: they are not sure.",
+            "{} of {} vary by more than ±{WIDE_PCT} % and are unreliable.",
             units::count(wide),
             units::plural(figures.len() as u64, "figure", "figures")
         );
         lines.extend(wrap(&text, "", Ink::Plain, style));
     }
     for left_out in &floors.left_out {
-        let text = format!("Left out: {}", harmless(left_out));
+        let text = format!("Not measured: {}", harmless(left_out));
         lines.extend(wrap(&text, "", Ink::Faint, style));
     }
 }
@@ -184,17 +188,17 @@ pub fn how_idle(floors: &Floors) -> String {
     let load = &floors.load;
     let others = units::percent(load.others_pct);
     if floors.was_idle() {
-        return format!("The machine was idle: others used {others} of its processors.");
+        return format!("The machine was idle: other processes used {others} of CPU time.");
     }
-    let mut text = format!("The machine was not idle: others used {others} of its processors");
+    let mut text = format!("The machine was busy: other processes used {others} of CPU time");
     if load.stolen_pct > 0.0 {
-        text += &format!(", its host took {}", units::percent(load.stolen_pct));
+        text += &format!(", steal was {}", units::percent(load.stolen_pct));
     }
     if let Some(short) = load.short_pct {
         let short = units::percent(short);
-        text += &format!(", somebody wanted one and had none for {short} of the time");
+        text += &format!(", and threads were waiting for a CPU {short} of the time");
     }
-    text + ". The figures may be too high: measure again when it is."
+    text + ". The figures may be too high; measure again when it is idle."
 }
 
 #[cfg(test)]
@@ -222,14 +226,14 @@ mod tests {
         let mut floors = samples::floors();
         assert_eq!(
             how_idle(&floors),
-            "The machine was idle: others used 0.8 % of its processors."
+            "The machine was idle: other processes used 0.8 % of CPU time."
         );
         floors.load.others_pct = 23.4;
         floors.load.stolen_pct = 3.0;
         assert_eq!(
             how_idle(&floors),
-            "The machine was not idle: others used 23.4 % of its processors, its host took 3.0 %, somebody wanted one and \
-             had none for 1.5 % of the time. The figures may be too high: measure again when it is."
+            "The machine was busy: other processes used 23.4 % of CPU time, steal was 3.0 %, and threads were waiting \
+             for a CPU 1.5 % of the time. The figures may be too high; measure again when it is idle."
         );
     }
 }
