@@ -34,6 +34,7 @@ use crate::host::Facts;
 use crate::kernel::{Kernel, Settings};
 use crate::launch::{self, Attached, Ending, Identity, Running, Signals, Status};
 use crate::patience::Patience;
+use crate::privileges;
 use crate::probes::events;
 use crate::reader::Reader;
 use crate::redact;
@@ -138,6 +139,7 @@ pub fn run(
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
+    privileges::for_recording(options.identity.as_ref())?;
     let mut begin = session.begin("run", command, &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
     session.seed(&[held.pid()])?;
@@ -155,6 +157,7 @@ pub fn run(
     let ending = Ending::begin(running.into_signals(), &options.folder);
     session.await_last_switch();
     let (folder, failure) = session.close(Some(status), ending.patience())?;
+    privileges::for_converting()?;
     Ok(Outcome {
         folder,
         status: Some(status),
@@ -179,6 +182,7 @@ pub fn attach(
     let maps = PerfMaps::new(options.identity.clone(), None, Vec::new(), reader.clone());
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     let cost = session.calibrate(calibrator)?;
+    privileges::for_recording(options.identity.as_ref())?;
     let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
     session.started(begin, options);
@@ -202,6 +206,7 @@ pub fn attach(
     }
     let ending = Ending::begin(signals, &options.folder);
     let (folder, failure) = session.close(None, ending.patience())?;
+    privileges::for_converting()?;
     Ok(Outcome {
         folder,
         status: None,

@@ -8,7 +8,7 @@ use timesink_analysis::programs::Programs;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waited::Waited;
-use timesink_capture::convert;
+use timesink_capture::{convert, privileges};
 use timesink_recording::files::Folder;
 use timesink_recording::{ErrorKind, Recording};
 
@@ -65,8 +65,24 @@ pub fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Opens a recording. One that was never finished is mended first, from what was written of it.
+/// Opens a recording to read it and do nothing else: from here on that is all that we may do.
 pub fn open(path: &Path) -> anyhow::Result<Recording> {
+    privileges::for_opening()?;
+    let recording = whole(path)?;
+    privileges::for_reading()?;
+    Ok(recording)
+}
+
+/// The same where something is made of it, which belongs to who called sudo.
+pub fn open_to_make(path: &Path) -> anyhow::Result<Recording> {
+    privileges::for_opening()?;
+    let recording = whole(path)?;
+    privileges::for_making()?;
+    Ok(recording)
+}
+
+/// Opens a recording. One that was never finished is mended first, from what was written of it.
+pub fn whole(path: &Path) -> anyhow::Result<Recording> {
     match Recording::open(path) {
         Err(error) if error.kind() == ErrorKind::Unfinished => {
             let shown = path.display();

@@ -3,6 +3,7 @@
 
 mod files;
 mod node;
+mod privileges;
 mod recordings;
 mod runtimes;
 mod settings;
