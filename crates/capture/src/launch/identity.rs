@@ -14,9 +14,13 @@ use std::marker::PhantomData;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// Whose group a user is put into who is in none that is known.
 const NOBODYS_GROUP: u32 = 65534;
+
+/// Who we have become for good, which was the user who called sudo.
+static BECAME: OnceLock<Identity> = OnceLock::new();
 
 /// A user that is not the one we run as, with all that a login would give them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +50,9 @@ impl Identity {
     /// The user who called sudo. `None` where we are not root, where sudo is not in play, or where
     /// root called it: there is nothing to change then.
     pub fn from_sudo() -> Result<Option<Identity>, Error> {
+        if let Some(became) = BECAME.get() {
+            return Ok(Some(became.clone()));
+        }
         let (uid, gid) = (std::env::var_os("SUDO_UID"), std::env::var_os("SUDO_GID"));
         match caller(Identity::is_root(), uid.as_deref(), gid.as_deref()) {
             Some((uid, gid)) => Identity::of(uid, gid).map(Some),
@@ -181,10 +188,15 @@ impl Identity {
         }
     }
 
-    /// Becomes this user for good, in this thread.
+    /// Becomes this user for good. To be called while there is one thread.
     pub(crate) fn become_for_good(&self) -> Result<(), Error> {
+        if BECAME.get().is_some_and(|became| became == self) {
+            return Ok(());
+        }
         let became = self.assume();
-        became.map_err(|step| self.refusal(step, io::Error::last_os_error()))
+        became.map_err(|step| self.refusal(step, io::Error::last_os_error()))?;
+        BECAME.get_or_init(|| self.clone());
+        Ok(())
     }
 
     /// The error for a step that [`Identity::assume`] gave.

@@ -69,6 +69,14 @@ pub(crate) fn for_naming() -> Result<(), Error> {
     Filter::Naming.set()
 }
 
+/// What this machine does at best is measured: under sudo as the caller, where the caller may write.
+pub fn for_measuring(caller: Option<&Identity>) -> Result<(), Error> {
+    match caller {
+        Some(_) => keep(CapabilitySet::empty(), caller),
+        None => Ok(()),
+    }
+}
+
 /// A recording of anybody's is to be opened, and perhaps mended with its owner's rights.
 pub fn for_opening() -> Result<(), Error> {
     keep(OPENING, None)

@@ -18,6 +18,7 @@ mod stacks;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -98,6 +99,8 @@ pub struct Progress {
 pub struct Outcome {
     /// Where it was recorded. Its path may mean another folder by now.
     pub folder: Folder,
+    /// As long as it lives, nobody else takes the recording for one that was left.
+    pub lock: Option<File>,
     /// How the program ended; `None` after an attach.
     pub status: Option<Status>,
     /// Why the recording is not whole, if it is not.
@@ -156,10 +159,12 @@ pub fn run(
     let status = session.follow(&mut running, watch)?;
     let ending = Ending::begin(running.into_signals(), &options.folder);
     session.await_last_switch();
+    let lock = session.lock.take();
     let (folder, failure) = session.close(Some(status), ending.patience())?;
     privileges::for_converting()?;
     Ok(Outcome {
         folder,
+        lock,
         status: Some(status),
         failure,
         without_floors,
@@ -205,10 +210,12 @@ pub fn attach(
         }
     }
     let ending = Ending::begin(signals, &options.folder);
+    let lock = session.lock.take();
     let (folder, failure) = session.close(None, ending.patience())?;
     privileges::for_converting()?;
     Ok(Outcome {
         folder,
+        lock,
         status: None,
         failure,
         without_floors,
@@ -257,11 +264,13 @@ fn wait_for(fds: &[i32], time: Duration) {
 }
 
 /// Make the recording's folder and the spool in it, with the user's rights.
-fn create(options: &Options) -> Result<(Folder, spool::Writer), Error> {
+fn create(options: &Options) -> Result<(Folder, Option<File>, spool::Writer), Error> {
     let make = || {
         let folder = Folder::make(&options.folder)?;
+        // Where there are no locks, it goes without.
+        let lock = folder.lock().ok();
         let spool = spool::Writer::create(&folder)?;
-        Ok((folder, spool))
+        Ok((folder, lock, spool))
     };
     Identity::acting(options.identity.as_ref(), make)?
 }
@@ -280,6 +289,7 @@ struct Session {
     kernel: Kernel,
     sink: Rc<RefCell<Sink>>,
     folder: Folder,
+    lock: Option<File>,
     budget: Budget,
     zero: u64,
     begun: Instant,
@@ -309,7 +319,7 @@ impl Session {
             true => Some(Newcomers::await_them(&mut kernel)?),
             false => None,
         };
-        let (folder, spool) = create(options)?;
+        let (folder, lock, spool) = create(options)?;
         let watch = Watch::open(&facts.processors).ok();
         let pythons = Pythons::new(kernel.pythons());
         let scripts = Scripts::new(kernel.bashes());
@@ -326,6 +336,7 @@ impl Session {
             kernel,
             sink,
             folder,
+            lock,
             budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
             zero: 0,
             begun: start,

@@ -7,3 +7,4 @@ mod privileges;
 mod recordings;
 mod runtimes;
 mod settings;
+mod unfinished;
