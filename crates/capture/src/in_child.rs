@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::only_these::close_all_but;
 use crate::patience::Patience;
+use crate::privileges;
 
 /// So often it is looked whether there is still patience.
 const LOOK: Timespec = Timespec {
@@ -72,7 +73,8 @@ fn run<T: Serialize>(to: OwnedFd, kept: &[RawFd], work: impl FnOnce(&mut dyn FnM
         let length = (bytes.len() as u64).to_le_bytes();
         let _ = to.write_all(&[&length, bytes.as_slice()].concat());
     };
-    let done = timesink_recording::caught(|| work(&mut hand_over)).is_ok();
+    let confined = privileges::for_naming().is_ok();
+    let done = confined && timesink_recording::caught(|| work(&mut hand_over)).is_ok();
     if done {
         let _ = to.write_all(&u64::MAX.to_le_bytes());
     }

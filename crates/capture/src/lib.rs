@@ -35,6 +35,8 @@ pub mod patience;
 #[allow(unsafe_code)]
 mod perf_event;
 #[allow(unsafe_code)]
+pub mod privileges;
+#[allow(unsafe_code)]
 mod probes;
 mod python;
 #[allow(unsafe_code)]

@@ -119,7 +119,10 @@ fn batch(format: &str, seed: u64, range: Range<u64>) -> Option<(u64, String)> {
     let is_through = at + 1 == range.end && said.lines().last() == Some("through");
     match hung {
         true => Some((at, format!("more than {PROCESSOR:?} of a processor"))),
-        false if is_through => None,
+        false if is_through => {
+            println!("{format}: {last}");
+            None
+        }
         false => Some((at, format!("{status}: {last}"))),
     }
 }

@@ -22,7 +22,7 @@ use timesink_recording::tables::outsiders::Outsider;
 use timesink_recording::tables::probes::Probe;
 use timesink_recording::tables::requests::Request;
 use timesink_recording::words::{Language, LossKind, RequestKind};
-use timesink_recording::{About, Costs, Mode, Nanos, RecordingWriter};
+use timesink_recording::{About, Costs, ErrorKind, Mode, Nanos, Recording, RecordingWriter};
 
 use crate::error::Error;
 use crate::launch::Identity;
@@ -70,8 +70,22 @@ pub fn convert(
     Identity::acting(identity, || convert_here(folder, cache, patience))?
 }
 
-/// The same for what a timesink that was killed left behind, with the rights of its owner.
+/// The same for what a timesink that was killed left behind, with the rights of its owner. One that is still at work is left alone.
 pub fn mend(folder: &Folder) -> Result<About, Error> {
+    let lock = folder.lock();
+    if lock
+        .as_ref()
+        .is_err_and(|error| error.kind() == ErrorKind::Exists)
+    {
+        return Err(Error::Refused {
+            path: folder.path().to_owned(),
+            what: "it is still being recorded, or being finished by another timesink".into(),
+        });
+    }
+    // It may have been finished in the meantime.
+    if let Ok(whole) = Recording::of(folder) {
+        return Ok(whole.about().clone());
+    }
     let owner = Identity::of_owner(folder.about()?.user)?;
     let owner = owner.as_ref();
     convert(folder, owner, cache_folder(owner), &Patience::default())

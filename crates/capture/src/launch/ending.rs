@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use super::signals::Signals;
 use super::system;
 use crate::patience::Patience;
+use crate::privileges;
 
 /// Those that ask for an end.
 const ASKING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -86,6 +87,8 @@ struct Texts {
 }
 
 fn watch(mut signals: Signals, end: &OwnedFd, asked: &Arc<AtomicBool>, texts: &Texts) {
+    // Without what the recording needs; that it could not be given up does not end the recording.
+    let _ = privileges::for_waiting();
     loop {
         let ready = system::poll(&[signals.fd(), end.as_fd()], None).unwrap_or_default();
         if ready.get(1).copied().unwrap_or(true) {

@@ -7,15 +7,20 @@
 //! belongs to them, without the symbolic-link games that a later chown would open.
 
 use super::Error;
+use rustix::thread::{capabilities, set_capabilities, CapabilitySet, CapabilitySets};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::marker::PhantomData;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// Whose group a user is put into who is in none that is known.
 const NOBODYS_GROUP: u32 = 65534;
+
+/// Who we have become for good, which was the user who called sudo.
+static BECAME: OnceLock<Identity> = OnceLock::new();
 
 /// A user that is not the one we run as, with all that a login would give them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +50,9 @@ impl Identity {
     /// The user who called sudo. `None` where we are not root, where sudo is not in play, or where
     /// root called it: there is nothing to change then.
     pub fn from_sudo() -> Result<Option<Identity>, Error> {
+        if let Some(became) = BECAME.get() {
+            return Ok(Some(became.clone()));
+        }
         let (uid, gid) = (std::env::var_os("SUDO_UID"), std::env::var_os("SUDO_GID"));
         match caller(Identity::is_root(), uid.as_deref(), gid.as_deref()) {
             Some((uid, gid)) => Identity::of(uid, gid).map(Some),
@@ -180,6 +188,17 @@ impl Identity {
         }
     }
 
+    /// Becomes this user for good. To be called while there is one thread.
+    pub(crate) fn become_for_good(&self) -> Result<(), Error> {
+        if BECAME.get().is_some_and(|became| became == self) {
+            return Ok(());
+        }
+        let became = self.assume();
+        became.map_err(|step| self.refusal(step, io::Error::last_os_error()))?;
+        BECAME.get_or_init(|| self.clone());
+        Ok(())
+    }
+
     /// The error for a step that [`Identity::assume`] gave.
     pub(super) fn refusal(&self, step: u32, source: io::Error) -> Error {
         let step = match step {
@@ -208,6 +227,8 @@ pub struct FsIdentity {
     uid: u32,
     gid: u32,
     groups: Vec<u32>,
+    /// What we may do beyond that, if it is given up meanwhile: who becomes another user for files has the kernel do that.
+    more: Option<CapabilitySets>,
     // The identity is the thread's, so the value must not move to another one.
     _of_this_thread: PhantomData<*const ()>,
 }
@@ -222,12 +243,16 @@ impl FsIdentity {
         };
         let groups = own_groups().map_err(|_| refused("cannot read our own groups"))?;
         // From here on what was changed is put back by the drop.
-        let before = FsIdentity {
+        let mut before = FsIdentity {
             uid: fs_id(libc::SYS_setfsuid, u32::MAX),
             gid: fs_id(libc::SYS_setfsgid, u32::MAX),
             groups,
+            more: None,
             _of_this_thread: PhantomData,
         };
+        if before.uid == identity.uid {
+            before.more = only_as_user().map_err(|_| refused("cannot give up rights to files"))?;
+        }
         if !same_groups(&before.groups, &identity.groups) {
             set_thread_groups(&identity.groups)
                 .map_err(|_| refused("cannot set the groups for file access"))?;
@@ -257,7 +282,24 @@ impl Drop for FsIdentity {
         fs_id(libc::SYS_setfsuid, self.uid);
         fs_id(libc::SYS_setfsgid, self.gid);
         let _ = set_thread_groups(&self.groups);
+        if let Some(more) = self.more {
+            let _ = set_capabilities(None, more);
+        }
     }
+}
+
+/// Gives up for now what goes beyond the rights of the user that this thread is; gives what it was.
+fn only_as_user() -> io::Result<Option<CapabilitySets>> {
+    let held = capabilities(None)?;
+    if held.effective.is_empty() {
+        return Ok(None);
+    }
+    let without = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        ..held
+    };
+    set_capabilities(None, without)?;
+    Ok(Some(held))
 }
 
 /// Sets the thread's user or group for files and gives the one before. -1 is no valid number, so

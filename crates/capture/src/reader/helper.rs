@@ -13,11 +13,16 @@ use super::wire::{self, as_path, Ask, Reply, DONE, REFUSED};
 use super::MOST_AT_ONCE;
 use crate::launch::Identity;
 use crate::only_these::close_all_but;
+use crate::privileges;
 
 /// Answers for as long as there is somebody to ask.
 pub fn serve(mut ends: VecDeque<OwnedFd>, identity: Option<&Identity>) -> ! {
     let kept: Vec<RawFd> = ends.iter().map(AsRawFd::as_raw_fd).collect();
     close_all_but(&kept);
+    if privileges::for_helping(identity).is_err() {
+        // Who asks gets no answer, as from one that hangs.
+        ends.clear();
+    }
     while let Some(end) = ends.pop_front() {
         let Some(first) = stand_by(&end) else { break };
         // SAFETY: one thread; both go on from here with what they have.

@@ -18,6 +18,7 @@ mod stacks;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use crate::host::Facts;
 use crate::kernel::{Kernel, Settings};
 use crate::launch::{self, Attached, Ending, Identity, Running, Signals, Status};
 use crate::patience::Patience;
+use crate::privileges;
 use crate::probes::events;
 use crate::reader::Reader;
 use crate::redact;
@@ -97,6 +99,8 @@ pub struct Progress {
 pub struct Outcome {
     /// Where it was recorded. Its path may mean another folder by now.
     pub folder: Folder,
+    /// As long as it lives, nobody else takes the recording for one that was left.
+    pub lock: Option<File>,
     /// How the program ended; `None` after an attach.
     pub status: Option<Status>,
     /// Why the recording is not whole, if it is not.
@@ -138,6 +142,7 @@ pub fn run(
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
+    privileges::for_recording(options.identity.as_ref())?;
     let mut begin = session.begin("run", command, &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
     session.seed(&[held.pid()])?;
@@ -154,9 +159,12 @@ pub fn run(
     let status = session.follow(&mut running, watch)?;
     let ending = Ending::begin(running.into_signals(), &options.folder);
     session.await_last_switch();
+    let lock = session.lock.take();
     let (folder, failure) = session.close(Some(status), ending.patience())?;
+    privileges::for_converting()?;
     Ok(Outcome {
         folder,
+        lock,
         status: Some(status),
         failure,
         without_floors,
@@ -179,6 +187,7 @@ pub fn attach(
     let maps = PerfMaps::new(options.identity.clone(), None, Vec::new(), reader.clone());
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     let cost = session.calibrate(calibrator)?;
+    privileges::for_recording(options.identity.as_ref())?;
     let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
     session.started(begin, options);
@@ -201,9 +210,12 @@ pub fn attach(
         }
     }
     let ending = Ending::begin(signals, &options.folder);
+    let lock = session.lock.take();
     let (folder, failure) = session.close(None, ending.patience())?;
+    privileges::for_converting()?;
     Ok(Outcome {
         folder,
+        lock,
         status: None,
         failure,
         without_floors,
@@ -252,11 +264,13 @@ fn wait_for(fds: &[i32], time: Duration) {
 }
 
 /// Make the recording's folder and the spool in it, with the user's rights.
-fn create(options: &Options) -> Result<(Folder, spool::Writer), Error> {
+fn create(options: &Options) -> Result<(Folder, Option<File>, spool::Writer), Error> {
     let make = || {
         let folder = Folder::make(&options.folder)?;
+        // Where there are no locks, it goes without.
+        let lock = folder.lock().ok();
         let spool = spool::Writer::create(&folder)?;
-        Ok((folder, spool))
+        Ok((folder, lock, spool))
     };
     Identity::acting(options.identity.as_ref(), make)?
 }
@@ -275,6 +289,7 @@ struct Session {
     kernel: Kernel,
     sink: Rc<RefCell<Sink>>,
     folder: Folder,
+    lock: Option<File>,
     budget: Budget,
     zero: u64,
     begun: Instant,
@@ -304,7 +319,7 @@ impl Session {
             true => Some(Newcomers::await_them(&mut kernel)?),
             false => None,
         };
-        let (folder, spool) = create(options)?;
+        let (folder, lock, spool) = create(options)?;
         let watch = Watch::open(&facts.processors).ok();
         let pythons = Pythons::new(kernel.pythons());
         let scripts = Scripts::new(kernel.bashes());
@@ -321,6 +336,7 @@ impl Session {
             kernel,
             sink,
             folder,
+            lock,
             budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
             zero: 0,
             begun: start,

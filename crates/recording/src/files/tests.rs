@@ -48,6 +48,37 @@ fn kind<T>(result: crate::Result<T>) -> Option<ErrorKind> {
     result.err().map(|error| error.kind())
 }
 
+/// A file has its name when it is whole, and not before: with and without a name until then.
+#[test]
+fn what_is_half_has_no_name() {
+    let scratch = Scratch::new();
+    let on_the_way = || NewFile::on_the_way(&scratch.open(), "a".into());
+    for make in [
+        &|| NewFile::at(&scratch.path("a")),
+        &on_the_way as &dyn Fn() -> _,
+    ] {
+        let mut file = make().expect("a file");
+        file.write_all(b"half").expect("written");
+        assert!(!scratch.is_there("a"));
+        drop(file);
+        assert!(scratch.open().names().expect("names").is_empty());
+        let mut file = make().expect("a file");
+        file.write_all(b"whole").expect("written");
+        file.keep().expect("it stays");
+        assert_eq!(scratch.open().names().expect("names"), ["a"]);
+        assert_eq!(std::fs::read(scratch.path("a")).expect("it"), b"whole");
+        assert_eq!(scratch.mode("a"), 0o600);
+        std::fs::remove_file(scratch.path("a")).expect("removed");
+        // Somebody else's that comes there meanwhile stays.
+        let file = make().expect("a file");
+        std::fs::write(scratch.path("a"), "theirs").expect("written");
+        assert_eq!(kind(file.keep()), Some(ErrorKind::Exists));
+        assert_eq!(std::fs::read(scratch.path("a")).expect("it"), b"theirs");
+        assert_eq!(scratch.open().names().expect("names"), ["a"]);
+        std::fs::remove_file(scratch.path("a")).expect("removed");
+    }
+}
+
 /// What is made is for its owner only, and never in place of something that is there, be it a link to nowhere.
 #[test]
 fn what_is_new_is_private_and_new() {

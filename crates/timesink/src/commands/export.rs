@@ -7,8 +7,8 @@ use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
 use timesink_recording::files::NewFile;
 
+use super::read;
 use super::selection::Selection;
-use super::{as_caller, read};
 use crate::export::{self, Export, Format, Weights};
 use crate::out;
 
@@ -39,7 +39,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if binary && arguments.output.is_none() && out::is_terminal() {
         bail!("this format is not for a terminal: name a file with -o, or use a pipe");
     }
-    let recording = read::open(&arguments.recording)?;
+    let recording = match arguments.output {
+        Some(_) => read::open_to_make(&arguments.recording)?,
+        None => read::open(&arguments.recording)?,
+    };
     let facts = Facts::of(&recording)?;
     let filter = arguments.selection.filter();
     let stacks = arguments.selection.stacks(&recording, &facts)?;
@@ -62,13 +65,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             _ => Err(error).context("cannot write the export"),
         });
     };
-    as_caller(|| {
-        let mut out = BufWriter::new(NewFile::at(path).context("cannot make the file")?);
-        export::write(&export, &recording, arguments.to, &mut out)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        let file = out.into_inner().map_err(io::IntoInnerError::into_error);
-        file.with_context(|| format!("cannot write {}", path.display()))?
-            .keep()?;
-        Ok(())
-    })
+    let mut out = BufWriter::new(NewFile::at(path).context("cannot make the file")?);
+    export::write(&export, &recording, arguments.to, &mut out)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error);
+    file.with_context(|| format!("cannot write {}", path.display()))?
+        .keep()?;
+    Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use timesink_capture::floors::{keep, measure, Wanted};
 use timesink_capture::launch::{Identity, Signals};
+use timesink_capture::privileges;
 
 use super::recording::{Meter, NOT_STARTED};
 use super::run::refuse;
@@ -43,6 +44,9 @@ pub fn run(arguments: &Arguments, mut signals: Signals) -> anyhow::Result<u8> {
         Ok(identity) => identity,
         Err(error) => return Ok(refuse(&error.into())),
     };
+    if let Err(error) = privileges::for_measuring(identity.as_ref()) {
+        return Ok(refuse(&error));
+    }
     let here = PathBuf::from(".");
     let wanted = Wanted {
         folders: std::iter::once(here)

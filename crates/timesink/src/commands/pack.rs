@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use timesink_capture::privileges;
 use timesink_recording::Recording;
 
-use super::as_caller;
 use crate::out;
 use crate::present::terminal::Style;
 
@@ -19,7 +19,9 @@ pub struct Arguments {
 
 /// Packs the recording.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    privileges::for_opening()?;
     let recording = Recording::open(&arguments.recording)?;
+    privileges::for_making()?;
     let file = arguments.output.clone().unwrap_or_else(|| {
         let mut name = arguments
             .recording
@@ -29,6 +31,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         name.push(".tar");
         arguments.recording.with_file_name(name)
     });
-    as_caller(|| Ok(recording.pack(&file)?))?;
+    recording.pack(&file)?;
     out::page(&format!("{}\n", file.display()), &Style::PLAIN)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
-use timesink_capture::convert;
+use timesink_capture::{convert, privileges};
 use timesink_recording::files::Folder;
 use timesink_recording::{ErrorKind, Recording};
 use timesink_story::Question;
@@ -14,8 +14,24 @@ use crate::out;
 use crate::present::Shown;
 use crate::settings::Settings;
 
-/// Opens a recording. One that was never finished is mended first, from what was written of it.
+/// Opens a recording to read it and do nothing else: from here on that is all that we may do.
 pub fn open(path: &Path) -> anyhow::Result<Recording> {
+    privileges::for_opening()?;
+    let recording = whole(path)?;
+    privileges::for_reading()?;
+    Ok(recording)
+}
+
+/// The same where something is made of it, which belongs to who called sudo.
+pub fn open_to_make(path: &Path) -> anyhow::Result<Recording> {
+    privileges::for_opening()?;
+    let recording = whole(path)?;
+    privileges::for_making()?;
+    Ok(recording)
+}
+
+/// Opens a recording. One that was never finished is mended first, from what was written of it.
+pub fn whole(path: &Path) -> anyhow::Result<Recording> {
     match Recording::open(path) {
         Err(error) if error.kind() == ErrorKind::Unfinished => {
             let shown = path.display();

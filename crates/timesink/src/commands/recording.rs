@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use timesink_capture::launch::{Asked, Identity};
 use timesink_capture::record::{Options, Outcome, Progress};
-use timesink_capture::{convert, Error};
+use timesink_capture::{convert, privileges, Error};
 use timesink_recording::{About, Recording};
 
 use super::report;
@@ -193,7 +193,9 @@ pub fn finish(outcome: Outcome, options: &Options, shared: &Shared) -> anyhow::R
         }
     }
     if !shared.quiet {
-        report::show(&Recording::of(&outcome.folder)?)?;
+        let recording = Recording::of(&outcome.folder)?;
+        privileges::for_reading()?;
+        report::show(&recording)?;
     }
     if let Some(why) = outcome.without_floors.as_ref().filter(|_| !shared.quiet) {
         out::tell(why);

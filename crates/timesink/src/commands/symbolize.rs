@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use timesink_capture::convert::cache_folder;
 use timesink_capture::launch::Identity;
+use timesink_capture::privileges;
 use timesink_capture::symbolize::{symbolize, Count, Outcome};
 use timesink_capture::symbols::Symbols;
 
@@ -26,6 +27,7 @@ pub struct Arguments {
 
 /// Names the functions and tells what changed.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    privileges::for_opening()?;
     let caller = Identity::from_sudo()?;
     let caller = caller.as_ref();
     let mut symbols = Symbols::new(cache_folder(caller));
@@ -34,7 +36,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         looked.with_context(|| format!("cannot look into {}", folder.display()))?;
     }
     // One that was never finished is mended first.
-    drop(read::open(&arguments.recording)?);
+    drop(read::whole(&arguments.recording)?);
     let outcomes = symbolize(&arguments.recording, &symbols, caller)?;
     out::page(&told(&outcomes), &Style::PLAIN)
 }

@@ -53,7 +53,7 @@ fn fifo(path: &Path) {
     assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o666) }, 0);
 }
 
-fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder");
     let mut names: Vec<_> = entries
         .map(|e| {
@@ -68,7 +68,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// timesink as root, in this folder.
-fn root(folder: &Path) -> Command {
+pub(crate) fn root(folder: &Path) -> Command {
     let mut command = Command::new(timesink());
     command
         .current_dir(folder)
@@ -79,7 +79,7 @@ fn root(folder: &Path) -> Command {
 }
 
 /// timesink as the plain user who called sudo runs it.
-fn sudo(folder: &Path) -> Command {
+pub(crate) fn sudo(folder: &Path) -> Command {
     let mut command = root(folder);
     command.env("SUDO_UID", PLAIN_USER.to_string());
     command.env("SUDO_GID", PLAIN_USER.to_string());
@@ -97,7 +97,7 @@ fn plain(user: u32, command: &[&str]) -> Ran {
 }
 
 /// Records `true` as root into this folder of ours.
-fn record(folder: &Path, name: &str) -> PathBuf {
+pub(crate) fn record(folder: &Path, name: &str) -> PathBuf {
     output(root(folder).args(["run", "-q", "-o", name, "--", "true"])).exits(0);
     folder.join(name)
 }

@@ -3,6 +3,8 @@
 
 mod files;
 mod node;
+mod privileges;
 mod recordings;
 mod runtimes;
 mod settings;
+mod unfinished;
