@@ -7,7 +7,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::Rule;
+use crate::rule::{Limit, Rule};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -22,13 +22,18 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// If there is so much of it as a rule's limits `time` and `share` say.
-    pub fn of(inquiry: &Inquiry<'_>, rule: &Rule) -> Option<Crowd> {
+    /// If there is so much of it as these limits of a rule say.
+    pub fn of(
+        inquiry: &Inquiry<'_>,
+        rule: &Rule,
+        share: &'static Limit,
+        time: &'static Limit,
+    ) -> Option<Crowd> {
         let causes = inquiry
             .causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
         let ns = inquiry.on_path_ns(&causes);
-        let least = inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, "share");
-        if (ns as f64) < least.max(rule.limit(inquiry, "time")) {
+        let least = inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, share);
+        if (ns as f64) < least.max(rule.limit(inquiry, time)) {
             return None;
         }
         let mut crowd = Crowd {

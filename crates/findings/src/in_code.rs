@@ -11,7 +11,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Language;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
 use crate::sentence::Sentence;
 
 /// Functions of a recording, and the stacks of the path that pass through them.
@@ -80,11 +80,17 @@ impl InCode {
         self.ns() as f64 / inquiry.outlook.wall_ns.max(1) as f64
     }
 
-    /// Both, if it is as much as a rule's limits `share` and `ms` say.
-    pub fn enough(&self, inquiry: &Inquiry<'_>, rule: &Rule) -> Option<(u64, f64)> {
+    /// Both, if it is at least as much as these limits of a rule say.
+    pub fn enough(
+        &self,
+        inquiry: &Inquiry<'_>,
+        rule: &Rule,
+        least_share: &'static Limit,
+        least_ms: &'static Limit,
+    ) -> Option<(u64, f64)> {
         let (ns, share) = (self.ns(), self.share(inquiry));
-        let enough =
-            share >= rule.limit(inquiry, "share") && ns as f64 >= rule.limit(inquiry, "ms") * 1e6;
+        let enough = share >= rule.limit(inquiry, least_share)
+            && ns as f64 >= rule.limit(inquiry, least_ms) * 1e6;
         enough.then_some((ns, share))
     }
 
@@ -166,6 +172,8 @@ impl InCode {
         &self,
         inquiry: &Inquiry<'_>,
         rule: &Rule,
+        least_share: &'static Limit,
+        least_ms: &'static Limit,
         title: Sentence,
         fix: Fix,
     ) -> Suspect {
@@ -176,8 +184,8 @@ impl InCode {
                 rule,
                 "share of the path",
                 self.share(inquiry),
-                "share",
+                least_share,
             )
-            .held(inquiry, rule, "milliseconds", ms, "ms")
+            .held(inquiry, rule, "milliseconds", ms, least_ms)
     }
 }

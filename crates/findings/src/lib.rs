@@ -16,6 +16,7 @@ mod holding;
 mod in_code;
 pub mod inquiry;
 mod interpreter_lock;
+pub mod limit;
 mod memory;
 pub mod mutes;
 mod picked;

@@ -1,6 +1,6 @@
 //! What a rule is, and what it answers with.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use timesink_analysis::path::OnStack;
 use timesink_analysis::replay::{entered, Change, How, What};
@@ -11,6 +11,8 @@ use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
 use crate::sentence::Sentence;
+
+pub use crate::limit::{Limit, Limits, Unit};
 
 /// One rule: what it means, why it is slow, when it is wrong, and the question itself.
 #[derive(Debug)]
@@ -25,20 +27,13 @@ pub struct Rule {
     pub advice: &'static str,
     /// When doing so would be wrong.
     pub wrong_if: &'static str,
-    pub limits: &'static [Limit],
+    /// In the order in which they are shown.
+    pub limits: &'static [&'static Limit],
     /// It accuses nobody: it says what the program does. Such come after all causes.
     pub is_innocent: bool,
     /// Without these it cannot answer.
     pub needs: &'static [Need],
     pub ask: fn(&Inquiry<'_>) -> Vec<Suspect>,
-}
-
-/// A number that a rule goes by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
-    pub name: &'static str,
-    pub value: f64,
-    pub means: &'static str,
 }
 
 /// What a recording must have for a rule to answer.
@@ -122,14 +117,14 @@ impl Suspect {
         rule: &Rule,
         what: &'static str,
         value: f64,
-        limit: &str,
+        limit: &'static Limit,
     ) -> Suspect {
         self.figures.push(Figure {
             what,
             value,
             unit: "",
             limit: Some(rule.limit(inquiry, limit)),
-            means: rule.limit_named(limit).means,
+            means: limit.means,
         });
         self
     }
@@ -394,55 +389,14 @@ pub struct Example {
 }
 
 impl Rule {
-    /// The value of one of its limits, as whoever asks wants it.
-    ///
-    /// # Panics
-    /// If it has no such limit: a fault in the rule, which its first test finds.
-    pub fn limit(&self, inquiry: &Inquiry<'_>, name: &str) -> f64 {
-        inquiry.limits.value(self.name, self.limit_named(name))
-    }
-
-    fn limit_named(&self, name: &str) -> &'static Limit {
-        let limit = self.limits.iter().find(|limit| limit.name == name);
-        let Some(limit) = limit else {
-            panic!("{} has no limit {name}", self.name);
-        };
-        limit
-    }
-}
-
-/// What somebody set otherwise: limits, and rules that are not to be asked.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits {
-    set: BTreeMap<(String, String), f64>,
-    off: BTreeSet<String>,
-}
-
-impl Limits {
-    /// Sets a limit of a rule.
-    pub fn set(&mut self, rule: &str, limit: &str, value: f64) {
-        self.set.insert((rule.to_owned(), limit.to_owned()), value);
-    }
-
-    /// Switches a rule off, or on again.
-    pub fn switch(&mut self, rule: &str, on: bool) {
-        match on {
-            true => self.off.remove(rule),
-            false => self.off.insert(rule.to_owned()),
-        };
-    }
-
-    /// Whether a rule is not to be asked.
-    pub fn is_off(&self, rule: &str) -> bool {
-        self.off.contains(rule)
-    }
-
-    /// What holds for a limit of this rule.
-    pub fn value(&self, rule: &str, limit: &Limit) -> f64 {
-        let set = self
-            .set
-            .iter()
-            .find(|((r, l), _)| r == rule && l == limit.name);
-        set.map_or(limit.value, |(_, value)| *value)
+    /// The value of one of its limits, as whoever asks wants it, in the limit's unit.
+    pub fn limit(&self, inquiry: &Inquiry<'_>, limit: &'static Limit) -> f64 {
+        debug_assert!(
+            self.limits.iter().any(|own| std::ptr::eq(*own, limit)),
+            "{} is no limit of {}",
+            limit.name,
+            self.name
+        );
+        inquiry.limits.value(self.name, limit)
     }
 }

@@ -9,7 +9,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, WakeSource};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,14 +19,29 @@ pub static RULE: Rule = Rule {
     why: "The buffer between the two is full: the receiver is slower than the sender, and sets the pace for both.",
     advice: "make the receiver faster, or send it less; a larger buffer only delays the wait",
     wrong_if: "the sender is meant to be limited to the receiver's pace",
-    limits: &[
-        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in these waits" },
-        Limit { name: "waits", value: 5.0, means: "minimum number of waits" },
-    ],
+    limits: &[&limits::SHARE, &limits::WAITS],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in these waits",
+    };
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "minimum number of waits",
+    };
+}
 
 fn is_full(detail: Option<Detail>) -> bool {
     matches!(
@@ -64,7 +79,8 @@ fn suspect(
             && group.object == Some(object)
             && inquiry.same_program(group.process, process)
     })?;
-    if share < RULE.limit(inquiry, "share") || (group.count() as f64) < RULE.limit(inquiry, "waits")
+    if share < RULE.limit(inquiry, &limits::SHARE)
+        || (group.count() as f64) < RULE.limit(inquiry, &limits::WAITS)
     {
         return None;
     }
@@ -78,8 +94,14 @@ fn suspect(
         .of(process)
         .about(Some(object))
         .seen_in(inquiry, Some(group))
-        .held(inquiry, &RULE, "share of the path", share, "share")
-        .held(inquiry, &RULE, "waits", group.count() as f64, "waits")
+        .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
+        .held(
+            inquiry,
+            &RULE,
+            "waits",
+            group.count() as f64,
+            &limits::WAITS,
+        )
         .told(say![
             Piece::Count(group.count()),
             " waits, median ",

@@ -7,7 +7,7 @@ use timesink_analysis::stacks::FunctionIx;
 use timesink_recording::words::{Language, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,14 +17,29 @@ pub static RULE: Rule = Rule {
     why: "The program computes. Whether it could compute less, only someone who knows it can tell.",
     advice: "look at that function (timesink report --line): can it do less, or run less often? The gain assumes half of its time, with all that it calls",
     wrong_if: "the work is necessary and already done as well as it can be",
-    limits: &[
-        Limit { name: "cpu", value: 0.5, means: "minimum share of the critical path on CPU" },
-        Limit { name: "function", value: 0.1, means: "minimum share of the critical path in one function" },
-    ],
+    limits: &[&limits::CPU, &limits::FUNCTION],
     is_innocent: true,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static CPU: Limit = Limit {
+        name: "cpu",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "minimum share of the critical path on CPU",
+    };
+    pub static FUNCTION: Limit = Limit {
+        name: "function",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in one function",
+    };
+}
 
 /// Of its time a function that computes is on a processor for more than this part.
 const COMPUTES: f64 = 0.5;
@@ -32,7 +47,7 @@ const COMPUTES: f64 = 0.5;
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let wall = inquiry.outlook.wall_ns as f64;
     let busy = inquiry.causes(|key| key.state == State::Cpu);
-    if (inquiry.on_path_ns(&busy) as f64) < wall * RULE.limit(inquiry, "cpu") {
+    if (inquiry.on_path_ns(&busy) as f64) < wall * RULE.limit(inquiry, &limits::CPU) {
         return Vec::new();
     }
     // A function that mostly waits is not what keeps a processor busy, however long the path is in it.
@@ -40,7 +55,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let most = functions.find(|function| function.cpu_ns as f64 > function.ns as f64 * COMPUTES);
     let most = most.filter(|most| {
         let share = most.ns as f64 / wall.max(1.0);
-        share >= RULE.limit(inquiry, "function")
+        share >= RULE.limit(inquiry, &limits::FUNCTION)
             && !inquiry.stacks.code.function(most.function).name.is_empty()
     });
     let Some(most) = most else {
@@ -59,7 +74,13 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         None => say!["busy on CPU in ", most.function],
     };
     let mut suspect = Suspect::new(title, fix, Weight::all(busy))
-        .held(inquiry, &RULE, "share of the path", share, "function")
+        .held(
+            inquiry,
+            &RULE,
+            "share of the path",
+            share,
+            &limits::FUNCTION,
+        )
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in it and in the system functions it calls"
@@ -114,7 +135,7 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
     let fix = Fix::scaled(What::Cpu, inquiry.of_program(process), 0.5);
     let suspect = Suspect::new(say!["busy on CPU: ", process], fix, Weight::all(busy))
         .of(process)
-        .held(inquiry, &RULE, "share of the path", share, "cpu")
+        .held(inquiry, &RULE, "share of the path", share, &limits::CPU)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path; no named function stands out"

@@ -10,7 +10,7 @@ use timesink_recording::words::Detail;
 use crate::floor;
 use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 use crate::start_up::StartUp;
@@ -21,16 +21,36 @@ pub static RULE: Rule = Rule {
     why: "Starting a program copies a process, loads a file and its libraries, and tears all of it down again, however little work is done in between.",
     advice: "do the work in the program itself, or let one child process do all of it",
     wrong_if: "each child does so much work that its start hardly counts, or must be isolated from the rest",
-    limits: &[
-        Limit { name: "starts", value: 20.0, means: "minimum number of starts of one program by one parent" },
-        // Measured 2026-11-22: git for each file 0.21 to 0.32, gcc for each of 40 tiny sources 0.14.
-        Limit { name: "share", value: 0.2, means: "minimum share of the children's time spent on start-up and tear-down" },
-        Limit { name: "copy", value: 5e6, means: "for copies of the parent: maximum average time on CPU, in ns; each may live ten times as long" },
-    ],
+    limits: &[&limits::STARTS, &limits::SHARE, &limits::COPY],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static STARTS: Limit = Limit {
+        name: "starts",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of starts of one program by one parent",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.2,
+        unit: Unit::Share,
+        means: "minimum share of the children's time spent on start-up and tear-down",
+    };
+    pub static COPY: Limit = Limit {
+        name: "copy",
+        value: 5e6,
+        unit: Unit::Nanoseconds,
+        means:
+            "for copies of the parent: maximum average time on CPU; each may live ten times as long",
+    };
+}
 
 /// One program started by another: what the parent runs, what the child runs, whether it is a mere copy of it.
 type Pair<'a> = (&'a str, &'a str, bool);
@@ -48,7 +68,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     }
     let many = pairs
         .into_iter()
-        .filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, "starts"));
+        .filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, &limits::STARTS));
     many.filter_map(|(pair, starts)| suspect(inquiry, pair, &starts))
         .collect()
 }
@@ -63,7 +83,7 @@ fn starting(inquiry: &Inquiry<'_>, direct: &[&Start], processes: &BTreeSet<Proce
         let own = threads.filter(|thread| copies.contains(&thread.process));
         let cpu = middle(own.map(|thread| thread.cpu_ns).collect());
         let life = middle(lives(inquiry, copies.iter().copied()));
-        let most = RULE.limit(inquiry, "copy");
+        let most = RULE.limit(inquiry, &limits::COPY);
         return f64::from(u8::from(cpu as f64 <= most && life as f64 <= most * 10.0));
     }
     if let Some(start_up) = StartUp::of(inquiry, processes) {
@@ -129,7 +149,7 @@ fn suspect(
     let parent = starts.first()?.parent?;
     let children = inquiry.with_descendants(starts.iter().map(|start| start.process).collect());
     let starting = starting(inquiry, starts, &children);
-    if starting < RULE.limit(inquiry, "share") {
+    if starting < RULE.limit(inquiry, &limits::SHARE) {
         return None;
     }
     let name = program.rsplit('/').next().unwrap_or(program).to_owned();
@@ -166,8 +186,14 @@ fn suspect(
         .with_what_is_around(BTreeSet::from([parent]), &[&STARTS])
         .of(parent)
         .seen_in_most(inquiry, waits)
-        .held(inquiry, &RULE, "starts", count as f64, "starts")
-        .held(inquiry, &RULE, "share of starting", starting, "share")
+        .held(inquiry, &RULE, "starts", count as f64, &limits::STARTS)
+        .held(
+            inquiry,
+            &RULE,
+            "share of starting",
+            starting,
+            &limits::SHARE,
+        )
         .figure("life", life as f64, "ns")
         .figure("cost of a start", cost as f64, "ns")
         .told(say![

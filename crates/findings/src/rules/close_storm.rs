@@ -8,7 +8,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,11 +18,23 @@ pub static RULE: Rule = Rule {
     why: "A program that closes every number up to the descriptor limit makes as many system calls as the limit is high, which may be a million.",
     advice: "open files with O_CLOEXEC, or call close_range(3, ~0U, 0), which closes the open ones in one call",
     wrong_if: "it must run on kernels without close_range (before Linux 5.9) and the inherited descriptors are not known",
-    limits: &[Limit { name: "closes", value: 1000.0, means: "minimum number of failed close calls per process, on average" }],
+    limits: &[&limits::CLOSES],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static CLOSES: Limit = Limit {
+        name: "closes",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of failed close calls per process, on average",
+    };
+}
 
 /// Closes of processes that run one program: all of them, those in vain, and what they took.
 #[derive(Default)]
@@ -69,7 +81,7 @@ fn vain(call: &CallSum) -> u64 {
 
 fn suspect(inquiry: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Suspect> {
     let processes = closes.processes.len().max(1) as u64;
-    if ((closes.vain / processes) as f64) < RULE.limit(inquiry, "closes") {
+    if ((closes.vain / processes) as f64) < RULE.limit(inquiry, &limits::CLOSES) {
         return None;
     }
     let share = (closes.vain as f64 / closes.all.max(1) as f64).min(1.0);
@@ -101,7 +113,7 @@ fn suspect(inquiry: &Inquiry<'_>, first: ProcessId, closes: Closes) -> Option<Su
             &RULE,
             "in vain by each",
             (closes.vain / processes) as f64,
-            "closes",
+            &limits::CLOSES,
         )
         .told(say![
             if closes.estimated { "about " } else { "" },

@@ -7,7 +7,7 @@ use timesink_recording::words::Language;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,14 +17,29 @@ pub static RULE: Rule = Rule {
     why: "Python keeps compiled modules in __pycache__ beside the sources. Where it cannot write there, each start compiles all of them again.",
     advice: "compile the modules once where they are installed (python -m compileall FOLDER), or set PYTHONPYCACHEPREFIX to a writable folder; do not set PYTHONDONTWRITEBYTECODE",
     wrong_if: "the modules changed since the last start, or the program is started only once",
-    limits: &[
-        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in the compiler" },
-        Limit { name: "modules", value: 5.0, means: "minimum number of compiled modules looked up and not found" },
-    ],
+    limits: &[&limits::SHARE, &limits::MODULES],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in the compiler",
+    };
+    pub static MODULES: Limit = Limit {
+        name: "modules",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "minimum number of compiled modules looked up and not found",
+    };
+}
 
 /// What is left of it, at most and at least: reading what was compiled took 3 % of the time (20 modules of 40 kB,
 /// on 2026-11-21).
@@ -50,8 +65,8 @@ fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
         .filter(|missing| is_compiled(&missing.path))
         .collect();
     let modules = missing.len() as u64;
-    if share < RULE.limit(inquiry, "share")
-        || (modules as f64) < RULE.limit(inquiry, "modules")
+    if share < RULE.limit(inquiry, &limits::SHARE)
+        || (modules as f64) < RULE.limit(inquiry, &limits::MODULES)
         || writes_compiled(inquiry)
     {
         return None;
@@ -66,8 +81,8 @@ fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
     let fix = |left| vec![compiles.scaled(left)];
     let suspect = compiles
         .suspect(inquiry, title, Fix::Between(fix(LEFT.0), fix(LEFT.1)))
-        .held(inquiry, &RULE, "share of the path", share, "share")
-        .held(inquiry, &RULE, "modules", modules as f64, "modules")
+        .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
+        .held(inquiry, &RULE, "modules", modules as f64, &limits::MODULES)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in the compiler: ",

@@ -8,7 +8,7 @@ use timesink_analysis::peers::Peer;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::rule::{Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,22 +18,29 @@ pub static RULE: Rule = Rule {
     why: "A connection costs a round trip before the first request can be sent, and starts slowly.",
     advice: "reuse the connection for the next request: a session, a connection pool, keep-alive",
     wrong_if: "the peer closes each connection itself, or the requests are far apart in time",
-    limits: &[
-        Limit {
-            name: "connections",
-            value: 10.0,
-            means: "minimum number of connections to one peer",
-        },
-        Limit {
-            name: "sends",
-            value: 3.0,
-            means: "maximum number of sends per connection, on average",
-        },
-    ],
+    limits: &[&limits::CONNECTIONS, &limits::SENDS],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static CONNECTIONS: Limit = Limit {
+        name: "connections",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of connections to one peer",
+    };
+    pub static SENDS: Limit = Limit {
+        name: "sends",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "maximum number of sends per connection, on average",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let peers = inquiry.peers().iter();
@@ -43,8 +50,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let count = peer.connections;
     let each = peer.sends as f64 / count.max(1) as f64;
-    if (count as f64) < RULE.limit(inquiry, "connections")
-        || each > RULE.limit(inquiry, "sends")
+    if (count as f64) < RULE.limit(inquiry, &limits::CONNECTIONS)
+        || each > RULE.limit(inquiry, &limits::SENDS)
         || peer.is_name_server()
     {
         return None;
@@ -63,8 +70,14 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let suspect = again
         .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(inquiry, &RULE, "connections", count as f64, "connections")
-        .held(inquiry, &RULE, "sends over each", each, "sends")
+        .held(
+            inquiry,
+            &RULE,
+            "connections",
+            count as f64,
+            &limits::CONNECTIONS,
+        )
+        .held(inquiry, &RULE, "sends over each", each, &limits::SENDS)
         .told(say![
             Piece::Count(count),
             " connections, ",

@@ -15,7 +15,7 @@ use timesink_recording::words::Language;
 use crate::file_functions::act;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -25,14 +25,29 @@ pub static RULE: Rule = Rule {
     why: "Removing the first element of an array moves all others by one place; appending to a string by making a new one copies the whole string each time; so do buffers that grow in small steps and large structures passed by value. The amount copied grows with the square of the size.",
     advice: "do not move the data: use a ring buffer or deque in place of an array (collections.deque in Python), a buffer that grows by doubling, pieces collected and joined once, a pointer or reference to large structures",
     wrong_if: "each item is copied only once, and has to be",
-    limits: &[
-        Limit { name: "share", value: 0.2, means: "minimum share of the critical path in copies made by one function" },
-        Limit { name: "ms", value: 50.0, means: "minimum time in them, in ms" },
-    ],
+    limits: &[&limits::SHARE, &limits::MS],
     is_innocent: false,
     needs: &[Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.2,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in copies made by one function",
+    };
+    pub static MS: Limit = Limit {
+        name: "ms",
+        value: 50.0,
+        unit: Unit::Milliseconds,
+        means: "minimum time in them",
+    };
+}
 
 /// What is left of the copies: half where things have to be moved once in any case, nothing where they can stay.
 const LEFT: (f64, f64) = (0.5, 0.0);
@@ -101,7 +116,7 @@ fn suspect(
         functions: copies.functions.clone(),
         stacks,
     };
-    let (ns, share) = found.enough(inquiry, &RULE)?;
+    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
     // The same functions copy for others, too.
     let part = ns as f64 / all_ns.max(1) as f64;
     let fix = |left: f64| Change {
@@ -110,11 +125,13 @@ fn suspect(
     };
     let fix = Fix::Between(vec![fix(LEFT.0)], vec![fix(LEFT.1)]);
     let title = say![caller, " copies memory for ", Piece::Time(ns)];
-    let suspect = found.suspect_held(inquiry, &RULE, title, fix).told(say![
-        Piece::Percent(share * 100.0),
-        " of the critical path is in memmove or memcpy called from it: ",
-        Piece::Percent(part * 100.0),
-        " of all such copies"
-    ]);
+    let suspect = found
+        .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
+        .told(say![
+            Piece::Percent(share * 100.0),
+            " of the critical path is in memmove or memcpy called from it: ",
+            Piece::Percent(part * 100.0),
+            " of all such copies"
+        ]);
     Some(suspect)
 }

@@ -9,7 +9,7 @@ use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::rule::{Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,14 +19,29 @@ pub static RULE: Rule = Rule {
     why: "Each DNS lookup waits for its timeout (5 s by default) before it queries the next name server.",
     advice: "remove the server from the list (nameserver in /etc/resolv.conf) or bring it back; check that no firewall drops the queries (UDP port 53)",
     wrong_if: "the server responds to others and was only down at that time",
-    limits: &[
-        Limit { name: "waits", value: 1.0, means: "minimum number of waits that timed out" },
-        Limit { name: "least", value: 3e8, means: "minimum timeout of each of them, in ns" },
-    ],
+    limits: &[&limits::WAITS, &limits::LEAST],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 1.0,
+        unit: Unit::Count,
+        means: "minimum number of waits that timed out",
+    };
+    pub static LEAST: Limit = Limit {
+        name: "least",
+        value: 3e8,
+        unit: Unit::Nanoseconds,
+        means: "minimum timeout of each of them",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let peers = inquiry.peers().iter();
@@ -39,7 +54,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 /// The polls of a process that nothing ended but their time.
 fn expired(inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeSet<usize> {
-    let least = RULE.limit(inquiry, "least");
+    let least = RULE.limit(inquiry, &limits::LEAST);
     let waits = inquiry.waited.each().filter(|(_, known)| known.expired);
     let waits = waits.filter(|(at, _)| {
         inquiry.timeline.span(*at).is_some_and(|span| {
@@ -56,7 +71,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let expired = Picked::of(inquiry, peer.process, expired(inquiry, peer.process));
     let count = expired.count();
     // As often as it was asked: others that did not come are not its fault.
-    if (count as f64) < RULE.limit(inquiry, "waits") || count > peer.sends {
+    if (count as f64) < RULE.limit(inquiry, &limits::WAITS) || count > peer.sends {
         return None;
     }
     let title = say![
@@ -68,7 +83,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let suspect = expired
         .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(inquiry, &RULE, "expired", count as f64, "waits")
+        .held(inquiry, &RULE, "expired", count as f64, &limits::WAITS)
         .figure("patience", expired.quantile(0.5) as f64, "ns")
         .told(say![
             Piece::Count(peer.sends),

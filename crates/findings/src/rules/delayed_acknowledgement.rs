@@ -8,7 +8,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::rule::{Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,18 +18,53 @@ pub static RULE: Rule = Rule {
     why: "The second small piece is held until the first is acknowledged (Nagle's algorithm), and the peer delays the acknowledgement by 40 ms, hoping to send it with the response.",
     advice: "send each request at once (one write, writev, a buffer), or set TCP_NODELAY",
     wrong_if: "the peer itself needs 40 ms for each response",
-    limits: &[
-        Limit { name: "waits", value: 3.0, means: "minimum number of waits of that length" },
-        Limit { name: "shortest", value: 38e6, means: "minimum length of such a wait, in ns" },
-        Limit { name: "longest", value: 50e6, means: "maximum length of such a wait, in ns" },
-        Limit { name: "share", value: 0.6, means: "minimum share of waits of that length, among all waits longer than half of it" },
-        Limit { name: "sends", value: 1.5, means: "minimum number of sends per response waited for" },
-        Limit { name: "bytes", value: 1400.0, means: "maximum bytes per send, on average; larger sends are not held back" },
-    ],
+    limits: &[&limits::WAITS, &limits::SHORTEST, &limits::LONGEST, &limits::SHARE, &limits::SENDS, &limits::BYTES],
     is_innocent: false,
     needs: &[Need::WholeCalls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of waits of that length",
+    };
+    pub static SHORTEST: Limit = Limit {
+        name: "shortest",
+        value: 38e6,
+        unit: Unit::Nanoseconds,
+        means: "minimum length of such a wait",
+    };
+    pub static LONGEST: Limit = Limit {
+        name: "longest",
+        value: 50e6,
+        unit: Unit::Nanoseconds,
+        means: "maximum length of such a wait",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.6,
+        unit: Unit::Share,
+        means: "minimum share of waits of that length, among all waits longer than half of it",
+    };
+    pub static SENDS: Limit = Limit {
+        name: "sends",
+        value: 1.5,
+        unit: Unit::Count,
+        means: "minimum number of sends per response waited for",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 1400.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per send, on average; larger sends are not held back",
+    };
+}
 
 /// So long an acknowledgement is put off at least, in nanoseconds; with a slow clock a little longer.
 const PUT_OFF_NS: f64 = 40e6;
@@ -41,8 +76,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let (shortest, longest) = (
-        RULE.limit(inquiry, "shortest"),
-        RULE.limit(inquiry, "longest"),
+        RULE.limit(inquiry, &limits::SHORTEST),
+        RULE.limit(inquiry, &limits::LONGEST),
     );
     let answers = || peer.waits.iter().filter(|wait| wait.awaits_answer());
     let alike = answers().filter(|wait| (shortest..=longest).contains(&(wait.ns as f64)));
@@ -56,10 +91,10 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         || peer.connections == 0
         || peer.estimated
         || peer.options > 0
-        || (put_off.count() as f64) < RULE.limit(inquiry, "waits")
-        || share < RULE.limit(inquiry, "share")
-        || sends < RULE.limit(inquiry, "sends")
-        || bytes as f64 > RULE.limit(inquiry, "bytes")
+        || (put_off.count() as f64) < RULE.limit(inquiry, &limits::WAITS)
+        || share < RULE.limit(inquiry, &limits::SHARE)
+        || sends < RULE.limit(inquiry, &limits::SENDS)
+        || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
     {
         return None;
     }
@@ -87,10 +122,10 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     }
     let suspect = suspect
         .about(peer.sockets.first().copied())
-        .held(inquiry, &RULE, "answers", put_off.count() as f64, "waits")
-        .held(inquiry, &RULE, "share of the long waits", share, "share")
-        .held(inquiry, &RULE, "sends for each answer", sends, "sends")
-        .held(inquiry, &RULE, "bytes in each send", bytes as f64, "bytes")
+        .held(inquiry, &RULE, "answers", put_off.count() as f64, &limits::WAITS)
+        .held(inquiry, &RULE, "share of the long waits", share, &limits::SHARE)
+        .held(inquiry, &RULE, "sends for each answer", sends, &limits::SENDS)
+        .held(inquiry, &RULE, "bytes in each send", bytes as f64, &limits::BYTES)
         .told(say![Piece::Count(peer.sends), " sends of ", Piece::Bytes(bytes), " each for ", Piece::Count(answers().count() as u64), " responses, and no option set on the connection"])
         .told(say!["an acknowledgement is delayed by 40 ms or slightly more: 90th percentile of the waits ", Piece::Time(put_off.quantile(0.9))]);
     Some(suspect)

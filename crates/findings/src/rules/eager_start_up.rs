@@ -20,7 +20,7 @@ use timesink_recording::Nanos;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 use crate::start_up::is_loading;
@@ -31,15 +31,35 @@ pub static RULE: Rule = Rule {
     why: "Each run waits until all of it is loaded, and mostly needs a small part of it.",
     advice: "load what is needed when it is needed: from a format with lookup by key (an index, one file or row per item) or one that can be mapped into memory as it is; or keep the program running",
     wrong_if: "all of it is needed for every request, or in production the program is started rarely and then keeps running",
-    limits: &[
-        Limit { name: "share", value: 0.3, means: "minimum share of the critical path spent unpacking or parsing" },
-        Limit { name: "ms", value: 100.0, means: "minimum time spent on it, in ms" },
-        Limit { name: "before", value: 0.9, means: "minimum share of that time before the first wait for a request" },
-    ],
+    limits: &[&limits::SHARE, &limits::MS, &limits::BEFORE],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.3,
+        unit: Unit::Share,
+        means: "minimum share of the critical path spent unpacking or parsing",
+    };
+    pub static MS: Limit = Limit {
+        name: "ms",
+        value: 100.0,
+        unit: Unit::Milliseconds,
+        means: "minimum time spent on it",
+    };
+    pub static BEFORE: Limit = Limit {
+        name: "before",
+        value: 0.9,
+        unit: Unit::Share,
+        means: "minimum share of that time before the first wait for a request",
+    };
+}
 
 /// Ways to unpack something, or to read it in.
 struct Decoder {
@@ -155,10 +175,10 @@ fn suspect(inquiry: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
     let found = InCode::of(inquiry, |function| is_from(inquiry, function, decoder));
     let program = found.process(inquiry)?;
     let found = found.in_program(inquiry, program);
-    let (ns, share) = found.enough(inquiry, &RULE)?;
+    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
     let started = Started::of(inquiry, &found, program)?;
     let before = started.before_ns as f64 / started.all_ns.max(1) as f64;
-    if before < RULE.limit(inquiry, "before") {
+    if before < RULE.limit(inquiry, &limits::BEFORE) {
         return None;
     }
     let process = started.first;
@@ -180,9 +200,9 @@ fn suspect(inquiry: &Inquiry<'_>, decoder: &Decoder) -> Option<Suspect> {
     };
     let fix = Fix::AtLeast(vec![least], vec![most, given_back]);
     let suspect = found
-        .suspect_held(inquiry, &RULE, title, fix)
+        .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
         .of(process)
-        .held(inquiry, &RULE, "share before", before, "before")
+        .held(inquiry, &RULE, "share before", before, &limits::BEFORE)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path, and ",

@@ -8,7 +8,7 @@ use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,14 +18,29 @@ pub static RULE: Rule = Rule {
     why: "What was waited for did not happen, and the program continued only when the timeout expired.",
     advice: "find out why nothing came: a peer that is down, a name server that does not respond, a signal that nobody sends",
     wrong_if: "the wait is a pause, and nothing is expected to end it",
-    limits: &[
-        Limit { name: "waits", value: 3.0, means: "minimum number of waits that timed out" },
-        Limit { name: "share", value: 0.8, means: "minimum share of the waits with a timeout that timed out" },
-    ],
+    limits: &[&limits::WAITS, &limits::SHARE],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of waits that timed out",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.8,
+        unit: Unit::Share,
+        means: "minimum share of the waits with a timeout that timed out",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let waits = inquiry.waits().iter().filter(|group| {
@@ -45,8 +60,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let expired = group.expired as f64;
-    if expired < RULE.limit(inquiry, "waits")
-        || expired < group.asked as f64 * RULE.limit(inquiry, "share")
+    if expired < RULE.limit(inquiry, &limits::WAITS)
+        || expired < group.asked as f64 * RULE.limit(inquiry, &limits::SHARE)
     {
         return None;
     }
@@ -74,7 +89,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .of(group.process)
         .about(group.object)
         .seen_in(inquiry, Some(group))
-        .held(inquiry, &RULE, "expired", expired, "waits")
+        .held(inquiry, &RULE, "expired", expired, &limits::WAITS)
         .figure("asked for", asked as f64, "ns")
         .told(say![
             Piece::Count(often),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::replay::What;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -15,14 +15,29 @@ pub static RULE: Rule = Rule {
     why: "A program that searches a list of folders for each file makes as many system calls per file as the list is long.",
     advice: "put the folder that is used most first, shorten the list, or remember what was found",
     wrong_if: "the files may appear at any moment",
-    limits: &[
-        Limit { name: "lookups", value: 1000.0, means: "minimum number of failed lookups" },
-        Limit { name: "share", value: 0.8, means: "minimum share of all lookups that failed" },
-    ],
+    limits: &[&limits::LOOKUPS, &limits::SHARE],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static LOOKUPS: Limit = Limit {
+        name: "lookups",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of failed lookups",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.8,
+        unit: Unit::Share,
+        means: "minimum share of all lookups that failed",
+    };
+}
 
 const LOOKUPS: [&str; 9] = [
     "open",
@@ -65,8 +80,8 @@ fn suspect(inquiry: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -
         failed += (missing as f64 * scale) as u64;
         ns += call.ns;
     }
-    if (failed as f64) < RULE.limit(inquiry, "lookups")
-        || (failed as f64) < all as f64 * RULE.limit(inquiry, "share")
+    if (failed as f64) < RULE.limit(inquiry, &limits::LOOKUPS)
+        || (failed as f64) < all as f64 * RULE.limit(inquiry, &limits::SHARE)
     {
         return None;
     }
@@ -81,8 +96,8 @@ fn suspect(inquiry: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -
     let fix = Fix::scaled(what, BTreeSet::from([process]), 1.0 - share);
     let suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), ns))
         .of(process)
-        .held(inquiry, &RULE, "in vain", failed as f64, "lookups")
-        .held(inquiry, &RULE, "share of look-ups", share, "share")
+        .held(inquiry, &RULE, "in vain", failed as f64, &limits::LOOKUPS)
+        .held(inquiry, &RULE, "share of look-ups", share, &limits::SHARE)
         .told(say![
             Piece::Count(failed),
             " of ",

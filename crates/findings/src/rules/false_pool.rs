@@ -15,7 +15,7 @@ use timesink_recording::words::{Detail, State};
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -25,17 +25,47 @@ pub static RULE: Rule = Rule {
     why: "Threads that work under one lock take turns: together they are no faster than one, and switching between them costs time.",
     advice: "give each thread its own data, or hold the lock only while shared data are accessed; in Python, use processes, or calls that release the GIL",
     wrong_if: "the threads are there to wait for many things at a time, not to compute",
-    limits: &[
-        Limit { name: "workers", value: 2.0, means: "minimum number of threads that work" },
-        Limit { name: "demand", value: 1.2, means: "maximum demand of all threads together, in CPUs" },
-        Limit { name: "work", value: 0.7, means: "minimum demand of all threads together, in CPUs; with less they are not there to compute" },
-        Limit { name: "share", value: 0.6, means: "minimum share of their waiting time that is for this lock" },
-        Limit { name: "waits", value: 20.0, means: "minimum number of waits" },
-    ],
+    limits: &[&limits::WORKERS, &limits::DEMAND, &limits::WORK, &limits::SHARE, &limits::WAITS],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WORKERS: Limit = Limit {
+        name: "workers",
+        value: 2.0,
+        unit: Unit::Count,
+        means: "minimum number of threads that work",
+    };
+    pub static DEMAND: Limit = Limit {
+        name: "demand",
+        value: 1.2,
+        unit: Unit::Count,
+        means: "maximum demand of all threads together, in CPUs",
+    };
+    pub static WORK: Limit = Limit {
+        name: "work",
+        value: 0.7,
+        unit: Unit::Count,
+        means: "minimum demand of all threads together, in CPUs; with less they are not there to compute",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.6,
+        unit: Unit::Share,
+        means: "minimum share of their waiting time that is for this lock",
+    };
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of waits",
+    };
+}
 
 /// Who works less than this part of what the busiest does is no worker.
 const WORKER: f64 = 0.3;
@@ -60,7 +90,7 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     let most = pool.rows(inquiry.timeline).map(|row| row.cpu_ns).max()?;
     let works = |row: &&Thread| row.cpu_ns > 0 && row.cpu_ns as f64 >= most as f64 * WORKER;
     let workers: Vec<&Thread> = pool.rows(inquiry.timeline).filter(works).collect();
-    if (workers.len() as f64) < RULE.limit(inquiry, "workers") {
+    if (workers.len() as f64) < RULE.limit(inquiry, &limits::WORKERS) {
         return None;
     }
     let from = workers.iter().map(|row| row.start).min()?;
@@ -73,12 +103,15 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     let wanted = sum(|row| row.cpu_ns.saturating_add(row.ready_ns));
     let wanted = wanted.saturating_sub(ready_in_vain(inquiry, &turns.waits, holds, &workers));
     let demand = wanted as f64 / window.max(1) as f64;
-    if demand >= RULE.limit(inquiry, "demand") || demand < RULE.limit(inquiry, "work") {
+    if demand >= RULE.limit(inquiry, &limits::DEMAND) || demand < RULE.limit(inquiry, &limits::WORK)
+    {
         return None;
     }
     let share = turns.wait_ns as f64 / sum(|row| row.wait_ns).max(1) as f64;
     let count = turns.waits.len() as u64;
-    if share < RULE.limit(inquiry, "share") || (count as f64) < RULE.limit(inquiry, "waits") {
+    if share < RULE.limit(inquiry, &limits::SHARE)
+        || (count as f64) < RULE.limit(inquiry, &limits::WAITS)
+    {
         return None;
     }
     if no_processor(holds) {
@@ -228,10 +261,16 @@ fn told(
         .of(process)
         .about(Some(turns.lock))
         .seen_in(inquiry, group)
-        .held(inquiry, &RULE, "threads", workers as f64, "workers")
-        .held(inquiry, &RULE, "processors wanted", demand, "demand")
-        .held(inquiry, &RULE, "share of their waits", share, "share")
-        .held(inquiry, &RULE, "waits", count as f64, "waits")
+        .held(inquiry, &RULE, "threads", workers as f64, &limits::WORKERS)
+        .held(inquiry, &RULE, "processors wanted", demand, &limits::DEMAND)
+        .held(
+            inquiry,
+            &RULE,
+            "share of their waits",
+            share,
+            &limits::SHARE,
+        )
+        .held(inquiry, &RULE, "waits", count as f64, &limits::WAITS)
         .told(say![
             "together they use ",
             Piece::Percent(demand * 100.0),

@@ -14,7 +14,7 @@ use timesink_recording::words::{Detail, ObjectKind, State};
 
 use crate::file_functions::{act, loaders};
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -24,14 +24,29 @@ pub static RULE: Rule = Rule {
     why: "Each time the same bytes are read and the same result is built from them.",
     advice: "load the file once and keep the result, in a process that keeps running; check the modification time if the file may change",
     wrong_if: "others change the file all the time, or the function in which it is read does much other work",
-    limits: &[
-        Limit { name: "loads", value: 20.0, means: "minimum number of whole reads, by one process or by processes of one program" },
-        Limit { name: "sent on", value: 0.5, means: "maximum share of the bytes read that is sent over sockets; a program that forwards them builds nothing from them" },
-    ],
+    limits: &[&limits::LOADS, &limits::SENT_ON],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static LOADS: Limit = Limit {
+        name: "loads",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of whole reads, by one process or by processes of one program",
+    };
+    pub static SENT_ON: Limit = Limit {
+        name: "sent on",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "maximum share of the bytes read that is sent over sockets; a program that forwards them builds nothing from them",
+    };
+}
 
 /// What these hold is made as it is read, and another time it is something else.
 const MADE_WHEN_READ: [&str; 7] = [
@@ -49,7 +64,7 @@ struct Loader<'a> {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let often = |one: &Use| one.done(Act::Open).count as f64 >= RULE.limit(inquiry, "loads");
+    let often = |one: &Use| one.done(Act::Open).count as f64 >= RULE.limit(inquiry, &limits::LOADS);
     let uses = &inquiry.facts.uses;
     let alone = uses.all.iter().filter(|one| often(one));
     let mut suspects: Vec<Suspect> = alone
@@ -160,8 +175,8 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
     let one = loader.one;
     let (size, times) = loads(inquiry, one)?;
     let read = one.done(Act::Read).bytes as f64;
-    if (times as f64) < RULE.limit(inquiry, "loads")
-        || sent(inquiry, loader) as f64 > read * RULE.limit(inquiry, "sent on")
+    if (times as f64) < RULE.limit(inquiry, &limits::LOADS)
+        || sent(inquiry, loader) as f64 > read * RULE.limit(inquiry, &limits::SENT_ON)
     {
         return None;
     }
@@ -176,7 +191,7 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())
-        .held(inquiry, &RULE, "loads", times as f64, "loads")
+        .held(inquiry, &RULE, "loads", times as f64, &limits::LOADS)
         .figure("size", size as f64, "bytes")
         .told(say![
             if one.estimated { "about " } else { "" },

@@ -9,7 +9,7 @@ use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,15 +19,36 @@ pub static RULE: Rule = Rule {
     why: "A sleep of a fixed length waits for nothing in particular: what it was added for has mostly happened long before.",
     advice: "wait for the event that the delay is meant to cover, or shorten the delay",
     wrong_if: "the pace is intended: a rate limit, or consideration for a peer",
-    limits: &[
-        Limit { name: "sleeps", value: 10.0, means: "minimum number of sleeps" },
-        Limit { name: "alike", value: 0.02, means: "maximum difference between the lengths requested by 90 % of them, as a share" },
-        Limit { name: "at work", value: 0.5, means: "maximum share of the sleeping time in which a process started by the sleeper is on CPU" },
-    ],
+    limits: &[&limits::SLEEPS, &limits::ALIKE, &limits::AT_WORK],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SLEEPS: Limit = Limit {
+        name: "sleeps",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of sleeps",
+    };
+    pub static ALIKE: Limit = Limit {
+        name: "alike",
+        value: 0.02,
+        unit: Unit::Share,
+        means: "maximum difference between the lengths requested by 90 % of them, as a share",
+    };
+    pub static AT_WORK: Limit = Limit {
+        name: "at work",
+        value: 0.5,
+        unit: Unit::Share,
+        means:
+            "maximum share of the sleeping time in which a process started by the sleeper is on CPU",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let sleeps = inquiry
@@ -45,7 +66,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 fn length(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<u64> {
     const MOST: f64 = 0.9;
     let count = group.count() as f64;
-    if count < RULE.limit(inquiry, "sleeps") {
+    if count < RULE.limit(inquiry, &limits::SLEEPS) {
         return None;
     }
     if let Some((asked, often)) = group.asked_ns {
@@ -54,7 +75,8 @@ fn length(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<u64> {
         }
     }
     let (low, high) = (group.quantile(0.05), group.quantile(0.95));
-    ((high - low) as f64 <= high as f64 * RULE.limit(inquiry, "alike")).then(|| group.quantile(0.5))
+    ((high - low) as f64 <= high as f64 * RULE.limit(inquiry, &limits::ALIKE))
+        .then(|| group.quantile(0.5))
 }
 
 /// A sleep that took less than this part of what was asked for was interrupted.
@@ -106,7 +128,7 @@ fn waits_for_work(inquiry: &Inquiry<'_>, process: ProcessId, sleeps: &BTreeSet<u
             work_ns = work_ns.saturating_add(during.sum());
         }
     }
-    work_ns as f64 >= slept_ns as f64 * RULE.limit(inquiry, "at work")
+    work_ns as f64 >= slept_ns as f64 * RULE.limit(inquiry, &limits::AT_WORK)
 }
 
 fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Option<Suspect> {
@@ -124,7 +146,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -
         polled,
     );
     let count = spans.len() as u64;
-    if (count as f64) < RULE.limit(inquiry, "sleeps") {
+    if (count as f64) < RULE.limit(inquiry, &limits::SLEEPS) {
         return None;
     }
     if waits_for_work(inquiry, process, &spans) {
@@ -147,7 +169,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -
     let suspect = Suspect::new(title, fix, Weight::within(causes, slept_ns))
         .of(process)
         .seen_in(inquiry, Some(group))
-        .held(inquiry, &RULE, "sleeps", count as f64, "sleeps")
+        .held(inquiry, &RULE, "sleeps", count as f64, &limits::SLEEPS)
         .figure("length", length as f64, "ns")
         .told(say![
             Piece::Count(count),
@@ -158,7 +180,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -
         ]);
     let truth = group.quantile(0.5);
     let late = (truth as f64 - length as f64) / length.max(1) as f64;
-    Some(match late > RULE.limit(inquiry, "alike") {
+    Some(match late > RULE.limit(inquiry, &limits::ALIKE) {
         true => suspect.told(say!["they actually take ", Piece::Time(truth)]),
         false => suspect,
     })

@@ -11,7 +11,7 @@ use timesink_recording::words::Detail;
 
 use crate::floor::{self, FLUSHES};
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -21,14 +21,29 @@ pub static RULE: Rule = Rule {
     why: "A flush waits until the disk reports that the data are safe. That takes about as long for one row as for a thousand.",
     advice: "commit many rows at once, or buffer the writes and flush at the end",
     wrong_if: "each row must survive a crash on its own",
-    limits: &[
-        Limit { name: "flushes", value: 20.0, means: "minimum number of flushes of one file" },
-        Limit { name: "bytes", value: 65536.0, means: "maximum bytes written per flush, on average" },
-    ],
+    limits: &[&limits::FLUSHES, &limits::BYTES],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static FLUSHES: Limit = Limit {
+        name: "flushes",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of flushes of one file",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 65536.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes written per flush, on average",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     // A database flushes several files for each row: they are one suspect.
@@ -38,7 +53,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
             continue;
         };
         if FLUSHES.contains(&call.call.as_str())
-            && call.count as f64 >= RULE.limit(inquiry, "flushes")
+            && call.count as f64 >= RULE.limit(inquiry, &limits::FLUSHES)
         {
             flushed
                 .entry(process)
@@ -82,7 +97,7 @@ fn made_anew(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<ObjectId> {
     }
     let many = named
         .into_values()
-        .filter(|(count, _)| *count as f64 >= RULE.limit(inquiry, "flushes"));
+        .filter(|(count, _)| *count as f64 >= RULE.limit(inquiry, &limits::FLUSHES));
     many.flat_map(|(_, objects)| objects).collect()
 }
 
@@ -94,7 +109,7 @@ fn suspect(
     let (sums, mapped) = (written(inquiry), mapped(inquiry, process));
     let written = |object: ObjectId| sums.get(&object).copied().unwrap_or(0);
     files.retain(|&(count, object)| {
-        written(object) as f64 / count as f64 <= RULE.limit(inquiry, "bytes")
+        written(object) as f64 / count as f64 <= RULE.limit(inquiry, &limits::BYTES)
     });
     // Where nothing is known to be written it may be much: the calls were lost, or are of a kind that is not counted.
     if !files
@@ -143,13 +158,13 @@ fn suspect(
         .of(process)
         .about(Some(object))
         .seen_in_most(inquiry, waits)
-        .held(inquiry, &RULE, "flushes", all as f64, "flushes")
+        .held(inquiry, &RULE, "flushes", all as f64, &limits::FLUSHES)
         .held(
             inquiry,
             &RULE,
             "bytes written for each",
             each as f64,
-            "bytes",
+            &limits::BYTES,
         )
         .told(say![
             Piece::Count(all),

@@ -7,7 +7,7 @@ use timesink_analysis::starts::Start;
 use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,15 +17,35 @@ pub static RULE: Rule = Rule {
     why: "fork copies the page tables of the whole memory, and the child discards the copy when it calls exec: the more memory, the longer both take.",
     advice: "start programs with posix_spawn or vfork, or from a small helper process that is started first",
     wrong_if: "the child needs the memory before it calls exec",
-    limits: &[
-        Limit { name: "forks", value: 10.0, means: "minimum number of forks by one process whose children call exec" },
-        Limit { name: "resident", value: 67108864.0, means: "minimum resident memory of the parent at the fork, on average, in bytes" },
-        Limit { name: "cost", value: 1e6, means: "minimum time of a fork, on average, in ns" },
-    ],
+    limits: &[&limits::FORKS, &limits::RESIDENT, &limits::COST],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static FORKS: Limit = Limit {
+        name: "forks",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of forks by one process whose children call exec",
+    };
+    pub static RESIDENT: Limit = Limit {
+        name: "resident",
+        value: 67108864.0,
+        unit: Unit::Bytes,
+        means: "minimum resident memory of the parent at the fork, on average",
+    };
+    pub static COST: Limit = Limit {
+        name: "cost",
+        value: 1e6,
+        unit: Unit::Nanoseconds,
+        means: "minimum time of a fork, on average",
+    };
+}
 
 /// What a small process pays for a start: fork and exec together (measured; vfork from a large one is no dearer).
 const SMALL_NS: f64 = 300_000.0;
@@ -60,9 +80,9 @@ fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Optio
         )
     });
     let (each, resident) = (cost / count.max(1), resident / count.max(1));
-    if (count as f64) < RULE.limit(inquiry, "forks")
-        || (resident as f64) < RULE.limit(inquiry, "resident")
-        || (each as f64) < RULE.limit(inquiry, "cost")
+    if (count as f64) < RULE.limit(inquiry, &limits::FORKS)
+        || (resident as f64) < RULE.limit(inquiry, &limits::RESIDENT)
+        || (each as f64) < RULE.limit(inquiry, &limits::COST)
     {
         return None;
     }
@@ -107,15 +127,15 @@ fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, starts: &[&Start]) -> Optio
     let suspect = Suspect::new(title, fix, Weight::within(causes, cost + execs))
         .of(parent)
         .seen_around(inquiry, region.as_ref())
-        .held(inquiry, &RULE, "forks", count as f64, "forks")
+        .held(inquiry, &RULE, "forks", count as f64, &limits::FORKS)
         .held(
             inquiry,
             &RULE,
             "resident bytes",
             resident as f64,
-            "resident",
+            &limits::RESIDENT,
         )
-        .held(inquiry, &RULE, "cost of a fork", each as f64, "cost")
+        .held(inquiry, &RULE, "cost of a fork", each as f64, &limits::COST)
         .told(say![
             "a fork takes ",
             Piece::Time(each),

@@ -9,7 +9,7 @@ use timesink_analysis::stacks::Function;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,14 +19,29 @@ pub static RULE: Rule = Rule {
     why: "Each collection scans all live objects, however few of them have changed. The less memory there is between two collections, the more of them there are.",
     advice: "give the collector more memory, as named above; allocate fewer objects, or keep numbers in numeric arrays",
     wrong_if: "there is no memory to spare",
-    limits: &[
-        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in the collector" },
-        Limit { name: "ms", value: 50.0, means: "minimum time in it, in ms" },
-    ],
+    limits: &[&limits::SHARE, &limits::MS],
     is_innocent: false,
     needs: &[Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in the collector",
+    };
+    pub static MS: Limit = Limit {
+        name: "ms",
+        value: 50.0,
+        unit: Unit::Milliseconds,
+        means: "minimum time in it",
+    };
+}
 
 /// What is left of a collector's time with more room: at most and at least. The least is that of a heap so
 /// large that next to nothing is collected.
@@ -80,7 +95,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
     let found = InCode::of(inquiry, |function| is_part(inquiry, function, collector));
-    let (ns, share) = found.enough(inquiry, &RULE)?;
+    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
     let fix = Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]);
     let title = say![
         collector.what,
@@ -89,7 +104,7 @@ fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
         " of the critical path in garbage collection"
     ];
     let suspect = found
-        .suspect_held(inquiry, &RULE, title, fix)
+        .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in its collector"

@@ -15,7 +15,7 @@ use timesink_recording::words::Language;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -25,25 +25,60 @@ pub static RULE: Rule = Rule {
     why: "Where each item is searched for among all earlier ones, twice as many items take four times as long.",
     advice: "keep earlier items in a structure that finds one without a scan of all of them: a hash table, a set, a sorted array, or a pointer to the end",
     wrong_if: "each item has to be compared with every other one, or all are scanned for a reason that no data structure changes",
-    limits: &[
-        Limit { name: "pieces", value: 50.0, means: "minimum number of pieces of input" },
-        Limit { name: "growth", value: 4.0, means: "minimum ratio of the time taken by the last tenth of them to that of the first" },
-        Limit { name: "in line", value: 0.82, means: "minimum share of the variation between the tenths that a straight line explains; a single step explains three quarters" },
-        Limit { name: "in order", value: 0.9, means: "minimum rank correlation of the tenths with their times" },
-        Limit { name: "share", value: 0.8, means: "minimum share of the growth that is in the function" },
-        Limit { name: "larger", value: 1.25, means: "maximum ratio of the size of pieces in the last third to that in the first" },
-    ],
+    limits: &[&limits::PIECES, &limits::GROWTH, &limits::IN_LINE, &limits::IN_ORDER, &limits::SHARE, &limits::LARGER],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static PIECES: Limit = Limit {
+        name: "pieces",
+        value: 50.0,
+        unit: Unit::Count,
+        means: "minimum number of pieces of input",
+    };
+    pub static GROWTH: Limit = Limit {
+        name: "growth",
+        value: 4.0,
+        unit: Unit::Ratio,
+        means: "minimum ratio of the time taken by the last tenth of them to that of the first",
+    };
+    pub static IN_LINE: Limit = Limit {
+        name: "in line",
+        value: 0.82,
+        unit: Unit::Share,
+        means: "minimum share of the variation between the tenths that a straight line explains; a single step explains three quarters",
+    };
+    pub static IN_ORDER: Limit = Limit {
+        name: "in order",
+        value: 0.9,
+        unit: Unit::Share,
+        means: "minimum rank correlation of the tenths with their times",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.8,
+        unit: Unit::Share,
+        means: "minimum share of the growth that is in the function",
+    };
+    pub static LARGER: Limit = Limit {
+        name: "larger",
+        value: 1.25,
+        unit: Unit::Ratio,
+        means: "maximum ratio of the size of pieces in the last third to that in the first",
+    };
+}
 
 /// The pieces are looked at in so many parts of equal number.
 const PARTS: usize = 10;
 type Parts = [f64; PARTS];
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let least = (RULE.limit(inquiry, "pieces") as usize).max(PARTS) + 1;
+    let least = (RULE.limit(inquiry, &limits::PIECES) as usize).max(PARTS) + 1;
     // Most of what comes in anywhere does not grow: nobody needs to look at the code then.
     let grow = inquiry
         .arrivals(least)
@@ -83,9 +118,9 @@ fn growth(parts: &Parts) -> f64 {
 
 fn grows(inquiry: &Inquiry<'_>, parts: &Parts) -> bool {
     let numbers: Parts = std::array::from_fn(|part| part as f64);
-    growth(parts) >= RULE.limit(inquiry, "growth")
-        && correlation(&numbers, parts).powi(2) >= RULE.limit(inquiry, "in line")
-        && correlation(&numbers, &ranks(parts)) >= RULE.limit(inquiry, "in order")
+    growth(parts) >= RULE.limit(inquiry, &limits::GROWTH)
+        && correlation(&numbers, parts).powi(2) >= RULE.limit(inquiry, &limits::IN_LINE)
+        && correlation(&numbers, &ranks(parts)) >= RULE.limit(inquiry, &limits::IN_ORDER)
 }
 
 fn correlation(one: &Parts, other: &Parts) -> f64 {
@@ -135,7 +170,7 @@ fn sizes(arrivals: &Arrivals) -> Option<(f64, f64)> {
 
 /// Whether more comes in with each piece, or nobody can tell.
 fn is_larger(inquiry: &Inquiry<'_>, arrivals: &Arrivals) -> bool {
-    sizes(arrivals).is_none_or(|(first, last)| last > first * RULE.limit(inquiry, "larger"))
+    sizes(arrivals).is_none_or(|(first, last)| last > first * RULE.limit(inquiry, &limits::LARGER))
 }
 
 /// Where in the code it grows.
@@ -194,7 +229,7 @@ fn growing(inquiry: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
         found.language != Language::Kernel
             && !found.name.is_empty()
             && !code.is_before_main(growing.function)
-            && growing.share >= RULE.limit(inquiry, "share")
+            && growing.share >= RULE.limit(inquiry, &limits::SHARE)
     });
     // Who calls is there as long as who is called, or longer; if all of it is one call, further out.
     let sum = |growing: &Growing| growing.parts.iter().sum::<f64>();
@@ -267,14 +302,20 @@ fn suspect(inquiry: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Suspect> {
     let suspect = found
         .suspect(inquiry, title, Fix::Between(scaled(first), scaled(none)))
         .of(thread.process)
-        .held(inquiry, &RULE, "pieces", pieces as f64, "pieces")
-        .held(inquiry, &RULE, "growth", growth(&growing.parts), "growth")
+        .held(inquiry, &RULE, "pieces", pieces as f64, &limits::PIECES)
+        .held(
+            inquiry,
+            &RULE,
+            "growth",
+            growth(&growing.parts),
+            &limits::GROWTH,
+        )
         .held(
             inquiry,
             &RULE,
             "share of the growth",
             growing.share,
-            "share",
+            &limits::SHARE,
         )
         .told(say![
             "input: ",

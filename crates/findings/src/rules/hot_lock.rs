@@ -9,7 +9,7 @@ use timesink_recording::words::{Detail, State};
 
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,14 +19,29 @@ pub static RULE: Rule = Rule {
     why: "A thread that waits for a lock does nothing until the holder releases it, so the threads run one after the other.",
     advice: "hold the lock for a shorter time, split what it protects, or give each thread its own",
     wrong_if: "what is done under the lock can only be done by one thread at a time",
-    limits: &[
-        Limit { name: "waits", value: 10.0, means: "minimum number of waits" },
-        Limit { name: "share", value: 0.6, means: "minimum share of all lock waits in the process" },
-    ],
+    limits: &[&limits::WAITS, &limits::SHARE],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of waits",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.6,
+        unit: Unit::Share,
+        means: "minimum share of all lock waits in the process",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let locks = inquiry
@@ -44,7 +59,8 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .filter(|other| other.detail == Detail::Lock && other.process == group.process);
     let all: u64 = all.map(|other| other.ns).sum();
     let share = group.ns as f64 / all.max(1) as f64;
-    if (group.count() as f64) < RULE.limit(inquiry, "waits") || share < RULE.limit(inquiry, "share")
+    if (group.count() as f64) < RULE.limit(inquiry, &limits::WAITS)
+        || share < RULE.limit(inquiry, &limits::SHARE)
     {
         return None;
     }
@@ -73,8 +89,20 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .of(group.process)
         .about(Some(object))
         .seen_in(inquiry, Some(group))
-        .held(inquiry, &RULE, "waits", group.count() as f64, "waits")
-        .held(inquiry, &RULE, "share of waits for locks", share, "share")
+        .held(
+            inquiry,
+            &RULE,
+            "waits",
+            group.count() as f64,
+            &limits::WAITS,
+        )
+        .held(
+            inquiry,
+            &RULE,
+            "share of waits for locks",
+            share,
+            &limits::SHARE,
+        )
         .told(say![
             Piece::Count(group.count()),
             " waits, median ",

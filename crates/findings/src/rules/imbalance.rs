@@ -10,7 +10,7 @@ use timesink_recording::Nanos;
 
 use crate::alike::{is_managed, Works};
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,15 +20,35 @@ pub static RULE: Rule = Rule {
     why: "The work is done when the last thread is done. The threads that finished earlier only wait.",
     advice: "divide the work into small parts, and let each thread fetch the next part when it has finished one",
     wrong_if: "the work of the last thread cannot be divided",
-    limits: &[
-        Limit { name: "ratio", value: 1.3, means: "minimum ratio of the work of the busiest thread to the average" },
-        Limit { name: "alone", value: 0.2, means: "minimum share of the time in which the last thread works alone" },
-        Limit { name: "together", value: 0.2, means: "maximum share of the time until all threads are started" },
-    ],
+    limits: &[&limits::RATIO, &limits::ALONE, &limits::TOGETHER],
     is_innocent: false,
     needs: &[Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static RATIO: Limit = Limit {
+        name: "ratio",
+        value: 1.3,
+        unit: Unit::Ratio,
+        means: "minimum ratio of the work of the busiest thread to the average",
+    };
+    pub static ALONE: Limit = Limit {
+        name: "alone",
+        value: 0.2,
+        unit: Unit::Share,
+        means: "minimum share of the time in which the last thread works alone",
+    };
+    pub static TOGETHER: Limit = Limit {
+        name: "together",
+        value: 0.2,
+        unit: Unit::Share,
+        means: "maximum share of the time until all threads are started",
+    };
+}
 
 /// Who does less of what the busiest does than this part was hardly meant to share it.
 const PART: f64 = 0.01;
@@ -85,7 +105,7 @@ fn shared(inquiry: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<S
         .zip(pool.rows(inquiry.timeline));
     let mut joined = joins.filter(|(join, row)| join.is_some() && row.thread == last.thread);
     let is_one = last.thread == busiest.thread
-        && started as f64 <= whole_ns as f64 * RULE.limit(inquiry, "together")
+        && started as f64 <= whole_ns as f64 * RULE.limit(inquiry, &limits::TOGETHER)
         && at_work as f64 >= over(last).since(last.start) as f64 * AT_WORK
         && joined.next().is_some();
     is_one.then(|| Shared {
@@ -103,7 +123,7 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<
     let shared = shared(inquiry, pool, works)?;
     let ratio = shared.most_ns as f64 / shared.mean_ns.max(1) as f64;
     let alone = shared.alone_ns as f64 / shared.whole_ns.max(1) as f64;
-    if ratio < RULE.limit(inquiry, "ratio") || alone < RULE.limit(inquiry, "alone") {
+    if ratio < RULE.limit(inquiry, &limits::RATIO) || alone < RULE.limit(inquiry, &limits::ALONE) {
         return None;
     }
     let process = pool.process(inquiry.timeline);
@@ -121,8 +141,8 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<
     let weight = Weight::within(inquiry.busy(process), shared.alone_ns);
     let mut suspect = Suspect::new(title, fix, weight)
         .of(process)
-        .held(inquiry, &RULE, "of the average", ratio, "ratio")
-        .held(inquiry, &RULE, "alone", alone, "alone")
+        .held(inquiry, &RULE, "of the average", ratio, &limits::RATIO)
+        .held(inquiry, &RULE, "alone", alone, &limits::ALONE)
         .told(say![
             "it is on CPU for ",
             Piece::Time(shared.most_ns),

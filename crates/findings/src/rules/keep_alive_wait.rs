@@ -6,7 +6,7 @@ use timesink_recording::words::{Detail, WakeSource};
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::rule::{Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -16,16 +16,41 @@ pub static RULE: Rule = Rule {
     why: "The response is complete, but the program waits for the end of the connection, and the peer keeps it open until a timeout of its own expires.",
     advice: "stop reading when the response is complete (its length, its last chunk), or ask the peer to close (Connection: close)",
     wrong_if: "the peer works that long before it closes",
-    limits: &[
-        Limit { name: "ends", value: 3.0, means: "minimum number of waits for the end of a connection" },
-        Limit { name: "least", value: 1e8, means: "minimum length of each of them, in ns" },
-        Limit { name: "alike", value: 0.02, means: "maximum difference from their median, as a share" },
-        Limit { name: "share", value: 0.8, means: "minimum share of the long waits for ends that have this length" },
-    ],
+    limits: &[&limits::ENDS, &limits::LEAST, &limits::ALIKE, &limits::SHARE],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static ENDS: Limit = Limit {
+        name: "ends",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of waits for the end of a connection",
+    };
+    pub static LEAST: Limit = Limit {
+        name: "least",
+        value: 1e8,
+        unit: Unit::Nanoseconds,
+        means: "minimum length of each of them",
+    };
+    pub static ALIKE: Limit = Limit {
+        name: "alike",
+        value: 0.02,
+        unit: Unit::Share,
+        means: "maximum difference from their median, as a share",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.8,
+        unit: Unit::Share,
+        means: "minimum share of the long waits for ends that have this length",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let peers = inquiry.peers().iter();
@@ -44,7 +69,7 @@ fn is_end(inquiry: &Inquiry<'_>, wait: &PeerWait) -> bool {
 }
 
 fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
-    let least = RULE.limit(inquiry, "least");
+    let least = RULE.limit(inquiry, &limits::LEAST);
     let ends = peer
         .waits
         .iter()
@@ -52,14 +77,14 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let ends: Vec<&PeerWait> = ends.collect();
     let all = Picked::of(inquiry, peer.process, ends.iter().map(|wait| wait.span));
     let middle = all.quantile(0.5);
-    let slack = middle as f64 * RULE.limit(inquiry, "alike");
+    let slack = middle as f64 * RULE.limit(inquiry, &limits::ALIKE);
     let alike = ends
         .iter()
         .filter(|wait| wait.ns.abs_diff(middle) as f64 <= slack);
     let alike = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
     let share = alike.count() as f64 / all.count().max(1) as f64;
-    if (alike.count() as f64) < RULE.limit(inquiry, "ends")
-        || share < RULE.limit(inquiry, "share")
+    if (alike.count() as f64) < RULE.limit(inquiry, &limits::ENDS)
+        || share < RULE.limit(inquiry, &limits::SHARE)
         || peer.received_bytes == 0
     {
         return None;
@@ -75,13 +100,13 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let suspect = alike
         .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(inquiry, &RULE, "ends", alike.count() as f64, "ends")
+        .held(inquiry, &RULE, "ends", alike.count() as f64, &limits::ENDS)
         .held(
             inquiry,
             &RULE,
             "share of the long waits for ends",
             share,
-            "share",
+            &limits::SHARE,
         )
         .figure("length", middle as f64, "ns")
         .told(say![

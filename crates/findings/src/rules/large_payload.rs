@@ -4,7 +4,7 @@ use timesink_analysis::peers::Peer;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::rule::{Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -14,17 +14,47 @@ pub static RULE: Rule = Rule {
     why: "The network carries a limited number of bytes per second: a response takes as long as it is large.",
     advice: "request less (columns, pages, changes since the last time), or compress it. The gain assumes half of the bytes",
     wrong_if: "all of it is needed, and it is already compressed",
-    limits: &[
-        Limit { name: "bytes", value: 300_000.0, means: "minimum bytes received per send, on average" },
-        Limit { name: "waited", value: 1e8, means: "minimum time waited for pieces, in ns" },
-        Limit { name: "piece", value: 4096.0, means: "minimum bytes received per wait, on average; fewer are single messages" },
-        Limit { name: "dense", value: 5e7, means: "maximum median of these waits, in ns; with longer ones the program is listening" },
-        Limit { name: "pieces", value: 5.0, means: "minimum number of waits per send; with fewer it is a wait for the peer's work" },
-    ],
+    limits: &[&limits::BYTES, &limits::WAITED, &limits::PIECE, &limits::DENSE, &limits::PIECES],
     is_innocent: false,
     needs: &[Need::WholeCalls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 300_000.0,
+        unit: Unit::Bytes,
+        means: "minimum bytes received per send, on average",
+    };
+    pub static WAITED: Limit = Limit {
+        name: "waited",
+        value: 1e8,
+        unit: Unit::Nanoseconds,
+        means: "minimum time waited for pieces",
+    };
+    pub static PIECE: Limit = Limit {
+        name: "piece",
+        value: 4096.0,
+        unit: Unit::Bytes,
+        means: "minimum bytes received per wait, on average; fewer are single messages",
+    };
+    pub static DENSE: Limit = Limit {
+        name: "dense",
+        value: 5e7,
+        unit: Unit::Nanoseconds,
+        means: "maximum median of these waits; with longer ones the program is listening",
+    };
+    pub static PIECES: Limit = Limit {
+        name: "pieces",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "minimum number of waits per send; with fewer it is a wait for the peer's work",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let peers = inquiry.peers().iter();
@@ -36,11 +66,12 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let pieces = Picked::of(inquiry, peer.process, pieces.map(|wait| wait.span));
     let sends = peer.sends.max(1);
     let bytes = peer.received_bytes / sends;
-    if (bytes as f64) < RULE.limit(inquiry, "bytes")
-        || (pieces.ns() as f64) < RULE.limit(inquiry, "waited")
-        || (peer.received_bytes as f64) < pieces.count() as f64 * RULE.limit(inquiry, "piece")
-        || pieces.quantile(0.5) as f64 > RULE.limit(inquiry, "dense")
-        || (pieces.count() as f64) < sends as f64 * RULE.limit(inquiry, "pieces")
+    if (bytes as f64) < RULE.limit(inquiry, &limits::BYTES)
+        || (pieces.ns() as f64) < RULE.limit(inquiry, &limits::WAITED)
+        || (peer.received_bytes as f64)
+            < pieces.count() as f64 * RULE.limit(inquiry, &limits::PIECE)
+        || pieces.quantile(0.5) as f64 > RULE.limit(inquiry, &limits::DENSE)
+        || (pieces.count() as f64) < sends as f64 * RULE.limit(inquiry, &limits::PIECES)
     {
         return None;
     }
@@ -56,8 +87,20 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let suspect = pieces
         .suspect(inquiry, title, 0.5)
         .about(peer.sockets.first().copied())
-        .held(inquiry, &RULE, "bytes for each send", bytes as f64, "bytes")
-        .held(inquiry, &RULE, "waited", pieces.ns() as f64, "waited")
+        .held(
+            inquiry,
+            &RULE,
+            "bytes for each send",
+            bytes as f64,
+            &limits::BYTES,
+        )
+        .held(
+            inquiry,
+            &RULE,
+            "waited",
+            pieces.ns() as f64,
+            &limits::WAITED,
+        )
         .told(say![
             Piece::Bytes(bytes),
             " per request (",

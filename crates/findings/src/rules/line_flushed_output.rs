@@ -8,7 +8,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,15 +18,35 @@ pub static RULE: Rule = Rule {
     why: "A stream buffers its output until there is enough of it; a flush after each line costs a system call per line.",
     advice: "flush at the end, or before waiting for the reader; let the stream buffer as much as it wants",
     wrong_if: "each line must be seen at once, or after a crash",
-    limits: &[
-        Limit { name: "writes", value: 1000.0, means: "minimum number of writes to one file or pipe" },
-        Limit { name: "bytes", value: 512.0, means: "maximum bytes per write, on average" },
-        Limit { name: "flushed", value: 0.8, means: "minimum share of the time in writes that is in a flush of a stream" },
-    ],
+    limits: &[&limits::WRITES, &limits::BYTES, &limits::FLUSHED],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WRITES: Limit = Limit {
+        name: "writes",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of writes to one file or pipe",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 512.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per write, on average",
+    };
+    pub static FLUSHED: Limit = Limit {
+        name: "flushed",
+        value: 0.8,
+        unit: Unit::Share,
+        means: "minimum share of the time in writes that is in a flush of a stream",
+    };
+}
 
 const FLUSHES: [&str; 4] = ["fflush", "_IO_fflush", "fflush_unlocked", "_IO_flush_all"];
 /// Of the time of all writes of a process, those of the one thing are at least this share: stacks do not tell them apart.
@@ -36,8 +56,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let uses = inquiry.facts.uses.all.iter();
     let small = uses.filter(|one| {
         let writes = one.done(Act::Write);
-        writes.count as f64 >= RULE.limit(inquiry, "writes")
-            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(inquiry, "bytes")
+        writes.count as f64 >= RULE.limit(inquiry, &limits::WRITES)
+            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(inquiry, &limits::BYTES)
             && inquiry.facts.uses.share_of_calls(one, Act::Write) >= MOST
     });
     small.filter_map(|one| suspect(inquiry, one)).collect()
@@ -55,7 +75,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         names.iter().any(|name| FLUSHES.contains(name))
     });
     let share = flushed as f64 / all.max(1) as f64;
-    if all == 0 || share < RULE.limit(inquiry, "flushed") {
+    if all == 0 || share < RULE.limit(inquiry, &limits::FLUSHED) {
         return None;
     }
     let region = inquiry.stacks.region(&threads, |function| {
@@ -80,9 +100,9 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     .of(one.process)
     .about(Some(one.object))
     .seen_around(inquiry, region.as_ref())
-    .held(inquiry, &RULE, "writes", done.count as f64, "writes")
-    .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
-    .held(inquiry, &RULE, "share in a flush", share, "flushed")
+    .held(inquiry, &RULE, "writes", done.count as f64, &limits::WRITES)
+    .held(inquiry, &RULE, "bytes each", each as f64, &limits::BYTES)
+    .held(inquiry, &RULE, "share in a flush", share, &limits::FLUSHED)
     .told(say![
         if one.estimated { "about " } else { "" },
         Piece::Count(done.count),

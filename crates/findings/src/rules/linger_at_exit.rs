@@ -5,7 +5,7 @@ use timesink_recording::words::{State, WakeSource};
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Rule, Suspect};
+use crate::rule::{Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -15,15 +15,35 @@ pub static RULE: Rule = Rule {
     why: "Nothing follows the wait: whatever it was added for, the program exits when the time is over, and not before.",
     advice: "exit at once; if something must finish first (a thread, a queue, a last message), wait for a signal of its completion",
     wrong_if: "others need the program to exist for that long",
-    limits: &[
-        Limit { name: "least", value: 1e8, means: "minimum length of the wait, in ns" },
-        Limit { name: "after", value: 2e6, means: "maximum time on CPU after it, exit included, in ns" },
-        Limit { name: "before", value: 1e7, means: "minimum time on CPU before it, in ns; with less, the wait is all that the program does" },
-    ],
+    limits: &[&limits::LEAST, &limits::AFTER, &limits::BEFORE],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static LEAST: Limit = Limit {
+        name: "least",
+        value: 1e8,
+        unit: Unit::Nanoseconds,
+        means: "minimum length of the wait",
+    };
+    pub static AFTER: Limit = Limit {
+        name: "after",
+        value: 2e6,
+        unit: Unit::Nanoseconds,
+        means: "maximum time on CPU after it, exit included",
+    };
+    pub static BEFORE: Limit = Limit {
+        name: "before",
+        value: 1e7,
+        unit: Unit::Nanoseconds,
+        means: "minimum time on CPU before it; with less, the wait is all that the program does",
+    };
+}
 
 /// Threads that wait for each other's end, at most so many in a row.
 const DEEP: usize = 4;
@@ -59,7 +79,7 @@ fn others_work(inquiry: &Inquiry<'_>, slot: usize, wait: &Span) -> bool {
 /// The last wait of the thread at a place that is long, if hardly anything comes after it. Who is sent something after it
 /// was not done.
 fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<usize> {
-    let least = RULE.limit(inquiry, "least");
+    let least = RULE.limit(inquiry, &limits::LEAST);
     let spans = inquiry.timeline.spans_of(slot);
     let at = spans
         .iter()
@@ -70,7 +90,7 @@ fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<usize> {
         .iter()
         .any(|span| span.wake_source == Some(WakeSource::Network));
     let (index, _) = inquiry.timeline.indexed(slot).nth(at)?;
-    (after as f64 <= RULE.limit(inquiry, "after") && !is_sent).then_some(index)
+    (after as f64 <= RULE.limit(inquiry, &limits::AFTER) && !is_sent).then_some(index)
 }
 
 fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
@@ -90,7 +110,7 @@ fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
     let before = inquiry.timeline.spans_of(slot).iter();
     let worked = on_processor(before.take_while(|span| span.t0 < wait.t0));
     if wait.wake_source != Some(WakeSource::Timer)
-        || (worked as f64) < RULE.limit(inquiry, "before")
+        || (worked as f64) < RULE.limit(inquiry, &limits::BEFORE)
         || others_work(inquiry, slot, wait)
     {
         return None;
@@ -104,7 +124,7 @@ fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
     ];
     let suspect = picked
         .suspect(inquiry, title, 0.0)
-        .held(inquiry, &RULE, "waits", picked.ns() as f64, "least")
+        .held(inquiry, &RULE, "waits", picked.ns() as f64, &limits::LEAST)
         .told(say!["only its timeout ended the wait"]);
     Some(suspect)
 }

@@ -8,7 +8,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,19 +18,44 @@ pub static RULE: Rule = Rule {
     why: "A thread that is handed a lock has to be woken first, and meanwhile nobody can take it: each hand-over costs a sleep and a wake-up, which take longer than the work done under the lock. Once threads have queued up, the queue does not drain, because each thread that comes back queues behind all others.",
     advice: "use a lock that whoever comes first may take (a plain mutex, not a fair one, no ticket lock, no priority inheritance) and that spins briefly before it sleeps; or hold it for many items at a time, or split what it protects",
     wrong_if: "the order must be kept, or a high-priority thread must not wait behind others",
-    limits: &[
-        Limit { name: "times", value: 1000.0, means: "minimum number of hand-overs" },
-        Limit { name: "in turn", value: 0.95, means: "minimum share of hand-overs by the thread that received the lock last: nobody else can take it in between" },
-        Limit { name: "held", value: 50_000.0, means: "maximum median time that the lock is held, on CPU or waiting, in ns" },
-        Limit { name: "threads", value: 3.0, means: "minimum number of threads in the queue where the object is not known to be a lock: two threads may be answering each other" },
-    ],
+    limits: &[&limits::TIMES, &limits::IN_TURN, &limits::HELD, &limits::THREADS],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static TIMES: Limit = Limit {
+        name: "times",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of hand-overs",
+    };
+    pub static IN_TURN: Limit = Limit {
+        name: "in turn",
+        value: 0.95,
+        unit: Unit::Share,
+        means: "minimum share of hand-overs by the thread that received the lock last: nobody else can take it in between",
+    };
+    pub static HELD: Limit = Limit {
+        name: "held",
+        value: 50_000.0,
+        unit: Unit::Nanoseconds,
+        means: "maximum median time that the lock is held, on CPU or waiting",
+    };
+    pub static THREADS: Limit = Limit {
+        name: "threads",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of threads in the queue where the object is not known to be a lock: two threads may be answering each other",
+    };
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let all = HandOvers::all(inquiry.timeline, RULE.limit(inquiry, "times") as u64);
+    let all = HandOvers::all(inquiry.timeline, RULE.limit(inquiry, &limits::TIMES) as u64);
     all.into_iter()
         .filter_map(|it| suspect(inquiry, it))
         .collect()
@@ -42,10 +67,10 @@ fn suspect(inquiry: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
     let threads = it.threads.len() as f64;
     let enough = match it.detail {
         Detail::Lock => 2.0,
-        _ => RULE.limit(inquiry, "threads"),
+        _ => RULE.limit(inquiry, &limits::THREADS),
     };
-    if share < RULE.limit(inquiry, "in turn")
-        || it.usual_ns() as f64 > RULE.limit(inquiry, "held")
+    if share < RULE.limit(inquiry, &limits::IN_TURN)
+        || it.usual_ns() as f64 > RULE.limit(inquiry, &limits::HELD)
         || threads < enough
     {
         return None;
@@ -70,9 +95,9 @@ fn suspect(inquiry: &Inquiry<'_>, it: HandOvers) -> Option<Suspect> {
         .of(it.process)
         .about(Some(it.object))
         .seen_in(inquiry, group)
-        .held(inquiry, &RULE, "times", count as f64, "times")
-        .held(inquiry, &RULE, "in turn", share, "in turn")
-        .held(inquiry, &RULE, "held", it.usual_ns() as f64, "held")
+        .held(inquiry, &RULE, "times", count as f64, &limits::TIMES)
+        .held(inquiry, &RULE, "in turn", share, &limits::IN_TURN)
+        .held(inquiry, &RULE, "held", it.usual_ns() as f64, &limits::HELD)
         .figure("threads", threads, "")
         .figure("from one to the next", it.each_ns() as f64, "ns")
         .told(say!["it is held for ", Piece::Time(it.usual_ns()), " (median) and handed on every ", Piece::Time(it.each_ns())])

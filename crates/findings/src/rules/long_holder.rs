@@ -7,7 +7,7 @@ use timesink_analysis::replay::What;
 
 use crate::holding::Holding;
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,17 +17,47 @@ pub static RULE: Rule = Rule {
     why: "Every thread that wants the lock waits for the whole of it, though it has nothing to do with that work.",
     advice: "do the long part without the lock: copy what is needed under the lock, release it, do the work, and store the result",
     wrong_if: "the long part needs all that the lock protects to stay unchanged until it is done",
-    limits: &[
-        Limit { name: "holds", value: 20.0, means: "minimum number of holds seen" },
-        Limit { name: "long", value: 5.0, means: "minimum number of long holds" },
-        Limit { name: "times", value: 10.0, means: "minimum ratio of a long hold to the median" },
-        Limit { name: "least", value: 1e6, means: "minimum length of a long hold, in ns" },
-        Limit { name: "share", value: 0.5, means: "minimum share of the time waited for the lock that is behind long holds" },
-    ],
+    limits: &[&limits::HOLDS, &limits::LONG, &limits::TIMES, &limits::LEAST, &limits::SHARE],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static HOLDS: Limit = Limit {
+        name: "holds",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of holds seen",
+    };
+    pub static LONG: Limit = Limit {
+        name: "long",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "minimum number of long holds",
+    };
+    pub static TIMES: Limit = Limit {
+        name: "times",
+        value: 10.0,
+        unit: Unit::Ratio,
+        means: "minimum ratio of a long hold to the median",
+    };
+    pub static LEAST: Limit = Limit {
+        name: "least",
+        value: 1e6,
+        unit: Unit::Nanoseconds,
+        means: "minimum length of a long hold",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "minimum share of the time waited for the lock that is behind long holds",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let locks = inquiry.timeline.locks().0.iter();
@@ -39,14 +69,15 @@ fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let mut lengths: Vec<u64> = lock.holds.iter().map(|hold| hold.own_ns).collect();
     lengths.sort_unstable();
     let usual = *lengths.get(lengths.len() / 2)?;
-    let is_long = (usual as f64 * RULE.limit(inquiry, "times")).max(RULE.limit(inquiry, "least"));
+    let is_long = (usual as f64 * RULE.limit(inquiry, &limits::TIMES))
+        .max(RULE.limit(inquiry, &limits::LEAST));
     let long = lock
         .holds
         .iter()
         .filter(|hold| hold.own_ns as f64 >= is_long);
     let long: Vec<Hold> = long.copied().collect();
-    if (lengths.len() as f64) < RULE.limit(inquiry, "holds")
-        || (long.len() as f64) < RULE.limit(inquiry, "long")
+    if (lengths.len() as f64) < RULE.limit(inquiry, &limits::HOLDS)
+        || (long.len() as f64) < RULE.limit(inquiry, &limits::LONG)
     {
         return None;
     }
@@ -54,7 +85,7 @@ fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
     let behind_ns: u64 = spans.map(|span| span.t1.since(span.t0)).sum();
     let share = behind_ns as f64 / lock.wait_ns.max(1) as f64;
-    if share < RULE.limit(inquiry, "share") {
+    if share < RULE.limit(inquiry, &limits::SHARE) {
         return None;
     }
     let holding = Holding::of(inquiry, &long);
@@ -79,10 +110,22 @@ fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, long_ns))
         .of(lock.process)
         .about(Some(lock.object))
-        .held(inquiry, &RULE, "holds", lengths.len() as f64, "holds")
-        .held(inquiry, &RULE, "long ones", count as f64, "long")
-        .held(inquiry, &RULE, "long", is_long, "least")
-        .held(inquiry, &RULE, "share of the waiting", share, "share")
+        .held(
+            inquiry,
+            &RULE,
+            "holds",
+            lengths.len() as f64,
+            &limits::HOLDS,
+        )
+        .held(inquiry, &RULE, "long ones", count as f64, &limits::LONG)
+        .held(inquiry, &RULE, "long", is_long, &limits::LEAST)
+        .held(
+            inquiry,
+            &RULE,
+            "share of the waiting",
+            share,
+            &limits::SHARE,
+        )
         .figure("half of them at most", usual as f64, "ns")
         .told(say![
             "median of ",

@@ -12,7 +12,7 @@ use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
 use crate::memory::Memory;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -22,14 +22,29 @@ pub static RULE: Rule = Rule {
     why: "A mapped file that is not in memory is read page by page as it is touched, so the disk never has more than one request at a time.",
     advice: "prefetch the pages that will be needed (MAP_POPULATE, madvise MADV_WILLNEED for these pages), or read the file in large blocks",
     wrong_if: "the pages cannot be known in advance, and they are few",
-    limits: &[
-        Limit { name: "share", value: 0.05, means: "minimum share of the critical path in these waits" },
-        Limit { name: "waits", value: 100.0, means: "minimum number of waits on the critical path" },
-    ],
+    limits: &[&limits::SHARE, &limits::WAITS],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.05,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in these waits",
+    };
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 100.0,
+        unit: Unit::Count,
+        means: "minimum number of waits on the critical path",
+    };
+}
 
 /// What is left of the waits and of the kernel's work on them, at most and at least.
 const LEFT: (f64, f64) = (0.25, 0.1);
@@ -53,7 +68,9 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Opt
         .iter()
         .map(|&at| inquiry.outlook.causes[at].cause.count);
     let count: u64 = count.sum();
-    if share < RULE.limit(inquiry, "share") || (count as f64) < RULE.limit(inquiry, "waits") {
+    if share < RULE.limit(inquiry, &limits::SHARE)
+        || (count as f64) < RULE.limit(inquiry, &limits::WAITS)
+    {
         return None;
     }
     let longest = causes
@@ -99,8 +116,8 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Opt
     .of(process)
     .about(key.object)
     .seen_in(inquiry, group)
-    .held(inquiry, &RULE, "share of the path", share, "share")
-    .held(inquiry, &RULE, "waits", count as f64, "waits")
+    .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
+    .held(inquiry, &RULE, "waits", count as f64, &limits::WAITS)
     .told(say![
         Piece::Count(count),
         " waits of ",

@@ -7,7 +7,7 @@ use timesink_analysis::replay::What;
 use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,15 +17,35 @@ pub static RULE: Rule = Rule {
     why: "Each send is a system call and mostly a packet of its own, with all that a packet costs on this machine, on the network and on the other side.",
     advice: "collect a request in a buffer and send it at once (writev, a buffered writer, TCP_CORK)",
     wrong_if: "the peer must receive each piece immediately",
-    limits: &[
-        Limit { name: "sends", value: 1000.0, means: "minimum number of sends to one peer" },
-        Limit { name: "each", value: 3.0, means: "minimum number of sends per response" },
-        Limit { name: "bytes", value: 1400.0, means: "maximum bytes per send, on average; more fill a packet of their own" },
-    ],
+    limits: &[&limits::SENDS, &limits::EACH, &limits::BYTES],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SENDS: Limit = Limit {
+        name: "sends",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of sends to one peer",
+    };
+    pub static EACH: Limit = Limit {
+        name: "each",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of sends per response",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 1400.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per send, on average; more fill a packet of their own",
+    };
+}
 
 const SENDS: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
 
@@ -55,9 +75,9 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let bytes = peer.sent_bytes / sends.max(1);
     let each = sends as f64 / answers.max(1) as f64;
     if peer.kind == ObjectKind::UdpSocket
-        || (sends as f64) < RULE.limit(inquiry, "sends")
-        || each < RULE.limit(inquiry, "each")
-        || bytes as f64 > RULE.limit(inquiry, "bytes")
+        || (sends as f64) < RULE.limit(inquiry, &limits::SENDS)
+        || each < RULE.limit(inquiry, &limits::EACH)
+        || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
         || (sends as f64) < all as f64 * MOST
         || answers == 0
     {
@@ -82,9 +102,15 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     )
     .of(peer.process)
     .about(peer.sockets.first().copied())
-    .held(inquiry, &RULE, "sends", sends as f64, "sends")
-    .held(inquiry, &RULE, "sends for each answer", each, "each")
-    .held(inquiry, &RULE, "bytes in each", bytes as f64, "bytes")
+    .held(inquiry, &RULE, "sends", sends as f64, &limits::SENDS)
+    .held(inquiry, &RULE, "sends for each answer", each, &limits::EACH)
+    .held(
+        inquiry,
+        &RULE,
+        "bytes in each",
+        bytes as f64,
+        &limits::BYTES,
+    )
     .told(say![
         if peer.estimated { "about " } else { "" },
         Piece::Count(sends),

@@ -14,31 +14,16 @@ use crate::say;
 use crate::sentence::Piece;
 
 const WHY: &str = "The kernel clears each page again, one fault at a time, and takes it back. That costs far more than reusing the same memory.";
-const SHARE: Limit = Limit {
-    name: "share",
-    value: 0.1,
-    means: "minimum share of the critical path in these calls and the page faults they cause",
-};
-const TURNS: Limit = Limit {
-    name: "turns",
-    value: 10.0,
-    means: "minimum number of times that samples show memory freed after it was touched",
-};
-
 pub static MAPS: Rule = Rule {
     name: "map-unmap-churn",
     looks_for: "memory mapped and unmapped again and again",
     why: WHY,
     advice: "keep the memory and reuse it; with malloc, raise M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (mallopt, or MALLOC_MMAP_THRESHOLD_ in the environment)",
     wrong_if: "the memory must not stay with the process between uses",
-    limits: &[
-        Limit { name: "calls", value: 500.0, means: "minimum number of munmap calls" },
-        SHARE,
-        TURNS,
-    ],
+    limits: &[&limits::UNMAPS, &limits::SHARE, &limits::TURNS],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
-    ask: |inquiry| ask(inquiry, &MAPS, &["munmap"], " maps and unmaps memory "),
+    ask: |inquiry| ask(inquiry, &MAPS, &limits::UNMAPS, &["munmap"], " maps and unmaps memory "),
 };
 
 pub static TRIMS: Rule = Rule {
@@ -47,19 +32,46 @@ pub static TRIMS: Rule = Rule {
     why: WHY,
     advice: "let malloc keep more: raise M_TRIM_THRESHOLD and M_TOP_PAD (mallopt, or MALLOC_TRIM_THRESHOLD_ in the environment), or reuse the same buffers",
     wrong_if: "the memory must not stay with the process between uses",
-    limits: &[
-        Limit { name: "calls", value: 500.0, means: "minimum number of brk or madvise calls" },
-        SHARE,
-        TURNS,
-    ],
+    limits: &[&limits::HEAP_CALLS, &limits::SHARE, &limits::TURNS],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
-    ask: |inquiry| ask(inquiry, &TRIMS, &["brk", "madvise"], " grows and shrinks its heap "),
+    ask: |inquiry| ask(inquiry, &TRIMS, &limits::HEAP_CALLS, &["brk", "madvise"], " grows and shrinks its heap "),
 };
+
+/// What the rules go by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static UNMAPS: Limit = Limit {
+        name: "calls",
+        value: 500.0,
+        unit: Unit::Count,
+        means: "minimum number of munmap calls",
+    };
+    pub static HEAP_CALLS: Limit = Limit {
+        name: "calls",
+        value: 500.0,
+        unit: Unit::Count,
+        means: "minimum number of brk or madvise calls",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in these calls and the page faults they cause",
+    };
+    pub static TURNS: Limit = Limit {
+        name: "turns",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of times that samples show memory freed after it was touched",
+    };
+}
 
 fn ask(
     inquiry: &Inquiry<'_>,
     rule: &'static Rule,
+    least_calls: &'static Limit,
     calls: &[&str],
     does: &'static str,
 ) -> Vec<Suspect> {
@@ -72,19 +84,22 @@ fn ask(
             *counts.entry(process).or_default() += call.count;
         }
     }
-    counts.retain(|_, count| *count as f64 >= rule.limit(inquiry, "calls"));
+    counts.retain(|_, count| *count as f64 >= rule.limit(inquiry, least_calls));
     if counts.is_empty() {
         return Vec::new();
     }
     let memory = Memory::of(inquiry);
     let many = counts.into_iter();
-    many.filter_map(|(process, count)| suspect(inquiry, rule, &memory, process, count, does))
-        .collect()
+    many.filter_map(|(process, count)| {
+        suspect(inquiry, rule, least_calls, &memory, process, count, does)
+    })
+    .collect()
 }
 
 fn suspect(
     inquiry: &Inquiry<'_>,
     rule: &'static Rule,
+    least_calls: &'static Limit,
     memory: &Memory,
     process: ProcessId,
     count: u64,
@@ -92,7 +107,7 @@ fn suspect(
 ) -> Option<Suspect> {
     let memory = memory.in_program(inquiry, process);
     let share = (memory.faults.ns() + memory.mapping.ns()) as f64;
-    if share < inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, "share") {
+    if share < inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, &limits::SHARE) {
         return None;
     }
     let all = memory
@@ -100,11 +115,11 @@ fn suspect(
         .and(inquiry, &memory.mapping)
         .in_program(inquiry, process);
     let share = all.share(inquiry);
-    if share < rule.limit(inquiry, "share") {
+    if share < rule.limit(inquiry, &limits::SHARE) {
         return None;
     }
     let turns = memory.turns(inquiry, process);
-    if (turns as f64) < rule.limit(inquiry, "turns") {
+    if (turns as f64) < rule.limit(inquiry, &limits::TURNS) {
         return None;
     }
     let faults = faults(inquiry, process);
@@ -114,9 +129,9 @@ fn suspect(
     let suspect = all
         .suspect(inquiry, title, Fix::Change(fix))
         .of(process)
-        .held(inquiry, rule, "calls", count as f64, "calls")
-        .held(inquiry, rule, "share of the path", share, "share")
-        .held(inquiry, rule, "turns seen", turns as f64, "turns")
+        .held(inquiry, rule, "calls", count as f64, least_calls)
+        .held(inquiry, rule, "share of the path", share, &limits::SHARE)
+        .held(inquiry, rule, "turns seen", turns as f64, &limits::TURNS)
         .told(say![
             Piece::Count(faults),
             " page faults, ",

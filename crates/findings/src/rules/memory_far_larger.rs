@@ -15,7 +15,7 @@ use timesink_recording::words::Language;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
 use crate::memory::{kept, Memory};
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -25,18 +25,53 @@ pub static RULE: Rule = Rule {
     why: "A separate node for each small value, with its pointers and the allocator's overhead, is many times as large as the value, and the kernel clears all of it page by page and frees it at the end.",
     advice: "keep values in flat storage (arrays, columns, one buffer with offsets into it) instead of one object per value, do not keep what is used once, or process each piece as it arrives",
     wrong_if: "the larger form makes later work faster, and that work takes much longer than this",
-    limits: &[
-        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in page faults for it and in freeing it" },
-        Limit { name: "times", value: 20.0, means: "minimum ratio of the memory at exit to all data that it read, wrote or mapped" },
-        Limit { name: "bytes", value: 200e6, means: "minimum memory at exit, in bytes" },
-        Limit { name: "kept", value: 0.8, means: "minimum share of all newly touched memory that it still has at exit" },
-        Limit { name: "pieces", value: 100.0, means: "minimum number of pieces of input" },
-        Limit { name: "evenly", value: 0.25, means: "minimum part that each quarter of the pieces takes of a quarter of the new memory" },
-    ],
+    limits: &[&limits::SHARE, &limits::TIMES, &limits::BYTES, &limits::KEPT, &limits::PIECES, &limits::EVENLY],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in page faults for it and in freeing it",
+    };
+    pub static TIMES: Limit = Limit {
+        name: "times",
+        value: 20.0,
+        unit: Unit::Ratio,
+        means: "minimum ratio of the memory at exit to all data that it read, wrote or mapped",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 200e6,
+        unit: Unit::Bytes,
+        means: "minimum memory at exit",
+    };
+    pub static KEPT: Limit = Limit {
+        name: "kept",
+        value: 0.8,
+        unit: Unit::Share,
+        means: "minimum share of all newly touched memory that it still has at exit",
+    };
+    pub static PIECES: Limit = Limit {
+        name: "pieces",
+        value: 100.0,
+        unit: Unit::Count,
+        means: "minimum number of pieces of input",
+    };
+    pub static EVENLY: Limit = Limit {
+        name: "evenly",
+        value: 0.25,
+        unit: Unit::Share,
+        means: "minimum part that each quarter of the pieces takes of a quarter of the new memory",
+    };
+}
 
 /// What is left at most: as if it were kept in so many times the bytes that came in.
 const LOOSE: f64 = 10.0;
@@ -54,19 +89,20 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let starts = inquiry.facts.starts.iter();
     let large = starts.filter_map(|start| {
         let resident = start.exit?.resident_bytes;
-        (resident as f64 >= RULE.limit(inquiry, "bytes")).then_some((start.process, resident))
+        (resident as f64 >= RULE.limit(inquiry, &limits::BYTES))
+            .then_some((start.process, resident))
     });
     let large: Vec<_> = large
         .filter(|&(process, resident)| {
-            resident as f64 >= data(inquiry, process) as f64 * RULE.limit(inquiry, "times")
-                && kept(inquiry, process) >= RULE.limit(inquiry, "kept")
+            resident as f64 >= data(inquiry, process) as f64 * RULE.limit(inquiry, &limits::TIMES)
+                && kept(inquiry, process) >= RULE.limit(inquiry, &limits::KEPT)
         })
         .collect();
     // Nearly all recordings end here; only then is it worth a look at all waits.
     if large.is_empty() {
         return Vec::new();
     }
-    let least = RULE.limit(inquiry, "pieces") as usize;
+    let least = RULE.limit(inquiry, &limits::PIECES) as usize;
     let all = inquiry.arrivals(least);
     let suspects = large.into_iter().filter_map(|(process, resident)| {
         let its = all
@@ -107,11 +143,11 @@ fn suspect(
         .and(inquiry, &ends)
         .in_program(inquiry, process);
     let share = meant.share(inquiry);
-    if share < RULE.limit(inquiry, "share") || files.ns() * 4 > memory.faults.ns() {
+    if share < RULE.limit(inquiry, &limits::SHARE) || files.ns() * 4 > memory.faults.ns() {
         return None;
     }
     let evenly = evenly(inquiry, process, arrivals, &memory.faults.functions);
-    if evenly < RULE.limit(inquiry, "evenly") {
+    if evenly < RULE.limit(inquiry, &limits::EVENLY) {
         return None;
     }
     let data = data(inquiry, process);
@@ -134,10 +170,10 @@ fn suspect(
     let suspect = meant
         .suspect(inquiry, title, Fix::AtLeast(least, most))
         .of(process)
-        .held(inquiry, &RULE, "share of the path", share, "share")
-        .held(inquiry, &RULE, "times as large", times, "times")
-        .held(inquiry, &RULE, "bytes", resident as f64, "bytes")
-        .held(inquiry, &RULE, "least quarter", evenly, "evenly")
+        .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
+        .held(inquiry, &RULE, "times as large", times, &limits::TIMES)
+        .held(inquiry, &RULE, "bytes", resident as f64, &limits::BYTES)
+        .held(inquiry, &RULE, "least quarter", evenly, &limits::EVENLY)
         .told(say![
             Piece::Times(times),
             " as much; ",

@@ -9,7 +9,7 @@ use timesink_recording::words::{Detail, State};
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,14 +19,29 @@ pub static RULE: Rule = Rule {
     why: "A thread that needs a page where none is free has to find one to reclaim. If that page is dirty, the thread waits until it is on disk; if it is needed again, it is read again.",
     advice: "raise the memory limit (memory.max and memory.high, or the container's limit), or use less: drop cached data that are no longer needed (posix_fadvise POSIX_FADV_DONTNEED), write back early and steadily (sync_file_range), or bypass the page cache (O_DIRECT)",
     wrong_if: "the limit is intended, or all written data must be on disk anyway before the program continues",
-    limits: &[
-        Limit { name: "waits", value: 10.0, means: "minimum number of waits for memory on the critical path" },
-        Limit { name: "work", value: 0.05, means: "or: minimum share of the critical path on CPU, reclaiming memory" },
-    ],
+    limits: &[&limits::WAITS, &limits::WORK],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of waits for memory on the critical path",
+    };
+    pub static WORK: Limit = Limit {
+        name: "work",
+        value: 0.05,
+        unit: Unit::Share,
+        means: "or: minimum share of the critical path on CPU, reclaiming memory",
+    };
+}
 
 /// Freeing memory on one's own account: within a cgroup that is at its limit, and where the machine has none.
 const IN_GROUP: [&str; 2] = [
@@ -79,7 +94,9 @@ fn suspect(
         .map(|&at| inquiry.outlook.causes[at].cause.count);
     let count: u64 = count.sum();
     let work = freeing.share(inquiry);
-    if (count as f64) < RULE.limit(inquiry, "waits") && work < RULE.limit(inquiry, "work") {
+    if (count as f64) < RULE.limit(inquiry, &limits::WAITS)
+        && work < RULE.limit(inquiry, &limits::WORK)
+    {
         return None;
     }
     let group = inquiry.waits().iter().find(|group| {
@@ -107,8 +124,14 @@ fn suspect(
         .of(process)
         .about(object)
         .seen_in(inquiry, group)
-        .held(inquiry, &RULE, "waits", count as f64, "waits")
-        .held(inquiry, &RULE, "share freeing on a processor", work, "work")
+        .held(inquiry, &RULE, "waits", count as f64, &limits::WAITS)
+        .held(
+            inquiry,
+            &RULE,
+            "share freeing on a processor",
+            work,
+            &limits::WORK,
+        )
         .figure("waiting on the path", ns as f64, "ns")
         .told(say![
             Piece::Count(count),

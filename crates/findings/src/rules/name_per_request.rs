@@ -11,7 +11,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::rule::{Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -21,14 +21,29 @@ pub static RULE: Rule = Rule {
     why: "A name server is queried over the network for what it returned a moment ago: programs do not cache its responses unless told to.",
     advice: "keep the connection or the address; or run a local DNS cache (systemd-resolved, dnsmasq)",
     wrong_if: "the address behind the name is meant to change from one moment to the next",
-    limits: &[
-        Limit { name: "lookups", value: 10.0, means: "minimum number of DNS lookups waited for" },
-        Limit { name: "again", value: 5.0, means: "minimum number of DNS lookups per address connected to" },
-    ],
+    limits: &[&limits::LOOKUPS, &limits::AGAIN],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static LOOKUPS: Limit = Limit {
+        name: "lookups",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of DNS lookups waited for",
+    };
+    pub static AGAIN: Limit = Limit {
+        name: "again",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "minimum number of DNS lookups per address connected to",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut by_process: BTreeMap<ProcessId, Vec<&Peer>> = BTreeMap::new();
@@ -56,8 +71,8 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option
     let lookups = answers.len();
     let again = lookups as f64 / hosts.len().max(1) as f64;
     // Who connects to nobody looks names up for their own sake.
-    if (lookups as f64) < RULE.limit(inquiry, "lookups")
-        || again < RULE.limit(inquiry, "again")
+    if (lookups as f64) < RULE.limit(inquiry, &limits::LOOKUPS)
+        || again < RULE.limit(inquiry, &limits::AGAIN)
         || hosts.is_empty()
     {
         return None;
@@ -80,8 +95,14 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, peers: &[&Peer]) -> Option
     let suspect = picked
         .suspect(inquiry, title, 0.0)
         .about(server.sockets.first().copied())
-        .held(inquiry, &RULE, "look-ups", lookups as f64, "lookups")
-        .held(inquiry, &RULE, "look-ups for each address", again, "again")
+        .held(inquiry, &RULE, "look-ups", lookups as f64, &limits::LOOKUPS)
+        .held(
+            inquiry,
+            &RULE,
+            "look-ups for each address",
+            again,
+            &limits::AGAIN,
+        )
         .told(say![
             "a response takes ",
             Piece::Time(picked.quantile(0.5)),

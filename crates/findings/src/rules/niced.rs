@@ -7,7 +7,7 @@ use timesink_recording::words::State;
 
 use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,19 +17,44 @@ pub static RULE: Rule = Rule {
     why: "The kernel shares a CPU by nice value: beside a program with nice 0, one with nice 5 gets a quarter of the CPU, one with nice 19 a seventieth.",
     advice: "run it without nice (nice, renice, Nice= of a service), or when the others have finished",
     wrong_if: "it is meant to yield: nobody waits for it",
-    limits: &[
-        Limit { name: "share", value: 0.15, means: "minimum share of the critical path runnable (waiting for a CPU)" },
-        Limit { name: "time", value: 1e8, means: "minimum time runnable on the critical path, in ns" },
-        Limit { name: "nice", value: 1.0, means: "minimum nice value" },
-        Limit { name: "more", value: 1.5, means: "minimum ratio of the time others had its CPU to an equal share" },
-    ],
+    limits: &[&limits::SHARE, &limits::TIME, &limits::NICE, &limits::MORE],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.15,
+        unit: Unit::Share,
+        means: "minimum share of the critical path runnable (waiting for a CPU)",
+    };
+    pub static TIME: Limit = Limit {
+        name: "time",
+        value: 1e8,
+        unit: Unit::Nanoseconds,
+        means: "minimum time runnable on the critical path",
+    };
+    pub static NICE: Limit = Limit {
+        name: "nice",
+        value: 1.0,
+        unit: Unit::Count,
+        means: "minimum nice value",
+    };
+    pub static MORE: Limit = Limit {
+        name: "more",
+        value: 1.5,
+        unit: Unit::Ratio,
+        means: "minimum ratio of the time others had its CPU to an equal share",
+    };
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
+    let Some(crowd) = Crowd::of(inquiry, &RULE, &limits::SHARE, &limits::TIME) else {
         return Vec::new();
     };
     let programs = crowd.programs(inquiry).into_iter();
@@ -44,13 +69,13 @@ fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let own = threads.filter(|thread| processes.contains(&thread.row.process));
     let thread = own.max_by_key(|thread| (thread.row.ready_ns, thread.row.thread))?;
     let nice = thread.row.nice?;
-    if (nice as f64) < RULE.limit(inquiry, "nice") {
+    if (nice as f64) < RULE.limit(inquiry, &limits::NICE) {
         return None;
     }
     let before = before(inquiry, thread, nice)?;
     let alike_ns = before.at_a_time * thread.row.cpu_ns as f64;
     let more = before.ns as f64 / alike_ns.max(1.0);
-    if more < RULE.limit(inquiry, "more") {
+    if more < RULE.limit(inquiry, &limits::MORE) {
         return None;
     }
     let causes =
@@ -68,9 +93,21 @@ fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let fix = Fix::scaled(What::Ready, processes, left.clamp(0.0, 1.0)).or_at_most(0.0);
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
-        .held(inquiry, &RULE, "ready on the path", ns as f64, "time")
-        .held(inquiry, &RULE, "nice", nice as f64, "nice")
-        .held(inquiry, &RULE, "times as long as itself", more, "more")
+        .held(
+            inquiry,
+            &RULE,
+            "ready on the path",
+            ns as f64,
+            &limits::TIME,
+        )
+        .held(inquiry, &RULE, "nice", nice as f64, &limits::NICE)
+        .held(
+            inquiry,
+            &RULE,
+            "times as long as itself",
+            more,
+            &limits::MORE,
+        )
         .told(say![
             Piece::Time(ns),
             " of the critical path runnable (waiting for a CPU)"

@@ -2,7 +2,7 @@
 
 use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -12,36 +12,43 @@ pub static RULE: Rule = Rule {
     why: "A thread without a CPU does nothing, though it has all that it needs.",
     advice: "run fewer programs at a time, move others elsewhere, or add CPUs",
     wrong_if: "the machine is shared on purpose and nobody waits for this program",
-    limits: &[
-        Limit {
-            name: "share",
-            value: 0.15,
-            means: "minimum share of the critical path",
-        },
-        Limit {
-            name: "time",
-            value: 1e8,
-            means: "minimum time, in ns",
-        },
-        Limit {
-            name: "others",
-            value: 0.5,
-            means:
-                "minimum share of that time behind threads whose work the end does not depend on",
-        },
-    ],
+    limits: &[&limits::SHARE, &limits::TIME, &limits::OTHERS],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.15,
+        unit: Unit::Share,
+        means: "minimum share of the critical path",
+    };
+    pub static TIME: Limit = Limit {
+        name: "time",
+        value: 1e8,
+        unit: Unit::Nanoseconds,
+        means: "minimum time",
+    };
+    pub static OTHERS: Limit = Limit {
+        name: "others",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "minimum share of that time behind threads whose work the end does not depend on",
+    };
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
+    let Some(crowd) = Crowd::of(inquiry, &RULE, &limits::SHARE, &limits::TIME) else {
         return Vec::new();
     };
     // A program that keeps all processors busy itself stands in nobody's way.
     let share = crowd.behind_others(inquiry);
-    if share < RULE.limit(inquiry, "others") {
+    if share < RULE.limit(inquiry, &limits::OTHERS) {
         return Vec::new();
     }
     let foremost = crowd.foremost(inquiry);
@@ -52,7 +59,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     ];
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
         .figure("ready on the path", crowd.ns as f64, "ns")
-        .held(inquiry, &RULE, "behind others", share, "others")
+        .held(inquiry, &RULE, "behind others", share, &limits::OTHERS)
         .told(say![
             Piece::Time(crowd.ns),
             " of the critical path runnable (waiting for a CPU)"

@@ -7,7 +7,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,15 +17,36 @@ pub static RULE: Rule = Rule {
     why: "A thread that waits for each worker right after starting it could have done the work itself: nothing runs in parallel.",
     advice: "start all of them, and wait for them afterwards",
     wrong_if: "each of them needs the result of the one before",
-    limits: &[
-        Limit { name: "workers", value: 3.0, means: "minimum number of workers one after another" },
-        Limit { name: "life", value: 2e6, means: "minimum lifetime of each, in ns" },
-        Limit { name: "gap", value: 0.1, means: "maximum share of the time between the first start and the last end without any of them" },
-    ],
+    limits: &[&limits::WORKERS, &limits::LIFE, &limits::GAP],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WORKERS: Limit = Limit {
+        name: "workers",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of workers one after another",
+    };
+    pub static LIFE: Limit = Limit {
+        name: "life",
+        value: 2e6,
+        unit: Unit::Nanoseconds,
+        means: "minimum lifetime of each",
+    };
+    pub static GAP: Limit = Limit {
+        name: "gap",
+        value: 0.1,
+        unit: Unit::Share,
+        means:
+            "maximum share of the time between the first start and the last end without any of them",
+    };
+}
 
 /// A shell copies itself for what it has to keep apart, and means it to be done in order.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"];
@@ -61,7 +82,7 @@ fn suspects(inquiry: &Inquiry<'_>, pool: &Pool) -> Vec<Suspect> {
     let mut run: Vec<usize> = Vec::new();
     for at in 0..pool.members.len() {
         let life = over(row(at)).since(row(at).start);
-        let works = life as f64 >= RULE.limit(inquiry, "life");
+        let works = life as f64 >= RULE.limit(inquiry, &limits::LIFE);
         let after = |&before: &usize| joined(before).is_some_and(|wait| wait.t1 <= row(at).start);
         if !run.last().is_none_or(after) || !works || joined(at).is_none() {
             found.extend(suspect(inquiry, pool, &joins, &std::mem::take(&mut run)));
@@ -80,7 +101,7 @@ fn suspect(
     joins: &[Option<usize>],
     run: &[usize],
 ) -> Option<Suspect> {
-    if (run.len() as f64) < RULE.limit(inquiry, "workers") {
+    if (run.len() as f64) < RULE.limit(inquiry, &limits::WORKERS) {
         return None;
     }
     let rows = || {
@@ -90,7 +111,7 @@ fn suspect(
     let lives: u64 = rows().map(|row| over(row).since(row.start)).sum();
     let whole = over(rows().last()?).since(rows().next()?.start);
     let gap = 1.0 - lives as f64 / whole.max(1) as f64;
-    if gap > RULE.limit(inquiry, "gap") {
+    if gap > RULE.limit(inquiry, &limits::GAP) {
         return None;
     }
     let process = pool.process(inquiry.timeline);
@@ -125,8 +146,14 @@ fn suspect(
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, lives))
         .of(process)
         .seen_in_most(inquiry, joins)
-        .held(inquiry, &RULE, "one after another", count as f64, "workers")
-        .held(inquiry, &RULE, "time without any", gap, "gap")
+        .held(
+            inquiry,
+            &RULE,
+            "one after another",
+            count as f64,
+            &limits::WORKERS,
+        )
+        .held(inquiry, &RULE, "time without any", gap, &limits::GAP)
         .told(say![
             "each lives for ",
             Piece::Time(lives / count.max(1)),

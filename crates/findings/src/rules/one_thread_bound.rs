@@ -10,7 +10,7 @@ use timesink_recording::Nanos;
 
 use crate::alike::is_managed;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,17 +20,47 @@ pub static RULE: Rule = Rule {
     why: "Threads that wait to be handed work are as fast as the thread that hands it out, however many they are.",
     advice: "move part of its work to the other threads, or let several threads do it",
     wrong_if: "its work must be done by one thread, in order",
-    limits: &[
-        Limit { name: "busy", value: 0.9, means: "minimum share of the time in which it is on CPU or runnable" },
-        Limit { name: "idle", value: 0.5, means: "maximum share of the time in which each of the others is" },
-        Limit { name: "others", value: 2.0, means: "minimum number of other threads" },
-        Limit { name: "share", value: 0.6, means: "minimum share of the waiting time of each that this thread ended" },
-        Limit { name: "waits", value: 20.0, means: "minimum number of these waits" },
-    ],
+    limits: &[&limits::BUSY, &limits::IDLE, &limits::OTHERS, &limits::SHARE, &limits::WAITS],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static BUSY: Limit = Limit {
+        name: "busy",
+        value: 0.9,
+        unit: Unit::Share,
+        means: "minimum share of the time in which it is on CPU or runnable",
+    };
+    pub static IDLE: Limit = Limit {
+        name: "idle",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "maximum share of the time in which each of the others is",
+    };
+    pub static OTHERS: Limit = Limit {
+        name: "others",
+        value: 2.0,
+        unit: Unit::Count,
+        means: "minimum number of other threads",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.6,
+        unit: Unit::Share,
+        means: "minimum share of the waiting time of each that this thread ended",
+    };
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of these waits",
+    };
+}
 
 /// Who does less than this part of its time has no work, rather than too little of it.
 const PART: f64 = 0.01;
@@ -63,7 +93,7 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
         .map(|&slot| (at_work(inquiry, slot, from, until), slot))
         .max()?;
     let busy = busy_ns as f64 / whole.max(1) as f64;
-    if busy < RULE.limit(inquiry, "busy") {
+    if busy < RULE.limit(inquiry, &limits::BUSY) {
         return None;
     }
     let others = pool.members.iter().filter(|&&slot| slot != bound);
@@ -71,8 +101,8 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
         .filter_map(|&slot| handed(inquiry, slot, bound))
         .collect();
     let waits: u64 = handed.iter().map(|handed| handed.waits).sum();
-    if (handed.len() as f64) < RULE.limit(inquiry, "others")
-        || (waits as f64) < RULE.limit(inquiry, "waits")
+    if (handed.len() as f64) < RULE.limit(inquiry, &limits::OTHERS)
+        || (waits as f64) < RULE.limit(inquiry, &limits::WAITS)
     {
         return None;
     }
@@ -100,9 +130,15 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     let mut suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), busy_ns))
         .shown_at(inquiry, handed.iter().map(|handed| handed.first))
         .of(process)
-        .held(inquiry, &RULE, "busy", busy, "busy")
-        .held(inquiry, &RULE, "others", handed.len() as f64, "others")
-        .held(inquiry, &RULE, "waits", waits as f64, "waits")
+        .held(inquiry, &RULE, "busy", busy, &limits::BUSY)
+        .held(
+            inquiry,
+            &RULE,
+            "others",
+            handed.len() as f64,
+            &limits::OTHERS,
+        )
+        .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .told(say![
             "it is busy for ",
             Piece::Percent(busy * 100.0),
@@ -131,7 +167,7 @@ fn handed(inquiry: &Inquiry<'_>, slot: usize, bound: usize) -> Option<Handed> {
     let row = &inquiry.timeline.threads[slot];
     let life = over(row).since(row.start).max(1) as f64;
     let works = row.cpu_ns.saturating_add(row.ready_ns) as f64 / life;
-    if works > RULE.limit(inquiry, "idle") || (row.cpu_ns as f64) < life * PART {
+    if works > RULE.limit(inquiry, &limits::IDLE) || (row.cpu_ns as f64) < life * PART {
         return None;
     }
     let by = inquiry.timeline.threads[bound].thread;
@@ -145,7 +181,7 @@ fn handed(inquiry: &Inquiry<'_>, slot: usize, bound: usize) -> Option<Handed> {
         ns = ns.saturating_add(span.t1.since(span.t0));
         first = first.or(Some(index));
     }
-    let enough = ns as f64 >= row.wait_ns as f64 * RULE.limit(inquiry, "share");
+    let enough = ns as f64 >= row.wait_ns as f64 * RULE.limit(inquiry, &limits::SHARE);
     first.filter(|_| enough).map(|first| Handed {
         thread: row.thread,
         waits: count,

@@ -8,7 +8,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,21 +18,42 @@ pub static RULE: Rule = Rule {
     why: "Each open walks the path, checks permissions and allocates a descriptor, however little is then written.",
     advice: "open the file once and keep it open; reopen it only when it was replaced",
     wrong_if: "others rename or remove the file at any moment, and must find it closed",
-    limits: &[
-        Limit { name: "opens", value: 100.0, means: "minimum number of opens by one process" },
-        Limit { name: "pieces", value: 4.0, means: "maximum number of reads and writes per open, on average" },
-        Limit { name: "bytes", value: 4096.0, means: "maximum bytes per open, on average" },
-    ],
+    limits: &[&limits::OPENS, &limits::PIECES, &limits::BYTES],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
 
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static OPENS: Limit = Limit {
+        name: "opens",
+        value: 100.0,
+        unit: Unit::Count,
+        means: "minimum number of opens by one process",
+    };
+    pub static PIECES: Limit = Limit {
+        name: "pieces",
+        value: 4.0,
+        unit: Unit::Count,
+        means: "maximum number of reads and writes per open, on average",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 4096.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per open, on average",
+    };
+}
+
 const OPENING: [Act; 2] = [Act::Open, Act::Close];
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let uses = inquiry.facts.uses.all.iter();
-    let often = uses.filter(|one| one.done(Act::Open).count as f64 >= RULE.limit(inquiry, "opens"));
+    let often =
+        uses.filter(|one| one.done(Act::Open).count as f64 >= RULE.limit(inquiry, &limits::OPENS));
     often.filter_map(|one| suspect(inquiry, one)).collect()
 }
 
@@ -52,8 +73,8 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     if file.kind != ObjectKind::File
         || is_loaded
         || pieces < 0.5
-        || pieces > RULE.limit(inquiry, "pieces")
-        || bytes as f64 > RULE.limit(inquiry, "bytes")
+        || pieces > RULE.limit(inquiry, &limits::PIECES)
+        || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
         || one.done(Act::Close).count * 2 < count
     {
         return None;
@@ -81,15 +102,21 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())
-        .held(inquiry, &RULE, "opens", count as f64, "opens")
+        .held(inquiry, &RULE, "opens", count as f64, &limits::OPENS)
         .held(
             inquiry,
             &RULE,
             "writes and reads for each",
             pieces,
-            "pieces",
+            &limits::PIECES,
         )
-        .held(inquiry, &RULE, "bytes for each", bytes as f64, "bytes")
+        .held(
+            inquiry,
+            &RULE,
+            "bytes for each",
+            bytes as f64,
+            &limits::BYTES,
+        )
         .told(say![
             if one.estimated { "about " } else { "" },
             Piece::Count(count),

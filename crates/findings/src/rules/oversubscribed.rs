@@ -4,7 +4,7 @@ use timesink_analysis::ledger::ThreadLedger;
 
 use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -14,25 +14,50 @@ pub static RULE: Rule = Rule {
     why: "When all CPUs are busy with a program's own work, another thread makes it no faster: its threads only take turns.",
     advice: "add CPUs, or compute less; more threads than CPUs gain nothing here",
     wrong_if: "the machine cannot be larger: then look at what the program computes",
-    limits: &[
-        Limit { name: "share", value: 0.15, means: "minimum share of the critical path runnable (waiting for a CPU)" },
-        Limit { name: "time", value: 1e8, means: "minimum time runnable on the critical path, in ns" },
-        Limit { name: "others", value: 0.5, means: "maximum share of that time behind threads whose work the end does not depend on" },
-        Limit { name: "demand", value: 1.2, means: "minimum ratio of the CPUs that could be used to those that exist" },
-    ],
+    limits: &[&limits::SHARE, &limits::TIME, &limits::OTHERS, &limits::DEMAND],
     is_innocent: true,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.15,
+        unit: Unit::Share,
+        means: "minimum share of the critical path runnable (waiting for a CPU)",
+    };
+    pub static TIME: Limit = Limit {
+        name: "time",
+        value: 1e8,
+        unit: Unit::Nanoseconds,
+        means: "minimum time runnable on the critical path",
+    };
+    pub static OTHERS: Limit = Limit {
+        name: "others",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "maximum share of that time behind threads whose work the end does not depend on",
+    };
+    pub static DEMAND: Limit = Limit {
+        name: "demand",
+        value: 1.2,
+        unit: Unit::Ratio,
+        means: "minimum ratio of the CPUs that could be used to those that exist",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     suspect(inquiry).into_iter().collect()
 }
 
 fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
-    let crowd = Crowd::of(inquiry, &RULE)?;
+    let crowd = Crowd::of(inquiry, &RULE, &limits::SHARE, &limits::TIME)?;
     let share = crowd.behind_others(inquiry);
-    if share >= RULE.limit(inquiry, "others") {
+    if share >= RULE.limit(inquiry, &limits::OTHERS) {
         return None;
     }
     let sum = |ns: fn(&ThreadLedger) -> u64| {
@@ -45,7 +70,7 @@ fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
     );
     let wall = inquiry.outlook.wall_ns.max(1) as f64;
     let demand = (worked + ready) / wall / f64::from(inquiry.outlook.processors.max(1));
-    if demand < RULE.limit(inquiry, "demand") {
+    if demand < RULE.limit(inquiry, &limits::DEMAND) {
         return None;
     }
     let title = say![
@@ -54,9 +79,9 @@ fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
         " the CPUs that exist"
     ];
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
-        .held(inquiry, &RULE, "ready on the path", crowd.ns as f64, "time")
-        .held(inquiry, &RULE, "behind others", share, "others")
-        .held(inquiry, &RULE, "times the processors", demand, "demand")
+        .held(inquiry, &RULE, "ready on the path", crowd.ns as f64, &limits::TIME)
+        .held(inquiry, &RULE, "behind others", share, &limits::OTHERS)
+        .held(inquiry, &RULE, "times the processors", demand, &limits::DEMAND)
         .told(say![Piece::Time(crowd.ns), " of the critical path runnable (waiting for a CPU), while its own threads used the CPUs"]);
     Some(suspect)
 }

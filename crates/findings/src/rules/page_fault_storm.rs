@@ -8,7 +8,7 @@ use timesink_recording::ids::ProcessId;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
 use crate::memory::{kept, most_faults, Memory, PAGE};
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,18 +18,41 @@ pub static RULE: Rule = Rule {
     why: "The kernel clears memory when it is first touched, one fault per page of 4 kB.",
     advice: "keep memory and reuse it; use huge pages where much memory is touched for the first time (madvise MADV_HUGEPAGE, or always in /sys/kernel/mm/transparent_hugepage/enabled); touch less",
     wrong_if: "the memory consists of small, scattered pieces, of which a huge page would hold little",
-    limits: &[
-        // A sieve over 400 MB has 5.7 to 12 % by the machine (2026-11-22, six recordings; the casebook's `primes`). Held against 2 %, a
-        // sort of 21 MB, gzip, gcc, a numeric loop, Python and Node.js making 600,000 and 2,000,000 objects were silent.
-        Limit { name: "share", value: 0.04, means: "minimum share of the critical path in page faults" },
-        Limit { name: "faults", value: 20_000.0, means: "minimum number of page faults of the process" },
-        Limit { name: "turns", value: 10.0, means: "minimum number of allocate-and-free cycles from which on the memory could be kept" },
-        Limit { name: "bytes", value: 2_097_152.0, means: "minimum bytes touched per allocation call; with less, huge pages do not fit" },
-    ],
+    limits: &[&limits::SHARE, &limits::FAULTS, &limits::TURNS, &limits::BYTES],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.04,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in page faults",
+    };
+    pub static FAULTS: Limit = Limit {
+        name: "faults",
+        value: 20_000.0,
+        unit: Unit::Count,
+        means: "minimum number of page faults of the process",
+    };
+    pub static TURNS: Limit = Limit {
+        name: "turns",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of allocate-and-free cycles from which on the memory could be kept",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 2_097_152.0,
+        unit: Unit::Bytes,
+        means: "minimum bytes touched per allocation call; with less, huge pages do not fit",
+    };
+}
 
 /// With large pages it goes so many times as fast: 64 MB taken, touched and given back, on 2026-11-21. The first round after
 /// a pause, in which the kernel has to make large pages first, gained the least.
@@ -56,11 +79,11 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 fn suspect(inquiry: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option<Suspect> {
     let memory = memory.in_program(inquiry, program);
     let share = memory.faults.share(inquiry);
-    if share < RULE.limit(inquiry, "share") {
+    if share < RULE.limit(inquiry, &limits::SHARE) {
         return None;
     }
     let (process, count) = most_faults(inquiry, program)?;
-    if (count as f64) < RULE.limit(inquiry, "faults") {
+    if (count as f64) < RULE.limit(inquiry, &limits::FAULTS) {
         return None;
     }
     let new = InCode::of_kernel(inquiry, &["do_anonymous_page"]).in_program(inquiry, program);
@@ -69,9 +92,10 @@ fn suspect(inquiry: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option
         return None;
     }
     let turns = memory.turns(inquiry, process);
-    let again = turns as f64 >= RULE.limit(inquiry, "turns");
+    let again = turns as f64 >= RULE.limit(inquiry, &limits::TURNS);
     let touched = count.saturating_mul(PAGE);
-    let large = touched as f64 >= asked(inquiry, process) as f64 * RULE.limit(inquiry, "bytes");
+    let large =
+        touched as f64 >= asked(inquiry, process) as f64 * RULE.limit(inquiry, &limits::BYTES);
     if !again && !large {
         return None;
     }
@@ -101,9 +125,9 @@ fn suspect(inquiry: &Inquiry<'_>, memory: &Memory, program: ProcessId) -> Option
             Fix::Between(scaled(1.0 / HUGE.0), scaled(most)),
         )
         .of(process)
-        .held(inquiry, &RULE, "share of the path", share, "share")
-        .held(inquiry, &RULE, "page faults", count as f64, "faults")
-        .held(inquiry, &RULE, "turns seen", turns as f64, "turns")
+        .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
+        .held(inquiry, &RULE, "page faults", count as f64, &limits::FAULTS)
+        .held(inquiry, &RULE, "turns seen", turns as f64, &limits::TURNS)
         .told(say![
             Piece::Count(count),
             " page faults; ",

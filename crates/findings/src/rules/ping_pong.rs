@@ -8,7 +8,7 @@ use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,17 +18,32 @@ pub static RULE: Rule = Rule {
     why: "Waking a thread and going to sleep take microseconds each time. Threads that hand over work shorter than that spend most of their time on the hand-over.",
     advice: "hand over many items at a time, or do both parts in one thread",
     wrong_if: "each item must be answered before the next one is known",
-    limits: &[
-        Limit { name: "turns", value: 1000.0, means: "minimum number of turns of each thread" },
-        Limit { name: "burst", value: 50_000.0, means: "maximum median time on CPU in a turn, in ns" },
-    ],
+    limits: &[&limits::TURNS, &limits::BURST],
     is_innocent: false,
     needs: &[],
     ask,
 };
 
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static TURNS: Limit = Limit {
+        name: "turns",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of turns of each thread",
+    };
+    pub static BURST: Limit = Limit {
+        name: "burst",
+        value: 50_000.0,
+        unit: Unit::Nanoseconds,
+        means: "maximum median time on CPU in a turn",
+    };
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let exchanges = Exchange::all(inquiry.timeline, RULE.limit(inquiry, "turns") as u64);
+    let exchanges = Exchange::all(inquiry.timeline, RULE.limit(inquiry, &limits::TURNS) as u64);
     exchanges
         .iter()
         .filter_map(|exchange| suspect(inquiry, exchange, &exchanges))
@@ -56,10 +71,10 @@ fn stretches(
 fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Option<Suspect> {
     let turns = exchange.turns();
     let bursts = exchange.bursts();
-    if (turns as f64) < RULE.limit(inquiry, "turns")
+    if (turns as f64) < RULE.limit(inquiry, &limits::TURNS)
         || bursts
             .iter()
-            .any(|&burst| burst as f64 > RULE.limit(inquiry, "burst"))
+            .any(|&burst| burst as f64 > RULE.limit(inquiry, &limits::BURST))
     {
         return None;
     }
@@ -99,13 +114,13 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
         .of(one.process)
         .about(about)
         .seen_in(inquiry, group)
-        .held(inquiry, &RULE, "turns", turns as f64, "turns")
+        .held(inquiry, &RULE, "turns", turns as f64, &limits::TURNS)
         .held(
             inquiry,
             &RULE,
             "on a processor in a turn",
             bursts[0] as f64,
-            "burst",
+            &limits::BURST,
         )
         .told(say![
             "time on CPU per turn: ",

@@ -9,7 +9,7 @@ use timesink_recording::words::State;
 
 use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,30 +20,39 @@ pub static RULE: Rule = Rule {
     advice:
         "do not bind the threads (sched_setaffinity, taskset, numactl), or give each its own CPU",
     wrong_if: "the other CPUs are reserved for another program",
-    limits: &[
-        Limit {
-            name: "share",
-            value: 0.15,
-            means: "minimum share of the critical path runnable (waiting for a CPU)",
-        },
-        Limit {
-            name: "time",
-            value: 1e8,
-            means: "minimum time runnable on the critical path, in ns",
-        },
-        Limit {
-            name: "elsewhere",
-            value: 0.02,
-            means: "maximum share of its time on CPU spent on any other CPU",
-        },
-    ],
+    limits: &[&limits::SHARE, &limits::TIME, &limits::ELSEWHERE],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
 
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.15,
+        unit: Unit::Share,
+        means: "minimum share of the critical path runnable (waiting for a CPU)",
+    };
+    pub static TIME: Limit = Limit {
+        name: "time",
+        value: 1e8,
+        unit: Unit::Nanoseconds,
+        means: "minimum time runnable on the critical path",
+    };
+    pub static ELSEWHERE: Limit = Limit {
+        name: "elsewhere",
+        value: 0.02,
+        unit: Unit::Share,
+        means: "maximum share of its time on CPU spent on any other CPU",
+    };
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let programs = Crowd::of(inquiry, &RULE).map(|crowd| crowd.programs(inquiry));
+    let programs = Crowd::of(inquiry, &RULE, &limits::SHARE, &limits::TIME)
+        .map(|crowd| crowd.programs(inquiry));
     let programs = programs.into_iter().flatten();
     programs
         .filter_map(|program| suspect(inquiry, program))
@@ -71,7 +80,13 @@ fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let suspect = Suspect::new(title, Fix::AllProcessors, Weight::all(causes))
         .of(program)
         .figure("processors used", used.len() as f64, "")
-        .held(inquiry, &RULE, "ready on the path", ns as f64, "time")
+        .held(
+            inquiry,
+            &RULE,
+            "ready on the path",
+            ns as f64,
+            &limits::TIME,
+        )
         .told(say![
             Piece::Time(ns),
             " of the critical path runnable (waiting for a CPU)"
@@ -96,7 +111,7 @@ fn used(inquiry: &Inquiry<'_>, program: ProcessId) -> BTreeSet<u32> {
         }
     }
     let all: u64 = sums.values().sum();
-    let least = all as f64 * RULE.limit(inquiry, "elsewhere");
+    let least = all as f64 * RULE.limit(inquiry, &limits::ELSEWHERE);
     let used = sums.into_iter().filter(|(_, ns)| *ns as f64 > least);
     used.map(|(processor, _)| processor).collect()
 }

@@ -13,7 +13,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -23,17 +23,47 @@ pub static RULE: Rule = Rule {
     why: "Where the next block is far from the last one, the kernel cannot read ahead, and the disk never has more than one request at a time: each read takes the full latency.",
     advice: "announce the reads in advance (posix_fadvise POSIX_FADV_WILLNEED per offset, io_uring, or several threads) so that the disk has many requests at once; read larger records, or keep an index or the most-read part in memory. Sorting the reads by offset helps a rotating disk, and any disk where the offsets are close together",
     wrong_if: "the next offset is only known from the previous read, and the program has nothing else to read meanwhile",
-    limits: &[
-        Limit { name: "reads", value: 200.0, means: "minimum number of reads far from each other, each waited for" },
-        Limit { name: "scattered", value: 0.5, means: "minimum share of all waits for the file" },
-        Limit { name: "bytes", value: 65536.0, means: "maximum bytes per wait" },
-        Limit { name: "in flight", value: 2.0, means: "maximum number of requests that the disk has at a time, on average" },
-        Limit { name: "share", value: 0.05, means: "minimum share of the critical path in these waits" },
-    ],
+    limits: &[&limits::READS, &limits::SCATTERED, &limits::BYTES, &limits::IN_FLIGHT, &limits::SHARE],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static READS: Limit = Limit {
+        name: "reads",
+        value: 200.0,
+        unit: Unit::Count,
+        means: "minimum number of reads far from each other, each waited for",
+    };
+    pub static SCATTERED: Limit = Limit {
+        name: "scattered",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "minimum share of all waits for the file",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 65536.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per wait",
+    };
+    pub static IN_FLIGHT: Limit = Limit {
+        name: "in flight",
+        value: 2.0,
+        unit: Unit::Count,
+        means: "maximum number of requests that the disk has at a time, on average",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.05,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in these waits",
+    };
+}
 
 /// What the kernel reads ahead where nobody set it otherwise, in sectors: what is nearer is no other place.
 const NEAR_SECTORS: u64 = 128 * 1024 / 512;
@@ -94,13 +124,13 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(inquiry: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
     let (process, file) = (reads.process, reads.object);
-    let scattered = Scattered::of(reads, RULE.limit(inquiry, "bytes"));
+    let scattered = Scattered::of(reads, RULE.limit(inquiry, &limits::BYTES));
     let share_of_waits = scattered.count as f64 / scattered.all.max(1) as f64;
     let in_flight = scattered.each(scattered.in_flight);
     if inquiry.facts.object(file)?.kind != ObjectKind::File
-        || (scattered.count as f64) < RULE.limit(inquiry, "reads")
-        || share_of_waits < RULE.limit(inquiry, "scattered")
-        || in_flight > RULE.limit(inquiry, "in flight")
+        || (scattered.count as f64) < RULE.limit(inquiry, &limits::READS)
+        || share_of_waits < RULE.limit(inquiry, &limits::SCATTERED)
+        || in_flight > RULE.limit(inquiry, &limits::IN_FLIGHT)
     {
         return None;
     }
@@ -110,7 +140,7 @@ fn suspect(inquiry: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
             && inquiry.same_program(key.process, process)
     });
     let share = inquiry.on_path_ns(&causes) as f64 / inquiry.outlook.wall_ns.max(1) as f64;
-    if share < RULE.limit(inquiry, "share") {
+    if share < RULE.limit(inquiry, &limits::SHARE) {
         return None;
     }
     let waits = scattered
@@ -135,17 +165,29 @@ fn suspect(inquiry: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
     .of(process)
     .about(Some(file));
     let suspect = seen(inquiry, suspect)
-        .held(inquiry, &RULE, "reads", scattered.count as f64, "reads")
+        .held(
+            inquiry,
+            &RULE,
+            "reads",
+            scattered.count as f64,
+            &limits::READS,
+        )
         .held(
             inquiry,
             &RULE,
             "share of its waits",
             share_of_waits,
-            "scattered",
+            &limits::SCATTERED,
         )
-        .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
-        .held(inquiry, &RULE, "reads at a time", in_flight, "in flight")
-        .held(inquiry, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "bytes each", each as f64, &limits::BYTES)
+        .held(
+            inquiry,
+            &RULE,
+            "reads at a time",
+            in_flight,
+            &limits::IN_FLIGHT,
+        )
+        .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
         .told(say![
             Piece::Count(scattered.count),
             " of ",

@@ -9,7 +9,7 @@ use timesink_recording::words::Detail;
 
 use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 use crate::start_up::StartUp;
@@ -20,15 +20,35 @@ pub static RULE: Rule = Rule {
     why: "Before its first line runs, an interpreter initializes itself and loads modules, anew in each process.",
     advice: "let one process do all the work, keep one running that takes requests, or load fewer modules (python3 -X importtime shows which)",
     wrong_if: "the processes must be isolated from each other, or are started rarely in production",
-    limits: &[
-        Limit { name: "starts", value: 10.0, means: "minimum number of starts of one program by one parent" },
-        Limit { name: "share", value: 0.5, means: "minimum share of their time on CPU that is start-up" },
-        Limit { name: "loading", value: 0.25, means: "minimum share of their time on CPU that is the interpreter's own: initialization, loading modules" },
-    ],
+    limits: &[&limits::STARTS, &limits::SHARE, &limits::LOADING],
     is_innocent: false,
     needs: &[Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static STARTS: Limit = Limit {
+        name: "starts",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of starts of one program by one parent",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "minimum share of their time on CPU that is start-up",
+    };
+    pub static LOADING: Limit = Limit {
+        name: "loading",
+        value: 0.25,
+        unit: Unit::Share,
+        means: "minimum share of their time on CPU that is the interpreter's own: initialization, loading modules",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut pairs: BTreeMap<(ProcessId, ProcessId), Vec<&Start>> = BTreeMap::new();
@@ -42,7 +62,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         }
     }
     let pairs = pairs.into_iter();
-    let many = pairs.filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, "starts"));
+    let many =
+        pairs.filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, &limits::STARTS));
     many.filter_map(|((parent, program), starts)| suspect(inquiry, parent, program, &starts))
         .collect()
 }
@@ -55,8 +76,8 @@ fn suspect(
 ) -> Option<Suspect> {
     let processes: BTreeSet<ProcessId> = starts.iter().map(|start| start.process).collect();
     let start_up = StartUp::of(inquiry, &processes)?;
-    if start_up.share < RULE.limit(inquiry, "share")
-        || start_up.loading < RULE.limit(inquiry, "loading")
+    if start_up.share < RULE.limit(inquiry, &limits::SHARE)
+        || start_up.loading < RULE.limit(inquiry, &limits::LOADING)
     {
         return None;
     }
@@ -88,20 +109,20 @@ fn suspect(
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
         .seen_in_most(inquiry, waits)
-        .held(inquiry, &RULE, "starts", count as f64, "starts")
+        .held(inquiry, &RULE, "starts", count as f64, &limits::STARTS)
         .held(
             inquiry,
             &RULE,
             "share of getting started",
             start_up.share,
-            "share",
+            &limits::SHARE,
         )
         .held(
             inquiry,
             &RULE,
             "share of the interpreter",
             start_up.loading,
-            "loading",
+            &limits::LOADING,
         )
         .told(say![
             "start-up is ",

@@ -8,7 +8,7 @@ use timesink_analysis::files::{Found, LOOKS};
 use timesink_analysis::replay::{entered, What};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,15 +18,27 @@ pub static RULE: Rule = Rule {
     why: "Each call walks the path and copies the same metadata.",
     advice: "call stat once and cache the result for a moment, use fstat if the file is open, or let inotify report changes",
     wrong_if: "the file may change at any moment, and that must be seen at once",
-    limits: &[Limit { name: "looks", value: 1000.0, means: "minimum number of calls on one path by one process" }],
+    limits: &[&limits::LOOKS],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
 
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static LOOKS: Limit = Limit {
+        name: "looks",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of calls on one path by one process",
+    };
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let found = inquiry.facts.found.iter();
-    let often = found.filter(|found| found.count as f64 >= RULE.limit(inquiry, "looks"));
+    let often = found.filter(|found| found.count as f64 >= RULE.limit(inquiry, &limits::LOOKS));
     // All that a process looks at too often is one suspect, told by the most of it.
     let mut told = BTreeSet::new();
     let first: Vec<&Found> = often.filter(|found| told.insert(found.process)).collect();
@@ -45,7 +57,7 @@ fn suspect(inquiry: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
         (all + call.count, seen + call.seen, ns + call.ns)
     });
     let same = inquiry.facts.found.iter().filter(|found| {
-        found.process == most.process && found.count as f64 >= RULE.limit(inquiry, "looks")
+        found.process == most.process && found.count as f64 >= RULE.limit(inquiry, &limits::LOOKS)
     });
     let (paths, looks) = same.fold((0u64, 0u64), |(paths, looks), found| {
         (paths + 1, looks + found.count)
@@ -84,7 +96,7 @@ fn suspect(inquiry: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
             &RULE,
             "looks at one path",
             most.count as f64,
-            "looks",
+            &limits::LOOKS,
         )
         .told(say![
             Piece::Count(looks),

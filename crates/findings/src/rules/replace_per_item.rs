@@ -8,7 +8,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,14 +18,29 @@ pub static RULE: Rule = Rule {
     why: "Each file is made durable on its own, and each time that waits for the disk.",
     advice: "write all of them, flush once for all (syncfs, or one flush per folder), then rename; or keep the items in one file",
     wrong_if: "each item must be durable before the next is started",
-    limits: &[
-        Limit { name: "files", value: 20.0, means: "minimum number of files that were flushed, each once or twice" },
-        Limit { name: "renames", value: 0.5, means: "minimum number of renames per file" },
-    ],
+    limits: &[&limits::FILES, &limits::RENAMES],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static FILES: Limit = Limit {
+        name: "files",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of files that were flushed, each once or twice",
+    };
+    pub static RENAMES: Limit = Limit {
+        name: "renames",
+        value: 0.5,
+        unit: Unit::Count,
+        means: "minimum number of renames per file",
+    };
+}
 
 const FLUSHES: [&str; 2] = ["fsync", "fdatasync"];
 const RENAMES: [&str; 3] = ["rename", "renameat", "renameat2"];
@@ -110,7 +125,9 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Option<Suspect> {
     let files = replaced.files.len() as u64;
     let renames = replaced.renames as f64 / files.max(1) as f64;
-    if (files as f64) < RULE.limit(inquiry, "files") || renames < RULE.limit(inquiry, "renames") {
+    if (files as f64) < RULE.limit(inquiry, &limits::FILES)
+        || renames < RULE.limit(inquiry, &limits::RENAMES)
+    {
         return None;
     }
     let about = |object: Option<ObjectId>| object.is_some_and(|o| replaced.files.contains(&o));
@@ -137,8 +154,14 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Opt
         .of(process)
         .about(longest.and_then(|group| group.object))
         .seen_in_most(inquiry, waits)
-        .held(inquiry, &RULE, "files", files as f64, "files")
-        .held(inquiry, &RULE, "renames for each", renames, "renames")
+        .held(inquiry, &RULE, "files", files as f64, &limits::FILES)
+        .held(
+            inquiry,
+            &RULE,
+            "renames for each",
+            renames,
+            &limits::RENAMES,
+        )
         .told(say![
             Piece::Count(replaced.flushes),
             " flushes of ",

@@ -11,7 +11,7 @@ use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Need, Rule, Suspect};
+use crate::rule::{Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -21,17 +21,47 @@ pub static RULE: Rule = Rule {
     why: "A failed operation is retried after a pause, and each pause is longer than the one before: most of the time is spent between the attempts.",
     advice: "find out why it fails: a peer that is down, a lock that is held, a limit; where a resource becomes free by itself, wait for that instead of retrying",
     wrong_if: "the cause of the failure is outside anyone's control, and the other side must be spared",
-    limits: &[
-        Limit { name: "pauses", value: 4.0, means: "minimum number of pauses, each longer than the one before" },
-        Limit { name: "grows", value: 1.2, means: "minimum factor of growth, in most cases" },
-        Limit { name: "most", value: 2.6, means: "maximum factor of growth" },
-        Limit { name: "failures", value: 0.7, means: "minimum number of errors of one kind per pause" },
-        Limit { name: "others", value: 4.0, means: "maximum number of errors per pause; with more they do not belong to the attempts" },
-    ],
+    limits: &[&limits::PAUSES, &limits::GROWS, &limits::MOST, &limits::FAILURES, &limits::OTHERS],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static PAUSES: Limit = Limit {
+        name: "pauses",
+        value: 4.0,
+        unit: Unit::Count,
+        means: "minimum number of pauses, each longer than the one before",
+    };
+    pub static GROWS: Limit = Limit {
+        name: "grows",
+        value: 1.2,
+        unit: Unit::Ratio,
+        means: "minimum factor of growth, in most cases",
+    };
+    pub static MOST: Limit = Limit {
+        name: "most",
+        value: 2.6,
+        unit: Unit::Ratio,
+        means: "maximum factor of growth",
+    };
+    pub static FAILURES: Limit = Limit {
+        name: "failures",
+        value: 0.7,
+        unit: Unit::Count,
+        means: "minimum number of errors of one kind per pause",
+    };
+    pub static OTHERS: Limit = Limit {
+        name: "others",
+        value: 4.0,
+        unit: Unit::Count,
+        means: "maximum number of errors per pause; with more they do not belong to the attempts",
+    };
+}
 
 /// Failures after which trying again may help, of any call or of these only.
 const FAILURES: [(&str, &[&str]); 15] = [
@@ -119,7 +149,10 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 /// The stretches in which each pause is longer than the one before. The last may be repeated: there is a longest.
 fn climbing<'a>(inquiry: &Inquiry<'_>, pauses: &'a [Pause]) -> Vec<&'a [Pause]> {
-    let (grows, most) = (RULE.limit(inquiry, "grows"), RULE.limit(inquiry, "most"));
+    let (grows, most) = (
+        RULE.limit(inquiry, &limits::GROWS),
+        RULE.limit(inquiry, &limits::MOST),
+    );
     let steps = |stretch: &[Pause]| {
         let pairs = stretch.windows(2);
         let up = pairs.filter(|pair| pair[1].0 as f64 >= pair[0].0 as f64 * grows);
@@ -132,7 +165,7 @@ fn climbing<'a>(inquiry: &Inquiry<'_>, pauses: &'a [Pause]) -> Vec<&'a [Pause]> 
         (ALIKE..=most).contains(&times)
     });
     stretches
-        .filter(|stretch| steps(stretch) >= RULE.limit(inquiry, "pauses"))
+        .filter(|stretch| steps(stretch) >= RULE.limit(inquiry, &limits::PAUSES))
         .collect()
 }
 
@@ -152,8 +185,8 @@ fn failure(
         }
     }
     let (least, most) = (
-        RULE.limit(inquiry, "failures"),
-        RULE.limit(inquiry, "others"),
+        RULE.limit(inquiry, &limits::FAILURES),
+        RULE.limit(inquiry, &limits::OTHERS),
     );
     let pauses = pauses as f64;
     let fitting = failures.into_iter().filter(|((call, error), count)| {
@@ -182,13 +215,19 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Opt
     ];
     let suspect = picked
         .suspect(inquiry, title, 0.0)
-        .held(inquiry, &RULE, "pauses", picked.count() as f64, "pauses")
+        .held(
+            inquiry,
+            &RULE,
+            "pauses",
+            picked.count() as f64,
+            &limits::PAUSES,
+        )
         .held(
             inquiry,
             &RULE,
             "failures for each pause",
             failures as f64 / picked.count() as f64,
-            "failures",
+            &limits::FAILURES,
         )
         .told(say![
             "the shortest pause is ",

@@ -11,7 +11,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -21,14 +21,29 @@ pub static RULE: Rule = Rule {
     why: "Unchanged data are assembled and written again for each change: twice the rows take four times as long.",
     advice: "append new data, write only what changed, or write the file once at the end",
     wrong_if: "all of it changes between two writes",
-    limits: &[
-        Limit { name: "times", value: 20.0, means: "minimum number of complete rewrites by one process" },
-        Limit { name: "bytes", value: 4096.0, means: "minimum bytes per rewrite, on average" },
-    ],
+    limits: &[&limits::TIMES, &limits::BYTES],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static TIMES: Limit = Limit {
+        name: "times",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of complete rewrites by one process",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 4096.0,
+        unit: Unit::Bytes,
+        means: "minimum bytes per rewrite, on average",
+    };
+}
 
 /// All opens are of the file if so much of them is: stacks do not tell which file they are about.
 const MOST: f64 = 0.8;
@@ -40,8 +55,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let uses = inquiry.facts.uses.all.iter();
     let often = uses.filter(|one| {
         let (opens, written) = (one.done(Act::Open).count, one.done(Act::Write).bytes);
-        opens as f64 >= RULE.limit(inquiry, "times")
-            && written as f64 >= opens as f64 * RULE.limit(inquiry, "bytes")
+        opens as f64 >= RULE.limit(inquiry, &limits::TIMES)
+            && written as f64 >= opens as f64 * RULE.limit(inquiry, &limits::BYTES)
     });
     often.filter_map(|one| suspect(inquiry, one)).collect()
 }
@@ -54,7 +69,7 @@ fn is_cut(inquiry: &Inquiry<'_>, one: &Use) -> bool {
             && call.call == "ftruncate"
     });
     let cuts: u64 = cuts.map(|call| call.count).sum();
-    if cuts as f64 >= RULE.limit(inquiry, "times") {
+    if cuts as f64 >= RULE.limit(inquiry, &limits::TIMES) {
         return true;
     }
     let threads = inquiry.threads_of(&BTreeSet::from([one.process]));
@@ -120,13 +135,13 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())
-        .held(inquiry, &RULE, "times", count as f64, "times")
+        .held(inquiry, &RULE, "times", count as f64, &limits::TIMES)
         .held(
             inquiry,
             &RULE,
             "bytes each time",
             (bytes / count) as f64,
-            "bytes",
+            &limits::BYTES,
         )
         .told(say![
             if one.estimated { "about " } else { "" },

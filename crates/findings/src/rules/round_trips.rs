@@ -10,7 +10,7 @@ use timesink_recording::words::Detail;
 
 use crate::floor;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,16 +20,41 @@ pub static RULE: Rule = Rule {
     why: "Each request costs a round trip and the peer's fixed cost per request, however little is requested.",
     advice: "batch the requests: one query for many keys, a join, a pipeline",
     wrong_if: "each request depends on the response to the one before",
-    limits: &[
-        Limit { name: "waits", value: 10.0, means: "minimum number of waits for responses" },
-        Limit { name: "in turn", value: 1000.0, means: "or: minimum number of sends, with about as many receives that returned data" },
-        Limit { name: "bytes", value: 65536.0, means: "maximum bytes read per request, on average; more is a transfer" },
-        Limit { name: "sent", value: 0.5, means: "minimum number of sends per wait; with fewer the program is listening" },
-    ],
+    limits: &[&limits::WAITS, &limits::IN_TURN, &limits::BYTES, &limits::SENT],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of waits for responses",
+    };
+    pub static IN_TURN: Limit = Limit {
+        name: "in turn",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "or: minimum number of sends, with about as many receives that returned data",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 65536.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes read per request, on average; more is a transfer",
+    };
+    pub static SENT: Limit = Limit {
+        name: "sent",
+        value: 0.5,
+        unit: Unit::Count,
+        means: "minimum number of sends per wait; with fewer the program is listening",
+    };
+}
 
 /// Two counts of which the smaller is this part of the larger are about the same.
 const ALIKE: f64 = 0.8;
@@ -129,10 +154,10 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         sent.came.min(received.came) as f64,
         sent.came.max(received.came) as f64,
     );
-    let in_turn = fewer >= RULE.limit(inquiry, "in turn") && fewer >= more * ALIKE;
-    if (waits as f64) < RULE.limit(inquiry, "waits") && !in_turn
-        || bytes as f64 > RULE.limit(inquiry, "bytes")
-        || (sent.count as f64) < waits as f64 * RULE.limit(inquiry, "sent")
+    let in_turn = fewer >= RULE.limit(inquiry, &limits::IN_TURN) && fewer >= more * ALIKE;
+    if (waits as f64) < RULE.limit(inquiry, &limits::WAITS) && !in_turn
+        || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
+        || (sent.count as f64) < waits as f64 * RULE.limit(inquiry, &limits::SENT)
         || received.count == 0
     {
         return None;
@@ -165,8 +190,14 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .of(group.process)
         .about(Some(object))
         .seen_in(inquiry, Some(group))
-        .held(inquiry, &RULE, "waits", waits as f64, "waits")
-        .held(inquiry, &RULE, "bytes answered", bytes as f64, "bytes")
+        .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
+        .held(
+            inquiry,
+            &RULE,
+            "bytes answered",
+            bytes as f64,
+            &limits::BYTES,
+        )
         .told(say![
             Piece::Count(sent.count),
             " sends of ",

@@ -9,7 +9,7 @@ use timesink_recording::words::Detail;
 
 use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,11 +19,23 @@ pub static RULE: Rule = Rule {
     why: "The shell is a program of its own that is forked, loaded, linked and torn down each time, and does nothing but start another.",
     advice: "start the program directly, with its arguments as a list: posix_spawn or execv instead of system or popen, shell=False",
     wrong_if: "the command is entered by the user, or needs features of a shell",
-    limits: &[Limit { name: "shells", value: 20.0, means: "minimum number of shells started by one program" }],
+    limits: &[&limits::SHELLS],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHELLS: Limit = Limit {
+        name: "shells",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of shells started by one program",
+    };
+}
 
 const SHELLS: [&str; 6] = ["sh", "dash", "bash", "ash", "ksh", "zsh"];
 
@@ -76,7 +88,7 @@ fn on_cpu(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
 
 fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Option<Suspect> {
     let count = shells.len() as u64;
-    if (count as f64) < RULE.limit(inquiry, "shells") {
+    if (count as f64) < RULE.limit(inquiry, &limits::SHELLS) {
         return None;
     }
     let first = shells.first()?;
@@ -104,7 +116,7 @@ fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> 
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
         .seen_in_most(inquiry, waits)
-        .held(inquiry, &RULE, "shells", count as f64, "shells")
+        .held(inquiry, &RULE, "shells", count as f64, &limits::SHELLS)
         .figure("a shell on a processor", (cpu / count) as f64, "ns")
         .told(say![
             "for example ",

@@ -9,7 +9,7 @@ use timesink_analysis::replay::What;
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,15 +19,23 @@ pub static RULE: Rule = Rule {
     why: "A program that checks at intervals notices the end late: by half an interval on average.",
     advice: "wait for the end itself: join, waitpid, a condition variable, a pipe or an eventfd",
     wrong_if: "the sleeps are intended, and ended with the other's work by chance",
-    limits: &[Limit {
-        name: "rounds",
-        value: 5.0,
-        means: "minimum number of sleeps in a loop",
-    }],
+    limits: &[&limits::ROUNDS],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static ROUNDS: Limit = Limit {
+        name: "rounds",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "minimum number of sleeps in a loop",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let polls = inquiry.timeline.polls().supposed();
@@ -84,7 +92,7 @@ fn suspect(inquiry: &Inquiry<'_>, slot: usize) -> Option<Suspect> {
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, late))
         .of(thread.process)
         .seen_in(inquiry, group)
-        .held(inquiry, &RULE, "sleeps", count as f64, "rounds")
+        .held(inquiry, &RULE, "sleeps", count as f64, &limits::ROUNDS)
         .figure("slept too long", late as f64, "ns")
         .told(say![
             Piece::Count(count),

@@ -19,13 +19,10 @@ pub static WRITES: Rule = Rule {
     why: "A system call costs the same for one byte as for thousands, and the reader of a pipe may be woken for each.",
     advice: "collect the data in a buffer of 64 KiB or more, and write that",
     wrong_if: "each piece must be seen at once",
-    limits: &[
-        Limit { name: "calls", value: 1000.0, means: "minimum number of calls" },
-        Limit { name: "bytes", value: 1024.0, means: "maximum bytes per call, on average; the buffer of a stream has 4096" },
-    ],
+    limits: &[&limits::CALLS, &limits::WRITE_BYTES],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
-    ask: |inquiry| ask(inquiry, &WRITES, &["write", "pwrite64", "writev", "pwritev"], "written"),
+    ask: |inquiry| ask(inquiry, &WRITES, &limits::WRITE_BYTES, &["write", "pwrite64", "writev", "pwritev"], "written"),
 };
 
 pub static READS: Rule = Rule {
@@ -34,29 +31,43 @@ pub static READS: Rule = Rule {
     why: "A system call costs the same for one byte as for thousands.",
     advice: "read 64 KiB or more at a time, and take the pieces from that buffer",
     wrong_if: "there is never more data available at a time",
-    limits: &[
-        Limit {
-            name: "calls",
-            value: 1000.0,
-            means: "minimum number of calls",
-        },
-        Limit {
-            name: "bytes",
-            value: 16.0,
-            means: "maximum bytes per call, on average",
-        },
-    ],
+    limits: &[&limits::CALLS, &limits::READ_BYTES],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask: |inquiry| {
         ask(
             inquiry,
             &READS,
+            &limits::READ_BYTES,
             &["read", "pread64", "readv", "preadv"],
             "read",
         )
     },
 };
+
+/// What the rules go by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static CALLS: Limit = Limit {
+        name: "calls",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of calls",
+    };
+    pub static WRITE_BYTES: Limit = Limit {
+        name: "bytes",
+        value: 1024.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per call, on average; the buffer of a stream has 4096",
+    };
+    pub static READ_BYTES: Limit = Limit {
+        name: "bytes",
+        value: 16.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per call, on average",
+    };
+}
 
 /// Of all such calls of a process, those of the one thing are at least this share: the time of calls is known for the
 /// process only.
@@ -67,16 +78,17 @@ const NS_PER_BYTE: f64 = 0.35;
 fn ask(
     inquiry: &Inquiry<'_>,
     rule: &'static Rule,
+    most_bytes: &'static Limit,
     names: &[&'static str],
     done: &'static str,
 ) -> Vec<Suspect> {
     let calls = inquiry.facts.calls.iter().filter(|call| {
         names.contains(&call.call.as_str())
-            && call.count as f64 >= rule.limit(inquiry, "calls")
-            && call.bytes as f64 <= call.count as f64 * rule.limit(inquiry, "bytes")
+            && call.count as f64 >= rule.limit(inquiry, &limits::CALLS)
+            && call.bytes as f64 <= call.count as f64 * rule.limit(inquiry, most_bytes)
     });
     calls
-        .filter_map(|call| suspect(inquiry, rule, call, names, done))
+        .filter_map(|call| suspect(inquiry, rule, most_bytes, call, names, done))
         .collect()
 }
 
@@ -143,6 +155,7 @@ fn comes_in_pieces(inquiry: &Inquiry<'_>, call: &CallSum) -> bool {
 fn suspect(
     inquiry: &Inquiry<'_>,
     rule: &'static Rule,
+    most_bytes: &'static Limit,
     call: &CallSum,
     names: &[&'static str],
     done: &'static str,
@@ -197,8 +210,8 @@ fn suspect(
         .of(process)
         .about(Some(object))
         .seen_around(inquiry, region.as_ref())
-        .held(inquiry, rule, "calls", call.count as f64, "calls")
-        .held(inquiry, rule, "bytes each", each as f64, "bytes")
+        .held(inquiry, rule, "calls", call.count as f64, &limits::CALLS)
+        .held(inquiry, rule, "bytes each", each as f64, most_bytes)
         .told(say![
             if call.estimated { "about " } else { "" },
             Piece::Count(call.count),

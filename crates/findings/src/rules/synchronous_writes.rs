@@ -8,7 +8,7 @@ use timesink_recording::words::Detail;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,14 +18,29 @@ pub static RULE: Rule = Rule {
     why: "Each write waits until the disk reports that the data are safe. That takes about as long for one row as for a thousand.",
     advice: "write many rows at once, or open the file without O_SYNC and flush after each batch",
     wrong_if: "each write must survive a crash on its own",
-    limits: &[
-        Limit { name: "writes", value: 20.0, means: "minimum number of writes to one file that waited" },
-        Limit { name: "bytes", value: 65536.0, means: "maximum bytes per write, on average" },
-    ],
+    limits: &[&limits::WRITES, &limits::BYTES],
     is_innocent: false,
     needs: &[Need::Calls],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WRITES: Limit = Limit {
+        name: "writes",
+        value: 20.0,
+        unit: Unit::Count,
+        means: "minimum number of writes to one file that waited",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 65536.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per write, on average",
+    };
+}
 
 /// A file is also flushed by calls of its own: if there are more of them than this for each write, they are what waits.
 const FLUSHED: f64 = 0.25;
@@ -37,8 +52,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let uses = inquiry.facts.uses.all.iter();
     let small = uses.filter(|one| {
         let writes = one.done(Act::Write);
-        writes.count as f64 >= RULE.limit(inquiry, "writes")
-            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(inquiry, "bytes")
+        writes.count as f64 >= RULE.limit(inquiry, &limits::WRITES)
+            && writes.bytes as f64 <= writes.count as f64 * RULE.limit(inquiry, &limits::BYTES)
     });
     small.filter_map(|one| suspect(inquiry, one)).collect()
 }
@@ -56,7 +71,7 @@ fn waited(inquiry: &Inquiry<'_>, one: &Use) -> Option<u64> {
             && FLUSHES.contains(&call.call.as_str())
     });
     let flushes: u64 = flushes.map(|call| call.count).sum();
-    let enough = flushed as f64 >= RULE.limit(inquiry, "writes")
+    let enough = flushed as f64 >= RULE.limit(inquiry, &limits::WRITES)
         && waited as f64 >= writes as f64 * WAITING
         && flushes as f64 <= writes as f64 * FLUSHED;
     enough.then_some(waited)
@@ -97,9 +112,9 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
             &RULE,
             "writes that waited",
             waited as f64,
-            "writes",
+            &limits::WRITES,
         )
-        .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
+        .held(inquiry, &RULE, "bytes each", each as f64, &limits::BYTES)
         .told(say![
             if one.estimated { "about " } else { "" },
             Piece::Count(writes.count),

@@ -4,7 +4,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -14,11 +14,23 @@ pub static RULE: Rule = Rule {
     why: "A cgroup that has used up its quota gets no CPU until the next period begins, however idle the machine is.",
     advice: "raise the quota (cpu.max, or the container's limit), or run no more threads than it has room for",
     wrong_if: "the quota is intended: the rest of the machine is reserved for others",
-    limits: &[Limit { name: "times", value: 3.0, means: "minimum number of times throttled" }],
+    limits: &[&limits::TIMES],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static TIMES: Limit = Limit {
+        name: "times",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of times throttled",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let is = |state, detail| state == State::Ready && detail == Detail::Throttled;
@@ -41,7 +53,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
             });
         }
     }
-    if (count as f64) < RULE.limit(inquiry, "times") {
+    if (count as f64) < RULE.limit(inquiry, &limits::TIMES) {
         return Vec::new();
     }
     let process = inquiry.outlook.causes[longest].cause.key.process;
@@ -61,7 +73,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     ];
     let mut suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
-        .held(inquiry, &RULE, "times", count as f64, "times")
+        .held(inquiry, &RULE, "times", count as f64, &limits::TIMES)
         .figure("in all threads", ns as f64, "ns")
         .told(say![
             "its threads were throttled ",

@@ -7,7 +7,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,21 +17,51 @@ pub static RULE: Rule = Rule {
     why: "Each of them needs a CPU and the lock to find out that there is nothing to do, and the one that got work waits behind them.",
     advice: "wake one thread per item (signal, not broadcast; EPOLLEXCLUSIVE), or give each thread its own queue",
     wrong_if: "all of them have to be notified",
-    limits: &[
-        Limit { name: "wakes", value: 4.0, means: "minimum number of threads woken by a call, on average" },
-        Limit { name: "share", value: 0.75, means: "minimum share of them that go back to sleep at once" },
-        Limit { name: "times", value: 1000.0, means: "minimum number of such wake-ups" },
-        Limit { name: "quick", value: 50_000.0, means: "maximum time on CPU before going back to sleep, in ns" },
-        Limit { name: "found", value: 100.0, means: "minimum number of wake-ups that found work; with fewer it is a barrier" },
-    ],
+    limits: &[&limits::WAKES, &limits::SHARE, &limits::TIMES, &limits::QUICK, &limits::FOUND],
     is_innocent: false,
     // Woken with a call: with calls lost each of the others would seem to wake more.
     needs: &[Need::WholeCalls],
     ask,
 };
 
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WAKES: Limit = Limit {
+        name: "wakes",
+        value: 4.0,
+        unit: Unit::Count,
+        means: "minimum number of threads woken by a call, on average",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.75,
+        unit: Unit::Share,
+        means: "minimum share of them that go back to sleep at once",
+    };
+    pub static TIMES: Limit = Limit {
+        name: "times",
+        value: 1000.0,
+        unit: Unit::Count,
+        means: "minimum number of such wake-ups",
+    };
+    pub static QUICK: Limit = Limit {
+        name: "quick",
+        value: 50_000.0,
+        unit: Unit::Nanoseconds,
+        means: "maximum time on CPU before going back to sleep",
+    };
+    pub static FOUND: Limit = Limit {
+        name: "found",
+        value: 100.0,
+        unit: Unit::Count,
+        means: "minimum number of wake-ups that found work; with fewer it is a barrier",
+    };
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let herds = Herd::all(inquiry.timeline, RULE.limit(inquiry, "quick") as u64);
+    let herds = Herd::all(inquiry.timeline, RULE.limit(inquiry, &limits::QUICK) as u64);
     herds
         .iter()
         .filter_map(|herd| suspect(inquiry, herd))
@@ -43,9 +73,9 @@ fn suspect(inquiry: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
     let in_vain = herd.in_vain.len() as u64;
     let all = in_vain + herd.not_in_vain;
     let share = in_vain as f64 / all.max(1) as f64;
-    if (in_vain as f64) < RULE.limit(inquiry, "times")
-        || share < RULE.limit(inquiry, "share")
-        || (herd.not_in_vain as f64) < RULE.limit(inquiry, "found")
+    if (in_vain as f64) < RULE.limit(inquiry, &limits::TIMES)
+        || share < RULE.limit(inquiry, &limits::SHARE)
+        || (herd.not_in_vain as f64) < RULE.limit(inquiry, &limits::FOUND)
     {
         return None;
     }
@@ -53,7 +83,7 @@ fn suspect(inquiry: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
     let calls = calls.filter(|call| call.thread == row.thread && call.call == "futex");
     let calls: u64 = calls.map(|call| call.count).sum();
     let each = herd.wakes as f64 / calls.max(1) as f64;
-    if calls == 0 || each < RULE.limit(inquiry, "wakes") {
+    if calls == 0 || each < RULE.limit(inquiry, &limits::WAKES) {
         return None;
     }
     let title = say![
@@ -85,9 +115,9 @@ fn suspect(inquiry: &Inquiry<'_>, herd: &Herd) -> Option<Suspect> {
         .of(row.process)
         .about(herd.objects.first().copied())
         .seen_in(inquiry, group)
-        .held(inquiry, &RULE, "woken with a call", each, "wakes")
-        .held(inquiry, &RULE, "for nothing", share, "share")
-        .held(inquiry, &RULE, "times", in_vain as f64, "times")
+        .held(inquiry, &RULE, "woken with a call", each, &limits::WAKES)
+        .held(inquiry, &RULE, "for nothing", share, &limits::SHARE)
+        .held(inquiry, &RULE, "times", in_vain as f64, &limits::TIMES)
         .told(say![
             Piece::Count(in_vain),
             " times a thread goes back to sleep after ",

@@ -12,7 +12,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, ObjectKind, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Example, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -22,15 +22,35 @@ pub static RULE: Rule = Rule {
     why: "A handshake costs one or two round trips and some of the most expensive arithmetic there is, before the first request can be sent.",
     advice: "keep the connection (a session, a connection pool), or at least resume sessions: one context for all connections",
     wrong_if: "each connection is to a different peer, or must not be linked to the one before",
-    limits: &[
-        Limit { name: "connections", value: 10.0, means: "minimum number of connections by one process" },
-        Limit { name: "again", value: 5.0, means: "minimum number of connections per peer, on average" },
-        Limit { name: "each", value: 1e6, means: "minimum time of a handshake, on average, in ns" },
-    ],
+    limits: &[&limits::CONNECTIONS, &limits::AGAIN, &limits::EACH],
     is_innocent: false,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static CONNECTIONS: Limit = Limit {
+        name: "connections",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of connections by one process",
+    };
+    pub static AGAIN: Limit = Limit {
+        name: "again",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "minimum number of connections per peer, on average",
+    };
+    pub static EACH: Limit = Limit {
+        name: "each",
+        value: 1e6,
+        unit: Unit::Nanoseconds,
+        means: "minimum time of a handshake, on average",
+    };
+}
 
 /// The outermost function of a handshake, in the libraries that do it.
 const HANDSHAKES: [&str; 13] = [
@@ -124,9 +144,9 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<
     let most = most?;
     let each = shaken.ns as f64 / count.max(1) as f64;
     let again = count as f64 / hosts.max(1) as f64;
-    if (count as f64) < RULE.limit(inquiry, "connections")
-        || again < RULE.limit(inquiry, "again")
-        || each < RULE.limit(inquiry, "each")
+    if (count as f64) < RULE.limit(inquiry, &limits::CONNECTIONS)
+        || again < RULE.limit(inquiry, &limits::AGAIN)
+        || each < RULE.limit(inquiry, &limits::EACH)
     {
         return None;
     }
@@ -157,15 +177,27 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, shaken.ns))
         .of(process)
         .about(most.sockets.first().copied())
-        .held(inquiry, &RULE, "connections", count as f64, "connections")
+        .held(
+            inquiry,
+            &RULE,
+            "connections",
+            count as f64,
+            &limits::CONNECTIONS,
+        )
         .held(
             inquiry,
             &RULE,
             "nanoseconds of handshake for each",
             each,
-            "each",
+            &limits::EACH,
         )
-        .held(inquiry, &RULE, "connections to each peer", again, "again")
+        .held(
+            inquiry,
+            &RULE,
+            "connections to each peer",
+            again,
+            &limits::AGAIN,
+        )
         .told(say![
             "each takes ",
             Piece::Time(each as u64),

@@ -15,7 +15,7 @@ use timesink_recording::words::{Language, ObjectKind};
 use crate::file_functions::act;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -25,18 +25,53 @@ pub static RULE: Rule = Rule {
     why: "Each piece costs two system calls and is copied twice, out of the kernel and back into it. The kernel can copy all of it in one call.",
     advice: "let the kernel copy: copy_file_range from file to file, sendfile from a file to a socket; or copy 64 KiB or more at a time, which was as fast between files (measured on ext4)",
     wrong_if: "the program has to see what it copies, or must be able to stop after each piece",
-    limits: &[
-        Limit { name: "megabytes", value: 64.0, means: "minimum amount copied from one object to another, in MB" },
-        Limit { name: "bytes", value: 8192.0, means: "maximum bytes per piece, on average; with more there is little to gain" },
-        Limit { name: "differ", value: 0.02, means: "maximum difference between reads and writes, in number and bytes, as a share" },
-        Limit { name: "looks", value: 0.1, means: "maximum share of its time on CPU spent on anything but reading and writing" },
-        Limit { name: "waits", value: 0.2, means: "maximum time waiting for either of the two, relative to the time on CPU" },
-        Limit { name: "share", value: 0.05, means: "minimum share of the critical path spent copying" },
-    ],
+    limits: &[&limits::MEGABYTES, &limits::BYTES, &limits::DIFFER, &limits::LOOKS, &limits::WAITS, &limits::SHARE],
     is_innocent: false,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static MEGABYTES: Limit = Limit {
+        name: "megabytes",
+        value: 64.0,
+        unit: Unit::Megabytes,
+        means: "minimum amount copied from one object to another",
+    };
+    pub static BYTES: Limit = Limit {
+        name: "bytes",
+        value: 8192.0,
+        unit: Unit::Bytes,
+        means: "maximum bytes per piece, on average; with more there is little to gain",
+    };
+    pub static DIFFER: Limit = Limit {
+        name: "differ",
+        value: 0.02,
+        unit: Unit::Share,
+        means: "maximum difference between reads and writes, in number and bytes, as a share",
+    };
+    pub static LOOKS: Limit = Limit {
+        name: "looks",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "maximum share of its time on CPU spent on anything but reading and writing",
+    };
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 0.2,
+        unit: Unit::Share,
+        means: "maximum time waiting for either of the two, relative to the time on CPU",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.05,
+        unit: Unit::Share,
+        means: "minimum share of the critical path spent copying",
+    };
+}
 
 /// A pair of calls takes so long as so many bytes more, at least and at most. Measured on 2026-11-22, of what copying in
 /// pieces of 4 KiB took the kernel alone took 28 % from file to file (as 10,500 bytes would) and 39 % from a file to a TCP
@@ -56,7 +91,7 @@ struct Copied<'a> {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let large = |bytes: u64| bytes as f64 >= RULE.limit(inquiry, "megabytes") * 1e6;
+    let large = |bytes: u64| bytes as f64 >= RULE.limit(inquiry, &limits::MEGABYTES) * 1e6;
     let uses = || inquiry.facts.uses.all.iter();
     let sources = uses().filter(|one| {
         large(one.done(Act::Read).bytes) && is_kind(inquiry, one.object, &[ObjectKind::File])
@@ -82,8 +117,9 @@ fn is_kind(inquiry: &Inquiry<'_>, object: ObjectId, kinds: &[ObjectKind]) -> boo
 /// As many bytes, in as many pieces: it is carried over as it is.
 fn copied<'a>(inquiry: &Inquiry<'_>, from: &'a Use, to: &'a Use) -> Option<Copied<'a>> {
     let (reads, writes) = (from.done(Act::Read), to.done(Act::Write));
-    let differ =
-        |a: u64, b: u64| a.abs_diff(b) as f64 > a.max(b) as f64 * RULE.limit(inquiry, "differ");
+    let differ = |a: u64, b: u64| {
+        a.abs_diff(b) as f64 > a.max(b) as f64 * RULE.limit(inquiry, &limits::DIFFER)
+    };
     if differ(reads.bytes, writes.bytes) || differ(reads.count, writes.count) {
         return None;
     }
@@ -93,7 +129,8 @@ fn copied<'a>(inquiry: &Inquiry<'_>, from: &'a Use, to: &'a Use) -> Option<Copie
         bytes: reads.bytes.min(writes.bytes),
         pairs: reads.count.max(writes.count).max(1),
     };
-    (copied.bytes as f64 / copied.pairs as f64 <= RULE.limit(inquiry, "bytes")).then_some(copied)
+    (copied.bytes as f64 / copied.pairs as f64 <= RULE.limit(inquiry, &limits::BYTES))
+        .then_some(copied)
 }
 
 fn suspect(inquiry: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
@@ -107,9 +144,9 @@ fn suspect(inquiry: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
             && inquiry.same_program(key.process, process)
     });
     let waits = inquiry.on_path_ns(&waits) as f64 / ns.max(1) as f64;
-    if share < RULE.limit(inquiry, "share")
-        || looks > RULE.limit(inquiry, "looks")
-        || waits > RULE.limit(inquiry, "waits")
+    if share < RULE.limit(inquiry, &limits::SHARE)
+        || looks > RULE.limit(inquiry, &limits::LOOKS)
+        || waits > RULE.limit(inquiry, &limits::WAITS)
     {
         return None;
     }
@@ -136,11 +173,11 @@ fn suspect(inquiry: &Inquiry<'_>, copied: &Copied<'_>) -> Option<Suspect> {
             &RULE,
             "megabytes",
             copied.bytes as f64 / 1e6,
-            "megabytes",
+            &limits::MEGABYTES,
         )
-        .held(inquiry, &RULE, "bytes each", each as f64, "bytes")
-        .held(inquiry, &RULE, "share that looks", looks, "looks")
-        .held(inquiry, &RULE, "share of the path", share, "share")
+        .held(inquiry, &RULE, "bytes each", each as f64, &limits::BYTES)
+        .held(inquiry, &RULE, "share that looks", looks, &limits::LOOKS)
+        .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
         .told(say![
             if estimated { "about " } else { "" },
             Piece::Count(copied.pairs),

@@ -8,7 +8,7 @@ use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Limit, Rule, Suspect};
+use crate::rule::{Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,15 +18,35 @@ pub static RULE: Rule = Rule {
     why: "While one peer is waited for, the others could work: in parallel they would take as long as the slowest.",
     advice: "if none needs the response of another, send all requests first and then wait: threads, asynchronous calls, poll",
     wrong_if: "a request depends on the response of another peer",
-    limits: &[
-        Limit { name: "peers", value: 3.0, means: "minimum number of peers in a row, each of them once" },
-        Limit { name: "least", value: 1e7, means: "minimum length of the wait for each, in ns" },
-        Limit { name: "between", value: 0.25, means: "maximum share of the wait that is spent on work before the next one" },
-    ],
+    limits: &[&limits::PEERS, &limits::LEAST, &limits::BETWEEN],
     is_innocent: false,
     needs: &[],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static PEERS: Limit = Limit {
+        name: "peers",
+        value: 3.0,
+        unit: Unit::Count,
+        means: "minimum number of peers in a row, each of them once",
+    };
+    pub static LEAST: Limit = Limit {
+        name: "least",
+        value: 1e7,
+        unit: Unit::Nanoseconds,
+        means: "minimum length of the wait for each",
+    };
+    pub static BETWEEN: Limit = Limit {
+        name: "between",
+        value: 0.25,
+        unit: Unit::Share,
+        means: "maximum share of the wait that is spent on work before the next one",
+    };
+}
 
 /// Waits for one peer, without another one between.
 struct Turn {
@@ -77,7 +97,7 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, waits: &[(usize, usize)]) 
     let longest = turns.max_by_key(|turn| turn.ns)?;
     let suspect = spare
         .suspect(inquiry, title, 0.0)
-        .held(inquiry, &RULE, "peers", peers.len() as f64, "peers")
+        .held(inquiry, &RULE, "peers", peers.len() as f64, &limits::PEERS)
         .told(say![
             "together they take ",
             Piece::Time(all),
@@ -112,7 +132,7 @@ fn rows(inquiry: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
         let before_it = row.last().map(|turn| turn.peer);
         let again = before_it != Some(peer) && had.contains(&peer);
         let waited = row.last().map_or(0, |turn| turn.ns) as f64;
-        let near = gap as f64 <= waited * RULE.limit(inquiry, "between");
+        let near = gap as f64 <= waited * RULE.limit(inquiry, &limits::BETWEEN);
         if !same_thread || again || (!near && before_it.is_some_and(|before| before != peer)) {
             rows.push(std::mem::take(&mut row));
             had.clear();
@@ -133,10 +153,10 @@ fn rows(inquiry: &Inquiry<'_>, waits: &[(usize, usize)]) -> Vec<Vec<Turn>> {
         last = Some(span);
     }
     rows.push(row);
-    let least = RULE.limit(inquiry, "least");
+    let least = RULE.limit(inquiry, &limits::LEAST);
     for row in &mut rows {
         row.retain(|turn| turn.ns as f64 >= least);
     }
-    rows.retain(|row| row.len() as f64 >= RULE.limit(inquiry, "peers"));
+    rows.retain(|row| row.len() as f64 >= RULE.limit(inquiry, &limits::PEERS));
     rows
 }

@@ -1,7 +1,7 @@
 //! `timesink.toml`: limits of rules that hold instead of the rules' own, and rules that are not asked.
 
 use timesink_findings::registry::RULES;
-use timesink_findings::rule::Rule;
+use timesink_findings::rule::{Rule, Unit};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
@@ -87,15 +87,29 @@ fn of_rule(rule: &'static Rule, entries: &DeTable<'_>, complaints: &mut Complain
             complaints.add_with(key.span(), || unknown(&what, key.get_ref(), names));
             continue;
         };
-        match number(value) {
+        match quantity(value, limit.unit) {
             Some(value) => found.push(To::Limit(limit.name, value)),
-            None => complaints.add(
-                value.span(),
-                format!("{} is a number, 0 or more", limit.name),
-            ),
+            None => {
+                let example = limit.unit.example();
+                let example = example.map_or(String::new(), |text| {
+                    format!(", or a text such as {text:?}")
+                });
+                complaints.add(
+                    value.span(),
+                    format!("{} is a number, 0 or more{example}", limit.name),
+                );
+            }
         }
     }
     found
+}
+
+/// A number in the unit of the limit, or a text with a unit.
+fn quantity(value: &Spanned<DeValue<'_>>, unit: Unit) -> Option<f64> {
+    match value.get_ref() {
+        DeValue::String(text) => unit.parse(text),
+        _ => number(value),
+    }
 }
 
 fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {

@@ -33,6 +33,33 @@ fn limits_are_set() {
     assert_eq!(set("busy"), [(To::Limit("cpu", 0.25), "timesink.toml")]);
 }
 
+/// A limit may be written with a unit, which is converted to the limit's own; another kind of unit is refused.
+#[test]
+fn limits_have_units() {
+    let mut settings = Settings::default();
+    let text =
+        "[rules.lock-convoy]\nheld = \"100 us\"\n[rules.flush-per-record]\nbytes = \"64KiB\"\n\
+                [rules.copying]\nms = \"2s\"\nshare = \"25%\"\n[rules.niced]\ntime = \"3kB\"\n";
+    settings.add_limits(text, "t.toml");
+    let mut set: Vec<To> = settings.set.iter().map(|set| set.to).collect();
+    set.sort_by_key(|to| format!("{to:?}"));
+    assert_eq!(
+        set,
+        [
+            To::Limit("bytes", 65536.0),
+            To::Limit("held", 100_000.0),
+            To::Limit("ms", 2000.0),
+            To::Limit("share", 0.25),
+        ]
+    );
+    let told = &settings.complaints;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("t.toml:9: time is a number, 0 or more, or a text such as \"100ms\""),
+        "{told:?}"
+    );
+}
+
 /// What is wrong is told with its line, with what was meant perhaps, and the rest holds.
 #[test]
 fn wrong_limits_are_told() {

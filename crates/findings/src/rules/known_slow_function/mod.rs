@@ -10,7 +10,7 @@ use timesink_recording::words::Language;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 use table::{From, Slow, MEASURED, TABLE};
@@ -21,14 +21,29 @@ pub static RULE: Rule = Rule {
     why: "The same result is available for less: with CPU instructions made for it, in compiled code, or with a better algorithm.",
     advice: "use the replacement named above",
     wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used",
-    limits: &[
-        Limit { name: "share", value: 0.1, means: "minimum share of the critical path in the function" },
-        Limit { name: "ms", value: 50.0, means: "minimum time in it, in ms" },
-    ],
+    limits: &[&limits::SHARE, &limits::MS],
     is_innocent: false,
     needs: &[Need::Stacks],
     ask,
 };
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in the function",
+    };
+    pub static MS: Limit = Limit {
+        name: "ms",
+        value: 50.0,
+        unit: Unit::Milliseconds,
+        means: "minimum time in it",
+    };
+}
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let slow = TABLE.iter();
@@ -37,7 +52,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(inquiry: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
     let found = InCode::of(inquiry, |function| is_from(inquiry, function, slow));
-    let (ns, share) = found.enough(inquiry, &RULE)?;
+    let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
     let fix = Fix::Between(
         vec![found.scaled(1.0 / slow.least)],
         vec![found.scaled(1.0 / slow.most)],
@@ -48,7 +63,7 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
         false => format!("{} times", slow.least),
     };
     let suspect = found
-        .suspect_held(inquiry, &RULE, title, fix)
+        .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in it and in what it calls"

@@ -8,7 +8,7 @@ use timesink_findings::registry::RULES;
 use timesink_findings::rule::Rule;
 use timesink_recording::notation::draft;
 
-use super::{page, parts, sentence, value};
+use super::{amount, page, parts, sentence};
 use crate::present::samples;
 use crate::present::terminal::{self, Style};
 use crate::settings::Settings;
@@ -63,7 +63,7 @@ fn document(rule: &Rule) -> String {
         page += &format!(
             "| `{}` | {} | {} |\n",
             limit.name,
-            value(limit.value),
+            amount(limit.unit, limit.value),
             cell(limit.means)
         );
     }

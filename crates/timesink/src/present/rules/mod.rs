@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod docs;
 
-use timesink_findings::rule::Rule;
+use timesink_findings::rule::{Rule, Unit};
 
 use super::names;
 use super::terminal::{wrap, Ink, Style};
@@ -54,6 +54,14 @@ pub fn value(value: f64) -> String {
     }
 }
 
+/// The same in its unit, as it may be written in the settings.
+fn amount(unit: Unit, number: f64) -> String {
+    match unit {
+        Unit::Count => value(number),
+        _ => unit.show(number),
+    }
+}
+
 /// A rule as `timesink rules` prints it.
 pub fn page(rule: &Rule, settings: &Settings, style: &Style) -> String {
     let title = format!("{}: {}", rule.name, rule.looks_for);
@@ -63,7 +71,7 @@ pub fn page(rule: &Rule, settings: &Settings, style: &Style) -> String {
     }
     let set = || settings.set.iter().filter(|set| set.rule == rule.name);
     for limit in rule.limits {
-        let own = value(limit.value);
+        let own = amount(limit.unit, limit.value);
         let other = set().find_map(|set| match set.to {
             To::Limit(name, value) if name == limit.name => Some((value, &set.file)),
             _ => None,
@@ -73,7 +81,7 @@ pub fn page(rule: &Rule, settings: &Settings, style: &Style) -> String {
             Some((to, file)) => format!(
                 "{} = {} (set in {}, default {own}): {}",
                 limit.name,
-                value(to),
+                amount(limit.unit, to),
                 names::harmless(file),
                 limit.means
             ),
