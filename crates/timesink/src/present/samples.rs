@@ -1,11 +1,13 @@
 //! Recordings drawn for the tests of presentation.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
 use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_findings::engine::NotAsked;
 use timesink_recording::floors::{
     DiskFloors, Figure, Floors, FlushFloors, ForBytes, Load, Machine, PeerFloors, StartFloors,
     FLOORS_VERSION,
@@ -473,6 +475,13 @@ pub(crate) fn present_opened<T>(
     present_with(recording, path, &Settings::default(), show)
 }
 
+/// Of the rules that were skipped, the first for each thing that a recording lacks: a sample that lists or counts all of
+/// them changes with each new rule, and shows nothing more.
+fn keep_one_of_each(skipped: &mut Vec<NotAsked>) {
+    let mut known = BTreeSet::new();
+    skipped.retain(|rule| known.insert(rule.lacks));
+}
+
 /// The same where something is set otherwise.
 pub(crate) fn present_with<T>(
     recording: &Recording,
@@ -485,7 +494,10 @@ pub(crate) fn present_with<T>(
         patience: Patience::LONG,
         ..question(settings, Wanted::Served, true)
     };
-    let story = Story::of(loaded, &question).expect("a story");
+    let mut story = Story::of(loaded, &question).expect("a story");
+    if let Some(findings) = &mut story.findings {
+        keep_one_of_each(&mut findings.not_asked);
+    }
     let shown = Shown {
         path,
         argument: "",
