@@ -5,15 +5,15 @@
 use std::time::Instant;
 
 use rustc_hash::FxHashSet;
+use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::{Facts, Gathering, Listed};
 use timesink_analysis::loops::loops;
 use timesink_analysis::operations::{Recorded, Wanted};
 use timesink_analysis::path::Path;
-use timesink_analysis::programs::Programs;
 use timesink_analysis::replay::Replay;
 use timesink_analysis::stacks::{Direction, Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::Waited;
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{Call, Frame, Occupant, Sample, Span, Stack, Thread, Wait};
 use timesink_recording::words::{Detail, Language, State};

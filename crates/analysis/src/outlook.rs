@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use timesink_recording::words::State;
 use timesink_recording::Recording;
 
+use crate::facts::programs::Programs;
 use crate::facts::Facts;
 use crate::path::{Cause, InCode, Key, OnProcessors, Path};
-use crate::programs::Programs;
 use crate::replay::{
     processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
 };

@@ -1,7 +1,7 @@
 //! Calls, files and starts on small recordings drawn as text.
 
+use timesink_analysis::facts::starts::{arguments, by_executable};
 use timesink_analysis::facts::Facts;
-use timesink_analysis::starts::{arguments, by_executable};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::tables::{CallError, Image, Lookup};
 use timesink_recording::words::ImageEvent;

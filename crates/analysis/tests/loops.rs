@@ -1,13 +1,13 @@
 //! Loops on small recordings drawn as text.
 
 use rustc_hash::FxHashSet;
+use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::loops::{loops, Loop};
 use timesink_analysis::operations::Recorded;
-use timesink_analysis::programs::Programs;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::Waited;
 use timesink_recording::notation::draft;
 use timesink_recording::words::Detail;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::facts::Facts;
-use timesink_analysis::memory::turns;
+use timesink_analysis::stacks::memory::turns;
 use timesink_analysis::stacks::{Filter, FunctionIx, Stacks};
 use timesink_recording::notation::recording;
 

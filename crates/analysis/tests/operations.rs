@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::{
     Detail as Closely, End, Kind, NoDifference, Recorded, Set, Wanted,
 };
-use timesink_analysis::programs::Programs;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::Waited;
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::words::{Detail, State};
 

@@ -1,9 +1,9 @@
 //! Threads that wait for each other, in small recordings drawn as text: locks, pools, exchanges.
 
-use timesink_analysis::exchanges::Exchange;
-use timesink_analysis::hand_overs::HandOvers;
-use timesink_analysis::locks::Locks;
-use timesink_analysis::pools::Pool;
+use timesink_analysis::timeline::exchanges::Exchange;
+use timesink_analysis::timeline::hand_overs::HandOvers;
+use timesink_analysis::timeline::locks::Locks;
+use timesink_analysis::timeline::pools::Pool;
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::recording;
 
@@ -51,7 +51,8 @@ fn what_holders_do() {
         1.2: wait 2ms..12ms lock l by 1.1 | cpu +1ms | wait ..17ms lock l by 1.1 | cpu +1ms | wait ..30ms lock l by 1.1"
     ));
     let locks = Locks::of(&timeline);
-    let own = |hold: &timesink_analysis::locks::Hold| (hold.ns() / 1_000_000, hold.own_ns);
+    let own =
+        |hold: &timesink_analysis::timeline::locks::Hold| (hold.ns() / 1_000_000, hold.own_ns);
     let holds: Vec<(u64, u64)> = locks.0[0].holds.iter().map(own).collect();
     assert_eq!(holds, [(10, 0), (4, 4_000_000), (12, 4_000_000)]);
 }

@@ -2,8 +2,8 @@
 //!
 //! Streams count because a buffer keeps most of reading and writing out of the kernel.
 
+use timesink_analysis::facts::uses::Act;
 use timesink_analysis::replay::entered;
-use timesink_analysis::uses::Act;
 
 /// By what the functions are called where the C library has its own names, and where it only has those it exports.
 const STREAMS: [(Act, &[&str]); 4] = [

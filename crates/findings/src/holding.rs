@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use timesink_analysis::ledger::Account;
-use timesink_analysis::locks::Hold;
 use timesink_analysis::stacks::{Spot, StackIx};
+use timesink_analysis::timeline::locks::Hold;
 
 use crate::inquiry::Inquiry;
 use crate::say;

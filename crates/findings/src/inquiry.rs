@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::arrivals::Arrivals;
+use timesink_analysis::facts::programs::{program, Programs};
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
-use timesink_analysis::peers::Peer;
-use timesink_analysis::programs::{program, Programs};
 use timesink_analysis::stacks::{FunctionIx, Spot, StackIx, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::arrivals::Arrivals;
+use timesink_analysis::waits::peers::Peer;
 use timesink_analysis::waits::WaitGroup;
+use timesink_analysis::waits::Waited;
 use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ObjectId, ProcessId, StackId, ThreadId};
 use timesink_recording::words::{Detail, LossKind, State};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use timesink_analysis::memory::turns;
+use timesink_analysis::stacks::memory::turns;
 use timesink_recording::ids::{ProcessId, ThreadId};
 
 use crate::in_code::InCode;

@@ -1,7 +1,7 @@
 //! What identifies a cause from run to run: the rule, the thing, the function and the program, in words that a mute
 //! file can hold. No counts, no process ids, no addresses: those change each time.
 
-use timesink_analysis::programs::program;
+use timesink_analysis::facts::programs::program;
 use timesink_recording::tables::Object;
 use timesink_recording::words::ObjectKind;
 

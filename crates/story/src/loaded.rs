@@ -1,11 +1,11 @@
 //! What is read of a recording before anything is asked.
 
+use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::Recorded;
-use timesink_analysis::programs::Programs;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::Waited;
 use timesink_recording::Recording;
 
 /// An open recording, with what its tables say.

@@ -1,7 +1,7 @@
 //! The spans that the fix of each finding makes shorter in the replay.
 
 use timesink_analysis::replay::Gains;
-use timesink_analysis::touched::{touched, Touched};
+use timesink_analysis::timeline::touched::{touched, Touched};
 use timesink_findings::engine::{Finding, Findings};
 
 use crate::Loaded;

@@ -1,7 +1,7 @@
 //! The books: our sums against the kernel's own figures. What differs is printed, never hidden.
 
 use super::{Sums, ThreadLedger};
-use crate::measure::percent;
+use crate::ledger::measure::percent;
 
 /// One of our figures beside the kernel's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,6 +10,7 @@
 mod behind;
 mod books;
 mod causes;
+pub mod measure;
 mod split;
 mod tally;
 mod tiling;

@@ -7,6 +7,7 @@
 
 mod asked;
 mod detail;
+pub(crate) mod runs;
 mod servers;
 pub mod sockets;
 
@@ -16,10 +17,10 @@ pub use detail::{Detail, Differs, NoDifference, One, Unlike};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::Nanos;
 
+use crate::facts::programs::Programs;
 use crate::facts::Facts;
-use crate::programs::Programs;
 use crate::timeline::Timeline;
-use crate::waited::Waited;
+use crate::waits::Waited;
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

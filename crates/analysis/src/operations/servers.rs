@@ -10,7 +10,7 @@ use timesink_recording::Nanos;
 
 use super::sockets::{receives, sends, Role, Sockets};
 use super::{Found, Kind, Operation, Recorded, Set};
-use crate::waited::{Came, Known};
+use crate::waits::{Came, Known};
 
 /// What a thread does on the sockets that it is asked on.
 #[derive(Clone, Debug, Default)]

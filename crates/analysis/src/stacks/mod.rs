@@ -11,6 +11,7 @@ mod code;
 mod filter;
 mod gather;
 mod lines;
+pub mod memory;
 mod region;
 mod top;
 mod tree;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::starts::Start;
 use timesink_analysis::replay::{What, STARTS};
-use timesink_analysis::starts::Start;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::peers::Peer;
+use timesink_analysis::waits::peers::Peer;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;

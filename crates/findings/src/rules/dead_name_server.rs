@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::peers::Peer;
-use timesink_analysis::waited::Came;
+use timesink_analysis::waits::peers::Peer;
+use timesink_analysis::waits::Came;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 

@@ -3,7 +3,7 @@
 //! Neither the pieces nor the acknowledgement are recorded: it is told by the length of the waits, which is that of the
 //! kernel's timer, by more sends than answers, and by no option having been set on the sockets.
 
-use timesink_analysis::peers::Peer;
+use timesink_analysis::waits::peers::Peer;
 use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;

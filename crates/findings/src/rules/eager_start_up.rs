@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::uses::Act;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{Event, Function, StackIx};
 use timesink_analysis::timeline::Waker;
-use timesink_analysis::uses::Act;
-use timesink_analysis::waited::Came;
+use timesink_analysis::waits::Came;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, Language, State};

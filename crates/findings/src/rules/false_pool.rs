@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::locks::Hold;
-use timesink_analysis::pools::{over, Pool};
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::timeline::locks::Hold;
+use timesink_analysis::timeline::pools::{over, Pool};
 use timesink_recording::ids::ObjectId;
 use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::{Detail, State};

@@ -8,9 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::arrivals::Arrivals;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::waits::arrivals::Arrivals;
 use timesink_recording::words::Language;
 
 use crate::in_code::InCode;

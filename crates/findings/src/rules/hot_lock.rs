@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::locks::{Hold, Lock};
 use timesink_analysis::replay::What;
+use timesink_analysis::timeline::locks::{Hold, Lock};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::{Detail, State};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::pools::{over, work_ns, Pool};
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::timeline::pools::{over, work_ns, Pool};
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::Thread;
 use timesink_recording::Nanos;

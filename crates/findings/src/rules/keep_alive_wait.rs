@@ -1,7 +1,7 @@
 //! A peer that keeps a connection open for a fixed time after its last answer, and a program that waits for its end.
 
-use timesink_analysis::peers::{Peer, PeerWait};
-use timesink_analysis::waited::Came;
+use timesink_analysis::waits::peers::{Peer, PeerWait};
+use timesink_analysis::waits::Came;
 use timesink_recording::words::{Detail, WakeSource};
 
 use crate::inquiry::Inquiry;

@@ -1,6 +1,6 @@
 //! Answers that are so large that their way takes most of the time.
 
-use timesink_analysis::peers::Peer;
+use timesink_analysis::waits::peers::Peer;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;

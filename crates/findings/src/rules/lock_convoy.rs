@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::hand_overs::HandOvers;
 use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::timeline::hand_overs::HandOvers;
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;

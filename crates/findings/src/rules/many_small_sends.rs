@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::peers::Peer;
 use timesink_analysis::replay::What;
+use timesink_analysis::waits::peers::Peer;
 use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::arrivals::Arrivals;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::FunctionIx;
+use timesink_analysis::waits::arrivals::Arrivals;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Language;
 

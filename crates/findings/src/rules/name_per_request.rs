@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::peers::Peer;
+use timesink_analysis::waits::peers::Peer;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::ObjectKind;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::pools::{over, Pool};
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::timeline::pools::{over, Pool};
 use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;

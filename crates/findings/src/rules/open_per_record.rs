@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::facts::uses::{Act, Use};
 use timesink_analysis::replay::What;
-use timesink_analysis::uses::{Act, Use};
 use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;

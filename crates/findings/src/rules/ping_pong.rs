@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::exchanges::Exchange;
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::timeline::exchanges::Exchange;
 use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::Nanos;
 

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::disk_reads::{DiskRead, DiskReads};
+use timesink_analysis::facts::uses::Act;
 use timesink_analysis::replay::{entered, Change, How, What};
-use timesink_analysis::uses::Act;
+use timesink_analysis::waits::disk_reads::{DiskRead, DiskReads};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 

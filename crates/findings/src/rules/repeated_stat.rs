@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::files::{Found, LOOKS};
+use timesink_analysis::facts::files::{Found, LOOKS};
 use timesink_analysis::replay::{entered, What};
 
 use crate::inquiry::Inquiry;

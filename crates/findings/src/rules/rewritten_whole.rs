@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::facts::uses::{Act, Use};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::Region;
-use timesink_analysis::uses::{Act, Use};
 use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;

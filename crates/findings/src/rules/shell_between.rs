@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::starts::{Executed, Start};
 use timesink_analysis::replay::What;
-use timesink_analysis::starts::{Executed, Start};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::calls::CallSum;
+use timesink_analysis::facts::calls::CallSum;
+use timesink_analysis::facts::uses::Act;
 use timesink_analysis::replay::{entered, What};
-use timesink_analysis::uses::Act;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 

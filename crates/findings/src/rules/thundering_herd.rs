@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::herds::Herd;
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::timeline::herds::Herd;
 use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;

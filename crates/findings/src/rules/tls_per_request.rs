@@ -137,8 +137,9 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<
         peer.process == process && peer.kind == ObjectKind::TcpSocket && peer.connections > 0
     });
     let (count, hosts, most) = peers.fold((0u64, 0u64, None), |(count, hosts, most), peer| {
-        let most = most
-            .filter(|most: &&timesink_analysis::peers::Peer| most.connections >= peer.connections);
+        let most = most.filter(|most: &&timesink_analysis::waits::peers::Peer| {
+            most.connections >= peer.connections
+        });
         (count + peer.connections, hosts + 1, most.or(Some(peer)))
     });
     let most = most?;

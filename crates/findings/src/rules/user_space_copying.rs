@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::facts::uses::{Act, Use};
 use timesink_analysis::replay::entered;
-use timesink_analysis::uses::{Act, Use};
 use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::words::{Language, ObjectKind};
 

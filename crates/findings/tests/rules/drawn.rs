@@ -1,11 +1,11 @@
 //! Asks the rules about a recording that was drawn as text.
 
+use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
-use timesink_analysis::programs::Programs;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::Waited;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
 use timesink_findings::rule::Limits;

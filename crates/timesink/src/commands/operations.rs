@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail, Context};
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::{End, Wanted};
 use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::Waited;
 use timesink_recording::words::{Detail, State};
 
 use super::named;

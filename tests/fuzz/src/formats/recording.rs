@@ -17,7 +17,7 @@ use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::replay::CallsOfWaits;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
-use timesink_analysis::waited::Waited;
+use timesink_analysis::waits::Waited;
 use timesink_recording::{caught, Recording};
 
 use super::ask;

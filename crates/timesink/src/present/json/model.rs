@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use timesink_analysis::calls::CallSum;
+use timesink_analysis::facts::calls::CallSum;
+use timesink_analysis::facts::files::{FileUse, Missing};
+use timesink_analysis::facts::starts::{Start, Step};
 use timesink_analysis::facts::Facts;
-use timesink_analysis::files::{FileUse, Missing};
 use timesink_analysis::ledger::{
     Balance, Behind, Books, Cause, Ends, ProcessLedger, Split, Sums, ThreadLedger, Tiling, Who,
 };
-use timesink_analysis::starts::{Start, Step};
 use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ObjectId, ProcessId};
 

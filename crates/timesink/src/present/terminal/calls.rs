@@ -1,7 +1,7 @@
 //! The system calls that took longest.
 
-use timesink_analysis::calls::CallSum;
-use timesink_analysis::measure::percent;
+use timesink_analysis::facts::calls::CallSum;
+use timesink_analysis::ledger::measure::percent;
 
 use super::rows::{align, times, title, Row};
 use super::style::Style;

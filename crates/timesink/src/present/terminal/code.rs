@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use timesink_analysis::ledger::measure::percent;
 use timesink_analysis::ledger::{Account, Kind, ThreadLedger};
-use timesink_analysis::measure::percent;
 use timesink_analysis::stacks::{Code, FunctionIx, StackIx};
 use timesink_recording::words::Detail;
 

@@ -1,6 +1,6 @@
 //! Files that were opened or read over and over, and paths that were looked for in vain.
 
-use timesink_analysis::files::FileUse;
+use timesink_analysis::facts::files::FileUse;
 
 use super::rows::title;
 use super::style::{self, Style};

@@ -1,7 +1,7 @@
 //! The foot: the books, the cost, the losses, and all that limits what the page says.
 
+use timesink_analysis::ledger::measure::percent;
 use timesink_analysis::ledger::{Account, Balance, Basis, ThreadLedger, Tiling};
-use timesink_analysis::measure::percent;
 use timesink_recording::words::{Language, ModuleKind};
 use timesink_recording::Mode;
 

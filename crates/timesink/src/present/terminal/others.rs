@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use timesink_analysis::facts::Facts;
+use timesink_analysis::ledger::measure::percent;
 use timesink_analysis::ledger::{Sums, ThreadLedger};
-use timesink_analysis::measure::percent;
 
 use super::rows::title;
 use super::style::{self, Ink, Style};

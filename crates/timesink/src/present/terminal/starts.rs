@@ -1,6 +1,6 @@
 //! What starting processes cost, where there were many.
 
-use timesink_analysis::starts::{by_executable, Kinship};
+use timesink_analysis::facts::starts::{by_executable, Kinship};
 
 use super::rows::title;
 use super::style::{self, Style};

@@ -1,6 +1,6 @@
 //! The tables about code: functions by their time, who called whom, the lines of a function.
 
-use timesink_analysis::measure::percent;
+use timesink_analysis::ledger::measure::percent;
 use timesink_analysis::stacks::{
     Amount, Direction, FunctionIx, Missing, Node, Stacks, Step, View, What,
 };

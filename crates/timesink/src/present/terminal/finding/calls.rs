@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::calls::CallSum;
+use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::replay::What;
 use timesink_recording::ids::ObjectId;
 use timesink_recording::words::State;

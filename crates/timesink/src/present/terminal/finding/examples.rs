@@ -1,7 +1,7 @@
 //! Where a finding can be seen in the recording, and the commands that show it.
 
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::touched::Stretch;
+use timesink_analysis::timeline::touched::Stretch;
 use timesink_findings::rule::Example;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};

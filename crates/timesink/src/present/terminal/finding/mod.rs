@@ -8,7 +8,7 @@ mod stacks;
 mod touched;
 
 use timesink_analysis::replay::Gain;
-use timesink_analysis::touched::Touched;
+use timesink_analysis::timeline::touched::Touched;
 use timesink_findings::engine::Finding;
 use timesink_findings::mutes::Mute;
 use timesink_findings::rule::Figure;

@@ -1,7 +1,7 @@
 //! What the gain rests on: the spans that the replay makes shorter, by kind, with how long they were.
 
 use timesink_analysis::ledger::Kind;
-use timesink_analysis::touched::Touched;
+use timesink_analysis::timeline::touched::Touched;
 
 use super::One;
 use crate::present::terminal::style::{wrap, Ink, Style};

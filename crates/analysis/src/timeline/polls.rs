@@ -16,7 +16,7 @@ use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::Nanos;
 
-use crate::timeline::{Timeline, Waker};
+use super::{Spans, Waker};
 
 /// So many rounds at least: once in so many it would be chance.
 const ROUNDS: usize = 5;
@@ -54,7 +54,7 @@ pub struct Polls {
 
 impl Polls {
     /// Finds all loops whose end another thread explains.
-    pub fn of(timeline: &Timeline) -> Polls {
+    pub fn of(timeline: &Spans) -> Polls {
         let mut polls = Polls::default();
         let mut ends: Option<Ends> = None;
         let started = started(timeline);
@@ -98,7 +98,7 @@ impl Polls {
 }
 
 /// When each thread started others, in the order of time.
-fn started(timeline: &Timeline) -> FxHashMap<usize, Vec<Nanos>> {
+fn started(timeline: &Spans) -> FxHashMap<usize, Vec<Nanos>> {
     let mut started: FxHashMap<usize, Vec<Nanos>> = FxHashMap::default();
     for thread in &timeline.threads {
         let parent = thread.parent.and_then(|parent| timeline.slot(parent));
@@ -113,7 +113,7 @@ fn started(timeline: &Timeline) -> FxHashMap<usize, Vec<Nanos>> {
 }
 
 /// The loops of one thread, which started others at these moments, each as the indexes of its sleeps.
-fn loops(timeline: &Timeline, slot: usize, starts: &[Nanos]) -> Vec<Vec<usize>> {
+fn loops(timeline: &Spans, slot: usize, starts: &[Nanos]) -> Vec<Vec<usize>> {
     let mut starts = starts.iter().peekable();
     let mut found = Vec::new();
     let mut sleeps: Vec<usize> = Vec::new();
@@ -159,7 +159,7 @@ fn loops(timeline: &Timeline, slot: usize, starts: &[Nanos]) -> Vec<Vec<usize>> 
 }
 
 /// Waits of a thread whose time was over, again and again, up to one that another thread ended.
-fn time_outs(timeline: &Timeline, slot: usize) -> Vec<Poll> {
+fn time_outs(timeline: &Spans, slot: usize) -> Vec<Poll> {
     let mut found = Vec::new();
     let mut rounds: Vec<usize> = Vec::new();
     let mut awake_ns = 0u64;
@@ -205,7 +205,7 @@ fn time_outs(timeline: &Timeline, slot: usize) -> Vec<Poll> {
 struct Wakes(FxHashMap<usize, Vec<Nanos>>);
 
 impl Wakes {
-    fn of(timeline: &Timeline) -> Wakes {
+    fn of(timeline: &Spans) -> Wakes {
         let mut all: FxHashMap<usize, Vec<Nanos>> = FxHashMap::default();
         for slot in 0..timeline.threads.len() {
             for span in timeline.spans_of(slot) {
@@ -219,7 +219,7 @@ impl Wakes {
     }
 
     /// What is left of a loop after the last time that its thread woke another in it; none if that is a single wait.
-    fn waited_only(&self, timeline: &Timeline, mut poll: Poll) -> Option<Poll> {
+    fn waited_only(&self, timeline: &Spans, mut poll: Poll) -> Option<Poll> {
         let end = timeline.span(*poll.sleeps.last()?)?.t1;
         if let Some(wakes) = self.0.get(&poll.slot) {
             let before = wakes.partition_point(|at| *at < end);
@@ -240,7 +240,7 @@ fn is_sleep(span: &Span) -> bool {
 
 /// When a loop looks after a sleep: as soon as it has a processor. Kernels count the rest of a sleep as time ready now
 /// and then, by their own sums too (seen with 6.18 on a crowded machine: 3 ms of 50 asleep).
-fn looks_at(timeline: &Timeline, index: usize, sleep: &Span) -> Nanos {
+fn looks_at(timeline: &Spans, index: usize, sleep: &Span) -> Nanos {
     let next = timeline.span(index + 1);
     let ready = next.filter(|next| next.thread == sleep.thread && next.state == State::Ready);
     ready.map_or(sleep.t1, |ready| ready.t1)
@@ -250,7 +250,7 @@ fn looks_at(timeline: &Timeline, index: usize, sleep: &Span) -> Nanos {
 struct Ends(FxHashMap<ProcessId, Vec<(Nanos, usize)>>);
 
 impl Ends {
-    fn of(timeline: &Timeline) -> Ends {
+    fn of(timeline: &Spans) -> Ends {
         let mut all: FxHashMap<ProcessId, Vec<(Nanos, usize)>> = FxHashMap::default();
         for (slot, thread) in timeline.threads.iter().enumerate() {
             let parent = thread.parent.and_then(|parent| timeline.slot(parent));
@@ -274,7 +274,7 @@ impl Ends {
     /// Who came to the end of its work after the look before the last, and had been at work until then.
     fn in_the_last_round(
         &self,
-        timeline: &Timeline,
+        timeline: &Spans,
         slot: usize,
         sleeps: &[usize],
     ) -> Option<(usize, Nanos)> {
@@ -319,13 +319,13 @@ fn rests(span: &Span) -> bool {
 }
 
 /// The share of a stretch in which a thread was there.
-fn share_alive(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) -> f64 {
+fn share_alive(timeline: &Spans, slot: usize, from: Nanos, until: Nanos) -> f64 {
     let start = timeline.threads[slot].start.max(from);
     until.since(start) as f64 / until.since(from).max(1) as f64
 }
 
 /// The share of a stretch in which a thread did something that was not resting; of what it was not there, nothing.
-fn share_at_work(timeline: &Timeline, slot: usize, from: Nanos, until: Nanos) -> f64 {
+fn share_at_work(timeline: &Spans, slot: usize, from: Nanos, until: Nanos) -> f64 {
     let spans = timeline.spans_of(slot);
     let begin = spans.partition_point(|span| span.t1 <= from);
     let mut worked = 0u64;

@@ -9,7 +9,7 @@ use timesink_recording::tables::Lookup;
 use timesink_recording::tables::Object;
 use timesink_recording::words::ObjectKind;
 
-use crate::calls::CallSum;
+use crate::facts::calls::CallSum;
 
 /// What was done with one file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind, State};
 
-use crate::calls::CallSum;
+use super::{Came, KnownWaits};
+use crate::facts::calls::CallSum;
 use crate::facts::Facts;
 use crate::operations::sockets::{plain, receives, sends, Role, Sockets};
 use crate::timeline::Timeline;
-use crate::waited::{Came, Waited};
 
 /// A peer of one process.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ pub struct Peers {
 type Place<'a> = (ProcessId, ObjectKind, &'a str);
 
 impl Peers {
-    pub(crate) fn of(facts: &Facts, timeline: &Timeline, waited: &Waited) -> Peers {
+    pub(crate) fn of(facts: &Facts, timeline: &Timeline, waited: &KnownWaits) -> Peers {
         let roles = Sockets::of(&facts.objects, &waited.calls);
         let asked = facts.objects.iter().filter(|object| {
             matches!(

@@ -9,7 +9,7 @@ use timesink_recording::tables::Thread;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use crate::timeline::Timeline;
+use super::Timeline;
 
 /// Threads that one thread started.
 #[derive(Clone, Debug, PartialEq, Eq)]

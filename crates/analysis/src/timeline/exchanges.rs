@@ -9,7 +9,7 @@ use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use crate::timeline::Timeline;
+use super::Timeline;
 
 /// So many waits are kept as examples.
 const EXAMPLES: usize = 3;

@@ -10,11 +10,17 @@ use timesink_recording::tables::{
 };
 use timesink_recording::Recording;
 
-use crate::calls::{CallSum, CallTally};
-use crate::files::{files, FileUse, Found, LookedUp, Missing};
+use crate::facts::calls::{CallSum, CallTally};
+use crate::facts::files::{files, FileUse, Found, LookedUp, Missing};
+use crate::facts::starts::{starts, Start};
+use crate::facts::uses::Uses;
 use crate::ledger::{Ledger, Tally};
-use crate::starts::{starts, Start};
-use crate::uses::Uses;
+
+pub mod calls;
+pub mod files;
+pub mod programs;
+pub mod starts;
+pub mod uses;
 
 /// The facts of one recording.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use crate::timeline::Timeline;
+use super::Timeline;
 
 /// So many of the longest are kept as examples.
 const EXAMPLES: usize = 3;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use timesink_recording::ids::{ObjectId, ProcessId};
 
-use crate::calls::CallSum;
+use crate::facts::calls::CallSum;
 
 /// What is done with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

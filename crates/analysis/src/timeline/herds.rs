@@ -8,7 +8,7 @@ use std::ops::Range;
 use timesink_recording::ids::ObjectId;
 use timesink_recording::words::{Detail, State};
 
-use crate::timeline::Timeline;
+use super::Timeline;
 
 /// Those that one thread wakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

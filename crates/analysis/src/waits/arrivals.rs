@@ -10,8 +10,8 @@ use timesink_recording::ids::ObjectId;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
+use super::KnownWaits;
 use crate::timeline::{Timeline, Waker};
-use crate::waited::Waited;
 
 /// Of fewer pieces nobody can say how one differs from the next.
 pub const LEAST: usize = 4;
@@ -51,7 +51,7 @@ type Piece = (Nanos, usize);
 impl Arrivals {
     /// Of each source from which so many pieces came in to a thread, or more, by when the first of them did; and after
     /// them, for threads with several sources, of all together.
-    pub(crate) fn all(timeline: &Timeline, waited: &Waited, least: usize) -> Vec<Arrivals> {
+    pub(crate) fn all(timeline: &Timeline, waited: &KnownWaits, least: usize) -> Vec<Arrivals> {
         let mut pieces: BTreeMap<(usize, By), BTreeMap<Source, Vec<Piece>>> = BTreeMap::new();
         for slot in 0..timeline.threads.len() {
             for (index, span) in timeline.indexed(slot) {
@@ -92,7 +92,7 @@ impl Arrivals {
 
     fn of(
         timeline: &Timeline,
-        waited: &Waited,
+        waited: &KnownWaits,
         slot: usize,
         mut pieces: Vec<Piece>,
         mixed: bool,
@@ -141,6 +141,7 @@ fn between(timeline: &Timeline, slot: usize, moments: &[Piece]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Waited;
     use super::*;
     use timesink_recording::notation::recording;
 

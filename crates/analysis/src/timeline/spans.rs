@@ -3,15 +3,11 @@
 //! Rows of a damaged recording may lie anywhere in time; whoever walks must come to an end all the same, so
 //! nothing is promised here but that each thread's spans stand in the order in which they begin.
 
-use std::sync::OnceLock;
-
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::{Nanos, Recording};
 
-use crate::locks::Locks;
-use crate::polls::Polls;
 use crate::slots::Slots;
 
 /// A wake-up is timed on the waker's processor, its run on its own: they differ by so much at most.
@@ -19,26 +15,24 @@ pub const SKEW_NS: u64 = 20_000;
 
 /// All threads and their spans.
 #[derive(Clone, Debug)]
-pub struct Timeline {
+pub struct Spans {
     /// In the order of their numbers.
     pub threads: Vec<Thread>,
     slots: Slots,
     /// Where the spans of each thread begin; one more than there are threads.
     first: Vec<usize>,
     spans: Vec<Span>,
-    polls: OnceLock<Polls>,
-    locks: OnceLock<Locks>,
 }
 
-impl Timeline {
-    /// The timeline of an open recording.
-    pub fn of(recording: &Recording) -> timesink_recording::Result<Timeline> {
+impl Spans {
+    /// The spans of an open recording.
+    pub fn of(recording: &Recording) -> timesink_recording::Result<Spans> {
         let threads = recording.numbered_rows(|thread: &Thread| thread.thread.0)?;
-        Ok(Timeline::new(threads, recording.rows()?))
+        Ok(Spans::new(threads, recording.rows()?))
     }
 
-    /// A timeline of these threads; spans of others are left out.
-    pub fn new(mut threads: Vec<Thread>, mut spans: Vec<Span>) -> Timeline {
+    /// Those of these threads; spans of others are left out.
+    pub fn new(mut threads: Vec<Thread>, mut spans: Vec<Span>) -> Spans {
         threads.sort_by_key(|thread| thread.thread);
         threads.dedup_by_key(|thread| thread.thread);
         let slots = Slots::new(threads.iter().map(|thread| thread.thread.0));
@@ -53,13 +47,11 @@ impl Timeline {
             at += spans[at..].partition_point(|span| span.thread <= thread.thread);
         }
         first.push(spans.len());
-        Timeline {
+        Spans {
             threads,
             slots,
             first,
             spans,
-            polls: OnceLock::new(),
-            locks: OnceLock::new(),
         }
     }
 
@@ -73,7 +65,7 @@ impl Timeline {
         &self.spans[self.first[slot]..self.first[slot + 1]]
     }
 
-    /// The same, each with the index that [`Timeline::span`] knows it by.
+    /// The same, each with the index that [`Spans::span`] knows it by.
     pub fn indexed(&self, slot: usize) -> impl Iterator<Item = (usize, &Span)> {
         let first = self.first[slot];
         let spans = self.spans_of(slot).iter().enumerate();
@@ -97,16 +89,6 @@ impl Timeline {
     /// How many spans there are.
     pub fn len(&self) -> usize {
         self.spans.len()
-    }
-
-    /// The loops that look now and then whether something is done.
-    pub fn polls(&self) -> &Polls {
-        self.polls.get_or_init(|| Polls::of(self))
-    }
-
-    /// The locks that threads waited for, and who held them meanwhile.
-    pub fn locks(&self) -> &Locks {
-        self.locks.get_or_init(|| Locks::of(self))
     }
 
     /// Whether there is no span at all.
@@ -175,7 +157,7 @@ const BROUGHT_NS: u64 = 100_000_000;
 /// Who ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waker {
-    /// A recorded thread, as an index into [`Timeline::threads`], and when it did that.
+    /// A recorded thread, as an index into [`Spans::threads`], and when it did that.
     Thread { slot: usize, at: Nanos },
     /// A device, a timer, a peer or a thread that is not recorded, or nobody is known.
     Outside,

@@ -8,7 +8,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use crate::timeline::{Timeline, Waker};
+use super::{Spans, Waker};
 
 /// A stretch in which a lock was held while somebody waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Lock {
 pub struct Locks(pub Vec<Lock>);
 
 impl Locks {
-    pub fn of(timeline: &Timeline) -> Locks {
+    pub fn of(timeline: &Spans) -> Locks {
         let mut waits: FxHashMap<(ProcessId, ObjectId), Vec<usize>> = FxHashMap::default();
         for (slot, thread) in timeline.threads.iter().enumerate() {
             for (index, span) in timeline.indexed(slot) {
@@ -83,7 +83,7 @@ impl Locks {
     }
 }
 
-fn lock(timeline: &Timeline, process: ProcessId, object: ObjectId, mut waits: Vec<usize>) -> Lock {
+fn lock(timeline: &Spans, process: ProcessId, object: ObjectId, mut waits: Vec<usize>) -> Lock {
     waits.sort_by_key(|&index| timeline.span(index).map(|span| span.t1));
     let mut holds: Vec<Hold> = Vec::new();
     let mut wait_ns = 0u64;
@@ -115,7 +115,7 @@ fn lock(timeline: &Timeline, process: ProcessId, object: ObjectId, mut waits: Ve
 
 /// How much of each stretch is the holder's own. What was taken from one of its runs is known, but not where in it:
 /// most likely where it took longest.
-fn find_own(timeline: &Timeline, holds: &mut [Hold]) {
+fn find_own(timeline: &Spans, holds: &mut [Hold]) {
     let mut order: Vec<usize> = (0..holds.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(holds[at].ns()));
     let mut taken: FxHashMap<(usize, Nanos), u64> = FxHashMap::default();

@@ -8,7 +8,7 @@ use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use crate::timeline::Timeline;
-use crate::waited::Waited;
+use crate::waits::Waited;
 
 /// Waits of a thread that belong together.
 #[derive(Clone, Copy, Debug)]

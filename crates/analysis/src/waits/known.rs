@@ -1,25 +1,20 @@
 //! What is known of single waits beyond their spans: the call, whether a time-out ended it, which of several
 //! things did. Only waits that were recorded one by one have that.
 
-use std::sync::OnceLock;
-
 use timesink_recording::ids::ObjectId;
 use timesink_recording::tables::{Call, Wait};
 use timesink_recording::words::Detail;
 use timesink_recording::Recording;
 
-use crate::arrivals::{self, Arrivals};
-use crate::disk_reads::DiskReads;
-use crate::facts::Facts;
-use crate::peers::Peers;
+use super::disk_reads::DiskReads;
+use super::groups::{Grouping, WaitGroup};
 use crate::replay::CallsOfWaits;
 use crate::timeline::Timeline;
-use crate::waits::{Grouping, WaitGroup};
 
 /// What the row of one wait says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// The index of its span, in [`Timeline::span`].
+    /// The index of its span, in [`crate::timeline::Spans::span`].
     span: u32,
     call: u16,
     /// The time that was asked for ran out.
@@ -45,7 +40,7 @@ pub enum Came {
 
 /// What is known of all waits, and the sums of calls beside them.
 #[derive(Clone, Debug, Default)]
-pub struct Waited {
+pub struct KnownWaits {
     /// In the order of spans.
     known: Vec<Known>,
     names: Vec<String>,
@@ -57,17 +52,18 @@ pub struct Waited {
     pub groups: Vec<WaitGroup>,
     /// Waits for files on disks, each with what was asked of the disk meanwhile.
     pub disk_reads: Vec<DiskReads>,
-    peers: OnceLock<Peers>,
-    arrivals: OnceLock<Vec<Arrivals>>,
 }
 
-impl Waited {
+impl KnownWaits {
     /// Reads what an open recording, whose timeline this is, knows.
-    pub fn of(recording: &Recording, timeline: &Timeline) -> timesink_recording::Result<Waited> {
-        let mut waited = Waited {
+    pub fn of(
+        recording: &Recording,
+        timeline: &Timeline,
+    ) -> timesink_recording::Result<KnownWaits> {
+        let mut waited = KnownWaits {
             calls: recording.rows()?,
             disk_reads: DiskReads::all(timeline, recording.rows()?),
-            ..Waited::default()
+            ..KnownWaits::default()
         };
         let mut grouping = Grouping::default();
         recording.scan(|rows: &[Wait]| {
@@ -149,17 +145,6 @@ impl Waited {
     /// All waits of which more is known, each with the index of its span.
     pub fn each(&self) -> impl Iterator<Item = (usize, &Known)> {
         self.known.iter().map(|known| (known.span as usize, known))
-    }
-
-    /// Whom processes asked, and how they waited for the answers.
-    pub fn peers(&self, facts: &Facts, timeline: &Timeline) -> &Peers {
-        self.peers.get_or_init(|| Peers::of(facts, timeline, self))
-    }
-
-    /// What comes in to threads piece by piece, in so many pieces as [`arrivals::LEAST`] or more.
-    pub fn arrivals(&self, timeline: &Timeline) -> &[Arrivals] {
-        let all = || Arrivals::all(timeline, self, arrivals::LEAST);
-        self.arrivals.get_or_init(all)
     }
 
     /// Whether any wait was in this call.

@@ -10,7 +10,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use crate::timeline::{Timeline, Waker};
+use super::{Timeline, Waker};
 
 /// One thing that threads of a process wait for and wake each other at.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,70 @@
+//! The spans of every thread in their order, and what follows from them alone: the locks that threads hold and wait for,
+//! loops that poll, who hands work to whom, which threads wait for each other, herds, pools. What the rows of single waits
+//! add is in [`crate::waits`].
+
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use timesink_recording::tables::{Span, Thread};
+use timesink_recording::Recording;
+
+pub mod exchanges;
+pub mod hand_overs;
+pub mod herds;
+pub mod locks;
+pub mod polls;
+pub mod pools;
+mod spans;
+pub mod touched;
+
+use locks::Locks;
+use polls::Polls;
+pub use spans::{Spans, Waker, SKEW_NS};
+
+/// The spans of a recording, with the locks and the polling loops in them, which are looked for when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    spans: Spans,
+    polls: OnceLock<Polls>,
+    locks: OnceLock<Locks>,
+}
+
+impl Timeline {
+    /// The timeline of an open recording.
+    pub fn of(recording: &Recording) -> timesink_recording::Result<Timeline> {
+        Spans::of(recording).map(Timeline::from)
+    }
+
+    /// A timeline of these threads; spans of others are left out.
+    pub fn new(threads: Vec<Thread>, spans: Vec<Span>) -> Timeline {
+        Timeline::from(Spans::new(threads, spans))
+    }
+
+    /// The loops that look now and then whether something is done.
+    pub fn polls(&self) -> &Polls {
+        self.polls.get_or_init(|| Polls::of(&self.spans))
+    }
+
+    /// The locks that threads waited for, and who held them meanwhile.
+    pub fn locks(&self) -> &Locks {
+        self.locks.get_or_init(|| Locks::of(&self.spans))
+    }
+}
+
+impl From<Spans> for Timeline {
+    fn from(spans: Spans) -> Timeline {
+        Timeline {
+            spans,
+            polls: OnceLock::new(),
+            locks: OnceLock::new(),
+        }
+    }
+}
+
+impl Deref for Timeline {
+    type Target = Spans;
+
+    fn deref(&self) -> &Spans {
+        &self.spans
+    }
+}
