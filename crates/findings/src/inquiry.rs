@@ -17,7 +17,8 @@ use timesink_recording::floors::Floors;
 use timesink_recording::ids::{ObjectId, ProcessId, StackId, ThreadId};
 use timesink_recording::words::{Detail, LossKind, State};
 
-use crate::rule::{Limits, Need};
+use crate::limit::Limits;
+use crate::need::Need;
 
 /// All that a rule may look at.
 pub struct Inquiry<'a> {

@@ -19,6 +19,7 @@ mod interpreter_lock;
 pub mod limit;
 mod memory;
 pub mod mutes;
+mod need;
 mod picked;
 pub mod registry;
 pub mod rule;

@@ -13,6 +13,7 @@ use crate::inquiry::Inquiry;
 use crate::sentence::Sentence;
 
 pub use crate::limit::{Limit, Limits, Unit};
+pub use crate::need::Need;
 
 /// One rule: what it means, why it is slow, when it is wrong, and the question itself.
 #[derive(Debug)]
@@ -34,27 +35,6 @@ pub struct Rule {
     /// Without these it cannot answer.
     pub needs: &'static [Need],
     pub ask: fn(&Inquiry<'_>) -> Vec<Suspect>,
-}
-
-/// What a recording must have for a rule to answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Need {
-    /// System calls were timed.
-    Calls,
-    /// And none were lost, nor waits in them: the rule goes by what somebody did not do.
-    WholeCalls,
-    /// Stacks were taken.
-    Stacks,
-}
-
-impl Need {
-    pub fn word(self) -> &'static str {
-        match self {
-            Need::Calls => "system-call data",
-            Need::WholeCalls => "complete system-call data",
-            Need::Stacks => "stacks",
-        }
-    }
 }
 
 /// What a rule suspects.

@@ -12,6 +12,14 @@ pub const FORMAT_VERSION: u32 = 5;
 /// The manifest's name in the folder.
 pub const MANIFEST: &str = "recording.json";
 
+/// What the manifest is called until it is whole.
+pub(crate) const MANIFEST_ON_THE_WAY: &str = "recording.json.new";
+
+/// The file of a table.
+pub(crate) fn file_name(table: &str) -> String {
+    format!("{table}.parquet")
+}
+
 /// More than any manifest has; a file above this is not one.
 pub(crate) const MANIFEST_LIMIT: u64 = 16 << 20;
 

@@ -5,6 +5,7 @@
 //! pandas fail or wrap when one column is subtracted from another, which is what queries over times
 //! do all day. Dictionary and delta encoding make the width free.
 
+use crate::fault::Fault;
 use crate::files::TableFile;
 use crate::ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, ThreadId};
 use crate::limits::Budget;
@@ -15,17 +16,6 @@ use parquet::column::reader::{get_typed_column_reader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::file::reader::RowGroupReader;
 use parquet::file::writer::SerializedRowGroupWriter;
-
-/// What is wrong with the bytes of a table. The reader adds which file it is.
-#[doc(hidden)]
-#[derive(Debug, Clone)]
-pub struct Fault(pub String);
-
-impl From<parquet::errors::ParquetError> for Fault {
-    fn from(error: parquet::errors::ParquetError) -> Fault {
-        Fault(error.to_string())
-    }
-}
 
 /// The set of words that a column may hold.
 #[derive(Debug, Clone, Copy)]
@@ -375,7 +365,7 @@ macro_rules! word_cell {
             fn decode(
                 value: &parquet::data_type::ByteArray,
                 memory: &mut Self::Memory,
-            ) -> Result<$name, $crate::cells::Fault> {
+            ) -> Result<$name, $crate::fault::Fault> {
                 memory.parse(value)
             }
         }

@@ -10,6 +10,8 @@
 pub mod about;
 pub mod cells;
 pub mod error;
+#[doc(hidden)]
+pub mod fault;
 pub mod files;
 pub mod floors;
 pub mod format_doc;

@@ -5,8 +5,14 @@
 //! byte on disk. The latter were measured (`examples/ratios`), on recordings that pack well: loops of the same call, naps of
 //! the same length, thousands of children and threads that do nothing, 20,000 samples a second, with stacks and without.
 
-use crate::cells::Fault;
-use crate::writer::{GROUP_BYTES, GROUP_ROWS, ROW_BYTES};
+use crate::fault::Fault;
+
+/// A row group ends at this many rows ...
+pub(crate) const GROUP_ROWS: usize = 128 << 10;
+/// ... or at this many bytes of rows in memory, so that wide tables stay bounded as well.
+pub(crate) const GROUP_BYTES: usize = 12 << 20;
+/// No row may be longer than this; a reader counts on it. Paths and arguments are far shorter.
+pub(crate) const ROW_BYTES: usize = 32 << 20;
 
 /// Of each table, the most rows and the most bytes of rows in memory that were measured for a byte on disk (2026-11-22; of
 /// the tables with a few rows each, whose footers are longer than their rows, rounded up).

@@ -2,7 +2,7 @@
 //! long each page claims to be when it is unpacked. The decoder believes that figure, and a few
 //! bytes can unpack to gigabytes. Everything else about pages is left to the decoder.
 
-use crate::cells::Fault;
+use crate::fault::Fault;
 use crate::limits::{Budget, GROUP_PAGES};
 use parquet::file::metadata::ParquetMetaData;
 

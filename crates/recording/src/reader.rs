@@ -5,7 +5,7 @@
 
 use crate::about::FORMAT_VERSION;
 use crate::caught::caught;
-use crate::cells::Fault;
+use crate::fault::Fault;
 use crate::limits::Budget;
 use crate::page_limits;
 use crate::table::{RowDecoder, TableRow};

@@ -1,15 +1,14 @@
 //! A recording at rest: a folder, or that folder packed into one file. All files are opened once,
 //! at the start; what happens to their paths afterwards does not matter.
 
-use crate::about::{About, TableEntry, MANIFEST, MANIFEST_LIMIT};
-use crate::cells::Fault;
+use crate::about::{file_name, About, TableEntry, MANIFEST, MANIFEST_LIMIT, MANIFEST_ON_THE_WAY};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fault::Fault;
 use crate::files::{open_regular, Folder, NewFile, Slice};
 use crate::limits;
 use crate::reader;
 use crate::table::TableRow;
 use crate::tables;
-use crate::writer::{file_name, MANIFEST_ON_THE_WAY};
 use bytes::Bytes;
 use rustix::fs::{OFlags, CWD};
 use std::collections::{BTreeMap, HashSet};

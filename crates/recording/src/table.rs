@@ -2,7 +2,8 @@
 //! encoder and its decoder; `words!` turns a closed set of words into an enum. Both keep the doc
 //! comments as text, because FORMAT.md is made from them: a table is described in one place.
 
-use crate::cells::{CellKind, ColumnSink, Fault};
+use crate::cells::{CellKind, ColumnSink};
+use crate::fault::Fault;
 use crate::limits::Budget;
 use parquet::file::reader::RowGroupReader;
 
@@ -74,7 +75,8 @@ macro_rules! table {
         }
 
         const _: () = {
-            use $crate::cells::{Cell, ColumnDecoder, ColumnSink, Fault};
+            use $crate::cells::{Cell, ColumnDecoder, ColumnSink};
+            use $crate::fault::Fault;
 
             /// One decoder for each column.
             pub struct Decoder {

@@ -2,11 +2,10 @@
 //! and never extracted: only plain files with names that a recording has are looked at, anything
 //! else is a fault, because no packed recording has anything else.
 
-use crate::about::MANIFEST;
+use crate::about::{file_name, MANIFEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::Slice;
 use crate::tables;
-use crate::writer::file_name;
 use std::collections::BTreeMap;
 use std::io::Read;
 use tar::EntryType;

@@ -1,9 +1,10 @@
 //! Writing a recording: rows go to their tables in any order, the manifest comes last.
 
-use crate::about::{About, TableEntry, FORMAT_VERSION, MANIFEST};
+use crate::about::{file_name, About, TableEntry, FORMAT_VERSION, MANIFEST, MANIFEST_ON_THE_WAY};
 use crate::cells::ColumnSink;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::{Folder, TableFile};
+use crate::limits::{GROUP_BYTES, GROUP_ROWS, ROW_BYTES};
 use crate::store::Recording;
 use crate::table::{Column, TableRow};
 use crate::tables;
@@ -17,21 +18,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-
-/// A row group ends at this many rows ...
-pub(crate) const GROUP_ROWS: usize = 128 << 10;
-/// ... or at this many bytes of rows in memory, so that wide tables stay bounded as well.
-pub(crate) const GROUP_BYTES: usize = 12 << 20;
-/// No row may be longer than this; a reader counts on it. Paths and arguments are far shorter.
-pub(crate) const ROW_BYTES: usize = 32 << 20;
-
-/// What the manifest is called until it is whole.
-pub(crate) const MANIFEST_ON_THE_WAY: &str = "recording.json.new";
-
-/// The file of a table.
-pub(crate) fn file_name(table: &str) -> String {
-    format!("{table}.parquet")
-}
 
 /// The Parquet schema of a table.
 fn schema(name: &str, columns: &[Column]) -> parquet::errors::Result<TypePtr> {

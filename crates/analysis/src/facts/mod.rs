@@ -19,6 +19,7 @@ use crate::ledger::{Ledger, Tally};
 pub mod calls;
 pub mod files;
 pub mod programs;
+pub mod sockets;
 pub mod starts;
 pub mod uses;
 

@@ -6,8 +6,8 @@ use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::tables::Object;
 use timesink_recording::words::{ObjectKind, State};
 
-use super::sockets::well_known;
 use super::{Operation, Recorded, Set};
+use crate::facts::sockets::well_known;
 use crate::path::{Cause, InCode, Key, Path, Segment, Walker};
 use crate::stacks::{FunctionIx, Stacks};
 

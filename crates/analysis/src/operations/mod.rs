@@ -9,7 +9,6 @@ mod asked;
 mod detail;
 pub(crate) mod runs;
 mod servers;
-pub mod sockets;
 
 pub use asked::{End, Wanted};
 pub use detail::{Detail, Differs, NoDifference, One, Unlike};

@@ -8,8 +8,8 @@ use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::{Detail, ObjectKind, State, WakeSource};
 use timesink_recording::Nanos;
 
-use super::sockets::{receives, sends, Role, Sockets};
 use super::{Found, Kind, Operation, Recorded, Set};
+use crate::facts::sockets::{receives, sends, Role, Sockets};
 use crate::waits::{Came, Known};
 
 /// What a thread does on the sockets that it is asked on.

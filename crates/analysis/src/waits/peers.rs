@@ -9,8 +9,8 @@ use timesink_recording::words::{Detail, ObjectKind, State};
 
 use super::{Came, KnownWaits};
 use crate::facts::calls::CallSum;
+use crate::facts::sockets::{plain, receives, sends, Role, Sockets};
 use crate::facts::Facts;
-use crate::operations::sockets::{plain, receives, sends, Role, Sockets};
 use crate::timeline::Timeline;
 
 /// A peer of one process.

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::facts::sockets::sends;
 use timesink_analysis::facts::uses::{Act, Use, Uses};
-use timesink_analysis::operations::sockets::sends;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::Region;
 use timesink_recording::ids::{ObjectId, ProcessId};

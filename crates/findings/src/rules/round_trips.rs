@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::operations::sockets::{Role, Sockets};
+use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};

@@ -5,15 +5,6 @@ use crate::ids::{FrameId, ModuleId, StackId};
 use crate::tables::{Frame, Module, Sample, Stack};
 use crate::units::Nanos;
 use crate::words::{Language, ModuleKind, SymbolSource};
-use std::collections::BTreeMap;
-
-/// What code was named so far, and its numbers.
-#[derive(Default)]
-pub(super) struct CodeNames {
-    frames: BTreeMap<String, FrameId>,
-    modules: BTreeMap<String, ModuleId>,
-    stacks: BTreeMap<(Option<StackId>, FrameId, bool), StackId>,
-}
 
 impl Parser {
     pub(super) fn sample(&mut self, mut words: Words) {

@@ -76,6 +76,7 @@
 //! **Other tables** are empty unless a test pushes rows into the [`Draft`], which has all of them.
 
 mod code;
+mod code_names;
 mod parser;
 mod repeat;
 mod rows;

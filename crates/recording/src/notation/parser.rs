@@ -1,6 +1,6 @@
 //! Reading the notation, statement by statement, except for spans.
 
-use super::code::CodeNames;
+use super::code_names::CodeNames;
 use super::Draft;
 use crate::ids::{ObjectId, ProcessId, ThreadId};
 use crate::tables::{Call, Object, Outsider, Process, Thread};

@@ -64,7 +64,7 @@ impl Sockets {
     }
 
     /// Whether anybody is asked at all.
-    pub(super) fn any_served(&self) -> bool {
+    pub(crate) fn any_served(&self) -> bool {
         self.roles.values().any(|role| *role == Role::Served)
     }
 }
@@ -111,7 +111,7 @@ fn by_address(objects: &[Object], roles: &FxHashMap<ObjectId, Role>) -> Vec<(Obj
 }
 
 /// Whether an address is one that others know, rather than one that was given to who asked.
-pub(super) fn well_known(address: &str) -> bool {
+pub(crate) fn well_known(address: &str) -> bool {
     port(address).is_some_and(|port| port < EPHEMERAL)
 }
 
