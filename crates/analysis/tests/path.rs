@@ -454,3 +454,31 @@ fn back_to_before_a_server_came_in() {
     assert_eq!(path(text), expected);
     assert_eq!(unknowns(text), []);
 }
+
+/// A thread of the runtime that came by its own timer interrupts: the path does not go into that timer. Without being told
+/// what the thread is, it would.
+#[test]
+fn an_interruption_is_not_what_was_waited_for() {
+    let text = "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 keeper
+         1.1: cpu 0..10ms | wait ..12ms lock m by 1.2 | cpu ..20ms
+         1.2: wait 0..10ms sleep by timer | cpu ..12ms | wait ..20ms sleep by timer";
+    let mut timeline = Timeline::of(&recording(text)).expect("a drawn recording reads");
+    let on_path = |timeline: &Timeline| -> Vec<(u32, Detail)> {
+        let path = Path::of_thread(timeline, 0);
+        let segments = path.segments.iter();
+        segments
+            .map(|segment| (timeline.threads[segment.slot].tid, segment.detail))
+            .collect()
+    };
+    assert!(on_path(&timeline).contains(&(2, Detail::Sleep)));
+    let keeper = timeline.threads[1].thread;
+    timeline.set_housekeeping(&[keeper].into());
+    let expected = [
+        (1, Detail::Running),
+        (1, Detail::Lock),
+        (1, Detail::Running),
+    ];
+    assert_eq!(on_path(&timeline), expected);
+}

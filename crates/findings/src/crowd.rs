@@ -71,6 +71,20 @@ impl Crowd {
         others as f64 / (others + own).max(1) as f64
     }
 
+    /// The name of the program outside of the recording that had the processor for longest, all of its threads together.
+    pub fn foremost_name(&self, inquiry: &Inquiry<'_>) -> Option<String> {
+        let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+        for (who, ns) in &self.behind {
+            let name = match who {
+                Who::Outsider(tid) => inquiry.facts.outsider(*tid),
+                Who::Thread(_) | Who::Idle | Who::Unlisted => continue,
+            };
+            *names.entry(name).or_default() += ns;
+        }
+        let (name, _) = names.into_iter().max_by_key(|(_, ns)| *ns)?;
+        (!name.is_empty()).then(|| name.to_owned())
+    }
+
     /// Who of those had the processor for longest, in a sentence.
     pub fn foremost(&self, inquiry: &Inquiry<'_>) -> Option<Sentence> {
         let behind = self.behind.iter();

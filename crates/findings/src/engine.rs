@@ -12,7 +12,7 @@ use crate::floor;
 use crate::inquiry::Inquiry;
 use crate::mutes::{Day, Mute};
 use crate::registry::RULES;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::signature::signature;
 
 /// Of the wall time, and at least so long: less is not worth telling.
@@ -176,14 +176,17 @@ fn in_order(told: &mut Vec<Finding>, inquiry: &Inquiry<'_>) {
             let shared_ns = shared(inquiry, &finding.suspect.weight, &general.suspect.weight);
             let is_about_it = shared_ns as f64 > general.on_path_ns as f64 * SHARED;
             let saves_as_much = finding.gain.ns as f64 * AS_MUCH >= general.gain.ns as f64;
-            is_about_it && saves_as_much && !general.rule.is_innocent
+            is_about_it && saves_as_much && general.rule.blames == Blames::Program
         };
         let later = (at + 1..told.len()).filter(|&later| is_general(&told[later]));
         let most = later.map(|later| saved[later]).max();
         saved[at] = saved[at].max(most.unwrap_or(0));
     }
     let mut order: Vec<(i64, Finding)> = saved.into_iter().zip(told.drain(..)).collect();
-    order.sort_by_key(|(saved, finding)| (finding.rule.is_innocent, Reverse(*saved)));
+    order.sort_by_key(|(saved, finding)| {
+        let is_other = finding.rule.blames != Blames::Program;
+        (is_other, Reverse(*saved))
+    });
     told.extend(order.into_iter().map(|(_, finding)| finding));
 }
 

@@ -30,11 +30,22 @@ pub struct Rule {
     pub wrong_if: &'static str,
     /// In the order in which they are shown.
     pub limits: &'static [&'static Limit],
-    /// It accuses nobody: it says what the program does. Such come after all causes.
-    pub is_innocent: bool,
+    /// What is at fault. What is the program's own is told first.
+    pub blames: Blames,
     /// Without these it cannot answer.
     pub needs: &'static [Need],
     pub ask: fn(&Inquiry<'_>) -> Vec<Suspect>,
+}
+
+/// What a rule finds at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blames {
+    /// The program, or how it is used.
+    Program,
+    /// Nobody: it says what the program does.
+    Nobody,
+    /// What else ran on the machine: another run may be without it.
+    Machine,
 }
 
 /// What a rule suspects.
@@ -369,6 +380,11 @@ pub struct Example {
 }
 
 impl Rule {
+    /// Whether it finds something at fault.
+    pub fn accuses(&self) -> bool {
+        self.blames != Blames::Nobody
+    }
+
     /// The value of one of its limits, as whoever asks wants it, in the limit's unit.
     pub fn limit(&self, inquiry: &Inquiry<'_>, limit: &'static Limit) -> f64 {
         debug_assert!(

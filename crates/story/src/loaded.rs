@@ -34,7 +34,8 @@ impl Loaded<'_> {
             });
             (read, joined(timed))
         });
-        let ((facts, stacks), (timeline, waited)) = (read?, timed?);
+        let ((facts, stacks), (mut timeline, waited)) = (read?, timed?);
+        timeline.set_housekeeping(&stacks.housekeeping());
         Ok(Loaded {
             recording,
             programs: Programs::of(&facts),

@@ -141,6 +141,7 @@ impl<'a> Walk<'a> {
                 }
                 self.go_to(slot);
             }
+            Waker::Housekeeping => self.lay_span(span, None),
             Waker::Impossible => self.lay_span(span, Some(Unknown::Impossible)),
             Waker::Outside => {
                 // The last sleep of a loop that looked now and then: on to what it looked for.

@@ -10,6 +10,7 @@
 mod code;
 mod filter;
 mod gather;
+mod housekeeping;
 mod lines;
 pub mod memory;
 mod region;

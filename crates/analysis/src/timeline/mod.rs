@@ -2,9 +2,11 @@
 //! loops that poll, who hands work to whom, which threads wait for each other, herds, pools. What the rows of single waits
 //! add is in [`crate::waits`].
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::{Span, Thread};
 use timesink_recording::Recording;
 
@@ -58,6 +60,13 @@ impl From<Spans> for Timeline {
             polls: OnceLock::new(),
             locks: OnceLock::new(),
         }
+    }
+}
+
+impl Timeline {
+    /// Says which threads a runtime looks after itself with: before anything else is asked.
+    pub fn set_housekeeping(&mut self, threads: &BTreeSet<ThreadId>) {
+        self.spans.set_housekeeping(threads);
     }
 }
 

@@ -3,6 +3,8 @@
 //! Rows of a damaged recording may lie anywhere in time; whoever walks must come to an end all the same, so
 //! nothing is promised here but that each thread's spans stand in the order in which they begin.
 
+use std::collections::BTreeSet;
+
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::{Span, Thread};
 use timesink_recording::words::{Detail, State};
@@ -22,6 +24,8 @@ pub struct Spans {
     /// Where the spans of each thread begin; one more than there are threads.
     first: Vec<usize>,
     spans: Vec<Span>,
+    /// The threads with which a runtime looks after itself, by their places.
+    housekeeping: BTreeSet<usize>,
 }
 
 impl Spans {
@@ -52,7 +56,28 @@ impl Spans {
             slots,
             first,
             spans,
+            housekeeping: BTreeSet::new(),
         }
+    }
+
+    /// Says which threads a runtime looks after itself with.
+    pub fn set_housekeeping(&mut self, threads: &BTreeSet<ThreadId>) {
+        let slots = threads.iter().filter_map(|&thread| self.slot(thread));
+        self.housekeeping = slots.collect();
+    }
+
+    /// Whether a runtime looks after itself with this thread.
+    pub fn is_housekeeping(&self, slot: usize) -> bool {
+        self.housekeeping.contains(&slot)
+    }
+
+    /// Whether a thread that did something at a moment had come to it by a timer, not because another thread woke it.
+    fn came_by_timer(&self, slot: usize, at: Nanos) -> bool {
+        let spans = self.spans_of(slot);
+        let before = spans.partition_point(|span| span.t0 < at);
+        let waits = spans[..before].iter().rev();
+        let mut waits = waits.filter(|span| span.state == State::Wait);
+        waits.next().is_some_and(|wait| wait.waker.is_none())
     }
 
     /// Where a thread stands in `threads`.
@@ -110,6 +135,9 @@ impl Spans {
         };
         let ran = |slot| Some((slot, self.ran_lately(slot, wait.t1, late_ns)?));
         match self.slot(waker).and_then(ran) {
+            Some((slot, at)) if self.is_housekeeping(slot) && self.came_by_timer(slot, at) => {
+                Waker::Housekeeping
+            }
             Some((slot, at)) => Waker::Thread { slot, at },
             None => Waker::Impossible,
         }
@@ -161,6 +189,9 @@ pub enum Waker {
     Thread { slot: usize, at: Nanos },
     /// A device, a timer, a peer or a thread that is not recorded, or nobody is known.
     Outside,
+    /// A thread of the runtime that came to it by its own timer: an interruption. What that timer waited for before is
+    /// nothing that this wait was about.
+    Housekeeping,
     /// The recording names one that was not running.
     Impossible,
 }

@@ -9,7 +9,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, WakeSource};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "make the receiver faster, or send it less; a larger buffer only delays the wait",
     wrong_if: "the sender is meant to be limited to the receiver's pace",
     limits: &[&limits::SHARE, &limits::WAITS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -1,13 +1,13 @@
 //! A program that computes: no fault that these rules know, and the function that it is busy in.
 //!
-//! It is told so that nobody looks elsewhere. What it would save is what half of the function's time is worth.
+//! It is told so that nobody looks elsewhere. What it would save is anything between nothing and all of the function's time.
 
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::FunctionIx;
 use timesink_recording::words::{Language, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -15,10 +15,10 @@ pub static RULE: Rule = Rule {
     name: "busy",
     looks_for: "a program that is busy on CPU, and the function that it is busy in",
     why: "The program computes. Whether it could compute less, only someone who knows it can tell.",
-    advice: "look at that function (timesink report --line): can it do less, or run less often? The gain assumes half of its time, with all that it calls",
+    advice: "look at that function (timesink report --line): can it do less, or run less often? The gain is at most all of its time, with all that it calls",
     wrong_if: "the work is necessary and already done as well as it can be",
     limits: &[&limits::CPU, &limits::FUNCTION],
-    is_innocent: true,
+    blames: Blames::Nobody,
     needs: &[],
     ask,
 };
@@ -63,11 +63,12 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     };
     let share = most.ns as f64 / wall.max(1.0);
     let name = &inquiry.stacks.code.function(most.function).name;
-    let fix = Fix::Change(Change {
+    let all = Change {
         what: What::Function(name.clone()),
         processes: None,
-        how: How::Scale(0.5),
-    });
+        how: How::Scale(0.0),
+    };
+    let fix = at_most(all);
     let caller = called_from(inquiry, most.function);
     let title = match caller {
         Some(caller) => say!["busy on CPU in ", most.function, ", called from ", caller],
@@ -125,6 +126,11 @@ fn called_from(inquiry: &Inquiry<'_>, busiest: FunctionIx) -> Option<FunctionIx>
     passes.then_some(dominant.function)
 }
 
+/// That much or nothing: nobody knows how much of it is needed.
+fn at_most(all: Change) -> Fix {
+    Fix::Between(vec![all], Vec::new())
+}
+
 /// The same of a program whose functions have no names, or are many with little each.
 fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
     let longest = busy
@@ -132,7 +138,11 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
         .max_by_key(|&&cause| inquiry.on_path_ns(&[cause]))?;
     let process = inquiry.outlook.causes.get(*longest)?.cause.key.process;
     let share = inquiry.on_path_ns(&[*longest]) as f64 / inquiry.outlook.wall_ns.max(1) as f64;
-    let fix = Fix::scaled(What::Cpu, inquiry.of_program(process), 0.5);
+    let fix = at_most(Change {
+        what: What::Cpu,
+        processes: Some(inquiry.of_program(process)),
+        how: How::Scale(0.0),
+    });
     let suspect = Suspect::new(say!["busy on CPU: ", process], fix, Weight::all(busy))
         .of(process)
         .held(inquiry, &RULE, "share of the path", share, &limits::CPU)

@@ -8,7 +8,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "open files with O_CLOEXEC, or call close_range(3, ~0U, 0), which closes the open ones in one call",
     wrong_if: "it must run on kernels without close_range (before Linux 5.9) and the inherited descriptors are not known",
     limits: &[&limits::CLOSES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };

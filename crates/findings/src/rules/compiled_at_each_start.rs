@@ -7,7 +7,7 @@ use timesink_recording::words::Language;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     advice: "compile the modules once where they are installed (python -m compileall FOLDER), or set PYTHONPYCACHEPREFIX to a writable folder; do not set PYTHONDONTWRITEBYTECODE",
     wrong_if: "the modules changed since the last start, or the program is started only once",
     limits: &[&limits::SHARE, &limits::MODULES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };

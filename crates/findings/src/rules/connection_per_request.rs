@@ -8,7 +8,7 @@ use timesink_analysis::waits::peers::Peer;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Need, Rule, Suspect};
+use crate::rule::{Blames, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "reuse the connection for the next request: a session, a connection pool, keep-alive",
     wrong_if: "the peer closes each connection itself, or the requests are far apart in time",
     limits: &[&limits::CONNECTIONS, &limits::SENDS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

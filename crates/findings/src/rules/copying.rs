@@ -15,7 +15,7 @@ use timesink_recording::words::Language;
 use crate::file_functions::act;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     advice: "do not move the data: use a ring buffer or deque in place of an array (collections.deque in Python), a buffer that grows by doubling, pieces collected and joined once, a pointer or reference to large structures",
     wrong_if: "each item is copied only once, and has to be",
     limits: &[&limits::SHARE, &limits::MS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
 };

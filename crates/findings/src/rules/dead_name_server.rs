@@ -9,7 +9,7 @@ use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Need, Rule, Suspect};
+use crate::rule::{Blames, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "remove the server from the list (nameserver in /etc/resolv.conf) or bring it back; check that no firewall drops the queries (UDP port 53)",
     wrong_if: "the server responds to others and was only down at that time",
     limits: &[&limits::WAITS, &limits::LEAST],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

@@ -8,7 +8,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Need, Rule, Suspect};
+use crate::rule::{Blames, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "send each request at once (one write, writev, a buffer), or set TCP_NODELAY",
     wrong_if: "the peer itself needs 40 ms for each response",
     limits: &[&limits::WAITS, &limits::SHORTEST, &limits::LONGEST, &limits::SHARE, &limits::SENDS, &limits::BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls],
     ask,
 };

@@ -20,7 +20,7 @@ use timesink_recording::Nanos;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 use crate::start_up::is_loading;
@@ -32,7 +32,7 @@ pub static RULE: Rule = Rule {
     advice: "load what is needed when it is needed: from a format with lookup by key (an index, one file or row per item) or one that can be mapped into memory as it is; or keep the program running",
     wrong_if: "all of it is needed for every request, or in production the program is started rarely and then keeps running",
     limits: &[&limits::SHARE, &limits::MS, &limits::BEFORE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };

@@ -8,7 +8,7 @@ use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "find out why nothing came: a peer that is down, a name server that does not respond, a signal that nobody sends",
     wrong_if: "the wait is a pause, and nothing is expected to end it",
     limits: &[&limits::WAITS, &limits::SHARE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

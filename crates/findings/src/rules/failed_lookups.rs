@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::replay::What;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -16,7 +16,7 @@ pub static RULE: Rule = Rule {
     advice: "put the folder that is used most first, shorten the list, or remember what was found",
     wrong_if: "the files may appear at any moment",
     limits: &[&limits::LOOKUPS, &limits::SHARE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };

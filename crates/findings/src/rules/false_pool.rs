@@ -15,7 +15,7 @@ use timesink_recording::words::{Detail, State};
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     advice: "give each thread its own data, or hold the lock only while shared data are accessed; in Python, use processes, or calls that release the GIL",
     wrong_if: "the threads are there to wait for many things at a time, not to compute",
     limits: &[&limits::WORKERS, &limits::DEMAND, &limits::WORK, &limits::SHARE, &limits::WAITS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -14,7 +14,7 @@ use timesink_recording::words::{Detail, ObjectKind, State};
 
 use crate::file_functions::{act, loaders};
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -25,7 +25,7 @@ pub static RULE: Rule = Rule {
     advice: "load the file once and keep the result, in a process that keeps running; check the modification time if the file may change",
     wrong_if: "others change the file all the time, or the function in which it is read does much other work",
     limits: &[&limits::LOADS, &limits::SENT_ON],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };

@@ -9,7 +9,7 @@ use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "wait for the event that the delay is meant to cover, or shorten the delay",
     wrong_if: "the pace is intended: a rate limit, or consideration for a peer",
     limits: &[&limits::SLEEPS, &limits::ALIKE, &limits::AT_WORK],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -11,7 +11,7 @@ use timesink_recording::words::Detail;
 
 use crate::floor::{self, FLUSHES};
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     advice: "commit many rows at once, or buffer the writes and flush at the end",
     wrong_if: "each row must survive a crash on its own",
     limits: &[&limits::FLUSHES, &limits::BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

@@ -7,7 +7,7 @@ use timesink_analysis::replay::What;
 use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     advice: "start programs with posix_spawn or vfork, or from a small helper process that is started first",
     wrong_if: "the child needs the memory before it calls exec",
     limits: &[&limits::FORKS, &limits::RESIDENT, &limits::COST],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -9,7 +9,7 @@ use timesink_analysis::stacks::Function;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "give the collector more memory, as named above; allocate fewer objects, or keep numbers in numeric arrays",
     wrong_if: "there is no memory to spare",
     limits: &[&limits::SHARE, &limits::MS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
 };

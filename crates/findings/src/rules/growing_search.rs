@@ -15,7 +15,7 @@ use timesink_recording::words::Language;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     advice: "keep earlier items in a structure that finds one without a scan of all of them: a hash table, a set, a sorted array, or a pointer to the end",
     wrong_if: "each item has to be compared with every other one, or all are scanned for a reason that no data structure changes",
     limits: &[&limits::PIECES, &limits::GROWTH, &limits::IN_LINE, &limits::IN_ORDER, &limits::SHARE, &limits::LARGER],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };

@@ -9,7 +9,7 @@ use timesink_recording::words::{Detail, State};
 
 use crate::holding::{no_processor, Holding};
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "hold the lock for a shorter time, split what it protects, or give each thread its own",
     wrong_if: "what is done under the lock can only be done by one thread at a time",
     limits: &[&limits::WAITS, &limits::SHARE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -10,7 +10,7 @@ use timesink_recording::Nanos;
 
 use crate::alike::{is_managed, Works};
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
     advice: "divide the work into small parts, and let each thread fetch the next part when it has finished one",
     wrong_if: "the work of the last thread cannot be divided",
     limits: &[&limits::RATIO, &limits::ALONE, &limits::TOGETHER],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
 };

@@ -6,7 +6,7 @@ use timesink_recording::words::{Detail, WakeSource};
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Need, Rule, Suspect};
+use crate::rule::{Blames, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
     advice: "stop reading when the response is complete (its length, its last chunk), or ask the peer to close (Connection: close)",
     wrong_if: "the peer works that long before it closes",
     limits: &[&limits::ENDS, &limits::LEAST, &limits::ALIKE, &limits::SHARE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

@@ -4,7 +4,7 @@ use timesink_analysis::waits::peers::Peer;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Need, Rule, Suspect};
+use crate::rule::{Blames, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -15,7 +15,7 @@ pub static RULE: Rule = Rule {
     advice: "request less (columns, pages, changes since the last time), or compress it. The gain assumes half of the bytes",
     wrong_if: "all of it is needed, and it is already compressed",
     limits: &[&limits::BYTES, &limits::WAITED, &limits::PIECE, &limits::DENSE, &limits::PIECES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls],
     ask,
 };

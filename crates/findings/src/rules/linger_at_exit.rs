@@ -5,7 +5,7 @@ use timesink_recording::words::{State, WakeSource};
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Rule, Suspect};
+use crate::rule::{Blames, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -16,7 +16,7 @@ pub static RULE: Rule = Rule {
     advice: "exit at once; if something must finish first (a thread, a queue, a last message), wait for a signal of its completion",
     wrong_if: "others need the program to exist for that long",
     limits: &[&limits::LEAST, &limits::AFTER, &limits::BEFORE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -8,7 +8,7 @@ use timesink_analysis::timeline::hand_overs::HandOvers;
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "use a lock that whoever comes first may take (a plain mutex, not a fair one, no ticket lock, no priority inheritance) and that spins briefly before it sleeps; or hold it for many items at a time, or split what it protects",
     wrong_if: "the order must be kept, or a high-priority thread must not wait behind others",
     limits: &[&limits::TIMES, &limits::IN_TURN, &limits::HELD, &limits::THREADS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -7,7 +7,7 @@ use timesink_analysis::timeline::locks::{Hold, Lock};
 
 use crate::holding::Holding;
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     advice: "do the long part without the lock: copy what is needed under the lock, release it, do the work, and store the result",
     wrong_if: "the long part needs all that the lock protects to stay unchanged until it is done",
     limits: &[&limits::HOLDS, &limits::LONG, &limits::TIMES, &limits::LEAST, &limits::SHARE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

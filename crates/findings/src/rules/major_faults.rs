@@ -12,7 +12,7 @@ use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
 use crate::memory::Memory;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
     advice: "prefetch the pages that will be needed (MAP_POPULATE, madvise MADV_WILLNEED for these pages), or read the file in large blocks",
     wrong_if: "the pages cannot be known in advance, and they are few",
     limits: &[&limits::SHARE, &limits::WAITS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

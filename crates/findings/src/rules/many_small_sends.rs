@@ -7,7 +7,7 @@ use timesink_analysis::waits::peers::Peer;
 use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     advice: "collect a request in a buffer and send it at once (writev, a buffered writer, TCP_CORK)",
     wrong_if: "the peer must receive each piece immediately",
     limits: &[&limits::SENDS, &limits::EACH, &limits::BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };

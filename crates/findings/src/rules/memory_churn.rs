@@ -9,7 +9,7 @@ use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
 use crate::memory::{faults, kept, Memory};
-use crate::rule::{Fix, Limit, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Limit, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -21,7 +21,7 @@ pub static MAPS: Rule = Rule {
     advice: "keep the memory and reuse it; with malloc, raise M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (mallopt, or MALLOC_MMAP_THRESHOLD_ in the environment)",
     wrong_if: "the memory must not stay with the process between uses",
     limits: &[&limits::UNMAPS, &limits::SHARE, &limits::TURNS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask: |inquiry| ask(inquiry, &MAPS, &limits::UNMAPS, &["munmap"], " maps and unmaps memory "),
 };
@@ -33,7 +33,7 @@ pub static TRIMS: Rule = Rule {
     advice: "let malloc keep more: raise M_TRIM_THRESHOLD and M_TOP_PAD (mallopt, or MALLOC_TRIM_THRESHOLD_ in the environment), or reuse the same buffers",
     wrong_if: "the memory must not stay with the process between uses",
     limits: &[&limits::HEAP_CALLS, &limits::SHARE, &limits::TURNS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask: |inquiry| ask(inquiry, &TRIMS, &limits::HEAP_CALLS, &["brk", "madvise"], " grows and shrinks its heap "),
 };

@@ -15,7 +15,7 @@ use timesink_recording::words::Language;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
 use crate::memory::{kept, Memory};
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     advice: "keep values in flat storage (arrays, columns, one buffer with offsets into it) instead of one object per value, do not keep what is used once, or process each piece as it arrives",
     wrong_if: "the larger form makes later work faster, and that work takes much longer than this",
     limits: &[&limits::SHARE, &limits::TIMES, &limits::BYTES, &limits::KEPT, &limits::PIECES, &limits::EVENLY],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };

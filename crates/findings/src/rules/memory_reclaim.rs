@@ -9,7 +9,7 @@ use timesink_recording::words::{Detail, State};
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "raise the memory limit (memory.max and memory.high, or the container's limit), or use less: drop cached data that are no longer needed (posix_fadvise POSIX_FADV_DONTNEED), write back early and steadily (sync_file_range), or bypass the page cache (O_DIRECT)",
     wrong_if: "the limit is intended, or all written data must be on disk anyway before the program continues",
     limits: &[&limits::WAITS, &limits::WORK],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

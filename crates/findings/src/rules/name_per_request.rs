@@ -11,7 +11,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Need, Rule, Suspect};
+use crate::rule::{Blames, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     advice: "keep the connection or the address; or run a local DNS cache (systemd-resolved, dnsmasq)",
     wrong_if: "the address behind the name is meant to change from one moment to the next",
     limits: &[&limits::LOOKUPS, &limits::AGAIN],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

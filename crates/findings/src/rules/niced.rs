@@ -7,7 +7,7 @@ use timesink_recording::words::State;
 
 use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     advice: "run it without nice (nice, renice, Nice= of a service), or when the others have finished",
     wrong_if: "it is meant to yield: nobody waits for it",
     limits: &[&limits::SHARE, &limits::TIME, &limits::NICE, &limits::MORE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

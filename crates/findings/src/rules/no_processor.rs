@@ -2,7 +2,7 @@
 
 use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -10,10 +10,10 @@ pub static RULE: Rule = Rule {
     name: "no-processor",
     looks_for: "runnable threads that wait for a CPU while others use the CPUs",
     why: "A thread without a CPU does nothing, though it has all that it needs.",
-    advice: "run fewer programs at a time, move others elsewhere, or add CPUs",
+    advice: "repeat on an idle machine; or run fewer programs at a time, move others elsewhere, add CPUs",
     wrong_if: "the machine is shared on purpose and nobody waits for this program",
     limits: &[&limits::SHARE, &limits::TIME, &limits::OTHERS],
-    is_innocent: false,
+    blames: Blames::Machine,
     needs: &[],
     ask,
 };
@@ -52,11 +52,20 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         return Vec::new();
     }
     let foremost = crowd.foremost(inquiry);
-    let title = say![
-        "runnable for ",
-        Piece::Time(crowd.ns),
-        " while others use the CPUs"
-    ];
+    let title = match crowd.foremost_name(inquiry) {
+        Some(name) => say![
+            "waits ",
+            Piece::Time(crowd.ns),
+            " for a CPU while ",
+            Piece::Name(name),
+            " and others have it"
+        ],
+        None => say![
+            "waits ",
+            Piece::Time(crowd.ns),
+            " for a CPU while others have it"
+        ],
+    };
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
         .figure("ready on the path", crowd.ns as f64, "ns")
         .held(inquiry, &RULE, "behind others", share, &limits::OTHERS)

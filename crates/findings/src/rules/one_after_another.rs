@@ -7,7 +7,7 @@ use timesink_analysis::timeline::pools::{over, Pool};
 use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     advice: "start all of them, and wait for them afterwards",
     wrong_if: "each of them needs the result of the one before",
     limits: &[&limits::WORKERS, &limits::LIFE, &limits::GAP],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -10,7 +10,7 @@ use timesink_recording::Nanos;
 
 use crate::alike::is_managed;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
     advice: "move part of its work to the other threads, or let several threads do it",
     wrong_if: "its work must be done by one thread, in order",
     limits: &[&limits::BUSY, &limits::IDLE, &limits::OTHERS, &limits::SHARE, &limits::WAITS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

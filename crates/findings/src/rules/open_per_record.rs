@@ -8,7 +8,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "open the file once and keep it open; reopen it only when it was replaced",
     wrong_if: "others rename or remove the file at any moment, and must find it closed",
     limits: &[&limits::OPENS, &limits::PIECES, &limits::BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };

@@ -4,7 +4,7 @@ use timesink_analysis::ledger::ThreadLedger;
 
 use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -15,7 +15,7 @@ pub static RULE: Rule = Rule {
     advice: "add CPUs, or compute less; more threads than CPUs gain nothing here",
     wrong_if: "the machine cannot be larger: then look at what the program computes",
     limits: &[&limits::SHARE, &limits::TIME, &limits::OTHERS, &limits::DEMAND],
-    is_innocent: true,
+    blames: Blames::Nobody,
     needs: &[],
     ask,
 };

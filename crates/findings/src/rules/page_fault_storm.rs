@@ -8,7 +8,7 @@ use timesink_recording::ids::ProcessId;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
 use crate::memory::{kept, most_faults, Memory, PAGE};
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "keep memory and reuse it; use huge pages where much memory is touched for the first time (madvise MADV_HUGEPAGE, or always in /sys/kernel/mm/transparent_hugepage/enabled); touch less",
     wrong_if: "the memory consists of small, scattered pieces, of which a huge page would hold little",
     limits: &[&limits::SHARE, &limits::FAULTS, &limits::TURNS, &limits::BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };

@@ -8,7 +8,7 @@ use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "hand over many items at a time, or do both parts in one thread",
     wrong_if: "each item must be answered before the next one is known",
     limits: &[&limits::TURNS, &limits::BURST],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -9,7 +9,7 @@ use timesink_recording::words::State;
 
 use crate::crowd::Crowd;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
         "do not bind the threads (sched_setaffinity, taskset, numactl), or give each its own CPU",
     wrong_if: "the other CPUs are reserved for another program",
     limits: &[&limits::SHARE, &limits::TIME, &limits::ELSEWHERE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

@@ -13,7 +13,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
     advice: "announce the reads in advance (posix_fadvise POSIX_FADV_WILLNEED per offset, io_uring, or several threads) so that the disk has many requests at once; read larger records, or keep an index or the most-read part in memory. Sorting the reads by offset helps a rotating disk, and any disk where the offsets are close together",
     wrong_if: "the next offset is only known from the previous read, and the program has nothing else to read meanwhile",
     limits: &[&limits::READS, &limits::SCATTERED, &limits::BYTES, &limits::IN_FLIGHT, &limits::SHARE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -9,7 +9,7 @@ use timesink_recording::words::Detail;
 
 use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 use crate::start_up::StartUp;
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
     advice: "let one process do all the work, keep one running that takes requests, or load fewer modules (python3 -X importtime shows which)",
     wrong_if: "the processes must be isolated from each other, or are started rarely in production",
     limits: &[&limits::STARTS, &limits::SHARE, &limits::LOADING],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
 };

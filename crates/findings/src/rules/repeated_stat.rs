@@ -8,7 +8,7 @@ use timesink_analysis::facts::files::{Found, LOOKS};
 use timesink_analysis::replay::{entered, What};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "call stat once and cache the result for a moment, use fstat if the file is open, or let inotify report changes",
     wrong_if: "the file may change at any moment, and that must be seen at once",
     limits: &[&limits::LOOKS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };

@@ -8,7 +8,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "write all of them, flush once for all (syncfs, or one flush per folder), then rename; or keep the items in one file",
     wrong_if: "each item must be durable before the next is started",
     limits: &[&limits::FILES, &limits::RENAMES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

@@ -11,7 +11,7 @@ use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Need, Rule, Suspect};
+use crate::rule::{Blames, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     advice: "find out why it fails: a peer that is down, a lock that is held, a limit; where a resource becomes free by itself, wait for that instead of retrying",
     wrong_if: "the cause of the failure is outside anyone's control, and the other side must be spared",
     limits: &[&limits::PAUSES, &limits::GROWS, &limits::MOST, &limits::FAILURES, &limits::OTHERS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

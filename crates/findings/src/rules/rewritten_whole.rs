@@ -11,7 +11,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     advice: "append new data, write only what changed, or write the file once at the end",
     wrong_if: "all of it changes between two writes",
     limits: &[&limits::TIMES, &limits::BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };

@@ -10,7 +10,7 @@ use timesink_recording::words::Detail;
 
 use crate::floor;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
     advice: "batch the requests: one query for many keys, a join, a pipeline",
     wrong_if: "each request depends on the response to the one before",
     limits: &[&limits::WAITS, &limits::IN_TURN, &limits::BYTES, &limits::SENT],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

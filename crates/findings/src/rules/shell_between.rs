@@ -9,7 +9,7 @@ use timesink_recording::words::Detail;
 
 use crate::heaviest::for_children;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "start the program directly, with its arguments as a list: posix_spawn or execv instead of system or popen, shell=False",
     wrong_if: "the command is entered by the user, or needs features of a shell",
     limits: &[&limits::SHELLS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

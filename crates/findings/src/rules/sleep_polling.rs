@@ -9,7 +9,7 @@ use timesink_analysis::replay::What;
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "wait for the end itself: join, waitpid, a condition variable, a pipe or an eventfd",
     wrong_if: "the sleeps are intended, and ended with the other's work by chance",
     limits: &[&limits::ROUNDS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -9,7 +9,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Limit, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Limit, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -20,7 +20,7 @@ pub static WRITES: Rule = Rule {
     advice: "collect the data in a buffer of 64 KiB or more, and write that",
     wrong_if: "each piece must be seen at once",
     limits: &[&limits::CALLS, &limits::WRITE_BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask: |inquiry| ask(inquiry, &WRITES, &limits::WRITE_BYTES, &["write", "pwrite64", "writev", "pwritev"], "written"),
 };
@@ -32,7 +32,7 @@ pub static READS: Rule = Rule {
     advice: "read 64 KiB or more at a time, and take the pieces from that buffer",
     wrong_if: "there is never more data available at a time",
     limits: &[&limits::CALLS, &limits::READ_BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask: |inquiry| {
         ask(

@@ -8,7 +8,7 @@ use timesink_recording::words::Detail;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "write many rows at once, or open the file without O_SYNC and flush after each batch",
     wrong_if: "each write must survive a crash on its own",
     limits: &[&limits::WRITES, &limits::BYTES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
 };

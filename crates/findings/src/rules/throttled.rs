@@ -4,7 +4,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -15,7 +15,7 @@ pub static RULE: Rule = Rule {
     advice: "raise the quota (cpu.max, or the container's limit), or run no more threads than it has room for",
     wrong_if: "the quota is intended: the rest of the machine is reserved for others",
     limits: &[&limits::TIMES],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -7,7 +7,7 @@ use timesink_analysis::timeline::herds::Herd;
 use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     advice: "wake one thread per item (signal, not broadcast; EPOLLEXCLUSIVE), or give each thread its own queue",
     wrong_if: "all of them have to be notified",
     limits: &[&limits::WAKES, &limits::SHARE, &limits::TIMES, &limits::QUICK, &limits::FOUND],
-    is_innocent: false,
+    blames: Blames::Program,
     // Woken with a call: with calls lost each of the others would seem to wake more.
     needs: &[Need::WholeCalls],
     ask,

@@ -12,7 +12,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, ObjectKind, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Example, Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
     advice: "keep the connection (a session, a connection pool), or at least resume sessions: one context for all connections",
     wrong_if: "each connection is to a different peer, or must not be linked to the one before",
     limits: &[&limits::CONNECTIONS, &limits::AGAIN, &limits::EACH],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Calls, Need::Stacks],
     ask,
 };

@@ -15,7 +15,7 @@ use timesink_recording::words::{Language, ObjectKind};
 use crate::file_functions::act;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     advice: "let the kernel copy: copy_file_range from file to file, sendfile from a file to a socket; or copy 64 KiB or more at a time, which was as fast between files (measured on ext4)",
     wrong_if: "the program has to see what it copies, or must be able to stop after each piece",
     limits: &[&limits::MEGABYTES, &limits::BYTES, &limits::DIFFER, &limits::LOOKS, &limits::WAITS, &limits::SHARE],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::WholeCalls, Need::Stacks],
     ask,
 };

@@ -8,7 +8,7 @@ use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Rule, Suspect};
+use crate::rule::{Blames, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     advice: "if none needs the response of another, send all requests first and then wait: threads, asynchronous calls, poll",
     wrong_if: "a request depends on the response of another peer",
     limits: &[&limits::PEERS, &limits::LEAST, &limits::BETWEEN],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[],
     ask,
 };

@@ -176,7 +176,7 @@ fn floors_of_a_busy_machine_are_doubted() {
 fn what_takes_what_the_disk_takes_is_the_floor() {
     let at_floor = |each_us, floors| {
         let findings = flushing(each_us, 50 << 20, floors);
-        let accused = findings.told.iter().any(|told| !told.rule.is_innocent);
+        let accused = findings.told.iter().any(|told| told.rule.accuses());
         assert!(!accused, "a MiB for each flush is not little");
         let cleared: Vec<bool> = findings
             .cleared
@@ -198,7 +198,7 @@ fn what_takes_what_the_disk_takes_is_the_floor() {
         size.flush = figure(size.bytes as f64 * 2.0);
     }
     let findings = flushing(1000, 50 * 512, Some(slow));
-    assert!(findings.told.iter().all(|told| told.rule.is_innocent));
+    assert!(findings.told.iter().all(|told| !told.rule.accuses()));
     assert!(findings.cleared.iter().any(|cause| cause.at_floor));
 }
 

@@ -62,7 +62,7 @@ fn accused_without(drawn: &Draft, off: &[String]) -> Vec<String> {
     let mut limits = Limits::default();
     off.iter().for_each(|rule| limits.switch(rule, false));
     let findings = findings_at_once(&drawn.recording(), &limits);
-    let told = findings.told.iter().filter(|f| !f.rule.is_innocent);
+    let told = findings.told.iter().filter(|f| f.rule.accuses());
     let mut told: Vec<String> = told.map(|f| f.rule.name.to_owned()).collect();
     told.sort();
     told.dedup();
@@ -158,7 +158,7 @@ fn doing_it_more_often_is_no_better() {
 fn what_else_it_does_hides_nothing() {
     let other = draft(&crate::cases::case("busy.silent-asleep"));
     let mut hidden = Vec::new();
-    let accusing = RULES.iter().filter(|rule| !rule.is_innocent);
+    let accusing = RULES.iter().filter(|rule| rule.accuses());
     for rule in accusing.filter(|rule| rule.name != AT_THE_END) {
         let case = draft(&crate::cases::case(&format!("{}.fires", rule.name)));
         let told = accused(&after(case, &other));

@@ -10,7 +10,7 @@ use timesink_recording::words::Language;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
-use crate::rule::{Fix, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 use table::{From, Slow, MEASURED, TABLE};
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     advice: "use the replacement named above",
     wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used",
     limits: &[&limits::SHARE, &limits::MS],
-    is_innocent: false,
+    blames: Blames::Program,
     needs: &[Need::Stacks],
     ask,
 };

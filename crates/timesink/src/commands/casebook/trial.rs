@@ -288,7 +288,7 @@ fn problems(form: &Form, findings: &[Told]) -> Vec<String> {
             let rules = timesink_findings::registry::RULES.iter();
             rules
                 .filter(|known| known.name == rule)
-                .any(|known| known.is_innocent)
+                .any(|known| !known.accuses())
         };
         let main = findings
             .iter()

@@ -31,7 +31,7 @@ fn parts(rule: &Rule) -> Vec<(&'static str, String)> {
         ("What to do", sentence(rule.advice)),
         ("When that would be wrong", sentence(rule.wrong_if)),
     ];
-    if rule.is_innocent {
+    if !rule.accuses() {
         parts[0].0 = "What it means";
         parts.push(("Not a fault", "It is listed after all causes.".to_owned()));
     }

@@ -18,10 +18,7 @@ pub(super) fn lines(report: &Report, findings: &Findings, style: &Style) -> Vec<
     };
     let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
     // Where nothing is accused, all of it is told as what the program is bound by.
-    let accused = findings
-        .told
-        .iter()
-        .any(|finding| !finding.rule.is_innocent);
+    let accused = findings.told.iter().any(|finding| finding.rule.accuses());
     let long = findings.cleared.iter();
     let long = long.filter(|cleared| accused && share(cleared.ns) >= MUCH);
     let mut parts: Vec<String> = long

@@ -39,7 +39,7 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
         lines.extend(one.lines(report, style));
     }
     lines.extend(rest(report, findings, shown.len(), style));
-    if findings.told.iter().all(|finding| finding.rule.is_innocent) {
+    if findings.told.iter().all(|finding| !finding.rule.accuses()) {
         lines.extend(bounds::lines(report, style));
     }
     lines.extend(unexplained::lines(report, findings, style));
@@ -131,7 +131,7 @@ fn saves(report: &Report, finding: &Finding) -> String {
         ns, lo_ns, hi_ns, ..
     } = finding.gain;
     let span = units::Span::within(report.about.wall_ns);
-    if finding.rule.is_innocent {
+    if !finding.rule.accuses() {
         return format!("at most {about}{}", span.one(hi_ns));
     }
     format!(
