@@ -121,7 +121,6 @@ impl Served {
         let mut command = Command::new(program("served"));
         command.arg(what).arg(&place);
         command.arg(program("served-jvm/libjvm.so"));
-        command.env("LARGE", "x".repeat(1 << 16));
         command.process_group(0).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut line = String::new();
@@ -213,7 +212,6 @@ fn beside(folder: &Folder, program: &Path, what: &str) -> Running {
     let mut run = Command::new(timesink());
     run.args(["run", "-q", "-o", "r.timesink"]);
     run.args(["--", "sh", "-c", &script]);
-    run.env("LARGE", "x".repeat(1 << 16));
     Running::start(run.stdin(Stdio::null()).current_dir(folder.path()))
 }
 
