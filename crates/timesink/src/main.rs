@@ -165,7 +165,7 @@ mod tests {
         Arguments::command().debug_assert();
         for line in [
             "run --follow --with postgres --with 123 -- sh -c true",
-            "run --node-maps -- node x.js",
+            "run --no-runtime-flags -- node x.js",
             "attach --follow 123",
             "run --redact -- x --password y",
             "attach --redact 123",
@@ -195,7 +195,6 @@ mod tests {
         }
         for line in [
             "run --with -- true",
-            "run --node-maps --no-runtime-flags -- true",
             "attach --with postgres 123",
             "report x --top=many",
             "report x --json --top",

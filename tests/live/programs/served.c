@@ -147,8 +147,6 @@ int main(int count, char **words)
 		void *library = dlopen(words[3], RTLD_NOW);
 		must(library != 0, "dlopen");
 		at = dlsym(library, "gHotSpotVMStructEntryArrayStride");
-	} else if (!strcmp(what, "environment")) {
-		at = getenv("LARGE") + 8192;
 	} else if (!strcmp(what, "code")) {
 		protection |= PROT_EXEC;
 	}

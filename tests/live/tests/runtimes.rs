@@ -122,8 +122,7 @@ fn problems_of_node(node: &Path) -> Vec<String> {
     let node = fed(&format!("{} {path}", node.display()));
     let command = format!("cd {}; {node}", folder.path().display());
     let recording = folder.join("r.timesink");
-    let options = ["-q", "--node-maps"];
-    let recorded = Recorded::run(&recording, &options, &["sh", "-c", &command], 0);
+    let recorded = Recorded::run(&recording, &["-q"], &["sh", "-c", &command], 0);
     let mut problems = problems(&recorded, Language::JavaScript, str::to_string);
     let frames = recorded.rows::<Frame>();
     for (function, line) in [("leaf", 5), ("inSleep", 18)] {
@@ -419,7 +418,7 @@ fn node_leaves_nothing() {
         let elsewhere = folder.join("elsewhere");
         std::fs::create_dir(&elsewhere).expect("a folder");
         let mut run = Command::new(timesink());
-        run.args(["run", "-q", "--node-maps", "-o", "r.timesink", "--"])
+        run.args(["run", "-q", "-o", "r.timesink", "--"])
             .args([&node, Path::new(&script("leaves.js")), &elsewhere])
             .env("NODE_OPTIONS", "--no-deprecation --trace-deprecation");
         let ran = output(run.current_dir(folder.path())).exits(KILLED);
@@ -429,25 +428,6 @@ fn node_leaves_nothing() {
         assert_eq!(maps_left(&recorded), Vec::<PathBuf>::new());
         assert_eq!(files_in(folder.path()), ["elsewhere"], "{}", node.display());
         assert_eq!(files_in(&elsewhere), Vec::<String>::new());
-    }
-}
-
-/// A log that lay there before, or that only is called like one, is not touched.
-#[test]
-fn logs_of_others_stay() {
-    for node in nodes() {
-        let folder = Folder::new("own-log");
-        let others = ["isolate-0x1-1-v8.log", "v8.log"];
-        for name in others {
-            std::fs::write(folder.join(name), "").expect("a log");
-        }
-        let mut run = Command::new(timesink());
-        run.args(["run", "-q", "--node-maps", "-o", "r.timesink", "--"])
-            .args([&node, Path::new("-e"), Path::new("0")]);
-        output(run.current_dir(folder.path())).exits(0);
-        let mut left = files_in(folder.path());
-        left.sort();
-        assert_eq!(left, others);
     }
 }
 
@@ -461,15 +441,14 @@ fn maps_of_others_stay() {
         folder.path().display()
     );
     let command = ["sh", "-c", &script];
-    let recorded = Recorded::run(&recording, &["-q", "--node-maps"], &command, 0);
+    let recorded = Recorded::run(&recording, &["-q"], &command, 0);
     let left = maps_left(&recorded);
     left.iter()
         .for_each(|map| std::fs::remove_file(map).expect("a map"));
     assert_eq!(left.len(), 1);
 }
 
-/// The environment differs in one variable only, which keeps what is in it; with `--node-maps` in two, and with
-/// `--no-runtime-flags` in none.
+/// The environment differs in one variable only, which keeps what is in it; with `--no-runtime-flags` in none.
 #[test]
 fn the_environment() {
     let folder = Folder::new("environment");
@@ -500,10 +479,6 @@ fn the_environment() {
     };
     let java = "JAVA_TOOL_OPTIONS=-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer";
     assert_eq!(changed(&run(&[])), [java]);
-    let mut with = changed(&run(&["--node-maps"]));
-    with.retain(|line| line != java);
-    assert_eq!(with.len(), 1, "{with:?}");
-    assert!(with[0].starts_with("NODE_OPTIONS=--no-warnings --perf-"));
 }
 
 /// Code that takes the place of other code is told from it: each has the samples of its own time.

@@ -34,7 +34,7 @@ pub(super) struct Plan {
 struct Pointers {
     pointers: Vec<*const libc::c_char>,
     // Kept so that the pointers stay good: the strings' bytes do not move with this vector.
-    strings: Vec<CString>,
+    _strings: Vec<CString>,
 }
 
 impl Pointers {
@@ -45,7 +45,10 @@ impl Pointers {
             .map(|text| text.as_ptr())
             .chain([end])
             .collect();
-        Pointers { pointers, strings }
+        Pointers {
+            pointers,
+            _strings: strings,
+        }
     }
 }
 
@@ -171,15 +174,6 @@ impl Plan {
             }
         }
         worst
-    }
-
-    /// Each entry with the zero behind it.
-    pub(super) fn environment(&self) -> Vec<u8> {
-        let entries = self.environment.strings.iter();
-        entries
-            .flat_map(|entry| entry.as_bytes_with_nul())
-            .copied()
-            .collect()
     }
 
     /// The first file that will be tried.

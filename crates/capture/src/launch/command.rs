@@ -4,7 +4,7 @@ use super::child::{Ends, Fault, Plan};
 use super::identity::Identity;
 use super::inherited::Inherited;
 use super::running::Running;
-use super::runtime_flags::{self, Asked};
+use super::runtime_flags;
 use super::signals::Signals;
 use super::{lookup, system, Error};
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -19,7 +19,7 @@ use std::path::Path;
 pub struct Command {
     argv: Vec<OsString>,
     identity: Option<Identity>,
-    asked: Asked,
+    runtime_flags: bool,
 }
 
 impl Command {
@@ -28,7 +28,7 @@ impl Command {
         Command {
             argv,
             identity: None,
-            asked: Asked::default(),
+            runtime_flags: false,
         }
     }
 
@@ -38,9 +38,9 @@ impl Command {
         self
     }
 
-    /// Asks Java and Node.js, wherever they run below the program, to let the code that they make be named.
-    pub fn runtime_flags(mut self, asked: Asked) -> Command {
-        self.asked = asked;
+    /// Asks Java, wherever it runs below the program, to let its stacks be followed.
+    pub fn runtime_flags(mut self, asked: bool) -> Command {
+        self.runtime_flags = asked;
         self
     }
 
@@ -86,17 +86,8 @@ impl Command {
     fn plan(self, signals: &Signals) -> Result<Plan, Error> {
         let name = self.argv.first().ok_or(Error::NoCommand)?;
         let path = std::env::var_os("PATH");
-        // SAFETY: geteuid cannot fail.
-        let own = || unsafe { libc::geteuid() };
-        let user = self.identity.as_ref().map_or_else(own, Identity::uid);
-        let look = || {
-            let asked = Asked {
-                node: self.asked.node && runtime_flags::may_ask_node(user),
-                ..self.asked
-            };
-            lookup::candidates(name, path.as_deref()).map(|found| (found, asked))
-        };
-        let (candidates, asked) = match &self.identity {
+        let look = || lookup::candidates(name, path.as_deref());
+        let candidates = match &self.identity {
             Some(identity) => identity.with_files(look)??,
             None => look()?,
         };
@@ -104,7 +95,9 @@ impl Command {
         if let Some(identity) = &self.identity {
             environment = identity.environment(environment);
         }
-        environment = runtime_flags::with_flags(environment, asked);
+        if self.runtime_flags {
+            environment = runtime_flags::with_flags(environment);
+        }
         let arguments = c_strings(self.argv)?;
         let environment = c_strings(environment)?;
         Ok(Plan::new(
@@ -137,11 +130,6 @@ impl Held {
     /// A descriptor that stands for the child.
     pub fn pidfd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
-    }
-
-    /// The program's environment, as /proc will have it.
-    pub fn environment(&self) -> Vec<u8> {
-        self.plan.environment()
     }
 
     /// The file that will be executed.

@@ -35,6 +35,5 @@ pub use error::{Error, Kind};
 pub use identity::{FsIdentity, Identity};
 pub use named::{lineage, named};
 pub use running::Running;
-pub use runtime_flags::{asks_node, Asked, Written};
 pub use signals::{Received, Signals};
 pub use status::Status;

@@ -101,11 +101,6 @@ pub(super) fn may_execute(path: &CStr) -> io::Result<()> {
     may(path, libc::X_OK)
 }
 
-/// The same for making files in a folder.
-pub(super) fn may_write_in(path: &CStr) -> io::Result<()> {
-    may(path, libc::W_OK | libc::X_OK)
-}
-
 fn may(path: &CStr, what: libc::c_int) -> io::Result<()> {
     // SAFETY: the path ends in a zero byte, and the kernel only reads it.
     let answer = unsafe {

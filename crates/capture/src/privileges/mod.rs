@@ -90,7 +90,12 @@ pub fn for_reading() -> Result<(), Error> {
 
 /// The same where something is made of it: under sudo as the caller, whose it is.
 pub fn for_making() -> Result<(), Error> {
-    keep(CapabilitySet::DAC_OVERRIDE, Identity::from_sudo()?.as_ref())?;
+    let caller = Identity::from_sudo()?;
+    let kept = match caller {
+        Some(_) => CapabilitySet::empty(),
+        None => CapabilitySet::DAC_OVERRIDE,
+    };
+    keep(kept, caller.as_ref())?;
     Filter::Making.set()
 }
 

@@ -72,8 +72,8 @@ pub struct Options {
     pub rate_hz: u64,
     /// What timing calls may cost, in percent of a thread's time; `None` for no limit.
     pub budget_pct: Option<f64>,
-    /// Which runtimes are asked, through the environment, to let the code that they make be named.
-    pub asked: launch::Asked,
+    /// Whether Java is asked, through the environment, to let its stacks be followed.
+    pub runtime_flags: bool,
     /// Processes that run already and are recorded beside the program, by number or name.
     pub with: Vec<String>,
     /// Let processes come in that exchange something with those that are recorded.
@@ -131,12 +131,11 @@ pub fn run(
     }
     let held = launch::Command::new(argv)
         .identity(options.identity.clone())
-        .runtime_flags(options.asked)
+        .runtime_flags(options.runtime_flags)
         .hold(signals)?;
     let maps = PerfMaps::new(
         options.identity.clone(),
         Some(SystemTime::now()),
-        held.environment(),
         reader.clone(),
     );
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
@@ -184,7 +183,7 @@ pub fn attach(
     facts.check()?;
     let mut attached = Attached::open(pids)?;
     let reader = reader(options)?;
-    let maps = PerfMaps::new(options.identity.clone(), None, Vec::new(), reader.clone());
+    let maps = PerfMaps::new(options.identity.clone(), None, reader.clone());
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     let cost = session.calibrate(calibrator)?;
     privileges::for_recording(options.identity.as_ref())?;

@@ -186,7 +186,7 @@ impl Stacks {
 
     fn notice_makers(&mut self) {
         for pid in self.spaces.makers() {
-            self.maps.notice(pid, self.spaces.space(pid));
+            self.maps.notice(pid);
         }
     }
 

@@ -103,9 +103,10 @@ fn what_is_new_is_private_and_new() {
 #[test]
 fn a_half_is_gone() {
     let scratch = Scratch::new();
-    drop(NewFile::at(&scratch.path("half")).expect("a file"));
+    let half = || NewFile::within(&scratch.open(), "half").expect("a file");
+    drop(half());
     assert!(!scratch.is_there("half"));
-    let file = NewFile::at(&scratch.path("half")).expect("a file");
+    let file = half();
     std::fs::rename(scratch.path("half"), scratch.path("away")).expect("moved");
     std::fs::write(scratch.path("half"), "theirs").expect("a file");
     drop(file);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use timesink_capture::launch::{Asked, Identity};
+use timesink_capture::launch::Identity;
 use timesink_capture::record::{Options, Outcome, Progress};
 use timesink_capture::{convert, privileges, Error};
 use timesink_recording::{About, Recording};
@@ -132,7 +132,7 @@ impl Shared {
             threshold_ns: u64::try_from(self.threshold.as_nanos()).unwrap_or(u64::MAX),
             rate_hz: self.rate,
             budget_pct: (!self.exact).then_some(self.budget),
-            asked: Asked::default(),
+            runtime_flags: false,
             with: Vec::new(),
             follow: self.follow,
             redact: self.redact,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Instant;
 
-use timesink_capture::launch::{Asked, Identity, Signals};
+use timesink_capture::launch::{Identity, Signals};
 use timesink_capture::record::{self, Options};
 
 use super::recording::{choose, code_of, finish, Meter, Shared};
@@ -20,13 +20,8 @@ pub struct Arguments {
     with: Vec<String>,
 
     /// Leave the environment as it is: stacks then end where they pass through compiled methods of Java
-    #[arg(long, conflicts_with = "node_maps")]
-    no_runtime_flags: bool,
-
-    /// Have Node.js write the names of its functions to /tmp, where another user could have it overwrite a file, hang or end:
-    /// for machines without other users
     #[arg(long)]
-    node_maps: bool,
+    no_runtime_flags: bool,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
@@ -42,10 +37,7 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
     let name = arguments.command[0].to_string_lossy();
     let folder = choose(&arguments.shared.output, &name);
     let options = Options {
-        asked: Asked {
-            java: !arguments.no_runtime_flags,
-            node: arguments.node_maps,
-        },
+        runtime_flags: !arguments.no_runtime_flags,
         with: arguments.with.clone(),
         ..arguments.shared.options(folder, identity, started)
     };

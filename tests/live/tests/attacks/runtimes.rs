@@ -87,20 +87,21 @@ fn node_without_names_is_told() {
     output(Command::new("strip").arg(&stripped)).exits(0);
     let work =
         "const end = Date.now() + 1500; let n = 0; while (Date.now() < end) n += Math.sqrt(n);";
-    let report = |options: &[&str]| {
+    let report = |options: &str| {
         let mut run = Command::new(timesink());
         run.args(["run", "-o"])
-            .arg(folder.join(&format!("with-{}-options", options.len())));
-        run.args(options)
+            .arg(folder.join(&format!("with-{}", options.len())));
+        run.env("NODE_OPTIONS", options)
             .arg("--")
             .arg(&stripped)
             .args(["-e", work]);
         output(&mut run).exits(0).err
     };
-    let told = |text: &str| text.contains("--node-maps");
-    let without = report(&[]);
+    const FLAGS: &str = "--perf-basic-prof-only-functions --interpreted-frames-native-stack";
+    let told = |text: &str| text.contains(&format!("NODE_OPTIONS='{FLAGS}'"));
+    let without = report("");
     assert!(told(&without), "{without}");
-    let with = report(&["--node-maps"]);
+    let with = report(FLAGS);
     assert!(!told(&with), "{with}");
 }
 
@@ -120,7 +121,6 @@ impl Served {
         let mut command = Command::new(program("served"));
         command.arg(what).arg(&place);
         command.arg(program("served-jvm/libjvm.so"));
-        command.env("LARGE", "x".repeat(1 << 16));
         command.process_group(0).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut line = String::new();
@@ -200,25 +200,8 @@ fn a_map_that_cannot_be_read() {
     assert!(lost.contains("maps of code"), "{lost}");
 }
 
-/// An environment that cannot be read, of what looks like Node.js. Its recording ends when the shell does.
-#[test]
-fn an_environment_that_cannot_be_read() {
-    let folder = Folder::new("environment");
-    let node = folder.join("node");
-    std::fs::copy(program("served"), &node).expect("a copy");
-    let recording = folder.join("r.timesink");
-    let (ran, pid) = recorded_beside(&folder, &node, "environment", &["--node-maps"]);
-    Recorded::open(&recording, ran.exits(0));
-    end_group(pid);
-}
-
-/// Records a shell that starts such a process and ends, and tells the process's number, which is still there.
-fn recorded_beside(folder: &Folder, program: &Path, what: &str, options: &[&str]) -> (Ran, i32) {
-    let ran = beside(folder, program, what, options).end();
-    (ran, started(folder))
-}
-
-fn beside(folder: &Folder, program: &Path, what: &str, options: &[&str]) -> Running {
+/// Records a shell that starts such a process, with a group of its own, and ends.
+fn beside(folder: &Folder, program: &Path, what: &str) -> Running {
     let place = folder.join("place");
     std::fs::create_dir(&place).expect("a folder");
     let (program, place) = (program.display(), place.display());
@@ -227,9 +210,8 @@ fn beside(folder: &Folder, program: &Path, what: &str, options: &[&str]) -> Runn
         "setsid {program} {what} {place} > pid 2>/dev/null < /dev/null & sleep 2; echo > over"
     );
     let mut run = Command::new(timesink());
-    run.args(["run", "-q", "-o", "r.timesink"]).args(options);
+    run.args(["run", "-q", "-o", "r.timesink"]);
     run.args(["--", "sh", "-c", &script]);
-    run.env("LARGE", "x".repeat(1 << 16));
     Running::start(run.stdin(Stdio::null()).current_dir(folder.path()))
 }
 
@@ -250,7 +232,7 @@ fn end_group(pid: i32) {
 
 /// Signals after the program's end, while names are looked for in vain. The map of this process takes longest.
 fn while_names_are_looked_for(folder: &Folder, signals: &[i32]) -> (Ran, i32) {
-    let mut running = beside(folder, &program("served"), "map", &[]);
+    let mut running = beside(folder, &program("served"), "map");
     wait_for("the shell has ended", || folder.join("over").exists());
     // What the recording waits for then are a last round, and names.
     std::thread::sleep(Duration::from_millis(1500));

@@ -250,8 +250,8 @@ fn nameless_node(report: &Report) -> Option<String> {
         .filter(|event| event.account == Account::Cpu);
     let told = !has_names && events.any(|event| is_nameless(event.stack));
     told.then(|| {
-        "Node.js: functions of JavaScript have no names; `timesink run --node-maps` has it write them to /tmp \
-         (only where nobody else uses this machine)"
+        "Node.js: functions of JavaScript have no names, because it has no symbols of its own; where nobody else uses this machine, \
+         NODE_OPTIONS='--perf-basic-prof-only-functions --interpreted-frames-native-stack' has it write them to /tmp"
             .to_owned()
     })
 }
