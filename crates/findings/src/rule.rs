@@ -120,6 +120,18 @@ impl Suspect {
         self
     }
 
+    /// All of these, each held against its limit of the rule.
+    pub fn held_all(
+        self,
+        inquiry: &Inquiry<'_>,
+        rule: &Rule,
+        all: impl IntoIterator<Item = Held>,
+    ) -> Suspect {
+        all.into_iter().fold(self, |suspect, held| {
+            suspect.held(inquiry, rule, held.what, held.value, held.limit)
+        })
+    }
+
     /// Its fix may also take away what these processes do around these calls. Where that is is looked for when the gain
     /// is asked for: most suspects are dropped before.
     pub fn with_what_is_around(
@@ -370,6 +382,20 @@ pub struct Figure {
     pub limit: Option<f64>,
     /// What the limit means; empty where there is none.
     pub means: &'static str,
+}
+
+/// A figure that is to be held against a limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    what: &'static str,
+    value: f64,
+    limit: &'static Limit,
+}
+
+impl Held {
+    pub fn new(what: &'static str, value: f64, limit: &'static Limit) -> Held {
+        Held { what, value, limit }
+    }
 }
 
 /// A place in the recording.

@@ -3,6 +3,7 @@
 //! A flush waits until the disk says that all is safe, which takes about as long for one row as for thousands. The
 //! gain is that of doing without those waits: one flush for all costs so little beside them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::What;
@@ -11,7 +12,7 @@ use timesink_recording::words::Detail;
 
 use crate::floor::{self, FLUSHES};
 use crate::inquiry::Inquiry;
-use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Held, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -119,13 +120,7 @@ fn suspect(
         return None;
     }
     // The one with something in it: a folder or a journal is flushed for its sake.
-    files.sort_by_key(|&(count, object)| {
-        (
-            std::cmp::Reverse(count),
-            std::cmp::Reverse(written(object)),
-            object,
-        )
-    });
+    files.sort_by_key(|&(count, object)| (Reverse(count), Reverse(written(object)), object));
     let &first = files.first()?;
     let (_, object) = first;
     let mut objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
@@ -158,13 +153,13 @@ fn suspect(
         .of(process)
         .about(Some(object))
         .seen_in_most(inquiry, waits)
-        .held(inquiry, &RULE, "flushes", all as f64, &limits::FLUSHES)
-        .held(
+        .held_all(
             inquiry,
             &RULE,
-            "bytes written for each",
-            each as f64,
-            &limits::BYTES,
+            [
+                Held::new("flushes", all as f64, &limits::FLUSHES),
+                Held::new("bytes written for each", each as f64, &limits::BYTES),
+            ],
         )
         .told(say![
             Piece::Count(all),

@@ -7,9 +7,9 @@ use timesink_analysis::timeline::locks::{Hold, Lock};
 
 use crate::holding::Holding;
 use crate::inquiry::Inquiry;
-use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Held, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "long-holder",
@@ -91,17 +91,7 @@ fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let holding = Holding::of(inquiry, &long);
     let long_ns: u64 = long.iter().map(|hold| hold.own_ns).sum();
     let count = long.len() as u64;
-    let title = say![
-        "the lock ",
-        lock.object,
-        " in ",
-        lock.process,
-        " is held for ",
-        Piece::Time(long_ns / count.max(1)),
-        " ",
-        Piece::Count(count),
-        " times, much longer than usual"
-    ];
+    let title = title(lock, long_ns, count);
     let causes = inquiry.all_of(&BTreeSet::from([lock.process]));
     // Threads that meet at a lock for moments keep each other's pace only because somebody stays: with the long ones
     // gone the short ones are nothing, so the lock is replayed as one that nobody waits for.
@@ -110,21 +100,15 @@ fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, long_ns))
         .of(lock.process)
         .about(Some(lock.object))
-        .held(
+        .held_all(
             inquiry,
             &RULE,
-            "holds",
-            lengths.len() as f64,
-            &limits::HOLDS,
-        )
-        .held(inquiry, &RULE, "long ones", count as f64, &limits::LONG)
-        .held(inquiry, &RULE, "long", is_long, &limits::LEAST)
-        .held(
-            inquiry,
-            &RULE,
-            "share of the waiting",
-            share,
-            &limits::SHARE,
+            [
+                Held::new("holds", lengths.len() as f64, &limits::HOLDS),
+                Held::new("long ones", count as f64, &limits::LONG),
+                Held::new("long", is_long, &limits::LEAST),
+                Held::new("share of the waiting", share, &limits::SHARE),
+            ],
         )
         .figure("half of them at most", usual as f64, "ns")
         .told(say![
@@ -148,6 +132,21 @@ fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
         }
         None => Some(suspect),
     }
+}
+
+/// Which lock is held for long, how long on average, and how often.
+fn title(lock: &Lock, long_ns: u64, count: u64) -> Sentence {
+    say![
+        "the lock ",
+        lock.object,
+        " in ",
+        lock.process,
+        " is held for ",
+        Piece::Time(long_ns / count.max(1)),
+        " ",
+        Piece::Count(count),
+        " times, much longer than usual"
+    ]
 }
 
 /// The waits that lie mostly behind these stretches, as indexes of spans.

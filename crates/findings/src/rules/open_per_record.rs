@@ -8,7 +8,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
-use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Held, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -102,20 +102,14 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())
-        .held(inquiry, &RULE, "opens", count as f64, &limits::OPENS)
-        .held(
+        .held_all(
             inquiry,
             &RULE,
-            "writes and reads for each",
-            pieces,
-            &limits::PIECES,
-        )
-        .held(
-            inquiry,
-            &RULE,
-            "bytes for each",
-            bytes as f64,
-            &limits::BYTES,
+            [
+                Held::new("opens", count as f64, &limits::OPENS),
+                Held::new("writes and reads for each", pieces, &limits::PIECES),
+                Held::new("bytes for each", bytes as f64, &limits::BYTES),
+            ],
         )
         .told(say![
             if one.estimated { "about " } else { "" },

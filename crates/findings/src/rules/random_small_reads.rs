@@ -13,7 +13,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
+use crate::rule::{Blames, Fix, Held, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -165,29 +165,17 @@ fn suspect(inquiry: &Inquiry<'_>, reads: &DiskReads) -> Option<Suspect> {
     .of(process)
     .about(Some(file));
     let suspect = seen(inquiry, suspect)
-        .held(
+        .held_all(
             inquiry,
             &RULE,
-            "reads",
-            scattered.count as f64,
-            &limits::READS,
+            [
+                Held::new("reads", scattered.count as f64, &limits::READS),
+                Held::new("share of its waits", share_of_waits, &limits::SCATTERED),
+                Held::new("bytes each", each as f64, &limits::BYTES),
+                Held::new("reads at a time", in_flight, &limits::IN_FLIGHT),
+                Held::new("share of the path", share, &limits::SHARE),
+            ],
         )
-        .held(
-            inquiry,
-            &RULE,
-            "share of its waits",
-            share_of_waits,
-            &limits::SCATTERED,
-        )
-        .held(inquiry, &RULE, "bytes each", each as f64, &limits::BYTES)
-        .held(
-            inquiry,
-            &RULE,
-            "reads at a time",
-            in_flight,
-            &limits::IN_FLIGHT,
-        )
-        .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
         .told(say![
             Piece::Count(scattered.count),
             " of ",

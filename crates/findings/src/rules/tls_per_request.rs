@@ -12,7 +12,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, ObjectKind, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Blames, Example, Fix, Need, Rule, Suspect, Weight};
+use crate::rule::{Blames, Example, Fix, Held, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -178,26 +178,14 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, shaken: Shaken) -> Option<
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, shaken.ns))
         .of(process)
         .about(most.sockets.first().copied())
-        .held(
+        .held_all(
             inquiry,
             &RULE,
-            "connections",
-            count as f64,
-            &limits::CONNECTIONS,
-        )
-        .held(
-            inquiry,
-            &RULE,
-            "nanoseconds of handshake for each",
-            each,
-            &limits::EACH,
-        )
-        .held(
-            inquiry,
-            &RULE,
-            "connections to each peer",
-            again,
-            &limits::AGAIN,
+            [
+                Held::new("connections", count as f64, &limits::CONNECTIONS),
+                Held::new("nanoseconds of handshake for each", each, &limits::EACH),
+                Held::new("connections to each peer", again, &limits::AGAIN),
+            ],
         )
         .told(say![
             "each takes ",
