@@ -105,9 +105,12 @@ pub struct Costs {
     pub start_ns: u64,
     /// Nanoseconds from the end of the recording to the finished folder.
     pub finish_ns: u64,
-    /// What recording cost, in percent of wall time.
+    /// What recording cost within the recorded threads, in percent of wall time.
     #[serde(serialize_with = "finite")]
     pub pct_of_wall: f64,
+    /// Nanoseconds of processor time that timesink itself took from the start of the recording to its end, on whatever
+    /// processor, beside what it cost within the recorded threads; `None` where that was not measured.
+    pub recorder_cpu_ns: Option<u64>,
 }
 
 /// A table as the manifest knows it.

@@ -152,7 +152,15 @@ impl Recording {
     /// All rows of a table in order.
     pub fn rows<R: TableRow>(&self) -> Result<Vec<R>> {
         let mut rows = Vec::new();
-        self.decode(|batch| rows.append(batch))?;
+        // As soon as there is a row, the table is known to have as many as the manifest says, and to be allowed to: a
+        // vector that grows would take twice the memory while it does.
+        let count = self.row_count::<R>().unwrap_or(0);
+        self.decode(|batch| {
+            if rows.is_empty() {
+                rows.reserve_exact(usize::try_from(count).unwrap_or(0));
+            }
+            rows.append(batch);
+        })?;
         Ok(rows)
     }
 

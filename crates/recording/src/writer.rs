@@ -19,6 +19,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+/// A table with fewer rows is not compressed. Each column would need a compressor and each reader of it another, which cost
+/// far more than so few rows weigh: of a program that ran for a moment, they took longer than all else that is written.
+const COMPRESSED_ROWS: usize = 200;
+
 /// The Parquet schema of a table.
 fn schema(name: &str, columns: &[Column]) -> parquet::errors::Result<TypePtr> {
     let mut fields = Vec::with_capacity(columns.len());
@@ -43,12 +47,16 @@ fn schema(name: &str, columns: &[Column]) -> parquet::errors::Result<TypePtr> {
     ))
 }
 
-/// How the columns are encoded. Chunk statistics let a query skip row groups; page indexes would
-/// cost more than small tables weigh.
-fn properties(columns: &[Column]) -> parquet::errors::Result<WriterProperties> {
+/// How the columns of a table are encoded whose first group has so many rows. Chunk statistics let a query skip row groups;
+/// page indexes would cost more than small tables weigh.
+fn properties(columns: &[Column], rows: usize) -> parquet::errors::Result<WriterProperties> {
+    let compression = match rows {
+        ..COMPRESSED_ROWS => Compression::UNCOMPRESSED,
+        _ => Compression::ZSTD(ZstdLevel::try_new(1)?),
+    };
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("timesink ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
     for column in columns {
@@ -62,9 +70,38 @@ fn properties(columns: &[Column]) -> parquet::errors::Result<WriterProperties> {
     Ok(properties.build())
 }
 
+/// Where a table goes. How it is encoded is known once it has its first group of rows: until then it is an empty file.
+struct TableOut {
+    empty: Option<TableFile>,
+    writer: Option<SerializedFileWriter<TableFile>>,
+}
+
+impl TableOut {
+    /// The writer of a table whose first group has so many rows.
+    fn begun<R: TableRow>(
+        &mut self,
+        rows: usize,
+    ) -> parquet::errors::Result<&mut SerializedFileWriter<TableFile>> {
+        if let Some(file) = self.empty.take() {
+            let properties = Arc::new(properties(R::COLUMNS, rows)?);
+            let schema = schema(R::NAME, R::COLUMNS)?;
+            self.writer = Some(SerializedFileWriter::new(file, schema, properties)?);
+        }
+        let failed = || ParquetError::General("the table could not be begun".to_owned());
+        self.writer.as_mut().ok_or_else(failed)
+    }
+
+    /// Writes the footer.
+    fn finish<R: TableRow>(mut self) -> parquet::errors::Result<TableFile> {
+        self.begun::<R>(0)?;
+        let failed = || ParquetError::General("the table could not be begun".to_owned());
+        self.writer.ok_or_else(failed)?.into_inner()
+    }
+}
+
 /// Writes one table. Rows are kept until a row group is full; nothing is allocated before the first.
 pub struct TableWriter<R: TableRow> {
-    file: SerializedFileWriter<TableFile>,
+    file: TableOut,
     name: String,
     rows: Vec<R>,
     heap_bytes: usize,
@@ -76,13 +113,11 @@ impl<R: TableRow> TableWriter<R> {
         let file_name = file_name(R::NAME);
         let file = TableFile::new(directory.create_file(&file_name)?);
         let name = directory.path_of(&file_name).display().to_string();
-        let open = || {
-            let properties = Arc::new(properties(R::COLUMNS)?);
-            SerializedFileWriter::new(file, schema(R::NAME, R::COLUMNS)?, properties)
-        };
-        let file = open().map_err(|error| fault(&name, error))?;
         Ok(TableWriter {
-            file,
+            file: TableOut {
+                empty: Some(file),
+                writer: None,
+            },
             name,
             rows: Vec::new(),
             heap_bytes: 0,
@@ -116,7 +151,8 @@ impl<R: TableRow> TableWriter<R> {
             return Ok(());
         }
         let mut write = || {
-            let group = self.file.next_row_group()?;
+            let file = self.file.begun::<R>(self.rows.len())?;
+            let group = file.next_row_group()?;
             let mut sink = ColumnSink { group };
             R::encode(&self.rows, &mut sink)?;
             sink.group.close()
@@ -132,10 +168,9 @@ impl<R: TableRow> TableWriter<R> {
     /// tells, and a sync for each of seventeen files would be felt by whoever records a short run.
     fn finish(mut self) -> Result<TableEntry> {
         self.write_group()?;
-        // This writes the footer as well.
         let file = self
             .file
-            .into_inner()
+            .finish::<R>()
             .map_err(|error| fault(&self.name, error))?;
         let (bytes, crc32) = file.sums();
         Ok(TableEntry {

@@ -117,6 +117,7 @@ fn the_manifest_comes_back() {
             call_ns: 359.5,
             switch_ns: f64::NAN,
             calls: 7,
+            recorder_cpu_ns: Some(3),
             ..Costs::default()
         },
         call_timing_share: 0.25,

@@ -1,11 +1,12 @@
 //! What is read of a recording before anything is asked.
 
 use timesink_analysis::facts::programs::Programs;
-use timesink_analysis::facts::Facts;
+use timesink_analysis::facts::{Facts, Gathering};
 use timesink_analysis::operations::Recorded;
 use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::timeline::Timeline;
+use timesink_analysis::timeline::{Spans, Timeline};
 use timesink_analysis::waits::Waited;
+use timesink_recording::tables::Span;
 use timesink_recording::Recording;
 
 /// An open recording, with what its tables say.
@@ -22,18 +23,22 @@ impl Loaded<'_> {
     pub fn of(recording: &Recording) -> timesink_recording::Result<Loaded<'_>> {
         // Who waits for a report does not want to wait for one thing after the other.
         let (read, timed) = std::thread::scope(|scope| {
+            // Nothing is as large as the spans: they are read once for all.
+            let spans = scope.spawn(|| recording.rows::<Span>());
+            let gathering = Gathering::of(recording);
+            let spans = joined(spans)?;
+            let mut gathering = gathering?;
+            gathering.spans(&spans);
             let timed = scope.spawn(|| {
-                let timeline = Timeline::of(recording)?;
+                let timeline = Timeline::from(Spans::with(recording, spans)?);
                 let waited = Waited::of(recording, &timeline)?;
                 timesink_recording::Result::Ok((timeline, waited))
             });
-            let facts = Facts::of(recording);
-            let read = facts.and_then(|facts| {
-                let stacks = Stacks::of(recording, &facts, &Filter::default())?;
-                Ok((facts, stacks))
-            });
-            (read, joined(timed))
-        });
+            let facts = gathering.finish();
+            let stacks = Stacks::of(recording, &facts, &Filter::default());
+            let read = stacks.map(|stacks| (facts, stacks));
+            timesink_recording::Result::Ok((read, joined(timed)))
+        })?;
         let ((facts, stacks), (mut timeline, waited)) = (read?, timed?);
         timeline.set_housekeeping(&stacks.housekeeping());
         Ok(Loaded {

@@ -17,7 +17,7 @@ const ESSENTIAL: [&str; 7] = [
     "finish",
 ];
 /// Each other program, with the probe that it belongs to.
-const OTHERS: [(&str, &str); 17] = [
+const OTHERS: [(&str, &str); 18] = [
     ("on_softirq", "interrupts"),
     ("on_softirq_done", "interrupts"),
     ("on_handler", "interrupts"),
@@ -26,6 +26,7 @@ const OTHERS: [(&str, &str); 17] = [
     ("on_timer_done", "interrupts"),
     ("on_contact", "follow"),
     ("on_page_cache", "faults"),
+    ("find_work", "terminals"),
     ("on_work", "terminals"),
     ("on_work_begun", "terminals"),
     ("on_work_done", "terminals"),
@@ -113,6 +114,7 @@ fn a_tracepoint_lost_an_argument() {
     let folder = Folder::new("lost-argument");
     for (program, probe) in [
         ("on_complete", "block"),
+        ("find_work", "terminals"),
         ("on_work", "terminals"),
         ("on_return", "calls"),
     ] {

@@ -382,3 +382,20 @@ fn of_a_deep_recursion() {
         "{stacks}"
     );
 }
+
+/// Until the program is executed it is timesink that runs in its process: of that no functions are told, and timesink's
+/// own file is not read for their names. The wait for the program to be let go is one, and has only its kernel side.
+#[test]
+fn of_the_program_only() {
+    let folder = Folder::new("stacks-held");
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &["true"], 0);
+    let modules = recorded.rows::<Module>();
+    let paths: Vec<&str> = modules.iter().map(|module| module.path.as_str()).collect();
+    let own = paths.iter().any(|path| path.ends_with("/timesink"));
+    assert!(!own, "timesink's own file is among {paths:?}");
+    let held = recorded
+        .rows::<Wait>()
+        .iter()
+        .any(|wait| wait.detail == Detail::PipeRead && wait.stack.is_some());
+    assert!(held, "the wait for the start has no stack");
+}

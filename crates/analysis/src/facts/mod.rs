@@ -52,22 +52,8 @@ pub struct Facts {
 impl Facts {
     /// The facts of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Facts> {
-        let mut gathering = Gathering::new(Listed {
-            threads: recording.numbered_rows(|thread: &Thread| thread.thread.0)?,
-            processes: recording.numbered_rows(|process: &Process| process.process.0)?,
-            objects: recording.rows()?,
-            outsiders: recording.rows()?,
-            images: recording.rows()?,
-            losses: recording.rows()?,
-            probes: recording.rows()?,
-            call_windows: recording.rows()?,
-        });
-        recording.scan(|rows| gathering.waits(rows))?;
-        recording.scan(|rows| gathering.occupants(rows))?;
+        let mut gathering = Gathering::of(recording)?;
         recording.scan(|rows| gathering.spans(rows))?;
-        recording.scan(|rows| gathering.calls(rows))?;
-        recording.scan(|rows| gathering.call_errors(rows))?;
-        recording.scan(|rows| gathering.lookups(rows))?;
         Ok(gathering.finish())
     }
 
@@ -112,6 +98,26 @@ pub struct Gathering {
 }
 
 impl Gathering {
+    /// All that an open recording has but its spans, which follow: who needs them for more than this reads them once.
+    pub fn of(recording: &Recording) -> timesink_recording::Result<Gathering> {
+        let mut gathering = Gathering::new(Listed {
+            threads: recording.numbered_rows(|thread: &Thread| thread.thread.0)?,
+            processes: recording.numbered_rows(|process: &Process| process.process.0)?,
+            objects: recording.rows()?,
+            outsiders: recording.rows()?,
+            images: recording.rows()?,
+            losses: recording.rows()?,
+            probes: recording.rows()?,
+            call_windows: recording.rows()?,
+        });
+        recording.scan(|rows| gathering.waits(rows))?;
+        recording.scan(|rows| gathering.occupants(rows))?;
+        recording.scan(|rows| gathering.calls(rows))?;
+        recording.scan(|rows| gathering.call_errors(rows))?;
+        recording.scan(|rows| gathering.lookups(rows))?;
+        Ok(gathering)
+    }
+
     /// The small tables; the large ones follow in batches.
     pub fn new(mut listed: Listed) -> Gathering {
         listed.objects.sort_by_key(|object| object.object);

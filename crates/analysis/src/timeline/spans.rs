@@ -31,8 +31,13 @@ pub struct Spans {
 impl Spans {
     /// The spans of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Spans> {
+        Spans::with(recording, recording.rows()?)
+    }
+
+    /// The same, of spans that have been read.
+    pub fn with(recording: &Recording, spans: Vec<Span>) -> timesink_recording::Result<Spans> {
         let threads = recording.numbered_rows(|thread: &Thread| thread.thread.0)?;
-        Ok(Spans::new(threads, recording.rows()?))
+        Ok(Spans::new(threads, spans))
     }
 
     /// Those of these threads; spans of others are left out.
@@ -100,7 +105,7 @@ impl Spans {
     /// The wait of a thread that begins at a moment, with its index.
     pub fn wait_at(&self, slot: usize, t0: Nanos) -> Option<usize> {
         let spans = self.spans_of(slot);
-        let from = spans.partition_point(|span| span.t0 < t0);
+        let from = begin_before(spans, t0);
         let then = spans[from..].iter().take_while(|span| span.t0 == t0);
         let wait = then.enumerate().find(|(_, span)| span.state == State::Wait);
         wait.map(|(at, _)| self.first[slot] + from + at)
@@ -154,7 +159,7 @@ impl Spans {
         /// Between its spans on a processor there are at most these.
         const FEW: usize = 4;
         let spans = self.spans_of(slot);
-        let after = spans.partition_point(|span| span.t0 < moment);
+        let after = begin_before(spans, moment);
         let mut before = spans[..after].iter().rev().take(FEW);
         // Where events were lost nothing speaks against it.
         let last = before.find(|span| matches!(span.state, State::Cpu | State::Lost));
@@ -173,6 +178,45 @@ impl Spans {
             (last, next) => last.or(next),
         }
     }
+}
+
+/// How many of the spans of a thread begin before a moment. A million of them are in no cache, and halving them would touch
+/// twenty places; they lie rather evenly, so it is near where it would be if they lay so.
+fn begin_before(spans: &[Span], moment: Nanos) -> usize {
+    let is_before = |at: usize| spans[at].t0 < moment;
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+        return 0;
+    };
+    let most = spans.len() - 1;
+    if !is_before(0) || is_before(most) {
+        return if is_before(most) { spans.len() } else { 0 };
+    }
+    let (passed, whole) = (moment.since(first.t0), last.t0.since(first.t0).max(1));
+    let guess = u128::from(passed) * most as u128 / u128::from(whole);
+    let guess = usize::try_from(guess).unwrap_or(most).min(most);
+    // The one at `low` begins before it, the one at `high` does not.
+    let (mut low, mut high) = (0, most);
+    let mut step = 1;
+    if is_before(guess) {
+        low = guess;
+        while guess + step < high {
+            match is_before(guess + step) {
+                true => low = guess + step,
+                false => high = guess + step,
+            }
+            step *= 2;
+        }
+    } else {
+        high = guess;
+        while step < guess && low == 0 {
+            match is_before(guess - step) {
+                true => low = guess - step,
+                false => high = guess - step,
+            }
+            step *= 2;
+        }
+    }
+    low + 1 + spans[low + 1..high].partition_point(|span| span.t0 < moment)
 }
 
 /// Who is woken on another processor that rests is queued there when that one has come to: in general not later than this.
@@ -194,4 +238,40 @@ pub enum Waker {
     Housekeeping,
     /// The recording names one that was not running.
     Impossible,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timesink_recording::notation::draft;
+
+    /// However spans lie in time, as many are found to begin before a moment as do.
+    #[test]
+    fn spans_before_a_moment_are_counted_wherever_they_lie() {
+        let drawn = draft(
+            "process 1 sh
+             thread 1.1 sh
+             1.1: cpu 0..1us",
+        );
+        let even = (0..200i64).map(|at| at * 10).collect::<Vec<_>>();
+        let crowded = (0..200i64).map(|at| at * at * at).collect();
+        let late = (0..200i64).map(|at| 1_000_000 - (200 - at) * (200 - at));
+        let alike = vec![5; 40];
+        let far = vec![i64::MIN, -1, 0, 0, 1, i64::MAX];
+        for starts in [even, crowded, late.collect(), alike, far, vec![7], vec![]] {
+            let span = |t0: &i64| Span {
+                t0: Nanos(*t0),
+                ..drawn.spans[0].clone()
+            };
+            let spans: Vec<Span> = starts.iter().map(span).collect();
+            let around = starts
+                .iter()
+                .flat_map(|t0| [t0.saturating_sub(1), *t0, t0.saturating_add(1)]);
+            for moment in around.chain([i64::MIN, 3, i64::MAX]) {
+                let found = begin_before(&spans, Nanos(moment));
+                let counted = starts.iter().filter(|t0| **t0 < moment).count();
+                assert_eq!(found, counted, "{moment} in {starts:?}");
+            }
+        }
+    }
 }

@@ -158,7 +158,10 @@ fn convert_here(
     };
     write_notes(&notes, &windows, &missing, &mut out)?;
     let mut about = about(&begin, &notes, wall, &windows);
-    about.cost = cost(&begin, &lives, seen, samples, wall, started);
+    about.cost = Costs {
+        recorder_cpu_ns: notes.end.as_ref().and_then(|end| end.recorder_cpu_ns),
+        ..cost(&begin, &lives, seen, samples, wall, started)
+    };
     for row in objects.rows {
         out.push(row)?;
     }
@@ -596,6 +599,7 @@ fn cost(
         start_ns: begin.cost.start_ns,
         finish_ns: started.elapsed().as_nanos() as u64,
         pct_of_wall: tracer as f64 * 100.0 / base,
+        recorder_cpu_ns: None,
     }
 }
 

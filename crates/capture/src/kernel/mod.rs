@@ -5,17 +5,18 @@ mod control;
 mod inject;
 mod load;
 mod refusal;
+mod symbols;
 mod types;
 
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ProgramImpl, ProgramInput};
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ProgramImpl};
 
 use crate::budget::Counted;
 use crate::error::Error;
 use crate::perf_event;
-use crate::probes::{self, events, follow, ProbeInfo, PROBES};
+use crate::probes::{self, events, follow, terminals, ProbeInfo, PROBES};
 
 pub use control::Control;
 pub use inject::Inject;
@@ -183,6 +184,9 @@ impl Kernel {
     }
 
     fn attach_probe(&mut self, probe: &'static ProbeInfo) -> Result<(), String> {
+        if probe.name == terminals::INFO.name {
+            self.find_terminal_work()?;
+        }
         let mut links = Vec::new();
         for (name, tracepoint) in probe.programs {
             let program = self
@@ -345,22 +349,6 @@ impl Kernel {
             })
             .map_err(failed)?;
         builder.build().map_err(failed)
-    }
-
-    /// The name of the kernel function at an address.
-    pub fn symbol(&mut self, address: u64) -> Option<String> {
-        let mut ask = [0u8; size_of::<events::ts_symbol>()];
-        ask[..8].copy_from_slice(&address.to_ne_bytes());
-        let program = self.object.progs_mut().find(|p| p.name() == "symbol")?;
-        let input = ProgramInput {
-            context_in: Some(&mut ask),
-            ..ProgramInput::default()
-        };
-        program.test_run(input).ok()?;
-        let name: Vec<u8> = ask[8..].iter().copied().take_while(|&b| b != 0).collect();
-        let name = String::from_utf8(name).ok()?;
-        // An address that belongs to no function comes back as a number.
-        (!name.starts_with("0x")).then_some(name)
     }
 
     /// How many of each kind of event did not fit into the ring, by kind.

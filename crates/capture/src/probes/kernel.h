@@ -295,6 +295,7 @@ KERNEL_TYPES_END
 /* The context of a perf_event program: user-space interface, fixed layout. */
 /* Helpers that newer kernels have; which one is there is asked when the programs load. */
 enum bpf_func_id {
+	BPF_FUNC_kallsyms_lookup_name = 179,
 	BPF_FUNC_loop = 181,
 };
 

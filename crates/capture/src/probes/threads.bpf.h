@@ -120,9 +120,6 @@ const volatile struct ts_config config SEC(".rodata.config") = {};
 extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
 #define AS(type, pointer) ((type *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)))
 
-/* The work by which what is written to a terminal comes to who reads it. */
-extern const void flush_to_ldisc __ksym __weak;
-
 /* A task to follow pointers from. For each pointer read from one that it trusts the verifier searches
  * all type names, half a millisecond each; helpers that take a task want the trusted one. */
 static __always_inline struct task_struct *plain(struct task_struct *task)

@@ -28,7 +28,7 @@ use timesink_recording::files::{self, Folder};
 
 use crate::address_space::Watch;
 use crate::budget::{Budget, Prices, Step};
-use crate::clock::now_ns;
+use crate::clock::{now_ns, own_cpu_ns};
 use crate::error::Error;
 use crate::floors;
 use crate::host::Facts;
@@ -291,6 +291,8 @@ struct Session {
     lock: Option<File>,
     budget: Budget,
     zero: u64,
+    /// Our own processor time then.
+    cpu_at_zero: u64,
     begun: Instant,
     flushed: Instant,
     watched: Instant,
@@ -338,6 +340,7 @@ impl Session {
             lock,
             budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
             zero: 0,
+            cpu_at_zero: 0,
             begun: start,
             flushed: start,
             watched: start,
@@ -427,6 +430,7 @@ impl Session {
     /// The recording's time starts to run.
     fn started(&mut self, begin: Begin, options: &Options) {
         self.zero = begin.zero;
+        self.cpu_at_zero = own_cpu_ns();
         self.begun = Instant::now();
         let share = options.budget_pct.map(|p| p / 100.0);
         let share = if self.kernel.has("calls") {
@@ -562,6 +566,7 @@ impl Session {
         self.kernel.detach("sampler");
         self.kernel.detach("calls");
         let end = now_ns();
+        let recorder_cpu_ns = own_cpu_ns().saturating_sub(self.cpu_at_zero);
         let finished = self.kernel.finish();
         self.await_the_dying();
         self.kernel.control().stop();
@@ -607,6 +612,7 @@ impl Session {
                 .take(events::TS_COUNTERS as usize)
                 .collect(),
             writing_failed: failure(&sink.spool),
+            recorder_cpu_ns: Some(recorder_cpu_ns),
         })));
         sink.spool.flush();
         finished?;

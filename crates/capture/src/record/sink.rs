@@ -48,6 +48,7 @@ impl Sink {
 
     pub fn await_end_of(&mut self, pid: u32) {
         self.root = Some(pid);
+        self.stacks.holds(pid);
     }
 
     pub fn take(&mut self, bytes: &[u8]) {

@@ -62,6 +62,14 @@ pub struct Stacks {
     /// The latest time that any stack was taken at.
     clock: u64,
     reader: Arc<Reader>,
+    held: Option<Held>,
+}
+
+/// The process that is held until it executes the program: up to then it is timesink's own code that runs in it.
+struct Held {
+    pid: u32,
+    /// When it executed.
+    until: Option<u64>,
 }
 
 impl Stacks {
@@ -89,7 +97,20 @@ impl Stacks {
             maps,
             modules: HashMap::new(),
             clock: 0,
+            held: None,
         }
+    }
+
+    /// This process is one of ours until it executes something. Its stacks until then have no user side: nobody wants
+    /// them, and reading timesink's own tables and names takes longer than a short program runs.
+    pub fn holds(&mut self, pid: u32) {
+        self.held = Some(Held { pid, until: None });
+    }
+
+    fn is_held(&self, stack: &probes::Stack<'_>) -> bool {
+        self.held.as_ref().is_some_and(|held| {
+            held.pid == stack.pid && held.until.is_none_or(|until| stack.head.t < until)
+        })
     }
 
     /// How many notices of what processes have mapped did not come.
@@ -124,6 +145,9 @@ impl Stacks {
     pub fn executed(&mut self, exec: &events::ts_exec) {
         self.remembered.forget(exec.head.thread);
         self.maps.executed(exec);
+        if let Some(held) = self.held.as_mut().filter(|held| held.pid == exec.tid) {
+            held.until.get_or_insert(exec.head.t);
+        }
     }
 
     /// Unwind what was taken, with the address spaces as they were at the time. Changes from `until` on
@@ -254,7 +278,7 @@ impl Stacks {
         let side = stack.python ^ stack.java ^ stack.left_sp;
         let key = (stack.ip, stack.sp, stack.bp, side);
         let executing = u32::from(stack.user) & events::TS_EXECUTING != 0;
-        let (node, complete) = if stack.ip == 0 {
+        let (node, complete) = if stack.ip == 0 || self.is_held(stack) {
             (0, true)
         } else if executing && !stack.repeated {
             // Between two programs, a stack that leads nowhere is of neither.

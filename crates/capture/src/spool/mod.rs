@@ -73,6 +73,8 @@ pub struct End {
     pub lost: Vec<u64>,
     /// Nothing more could be written from some moment on.
     pub writing_failed: Option<String>,
+    /// The processor time that timesink itself took while it recorded.
+    pub recorder_cpu_ns: Option<u64>,
 }
 
 /// An entry of our own.

@@ -1,8 +1,9 @@
 //! Paths that are looked for and are not there, thousands of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::What;
+use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
@@ -51,35 +52,38 @@ const LOOKUPS: [&str; 9] = [
     "faccessat2",
 ];
 
-fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let processes: BTreeSet<_> = inquiry
-        .facts
-        .calls
-        .iter()
-        .filter_map(|call| call.process)
-        .collect();
-    processes
-        .into_iter()
-        .filter_map(|process| suspect(inquiry, process))
-        .collect()
+/// What a process looked for.
+#[derive(Default)]
+struct LookedFor {
+    all: u64,
+    failed: u64,
+    ns: u64,
 }
 
-fn suspect(inquiry: &Inquiry<'_>, process: timesink_recording::ids::ProcessId) -> Option<Suspect> {
-    let calls = inquiry
-        .facts
-        .calls
-        .iter()
-        .filter(|call| call.process == Some(process) && LOOKUPS.contains(&call.call.as_str()));
-    let (mut all, mut failed, mut ns) = (0u64, 0u64, 0u64);
-    for call in calls {
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let mut processes: BTreeMap<ProcessId, LookedFor> = BTreeMap::new();
+    let calls = inquiry.facts.calls.iter();
+    for call in calls.filter(|call| LOOKUPS.contains(&call.call.as_str())) {
+        let Some(process) = call.process else {
+            continue;
+        };
         let missing = call.errnos.iter().filter(|(error, _)| error == "ENOENT");
         let missing: u64 = missing.map(|(_, count)| count).sum();
         // Errors by name are of the calls that were timed.
         let scale = call.count as f64 / call.seen.max(1) as f64;
-        all += call.count;
-        failed += (missing as f64 * scale) as u64;
-        ns += call.ns;
+        let sum = processes.entry(process).or_default();
+        sum.all += call.count;
+        sum.failed += (missing as f64 * scale) as u64;
+        sum.ns += call.ns;
     }
+    let suspects = processes.into_iter();
+    suspects
+        .filter_map(|(process, sum)| suspect(inquiry, process, &sum))
+        .collect()
+}
+
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, sum: &LookedFor) -> Option<Suspect> {
+    let &LookedFor { all, failed, ns } = sum;
     if (failed as f64) < RULE.limit(inquiry, &limits::LOOKUPS)
         || (failed as f64) < all as f64 * RULE.limit(inquiry, &limits::SHARE)
     {

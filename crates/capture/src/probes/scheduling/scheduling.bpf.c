@@ -25,6 +25,9 @@ struct ts_history {
 	u64 dense; /* looks at our clock since there was last a pause between them */
 	u64 rq; /* where this processor's run queue is */
 	u64 cost; /* of the switch program, as last measured */
+	/* Of the present switch. Here and not on the stack, because the verifier follows each value that it knows there. */
+	u64 measured; /* our clock was read */
+	struct ts_identity id; /* what the one who comes waited for */
 	struct ts_ran ran[TS_HISTORY];
 };
 struct {
@@ -301,15 +304,17 @@ static __always_inline void read_clocks(struct ts_history *h, struct task_struct
  */
 #define TS_DENSE 1000000
 #define TS_LOOKS 12
-static __always_inline u64 time_of_switch(struct ts_history *h, struct task_struct *next, bool *measured)
+static __always_inline u64 time_of_switch(struct ts_history *h, struct task_struct *next)
 {
+	bool measured;
 	u64 now;
 
 	if (h->clock - h->seen > TS_DENSE)
 		h->dense = 0;
-	*measured = h->dense < TS_LOOKS || !(h->position & 15) || h->clock == h->clock_before ||
+	measured = h->dense < TS_LOOKS || !(h->position & 15) || h->clock == h->clock_before ||
 		    next->sched_info.last_queued == h->clock;
-	if (!*measured)
+	h->measured = measured;
+	if (!measured)
 		return h->clock + h->least;
 	now = bpf_ktime_get_ns();
 	h->dense++;
@@ -497,15 +502,18 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 		st->stack_taken = take_own_stack(TS_IN_SWITCH, TS_OF_WAIT, now);
 }
 
-/* Who ran here since the thread became ready, the latest first. */
-static __always_inline void tell_queue(struct ts_thread *st, struct ts_history *h, u64 ready, u64 now)
+/* Who ran here since the thread became ready, the latest first. A global function: the verifier goes through it once. */
+__attribute__((noinline)) int tell_queue(struct ts_thread *st, struct ts_history *h, u64 ready, u64 now)
 {
-	struct ts_queue *q = RESERVE(struct ts_queue, TS_QUEUE);
+	struct ts_queue *q;
 	u64 until = now;
 	u32 i;
 
+	if (!st || !h)
+		return 0;
+	q = RESERVE(struct ts_queue, TS_QUEUE);
 	if (!q)
-		return;
+		return 0;
 	head(&q->head, TS_QUEUE, st->id, now);
 	q->t_ready = ready;
 	/* Without branches that depend on what is found: the verifier follows each of them. */
@@ -521,6 +529,7 @@ static __always_inline void tell_queue(struct ts_thread *st, struct ts_history *
 		until = r->since;
 	}
 	bpf_ringbuf_submit(q, BPF_RB_NO_WAKEUP);
+	return 0;
 }
 
 static __always_inline void fill_turn(struct ts_turn *e, struct ts_thread *st, struct ts_identity *id,
@@ -622,7 +631,7 @@ static __always_inline void tell_occupant(struct ts_turn *e, struct ts_history *
 static __noinline int switch_in(struct ts_thread *st, struct task_struct *task, struct ts_history *h,
 				struct ts_gathered *g, u64 now)
 {
-	struct ts_identity id = {};
+	struct ts_identity *id = &h->id;
 	struct ts_turn *e = NULL;
 	u64 wake = 0, ready;
 
@@ -630,10 +639,11 @@ static __noinline int switch_in(struct ts_thread *st, struct task_struct *task, 
 		return 0;
 	if (now < st->t_out)
 		now = st->t_out;
+	__builtin_memset(id, 0, sizeof(*id));
 	if (st->state == TS_BLOCKED) {
 		wake = queued_at(st, task, h, now);
 		st->wait_ns += wake - st->t_out;
-		find_object(st, task, &id);
+		find_object(st, task, id);
 	} else if (st->how & TS_FIRST) {
 		/* A child is made first and queued a moment later; until then it is its parent's work. */
 		wake = queued_at(st, task, h, now);
@@ -658,7 +668,7 @@ static __noinline int switch_in(struct ts_thread *st, struct task_struct *task, 
 
 		note_length(short_waits(st), is_long);
 		if (is_long)
-			long_wait(st, task, &id, &e, wake, now);
+			long_wait(st, task, id, &e, wake, now);
 	} else if (st->how & TS_PREEMPTED) {
 		note_length(&st->short_delays, now - ready >= config.threshold_ns);
 	}
@@ -667,7 +677,7 @@ static __noinline int switch_in(struct ts_thread *st, struct task_struct *task, 
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	} else {
 		e = place_for_turn(g, now);
-		fill_turn(e, st, &id, TS_TURN, wake, now);
+		fill_turn(e, st, id, TS_TURN, wake, now);
 		tell_occupant(e, h, ready, now);
 	}
 	if (now - ready >= config.threshold_ns)
@@ -718,7 +728,6 @@ int on_switch(u64 *ctx)
 	struct ts_gathered *g = gathered_here();
 	struct ts_ran *r;
 	u32 zero = 0, state;
-	bool measured;
 	u64 now;
 	struct ts_control *c = get_control();
 
@@ -732,7 +741,7 @@ int on_switch(u64 *ctx)
 		track_met(next);
 	state = config.switch_has_state ? (u32)ctx[3] : prev->__state;
 	read_clocks(h, next);
-	now = time_of_switch(h, next, &measured);
+	now = time_of_switch(h, next);
 	from = prev->pid ? thread_of(prev) : NULL;
 	if (from && (from->dead || !from->state))
 		from = NULL;
@@ -761,7 +770,7 @@ int on_switch(u64 *ctx)
 	barrier_var(to);
 	if (to) {
 		/* What this program takes is measured now and then and taken as that. */
-		if (measured)
+		if (h->measured)
 			h->cost = bpf_ktime_get_ns() - now;
 		to->run_tracer_ns = h->cost;
 	}

@@ -5,9 +5,28 @@
  * scheduling.bpf.c, which asks them. Other work is left alone: what it ends nobody need have wanted.
  */
 
+/* Where the work begins by which what is written to a terminal comes to who reads it. */
+static u64 terminal_work;
+
+/*
+ * Finds it. User space runs this before the others are attached, and says where it is if the kernel has no way to be
+ * asked (before 5.16). As a symbol of the object it would have libbpf read the whole table of the kernel's names.
+ */
+SEC("syscall")
+int find_work(struct ts_symbol *ask)
+{
+	static const char name[] = "flush_to_ldisc";
+	u64 address = ask->address;
+
+	if (!address && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_kallsyms_lookup_name))
+		bpf_kallsyms_lookup_name(name, sizeof(name), 0, &address);
+	ask->address = terminal_work = address;
+	return 0;
+}
+
 static __always_inline bool is_for_terminal(u64 function)
 {
-	return &flush_to_ldisc && function == (u64)&flush_to_ldisc;
+	return function == terminal_work;
 }
 
 SEC("raw_tp/workqueue_queue_work")
