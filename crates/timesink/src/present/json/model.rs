@@ -103,6 +103,7 @@ struct CostPage {
     tracer_estimated_ns: u64,
     start_ns: u64,
     finish_ns: u64,
+    recorder_cpu_ns: Option<u64>,
     calls_timed_share: f64,
     calls_timed_ns: u64,
 }
@@ -390,6 +391,7 @@ fn cost(report: &Report) -> CostPage {
         tracer_estimated_ns: whole.tracer_estimated_ns,
         start_ns: report.about.cost.start_ns,
         finish_ns: report.about.cost.finish_ns,
+        recorder_cpu_ns: report.about.cost.recorder_cpu_ns,
         calls_timed_share: report.about.call_timing_share,
         calls_timed_ns: report.facts.calls_timed_ns,
     }

@@ -114,7 +114,13 @@ fn cost(report: &Report, style: &Style) -> Vec<String> {
         .collect();
     let own = units::time(report.facts.ledger.whole.cost_ns());
     let cost = report.cost_pct();
-    let cost = format!("Recording cost: about {cost:.1} % of wall time ({own} inside the threads)");
+    let by_timesink = report.about.cost.recorder_cpu_ns;
+    let by_timesink = by_timesink.map_or(String::new(), |ns| {
+        format!(", and {} of CPU time in timesink itself", units::time(ns))
+    });
+    let cost = format!(
+        "Recording cost: about {cost:.1} % of wall time ({own} inside the threads){by_timesink}"
+    );
     if losses.is_empty() {
         return wrap(&format!("{cost} · nothing lost"), "", Ink::Plain, style);
     }

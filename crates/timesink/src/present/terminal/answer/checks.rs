@@ -12,10 +12,11 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         ns => format!("kernel: {}", scale.time(ns)),
     };
     let checked = format!(
-        "Checked: CPU {} ({kernel}) · unaccounted {:.2} % · recording cost {:.1} %{}",
+        "Checked: CPU {} ({kernel}) · unaccounted {:.2} % · recording cost {:.1} %{}{}",
         scale.time(books.cpu.ours_ns),
         books.unaccounted_pct(),
         report.cost_pct(),
+        own(report),
         match warnings(report).is_empty() {
             true => " · nothing lost",
             false => "",
@@ -28,6 +29,14 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         lines.extend(wrap(&text, "", Ink::Warning, style));
     }
     lines
+}
+
+/// The CPU time that timesink itself took, on other processors or on those of the program.
+fn own(report: &Report) -> String {
+    let own = report.about.cost.recorder_cpu_ns;
+    own.map_or(String::new(), |ns| {
+        format!(" + {} CPU in timesink", units::time(ns))
+    })
 }
 
 /// What limits the figures; the full report says more of each.
