@@ -25,7 +25,7 @@ fn the_line_of_a_script_that_starts_programs() {
         let mut problems = told.first("child-per-item");
         let why = &told.recorded.ran.err;
         if !why.contains(&format!(
-            "in look_up child-per-item.sh:{here} < main child-per-item.sh:"
+            "in look_up() child-per-item.sh:{here}, called from main():"
         )) {
             problems.push(why.clone());
         }
