@@ -45,6 +45,14 @@ pub struct Finding {
     pub expired: Option<Mute>,
 }
 
+impl Finding {
+    /// What to do.
+    pub fn advice(&self) -> &str {
+        let own = self.suspect.advice.as_deref();
+        own.unwrap_or(self.rule.advice)
+    }
+}
+
 /// A cause that somebody does not want to be told.
 #[derive(Debug)]
 pub struct Muted {

@@ -51,6 +51,18 @@ impl InCode {
         })
     }
 
+    /// Without what passes through functions of these names.
+    pub fn without_stacks_through(mut self, inquiry: &Inquiry<'_>, names: &[&str]) -> InCode {
+        let code = &inquiry.stacks.code;
+        let passes = |stack| {
+            let functions = code.functions_of(stack).into_iter();
+            let mut named = functions.map(|function| code.function(function).name.as_str());
+            named.any(|name| names.contains(&name))
+        };
+        self.stacks.retain(|on| !passes(on.stack));
+        self
+    }
+
     /// Only of this program.
     pub fn in_program(mut self, inquiry: &Inquiry<'_>, process: ProcessId) -> InCode {
         let causes = &inquiry.outlook.causes;

@@ -67,6 +67,8 @@ pub struct Suspect {
     /// What the fix may take along.
     pub around: Option<Around>,
     pub weight: Weight,
+    /// What to do, where it is more exact than what the rule says.
+    pub advice: Option<String>,
 }
 
 impl Suspect {
@@ -82,7 +84,14 @@ impl Suspect {
             fix,
             around: None,
             weight,
+            advice: None,
         }
+    }
+
+    /// What to do here, instead of what the rule says.
+    pub fn advised(mut self, advice: String) -> Suspect {
+        self.advice = Some(advice);
+        self
     }
 
     pub fn told(mut self, told: Sentence) -> Suspect {

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
-use timesink_recording::words::State;
+use timesink_recording::words::{Language, State};
 use timesink_recording::Nanos;
 
 use super::{Key, Path, Segment};
 use crate::ledger::Account;
-use crate::stacks::{FunctionIx, StackIx, Stacks};
+use crate::stacks::{Code, FunctionIx, StackIx, Stacks};
 use crate::timeline::Timeline;
 
 /// One stack of a path.
@@ -73,8 +73,7 @@ impl InCode {
                 let of_cause = self.stacks.entry(key).or_default();
                 of_cause.entry(event.stack).or_insert(seen).add(ns);
                 let functions = stacks.code.functions_of(event.stack);
-                let mut own = functions.iter().filter(|&&f| !stacks.code.is_system(f));
-                if let Some(&function) = own.next() {
+                if let Some(function) = own(&stacks.code, &functions) {
                     let sum = self.own.entry(function).or_default();
                     *sum = sum.saturating_add(ns);
                     if account == Account::Cpu {
@@ -149,3 +148,19 @@ impl InCode {
 
 /// A sample stands for the time since the one before it, which may be longer than the stretch it fell into.
 const SAMPLE_NS: u64 = 2_000_000;
+
+/// Whose time it is, of the functions of a stack, innermost first. What an interpreter does is the script's; what a standard
+/// library does is done for the function that called it.
+fn own(code: &Code, functions: &[FunctionIx]) -> Option<FunctionIx> {
+    let is_script = |function: &FunctionIx| {
+        !matches!(
+            code.function(*function).language,
+            Language::Native | Language::Kernel
+        )
+    };
+    let mut scripts = functions.iter().copied().filter(is_script).peekable();
+    let innermost = scripts.peek().copied();
+    let above = scripts.find(|&function| !code.is_standard(function));
+    let native = || functions.iter().copied().find(|&f| !code.is_system(f));
+    above.or(innermost).or_else(native)
+}

@@ -276,6 +276,13 @@ impl Code {
         }
     }
 
+    /// Whether a function of a script, or of Java, came with its language itself: libraries that others made are none of it.
+    pub fn is_standard(&self, function: FunctionIx) -> bool {
+        const OF_OTHERS: [&str; 2] = ["/site-packages/", "/dist-packages/"];
+        let file = self.function(function).file.as_str();
+        self.is_installed(function) && !OF_OTHERS.iter().any(|folder| file.contains(folder))
+    }
+
     /// Whether it is a piece of code that Java's virtual machine makes for itself, by the name that it gives it.
     fn is_of_hotspot(&self, function: FunctionIx) -> bool {
         const PIECES: [&str; 3] = ["StubRoutines (", "Interpreter", "I2C/C2I adapters"];

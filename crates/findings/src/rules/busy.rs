@@ -4,6 +4,7 @@
 
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::FunctionIx;
+use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Language, State};
 
 use crate::inquiry::Inquiry;
@@ -143,12 +144,39 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
         processes: Some(inquiry.of_program(process)),
         how: How::Scale(0.0),
     });
-    let suspect = Suspect::new(say!["busy on CPU: ", process], fix, Weight::all(busy))
+    let title = match has_names(inquiry, process) {
+        true => say!["busy on CPU: ", process, ", in many functions"],
+        false => say!["busy on CPU: ", process, ", whose functions have no names"],
+    };
+    let suspect = Suspect::new(title, fix, Weight::all(busy))
         .of(process)
         .held(inquiry, &RULE, "share of the path", share, &limits::CPU)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path; no named function stands out"
         ]);
-    Some(suspect)
+    Some(match has_names(inquiry, process) {
+        true => suspect,
+        false => suspect.advised(format!(
+            "install the debug symbols of {} (on Debian the package NAME-dbgsym, or a debuginfod server in \
+             DEBUGINFOD_URLS), then run timesink symbolize",
+            inquiry.program(process).map_or("it", |path| path.rsplit('/').next().unwrap_or(path)),
+        )),
+    })
+}
+
+/// Whether most of what the path did in a program on processors has names.
+fn has_names(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
+    let code = &inquiry.stacks.code;
+    let (mut named, mut nameless) = (0u64, 0u64);
+    for on in &inquiry.outlook.on_processors.stacks {
+        let cause = inquiry.outlook.causes.get(on.cause);
+        if !cause.is_some_and(|on_path| inquiry.same_program(on_path.cause.key.process, process)) {
+            continue;
+        }
+        let functions = code.functions_of(on.stack);
+        let is_named = functions.iter().any(|&function| !code.is_system(function));
+        *(if is_named { &mut named } else { &mut nameless }) += on.ns;
+    }
+    named >= nameless
 }

@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
     name: "garbage-collection",
     looks_for: "a runtime that spends much time in garbage collection",
     why: "Each collection scans all live objects, however few of them have changed. The less memory there is between two collections, the more of them there are.",
-    advice: "give the collector more memory, as named above; allocate fewer objects, or keep numbers in numeric arrays",
+    advice: "give the collector more memory; allocate fewer objects, or keep numbers in numeric arrays",
     wrong_if: "there is no memory to spare",
     limits: &[&limits::SHARE, &limits::MS],
     blames: Blames::Program,
@@ -46,6 +46,9 @@ mod limits {
 /// What is left of a collector's time with more room: at most and at least. The least is that of a heap so
 /// large that next to nothing is collected.
 const LEFT: (f64, f64) = (0.45, 0.0);
+
+/// Where CPython takes itself down.
+const AT_EXIT: [&str; 2] = ["Py_FinalizeEx", "_Py_Finalize"];
 
 /// A runtime's collector.
 struct Collector {
@@ -95,6 +98,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
     let found = InCode::of(inquiry, |function| is_part(inquiry, function, collector));
+    // What is collected at the very end has no threshold, and goes with all the rest that ends then.
+    let found = found.without_stacks_through(inquiry, &AT_EXIT);
     let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
     let fix = Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]);
     let title = say![
@@ -109,6 +114,7 @@ fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
             Piece::Percent(share * 100.0),
             " of the critical path is in its collector"
         ])
+        .advised(format!("give the collector more memory ({}); allocate fewer objects, or keep numbers in numeric arrays", collector.room))
         .told(say!["to give it more memory: ", collector.room]);
     Some(suspect)
 }

@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     name: "known-slow-function",
     looks_for: "a library function for which a faster replacement is known",
     why: "The same result is available for less: with CPU instructions made for it, in compiled code, or with a better algorithm.",
-    advice: "use the replacement named above",
+    advice: "use the faster replacement",
     wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used",
     limits: &[&limits::SHARE, &limits::MS],
     blames: Blames::Program,
@@ -68,6 +68,7 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
             Piece::Percent(share * 100.0),
             " of the critical path is in it and in what it calls"
         ])
+        .advised(format!("use {}", slow.instead))
         .told(say!["faster: ", slow.instead])
         .told(say![
             "that was ",

@@ -21,7 +21,7 @@ pub(super) struct FindingPage<'a> {
     object: Option<String>,
     frames: Vec<&'a str>,
     places: Vec<PlacePage<'a>>,
-    advice: &'static str,
+    advice: &'a str,
     wrong_if: &'static str,
     gain: GainPage,
     told: Vec<String>,
@@ -164,7 +164,7 @@ fn page<'a>(report: &Report<'a>, finding: &'a Finding) -> FindingPage<'a> {
             .map(|spot| code.function(spot.function).name.as_str())
             .collect(),
         places: spots.map(|spot| place(code, spot)).collect(),
-        advice: finding.rule.advice,
+        advice: finding.advice(),
         wrong_if: finding.rule.wrong_if,
         gain: finding.gain.into(),
         told: suspect.told.iter().map(text).collect(),

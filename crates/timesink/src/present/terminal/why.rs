@@ -110,7 +110,10 @@ fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<S
         [] => say(&more, Ink::Faint),
         frames => say(&format!("in {} · {more}", frames.join(" < ")), Ink::Faint),
     }
-    say(&format!("Do: {}.", finding.rule.advice), Ink::Plain);
+    say(
+        &format!("Do: {}.", names::harmless(finding.advice())),
+        Ink::Plain,
+    );
     say(&format!("Wrong if: {}.", finding.rule.wrong_if), Ink::Faint);
     if let Some((until, reason)) = expired(finding) {
         say(

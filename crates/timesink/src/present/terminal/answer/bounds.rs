@@ -16,11 +16,13 @@ const LEAST: f64 = 0.05;
 /// A loop with less of the wall time is not what the program consists of.
 const LOOP: f64 = 0.2;
 
-pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+/// With or without what it is bound by: a finding may have said that.
+pub(super) fn lines(report: &Report, bound: bool, style: &Style) -> Vec<String> {
     let Some(outlook) = report.outlook.filter(|outlook| outlook.wall_ns > 0) else {
         return Vec::new();
     };
-    let parts = [Some(bound_by(report, outlook)), round(report)];
+    let bound = bound.then(|| bound_by(report, outlook));
+    let parts = [bound, round(report)];
     let parts = parts.into_iter().flatten();
     parts
         .flat_map(|text| wrap(&text, "  ", Ink::Plain, style))

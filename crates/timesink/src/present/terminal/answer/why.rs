@@ -40,7 +40,7 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
     }
     lines.extend(rest(report, findings, shown.len(), style));
     if findings.told.iter().all(|finding| !finding.rule.accuses()) {
-        lines.extend(bounds::lines(report, style));
+        lines.extend(bounds::lines(report, findings.told.is_empty(), style));
     }
     lines.extend(unexplained::lines(report, findings, style));
     lines.extend(not_asked(findings, style));
@@ -82,7 +82,7 @@ impl One<'_> {
         if let Some(place) = place(report, self.finding) {
             lines.extend(block(&place, indent, 1, style).into_iter().map(faint));
         }
-        let advice = format!("→ {}", self.finding.rule.advice);
+        let advice = format!("→ {}", names::harmless(self.finding.advice()));
         let advice = block(&advice, indent, ADVICE_LINES, style);
         lines.extend(
             advice

@@ -73,7 +73,7 @@ fn page(one: &One, style: &Style) -> Vec<String> {
     lines.extend(wrap(&is, INDENT, Ink::Faint, style));
     lines.extend(wrap(rule.why, INDENT, Ink::Faint, style));
     for text in [
-        format!("Do: {}.", rule.advice),
+        format!("Do: {}.", names::harmless(finding.advice())),
         format!("Wrong if: {}.", rule.wrong_if),
     ] {
         lines.extend(wrap(&text, INDENT, Ink::Plain, style));
