@@ -54,6 +54,7 @@ pub static RULES: &[&Rule] = &[
     &no_processor::RULE,
     &oversubscribed::RULE,
     &major_faults::RULE,
+    &cold_files::RULE,
     &compiled_at_each_start::RULE,
     &eager_start_up::RULE,
     &garbage_collection::RULE,

@@ -73,7 +73,7 @@ impl InCode {
                 let of_cause = self.stacks.entry(key).or_default();
                 of_cause.entry(event.stack).or_insert(seen).add(ns);
                 let functions = stacks.code.functions_of(event.stack);
-                if let Some(function) = own(&stacks.code, &functions) {
+                if let Some(function) = own_function(&stacks.code, &functions) {
                     let sum = self.own.entry(function).or_default();
                     *sum = sum.saturating_add(ns);
                     if account == Account::Cpu {
@@ -151,7 +151,7 @@ const SAMPLE_NS: u64 = 2_000_000;
 
 /// Whose time it is, of the functions of a stack, innermost first. What an interpreter does is the script's; what a standard
 /// library does is done for the function that called it.
-fn own(code: &Code, functions: &[FunctionIx]) -> Option<FunctionIx> {
+pub fn own_function(code: &Code, functions: &[FunctionIx]) -> Option<FunctionIx> {
     let is_script = |function: &FunctionIx| {
         !matches!(
             code.function(*function).language,

@@ -12,7 +12,7 @@ mod on_processors;
 mod walk;
 
 pub use causes::{Cause, Key};
-pub use code::{InCode, Seen};
+pub use code::{own_function, InCode, Seen};
 pub use on_processors::{OnProcessors, OnStack};
 pub use walk::Walker;
 

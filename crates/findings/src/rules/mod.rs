@@ -4,6 +4,7 @@ pub mod back_pressure;
 pub mod busy;
 pub mod child_per_item;
 pub mod close_storm;
+pub mod cold_files;
 pub mod compiled_at_each_start;
 pub mod connection_per_request;
 pub mod copying;

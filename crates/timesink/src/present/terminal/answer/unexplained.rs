@@ -1,5 +1,6 @@
 //! What takes much of the path and no rule explains, by function: nothing large goes without a word.
 
+use timesink_analysis::path::own_function;
 use timesink_findings::engine::{Cleared, Findings};
 use timesink_recording::words::State;
 
@@ -47,9 +48,8 @@ fn part(report: &Report, cleared: &Cleared, share: f64) -> Option<String> {
         text += &format!(" {}", names::object_in(report, object));
     }
     let code = &report.stacks.code;
-    let own = on_path.frames.iter().find(|frame| !code.is_system(**frame));
-    if let Some(own) = own {
-        text += &format!(" in {}", names::function(code, *own));
+    if let Some(own) = own_function(code, &on_path.frames) {
+        text += &format!(" in {}", names::function(code, own));
     }
     let main = report.main()?.row.process;
     if let Some(process) = path::elsewhere(report, main, key.process) {
