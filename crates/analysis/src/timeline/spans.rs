@@ -21,7 +21,9 @@ pub struct Spans {
     slots: Slots,
     /// Where the spans of each thread begin; one more than there are threads.
     first: Vec<usize>,
-    spans: Vec<Span>,
+    pub(super) spans: Vec<Span>,
+    /// Those that are told as waits for one peer and were for any of several things, in order.
+    pub(super) polled: Vec<usize>,
 }
 
 impl Spans {
@@ -52,6 +54,7 @@ impl Spans {
             slots,
             first,
             spans,
+            polled: Vec::new(),
         }
     }
 
