@@ -24,7 +24,7 @@ pub struct Peer {
     pub address: String,
     /// In the order of their numbers.
     pub sockets: Vec<ObjectId>,
-    /// How many sockets were connected to it; what still was under way counts.
+    /// How many sockets were connected to it, or taken from it; what still was under way counts.
     pub connections: u64,
     /// Those of its sockets whose `connect` did not wait: the first wait on each is for the connection.
     pub under_way: Vec<ObjectId>,
@@ -129,6 +129,9 @@ impl Peer {
             let under_way = call.errnos.iter().any(|(error, _)| error == "EINPROGRESS");
             self.connections += u64::from(under_way || call.errors < count);
             self.under_way.extend(call.object.filter(|_| under_way));
+        } else if matches!(name, "accept" | "accept4") {
+            let made = count.saturating_sub(call.errors);
+            self.connections = self.connections.saturating_add(made);
         }
     }
 }

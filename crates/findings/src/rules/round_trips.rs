@@ -219,8 +219,9 @@ fn suspect(
 ) -> Option<Suspect> {
     let (sent, received, group) = (on.sent, on.received, on.group);
     let waits = group.map_or(0, WaitGroup::count);
-    // On the same processor the peer may answer before the question's call is over: not each answer is waited for.
-    let count = waits.max(sent.came.min(received.came));
+    // On the same processor the peer may answer before the question's call is over: not each answer is waited for. And one
+    // that comes in pieces is waited for several times.
+    let count = waits.min(sent.came).max(sent.came.min(received.came));
     let bytes = received.bytes / count.max(1);
     // Who takes an answer for each question, thousands of times, asks one after the other whether it waits or not.
     let (fewer, more) = (
