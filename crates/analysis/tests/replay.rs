@@ -29,7 +29,7 @@ fn gain_of(text: &str, processors: u32, change: Change) -> Gain {
     let timeline = Timeline::of(&recording).expect("a drawn recording reads");
     let facts = Facts::of(&recording).expect("its facts");
     let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
-    let calls = CallsOfWaits::of(&recording).expect("its calls");
+    let calls = CallsOfWaits::of(&recording, &timeline).expect("its calls");
     let replay = Replay::new(&timeline, &[], 0, processors);
     let recorded = Recorded {
         timeline: &timeline,

@@ -48,6 +48,11 @@ impl Inquiry<'_> {
         &self.waited.peers(self.facts, self.timeline).all
     }
 
+    /// By whom processes were asked, and how they waited for that.
+    pub fn asking(&self) -> &[Peer] {
+        &self.waited.peers(self.facts, self.timeline).asking
+    }
+
     /// What comes in to threads in so many pieces or more.
     pub fn arrivals(&self, least: usize) -> impl Iterator<Item = &Arrivals> + Clone {
         let all = self.waited.arrivals(self.timeline).iter();

@@ -130,7 +130,7 @@ pub(crate) fn plain(call: &str) -> &str {
 }
 
 /// Whether a call takes what others sent.
-pub(crate) fn receives(call: &str) -> bool {
+pub fn receives(call: &str) -> bool {
     matches!(
         plain(call),
         "read" | "readv" | "recv" | "recvfrom" | "recvmsg" | "recvmmsg"

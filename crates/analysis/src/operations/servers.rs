@@ -213,9 +213,11 @@ impl Servers<'_> {
             // One connection in so many may have been given to another thread for once.
             const OFTEN: usize = 5;
             let polls = || {
-                let spans = timeline.spans_of(*slot).iter();
+                let spans = timeline.indexed(*slot);
                 spans
-                    .filter(|span| span.state == State::Wait && span.detail == Detail::Poll)
+                    .filter(|(index, span)| {
+                        span.state == State::Wait && self.detail(*index, span) == Detail::Poll
+                    })
                     .take(2)
                     .count()
                     > 1
@@ -231,18 +233,29 @@ impl Servers<'_> {
 
     /// Whether a thread waits for data on a connection itself, rather than to be told of it.
     fn reads_one(&self, slot: usize) -> bool {
-        self.recorded.timeline.spans_of(slot).iter().any(|span| {
+        self.recorded.timeline.indexed(slot).any(|(index, span)| {
             span.state == State::Wait
-                && matches!(span.detail, Detail::NetworkReceive | Detail::UnixReceive)
+                && matches!(
+                    self.detail(index, span),
+                    Detail::NetworkReceive | Detail::UnixReceive
+                )
                 && span.object.is_some_and(|object| self.is_connection(object))
         })
     }
 
-    fn idle(&self, span: &Span, known: Option<&Known>, kind: Kind) -> Option<Idle> {
+    /// What a wait is to who serves: one for an answer of somebody else may be among many.
+    fn detail(&self, index: usize, span: &Span) -> Detail {
+        match self.recorded.timeline.was_poll(index) {
+            true => Detail::Poll,
+            false => span.detail,
+        }
+    }
+
+    fn idle(&self, index: usize, span: &Span, known: Option<&Known>, kind: Kind) -> Option<Idle> {
         if span.state != State::Wait {
             return None;
         }
-        match span.detail {
+        match self.detail(index, span) {
             Detail::NetworkReceive | Detail::UnixReceive => {
                 let object = span.object?;
                 match self.is_listening(Some(object)) {
@@ -258,7 +271,10 @@ impl Servers<'_> {
             }
             Detail::Poll if kind == Kind::Request => {
                 // Who has one connection and asks another server waits for that one's answer in between.
-                let woken = known.and_then(|known| known.woken);
+                let own = span
+                    .object
+                    .filter(|_| self.recorded.timeline.was_poll(index));
+                let woken = known.and_then(|known| known.woken).or(own);
                 let asks = woken.is_some_and(|object| {
                     !self.is_connection(object) && !self.is_listening(Some(object))
                 });
@@ -332,7 +348,7 @@ impl Servers<'_> {
                 continue;
             }
             let known = self.recorded.waited.known(index);
-            let Some(idle) = self.idle(span, known, kind) else {
+            let Some(idle) = self.idle(index, span, known, kind) else {
                 continue;
             };
             let woken = known.and_then(|known| known.woken);

@@ -14,6 +14,7 @@ pub mod exchanges;
 pub mod hand_overs;
 pub mod herds;
 pub mod locks;
+mod polled;
 pub mod polls;
 pub mod pools;
 mod spans;
@@ -34,7 +35,8 @@ pub struct Timeline {
 impl Timeline {
     /// The timeline of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Timeline> {
-        Spans::of(recording).map(Timeline::from)
+        let spans = Spans::of(recording)?.with_polls_told_apart(recording)?;
+        Ok(Timeline::from(spans))
     }
 
     /// A timeline of these threads; spans of others are left out.

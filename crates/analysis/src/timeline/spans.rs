@@ -23,7 +23,9 @@ pub struct Spans {
     slots: Slots,
     /// Where the spans of each thread begin; one more than there are threads.
     first: Vec<usize>,
-    spans: Vec<Span>,
+    pub(super) spans: Vec<Span>,
+    /// Those that are told as waits for one peer and were for any of several things, in order.
+    pub(super) polled: Vec<usize>,
     /// The threads with which a runtime looks after itself, by their places.
     housekeeping: BTreeSet<usize>,
 }
@@ -62,6 +64,7 @@ impl Spans {
             first,
             spans,
             housekeeping: BTreeSet::new(),
+            polled: Vec::new(),
         }
     }
 

@@ -102,22 +102,22 @@ pub struct Grouping {
 }
 
 impl Grouping {
-    /// A wait of a thread of this process.
-    pub fn add(&mut self, row: &Wait, process: ProcessId) {
+    /// A wait of a thread of this process, with what it was for.
+    pub fn add(
+        &mut self,
+        row: &Wait,
+        process: ProcessId,
+        detail: Detail,
+        object: Option<ObjectId>,
+    ) {
         let known = self.names.iter().position(|name| *name == row.call);
         let call = known.unwrap_or_else(|| {
             self.names.push(row.call.clone());
             self.names.len() - 1
         });
-        let key = match row.detail {
-            Detail::Sleep => (
-                process,
-                row.detail,
-                None,
-                u32::MAX,
-                row.asked_ns.map(roughly),
-            ),
-            _ => (process, row.detail, row.object, call as u32, None),
+        let key = match detail {
+            Detail::Sleep => (process, detail, None, u32::MAX, row.asked_ns.map(roughly)),
+            _ => (process, detail, object, call as u32, None),
         };
         let sum = self.sums.entry(key).or_default();
         sum.call = sum.call.or(Some(call as u32));

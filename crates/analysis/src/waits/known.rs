@@ -67,11 +67,12 @@ impl KnownWaits {
         };
         let mut grouping = Grouping::default();
         recording.scan(|rows: &[Wait]| {
-            waited.calls_of.add(rows);
             for row in rows {
+                let (detail, object) = timeline.was_for(row);
+                waited.calls_of.add(row, detail, object);
                 waited.add(row, timeline);
                 if let Some(slot) = timeline.slot(row.thread) {
-                    grouping.add(row, timeline.threads[slot].process);
+                    grouping.add(row, timeline.threads[slot].process, detail, object);
                 }
             }
         })?;

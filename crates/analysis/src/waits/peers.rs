@@ -3,8 +3,10 @@
 //! A process that opens a connection for each question has as many sockets as questions, so the peer is told by its
 //! address. Sockets on which a process is asked itself are left out. Sends are known as sums only, without their moments.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
-use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{Detail, ObjectKind, State};
 
 use super::{Came, KnownWaits};
@@ -22,7 +24,7 @@ pub struct Peer {
     pub address: String,
     /// In the order of their numbers.
     pub sockets: Vec<ObjectId>,
-    /// How many sockets were connected to it; what still was under way counts.
+    /// How many sockets were connected to it, or taken from it; what still was under way counts.
     pub connections: u64,
     /// Those of its sockets whose `connect` did not wait: the first wait on each is for the connection.
     pub under_way: Vec<ObjectId>,
@@ -34,6 +36,8 @@ pub struct Peer {
     pub options: u64,
     /// Not all calls were timed: the sums are scaled up.
     pub estimated: bool,
+    /// Its connections are used at the same time: what is waited for is whichever answers first.
+    pub at_once: bool,
     /// In the order of threads and time.
     pub waits: Vec<PeerWait>,
 }
@@ -89,6 +93,7 @@ impl Peer {
             received_bytes: 0,
             options: 0,
             estimated: false,
+            at_once: false,
             waits: Vec::new(),
         }
     }
@@ -124,6 +129,9 @@ impl Peer {
             let under_way = call.errnos.iter().any(|(error, _)| error == "EINPROGRESS");
             self.connections += u64::from(under_way || call.errors < count);
             self.under_way.extend(call.object.filter(|_| under_way));
+        } else if matches!(name, "accept" | "accept4") {
+            let made = count.saturating_sub(call.errors);
+            self.connections = self.connections.saturating_add(made);
         }
     }
 }
@@ -131,8 +139,10 @@ impl Peer {
 /// The peers of all processes.
 #[derive(Clone, Debug, Default)]
 pub struct Peers {
-    /// In the order of processes and addresses.
+    /// Whom processes ask, in the order of processes and addresses.
     pub all: Vec<Peer>,
+    /// By whom they are asked, all who ask at one of their addresses together: that is the address told.
+    pub asking: Vec<Peer>,
 }
 
 type Place<'a> = (ProcessId, ObjectKind, &'a str);
@@ -140,68 +150,111 @@ type Place<'a> = (ProcessId, ObjectKind, &'a str);
 impl Peers {
     pub(crate) fn of(facts: &Facts, timeline: &Timeline, waited: &KnownWaits) -> Peers {
         let roles = Sockets::of(&facts.objects, &waited.calls);
-        let asked = facts.objects.iter().filter(|object| {
+        let sockets = facts.objects.iter().filter(|object| {
             matches!(
                 object.kind,
                 ObjectKind::TcpSocket | ObjectKind::UdpSocket | ObjectKind::UnixSocket
-            ) && matches!(roles.role(object.object), None | Some(Role::Asking))
+            )
         });
-        let addresses: FxHashMap<ObjectId, (ObjectKind, &str)> = asked
-            .filter_map(|object| {
-                let address = match object.kind {
-                    ObjectKind::UnixSocket => object.path.as_deref(),
-                    _ => object.remote.as_deref(),
-                };
-                Some((object.object, (object.kind, address?)))
-            })
-            .collect();
-        let mut peers: FxHashMap<Place<'_>, Peer> = FxHashMap::default();
-        for call in &facts.calls {
-            let (Some(process), Some(object)) = (call.process, call.object) else {
-                continue;
+        let (mut asked, mut asking) = (Places::default(), Places::default());
+        for object in sockets {
+            let (places, address) = match (roles.role(object.object), object.kind) {
+                (Some(Role::Served), _) => (&mut asking, object.local.as_deref()),
+                (Some(Role::Listening), _) => continue,
+                (_, ObjectKind::UnixSocket) => (&mut asked, object.path.as_deref()),
+                _ => (&mut asked, object.remote.as_deref()),
             };
-            if let Some(&(kind, address)) = addresses.get(&object) {
-                let peer = peers
-                    .entry((process, kind, address))
-                    .or_insert_with(|| Peer::new(process, kind, address));
-                peer.add(call);
-                peer.sockets.push(object);
+            if let Some(address) = address {
+                places.insert(object.object, (object.kind, address));
             }
         }
-        for (index, known) in waited.each() {
-            let Some(span) = timeline.span(index).filter(|s| s.state == State::Wait) else {
-                continue;
-            };
-            let own = span.object.filter(|object| addresses.contains_key(object));
-            let socket = own.or(known.woken);
-            let place = socket.and_then(|socket| Some((socket, *addresses.get(&socket)?)));
-            let slot = timeline.slot(span.thread);
-            let (Some((socket, (kind, address))), Some(slot)) = (place, slot) else {
-                continue;
-            };
-            let process = timeline.threads[slot].process;
+        Peers {
+            all: gathered(facts, timeline, waited, &asked),
+            asking: gathered(facts, timeline, waited, &asking),
+        }
+    }
+}
+
+/// The kind of each socket, and the address that its peer is told by.
+type Places<'a> = FxHashMap<ObjectId, (ObjectKind, &'a str)>;
+
+/// What was sent, received and waited for on these sockets, peer by peer.
+fn gathered(
+    facts: &Facts,
+    timeline: &Timeline,
+    waited: &KnownWaits,
+    places: &Places<'_>,
+) -> Vec<Peer> {
+    let mut peers: FxHashMap<Place<'_>, Peer> = FxHashMap::default();
+    for call in &facts.calls {
+        let (Some(process), Some(object)) = (call.process, call.object) else {
+            continue;
+        };
+        if let Some(&(kind, address)) = places.get(&object) {
             let peer = peers
                 .entry((process, kind, address))
                 .or_insert_with(|| Peer::new(process, kind, address));
-            peer.sockets.push(socket);
-            peer.waits.push(PeerWait {
-                span: index,
-                ns: span.t1.since(span.t0),
-                detail: span.detail,
-                socket,
-                came: known.came,
-                among_many: span.detail == Detail::Poll && span.object.is_some() && own.is_none(),
-                alone: known.alone,
-            });
+            peer.add(call);
+            peer.sockets.push(object);
         }
-        let mut all: Vec<Peer> = peers.into_values().collect();
-        for peer in &mut all {
-            peer.sockets.sort_unstable();
-            peer.sockets.dedup();
-        }
-        all.sort_by(|a, b| {
-            (a.process, a.kind as u8, &a.address).cmp(&(b.process, b.kind as u8, &b.address))
-        });
-        Peers { all }
     }
+    for (index, known) in waited.each() {
+        let Some(span) = timeline.span(index).filter(|s| s.state == State::Wait) else {
+            continue;
+        };
+        let own = span.object.filter(|object| places.contains_key(object));
+        let socket = own.or(known.woken);
+        let place = socket.and_then(|socket| Some((socket, *places.get(&socket)?)));
+        let slot = timeline.slot(span.thread);
+        let (Some((socket, (kind, address))), Some(slot)) = (place, slot) else {
+            continue;
+        };
+        let process = timeline.threads[slot].process;
+        let peer = peers
+            .entry((process, kind, address))
+            .or_insert_with(|| Peer::new(process, kind, address));
+        peer.sockets.push(socket);
+        peer.waits.push(PeerWait {
+            span: index,
+            ns: span.t1.since(span.t0),
+            detail: span.detail,
+            socket,
+            came: known.came,
+            among_many: timeline.was_poll(index)
+                || span.detail == Detail::Poll && span.object.is_some() && own.is_none(),
+            alone: known.alone,
+        });
+    }
+    let mut all: Vec<Peer> = peers.into_values().collect();
+    for peer in &mut all {
+        peer.sockets.sort_unstable();
+        peer.sockets.dedup();
+        peer.at_once = used_at_once(timeline, &peer.waits);
+        if !peer.at_once {
+            for wait in &mut peer.waits {
+                wait.among_many &= !timeline.was_poll(wait.span);
+            }
+        }
+    }
+    all.sort_by(|a, b| {
+        (a.process, a.kind as u8, &a.address).cmp(&(b.process, b.kind as u8, &b.address))
+    });
+    all
+}
+
+/// Whether a thread waits for one connection and then for another, again and again, rather than for one after the other.
+fn used_at_once(timeline: &Timeline, waits: &[PeerWait]) -> bool {
+    /// One after the other there are no more turns from one to another than connections, or hardly more.
+    const MORE: f64 = 1.25;
+    let mut used: BTreeSet<(ThreadId, ObjectId)> = BTreeSet::new();
+    let (mut turns, mut last) = (0u64, None);
+    for wait in waits {
+        let now = timeline
+            .span(wait.span)
+            .map(|span| (span.thread, wait.socket));
+        turns += u64::from(now != last);
+        used.extend(now);
+        last = now;
+    }
+    turns as f64 > used.len() as f64 * MORE
 }

@@ -1,14 +1,16 @@
 //! One peer that is connected to again and again, with little asked over each connection.
 //!
-//! The gain is what was waited for connections after the first. What a handshake within them takes is not in it.
+//! The gain is what was waited for connections after the first, and what the calls take that make and end them; perhaps what
+//! is done around. What a handshake within them takes is not in it.
 
 use std::collections::BTreeSet;
 
+use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::peers::Peer;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Blames, Need, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -57,8 +59,9 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         return None;
     }
     // One connection is needed in any case.
-    let again = connecting(peer).into_iter().skip(1);
-    let again = Picked::of(inquiry, peer.process, again);
+    let waits = connecting(peer);
+    let again = Picked::of(inquiry, peer.process, waits.into_iter().skip(1));
+    let calls = SetUp::of(inquiry, peer);
     let title = say![
         Piece::Count(count),
         " connections to ",
@@ -69,6 +72,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     ];
     let suspect = again
         .suspect(inquiry, title, 0.0)
+        .also(inquiry, peer, &calls)
         .about(peer.sockets.first().copied())
         .held(
             inquiry,
@@ -91,6 +95,52 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
             Piece::Time(again.quantile(0.9))
         ]);
     Some(suspect)
+}
+
+/// The calls that make and end connections.
+const SET_UP: [&str; 4] = ["socket", "connect", "shutdown", "close"];
+
+/// What such calls take, those on the sockets of one peer and those on all.
+#[derive(Default)]
+struct SetUp {
+    own_ns: u64,
+    all_ns: u64,
+}
+
+impl SetUp {
+    fn of(inquiry: &Inquiry<'_>, peer: &Peer) -> SetUp {
+        let calls = inquiry.facts.calls.iter().filter(|call| {
+            call.process == Some(peer.process) && SET_UP.contains(&call.call.as_str())
+        });
+        calls.fold(SetUp::default(), |sum, call| {
+            let is_own = call
+                .object
+                .is_some_and(|object| peer.sockets.binary_search(&object).is_ok());
+            SetUp {
+                own_ns: sum.own_ns.saturating_add(if is_own { call.ns } else { 0 }),
+                all_ns: sum.all_ns.saturating_add(call.ns),
+            }
+        })
+    }
+}
+
+impl Suspect {
+    /// And what the calls take that make connections and end them.
+    fn also(mut self, inquiry: &Inquiry<'_>, peer: &Peer, calls: &SetUp) -> Suspect {
+        let own = BTreeSet::from([peer.process]);
+        let again = 1.0 - 1.0 / peer.connections.max(1) as f64;
+        let share = calls.own_ns as f64 / calls.all_ns.max(1) as f64;
+        let mut changes = self.fix.changes();
+        changes.push(Change {
+            what: What::Calls(SET_UP.into_iter().collect()),
+            processes: Some(own.clone()),
+            how: How::Scale(1.0 - share * again),
+        });
+        self.fix = Fix::Changes(changes);
+        self.weight.causes.extend(inquiry.busy(peer.process));
+        self.weight.at_most_ns = self.weight.at_most_ns.saturating_add(calls.own_ns);
+        self.with_what_is_around(own, &[&["connect"]])
+    }
 }
 
 /// The waits for connections: in `connect`, or the first on a socket whose `connect` did not wait.

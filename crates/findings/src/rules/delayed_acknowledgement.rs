@@ -1,24 +1,30 @@
-//! Questions sent in small pieces, of which the second waits until the first is acknowledged, and the peer puts that off.
+//! Questions or answers sent in small pieces, of which the second waits until the first is acknowledged, and the other side
+//! puts that off.
 //!
 //! Neither the pieces nor the acknowledgement are recorded: it is told by the length of the waits, which is that of the
-//! kernel's timer, by more sends than answers, and by no option having been set on the sockets.
+//! kernel's timer, by more sends than messages of the other side, and by no option having been set on the sockets. Of a
+//! peer that is not recorded its options are not known: there the answers must have come in pieces.
 
-use timesink_analysis::waits::peers::Peer;
-use timesink_recording::words::ObjectKind;
+use std::collections::BTreeMap;
+
+use timesink_analysis::facts::sockets::{receives, sends};
+use timesink_analysis::waits::peers::{Peer, PeerWait};
+use timesink_recording::ids::ObjectId;
+use timesink_recording::words::{ObjectKind, State};
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
 use crate::rule::{Blames, Need, Rule, Suspect};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "delayed-acknowledgement",
-    looks_for: "responses that all take 40 ms, to requests sent in small pieces",
-    why: "The second small piece is held until the first is acknowledged (Nagle's algorithm), and the peer delays the acknowledgement by 40 ms, hoping to send it with the response.",
-    advice: "send each request at once (one write, writev, a buffer), or set TCP_NODELAY",
+    looks_for: "responses that all take 40 ms, where requests or responses are sent in small pieces",
+    why: "The second small piece is held until the first is acknowledged (Nagle's algorithm), and the other side delays the acknowledgement by 40 ms, hoping to send it with its own next message.",
+    advice: "send each message at once (one write, writev, a buffer), or set TCP_NODELAY, on the side that sends in pieces",
     wrong_if: "the peer itself needs 40 ms for each response",
-    limits: &[&limits::WAITS, &limits::SHORTEST, &limits::LONGEST, &limits::SHARE, &limits::SENDS, &limits::BYTES],
+    limits: &[&limits::WAITS, &limits::SHORTEST, &limits::LONGEST, &limits::SHARE, &limits::SENDS, &limits::BYTES, &limits::ANSWERED],
     blames: Blames::Program,
     needs: &[Need::WholeCalls],
     ask,
@@ -64,69 +70,297 @@ mod limits {
         unit: Unit::Bytes,
         means: "maximum bytes per send, on average; larger sends are not held back",
     };
+    pub static ANSWERED: Limit = Limit {
+        name: "answered",
+        value: 16384.0,
+        unit: Unit::Bytes,
+        means:
+            "maximum bytes per piece of a response, on average; of larger ones little is held back",
+    };
 }
 
+/// So many are more than one each: who waits for the beginning of each answer and for its rest waits nearly twice.
+const TWICE: f64 = 1.25;
 /// So long an acknowledgement is put off at least, in nanoseconds; with a slow clock a little longer.
 const PUT_OFF_NS: f64 = 40e6;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let peers = inquiry.peers().iter();
-    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
+    let ends = OtherEnds::of(inquiry);
+    let asked = inquiry.peers().iter();
+    let asking = inquiry.asking().iter();
+    let suspects = asked.filter_map(|peer| asker(inquiry, peer, &ends));
+    suspects
+        .chain(asking.filter_map(|peer| answerer(inquiry, peer, &ends)))
+        .collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
-    let (shortest, longest) = (
-        RULE.limit(inquiry, &limits::SHORTEST),
-        RULE.limit(inquiry, &limits::LONGEST),
-    );
-    let answers = || peer.waits.iter().filter(|wait| wait.awaits_answer());
-    let alike = answers().filter(|wait| (shortest..=longest).contains(&(wait.ns as f64)));
-    let put_off = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
-    let long = answers().filter(|wait| wait.ns as f64 > shortest / 2.0);
-    let share = put_off.count() as f64 / long.count().max(1) as f64;
-    let sends = peer.sends as f64 / answers().count().max(1) as f64;
+/// What one side of connections does on them.
+#[derive(Clone, Copy, Default)]
+struct Side {
+    sends: u64,
+    receives: u64,
+    options: u64,
+}
+
+/// Connections of which both ends are in the recording.
+struct OtherEnds<'a> {
+    by_addresses: BTreeMap<(&'a str, &'a str), ObjectId>,
+    sides: BTreeMap<ObjectId, Side>,
+}
+
+impl<'a> OtherEnds<'a> {
+    fn of(inquiry: &'a Inquiry<'_>) -> OtherEnds<'a> {
+        let objects = inquiry.facts.objects.iter();
+        let sockets = objects.filter(|object| object.kind == ObjectKind::TcpSocket);
+        let by_addresses = sockets.filter_map(|socket| {
+            let addresses = (socket.local.as_deref()?, socket.remote.as_deref()?);
+            Some((addresses, socket.object))
+        });
+        let mut sides: BTreeMap<ObjectId, Side> = BTreeMap::default();
+        for call in &inquiry.facts.calls {
+            let Some(object) = call.object else {
+                continue;
+            };
+            let came = call.count.saturating_sub(call.errors);
+            let side = sides.entry(object).or_default();
+            match call.call.as_str() {
+                "setsockopt" => side.options += came,
+                name if sends(name) => side.sends = side.sends.saturating_add(came),
+                name if receives(name) => side.receives = side.receives.saturating_add(came),
+                _ => {}
+            }
+        }
+        OtherEnds {
+            by_addresses: by_addresses.collect(),
+            sides,
+        }
+    }
+
+    /// What is done on the other ends of these sockets, if any is in the recording.
+    fn side(&self, inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Side> {
+        let ends = peer.sockets.iter().filter_map(|&socket| {
+            let socket = inquiry.facts.object(socket)?;
+            let addresses = (socket.remote.as_deref()?, socket.local.as_deref()?);
+            let end = self.by_addresses.get(&addresses)?;
+            self.sides.get(end).filter(|side| side.receives > 0)
+        });
+        ends.copied().reduce(|sum, side| Side {
+            sends: sum.sends.saturating_add(side.sends),
+            receives: sum.receives.saturating_add(side.receives),
+            options: sum.options.saturating_add(side.options),
+        })
+    }
+}
+
+/// Waits of the length that an acknowledgement is put off.
+struct PutOff<'a> {
+    peer: &'a Peer,
+    waits: Picked,
+    /// Of all waits that are nearly as long.
+    share: f64,
+    /// How many waits there are in all.
+    all: u64,
+    /// The shortest of them, in nanoseconds.
+    quickest_ns: f64,
+}
+
+impl<'a> PutOff<'a> {
+    fn of(inquiry: &Inquiry<'_>, peer: &'a Peer, is: fn(&PeerWait) -> bool) -> Option<PutOff<'a>> {
+        let (shortest, longest) = (
+            RULE.limit(inquiry, &limits::SHORTEST),
+            RULE.limit(inquiry, &limits::LONGEST),
+        );
+        let waits = || peer.waits.iter().filter(|wait| is(wait));
+        let alike = waits().filter(|wait| (shortest..=longest).contains(&(wait.ns as f64)));
+        let put_off = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
+        let long = waits().filter(|wait| wait.ns as f64 > shortest / 2.0);
+        let share = put_off.count() as f64 / long.count().max(1) as f64;
+        let is_told = peer.kind == ObjectKind::TcpSocket
+            && !peer.estimated
+            && put_off.count() as f64 >= RULE.limit(inquiry, &limits::WAITS)
+            && share >= RULE.limit(inquiry, &limits::SHARE);
+        is_told.then_some(())?;
+        Some(PutOff {
+            peer,
+            waits: put_off,
+            share,
+            all: waits().count() as u64,
+            quickest_ns: waits().map(|wait| wait.ns as f64).min_by(f64::total_cmp)?,
+        })
+    }
+
+    /// The suspect: what is sent, `each` for each message of the other side, is sent in pieces of so many bytes.
+    fn suspect(&self, inquiry: &Inquiry<'_>, title: Sentence, each: f64, bytes: u64) -> Suspect {
+        let put_off = &self.waits;
+        let length = put_off.ns() as f64 / put_off.count() as f64;
+        // What the peer takes itself: as long as its quickest answer, else at most what is more than is put off.
+        let is_known = self.quickest_ns < RULE.limit(inquiry, &limits::SHORTEST);
+        let itself = match is_known {
+            true => self.quickest_ns,
+            false => (length - PUT_OFF_NS).max(0.0),
+        };
+        let mut suspect = put_off.suspect(inquiry, title, itself / length);
+        if !is_known {
+            suspect.fix = suspect.fix.or_at_most(0.0);
+        }
+        let count = put_off.count() as f64;
+        suspect
+            .about(self.peer.sockets.first().copied())
+            .held(inquiry, &RULE, "answers", count, &limits::WAITS)
+            .held(
+                inquiry,
+                &RULE,
+                "share of the long waits",
+                self.share,
+                &limits::SHARE,
+            )
+            .held(
+                inquiry,
+                &RULE,
+                "sends for each answer",
+                each,
+                &limits::SENDS,
+            )
+            .held(
+                inquiry,
+                &RULE,
+                "bytes in each send",
+                bytes as f64,
+                &limits::BYTES,
+            )
+    }
+
+    fn delayed(&self) -> Sentence {
+        let most = self.waits.quantile(0.9);
+        say!["an acknowledgement is delayed by 40 ms or slightly more: 90th percentile of the waits ", Piece::Time(most)]
+    }
+}
+
+/// From the side of who asks: its requests come in pieces, or the answers do.
+fn asker(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<Suspect> {
+    let put_off = PutOff::of(inquiry, peer, PeerWait::awaits_answer)?;
+    let sends = peer.sends as f64 / put_off.all.max(1) as f64;
     let bytes = peer.sent_bytes / peer.sends.max(1);
     // What was set before it was recorded is not known: only of connections that were seen being made.
-    if peer.kind != ObjectKind::TcpSocket
-        || peer.connections == 0
-        || peer.estimated
+    if peer.connections == 0
         || peer.options > 0
-        || (put_off.count() as f64) < RULE.limit(inquiry, &limits::WAITS)
-        || share < RULE.limit(inquiry, &limits::SHARE)
         || sends < RULE.limit(inquiry, &limits::SENDS)
         || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
     {
-        return None;
+        return answered_in_pieces(inquiry, &put_off, ends);
     }
-    let each = put_off.ns() as f64 / put_off.count() as f64;
-    // What the peer takes itself: as long as its quickest answer, else at most what is more than is put off.
-    let quickest = answers()
-        .map(|wait| wait.ns as f64)
-        .min_by(f64::total_cmp)?;
-    let is_known = quickest < shortest;
-    let itself = match is_known {
-        true => quickest,
-        false => (each - PUT_OFF_NS).max(0.0),
-    };
     let title = say![
-        Piece::Count(put_off.count()),
+        Piece::Count(put_off.waits.count()),
         " responses of ",
         Piece::Name(peer.address.clone()),
         " take ",
-        Piece::Time(put_off.quantile(0.5)),
+        Piece::Time(put_off.waits.quantile(0.5)),
         " each: the request waits for an acknowledgement"
     ];
-    let mut suspect = put_off.suspect(inquiry, title, itself / each);
-    if !is_known {
-        suspect.fix = suspect.fix.or_at_most(0.0);
-    }
-    let suspect = suspect
-        .about(peer.sockets.first().copied())
-        .held(inquiry, &RULE, "answers", put_off.count() as f64, &limits::WAITS)
-        .held(inquiry, &RULE, "share of the long waits", share, &limits::SHARE)
-        .held(inquiry, &RULE, "sends for each answer", sends, &limits::SENDS)
-        .held(inquiry, &RULE, "bytes in each send", bytes as f64, &limits::BYTES)
-        .told(say![Piece::Count(peer.sends), " sends of ", Piece::Bytes(bytes), " each for ", Piece::Count(answers().count() as u64), " responses, and no option set on the connection"])
-        .told(say!["an acknowledgement is delayed by 40 ms or slightly more: 90th percentile of the waits ", Piece::Time(put_off.quantile(0.9))]);
+    let suspect = put_off
+        .suspect(inquiry, title, sends, bytes)
+        .told(say![
+            Piece::Count(peer.sends),
+            " sends of ",
+            Piece::Bytes(bytes),
+            " each for ",
+            Piece::Count(put_off.all),
+            " responses, and no option set on the connection"
+        ])
+        .told(put_off.delayed());
     Some(suspect)
+}
+
+/// The peer sends its answer in pieces. What it does is seen if it is in the recording; else each answer is waited for
+/// twice, for its beginning and for the rest.
+fn answered_in_pieces(
+    inquiry: &Inquiry<'_>,
+    put_off: &PutOff<'_>,
+    ends: &OtherEnds<'_>,
+) -> Option<Suspect> {
+    let (peer, count) = (put_off.peer, put_off.waits.count());
+    let each = peer.receives as f64 / peer.sends.max(1) as f64;
+    let bytes = peer.received_bytes / peer.receives.max(1);
+    let least = RULE.limit(inquiry, &limits::SENDS);
+    let is_other =
+        |side: Side| side.options > 0 || (side.sends as f64) < side.receives as f64 * least;
+    if each < least
+        || bytes as f64 > RULE.limit(inquiry, &limits::ANSWERED)
+        || count as f64 > peer.sends as f64 * TWICE
+        || (waits_for(inquiry, peer) as f64) < count as f64 * TWICE
+        || ends.side(inquiry, peer).is_some_and(is_other)
+    {
+        return None;
+    }
+    let title = say![
+        Piece::Count(count),
+        " responses of ",
+        Piece::Name(peer.address.clone()),
+        " take ",
+        Piece::Time(put_off.waits.quantile(0.5)),
+        " each: their later pieces wait for an acknowledgement"
+    ];
+    let suspect = put_off
+        .suspect(inquiry, title, each, bytes)
+        .told(say![
+            Piece::Count(peer.sends),
+            " requests were answered in ",
+            Piece::Count(peer.receives),
+            " pieces of ",
+            Piece::Bytes(bytes),
+            ": ",
+            Piece::Name(peer.address.clone()),
+            " sends them one by one"
+        ])
+        .told(put_off.delayed());
+    Some(suspect)
+}
+
+/// From the side of who answers: the next request comes when the last piece of the answer was let go.
+fn answerer(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<Suspect> {
+    let put_off = PutOff::of(inquiry, peer, PeerWait::receives)?;
+    let each = peer.sends as f64 / peer.receives.max(1) as f64;
+    let bytes = peer.sent_bytes / peer.sends.max(1);
+    // Who asks tells it, if that is in the recording.
+    if peer.at_once
+        || peer.connections == 0
+        || peer.options > 0
+        || each < RULE.limit(inquiry, &limits::SENDS)
+        || bytes as f64 > RULE.limit(inquiry, &limits::ANSWERED)
+        || ends.side(inquiry, peer).is_some()
+    {
+        return None;
+    }
+    let title = say![
+        Piece::Count(put_off.waits.count()),
+        " requests to ",
+        Piece::Name(peer.address.clone()),
+        " come ",
+        Piece::Time(put_off.waits.quantile(0.5)),
+        " after the response: its later pieces wait for an acknowledgement"
+    ];
+    let suspect = put_off
+        .suspect(inquiry, title, each, bytes)
+        .told(say![
+            Piece::Count(peer.sends),
+            " sends of ",
+            Piece::Bytes(bytes),
+            " each for ",
+            Piece::Count(peer.receives),
+            " requests, and no option set on the connections"
+        ])
+        .told(put_off.delayed());
+    Some(suspect)
+}
+
+/// How often a process waited for a peer, the short waits too, which have no rows.
+fn waits_for(inquiry: &Inquiry<'_>, peer: &Peer) -> usize {
+    let threads = inquiry.timeline.threads.iter().enumerate();
+    let own = threads.filter(|(_, thread)| thread.process == peer.process);
+    let spans = own.flat_map(|(slot, _)| inquiry.timeline.spans_of(slot));
+    let for_it = spans.filter(|span| {
+        let socket = span.object.filter(|_| span.state == State::Wait);
+        socket.is_some_and(|socket| peer.sockets.binary_search(&socket).is_ok())
+    });
+    for_it.count()
 }

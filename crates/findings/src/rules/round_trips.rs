@@ -1,12 +1,15 @@
-//! Many small questions to one peer, each waited for.
+//! Many small questions to one peer, each waited for: by whatever call, so the exact counts of what was sent and received
+//! decide. Waits that were recorded one by one say how long an answer takes, and where.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::words::Detail;
+use timesink_recording::tables::Object;
+use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::floor;
 use crate::inquiry::Inquiry;
@@ -20,7 +23,7 @@ pub static RULE: Rule = Rule {
     why: "Each request costs a round trip and the peer's fixed cost per request, however little is requested.",
     advice: "batch the requests: one query for many keys, a join, a pipeline",
     wrong_if: "each request depends on the response to the one before",
-    limits: &[&limits::WAITS, &limits::IN_TURN, &limits::BYTES, &limits::SENT],
+    limits: &[&limits::WAITS, &limits::IN_TURN, &limits::BYTES, &limits::SENT, &limits::PER_REQUEST],
     blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
@@ -54,6 +57,12 @@ mod limits {
         unit: Unit::Count,
         means: "minimum number of sends per wait; with fewer the program is listening",
     };
+    pub static PER_REQUEST: Limit = Limit {
+        name: "per request",
+        value: 2.0,
+        unit: Unit::Count,
+        means: "minimum number of sends per request that a server received itself; with fewer it passes requests on",
+    };
 }
 
 /// Two counts of which the smaller is this part of the larger are about the same.
@@ -63,21 +72,15 @@ const SENDS: [&str; 6] = ["write", "writev", "send", "sendto", "sendmsg", "sendm
 const RECEIVES: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let receives = inquiry.waits().iter().filter(|group| {
-        matches!(
-            group.detail,
-            Detail::NetworkReceive | Detail::UnixReceive | Detail::Poll
-        )
-    });
     let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
-    // Who is asked on a socket waits for questions there, not for answers.
-    let asks = |group: &&WaitGroup| {
-        let role = group.object.and_then(|object| sockets.role(object));
-        matches!(role, None | Some(Role::Asking))
-    };
-    receives
-        .filter(asks)
-        .filter_map(|group| suspect(inquiry, group))
+    let all = Conversations::of(inquiry, &sockets);
+    let suspects = all.on.iter();
+    suspects
+        .filter_map(|(&(process, object), calls)| {
+            // Who is asked on a socket waits for questions there, not for answers.
+            matches!(sockets.role(object), None | Some(Role::Asking))
+                .then(|| suspect(inquiry, process, object, calls, &all))?
+        })
         .collect()
 }
 
@@ -92,26 +95,94 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(
-        inquiry: &Inquiry<'_>,
-        process: ProcessId,
-        object: Option<ObjectId>,
-        names: &[&str],
-    ) -> Calls {
-        let calls = inquiry.facts.calls.iter().filter(|call| {
-            call.process == Some(process)
-                && (object.is_none() || call.object == object)
-                && names.contains(&call.call.as_str())
-        });
-        calls.fold(Calls::default(), |sum, call| Calls {
-            count: sum.count.saturating_add(call.count),
-            came: sum
-                .came
-                .saturating_add(call.count.saturating_sub(call.errors)),
-            bytes: sum.bytes.saturating_add(call.bytes),
-            ns: sum.ns.saturating_add(call.ns),
-        })
+    fn add(&mut self, call: &CallSum) {
+        self.count = self.count.saturating_add(call.count);
+        let came = call.count.saturating_sub(call.errors);
+        self.came = self.came.saturating_add(came);
+        self.bytes = self.bytes.saturating_add(call.bytes);
+        self.ns = self.ns.saturating_add(call.ns);
     }
+}
+
+/// What was sent and received on one connection, and how it was waited for: in whatever call.
+#[derive(Clone, Default)]
+struct Conversation<'a> {
+    sent: Calls,
+    received: Calls,
+    /// The longest of them, where waits were recorded one by one.
+    group: Option<&'a WaitGroup>,
+}
+
+/// The conversations of all processes.
+struct Conversations<'a> {
+    on: BTreeMap<(ProcessId, ObjectId), Conversation<'a>>,
+    /// What all such calls of a process take, on sockets or not.
+    ns: BTreeMap<ProcessId, u64>,
+    /// How often a process was asked something itself.
+    asked: BTreeMap<ProcessId, u64>,
+    /// Connections of which others to the same peer are used at the same time.
+    at_once: BTreeSet<(ProcessId, ObjectId)>,
+}
+
+impl<'a> Conversations<'a> {
+    fn of(inquiry: &'a Inquiry<'_>, sockets: &Sockets) -> Conversations<'a> {
+        let mut all = Conversations {
+            on: BTreeMap::new(),
+            ns: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            at_once: BTreeSet::new(),
+        };
+        for call in &inquiry.facts.calls {
+            let (sends, receives) = (
+                SENDS.contains(&call.call.as_str()),
+                RECEIVES.contains(&call.call.as_str()),
+            );
+            let Some(process) = call.process.filter(|_| sends || receives) else {
+                continue;
+            };
+            let ns = all.ns.entry(process).or_default();
+            *ns = ns.saturating_add(call.ns);
+            let Some(object) = call.object else {
+                continue;
+            };
+            if receives && sockets.role(object) == Some(Role::Served) {
+                let asked = all.asked.entry(process).or_default();
+                *asked = asked.saturating_add(call.count.saturating_sub(call.errors));
+            }
+            let on = all.on.entry((process, object)).or_default();
+            match sends {
+                true => on.sent.add(call),
+                false => on.received.add(call),
+            }
+        }
+        for peer in inquiry.peers().iter().filter(|peer| peer.at_once) {
+            let own = peer.sockets.iter().map(|&socket| (peer.process, socket));
+            all.at_once.extend(own);
+        }
+        for group in inquiry.waits() {
+            let object = group.object.filter(|_| is_answer(group.detail));
+            let on = object.and_then(|object| all.on.get_mut(&(group.process, object)));
+            if let Some(on) = on {
+                on.group = on.group.or(Some(group));
+            }
+        }
+        all.on.retain(|(_, object), on| {
+            on.group.is_some() || inquiry.facts.object(*object).is_some_and(is_connection)
+        });
+        all
+    }
+}
+
+/// Whether such a wait may be one for an answer.
+fn is_answer(detail: Detail) -> bool {
+    matches!(
+        detail,
+        Detail::NetworkReceive | Detail::UnixReceive | Detail::Poll
+    )
+}
+
+fn is_connection(object: &Object) -> bool {
+    matches!(object.kind, ObjectKind::TcpSocket | ObjectKind::UnixSocket)
 }
 
 /// That so many questions are asked at once. Fewer questions are also fewer calls; of these this share is about it.
@@ -139,15 +210,18 @@ fn at_once(
     ])
 }
 
-fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
-    let object = group.object?;
-    let (sent, received) = (
-        Calls::of(inquiry, group.process, Some(object), &SENDS),
-        Calls::of(inquiry, group.process, Some(object), &RECEIVES),
-    );
-    let waits = group.count();
-    // On the same processor the peer may answer before the question's call is over: not each answer is waited for.
-    let count = waits.max(sent.came.min(received.came));
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    object: ObjectId,
+    on: &Conversation<'_>,
+    all: &Conversations<'_>,
+) -> Option<Suspect> {
+    let (sent, received, group) = (on.sent, on.received, on.group);
+    let waits = group.map_or(0, WaitGroup::count);
+    // On the same processor the peer may answer before the question's call is over: not each answer is waited for. And one
+    // that comes in pieces is waited for several times.
+    let count = waits.min(sent.came).max(sent.came.min(received.came));
     let bytes = received.bytes / count.max(1);
     // Who takes an answer for each question, thousands of times, asks one after the other whether it waits or not.
     let (fewer, more) = (
@@ -155,24 +229,27 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         sent.came.max(received.came) as f64,
     );
     let in_turn = fewer >= RULE.limit(inquiry, &limits::IN_TURN) && fewer >= more * ALIKE;
+    let asked = all.asked.get(&process).copied().unwrap_or(0);
     if (waits as f64) < RULE.limit(inquiry, &limits::WAITS) && !in_turn
         || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
         || (sent.count as f64) < waits as f64 * RULE.limit(inquiry, &limits::SENT)
+        || (sent.count as f64) < asked as f64 * RULE.limit(inquiry, &limits::PER_REQUEST)
         || received.count == 0
+        || all.at_once.contains(&(process, object))
     {
         return None;
     }
     let mut causes = inquiry.waits_on_path(|key| {
         key.object == Some(object)
-            && key.detail == Some(group.detail)
-            && inquiry.same_program(key.process, group.process)
+            && key.detail.is_some_and(is_answer)
+            && inquiry.same_program(key.process, process)
     });
     // And what the calls take on a processor.
     let waited: u64 = causes
         .iter()
         .map(|&cause| inquiry.on_path_ns(&[cause]))
         .sum();
-    causes.extend(inquiry.busy(group.process));
+    causes.extend(inquiry.busy(process));
     let called = sent.ns.saturating_add(received.ns);
     let weight = Weight::within(causes, waited.saturating_add(called));
     let title = say![
@@ -182,14 +259,15 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         ", one at a time"
     ];
     let names = [SENDS.as_slice(), &RECEIVES].concat();
-    let share = called as f64 / Calls::of(inquiry, group.process, None, &names).ns.max(1) as f64;
-    let own = BTreeSet::from([group.process]);
+    let all_ns = all.ns.get(&process).copied().unwrap_or(0);
+    let share = called as f64 / all_ns.max(1) as f64;
+    let own = BTreeSet::from([process]);
     let fix = at_once(object, &own, count, &names, share.min(1.0));
     let suspect = Suspect::new(title, fix, weight)
         .with_what_is_around(own, &[&names])
-        .of(group.process)
+        .of(process)
         .about(Some(object))
-        .seen_in(inquiry, Some(group))
+        .seen_in(inquiry, group)
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,
@@ -204,13 +282,18 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
             Piece::Bytes(sent.bytes / sent.count.max(1)),
             " each; responses of ",
             Piece::Bytes(bytes)
-        ])
+        ]);
+    let Some(group) = group else {
+        return Some(suspect);
+    };
+    let (half, most) = (group.quantile(0.5), group.quantile(0.9));
+    let suspect = suspect
         .told(say![
             "a response takes ",
-            Piece::Time(group.quantile(0.5)),
+            Piece::Time(half),
             " (median), 90th percentile ",
-            Piece::Time(group.quantile(0.9))
+            Piece::Time(most)
         ])
-        .held_against(floor::round_trip(inquiry, object, group.quantile(0.5)));
+        .held_against(floor::round_trip(inquiry, object, half));
     Some(suspect)
 }

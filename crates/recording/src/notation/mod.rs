@@ -54,7 +54,7 @@
 //! same function, and `function ""` for a place without a name. Modules come about as they are named.
 //!
 //! **Objects** come about when they are named, of a kind that suits the wait (`file` for a flush,
-//! `tcp socket` for a network receive); `object NAME KIND [LABEL] [remote ADDRESS]` before that says otherwise.
+//! `tcp socket` for a network receive); `object NAME KIND [LABEL] [local ADDRESS] [remote ADDRESS]` before that says otherwise.
 //! A socket's label is its peer's address unless said otherwise.
 //!
 //! **Numbers.** Threads, objects, frames, modules and stacks are numbered from 1 in the order in which they are named first,

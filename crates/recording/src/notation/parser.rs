@@ -277,7 +277,7 @@ impl Parser {
         };
         let mut columns = Vec::new();
         while rest.len() >= taken + 2
-            && ["size", "filesystem", "remote"].contains(&&*rest[rest.len() - 2])
+            && ["size", "filesystem", "remote", "local"].contains(&&*rest[rest.len() - 2])
         {
             columns.push(rest.split_off(rest.len() - 2));
         }
@@ -303,6 +303,7 @@ impl Parser {
             match size {
                 Ok(size) if column[0] == "size" => object.size = Some(size),
                 _ if column[0] == "remote" => object.remote = Some(column[1].clone()),
+                _ if column[0] == "local" => object.local = Some(column[1].clone()),
                 _ => object.filesystem = Some(column[1].clone()),
             }
         }
