@@ -47,6 +47,20 @@ impl Gain {
         }
     }
 
+    /// The same if it may also turn out as this, which buys less.
+    pub fn at_most(self, least: Gain) -> Gain {
+        let less = self.lo_ns.saturating_sub(least.lo_ns).max(0).unsigned_abs();
+        Gain {
+            wall_hi_ns: self.wall_hi_ns.max(least.wall_hi_ns),
+            lo_ns: self.lo_ns.min(least.lo_ns),
+            doubts: Doubts {
+                change_ns: self.doubts.change_ns.saturating_add(less),
+                ..self.doubts
+            },
+            ..self
+        }
+    }
+
     /// What a change buys that may turn out as one or as the other.
     pub fn between(one: Gain, other: Gain) -> Gain {
         let middle = |a: i64, b: i64| a / 2 + b / 2;
