@@ -245,6 +245,24 @@ impl Code {
         own
     }
 
+    /// Of a script, or of Java, where the program's own functions call into its libraries: the function that they call,
+    /// and the one that the stack is about, which is its innermost. Nothing where the stack is about one of their own.
+    pub fn library_of(&self, spots: &[Spot]) -> Vec<Spot> {
+        let is_script = |spot: &&Spot| {
+            let language = self.function(spot.function).language;
+            !matches!(language, Language::Native | Language::Kernel)
+        };
+        let scripts: Vec<&Spot> = spots.iter().filter(is_script).collect();
+        let own = scripts
+            .iter()
+            .position(|spot| !self.is_installed(spot.function));
+        let Some([innermost, .., called]) = own.map(|own| &scripts[..own]) else {
+            let called = own.and_then(|own| scripts[..own].first());
+            return called.map(|spot| **spot).into_iter().collect();
+        };
+        vec![**called, **innermost]
+    }
+
     /// Whether a function does nothing but call where the program begins. Of those of the C library, which may be linked
     /// into the program, only names that no program may give to its own functions count.
     pub fn is_before_main(&self, function: FunctionIx) -> bool {

@@ -10,6 +10,7 @@ use timesink_recording::tables::Object;
 use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
+use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
 use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Held, Need, Rule, Suspect, Weight};
@@ -112,9 +113,9 @@ impl<'a> Opened<'a> {
         each.fold(0, u64::saturating_add)
     }
 
-    /// Without all opens and closes but one of each: at least the calls go, most probably the functions that do nothing else,
-    /// and at most all that is done from the open to the close.
-    fn fix(&self, inquiry: &Inquiry<'_>) -> Fix {
+    /// Without all opens and closes but one of each, and how much of the path that is: at least the calls go, most probably
+    /// the functions that do nothing else, and at most all that is done from the open to the close.
+    fn fix(&self, inquiry: &Inquiry<'_>) -> (Fix, u64) {
         let processes = BTreeSet::from([self.one.process]);
         let once = 1.0 / self.one.done(Act::Open).count.max(1) as f64;
         let share = self
@@ -131,21 +132,25 @@ impl<'a> Opened<'a> {
             .all()
             .flat_map(|one| OPENING.map(|act| placed(one, &[act])))
             .flatten();
-        let likely: Vec<Change> = apart
-            .map(|placed| placed.wholly_scaled(&processes, once))
-            .collect();
-        let most = placed(self.one, &OPENING);
-        match most.map(|placed| placed.wholly_scaled(&processes, once)) {
-            Some(most) if !likely.is_empty() => {
-                Fix::Likely(least.changes(), united(likely), vec![most])
-            }
-            _ => least,
-        }
+        let likely = apart.map(|placed| placed.wholly_scaled(&processes, once));
+        let (Some(likely), Some(most)) = (united(likely.collect()), placed(self.one, &OPENING))
+        else {
+            return (least, self.ns());
+        };
+        let most = most.wholly_scaled(&processes, once);
+        let ns = match &likely.what {
+            What::Functions(functions) => InCode::through(inquiry, functions.clone())
+                .in_program(inquiry, self.one.process)
+                .ns(),
+            _ => 0,
+        };
+        let fix = Fix::Likely(least.changes(), vec![likely], vec![most]);
+        (fix, ns.max(self.ns()))
     }
 }
 
 /// The same changes, each function once: what is in two of them is not taken away twice.
-fn united(changes: Vec<Change>) -> Vec<Change> {
+fn united(changes: Vec<Change>) -> Option<Change> {
     let mut functions = BTreeSet::new();
     for change in &changes {
         if let What::Functions(of_it) = &change.what {
@@ -157,11 +162,10 @@ fn united(changes: Vec<Change>) -> Vec<Change> {
         (How::Scale(one), How::Scale(other)) if one < other => b,
         _ => a,
     });
-    let united = least.map(|change| Change {
+    Some(Change {
         what: What::Functions(functions),
-        ..change
-    });
-    united.into_iter().collect()
+        ..least?
+    })
 }
 
 /// Whether it is read from one end to the other each time.
@@ -202,15 +206,27 @@ fn suspect(inquiry: &Inquiry<'_>, opened: &Opened<'_>) -> Option<Suspect> {
         })
     };
     let region = by_sites.map(|placed| placed.region).or_else(by_samples);
-    let weight = Weight::within(inquiry.busy(one.process), opened.ns());
-    let title = say![
-        one.object,
-        " is opened and closed ",
-        Piece::Count(count),
-        " times, once per ",
-        Piece::Bytes(bytes)
-    ];
-    let suspect = Suspect::new(title, opened.fix(inquiry), weight)
+    let (fix, ns) = opened.fix(inquiry);
+    let weight = Weight::within(inquiry.busy(one.process), ns);
+    let title = match opened.with.first() {
+        Some(other) => say![
+            one.object,
+            " and ",
+            other.object,
+            " are opened and closed ",
+            Piece::Count(count.saturating_add(other.done(Act::Open).count)),
+            " times, once per ",
+            Piece::Bytes(bytes)
+        ],
+        None => say![
+            one.object,
+            " is opened and closed ",
+            Piece::Count(count),
+            " times, once per ",
+            Piece::Bytes(bytes)
+        ],
+    };
+    let suspect = Suspect::new(title, fix, weight)
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())
