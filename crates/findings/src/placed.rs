@@ -79,6 +79,27 @@ impl Placed {
         })
     }
 
+    /// The same where more than those calls are meant: these acts on these files.
+    pub fn meant_for(
+        self,
+        inquiry: &Inquiry<'_>,
+        processes: &BTreeSet<ProcessId>,
+        objects: &BTreeSet<ObjectId>,
+        acts: &[Act],
+    ) -> Placed {
+        let is_act = |site: &CallSite| act_of(site, acts).is_some();
+        let is_meant = |site: &CallSite| {
+            let on_one = site.object.is_some_and(|object| objects.contains(&object));
+            on_one && is_act(site)
+        };
+        let threads = inquiry.threads_of(processes);
+        let function = self.region.function;
+        let share = inquiry
+            .stacks
+            .share_of_sites(&threads, function, (is_meant, is_act));
+        Placed { share, ..self }
+    }
+
     /// That the function does so much of what it does for these calls.
     pub fn scaled(&self, processes: &BTreeSet<ProcessId>, kept: f64) -> Change {
         self.of(self.region.function, processes, kept)

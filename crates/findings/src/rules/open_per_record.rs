@@ -53,6 +53,8 @@ mod limits {
     };
 }
 
+/// Reads and writes for an open, at least. Less than one: who opens a file anew before it writes may open it twice.
+const USED: f64 = 0.1;
 const OPENING: [Act; 2] = [Act::Open, Act::Close];
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
@@ -124,9 +126,11 @@ impl<'a> Opened<'a> {
         let kept = 1.0 - share.sum::<f64>().min(1.0) * (1.0 - once);
         let names = OPENING.iter().flat_map(|act| act.calls()).copied();
         let least = Fix::scaled(What::Calls(names.collect()), processes.clone(), kept);
+        let all: BTreeSet<ObjectId> = self.all().map(|one| one.object).collect();
         let placed = |one: &Use, acts: &[Act]| {
             let objects = BTreeSet::from([one.object]);
-            Placed::around_acts(inquiry, &processes, &objects, acts)
+            let placed = Placed::around_acts(inquiry, &processes, &objects, acts)?;
+            Some(placed.meant_for(inquiry, &processes, &all, acts))
         };
         let apart = self
             .all()
@@ -188,7 +192,7 @@ fn suspect(inquiry: &Inquiry<'_>, opened: &Opened<'_>) -> Option<Suspect> {
     // Opens that failed, and such as only look whether it is there, have nothing written or read.
     if file.kind != ObjectKind::File
         || is_loaded(file, one)
-        || pieces < 0.5
+        || pieces < USED
         || pieces > RULE.limit(inquiry, &limits::PIECES)
         || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
         || one.done(Act::Close).count * 2 < count
