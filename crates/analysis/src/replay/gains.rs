@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Change, How, Processors, Recorded, Replay};
+use super::{interruptions, Change, How, Processors, Recorded, Replay};
 
 /// What a change would buy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +135,7 @@ impl<'a> Gains<'a> {
         let meant = changes.iter().fold(0u64, |sum, change| {
             sum.saturating_add(change.apply(&self.recorded, &mut factors))
         });
+        interruptions::shorten(&self.recorded, &mut factors);
         (factors, meant)
     }
 
