@@ -139,8 +139,7 @@ fn convert_here(
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
     context.finish()?;
     let (gaps, timed_cpu) = (context.gaps, std::mem::take(&mut context.timed_cpu));
-    let paths_left_out = calls.lookups_left_out;
-    let seen = calls.seen;
+    let (paths_left_out, seen) = (calls.lookups_left_out, calls.seen);
     calls.write(
         &lives,
         &windows,

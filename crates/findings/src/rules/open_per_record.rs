@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::facts::uses::{Act, Use};
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::Region;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Object;
 use timesink_recording::words::ObjectKind;
@@ -15,7 +16,7 @@ use crate::inquiry::Inquiry;
 use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Held, Need, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "open-per-record",
@@ -85,7 +86,7 @@ struct Opened<'a> {
 }
 
 /// Files that are opened so often for one of this go with it.
-const AS_OFTEN: std::ops::RangeInclusive<f64> = 0.5..=2.0;
+const AS_OFTEN: std::ops::RangeInclusive<f64> = 0.2..=5.0;
 
 impl<'a> Opened<'a> {
     fn of(inquiry: &'a Inquiry<'_>, one: &'a Use) -> Opened<'a> {
@@ -151,6 +152,44 @@ impl<'a> Opened<'a> {
         let fix = Fix::Likely(least.changes(), vec![likely], vec![most]);
         (fix, ns.max(self.ns()))
     }
+
+    /// The function in which it is opened and closed.
+    fn region(&self, inquiry: &Inquiry<'_>) -> Option<Region> {
+        let processes = BTreeSet::from([self.one.process]);
+        let objects = BTreeSet::from([self.one.object]);
+        let by_sites = Placed::around_acts(inquiry, &processes, &objects, &OPENING);
+        let by_samples = || {
+            let threads = inquiry.threads_of(&processes);
+            inquiry.stacks.region(&threads, |function| {
+                let act = act(function).filter(|act| OPENING.contains(act))?;
+                Some(act as usize)
+            })
+        };
+        by_sites.map(|placed| placed.region).or_else(by_samples)
+    }
+
+    /// `bytes`: read and written for each open.
+    fn title(&self, bytes: u64) -> Sentence {
+        let (object, count) = (self.one.object, self.one.done(Act::Open).count);
+        match self.with.first() {
+            Some(other) => say![
+                object,
+                " and ",
+                other.object,
+                " are opened and closed ",
+                Piece::Count(count.saturating_add(other.done(Act::Open).count)),
+                " times, once per ",
+                Piece::Bytes(bytes)
+            ],
+            None => say![
+                object,
+                " is opened and closed ",
+                Piece::Count(count),
+                " times, once per ",
+                Piece::Bytes(bytes)
+            ],
+        }
+    }
 }
 
 /// The same changes, each function once: what is in two of them is not taken away twice.
@@ -199,38 +238,10 @@ fn suspect(inquiry: &Inquiry<'_>, opened: &Opened<'_>) -> Option<Suspect> {
     {
         return None;
     }
-    let processes = BTreeSet::from([one.process]);
-    let objects = BTreeSet::from([one.object]);
-    let by_sites = Placed::around_acts(inquiry, &processes, &objects, &OPENING);
-    let by_samples = || {
-        let threads = inquiry.threads_of(&processes);
-        inquiry.stacks.region(&threads, |function| {
-            let act = act(function).filter(|act| OPENING.contains(act))?;
-            Some(act as usize)
-        })
-    };
-    let region = by_sites.map(|placed| placed.region).or_else(by_samples);
+    let region = opened.region(inquiry);
     let (fix, ns) = opened.fix(inquiry);
     let weight = Weight::within(inquiry.busy(one.process), ns);
-    let title = match opened.with.first() {
-        Some(other) => say![
-            one.object,
-            " and ",
-            other.object,
-            " are opened and closed ",
-            Piece::Count(count.saturating_add(other.done(Act::Open).count)),
-            " times, once per ",
-            Piece::Bytes(bytes)
-        ],
-        None => say![
-            one.object,
-            " is opened and closed ",
-            Piece::Count(count),
-            " times, once per ",
-            Piece::Bytes(bytes)
-        ],
-    };
-    let suspect = Suspect::new(title, fix, weight)
+    let suspect = Suspect::new(opened.title(bytes), fix, weight)
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())
