@@ -26,9 +26,10 @@ fn gain_on(text: &str, processors: u32, what: What, how: How) -> Gain {
 
 fn gain_of(text: &str, processors: u32, change: Change) -> Gain {
     let recording = recording(text);
-    let timeline = Timeline::of(&recording).expect("a drawn recording reads");
+    let mut timeline = Timeline::of(&recording).expect("a drawn recording reads");
     let facts = Facts::of(&recording).expect("its facts");
     let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
+    timeline.set_housekeeping(&stacks.housekeeping());
     let calls = CallsOfWaits::of(&recording, &timeline).expect("its calls");
     let replay = Replay::new(&timeline, &[], 0, processors);
     let recorded = Recorded {
@@ -579,4 +580,24 @@ fn a_periodic_thread_that_wakes_others_is_a_clock() {
            | wait ..150.05ms condition b by 1.2 | cpu ..160.2ms";
     let gain = saved(text, What::Cpu, CUT);
     assert!(gain < 20.0, "{gain}");
+}
+
+/// Go's monitor hands the processor of a thread that flushes to another one: that one's wait goes with the flush. A wait that
+/// another thread ends does not.
+#[test]
+fn an_interruption_goes_with_what_it_was_for() {
+    let text = "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 flusher
+         thread 1.3 tid 3 keeper
+         1.1: cpu 0..1ms | wait ..11ms condition by 1.3 | cpu ..12ms
+         1.2: cpu 0..1ms | wait ..11ms flush rows.db by block device call fsync | cpu ..12ms
+         1.3: wait 0..10ms sleep by timer | cpu ..11ms | wait ..12ms sleep by timer
+         sample 1.3 11ms weight 1ms stack \"runtime.mstart;MONITOR\"";
+    let ms = |monitor: &str| {
+        let text = text.replace("MONITOR", monitor);
+        saved(&text, waits(Detail::Flush), How::Scale(0.0)).round()
+    };
+    assert_eq!(ms("runtime.sysmon"), 10.0);
+    assert_eq!(ms("main.other"), 0.0);
 }

@@ -219,6 +219,10 @@ fn gain(inquiry: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
             return Gain::between(gains.of(one, None), gains.of(other, None))
         }
         Fix::AtLeast(least, most) => return gains.of(least, None).at_least(gains.of(most, None)),
+        Fix::Likely(least, likely, most) => {
+            let [least, likely, most] = [least, likely, most].map(|part| gains.of(part, None));
+            return likely.at_least(most).at_most(least);
+        }
         Fix::Change(_) | Fix::Changes(_) => None,
         Fix::AllProcessors => Some(Processors::Any(inquiry.outlook.processors)),
         Fix::Processors => Some(Processors::Any(u32::MAX)),

@@ -21,6 +21,7 @@ mod memory;
 pub mod mutes;
 mod need;
 mod picked;
+mod placed;
 pub mod registry;
 pub mod rule;
 mod rules;

@@ -149,7 +149,19 @@ impl Suspect {
         kinds: &[&[&'static str]],
     ) -> Suspect {
         let kinds = kinds.iter().map(|kind| kind.to_vec()).collect();
-        self.around = Some(Around { processes, kinds });
+        self.around = Some(Around {
+            processes,
+            kinds,
+            objects: None,
+        });
+        self
+    }
+
+    /// Of these calls only those on such things, where it is known what they are on.
+    pub fn on(mut self, objects: impl IntoIterator<Item = ObjectId>) -> Suspect {
+        if let Some(around) = &mut self.around {
+            around.objects = Some(objects.into_iter().collect());
+        }
         self
     }
 
@@ -265,6 +277,8 @@ pub enum Fix {
     Between(Vec<Change>, Vec<Change>),
     /// It takes away the first at least, and at most the second: all that is done around it, say.
     AtLeast(Vec<Change>, Vec<Change>),
+    /// It takes away the second, most probably: what is done around what is counted; the first at least, and at most the third.
+    Likely(Vec<Change>, Vec<Change>, Vec<Change>),
     /// A processor for everybody who wants one.
     Processors,
     /// Each thread may use all processors that there are.
@@ -301,7 +315,15 @@ impl Fix {
             let call = entered(function)?;
             around.kinds.iter().position(|kind| kind.contains(&call))
         };
-        let what = match inquiry.stacks.region(&threads, kind) {
+        let by_sites = inquiry.stacks.region_of_sites(&threads, |site| {
+            let about =
+                |objects: &BTreeSet<ObjectId>| site.object.is_none_or(|o| objects.contains(&o));
+            let is_meant = !site.has_failed() && around.objects.as_ref().is_none_or(about);
+            let mut kinds = around.kinds.iter();
+            kinds.position(|kind| is_meant && kind.contains(&site.call.as_str()))
+        });
+        let region = by_sites.or_else(|| inquiry.stacks.region(&threads, kind));
+        let what = match region {
             Some(region) => What::Functions(BTreeSet::from([inquiry
                 .stacks
                 .outermost(&region, &threads)])),
@@ -325,7 +347,7 @@ impl Fix {
                 [change] => Some(change),
                 _ => None,
             },
-            Fix::Between(..) | Fix::Processors | Fix::AllProcessors => None,
+            Fix::Between(..) | Fix::Likely(..) | Fix::Processors | Fix::AllProcessors => None,
         }
     }
 
@@ -342,7 +364,7 @@ impl Fix {
     /// What it changes at most.
     pub fn most(&self) -> Vec<Change> {
         match self {
-            Fix::AtLeast(_, most) => most.clone(),
+            Fix::AtLeast(_, most) | Fix::Likely(_, _, most) => most.clone(),
             _ => self.changes(),
         }
     }
@@ -352,9 +374,10 @@ impl Fix {
     pub fn changes(&self) -> Vec<Change> {
         match self {
             Fix::Change(change) => vec![change.clone()],
-            Fix::Changes(changes) | Fix::Between(changes, _) | Fix::AtLeast(changes, _) => {
-                changes.clone()
-            }
+            Fix::Changes(changes)
+            | Fix::Between(changes, _)
+            | Fix::AtLeast(changes, _)
+            | Fix::Likely(_, changes, _) => changes.clone(),
             Fix::AllProcessors => Vec::new(),
             Fix::Processors => vec![Change {
                 what: What::Ready,
@@ -380,6 +403,8 @@ impl Fix {
 pub struct Around {
     pub processes: BTreeSet<ProcessId>,
     pub kinds: Vec<Vec<&'static str>>,
+    /// Only calls on these, or on nothing that has a number, if that is said.
+    pub objects: Option<BTreeSet<ObjectId>>,
 }
 
 /// A figure of the evidence, and the limit that it was held against.

@@ -237,7 +237,7 @@ fn a_newer_format_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Newer);
     let text = error.to_string();
     assert!(
-        text.contains("made by a newer timesink (format 7, this one reads up to 5)"),
+        text.contains("made by a newer timesink (format 7, this one reads up to 6)"),
         "{text}"
     );
     assert!(text.contains("recording.json"), "{text}");

@@ -78,6 +78,18 @@ fn version_4_opens() {
     assert!(threads.len() > 3 && threads.iter().all(|thread| thread.nice.is_none()));
 }
 
+/// A recording of version 5 (a shell that slept, listed a folder and counted) tells how nice threads are, and not from where calls
+/// were made.
+#[test]
+fn version_5_opens() {
+    let recording = fixture("version-5.tar");
+    assert_eq!(recording.about().format_version, 5);
+    assert_eq!(recording.rows::<CallSite>().map(|rows| rows.len()), Ok(0));
+    let threads = recording.rows::<Thread>().expect("threads");
+    assert!(threads.len() > 3 && threads.iter().all(|thread| thread.nice.is_some()));
+    assert!(!recording.rows::<Call>().expect("calls").is_empty());
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

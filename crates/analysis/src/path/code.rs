@@ -161,6 +161,12 @@ pub fn own_function(code: &Code, functions: &[FunctionIx]) -> Option<FunctionIx>
     let mut scripts = functions.iter().copied().filter(is_script).peekable();
     let innermost = scripts.peek().copied();
     let above = scripts.find(|&function| !code.is_standard(function));
-    let native = || functions.iter().copied().find(|&f| !code.is_system(f));
-    above.or(innermost).or_else(native)
+    let mut compiled = functions
+        .iter()
+        .copied()
+        .filter(|&f| !code.is_system(f))
+        .peekable();
+    let called = compiled.peek().copied();
+    let native = compiled.find(|&function| !code.is_of_language(function));
+    above.or(innermost).or(native).or(called)
 }

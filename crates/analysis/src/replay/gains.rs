@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Change, How, Processors, Recorded, Replay};
+use super::{interruptions, Change, How, Processors, Recorded, Replay};
 
 /// What a change would buy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,20 @@ impl Gain {
             hi_ns: self.hi_ns.max(most.hi_ns),
             doubts: Doubts {
                 change_ns: most.hi_ns.saturating_sub(self.hi_ns).max(0).unsigned_abs(),
+                ..self.doubts
+            },
+            ..self
+        }
+    }
+
+    /// The same if it may also turn out as this, which buys less.
+    pub fn at_most(self, least: Gain) -> Gain {
+        let less = self.lo_ns.saturating_sub(least.lo_ns).max(0).unsigned_abs();
+        Gain {
+            wall_hi_ns: self.wall_hi_ns.max(least.wall_hi_ns),
+            lo_ns: self.lo_ns.min(least.lo_ns),
+            doubts: Doubts {
+                change_ns: self.doubts.change_ns.saturating_add(less),
                 ..self.doubts
             },
             ..self
@@ -121,6 +135,7 @@ impl<'a> Gains<'a> {
         let meant = changes.iter().fold(0u64, |sum, change| {
             sum.saturating_add(change.apply(&self.recorded, &mut factors))
         });
+        interruptions::shorten(&self.recorded, &mut factors);
         (factors, meant)
     }
 

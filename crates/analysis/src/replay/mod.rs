@@ -11,6 +11,7 @@ mod change;
 mod engine;
 mod entries;
 mod gains;
+mod interruptions;
 mod program;
 mod shares;
 

@@ -239,8 +239,28 @@ impl Code {
         let mut own: Vec<Spot> = spots.iter().copied().filter(is_own).collect();
         if own.iter().any(is_script) {
             own.retain(is_script);
+        } else if own.iter().any(|spot| !self.is_of_language(spot.function)) {
+            own.retain(|spot| !self.is_of_language(spot.function));
         }
         own
+    }
+
+    /// Of a script, or of Java, where the program's own functions call into its libraries: the function that they call,
+    /// and the one that the stack is about, which is its innermost. Nothing where the stack is about one of their own.
+    pub fn library_of(&self, spots: &[Spot]) -> Vec<Spot> {
+        let is_script = |spot: &&Spot| {
+            let language = self.function(spot.function).language;
+            !matches!(language, Language::Native | Language::Kernel)
+        };
+        let scripts: Vec<&Spot> = spots.iter().filter(is_script).collect();
+        let own = scripts
+            .iter()
+            .position(|spot| !self.is_installed(spot.function));
+        let Some([innermost, .., called]) = own.map(|own| &scripts[..own]) else {
+            let called = own.and_then(|own| scripts[..own].first());
+            return called.map(|spot| **spot).into_iter().collect();
+        };
+        vec![**called, **innermost]
     }
 
     /// Whether a function does nothing but call where the program begins. Of those of the C library, which may be linked
@@ -283,6 +303,18 @@ impl Code {
         self.is_installed(function) && !OF_OTHERS.iter().any(|folder| file.contains(folder))
     }
 
+    /// Whether a compiled function came with its language, which is linked into the program: Go's packages and runtime, the
+    /// libraries of Rust and C++.
+    pub fn is_of_language(&self, function: FunctionIx) -> bool {
+        const LIBRARIES: [&str; 4] = ["std::", "core::", "alloc::", "__gnu_cxx::"];
+        let found = self.function(function);
+        // `<core::fmt::Formatter as ...>`, `<&mut W as core::fmt::Write>`: a method of a library's type or trait.
+        let name = found.name.trim_start_matches(['<', '&', '(']);
+        let name = name.strip_prefix("mut ").unwrap_or(name);
+        found.language == Language::Native
+            && (LIBRARIES.iter().any(|start| name.starts_with(start)) || is_of_go(&found.name))
+    }
+
     /// Whether it is a piece of code that Java's virtual machine makes for itself, by the name that it gives it.
     fn is_of_hotspot(&self, function: FunctionIx) -> bool {
         const PIECES: [&str; 3] = ["StubRoutines (", "Interpreter", "I2C/C2I adapters"];
@@ -317,5 +349,100 @@ impl Code {
             ]
             .iter()
             .any(|start| file.starts_with(start))
+    }
+}
+
+/// Whether a function is of one of the packages that come with Go: those of others have a dot in the first part of their
+/// path, or are `main`. What a compiler of C adds to a name (`sort.isra.0`) is no package's function.
+fn is_of_go(name: &str) -> bool {
+    const PACKAGES: [&str; 42] = [
+        "archive",
+        "bufio",
+        "bytes",
+        "cmp",
+        "compress",
+        "container",
+        "context",
+        "crypto",
+        "database",
+        "debug",
+        "embed",
+        "encoding",
+        "errors",
+        "expvar",
+        "flag",
+        "fmt",
+        "go",
+        "hash",
+        "html",
+        "image",
+        "internal",
+        "io",
+        "iter",
+        "log",
+        "maps",
+        "math",
+        "mime",
+        "net",
+        "os",
+        "path",
+        "reflect",
+        "regexp",
+        "runtime",
+        "slices",
+        "sort",
+        "strconv",
+        "strings",
+        "sync",
+        "syscall",
+        "testing",
+        "time",
+        "unicode",
+    ];
+    const ADDED: [&str; 7] = [
+        "isra",
+        "part",
+        "constprop",
+        "cold",
+        "llvm",
+        "lto_priv",
+        "localalias",
+    ];
+    let path = name.split(['(', '[']).next().unwrap_or(name);
+    let end = path
+        .find('/')
+        .or_else(|| path.find('.'))
+        .unwrap_or(path.len());
+    let first = &path[..end];
+    let function = name.get(end..).and_then(|rest| rest.split_once('.'));
+    let is_added = |function: &str| ADDED.iter().any(|added| function.starts_with(added));
+    PACKAGES.contains(&first) && function.is_some_and(|(_, function)| !is_added(function))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Functions of Go's own packages are told from those of the program and of others, and of C's.
+    #[test]
+    fn packages_of_go() {
+        let own = [
+            "syscall.Fdatasync",
+            "internal/runtime/syscall.RawSyscall6",
+            "os.(*File).Sync",
+            "encoding/json.Marshal",
+            "slices.SortFunc[go.shape.[]main/x.T]",
+        ];
+        assert_eq!(own.map(is_of_go), [true; 5]);
+        let others = [
+            "go.etcd.io/bbolt.(*Tx).Commit",
+            "main.main",
+            "main.(*job).run",
+            "sort.isra.0",
+            "time",
+            "example.com/os.Run",
+            "",
+        ];
+        assert_eq!(others.map(is_of_go), [false; 7]);
     }
 }

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{StackId, ThreadId};
-use timesink_recording::tables::{Delay, Sample, Span, Wait};
+use timesink_recording::tables::{self, Delay, Sample, Span, Wait};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::{Nanos, Recording};
 
-use super::{Code, Counts, Coverage, Event, Filter, Missing, Rest, Selected, Stacks};
+use super::{CallSite, Code, Counts, Coverage, Event, Filter, Missing, Rest, Selected, Stacks};
 use crate::facts::Facts;
 use crate::ledger::{Account, Sums};
 
@@ -29,6 +29,7 @@ pub(super) fn gather(
         woken: FxHashSet::default(),
         code: Code::new(recording.rows()?, recording.rows()?, &stacks),
         events: Vec::new(),
+        sites: Vec::new(),
         bare_waits: FxHashMap::default(),
         counts: Counts::default(),
     };
@@ -36,6 +37,7 @@ pub(super) fn gather(
     recording.scan(|rows| gathering.samples(rows))?;
     recording.scan(|rows| gathering.waits(rows))?;
     recording.scan(|rows| gathering.delays(rows))?;
+    recording.scan(|rows| gathering.call_sites(rows))?;
     let mut sums: BTreeMap<ThreadId, Sums> = BTreeMap::new();
     if filter.needs_spans() {
         recording.scan(|rows: &[Span]| {
@@ -58,6 +60,7 @@ struct Gathering<'a> {
     woken: FxHashSet<(ThreadId, Nanos)>,
     code: Code,
     events: Vec<Event>,
+    sites: Vec<CallSite>,
     /// Time in waits that were recorded one by one but have no stack.
     bare_waits: FxHashMap<ThreadId, u64>,
     counts: Counts,
@@ -159,6 +162,16 @@ impl Gathering<'_> {
         }
     }
 
+    /// They stand for no time, so that only their thread and moment matter.
+    fn call_sites(&mut self, rows: &[tables::CallSite]) {
+        for row in rows {
+            let stack = row.stack.and_then(|stack| self.code.stack(stack));
+            if self.selected.thread(row.thread) && self.selected.moment(row.t) {
+                self.sites.extend(CallSite::of(row, stack));
+            }
+        }
+    }
+
     /// Adds to the sums of a thread what the filter lets pass of a span.
     fn span(&self, row: &Span, sums: &mut BTreeMap<ThreadId, Sums>) {
         let account = match row.state {
@@ -192,6 +205,7 @@ impl Gathering<'_> {
     fn finish(mut self, sums: &BTreeMap<ThreadId, Sums>) -> Stacks {
         // All of an event is in its order, so that the order of rows never shows.
         self.events.sort_unstable();
+        self.sites.sort_unstable();
         let mut rests = Vec::new();
         // A thread that no span and no sum tells of has no time: its samples have none either.
         let none = Sums::default();
@@ -243,6 +257,7 @@ impl Gathering<'_> {
             events: self.events,
             rests,
             counts: self.counts,
+            sites: self.sites,
         }
     }
 }

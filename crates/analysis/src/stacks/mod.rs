@@ -7,6 +7,7 @@
 //! It does not say what a frame means or what to do about it, and knows no thread's order of events
 //! beyond the moments of its samples and waits.
 
+mod call_sites;
 mod code;
 mod filter;
 mod gather;
@@ -18,6 +19,7 @@ mod top;
 mod tree;
 mod view;
 
+pub use call_sites::CallSite;
 pub use code::{Code, Function, FunctionIx, Spot, StackIx};
 pub use filter::{Filter, Selected};
 pub use lines::{Lines, Place};
@@ -134,6 +136,8 @@ pub struct Stacks {
     /// Sorted by thread.
     pub rests: Vec<Rest>,
     pub counts: Counts,
+    /// From where calls are made; sorted by thread, then moment.
+    pub sites: Vec<CallSite>,
 }
 
 impl Stacks {

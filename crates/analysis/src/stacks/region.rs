@@ -11,7 +11,7 @@ use timesink_recording::ids::ThreadId;
 use timesink_recording::words::Language;
 use timesink_recording::Nanos;
 
-use super::{FunctionIx, StackIx, Stacks};
+use super::{CallSite, FunctionIx, StackIx, Stacks};
 use crate::ledger::Account;
 
 /// A function around something.
@@ -41,6 +41,21 @@ struct Seeds {
     first: Vec<(ThreadId, Nanos, StackIx)>,
 }
 
+impl Seeds {
+    /// So many that are in these functions, the outermost first.
+    fn add(&mut self, own: &[FunctionIx], many: usize, seen: (ThreadId, Nanos, StackIx)) {
+        self.count = self.count.saturating_add(many);
+        for (depth, &function) in own.iter().enumerate() {
+            let (count, depths) = self.through.entry(function).or_default();
+            *count = count.saturating_add(many);
+            *depths = depths.saturating_add(depth.saturating_mul(many));
+        }
+        if self.first.len() < EXAMPLES {
+            self.first.push(seen);
+        }
+    }
+}
+
 impl Stacks {
     /// The innermost function of the program through which nearly all passes that these threads do of each kind.
     /// `kind` tells from the name of a function what it does, if that counts.
@@ -58,16 +73,40 @@ impl Stacks {
                 .or_insert_with(|| self.seed(event.stack, &kind));
             let Some((kind, own)) = seed else { continue };
             let seeds = kinds.entry(*kind).or_default();
-            seeds.count += 1;
-            for (depth, &function) in own.iter().enumerate() {
-                let (count, depths) = seeds.through.entry(function).or_default();
-                *count += 1;
-                *depths += depth;
-            }
-            if seeds.first.len() < EXAMPLES {
-                seeds.first.push((event.thread, event.at, event.stack));
-            }
+            seeds.add(own, 1, (event.thread, event.at, event.stack));
         }
+        self.around(threads, kinds)
+    }
+
+    /// The innermost function of the program that nearly all calls of each kind are made in, by their stacks.
+    pub fn region_of_sites(
+        &self,
+        threads: &[ThreadId],
+        kind: impl Fn(&CallSite) -> Option<usize>,
+    ) -> Option<Region> {
+        let mut kinds: FxHashMap<usize, Seeds> = FxHashMap::default();
+        let sites = threads.iter().flat_map(|&thread| self.sites_of(thread));
+        for (site, kind) in sites.filter_map(|site| Some((site, kind(site)?))) {
+            let own = self.own_inwards(&self.code.functions_of(site.stack));
+            let count = usize::try_from(site.count).unwrap_or(usize::MAX);
+            let seeds = kinds.entry(kind).or_default();
+            seeds.add(&own, count, (site.thread, site.at, site.stack));
+        }
+        let region = self.around(threads, kinds)?;
+        let is_within = |site: &CallSite| {
+            let functions = self.code.functions_of(site.stack);
+            kind(site).is_some() && functions.contains(&region.function)
+        };
+        let usual = self.usual_site(threads, is_within);
+        Some(Region {
+            stack: usual.map_or(region.stack, |site| site.stack),
+            ..region
+        })
+    }
+
+    /// The region of these kinds.
+    fn around(&self, threads: &[ThreadId], mut kinds: FxHashMap<usize, Seeds>) -> Option<Region> {
+        let events = || threads.iter().flat_map(|&thread| self.events_of(thread));
         kinds.retain(|_, seeds| seeds.count >= ENOUGH);
         let function = innermost(&kinds)?;
         let first = kinds.values().flat_map(|seeds| &seeds.first);
@@ -157,7 +196,12 @@ impl Stacks {
         let functions = self.code.functions_of(stack);
         let name = |&function: &FunctionIx| self.code.function(function).name.as_str();
         let kind = functions.iter().find_map(|f| kind(name(f)))?;
-        let mut own = self.own_functions(&functions);
+        Some((kind, self.own_inwards(&functions)))
+    }
+
+    /// The program's functions of a stack, the outermost first but for the very first.
+    fn own_inwards(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
+        let mut own = self.own_functions(functions);
         own.reverse();
         // Who recurses is counted once, where it came in.
         let mut seen = Vec::with_capacity(own.len());
@@ -167,7 +211,7 @@ impl Stacks {
             new
         });
         // The outermost one does everything.
-        Some((kind, own.into_iter().skip(1).collect()))
+        own.into_iter().skip(1).collect()
     }
 
     /// The functions of a stack that are the program's own: of a script only its own, not the interpreter's.
@@ -178,7 +222,7 @@ impl Stacks {
         let script = functions.iter().any(is_script);
         let own = functions.iter().copied().filter(|f| {
             let own = !self.code.is_system(*f) && !self.code.is_before_main(*f);
-            own && (!script || is_script(f))
+            own && !self.code.is_of_language(*f) && (!script || is_script(f))
         });
         own.collect()
     }
@@ -239,6 +283,9 @@ fn innermost(kinds: &FxHashMap<usize, Seeds>) -> Option<FunctionIx> {
     });
     around.max_by_key(|function| {
         let (count, depths) = any.through[function];
-        (depths * 1000 / count.max(1), Reverse(*function))
+        (
+            depths.saturating_mul(1000) / count.max(1),
+            Reverse(*function),
+        )
     })
 }

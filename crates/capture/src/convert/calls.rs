@@ -203,10 +203,10 @@ impl Calls {
 
 /// The names of calls, looked up once each.
 #[derive(Default)]
-struct Names(HashMap<(i16, u8), String>);
+pub struct Names(HashMap<(i16, u8), String>);
 
 impl Names {
-    fn of(&mut self, call: i16, compat: u8) -> &str {
+    pub fn of(&mut self, call: i16, compat: u8) -> &str {
         self.0
             .entry((call, compat))
             .or_insert_with(|| calls::name(call, compat != 0))
@@ -280,7 +280,7 @@ fn write_sum(
 }
 
 /// The kernel's name of an error.
-fn errno_name(errno: i32) -> String {
+pub fn errno_name(errno: i32) -> String {
     match syscalls::Errno::new(errno).name() {
         Some(name) => name.to_string(),
         None => format!("errno {errno}"),

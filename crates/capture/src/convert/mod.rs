@@ -7,6 +7,7 @@ mod classify;
 mod lives;
 mod objects;
 mod scale;
+mod sites;
 mod sort;
 mod spans;
 mod stacks;
@@ -35,6 +36,7 @@ use calls::Calls;
 use lives::Lives;
 use objects::Objects;
 use scale::Timed;
+use sites::Sites;
 use sort::Sorter;
 use spans::Context;
 use stacks::{Code, Stacks, Told};
@@ -116,6 +118,7 @@ fn convert_here(
         mut lives,
         mut objects,
         calls,
+        sites,
         sorter,
         samples,
         nodes,
@@ -136,8 +139,7 @@ fn convert_here(
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
     context.finish()?;
     let (gaps, timed_cpu) = (context.gaps, std::mem::take(&mut context.timed_cpu));
-    let paths_left_out = calls.lookups_left_out;
-    let seen = calls.seen;
+    let (paths_left_out, seen) = (calls.lookups_left_out, calls.seen);
     calls.write(
         &lives,
         &windows,
@@ -165,6 +167,7 @@ fn convert_here(
     for row in objects.rows {
         out.push(row)?;
     }
+    sites.write(&lives, &stacks, &mut out)?;
     write_lives(lives, &mut out)?;
     stacks.write(&mut out)?;
     let about = out.finish(about)?;
@@ -291,6 +294,7 @@ struct FirstPass {
     lives: Lives,
     objects: Objects,
     calls: Calls,
+    sites: Sites,
     sorter: Sorter,
     samples: u64,
     nodes: Vec<e::ts_node>,
@@ -302,6 +306,7 @@ impl FirstPass {
             lives: Lives::new(begin.zero, begin.cost),
             objects: Objects::default(),
             calls: Calls::new(early_until),
+            sites: Sites::default(),
             sorter: Sorter::new(folder),
             samples: 0,
             nodes: Vec::new(),
@@ -318,9 +323,14 @@ impl FirstPass {
                 return self.sorter.push(head.thread, head.t, bytes);
             }
             e::TS_SEEN => {
-                let what = |seen: &e::ts_seen| u32::from(seen.what);
-                let sample = matches!(probes::decode(bytes), Some(Event::Seen(s)) if what(&s) == e::TS_OF_SAMPLE);
-                self.samples += u64::from(sample);
+                let Some(Event::Seen(seen)) = probes::decode(bytes) else {
+                    return Ok(());
+                };
+                if u32::from(seen.what) == e::TS_OF_CALL {
+                    self.sites.stack(&seen);
+                    return Ok(());
+                }
+                self.samples += u64::from(u32::from(seen.what) == e::TS_OF_SAMPLE);
                 return self.sorter.push(head.thread, head.t, bytes);
             }
             // Nothing of a thread comes after its end.
@@ -334,7 +344,11 @@ impl FirstPass {
             Some(Event::End(end)) => self.lives.end(&end),
             Some(Event::Object(object)) => self.objects.announce(&object),
             Some(Event::Calls(batch)) => self.calls.batch(&batch, &self.lives, &mut self.objects),
-            Some(Event::Lookup(lookup)) => self.calls.lookup(&lookup, &self.lives),
+            Some(Event::Lookup(lookup)) => {
+                self.sites.lookup(&lookup);
+                self.calls.lookup(&lookup, &self.lives);
+            }
+            Some(Event::Site(site)) => self.sites.site(&site, &mut self.objects),
             // In order, or its children would have no place to hang from.
             Some(Event::Node(node)) if node.node as usize == self.nodes.len() + 1 => {
                 self.nodes.push(node);
@@ -427,6 +441,7 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
             LossKind::Objects,
             "files or sockets have a number for a name",
         ),
+        e::TS_SITE => (LossKind::Samples, "some stacks of calls are missing"),
         e::TS_LOOKUP => (LossKind::Lookups, "look-ups of paths are missing"),
         e::TS_START | e::TS_EXEC | e::TS_EXIT | e::TS_END => {
             (LossKind::Lives, "threads have no start, no end or no name")

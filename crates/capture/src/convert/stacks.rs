@@ -331,7 +331,8 @@ impl Stacks {
         stack
     }
 
-    fn of(&self, node: u32) -> Option<StackId> {
+    /// The user side that ends in this node.
+    pub fn of(&self, node: u32) -> Option<StackId> {
         self.of_node.get(node as usize).copied().flatten()
     }
 

@@ -31,11 +31,12 @@ enum ts_kind {
 	TS_PYTHON = 17, /* the Python frames of the stack that follows */
 	TS_CODE = 18, /* a code object of Python seen for the first time */
 	TS_SCRIPT = 19, /* where in its scripts the bash of the stack that follows is */
-	TS_KINDS = 20,
+	TS_SITE = 20, /* which call the stack of the same moment is of */
+	TS_KINDS = 21,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 20, /* a thread could not be tracked for want of memory */
-	TS_NOT_FOLLOWED = 21, /* a process was not followed: there were too many */
-	TS_COUNTERS = 22,
+	TS_NO_STORAGE = 21, /* a thread could not be tracked for want of memory */
+	TS_NOT_FOLLOWED = 22, /* a process was not followed: there were too many */
+	TS_COUNTERS = 23,
 };
 
 struct ts_head {
@@ -238,6 +239,19 @@ enum ts_start_how {
 	TS_START_SEED = 3, /* alive when the recording began */
 };
 
+/* A call whose stack was taken, because it was the 1st, 2nd, 4th, 8th, ... of its thread, kind and object. */
+struct ts_site {
+	struct ts_head head; /* t: of the stack, too, and of the look-up, if it was one */
+	__u64 key;
+	__u32 device;
+	__u32 occurrence;
+	__s32 error; /* 0: it succeeded */
+	__s16 call;
+	__u8 object_kind;
+	__u8 compat;
+};
+_Static_assert(sizeof(struct ts_site) == 40, "site");
+
 struct ts_start {
 	struct ts_head head;
 	__u32 tid;
@@ -328,6 +342,7 @@ enum ts_stack_of {
 	TS_OF_WAIT = 2, /* the thread waits */
 	TS_OF_WAKER = 3, /* the thread ends another's wait */
 	TS_OF_DELAY = 4, /* the thread loses the processor, and is ready */
+	TS_OF_CALL = 5, /* the thread returns from a call that a ts_site of the same moment tells of */
 };
 
 /* In ts_stack.user. */
@@ -340,7 +355,7 @@ enum ts_stack_of {
 
 /* A stack as it is found: kernel addresses, and a copy of the user stack for user space to unwind. */
 struct ts_stack {
-	struct ts_head head; /* t: of the sample, or the t_out of the wait or the time ready */
+	struct ts_head head; /* t: of the sample or the call, or the t_out of the wait or the time ready */
 	__u64 ip, sp, bp, di, bx; /* of user space; ip 0: the thread has no such side */
 	__u64 r14; /* where Go keeps its goroutine */
 	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */

@@ -16,6 +16,7 @@ enum ts_state {
 #define TS_WAIT_STACKS 32
 #define TS_SAMPLE_STACKS 8
 #define TS_KNOWN 8 /* objects a thread remembers to have announced */
+#define TS_SITES 64 /* calls on objects that a thread counts, see calls/sites.bpf.h */
 
 struct ts_thread {
 	u32 id;
@@ -79,6 +80,10 @@ struct ts_thread {
 	u32 no_python; /* how often it knew nothing */
 	u8 short_waits[16]; /* in a row, by call */
 	u64 known[TS_KNOWN];
+	u64 site_t; /* when the call returned whose stack is to be taken; 0: none is */
+	u32 site_credit; /* in calls, how much was earned for stacks of calls */
+	u32 path_mark; /* of the path that the call looked up; 0: none */
+	u64 sites[TS_SITES]; /* a mark of call and object, and how often */
 	struct ts_call batch[TS_BATCH];
 };
 

@@ -17,6 +17,7 @@
 #include "java.bpf.h"
 #include "bash.bpf.h"
 #include "stacks.bpf.h"
+#include "calls/sites.bpf.h"
 #include "track.bpf.h"
 #include "scheduling/scheduling.bpf.c"
 #include "lives/lives.bpf.c"

@@ -55,6 +55,7 @@ static __always_inline struct ts_thread *track(struct task_struct *task, u64 now
 	st->t_out = now;
 	st->call = -1;
 	st->asked_ns = ~0ULL;
+	st->site_credit = TS_SITE_FIRST;
 	return st;
 }
 

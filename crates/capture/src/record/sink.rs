@@ -63,7 +63,7 @@ impl Sink {
         }
         match u32::from(head.kind) {
             // Switches are the bulk; the rest is decoded at leisure.
-            events::TS_CALLS | events::TS_OBJECT | events::TS_LOOKUP => {}
+            events::TS_CALLS | events::TS_OBJECT | events::TS_LOOKUP | events::TS_SITE => {}
             events::TS_STACK => return self.stack(bytes),
             events::TS_PYTHON | events::TS_CODE | events::TS_SCRIPT => {
                 return self.stacks.take(bytes)

@@ -56,6 +56,9 @@ mod limits {
 /// One program started by another: what the parent runs, what the child runs, whether it is a mere copy of it.
 type Pair<'a> = (&'a str, &'a str, bool);
 
+/// The calls that make a process.
+const MAKES: [&str; 4] = ["clone", "clone3", "fork", "vfork"];
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut pairs: BTreeMap<Pair<'_>, Vec<&Start>> = BTreeMap::new();
     for start in &inquiry.facts.starts {
@@ -216,6 +219,7 @@ fn suspect(
         .with_what_is_around(BTreeSet::from([parent]), &[&STARTS])
         .of(parent)
         .seen_in_most(inquiry, waits)
+        .or_seen_at(inquiry, parent, &MAKES)
         .held(inquiry, &RULE, "starts", count as f64, &limits::STARTS)
         .held(
             inquiry,

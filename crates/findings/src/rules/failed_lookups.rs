@@ -98,8 +98,16 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, sum: &LookedFor) -> Option
     let share = failed as f64 / all.max(1) as f64;
     let what = What::Calls(BTreeSet::from(LOOKUPS));
     let fix = Fix::scaled(what, BTreeSet::from([process]), 1.0 - share);
+    let processes = BTreeSet::from([process]);
+    let region = inquiry
+        .stacks
+        .region_of_sites(&inquiry.threads_of(&processes), |site| {
+            let is_such = site.error == "ENOENT" && LOOKUPS.contains(&site.call.as_str());
+            is_such.then_some(0)
+        });
     let suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), ns))
         .of(process)
+        .seen_around(inquiry, region.as_ref())
         .held(inquiry, &RULE, "in vain", failed as f64, &limits::LOOKUPS)
         .held(inquiry, &RULE, "share of look-ups", share, &limits::SHARE)
         .told(say![

@@ -14,6 +14,7 @@ use timesink_recording::words::{Detail, ObjectKind, State};
 
 use crate::file_functions::{act, loaders};
 use crate::inquiry::Inquiry;
+use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
@@ -54,6 +55,7 @@ const MADE_WHEN_READ: [&str; 7] = [
 ];
 /// All calls of a kind are about the file if so much of them is: stacks do not tell which file they are about.
 const MOST: f64 = 0.8;
+const LOADING: [Act; 3] = [Act::Open, Act::Read, Act::Close];
 
 /// Who loads a file: one process, or many of one program.
 struct Loader<'a> {
@@ -146,9 +148,16 @@ fn sent(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> u64 {
     calls.fold(0, |sum, call| sum.saturating_add(call.bytes))
 }
 
-/// The function in which the file is opened and read.
+/// The function in which the file is opened, read and closed: by the stacks of those calls, and where there are none by what
+/// samples show of such calls.
+fn placed(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Placed> {
+    let objects = BTreeSet::from([loader.one.object]);
+    let by_sites = Placed::around_acts(inquiry, &loader.processes, &objects, &LOADING);
+    by_sites.or_else(|| region(inquiry, loader).map(Placed::at))
+}
+
 fn region(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Region> {
-    let acts = [Act::Open, Act::Read, Act::Close].into_iter();
+    let acts = LOADING.into_iter();
     let about: Vec<Act> = acts
         .filter(|&act| loader.uses.share_of_calls(loader.one, act) >= MOST)
         .collect();
@@ -180,8 +189,9 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
     {
         return None;
     }
-    let region = region(inquiry, loader);
-    let (fix, ns) = fix(inquiry, loader, region.as_ref(), times);
+    let placed = placed(inquiry, loader);
+    let (fix, ns) = fix(loader, placed.as_ref(), times);
+    let region = placed.map(|placed| placed.region);
     let mut causes = inquiry.busy(one.process);
     causes.extend(inquiry.waits_on_path(|key| {
         key.object == Some(one.object) && inquiry.same_program(key.process, one.process)
@@ -242,38 +252,35 @@ fn title(inquiry: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Sentence {
 }
 
 /// Without all loads but one; and what they take now.
-fn fix(
-    inquiry: &Inquiry<'_>,
-    loader: &Loader<'_>,
-    region: Option<&Region>,
-    times: u64,
-) -> (Fix, u64) {
-    const ACTS: [Act; 3] = [Act::Open, Act::Read, Act::Close];
-    let processes = loader.processes.clone();
+fn fix(loader: &Loader<'_>, placed: Option<&Placed>, times: u64) -> (Fix, u64) {
+    let processes = &loader.processes;
     let once = 1.0 / times.max(1) as f64;
-    let Some(region) = region else {
-        let names = ACTS.iter().flat_map(|act| act.calls()).copied();
-        let share = loader.uses.share_of_time(loader.one, &ACTS);
+    let calls = loader.one.ns(&LOADING);
+    let Some(placed) = placed else {
+        let names = LOADING.iter().flat_map(|act| act.calls()).copied();
+        let share = loader.uses.share_of_time(loader.one, &LOADING);
         let kept = 1.0 - share * (1.0 - once);
         let what = What::Calls(names.collect());
-        return (Fix::scaled(what, processes, kept), loader.one.ns(&ACTS));
+        return (Fix::scaled(what, processes.clone(), kept), calls);
     };
-    let name = inquiry.stacks.code.function(region.function).name.clone();
-    let change = |what| Change {
-        what,
-        processes: Some(processes.clone()),
-        how: How::Scale(once),
-    };
-    let loads = change(What::Function(name));
-    if processes.len() == 1 {
-        return (Fix::Change(loads), region.ns);
+    let ns = placed.region.ns.max(calls);
+    let least = placed.scaled(processes, once);
+    let most = placed.wholly_scaled(processes, once);
+    let mut at_most = vec![most];
+    if processes.len() > 1 {
+        // What was made of it is given back at the end of each process, with all else that the process has.
+        at_most.push(Change {
+            what: What::Cause {
+                state: State::Cpu,
+                detail: Some(Detail::Exit),
+                object: None,
+            },
+            processes: Some(processes.clone()),
+            how: How::Scale(once),
+        });
     }
-    // What was made of it is given back at the end of each process, with all else that the process has.
-    let ends = change(What::Cause {
-        state: State::Cpu,
-        detail: Some(Detail::Exit),
-        object: None,
-    });
-    let fix = Fix::AtLeast(vec![loads.clone()], vec![loads, ends]);
-    (fix, region.ns)
+    if at_most == [least.clone()] {
+        return (Fix::Change(least), ns);
+    }
+    (Fix::AtLeast(vec![least], at_most), ns)
 }

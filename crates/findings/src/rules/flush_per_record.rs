@@ -150,9 +150,11 @@ fn suspect(
     let own = BTreeSet::from([process]);
     let suspect = Suspect::new(title, Fix::without(what, own.clone()), Weight::all(causes))
         .with_what_is_around(own, around(&anew))
+        .on(objects.iter().copied())
         .of(process)
         .about(Some(object))
         .seen_in_most(inquiry, waits)
+        .or_seen_at(inquiry, process, &FLUSHES)
         .held_all(
             inquiry,
             &RULE,

@@ -1,16 +1,22 @@
 //! One file that is opened and closed again for each small piece that is written to it or read from it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use timesink_analysis::facts::uses::{Act, Use};
-use timesink_analysis::replay::What;
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::Region;
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::tables::Object;
 use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
+use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
+use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Held, Need, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "open-per-record",
@@ -48,16 +54,171 @@ mod limits {
     };
 }
 
+/// Reads and writes for an open, at least. Less than one: who opens a file anew before it writes may open it twice.
+const USED: f64 = 0.1;
 const OPENING: [Act; 2] = [Act::Open, Act::Close];
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let uses = inquiry.facts.uses.all.iter();
     let often =
         uses.filter(|one| one.done(Act::Open).count as f64 >= RULE.limit(inquiry, &limits::OPENS));
-    often.filter_map(|one| suspect(inquiry, one)).collect()
+    let mut often: Vec<&Use> = often.collect();
+    often.sort_by_key(|one| Reverse(one.ns(&OPENING)));
+    let mut suspects: Vec<Suspect> = Vec::new();
+    let mut told: BTreeSet<(ProcessId, ObjectId)> = BTreeSet::new();
+    for one in often {
+        if told.contains(&(one.process, one.object)) {
+            continue;
+        }
+        let opened = Opened::of(inquiry, one);
+        if let Some(suspect) = suspect(inquiry, &opened) {
+            told.extend(opened.all().map(|one| (one.process, one.object)));
+            suspects.push(suspect);
+        }
+    }
+    suspects
 }
 
-fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+/// A file that is opened again and again by one process, and those that it opens as often along with it: the lock of a log, say.
+struct Opened<'a> {
+    one: &'a Use,
+    with: Vec<&'a Use>,
+}
+
+/// Files that are opened so often for one of this go with it.
+const AS_OFTEN: std::ops::RangeInclusive<f64> = 0.2..=5.0;
+
+impl<'a> Opened<'a> {
+    fn of(inquiry: &'a Inquiry<'_>, one: &'a Use) -> Opened<'a> {
+        let count = one.done(Act::Open).count as f64;
+        let is_with = |other: &&Use| {
+            let file = inquiry.facts.object(other.object);
+            let opens = other.done(Act::Open).count;
+            other.process == one.process
+                && other.object != one.object
+                && file.is_some_and(|file| file.kind == ObjectKind::File && !is_loaded(file, other))
+                && AS_OFTEN.contains(&(opens as f64 / count))
+                && other.done(Act::Close).count * 2 >= opens
+        };
+        Opened {
+            one,
+            with: inquiry.facts.uses.all.iter().filter(is_with).collect(),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'a Use> + '_ {
+        std::iter::once(self.one).chain(self.with.iter().copied())
+    }
+
+    /// What all the opening and closing takes.
+    fn ns(&self) -> u64 {
+        let each = self.all().map(|one| one.ns(&OPENING));
+        each.fold(0, u64::saturating_add)
+    }
+
+    /// Without all opens and closes but one of each, and how much of the path that is: at least the calls go, most probably
+    /// the functions that do nothing else, and at most all that is done from the open to the close.
+    fn fix(&self, inquiry: &Inquiry<'_>) -> (Fix, u64) {
+        let processes = BTreeSet::from([self.one.process]);
+        let once = 1.0 / self.one.done(Act::Open).count.max(1) as f64;
+        let share = self
+            .all()
+            .map(|one| inquiry.facts.uses.share_of_time(one, &OPENING));
+        let kept = 1.0 - share.sum::<f64>().min(1.0) * (1.0 - once);
+        let names = OPENING.iter().flat_map(|act| act.calls()).copied();
+        let least = Fix::scaled(What::Calls(names.collect()), processes.clone(), kept);
+        let all: BTreeSet<ObjectId> = self.all().map(|one| one.object).collect();
+        let placed = |one: &Use, acts: &[Act]| {
+            let objects = BTreeSet::from([one.object]);
+            let placed = Placed::around_acts(inquiry, &processes, &objects, acts)?;
+            Some(placed.meant_for(inquiry, &processes, &all, acts))
+        };
+        let apart = self
+            .all()
+            .flat_map(|one| OPENING.map(|act| placed(one, &[act])))
+            .flatten();
+        let likely = apart.map(|placed| placed.wholly_scaled(&processes, once));
+        let (Some(likely), Some(most)) = (united(likely.collect()), placed(self.one, &OPENING))
+        else {
+            return (least, self.ns());
+        };
+        let most = most.wholly_scaled(&processes, once);
+        let ns = match &likely.what {
+            What::Functions(functions) => InCode::through(inquiry, functions.clone())
+                .in_program(inquiry, self.one.process)
+                .ns(),
+            _ => 0,
+        };
+        let fix = Fix::Likely(least.changes(), vec![likely], vec![most]);
+        (fix, ns.max(self.ns()))
+    }
+
+    /// The function in which it is opened and closed.
+    fn region(&self, inquiry: &Inquiry<'_>) -> Option<Region> {
+        let processes = BTreeSet::from([self.one.process]);
+        let objects = BTreeSet::from([self.one.object]);
+        let by_sites = Placed::around_acts(inquiry, &processes, &objects, &OPENING);
+        let by_samples = || {
+            let threads = inquiry.threads_of(&processes);
+            inquiry.stacks.region(&threads, |function| {
+                let act = act(function).filter(|act| OPENING.contains(act))?;
+                Some(act as usize)
+            })
+        };
+        by_sites.map(|placed| placed.region).or_else(by_samples)
+    }
+
+    /// `bytes`: read and written for each open.
+    fn title(&self, bytes: u64) -> Sentence {
+        let (object, count) = (self.one.object, self.one.done(Act::Open).count);
+        match self.with.first() {
+            Some(other) => say![
+                object,
+                " and ",
+                other.object,
+                " are opened and closed ",
+                Piece::Count(count.saturating_add(other.done(Act::Open).count)),
+                " times, once per ",
+                Piece::Bytes(bytes)
+            ],
+            None => say![
+                object,
+                " is opened and closed ",
+                Piece::Count(count),
+                " times, once per ",
+                Piece::Bytes(bytes)
+            ],
+        }
+    }
+}
+
+/// The same changes, each function once: what is in two of them is not taken away twice.
+fn united(changes: Vec<Change>) -> Option<Change> {
+    let mut functions = BTreeSet::new();
+    for change in &changes {
+        if let What::Functions(of_it) = &change.what {
+            functions.extend(of_it.iter().copied());
+        }
+    }
+    // Of functions that do other things as well less is taken away.
+    let least = changes.into_iter().reduce(|a, b| match (a.how, b.how) {
+        (How::Scale(one), How::Scale(other)) if one < other => b,
+        _ => a,
+    });
+    Some(Change {
+        what: What::Functions(functions),
+        ..least?
+    })
+}
+
+/// Whether it is read from one end to the other each time.
+fn is_loaded(file: &Object, one: &Use) -> bool {
+    let count = one.done(Act::Open).count.max(1);
+    one.done(Act::Read).bytes / count >= file.size.unwrap_or(0).max(1)
+}
+
+fn suspect(inquiry: &Inquiry<'_>, opened: &Opened<'_>) -> Option<Suspect> {
+    let one = opened.one;
     let file = inquiry.facts.object(one.object)?;
     let (opens, writes, reads) = (
         one.done(Act::Open),
@@ -67,38 +228,20 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let count = opens.count.max(1);
     let bytes = writes.bytes.saturating_add(reads.bytes) / count;
     let pieces = writes.count.saturating_add(reads.count) as f64 / count as f64;
-    // Who reads it from one end to the other loads it.
-    let is_loaded = reads.bytes / count >= file.size.unwrap_or(0).max(1);
     // Opens that failed, and such as only look whether it is there, have nothing written or read.
     if file.kind != ObjectKind::File
-        || is_loaded
-        || pieces < 0.5
+        || is_loaded(file, one)
+        || pieces < USED
         || pieces > RULE.limit(inquiry, &limits::PIECES)
         || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
         || one.done(Act::Close).count * 2 < count
     {
         return None;
     }
-    let processes = BTreeSet::from([one.process]);
-    let region = inquiry
-        .stacks
-        .region(&inquiry.threads_of(&processes), |function| {
-            let act = act(function).filter(|act| OPENING.contains(act))?;
-            Some(act as usize)
-        });
-    let names = OPENING.iter().flat_map(|act| act.calls()).copied();
-    let share = inquiry.facts.uses.share_of_time(one, &OPENING);
-    let kept = 1.0 - share * (1.0 - 1.0 / count as f64);
-    let fix = Fix::scaled(What::Calls(names.collect()), processes, kept);
-    let weight = Weight::within(inquiry.busy(one.process), one.ns(&OPENING));
-    let title = say![
-        one.object,
-        " is opened and closed ",
-        Piece::Count(count),
-        " times, once per ",
-        Piece::Bytes(bytes)
-    ];
-    let suspect = Suspect::new(title, fix, weight)
+    let region = opened.region(inquiry);
+    let (fix, ns) = opened.fix(inquiry);
+    let weight = Weight::within(inquiry.busy(one.process), ns);
+    let suspect = Suspect::new(opened.title(bytes), fix, weight)
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())
@@ -124,5 +267,13 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
             ", read and write ",
             Piece::Time((writes.ns + reads.ns) / count)
         ]);
-    Some(suspect)
+    Some(match opened.with.first() {
+        Some(other) => suspect.told(say![
+            other.object,
+            " is opened and closed along with it, ",
+            Piece::Count(other.done(Act::Open).count),
+            " times"
+        ]),
+        None => suspect,
+    })
 }

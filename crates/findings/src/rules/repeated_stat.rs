@@ -70,9 +70,12 @@ fn suspect(inquiry: &Inquiry<'_>, most: &Found) -> Option<Suspect> {
         let call = entered(function)?;
         LOOKS.contains(&call).then_some(0)
     };
-    let region = inquiry
-        .stacks
-        .region(&inquiry.threads_of(&processes), is_look);
+    let threads = inquiry.threads_of(&processes);
+    let by_sites = inquiry.stacks.region_of_sites(&threads, |site| {
+        let is_such = site.path == most.path && LOOKS.contains(&site.call.as_str());
+        is_such.then_some(0)
+    });
+    let region = by_sites.or_else(|| inquiry.stacks.region(&threads, is_look));
     let fix = Fix::scaled(What::Calls(BTreeSet::from(LOOKS)), processes, 1.0 - share);
     let each = ns / all.max(1);
     let weight = Weight::within(inquiry.busy(most.process), each.saturating_mul(looks));

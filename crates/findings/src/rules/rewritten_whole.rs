@@ -5,12 +5,13 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::facts::uses::{Act, Use};
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::replay::What;
 use timesink_analysis::stacks::Region;
 use timesink_recording::words::ObjectKind;
 
 use crate::file_functions::act;
 use crate::inquiry::Inquiry;
+use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
@@ -78,7 +79,14 @@ fn is_cut(inquiry: &Inquiry<'_>, one: &Use) -> bool {
     inquiry.facts.uses.share_of_calls(one, Act::Open) >= MOST && inquiry.stacks.seen(&threads, cut)
 }
 
-/// The function in which the file is written.
+/// The function in which the file is written: by the stacks of the calls that do it, else by samples of such calls.
+fn placed(inquiry: &Inquiry<'_>, one: &Use) -> Option<Placed> {
+    let processes = BTreeSet::from([one.process]);
+    let objects = BTreeSet::from([one.object]);
+    Placed::around_acts(inquiry, &processes, &objects, &ACTS)
+        .or_else(|| region(inquiry, one).map(Placed::at))
+}
+
 fn region(inquiry: &Inquiry<'_>, one: &Use) -> Option<Region> {
     let acts = ACTS.into_iter();
     let about: Vec<Act> = acts
@@ -100,16 +108,11 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let bytes = one.done(Act::Write).bytes;
     let kept = STAYS / count as f64;
     let processes = BTreeSet::from([one.process]);
-    let region = region(inquiry, one);
-    let (fix, ns) = match &region {
-        Some(region) => {
-            let name = inquiry.stacks.code.function(region.function).name.clone();
-            let change = Change {
-                what: What::Function(name),
-                processes: Some(processes),
-                how: How::Scale(kept),
-            };
-            (Fix::Change(change), region.ns)
+    let placed = placed(inquiry, one);
+    let (fix, ns) = match &placed {
+        Some(placed) => {
+            let change = placed.scaled(&processes, kept);
+            (Fix::Change(change), placed.region.ns)
         }
         None => {
             let names = ACTS.iter().flat_map(|act| act.calls()).copied();
@@ -119,6 +122,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
             (Fix::scaled(what, processes, kept), one.ns(&ACTS))
         }
     };
+    let region = placed.map(|placed| placed.region);
     let mut causes = inquiry.busy(one.process);
     causes.extend(inquiry.waits_on_path(|key| {
         key.object == Some(one.object) && inquiry.same_program(key.process, one.process)

@@ -200,13 +200,17 @@ fn suspect(
         let call = entered(function)?;
         names.contains(&call).then_some(0)
     };
-    let region = inquiry
-        .stacks
-        .region(&inquiry.threads_of(&processes), is_such);
+    let threads = inquiry.threads_of(&processes);
+    let by_sites = inquiry.stacks.region_of_sites(&threads, |site| {
+        let is_such = site.object == Some(object) && names.contains(&site.call.as_str());
+        is_such.then_some(0)
+    });
+    let region = by_sites.or_else(|| inquiry.stacks.region(&threads, is_such));
     let fix = Fix::scaled(what, processes.clone(), moving);
     // With each call goes what the program and its language do for it.
     let suspect = Suspect::new(title, fix, Weight::within(inquiry.busy(process), call.ns))
         .with_what_is_around(processes, &[names])
+        .on([object])
         .of(process)
         .about(Some(object))
         .seen_around(inquiry, region.as_ref())

@@ -11,4 +11,5 @@ mod floors;
 mod gains;
 mod mixtures;
 mod properties;
+mod sites;
 mod threads;

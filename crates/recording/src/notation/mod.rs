@@ -63,7 +63,8 @@
 //!
 //! **Calls.** `call P.T NAME [OBJECT] [count N] [ns TIME] [bytes N] [errors N] [seen N] [estimated]`; of these
 //! `error P.T NAME ERROR [OBJECT] [count N]`, `histogram P.T NAME size|duration [OBJECT] bucket N count N`; and
-//! `lookup PROCESS NAME PATH [ERROR] [count N]`.
+//! `lookup PROCESS NAME PATH [ERROR] [count N]`. From where: `site P.T NAME [OBJECT] [path PATH] [error ERROR] [at TIME]
+//! [occurrence N] [stack STACK]`.
 //!
 //! **Steps of processes.** `image PROCESS fork|vfork|exec|exit AT [by P.T] [cost TIME] [resident BYTES]
 //! [executable PATH] [arguments "A B"]`.
@@ -137,6 +138,7 @@ macro_rules! draft_of {
 draft_of! {
     call_errors: CallError,
     call_histograms: CallHistogram,
+    call_sites: CallSite,
     call_windows: CallWindow,
     calls: Call,
     delays: Delay,

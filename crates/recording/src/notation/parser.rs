@@ -57,6 +57,7 @@ impl Parser {
             Some("frame") => self.frame(words),
             Some("sample") => self.sample(words),
             Some("error") => self.call_error(words),
+            Some("site") => self.call_site(words),
             Some("lookup") => self.lookup(words),
             Some("histogram") => self.histogram(words),
             Some("image") => self.image(words),

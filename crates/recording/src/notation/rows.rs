@@ -1,9 +1,9 @@
-//! Reading statements that are one row each: failed calls, look-ups, sizes and lengths of calls, steps of processes,
+//! Reading statements that are one row each: failed calls, call sites, look-ups, sizes and lengths of calls, steps of processes,
 //! requests to disks.
 
 use super::parser::{Parser, Words};
 use crate::ids::ProcessId;
-use crate::tables::{CallError, CallHistogram, Image, Lookup, Request};
+use crate::tables::{CallError, CallHistogram, CallSite, Image, Lookup, Request};
 use crate::units::Nanos;
 use crate::words::{HistogramKind, ImageEvent, ObjectKind, RequestKind};
 
@@ -25,6 +25,30 @@ impl Parser {
             error,
             count,
         });
+    }
+
+    pub(super) fn call_site(&mut self, mut words: Words) {
+        let mut site = CallSite {
+            thread: self.thread_name(&mut words),
+            call: self.word(&mut words),
+            object: None,
+            path: String::new(),
+            error: String::new(),
+            occurrence: 1,
+            t: Nanos::ZERO,
+            stack: None,
+        };
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "path" => site.path = self.word(&mut words),
+                "error" => site.error = self.word(&mut words),
+                "at" => site.t = Nanos(self.time(&mut words)),
+                "occurrence" => site.occurrence = self.number(&mut words),
+                "stack" => site.stack = Some(self.stack(&mut words)),
+                name => site.object = Some(self.object_named(name, ObjectKind::File)),
+            }
+        }
+        self.draft.call_sites.push(site);
     }
 
     pub(super) fn lookup(&mut self, mut words: Words) {

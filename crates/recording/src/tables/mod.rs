@@ -34,6 +34,7 @@ macro_rules! tables {
 tables! {
     call_errors::CallError,
     call_histograms::CallHistogram,
+    call_sites::CallSite,
     call_windows::CallWindow,
     calls::Call,
     delays::Delay,

@@ -205,7 +205,7 @@ fn read(path: &Path, random: &mut Random) {
         let stacks = Stacks::of(&recording, &facts, &Filter::default())?;
         let timeline = Timeline::of(&recording)?;
         Waited::of(&recording, &timeline)?;
-        let calls = CallsOfWaits::of(&recording)?;
+        let calls = CallsOfWaits::of(&recording, &timeline)?;
         Outlook::of(
             &recording,
             &timeline,

@@ -22,6 +22,7 @@ static __noinline int send_path(struct ts_thread *st, u64 address, u32 call_and_
 	e->pad2 = 0;
 	length = bpf_probe_read_user_str(e->path, sizeof(e->path), (void *)address);
 	e->length = length > 0 ? length - 1 : 0;
+	st->path_mark = mark_of_path(address, e->length);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -119,13 +120,13 @@ struct {
 	__type(value, u64);
 } timed SEC(".maps");
 
-static __always_inline void count_timed(void)
+static __always_inline void count_timed(u64 many)
 {
 	u32 zero = 0;
 	u64 *calls = bpf_map_lookup_elem(&timed, &zero);
 
 	if (calls)
-		*calls += 1;
+		*calls += many;
 }
 
 SEC("raw_tp/sys_enter")
@@ -168,6 +169,7 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 	s16 call;
 
 	st->call_since = 0;
+	st->path_mark = 0;
 	st->calls++;
 	call = call_of(task, regs, &compat);
 	if (call < 0)
@@ -203,7 +205,8 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 	}
 	if (st->batched >= TS_BATCH)
 		flush_calls(st, now);
-	count_timed();
+	count_site(st, &id, (u16)call | compat << 16, result, now);
+	count_timed(st->site_t ? TS_SITE_COST : 1);
 	return 1;
 }
 
@@ -228,5 +231,7 @@ int on_return(u64 *ctx)
 	if (known && st->long_wait && !st->stack_taken)
 		take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->long_wait);
 	st->long_wait = 0;
+	if (known && st->site_t)
+		take_own_stack(TS_IN_CALL, TS_OF_CALL, st->site_t);
 	return 0;
 }

@@ -145,7 +145,10 @@ fn saves(report: &Report, finding: &Finding) -> String {
 fn place(report: &Report, finding: &Finding) -> Option<String> {
     let code = &report.stacks.code;
     let own = code.own_of(&finding.suspect.frames);
-    let calls = names::calls_at(code, &own[..own.len().min(FRAMES)]);
+    let mut calls = names::calls_at(code, &own[..own.len().min(FRAMES)]);
+    for called in code.library_of(&finding.suspect.frames) {
+        calls = format!("{calls} \u{2192} {}", names::calls_at(code, &[called]));
+    }
     let main = report.main().map(|main| main.row.process);
     let elsewhere = finding
         .suspect

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
+/*
+ * From where a call is made: a thread counts its calls by kind, object and error, and the 1st, 2nd, 4th, 8th, ... of each
+ * has its stack taken. What a call on many different objects would cost is bounded by a credit, which its calls earn:
+ * the first few of each are the first to be left out, for what happens once matters least.
+ */
+#ifndef TIMESINK_SITES_H
+#define TIMESINK_SITES_H
+
+#define TS_SITE_COST 16 /* a stack costs as much as so many calls */
+#define TS_SITE_EARNED 64 /* calls by which one stack is earned */
+#define TS_SITE_FIRST (8 * TS_SITE_EARNED) /* what a thread begins with */
+#define TS_SITE_MOST (32 * TS_SITE_EARNED)
+#define TS_SITE_FREE 16 /* from so many on a stack is taken whatever the credit: it is one of as many calls */
+
+/* Tells paths apart: their length and last letters. */
+static __noinline u32 mark_of_path(u64 address, u32 length)
+{
+	u64 last[2] = {};
+
+	if (length >= sizeof(last))
+		bpf_probe_read_user(last, sizeof(last), (void *)(address + length - sizeof(last)));
+	else
+		bpf_probe_read_user_str(last, sizeof(last), (void *)address);
+	return (mixed(mixed(last[0], last[1]), length) >> 32) | 1;
+}
+
+/* What must be there for the stack of an occurrence to be taken. */
+static __always_inline u32 credit_for(u32 occurrence)
+{
+	if (occurrence >= TS_SITE_FREE)
+		return 0;
+	if (occurrence >= 8)
+		return TS_SITE_EARNED;
+	if (occurrence >= 4)
+		return 8 * TS_SITE_EARNED;
+	return (occurrence >= 2 ? 16 : 24) * TS_SITE_EARNED;
+}
+
+/* How many of these the thread has made, with this one, as far as it remembers. */
+static __always_inline u32 count_of(struct ts_thread *st, u64 mark)
+{
+	u32 set = (mark >> 24) * TS_WAYS, i;
+	u64 counted = mark >> 32 << 32;
+
+	set &= TS_SITES - 1;
+	barrier_var(set);
+	if (set > TS_SITES - TS_WAYS)
+		return 0;
+#pragma unroll
+	for (i = 0; i < TS_WAYS; i++)
+		if (st->sites[set + i] >> 32 == mark >> 32)
+			return (u32)++st->sites[set + i];
+	/* The others move up. */
+#pragma unroll
+	for (i = TS_WAYS - 1; i > 0; i--)
+		st->sites[set + i] = st->sites[set + i - 1];
+	st->sites[set] = counted | 1;
+	return 1;
+}
+
+/* Notes a call that has returned; where its stack is to be taken, tells of it, and leaves the moment in `site_t`. */
+static __noinline int count_site(struct ts_thread *st, struct ts_identity *id, u32 call_and_compat, s64 result, u64 now)
+{
+	s32 error = result < 0 && result >= -4095 ? -result : 0;
+	u64 mark = id->key ^ ((u64)id->device << 40) ^ st->path_mark;
+	u32 occurrence, credit = st->site_credit;
+	struct ts_site *e;
+
+	st->site_t = 0;
+	mark = mixed(mixed(mark, call_and_compat), error);
+	occurrence = count_of(st, mark);
+	if (credit < TS_SITE_MOST)
+		st->site_credit = ++credit;
+	if (!occurrence || occurrence & (occurrence - 1) || credit < credit_for(occurrence))
+		return 0;
+	e = RESERVE(struct ts_site, TS_SITE);
+	if (!e)
+		return 0;
+	st->site_credit = credit > TS_SITE_EARNED ? credit - TS_SITE_EARNED : 0;
+	head(&e->head, TS_SITE, st->id, now);
+	e->key = id->key;
+	e->device = id->device;
+	e->occurrence = occurrence;
+	e->error = error;
+	e->call = call_and_compat;
+	e->object_kind = id->kind;
+	e->compat = call_and_compat >> 16;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	st->site_t = now;
+	return 0;
+}
+
+#endif

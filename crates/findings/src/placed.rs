@@ -1,0 +1,138 @@
+//! Where calls come from that are counted: the functions of the program that they are made in, by the stacks that are taken
+//! of their 1st, 2nd, 4th, 8th, ... occurrences. Says nothing of how many there are.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::facts::uses::Act;
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::{CallSite, FunctionIx, Region};
+use timesink_recording::ids::{ObjectId, ProcessId};
+
+use crate::inquiry::Inquiry;
+use crate::rule::Suspect;
+
+/// A function around calls, and how much of it is for their sake.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    pub region: Region,
+    /// Of all such calls in it, those that are meant.
+    share: f64,
+    /// The outermost function that does little but call it.
+    whole: FunctionIx,
+}
+
+/// What is done to a file by such a call.
+fn act_of(site: &CallSite, acts: &[Act]) -> Option<usize> {
+    let found = acts
+        .iter()
+        .position(|act| act.calls().contains(&site.call.as_str()));
+    found.filter(|_| !site.has_failed())
+}
+
+impl Placed {
+    /// A region that is known otherwise.
+    pub fn at(region: Region) -> Placed {
+        Placed {
+            share: 1.0,
+            whole: region.function,
+            region,
+        }
+    }
+
+    /// The function in which these processes do all of this with these files.
+    pub fn around_acts(
+        inquiry: &Inquiry<'_>,
+        processes: &BTreeSet<ProcessId>,
+        objects: &BTreeSet<ObjectId>,
+        acts: &[Act],
+    ) -> Option<Placed> {
+        let is_meant =
+            |site: &CallSite| site.object.is_some_and(|object| objects.contains(&object));
+        Placed::around(
+            inquiry,
+            processes,
+            (is_meant, |site: &CallSite| act_of(site, acts)),
+        )
+    }
+
+    /// The function in which these processes make calls of each of these kinds that are meant.
+    pub fn around(
+        inquiry: &Inquiry<'_>,
+        processes: &BTreeSet<ProcessId>,
+        (is_meant, kind): (
+            impl Fn(&CallSite) -> bool,
+            impl Fn(&CallSite) -> Option<usize>,
+        ),
+    ) -> Option<Placed> {
+        let (stacks, threads) = (inquiry.stacks, inquiry.threads_of(processes));
+        let of_kind = |site: &CallSite| kind(site).filter(|_| is_meant(site));
+        let region = stacks.region_of_sites(&threads, of_kind)?;
+        let share = stacks.share_of_sites(
+            &threads,
+            region.function,
+            (|site| of_kind(site).is_some(), |site| kind(site).is_some()),
+        );
+        Some(Placed {
+            share,
+            whole: stacks.outermost(&region, &threads),
+            region,
+        })
+    }
+
+    /// The same where more than those calls are meant: these acts on these files.
+    pub fn meant_for(
+        self,
+        inquiry: &Inquiry<'_>,
+        processes: &BTreeSet<ProcessId>,
+        objects: &BTreeSet<ObjectId>,
+        acts: &[Act],
+    ) -> Placed {
+        let is_act = |site: &CallSite| act_of(site, acts).is_some();
+        let is_meant = |site: &CallSite| {
+            let on_one = site.object.is_some_and(|object| objects.contains(&object));
+            on_one && is_act(site)
+        };
+        let threads = inquiry.threads_of(processes);
+        let function = self.region.function;
+        let share = inquiry
+            .stacks
+            .share_of_sites(&threads, function, (is_meant, is_act));
+        Placed { share, ..self }
+    }
+
+    /// That the function does so much of what it does for these calls.
+    pub fn scaled(&self, processes: &BTreeSet<ProcessId>, kept: f64) -> Change {
+        self.of(self.region.function, processes, kept)
+    }
+
+    /// The same with all that is done around it, and for nothing else.
+    pub fn wholly_scaled(&self, processes: &BTreeSet<ProcessId>, kept: f64) -> Change {
+        self.of(self.whole, processes, kept)
+    }
+
+    fn of(&self, function: FunctionIx, processes: &BTreeSet<ProcessId>, kept: f64) -> Change {
+        Change {
+            what: What::Functions(BTreeSet::from([function])),
+            processes: Some(processes.clone()),
+            how: How::Scale(1.0 - self.share * (1.0 - kept)),
+        }
+    }
+}
+
+impl Suspect {
+    /// Where it has no place yet: at the place that most such calls of a process come from.
+    pub fn or_seen_at(self, inquiry: &Inquiry<'_>, process: ProcessId, names: &[&str]) -> Suspect {
+        if !self.frames.is_empty() {
+            return self;
+        }
+        let threads = inquiry.threads_of(&BTreeSet::from([process]));
+        let is_such = |site: &CallSite| names.contains(&site.call.as_str());
+        match inquiry.stacks.usual_site(&threads, is_such) {
+            Some(site) => Suspect {
+                frames: inquiry.spots(site.stack),
+                ..self
+            },
+            None => self,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the stacks of calls tell of a finding: where it is, and how much goes with the calls.
+
+use timesink_findings::rule::Limits;
+use timesink_recording::notation::recording;
+
+use crate::cases::case;
+use crate::drawn::{findings_of, seen_of, told_of_text};
+
+/// The least, the likely and the most of the first finding's gain, in milliseconds.
+fn gain(case: &str) -> [i64; 3] {
+    let findings = findings_of(&recording(case), &Limits::default());
+    let gain = findings.told.first().expect("a finding").gain;
+    [gain.lo_ns, gain.ns, gain.hi_ns].map(|ns| ns / 1_000_000)
+}
+
+/// Whom the calls of a load have in common is told, and goes with all that it does, though no sample hit a call.
+#[test]
+fn a_load_is_the_function_around_its_calls() {
+    let text = case("file-read-again.fires-call-sites");
+    let seen = seen_of(&recording(&text)).remove(0);
+    assert_eq!(seen.lines[0].0, "load_zones");
+    let [least, likely, most] = gain(&text);
+    // 600 ms, less one of 300 loads.
+    assert!(
+        least <= 598 && likely >= 550 && most >= 598,
+        "{least} {likely} {most}"
+    );
+    // Without the stacks of the calls nobody knows what goes with the file.
+    let without = text.lines().filter(|line| !line.starts_with("site "));
+    let without: Vec<&str> = without.collect();
+    let told = told_of_text(&without.join("\n"));
+    let mut loads = told.iter().filter(|(rule, _)| *rule == "file-read-again");
+    assert!(loads.all(|(_, ms)| *ms < 100), "{told:?}");
+}
+
+/// The same calls, seen at other occurrences and in another order, tell the same.
+#[test]
+fn which_occurrences_were_seen_does_not_matter() {
+    let text = case("file-read-again.fires-call-sites");
+    let fewer = text.replace("occurrence 256", "occurrence 128");
+    let mut lines: Vec<&str> = fewer.lines().collect();
+    let sites = lines
+        .iter()
+        .position(|line| line.starts_with("site "))
+        .expect("sites");
+    lines[sites..].reverse();
+    assert_eq!(gain(&text), gain(&lines.join("\n")));
+}
+
+/// A log and its lock are one finding, which takes away what opening and closing both of them does, and not the rest.
+#[test]
+fn a_lock_file_goes_with_its_log() {
+    let text = case("open-per-record.fires-lock-file");
+    let told = told_of_text(&text);
+    assert_eq!(
+        told.iter()
+            .filter(|(rule, _)| *rule == "open-per-record")
+            .count(),
+        1,
+        "{told:?}"
+    );
+    let [least, likely, most] = gain(&text);
+    assert!(least <= 60, "the calls alone: {least}");
+    assert!(
+        (560..=640).contains(&likely),
+        "the functions that do it: {likely}"
+    );
+    assert!(most >= 600, "{most}");
+}
+
+/// A flush of a Go program is placed in the program, not in what came with its language.
+#[test]
+fn a_place_is_not_of_the_language() {
+    let go = "runtime.main;main.main;main.load;go.etcd.io/bbolt.(*Tx).Commit;syscall.Fdatasync;syscall.Syscall";
+    let text = case("flush-per-record.fires").replace("_start;main;load_file;insert_row", go);
+    let seen = seen_of(&recording(&text)).remove(0);
+    assert_eq!(seen.lines[0].0, "go.etcd.io/bbolt.(*Tx).Commit");
+}
