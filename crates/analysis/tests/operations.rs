@@ -41,6 +41,35 @@ fn lengths(set: &Set) -> Vec<u64> {
     set.operations.iter().map(|one| one.ns() / 1000).collect()
 }
 
+/// Who asks in an event loop waits for the beginning of each answer and for its rest; a request lasts until all is there.
+/// What the server did for it was over long before.
+#[test]
+fn requests_as_the_one_who_asks_sees_them() {
+    let text = "process 1 client
+         thread 1.1 client
+         object e epoll
+         object s tcp socket local 10.0.0.1:41000 remote 10.0.0.1:8123
+         1.1: cpu 0..1ms
+         for n in 1..20
+         | cpu +500us | wait +400us poll e by network call epoll_wait result 1 woken_object s
+         | cpu +100us | wait +42.9ms poll e by network call epoll_wait result 1 woken_object s
+         end
+         call 1.1 connect s
+         call 1.1 write s count 20 bytes 1280
+         call 1.1 read s count 40 bytes 120000";
+    let drawn = draft(text);
+    assert_eq!(served(&drawn), [(Kind::Asked, vec![43_400; 20])]);
+    // Twice as many requests: none is waited for twice.
+    let drawn = draft(&text.replace("write s count 20", "write s count 40"));
+    let [(Kind::Asked, lengths)] = &served(&drawn)[..] else {
+        panic!("one set of requests");
+    };
+    assert_eq!(lengths.iter().filter(|&&us| us == 42_900).count(), 20);
+    // Who was asked itself waits for requests there.
+    let drawn = draft(&text.replace("connect s", "accept4 s"));
+    assert!(served(&drawn).iter().all(|(kind, _)| *kind != Kind::Asked));
+}
+
 /// From the arrival of a request to the next wait for one. To take a connection is no operation, nor is its end.
 #[test]
 fn requests_on_one_connection() {

@@ -271,6 +271,31 @@ fn a_call_goes_with_its_wait() {
     assert_eq!(saved(text, waits(Detail::Flush), CUT), 14.0);
 }
 
+/// One call waits for a peer and for other things in turn. Each wait goes with what it returned for, and the call by the
+/// share of such waits: without polls the answers of the peer are still to be waited for.
+#[test]
+fn a_poll_is_divided_among_what_it_returned_for() {
+    let text = r#"
+        process 1 p
+        thread 1.1 tid 1 p
+        object e epoll
+        object s tcp socket remote 10.0.0.1:80
+        object p pipe
+        1.1: cpu 0..4ms | wait ..24ms poll e by network call epoll_wait result 1 woken_object s stack "main;__x64_sys_epoll_wait"
+           | cpu ..28ms | wait ..31ms poll e by outsider 9 call epoll_wait result 1 woken_object p stack "main;__x64_sys_epoll_wait" | cpu ..35ms
+        sample 1.1 2ms weight 4ms kernel stack "main;__x64_sys_epoll_wait"
+        sample 1.1 26ms weight 4ms kernel stack "main;__x64_sys_epoll_wait"
+        sample 1.1 33ms weight 4ms kernel stack "main;__x64_sys_epoll_wait"
+        call 1.1 connect s
+        call 1.1 write s count 1
+        call 1.1 read s count 1
+        call 1.1 read p count 1
+        call 1.1 epoll_wait e count 2 ns 35ms"#;
+    // Half of the call's 12 ms goes with either wait.
+    assert_eq!(saved(text, waits(Detail::Poll), CUT), 3.0 + 6.0);
+    assert_eq!(saved(text, waits(Detail::NetworkReceive), CUT), 20.0 + 6.0);
+}
+
 /// And so it is not gained a second time with what is done on a processor: a disk that was done before the thread was off
 /// its processor made that the first of all causes.
 #[test]

@@ -5,7 +5,7 @@ use timesink_analysis::timeline::hand_overs::HandOvers;
 use timesink_analysis::timeline::locks::Locks;
 use timesink_analysis::timeline::pools::Pool;
 use timesink_analysis::timeline::Timeline;
-use timesink_recording::notation::recording;
+use timesink_recording::notation::{draft, recording, Draft};
 
 fn timeline(text: &str) -> Timeline {
     Timeline::of(&recording(text)).expect("a drawn recording reads")
@@ -123,4 +123,19 @@ fn hand_overs() {
     assert_eq!(known.held, [7_000, 10_000, 10_000]);
     assert_eq!(known.each_ns(), 88_000 / 5);
     assert!(HandOvers::all(&timeline, 6).is_empty());
+}
+
+/// A span without length stands before the one that begins with it, in whichever order the rows are.
+#[test]
+fn spans_without_length_have_their_place() {
+    let mut drawn =
+        draft("process 1 p\n thread 1.1 tid 1 p\n 1.1: cpu 1ms..1ms | wait +9ms lock l");
+    let ends = |drawn: &Draft| -> Vec<i64> {
+        let timeline = Timeline::of(&drawn.recording()).expect("a drawn recording reads");
+        let spans = timeline.spans_of(0).iter();
+        spans.map(|span| span.t1.0).collect()
+    };
+    assert_eq!(ends(&drawn), [1_000_000, 10_000_000]);
+    drawn.spans.reverse();
+    assert_eq!(ends(&drawn), [1_000_000, 10_000_000]);
 }

@@ -1,7 +1,7 @@
 //! The story itself, and what it is asked for.
 
 use timesink_analysis::loops::{loops, Loop};
-use timesink_analysis::operations::{Set, Told, Wanted};
+use timesink_analysis::operations::{Kind, Set, Told, Wanted};
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::replay::Gains;
 use timesink_findings::engine::Findings;
@@ -99,7 +99,11 @@ impl Repeated {
         };
         let operations: Vec<Told> = sets.into_iter().map(told).collect();
         // What goes round and round in a server is told as its operations.
-        let serving = operations.iter().flat_map(|told| &told.set.operations);
+        let served = operations
+            .iter()
+            .map(|told| &told.set)
+            .filter(|set| set.kind != Kind::Asked);
+        let serving = served.flat_map(|set| &set.operations);
         let serving = serving.map(|operation| operation.slot).collect();
         let loops = loops(&recorded, &loaded.stacks, &serving);
         Repeated { operations, loops }

@@ -156,7 +156,7 @@ fn operations_on_the_command_line() {
         output(&mut command).exits(code)
     };
     let page = report(&[], 0).text();
-    assert!(page.contains("requests to server("), "{page}");
+    assert!(page.contains("requests handled by server("), "{page}");
     let page = report(&["--op", "auto"], 0).text();
     for wanted in [
         "THE ONE IN THE MIDDLE",

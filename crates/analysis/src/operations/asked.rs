@@ -11,7 +11,7 @@ use super::{Found, Kind, Operation, Recorded, Set};
 /// Which operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Those of servers, as they are found.
+    /// Those of servers and of those who ask them, as they are found.
     Served,
     /// From what is received on a socket to the next wait for such, whoever opened the socket.
     AnySocket,

@@ -7,6 +7,7 @@
 
 mod asked;
 mod detail;
+mod exchanges;
 pub(crate) mod runs;
 mod servers;
 
@@ -46,6 +47,8 @@ pub enum Kind {
     Round,
     /// Connections go from thread to thread: one piece of work of one of them.
     Piece,
+    /// What the process asked another: from the first wait for the answer to the end of the last.
+    Asked,
     /// From the end of a wait in one call to the end of the next wait in another.
     Between,
 }
@@ -57,6 +60,7 @@ impl Kind {
             Kind::Request => "request",
             Kind::Round => "round",
             Kind::Piece => "piece",
+            Kind::Asked => "asked",
             Kind::Between => "between",
         }
     }
@@ -73,7 +77,7 @@ pub struct Set {
     pub threads: usize,
     /// Connections that they were asked on; zero where operations are not about connections.
     pub connections: usize,
-    /// A socket for each address that is served.
+    /// A socket for each address that is served, or asked.
     pub addresses: Vec<ObjectId>,
     /// Calls that sent on these connections; `None` if not all calls were seen.
     pub sends: Option<u64>,
@@ -125,7 +129,11 @@ impl Recorded<'_> {
     /// The operations that are wanted, those with most in all first.
     pub fn operations(&self, wanted: &Wanted) -> Vec<Set> {
         let mut sets = match wanted {
-            Wanted::Served => servers::served(self, false),
+            Wanted::Served => {
+                let mut sets = servers::served(self, false);
+                sets.extend(exchanges::asked(self));
+                sets
+            }
             Wanted::AnySocket => servers::served(self, true),
             Wanted::Between(first, last) => asked::between(self, first, last),
         };

@@ -155,6 +155,14 @@ impl Change {
                 woken = follows;
                 let mut share = match (&shares, &self.what) {
                     (_, What::Stretches(stretches)) => part_within(span, stretches),
+                    // One call waits for many things in turn: only the waits that are meant go.
+                    (_, What::Waits { .. } | What::Cause { .. })
+                        if span.state == State::Wait
+                            && (span.detail == Detail::Poll
+                                || recorded.timeline.was_poll(index)) =>
+                    {
+                        0.0
+                    }
                     (Some(shares), _) => shares.of(span),
                     (None, _) => 0.0,
                 };

@@ -48,8 +48,9 @@ impl Spans {
         threads.dedup_by_key(|thread| thread.thread);
         let slots = Slots::new(threads.iter().map(|thread| thread.thread.0));
         spans.retain(|span| slots.get(span.thread.0).is_some());
-        if !spans.is_sorted_by_key(|span| (span.thread, span.t0)) {
-            spans.sort_by_key(|span| (span.thread, span.t0));
+        // One without length comes before what begins with it, in whichever order the rows are.
+        if !spans.is_sorted_by_key(|span| (span.thread, span.t0, span.t1)) {
+            spans.sort_by_key(|span| (span.thread, span.t0, span.t1));
         }
         let mut first = Vec::with_capacity(threads.len() + 1);
         let mut at = 0;

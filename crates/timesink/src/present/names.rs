@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{ProcessLedger, Who};
+use timesink_analysis::operations::{Kind, Set};
 use timesink_analysis::stacks::{Code, FunctionIx, Spot};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{ModuleKind, ObjectKind};
@@ -21,6 +22,15 @@ pub fn is_hostile(c: char) -> bool {
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Where the socket of operations is served, or whom it asks.
+pub fn address<'a>(facts: &'a Facts, set: &Set, socket: ObjectId) -> Option<&'a str> {
+    let socket = facts.object(socket)?;
+    match set.kind {
+        Kind::Asked => socket.remote.as_deref().or(socket.path.as_deref()),
+        _ => socket.local.as_deref(),
+    }
 }
 
 /// The text with hostile characters written as escapes.

@@ -121,7 +121,7 @@ pub(super) fn operations<'a>(report: &Report<'a>) -> Vec<SetPage<'a>> {
 
 fn set<'a>(report: &Report<'a>, told: &'a Told) -> SetPage<'a> {
     let Told { set, detail } = told;
-    let local = |id| report.facts.object(id)?.local.as_deref();
+    let address = |id| names::address(report.facts, set, id);
     let detail: Option<&Detail> = detail.as_ref();
     let unlike = detail.map(|detail| &detail.unlike);
     SetPage {
@@ -130,7 +130,7 @@ fn set<'a>(report: &Report<'a>, told: &'a Told) -> SetPage<'a> {
         processes: set.processes,
         threads: set.threads,
         connections: set.connections,
-        addresses: set.addresses.iter().filter_map(|&id| local(id)).collect(),
+        addresses: set.addresses.iter().filter_map(|&id| address(id)).collect(),
         sends: set.sends,
         count: set.operations.len(),
         from_ns: set.from.0,

@@ -42,7 +42,8 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         column("max", &time(1.0), 1),
     ];
     let names: Vec<String> = sets.iter().map(|told| named(report, &told.set)).collect();
-    let about = "of servers; report --op auto tells what the slow ones have in common";
+    let about =
+        "of servers and their clients; report --op auto tells what the slow ones have in common";
     let mut lines = vec![title("OPERATIONS", about, style)];
     lines.extend(table::lines(columns, "", &names, style));
     let more = report.operations.len() - sets.len();
@@ -63,7 +64,8 @@ fn rate(set: &Set) -> String {
 
 fn what(kind: Kind) -> &'static str {
     match kind {
-        Kind::Request => "requests to",
+        Kind::Request => "requests handled by",
+        Kind::Asked => "requests of",
         Kind::Round => "rounds of the loop of",
         Kind::Piece => "pieces of work of threads of",
         Kind::Between => "in",
@@ -77,13 +79,11 @@ fn named(report: &Report, set: &Set) -> String {
 /// `postgres(2202) on 127.0.0.1:5999, 4 processes`.
 fn whose(report: &Report, set: &Set) -> String {
     let mut name = names::process(report.facts, set.process);
-    let local = |id| {
-        let object = report.facts.object(id)?;
-        object.local.as_deref().map(names::harmless)
-    };
-    let addresses: Vec<_> = set.addresses.iter().filter_map(|&id| local(id)).collect();
+    let address = |id| names::address(report.facts, set, id).map(names::harmless);
+    let addresses: Vec<_> = set.addresses.iter().filter_map(|&id| address(id)).collect();
     match addresses.as_slice() {
         [] => {}
+        [one, ..] if set.kind == Kind::Asked => name += &format!(" to {one}"),
         [one] => name += &format!(" on {one}"),
         [first, rest @ ..] => name += &format!(" on {first} and {} more", rest.len()),
     }
@@ -157,6 +157,10 @@ fn notes(set: &Set) -> Vec<String> {
         Kind::Piece => vec![
             "Connections move between threads. One operation: what a thread did between two waits for work.".to_owned(),
             "A request may consist of several.".to_owned(),
+        ],
+        Kind::Asked => vec![
+            "One operation: from the first wait for the response to the end of the last, as the one who asks sees it.".to_owned(),
+            "Requests whose response did not have to be waited for are not among them.".to_owned(),
         ],
         Kind::Between => vec![
             "One operation: from the end of a wait in the first call to the end of the next wait in the second.".to_owned(),
