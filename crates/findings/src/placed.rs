@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::facts::uses::Act;
+use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{CallSite, FunctionIx, Region};
 use timesink_recording::ids::{ObjectId, ProcessId};
@@ -108,6 +109,39 @@ impl Placed {
     /// The same with all that is done around it, and for nothing else.
     pub fn wholly_scaled(&self, processes: &BTreeSet<ProcessId>, kept: f64) -> Change {
         self.of(self.whole, processes, kept)
+    }
+
+    /// The same with what is done between one time and the next, where that is little: what was made is given back there.
+    pub fn with_what_is_between(
+        &self,
+        inquiry: &Inquiry<'_>,
+        processes: &BTreeSet<ProcessId>,
+        kept: f64,
+    ) -> Vec<Change> {
+        /// So much of the time from the first to the last is in the function itself.
+        const MOST: f64 = 0.8;
+        let (stacks, threads) = (inquiry.stacks, inquiry.threads_of(processes));
+        let name = &stacks.code.function(self.whole).name;
+        let extents = stacks.extents(&threads, |function| function == name);
+        let (mut inside, mut all) = (0u64, 0u64);
+        for (&thread, &(from, until)) in &extents {
+            let events = stacks.events_of(thread).iter();
+            let worked = events.filter(|event| event.account != Account::Ready);
+            for event in worked.filter(|event| (from..=until).contains(&event.at)) {
+                let is_inside = stacks.code.functions_of(event.stack).contains(&self.whole);
+                all = all.saturating_add(event.ns);
+                inside = inside.saturating_add(if is_inside { event.ns } else { 0 });
+            }
+        }
+        let whole = self.wholly_scaled(processes, kept);
+        if extents.is_empty() || (inside as f64) < all as f64 * MOST {
+            return vec![whole];
+        }
+        let between = Change {
+            what: What::Stretches(extents),
+            ..whole.clone()
+        };
+        vec![whole, between]
     }
 
     fn of(&self, function: FunctionIx, processes: &BTreeSet<ProcessId>, kept: f64) -> Change {

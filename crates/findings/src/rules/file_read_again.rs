@@ -190,7 +190,7 @@ fn suspect(inquiry: &Inquiry<'_>, loader: &Loader<'_>) -> Option<Suspect> {
         return None;
     }
     let placed = placed(inquiry, loader);
-    let (fix, ns) = fix(loader, placed.as_ref(), times);
+    let (fix, ns) = fix(inquiry, loader, placed.as_ref(), times);
     let region = placed.map(|placed| placed.region);
     let mut causes = inquiry.busy(one.process);
     causes.extend(inquiry.waits_on_path(|key| {
@@ -252,7 +252,12 @@ fn title(inquiry: &Inquiry<'_>, loader: &Loader<'_>, times: u64) -> Sentence {
 }
 
 /// Without all loads but one; and what they take now.
-fn fix(loader: &Loader<'_>, placed: Option<&Placed>, times: u64) -> (Fix, u64) {
+fn fix(
+    inquiry: &Inquiry<'_>,
+    loader: &Loader<'_>,
+    placed: Option<&Placed>,
+    times: u64,
+) -> (Fix, u64) {
     let processes = &loader.processes;
     let once = 1.0 / times.max(1) as f64;
     let calls = loader.one.ns(&LOADING);
@@ -265,8 +270,7 @@ fn fix(loader: &Loader<'_>, placed: Option<&Placed>, times: u64) -> (Fix, u64) {
     };
     let ns = placed.region.ns.max(calls);
     let least = placed.scaled(processes, once);
-    let most = placed.wholly_scaled(processes, once);
-    let mut at_most = vec![most];
+    let mut at_most = placed.with_what_is_between(inquiry, processes, once);
     if processes.len() > 1 {
         // What was made of it is given back at the end of each process, with all else that the process has.
         at_most.push(Change {
