@@ -19,7 +19,7 @@ pub(crate) const ROW_BYTES: usize = 32 << 20;
 const MEASURED: [(&str, f64, f64); 22] = [
     ("call_errors", 0.42, 35.4),
     ("call_histograms", 1.01, 64.0),
-    ("call_sites", 0.30, 30.0),
+    ("call_sites", 0.18, 21.0),
     ("call_windows", 0.02, 1.0),
     ("calls", 0.35, 30.7),
     ("delays", 0.23, 7.5),
