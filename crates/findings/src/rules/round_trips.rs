@@ -239,19 +239,7 @@ fn suspect(
     {
         return None;
     }
-    let mut causes = inquiry.waits_on_path(|key| {
-        key.object == Some(object)
-            && key.detail.is_some_and(is_answer)
-            && inquiry.same_program(key.process, process)
-    });
-    // And what the calls take on a processor.
-    let waited: u64 = causes
-        .iter()
-        .map(|&cause| inquiry.on_path_ns(&[cause]))
-        .sum();
-    causes.extend(inquiry.busy(process));
-    let called = sent.ns.saturating_add(received.ns);
-    let weight = Weight::within(causes, waited.saturating_add(called));
+    let (weight, called) = weight(inquiry, process, object, on);
     let title = say![
         Piece::Count(count),
         " requests to ",
@@ -296,4 +284,28 @@ fn suspect(
         ])
         .held_against(floor::round_trip(inquiry, object, half));
     Some(suspect)
+}
+
+/// What of the path a conversation is: its waits, and what its calls take on a processor; and what they take in all.
+fn weight(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    object: ObjectId,
+    on: &Conversation<'_>,
+) -> (Weight, u64) {
+    let mut causes = inquiry.waits_on_path(|key| {
+        key.object == Some(object)
+            && key.detail.is_some_and(is_answer)
+            && inquiry.same_program(key.process, process)
+    });
+    let waited: u64 = causes
+        .iter()
+        .map(|&cause| inquiry.on_path_ns(&[cause]))
+        .sum();
+    causes.extend(inquiry.busy(process));
+    let called = on.sent.ns.saturating_add(on.received.ns);
+    (
+        Weight::within(causes, waited.saturating_add(called)),
+        called,
+    )
 }
