@@ -6,13 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::CallSite;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Object;
 use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::floor;
+use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
+use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
@@ -239,7 +242,9 @@ fn suspect(
     {
         return None;
     }
-    let (weight, called) = weight(inquiry, process, object, on);
+    let own = BTreeSet::from([process]);
+    let placed = placed(inquiry, &own, object);
+    let (weight, called) = weight(inquiry, (process, object), on, placed.as_ref());
     let title = say![
         Piece::Count(count),
         " requests to ",
@@ -249,13 +254,13 @@ fn suspect(
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let all_ns = all.ns.get(&process).copied().unwrap_or(0);
     let share = called as f64 / all_ns.max(1) as f64;
-    let own = BTreeSet::from([process]);
     let fix = at_once(object, &own, count, &names, share.min(1.0));
     let suspect = Suspect::new(title, fix, weight)
         .with_what_is_around(own, &[&names])
         .of(process)
         .about(Some(object))
         .seen_in(inquiry, group)
+        .seen_around(inquiry, placed.as_ref().map(|placed| &placed.region))
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,
@@ -286,12 +291,24 @@ fn suspect(
     Some(suspect)
 }
 
-/// What of the path a conversation is: its waits, and what its calls take on a processor; and what they take in all.
+/// The function in which a process sends and receives on one connection.
+fn placed(inquiry: &Inquiry<'_>, own: &BTreeSet<ProcessId>, object: ObjectId) -> Option<Placed> {
+    let is_meant = |site: &CallSite| site.object == Some(object);
+    let kind = |site: &CallSite| {
+        let is = |names: &[&str]| names.contains(&site.call.as_str()) && !site.has_failed();
+        let kinds = [is(&SENDS), is(&RECEIVES)];
+        kinds.iter().position(|is_it| *is_it)
+    };
+    Placed::around(inquiry, own, (is_meant, kind))
+}
+
+/// What of the path a conversation is: its waits, and what its calls take on a processor, or all that is done in the function
+/// around them; and what they take in all.
 fn weight(
     inquiry: &Inquiry<'_>,
-    process: ProcessId,
-    object: ObjectId,
+    (process, object): (ProcessId, ObjectId),
     on: &Conversation<'_>,
+    placed: Option<&Placed>,
 ) -> (Weight, u64) {
     let mut causes = inquiry.waits_on_path(|key| {
         key.object == Some(object)
@@ -304,8 +321,11 @@ fn weight(
         .sum();
     causes.extend(inquiry.busy(process));
     let called = on.sent.ns.saturating_add(on.received.ns);
-    (
-        Weight::within(causes, waited.saturating_add(called)),
-        called,
-    )
+    let around = placed.map_or(0, |placed| {
+        let function = BTreeSet::from([placed.region.function]);
+        let code = InCode::through(inquiry, function).in_program(inquiry, process);
+        code.ns()
+    });
+    let weight = waited.saturating_add(called.max(around));
+    (Weight::within(causes, weight), called)
 }
