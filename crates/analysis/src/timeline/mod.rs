@@ -35,8 +35,7 @@ pub struct Timeline {
 impl Timeline {
     /// The timeline of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Timeline> {
-        let spans = Spans::of(recording)?.with_polls_told_apart(recording)?;
-        Ok(Timeline::from(spans))
+        Spans::of(recording).map(Timeline::from)
     }
 
     /// A timeline of these threads; spans of others are left out.

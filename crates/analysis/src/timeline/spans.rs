@@ -39,7 +39,7 @@ impl Spans {
     /// The same, of spans that have been read.
     pub fn with(recording: &Recording, spans: Vec<Span>) -> timesink_recording::Result<Spans> {
         let threads = recording.numbered_rows(|thread: &Thread| thread.thread.0)?;
-        Ok(Spans::new(threads, spans))
+        Spans::new(threads, spans).with_polls_told_apart(recording)
     }
 
     /// Those of these threads; spans of others are left out.
