@@ -203,7 +203,7 @@ fn recorded(folder: &Path) {
         "--",
         "sh",
         "-c",
-        "ls; ls /; true",
+        "for n in 1 2 3 4 5 6 7 8 9 10; do ls / || exit; done",
     ]);
     output(&mut command).exits(0);
 }

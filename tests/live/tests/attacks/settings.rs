@@ -315,7 +315,7 @@ fn floors_of_another_user_are_not_believed() {
     called_by(&mut command, None);
     let ran = output(&mut command).exits(0);
     assert!(
-        ran.err.contains("the kept floors are left out") && ran.err.contains("it belongs to user"),
+        ran.err.contains("the saved floors are not used") && ran.err.contains("it belongs to user"),
         "{}",
         ran.err
     );

@@ -227,7 +227,7 @@ fn estimates(report: &Report) -> Option<String> {
 }
 
 /// How functions of JavaScript come by names, where they would have been seen with one.
-fn nameless_node(report: &Report) -> Option<String> {
+pub(super) fn nameless_node(report: &Report) -> Option<String> {
     let ledger = &report.facts.ledger;
     let code = &report.stacks.code;
     let is_node = |thread: &&ThreadLedger| {

@@ -1,7 +1,7 @@
 //! One line of checks: ours against the kernel's figures, what is not accounted for, what recording cost, what was lost.
 
 use crate::present::terminal::style::{wrap, Ink, Style};
-use crate::present::terminal::{units, Report};
+use crate::present::terminal::{foot, units, Report};
 use crate::present::words;
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
@@ -27,6 +27,9 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     if !warnings.is_empty() {
         let text = format!("Incomplete: {}", warnings.join(" · "));
         lines.extend(wrap(&text, "", Ink::Warning, style));
+    }
+    if let Some(text) = foot::nameless_node(report) {
+        lines.extend(wrap(&text, "", Ink::Faint, style));
     }
     lines
 }
