@@ -42,7 +42,7 @@ def first_finding(why):
     """The lines of the finding that is told first, without the margin."""
     lines = []
     for line in why.splitlines():
-        if not line.startswith(("  1  ", "      ")):
+        if not line.startswith(("  1  ", "     ")):
             break
         lines.append(line[2:])
     return "\n".join(lines).rstrip()
