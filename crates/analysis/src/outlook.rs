@@ -275,7 +275,7 @@ fn without_function(function: FunctionIx, stacks: &Stacks, gains: &Gains<'_>) ->
 }
 
 /// What a thread of ours came to; its panic is ours.
-fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+pub fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -351,7 +351,10 @@ fn leftovers_are_no_obstacle() {
     let lock = fs::File::open(folder.path("r.new")).expect("the folder");
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock");
     let error = symbolize(&path, &with_debug(&folder), None).expect_err("refused");
-    assert!(error.to_string().contains("another process is working"), "{error}");
+    assert!(
+        error.to_string().contains("another process is working"),
+        "{error}"
+    );
     drop(lock);
     symbolize(&path, &with_debug(&folder), None).expect("done");
     check_named(&path);

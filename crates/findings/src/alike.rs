@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_recording::ids::ThreadId;
-use timesink_recording::words::Language;
 
 use crate::inquiry::Inquiry;
 
@@ -84,7 +83,7 @@ impl Work {
 pub fn is_managed(inquiry: &Inquiry<'_>) -> bool {
     let mut functions = inquiry.stacks.code.functions.iter();
     functions.any(|function| {
-        !matches!(function.language, Language::Native | Language::Kernel)
+        function.is_script()
             || matches!(
                 function.name.as_str(),
                 "runtime.mstart" | "runtime.mcall" | "runtime.goexit"

@@ -7,7 +7,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Limit, Rule};
+use crate::rule::{Limit, Rule, Unit};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -21,19 +21,28 @@ pub struct Crowd {
     behind: BTreeMap<Who, u64>,
 }
 
+/// How much of it there must be for a rule to look: the two limits of every rule about it.
+pub static SHARE: Limit = Limit {
+    name: "share",
+    value: 0.15,
+    unit: Unit::Share,
+    means: "minimum share of the critical path runnable (waiting for a CPU)",
+};
+pub static TIME: Limit = Limit {
+    name: "time",
+    value: 1e8,
+    unit: Unit::Nanoseconds,
+    means: "minimum time runnable on the critical path",
+};
+
 impl Crowd {
-    /// If there is so much of it as these limits of a rule say.
-    pub fn of(
-        inquiry: &Inquiry<'_>,
-        rule: &Rule,
-        share: &'static Limit,
-        time: &'static Limit,
-    ) -> Option<Crowd> {
+    /// If there is so much of it as the rule's limits say.
+    pub fn of(inquiry: &Inquiry<'_>, rule: &Rule) -> Option<Crowd> {
         let causes = inquiry
             .causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
         let ns = inquiry.on_path_ns(&causes);
-        let least = inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, share);
-        if (ns as f64) < least.max(rule.limit(inquiry, time)) {
+        let least = inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, &SHARE);
+        if (ns as f64) < least.max(rule.limit(inquiry, &TIME)) {
             return None;
         }
         let mut crowd = Crowd {

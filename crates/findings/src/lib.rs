@@ -8,6 +8,7 @@
 
 mod alike;
 mod crowd;
+mod disk_waits;
 pub mod engine;
 mod file_functions;
 pub mod floor;

@@ -7,6 +7,6 @@ mod loaded;
 mod story;
 mod touched;
 
-pub use loaded::{joined, Loaded};
+pub use loaded::Loaded;
 pub use story::{Question, Repeated, Story};
 pub use touched::AllTouched;

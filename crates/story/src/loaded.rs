@@ -3,6 +3,7 @@
 use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::{Facts, Gathering};
 use timesink_analysis::operations::Recorded;
+use timesink_analysis::outlook::joined;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::{Spans, Timeline};
 use timesink_analysis::waits::Waited;
@@ -58,39 +59,5 @@ impl Loaded<'_> {
             waited: &self.waited,
             programs: &self.programs,
         }
-    }
-}
-
-/// What a thread of ours came to; its panic is ours.
-pub fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    let ended = thread.join();
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use timesink_recording::notation::recording;
-    use timesink_recording::words::{Detail, State};
-
-    /// What waits in event loops were for is told in all that is loaded for a report, not in the analysis alone.
-    #[test]
-    fn polls_are_told_apart() {
-        let recording = recording(
-            "process 1 client
-             thread 1.1 client
-             object e epoll
-             object s tcp socket remote 10.0.0.1:80
-             1.1: cpu 0..1ms | wait +5ms poll e by network call epoll_wait result 1 woken_object s | cpu +1ms
-             call 1.1 connect s
-             call 1.1 write s
-             call 1.1 read s",
-        );
-        let loaded = Loaded::of(&recording).expect("it reads");
-        let waits = loaded.timeline.spans_of(0).iter();
-        let waits = waits.filter(|span| span.state == State::Wait);
-        let details: Vec<Detail> = waits.map(|span| span.detail).collect();
-        assert_eq!(details, [Detail::NetworkReceive]);
-        assert_eq!(loaded.waited.groups[0].detail, Detail::NetworkReceive);
     }
 }

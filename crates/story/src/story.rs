@@ -2,15 +2,14 @@
 
 use timesink_analysis::loops::{loops, Loop};
 use timesink_analysis::operations::{Kind, Set, Told, Wanted};
-use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::outlook::{joined, Outlook, Patience};
 use timesink_analysis::replay::Gains;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
 use timesink_findings::mutes::{Day, Mute};
 use timesink_findings::rule::Limits;
 
-use crate::loaded::{joined, Loaded};
-use crate::AllTouched;
+use crate::{AllTouched, Loaded};
 
 /// What a story is to say.
 pub struct Question<'q> {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::{Detail, ObjectKind, State};
+use timesink_recording::words::{Detail, ObjectKind};
 use timesink_recording::Nanos;
 
 use super::{Found, Kind, Operation, Recorded, Set};
@@ -83,11 +83,10 @@ fn waits_for(recorded: &Recorded<'_>, peer: &Peer) -> Vec<Waited> {
             continue;
         }
         let own = timeline.spans_of(slot).iter().filter(|span| {
-            let socket = span.object.filter(|_| span.state == State::Wait);
             matches!(
                 span.detail,
                 Detail::NetworkReceive | Detail::UnixReceive | Detail::Poll
-            ) && socket.is_some_and(|socket| peer.sockets.binary_search(&socket).is_ok())
+            ) && peer.is_waited_for_in(span)
         });
         waits.extend(own.map(|span| Waited {
             slot,

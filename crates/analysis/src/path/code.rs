@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
-use timesink_recording::words::{Language, State};
+use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
 use super::{Key, Path, Segment};
@@ -152,12 +152,7 @@ const SAMPLE_NS: u64 = 2_000_000;
 /// Whose time it is, of the functions of a stack, innermost first. What an interpreter does is the script's; what a standard
 /// library does is done for the function that called it.
 pub fn own_function(code: &Code, functions: &[FunctionIx]) -> Option<FunctionIx> {
-    let is_script = |function: &FunctionIx| {
-        !matches!(
-            code.function(*function).language,
-            Language::Native | Language::Kernel
-        )
-    };
+    let is_script = |function: &FunctionIx| code.function(*function).is_script();
     let mut scripts = functions.iter().copied().filter(is_script).peekable();
     let innermost = scripts.peek().copied();
     let above = scripts.find(|&function| !code.is_standard(function));

@@ -41,6 +41,13 @@ pub struct Function {
     pub language: Language,
 }
 
+impl Function {
+    /// Whether it is run by an interpreter or a virtual machine: a script's, or Java's.
+    pub fn is_script(&self) -> bool {
+        !matches!(self.language, Language::Native | Language::Kernel)
+    }
+}
+
 /// A node of the tree that stacks share.
 #[derive(Clone, Copy, Debug)]
 struct Link {
@@ -229,9 +236,8 @@ impl Code {
     /// The functions of a stack that somebody can change. Of a script, or of Java, those of the program itself, if there are
     /// any, and not what its libraries and its interpreter do below them.
     pub fn own_of(&self, spots: &[Spot]) -> Vec<Spot> {
-        let is_native = |language| matches!(language, Language::Native | Language::Kernel);
         let is_script = |&Spot { function, .. }: &Spot| {
-            !is_native(self.function(function).language) && !self.is_installed(function)
+            self.function(function).is_script() && !self.is_installed(function)
         };
         let is_own = |&Spot { function, .. }: &Spot| {
             !self.is_system(function) && !self.is_before_main(function)
@@ -248,10 +254,7 @@ impl Code {
     /// Of a script, or of Java, where the program's own functions call into its libraries: the function that they call,
     /// and the one that the stack is about, which is its innermost. Nothing where the stack is about one of their own.
     pub fn library_of(&self, spots: &[Spot]) -> Vec<Spot> {
-        let is_script = |spot: &&Spot| {
-            let language = self.function(spot.function).language;
-            !matches!(language, Language::Native | Language::Kernel)
-        };
+        let is_script = |spot: &&Spot| self.function(spot.function).is_script();
         let scripts: Vec<&Spot> = spots.iter().filter(is_script).collect();
         let own = scripts
             .iter()

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
-use timesink_recording::words::Language;
 use timesink_recording::Nanos;
 
 use super::{CallSite, FunctionIx, StackIx, Stacks};
@@ -216,9 +215,7 @@ impl Stacks {
 
     /// The functions of a stack that are the program's own: of a script only its own, not the interpreter's.
     fn own_functions(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
-        let language = |function: &FunctionIx| self.code.function(*function).language;
-        let is_script =
-            |f: &FunctionIx| !matches!(language(f), Language::Native | Language::Kernel);
+        let is_script = |function: &FunctionIx| self.code.function(*function).is_script();
         let script = functions.iter().any(is_script);
         let own = functions.iter().copied().filter(|f| {
             let own = !self.code.is_system(*f) && !self.code.is_before_main(*f);

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
+use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, ObjectKind, State};
 
 use super::{Came, KnownWaits};
@@ -40,6 +41,14 @@ pub struct Peer {
     pub at_once: bool,
     /// In the order of threads and time.
     pub waits: Vec<PeerWait>,
+}
+
+impl Peer {
+    /// Whether a span is a wait on one of its sockets.
+    pub fn is_waited_for_in(&self, span: &Span) -> bool {
+        let socket = span.object.filter(|_| span.state == State::Wait);
+        socket.is_some_and(|socket| self.sockets.binary_search(&socket).is_ok())
+    }
 }
 
 /// A wait for a peer that was recorded by itself.

@@ -5,7 +5,7 @@
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::FunctionIx;
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::{Language, State};
+use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
@@ -111,9 +111,8 @@ const DOMINANT: f64 = 0.8;
 fn called_from(inquiry: &Inquiry<'_>, busiest: FunctionIx) -> Option<FunctionIx> {
     let view = inquiry.outlook.on_processors.view(inquiry.stacks);
     let of_script = |function: FunctionIx| {
-        let language = inquiry.stacks.code.function(function).language;
-        !matches!(language, Language::Native | Language::Kernel)
-            && !inquiry.stacks.code.is_installed(function)
+        let code = &inquiry.stacks.code;
+        code.function(function).is_script() && !code.is_installed(function)
     };
     let dominant = view
         .dominant_of(DOMINANT, of_script)

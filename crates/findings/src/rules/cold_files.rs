@@ -1,12 +1,12 @@
 //! A program that waits for the disk in many files or directories, one after the other, little in each: a walk through a
 //! tree, a build, a program that loads a thousand modules. No single one of them is worth a word.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use timesink_analysis::replay::{Change, How, What};
-use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::ids::ObjectId;
 use timesink_recording::words::Detail;
 
+use crate::disk_waits::DiskWaits;
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
@@ -55,69 +55,44 @@ const SPREAD: f64 = 0.2;
 const LEFT: (f64, f64) = (0.5, 0.0);
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let mut programs: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
-    for cause in inquiry.waits_on_path(|key| key.detail == Some(Detail::DiskRead)) {
-        let process = inquiry.outlook.causes[cause].cause.key.process;
-        programs.entry(process).or_default().push(cause);
-    }
-    programs
-        .into_iter()
-        .filter_map(|(process, causes)| suspect(inquiry, process, causes))
-        .collect()
+    let waits = DiskWaits::by_program(inquiry, Detail::DiskRead).into_iter();
+    waits.filter_map(|waits| suspect(inquiry, waits)).collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<Suspect> {
-    let ns = inquiry.on_path_ns(&causes);
-    let share = ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
-    let all = || causes.iter().map(|&at| &inquiry.outlook.causes[at].cause);
-    let files: BTreeSet<ObjectId> = all().filter_map(|cause| cause.key.object).collect();
-    let count: u64 = all().map(|cause| cause.count).sum();
-    let longest = all().map(|cause| cause.ns).max()?;
-    if share < RULE.limit(inquiry, &limits::SHARE)
-        || (files.len() as f64) < RULE.limit(inquiry, &limits::FILES)
-        || (ns as f64) < RULE.limit(inquiry, &limits::MS) * 1e6
-        || longest as f64 > ns as f64 * SPREAD
+fn suspect(inquiry: &Inquiry<'_>, waits: DiskWaits) -> Option<Suspect> {
+    let objects = waits.on_path(inquiry).filter_map(|cause| cause.key.object);
+    let files = objects.collect::<BTreeSet<ObjectId>>().len();
+    let longest = waits.on_path(inquiry).map(|cause| cause.ns).max()?;
+    if waits.share < RULE.limit(inquiry, &limits::SHARE)
+        || (files as f64) < RULE.limit(inquiry, &limits::FILES)
+        || (waits.ns as f64) < RULE.limit(inquiry, &limits::MS) * 1e6
+        || longest as f64 > waits.ns as f64 * SPREAD
     {
         return None;
     }
-    let fix = |left: f64| {
-        vec![Change {
-            what: What::Waits {
-                detail: Some(Detail::DiskRead),
-                objects: None,
-            },
-            processes: Some(inquiry.of_program(process)),
-            how: How::Scale(left),
-        }]
-    };
     let title = say![
-        process,
+        waits.process,
         " waits for the disk ",
-        Piece::Count(count),
+        Piece::Count(waits.count),
         " times in ",
-        Piece::Count(files.len() as u64),
+        Piece::Count(files as u64),
         " files and directories, one at a time"
     ];
-    let group = inquiry.waits().iter().find(|group| {
-        group.detail == Detail::DiskRead && inquiry.same_program(group.process, process)
-    });
-    let suspect = Suspect::new(
-        title,
-        Fix::Between(fix(LEFT.0), fix(LEFT.1)),
-        Weight::all(causes),
-    )
-    .of(process)
-    .seen_in(inquiry, group)
-    .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
-    .held(inquiry, &RULE, "files", files.len() as f64, &limits::FILES)
-    .held(inquiry, &RULE, "milliseconds", ns as f64 / 1e6, &limits::MS)
-    .told(say![
-        Piece::Count(count),
-        " waits of ",
-        Piece::Time(ns / count.max(1)),
-        "; ",
-        Piece::Percent(share * 100.0),
-        " of the critical path"
-    ]);
+    let fix = |left: f64| vec![waits.scaled(inquiry, left)];
+    let fix = Fix::Between(fix(LEFT.0), fix(LEFT.1));
+    let ms = waits.ns as f64 / 1e6;
+    let suspect = Suspect::new(title, fix, Weight::all(waits.causes.clone()))
+        .of(waits.process)
+        .seen_in(inquiry, waits.group(inquiry))
+        .held(
+            inquiry,
+            &RULE,
+            "share of the path",
+            waits.share,
+            &limits::SHARE,
+        )
+        .held(inquiry, &RULE, "files", files as f64, &limits::FILES)
+        .held(inquiry, &RULE, "milliseconds", ms, &limits::MS)
+        .told(waits.told());
     Some(suspect)
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use timesink_analysis::facts::sockets::{receives, sends};
 use timesink_analysis::waits::peers::{Peer, PeerWait};
 use timesink_recording::ids::ObjectId;
-use timesink_recording::words::{ObjectKind, State};
+use timesink_recording::words::ObjectKind;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -358,9 +358,5 @@ fn waits_for(inquiry: &Inquiry<'_>, peer: &Peer) -> usize {
     let threads = inquiry.timeline.threads.iter().enumerate();
     let own = threads.filter(|(_, thread)| thread.process == peer.process);
     let spans = own.flat_map(|(slot, _)| inquiry.timeline.spans_of(slot));
-    let for_it = spans.filter(|span| {
-        let socket = span.object.filter(|_| span.state == State::Wait);
-        socket.is_some_and(|socket| peer.sockets.binary_search(&socket).is_ok())
-    });
-    for_it.count()
+    spans.filter(|span| peer.is_waited_for_in(span)).count()
 }

@@ -250,8 +250,7 @@ fn growing(inquiry: &Inquiry<'_>, arrivals: &Arrivals) -> Option<Growing> {
 /// Whether somebody can change a function, best first: one of a script; the program's; the C library's, and an interpreter's.
 fn whose(inquiry: &Inquiry<'_>, function: FunctionIx) -> u8 {
     let code = &inquiry.stacks.code;
-    let language = code.function(function).language;
-    let is_native = matches!(language, Language::Native | Language::Kernel);
+    let is_native = !code.function(function).is_script();
     match (is_native, code.is_installed(function)) {
         (false, false) => 0,
         (true, false) if !code.is_system(function) => 1,

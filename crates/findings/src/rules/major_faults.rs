@@ -4,12 +4,9 @@
 //! other, asked for together beforehand, a fifth of the time was left, of a whole file that is read at once a tenth
 //! (measured on 2026-11-21; see `LEFT`).
 
-use std::collections::BTreeMap;
-
-use timesink_analysis::replay::{Change, How, What};
-use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
+use crate::disk_waits::DiskWaits;
 use crate::inquiry::Inquiry;
 use crate::memory::Memory;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
@@ -50,45 +47,27 @@ mod limits {
 const LEFT: (f64, f64) = (0.25, 0.1);
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let mut programs: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
-    for cause in inquiry.waits_on_path(|key| key.detail == Some(Detail::PageFault)) {
-        let process = inquiry.outlook.causes[cause].cause.key.process;
-        programs.entry(process).or_default().push(cause);
-    }
-    programs
-        .into_iter()
-        .filter_map(|(process, causes)| suspect(inquiry, process, causes))
-        .collect()
+    let waits = DiskWaits::by_program(inquiry, Detail::PageFault).into_iter();
+    waits.filter_map(|waits| suspect(inquiry, waits)).collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Option<Suspect> {
-    let ns = inquiry.on_path_ns(&causes);
-    let share = ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
-    let count = causes
-        .iter()
-        .map(|&at| inquiry.outlook.causes[at].cause.count);
-    let count: u64 = count.sum();
-    if share < RULE.limit(inquiry, &limits::SHARE)
+fn suspect(inquiry: &Inquiry<'_>, waits: DiskWaits) -> Option<Suspect> {
+    let (process, count) = (waits.process, waits.count);
+    if waits.share < RULE.limit(inquiry, &limits::SHARE)
         || (count as f64) < RULE.limit(inquiry, &limits::WAITS)
     {
         return None;
     }
-    let longest = causes
-        .iter()
-        .max_by_key(|&&cause| inquiry.on_path_ns(&[cause]));
-    let key = inquiry.outlook.causes.get(*longest?)?.cause.key;
+    let longest = waits.on_path(inquiry).max_by_key(|cause| cause.ns);
+    let key = longest?.key;
     let faults = Memory::of(inquiry).faults.in_program(inquiry, process);
     let fix = |left: f64| {
-        let waits = Change {
-            what: What::Waits {
-                detail: Some(Detail::PageFault),
-                objects: None,
-            },
-            processes: Some(inquiry.of_program(process)),
-            how: How::Scale(left),
-        };
-        vec![waits, faults.scaled_in(inquiry, process, left)]
+        vec![
+            waits.scaled(inquiry, left),
+            faults.scaled_in(inquiry, process, left),
+        ]
     };
+    let fix = Fix::Between(fix(LEFT.0), fix(LEFT.1));
     let title = match key.object {
         Some(file) => say![
             process,
@@ -105,31 +84,23 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, causes: Vec<usize>) -> Opt
             " times for pages, one at a time"
         ],
     };
-    let group = inquiry.waits().iter().find(|group| {
-        group.detail == Detail::PageFault && inquiry.same_program(group.process, process)
-    });
-    let suspect = Suspect::new(
-        title,
-        Fix::Between(fix(LEFT.0), fix(LEFT.1)),
-        Weight::all(causes),
-    )
-    .of(process)
-    .about(key.object)
-    .seen_in(inquiry, group)
-    .held(inquiry, &RULE, "share of the path", share, &limits::SHARE)
-    .held(inquiry, &RULE, "waits", count as f64, &limits::WAITS)
-    .told(say![
-        Piece::Count(count),
-        " waits of ",
-        Piece::Time(ns / count.max(1)),
-        "; ",
-        Piece::Percent(share * 100.0),
-        " of the critical path"
-    ])
-    .told(say![
-        "in addition, ",
-        Piece::Time(faults.ns()),
-        " on CPU in page faults"
-    ]);
+    let suspect = Suspect::new(title, fix, Weight::all(waits.causes.clone()))
+        .of(process)
+        .about(key.object)
+        .seen_in(inquiry, waits.group(inquiry))
+        .held(
+            inquiry,
+            &RULE,
+            "share of the path",
+            waits.share,
+            &limits::SHARE,
+        )
+        .held(inquiry, &RULE, "waits", count as f64, &limits::WAITS)
+        .told(waits.told())
+        .told(say![
+            "in addition, ",
+            Piece::Time(faults.ns()),
+            " on CPU in page faults"
+        ]);
     Some(suspect)
 }

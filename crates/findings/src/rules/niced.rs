@@ -5,7 +5,7 @@ use timesink_analysis::replay::What;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 
-use crate::crowd::Crowd;
+use crate::crowd::{self, Crowd};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
     why: "The kernel shares a CPU by nice value: beside a program with nice 0, one with nice 5 gets a quarter of the CPU, one with nice 19 a seventieth.",
     advice: "run it without nice (nice, renice, Nice= of a service), or when the others have finished",
     wrong_if: "it is meant to yield: nobody waits for it",
-    limits: &[&limits::SHARE, &limits::TIME, &limits::NICE, &limits::MORE],
+    limits: &[&crowd::SHARE, &crowd::TIME, &limits::NICE, &limits::MORE],
     blames: Blames::Program,
     needs: &[],
     ask,
@@ -27,18 +27,6 @@ pub static RULE: Rule = Rule {
 mod limits {
     use crate::rule::{Limit, Unit};
 
-    pub static SHARE: Limit = Limit {
-        name: "share",
-        value: 0.15,
-        unit: Unit::Share,
-        means: "minimum share of the critical path runnable (waiting for a CPU)",
-    };
-    pub static TIME: Limit = Limit {
-        name: "time",
-        value: 1e8,
-        unit: Unit::Nanoseconds,
-        means: "minimum time runnable on the critical path",
-    };
     pub static NICE: Limit = Limit {
         name: "nice",
         value: 1.0,
@@ -54,7 +42,7 @@ mod limits {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(inquiry, &RULE, &limits::SHARE, &limits::TIME) else {
+    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
         return Vec::new();
     };
     let programs = crowd.programs(inquiry).into_iter();
@@ -93,13 +81,7 @@ fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let fix = Fix::scaled(What::Ready, processes, left.clamp(0.0, 1.0)).or_at_most(0.0);
     let suspect = Suspect::new(title, fix, Weight::all(causes))
         .of(process)
-        .held(
-            inquiry,
-            &RULE,
-            "ready on the path",
-            ns as f64,
-            &limits::TIME,
-        )
+        .held(inquiry, &RULE, "ready on the path", ns as f64, &crowd::TIME)
         .held(inquiry, &RULE, "nice", nice as f64, &limits::NICE)
         .held(
             inquiry,

@@ -1,6 +1,6 @@
 //! Threads that could run and have no processor to run on.
 
-use crate::crowd::Crowd;
+use crate::crowd::{self, Crowd};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
@@ -12,7 +12,7 @@ pub static RULE: Rule = Rule {
     why: "A thread without a CPU does nothing, though it has all that it needs.",
     advice: "repeat on an idle machine; or run fewer programs at a time, move others elsewhere, add CPUs",
     wrong_if: "the machine is shared on purpose and nobody waits for this program",
-    limits: &[&limits::SHARE, &limits::TIME, &limits::OTHERS],
+    limits: &[&crowd::SHARE, &crowd::TIME, &limits::OTHERS],
     blames: Blames::Machine,
     needs: &[],
     ask,
@@ -22,18 +22,6 @@ pub static RULE: Rule = Rule {
 mod limits {
     use crate::rule::{Limit, Unit};
 
-    pub static SHARE: Limit = Limit {
-        name: "share",
-        value: 0.15,
-        unit: Unit::Share,
-        means: "minimum share of the critical path",
-    };
-    pub static TIME: Limit = Limit {
-        name: "time",
-        value: 1e8,
-        unit: Unit::Nanoseconds,
-        means: "minimum time",
-    };
     pub static OTHERS: Limit = Limit {
         name: "others",
         value: 0.5,
@@ -43,7 +31,7 @@ mod limits {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let Some(crowd) = Crowd::of(inquiry, &RULE, &limits::SHARE, &limits::TIME) else {
+    let Some(crowd) = Crowd::of(inquiry, &RULE) else {
         return Vec::new();
     };
     // A program that keeps all processors busy itself stands in nobody's way.

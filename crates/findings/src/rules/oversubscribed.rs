@@ -2,7 +2,7 @@
 
 use timesink_analysis::ledger::ThreadLedger;
 
-use crate::crowd::Crowd;
+use crate::crowd::{self, Crowd};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
@@ -14,7 +14,7 @@ pub static RULE: Rule = Rule {
     why: "When all CPUs are busy with a program's own work, another thread makes it no faster: its threads only take turns.",
     advice: "add CPUs, or compute less; more threads than CPUs gain nothing here",
     wrong_if: "the machine cannot be larger: then look at what the program computes",
-    limits: &[&limits::SHARE, &limits::TIME, &limits::OTHERS, &limits::DEMAND],
+    limits: &[&crowd::SHARE, &crowd::TIME, &limits::OTHERS, &limits::DEMAND],
     blames: Blames::Nobody,
     needs: &[],
     ask,
@@ -24,18 +24,6 @@ pub static RULE: Rule = Rule {
 mod limits {
     use crate::rule::{Limit, Unit};
 
-    pub static SHARE: Limit = Limit {
-        name: "share",
-        value: 0.15,
-        unit: Unit::Share,
-        means: "minimum share of the critical path runnable (waiting for a CPU)",
-    };
-    pub static TIME: Limit = Limit {
-        name: "time",
-        value: 1e8,
-        unit: Unit::Nanoseconds,
-        means: "minimum time runnable on the critical path",
-    };
     pub static OTHERS: Limit = Limit {
         name: "others",
         value: 0.5,
@@ -55,7 +43,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
-    let crowd = Crowd::of(inquiry, &RULE, &limits::SHARE, &limits::TIME)?;
+    let crowd = Crowd::of(inquiry, &RULE)?;
     let share = crowd.behind_others(inquiry);
     if share >= RULE.limit(inquiry, &limits::OTHERS) {
         return None;
@@ -79,7 +67,7 @@ fn suspect(inquiry: &Inquiry<'_>) -> Option<Suspect> {
         " the CPUs that exist"
     ];
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))
-        .held(inquiry, &RULE, "ready on the path", crowd.ns as f64, &limits::TIME)
+        .held(inquiry, &RULE, "ready on the path", crowd.ns as f64, &crowd::TIME)
         .held(inquiry, &RULE, "behind others", share, &limits::OTHERS)
         .held(inquiry, &RULE, "times the processors", demand, &limits::DEMAND)
         .told(say![Piece::Time(crowd.ns), " of the critical path runnable (waiting for a CPU), while its own threads used the CPUs"]);

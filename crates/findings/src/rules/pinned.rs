@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 
-use crate::crowd::Crowd;
+use crate::crowd::{self, Crowd};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice:
         "do not bind the threads (sched_setaffinity, taskset, numactl), or give each its own CPU",
     wrong_if: "the other CPUs are reserved for another program",
-    limits: &[&limits::SHARE, &limits::TIME, &limits::ELSEWHERE],
+    limits: &[&crowd::SHARE, &crowd::TIME, &limits::ELSEWHERE],
     blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
@@ -30,18 +30,6 @@ pub static RULE: Rule = Rule {
 mod limits {
     use crate::rule::{Limit, Unit};
 
-    pub static SHARE: Limit = Limit {
-        name: "share",
-        value: 0.15,
-        unit: Unit::Share,
-        means: "minimum share of the critical path runnable (waiting for a CPU)",
-    };
-    pub static TIME: Limit = Limit {
-        name: "time",
-        value: 1e8,
-        unit: Unit::Nanoseconds,
-        means: "minimum time runnable on the critical path",
-    };
     pub static ELSEWHERE: Limit = Limit {
         name: "elsewhere",
         value: 0.02,
@@ -51,8 +39,7 @@ mod limits {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let programs = Crowd::of(inquiry, &RULE, &limits::SHARE, &limits::TIME)
-        .map(|crowd| crowd.programs(inquiry));
+    let programs = Crowd::of(inquiry, &RULE).map(|crowd| crowd.programs(inquiry));
     let programs = programs.into_iter().flatten();
     programs
         .filter_map(|program| suspect(inquiry, program))
@@ -80,13 +67,7 @@ fn suspect(inquiry: &Inquiry<'_>, program: ProcessId) -> Option<Suspect> {
     let suspect = Suspect::new(title, Fix::AllProcessors, Weight::all(causes))
         .of(program)
         .figure("processors used", used.len() as f64, "")
-        .held(
-            inquiry,
-            &RULE,
-            "ready on the path",
-            ns as f64,
-            &limits::TIME,
-        )
+        .held(inquiry, &RULE, "ready on the path", ns as f64, &crowd::TIME)
         .told(say![
             Piece::Time(ns),
             " of the critical path runnable (waiting for a CPU)"

@@ -177,15 +177,20 @@ pub fn function_at(code: &Code, spot: Spot) -> String {
     }
 }
 
+/// A function as a call: `store()`. A name that tells its parameters, or of what is no function, stays as it is.
+pub fn call(code: &Code, of: FunctionIx) -> String {
+    let name = function(code, of);
+    match name.ends_with([')', '>']) {
+        true => name,
+        false => format!("{name}()"),
+    }
+}
+
 /// Calls, the innermost first: `store() import.c:120, called from main():73`. A file is named once.
 pub fn calls_at(code: &Code, spots: &[Spot]) -> String {
     let mut file = "";
     let calls = spots.iter().map(|spot| {
-        let name = function(code, spot.function);
-        let call = match name.ends_with([')', '>']) {
-            true => name,
-            false => format!("{name}()"),
-        };
+        let call = call(code, spot.function);
         let Some(frame) = code.frame(*spot) else {
             return call;
         };

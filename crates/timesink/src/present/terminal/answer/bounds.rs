@@ -29,7 +29,7 @@ pub(super) fn lines(report: &Report, bound: bool, style: &Style) -> Vec<String> 
         .collect()
 }
 
-/// `No wait or pattern to blame: bound by the CPU (92 % of the critical path), in compress (61 %), main (20 %)`.
+/// `No known pattern of slowness. Bound by the CPU: 92 % of the critical path, compress 61 %, main 20 %`.
 fn bound_by(report: &Report, outlook: &Outlook) -> String {
     let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
     let accounts = [State::Cpu, State::Ready, State::Wait, State::Lost].map(|state| {
@@ -46,35 +46,36 @@ fn bound_by(report: &Report, outlook: &Outlook) -> String {
     let (by, places) = match state {
         State::Cpu => ("the CPU".to_owned(), functions(report, outlook)),
         State::Ready => (
-            "processors: it is runnable and has none".to_owned(),
+            "a lack of CPUs: it is runnable and waits for one".to_owned(),
             Vec::new(),
         ),
         State::Lost => {
             return format!("{percent} of the critical path is unknown: events were lost")
         }
-        State::Wait => match outlook.kinds.iter().find(|kind| {
-            let first = kind.causes.first().and_then(|&at| outlook.causes.get(at));
-            first.is_some_and(|on_path| on_path.cause.key.state == State::Wait)
-        }) {
-            None => ("waits".to_owned(), Vec::new()),
-            Some(kind) => {
-                let first = kind.causes.first().and_then(|&at| outlook.causes.get(at));
-                let label = first.map_or(String::new(), |on_path| path::label(&on_path.cause.key));
-                let about = first.and_then(|on_path| on_path.cause.key.object);
-                let about = about.map(|object| names::object_in(report, object));
-                let waited = units::whole_percent(share(kind.ns));
-                (
-                    format!("waits, most of them: {label} ({waited})"),
-                    about.into_iter().collect(),
-                )
-            }
-        },
+        State::Wait => waits(report, outlook),
     };
     let places = match places.as_slice() {
         [] => String::new(),
         places => format!(", {}", places.join(", ")),
     };
     format!("No known pattern of slowness. Bound by {by}: {percent} of the critical path{places}")
+}
+
+/// The kind of wait that the path is longest in, and on what.
+fn waits(report: &Report, outlook: &Outlook) -> (String, Vec<String>) {
+    let longest = outlook.kinds.iter().find_map(|kind| {
+        let first = outlook.causes.get(*kind.causes.first()?)?;
+        (first.cause.key.state == State::Wait).then_some((kind.ns, first.cause.key))
+    });
+    let Some((ns, key)) = longest else {
+        return ("waits".to_owned(), Vec::new());
+    };
+    let share = units::whole_percent(ns as f64 / outlook.wall_ns as f64);
+    let about = key.object.map(|object| names::object_in(report, object));
+    (
+        format!("waits, most of them: {} ({share})", path::label(&key)),
+        about.into_iter().collect(),
+    )
 }
 
 /// The program's own functions on the path, with what of the system they call.

@@ -1,5 +1,6 @@
 //! One line of checks: ours against the kernel's figures, what is not accounted for, what recording cost, what was lost.
 
+use super::why::DOUBTFUL_PCT;
 use crate::present::terminal::style::{wrap, Ink, Style};
 use crate::present::terminal::{foot, units, Report};
 use crate::present::words;
@@ -11,19 +12,19 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         0 => "the kernel has no figure".to_owned(),
         ns => format!("kernel: {}", scale.time(ns)),
     };
+    let warnings = warnings(report);
     let checked = format!(
         "Checked: CPU {} ({kernel}) · unaccounted {:.2} % · recording cost {:.1} %{}{}",
         scale.time(books.cpu.ours_ns),
         books.unaccounted_pct(),
         report.cost_pct(),
         own(report),
-        match warnings(report).is_empty() {
+        match warnings.is_empty() {
             true => " · nothing lost",
             false => "",
         }
     );
     let mut lines = wrap(&checked, "", Ink::Plain, style);
-    let warnings = warnings(report);
     if !warnings.is_empty() {
         let text = format!("Incomplete: {}", warnings.join(" · "));
         lines.extend(wrap(&text, "", Ink::Warning, style));
@@ -70,7 +71,7 @@ fn warnings(report: &Report) -> Vec<String> {
     let error = report
         .outlook
         .map_or(0.0, |outlook| outlook.replay_error_pct);
-    if error.abs() > 5.0 {
+    if error.abs() > DOUBTFUL_PCT {
         warnings.push(format!("replay error {error:+.0} %"));
     }
     warnings

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use timesink_analysis::outlook::{OnPath, Outlook};
+use timesink_analysis::path::Key;
 use timesink_recording::words::State;
 
 use crate::present::names;
@@ -28,6 +29,21 @@ struct Row<'a> {
     ns: u64,
     state: State,
     causes: Vec<&'a OnPath>,
+}
+
+impl Row<'_> {
+    /// Its time by something of its causes, the most last.
+    fn divided<T: Ord>(&self, part: impl Fn(&Key) -> Option<T>) -> Vec<(u64, T)> {
+        let mut sums: BTreeMap<T, u64> = BTreeMap::new();
+        for on_path in &self.causes {
+            if let Some(part) = part(&on_path.cause.key) {
+                *sums.entry(part).or_default() += on_path.cause.ns;
+            }
+        }
+        let mut sums: Vec<(u64, T)> = sums.into_iter().map(|(part, ns)| (ns, part)).collect();
+        sums.sort();
+        sums
+    }
 }
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
@@ -164,12 +180,8 @@ fn functions(report: &Report, of_ns: u64) -> Option<String> {
     const MUCH: f64 = 0.2;
     let functions = report.outlook.iter().flat_map(|outlook| &outlook.functions);
     let much = functions.filter(|function| function.cpu_ns as f64 >= of_ns as f64 * MUCH);
-    let names = much.take(MOST).map(|function| {
-        format!(
-            "{}()",
-            names::function(&report.stacks.code, function.function)
-        )
-    });
+    let code = &report.stacks.code;
+    let names = much.take(MOST).map(|much| names::call(code, much.function));
     let names: Vec<String> = names.collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
@@ -187,29 +199,18 @@ fn about_row(report: &Report, row: &Row) -> String {
             let each = units::time(each);
             parts.push(format!("{} x {each}", units::count(count)));
         }
-        let mut things: BTreeMap<_, u64> = BTreeMap::new();
-        for on_path in &row.causes {
-            if let Some(object) = on_path.cause.key.object {
-                *things.entry(object).or_default() += on_path.cause.ns;
-            }
-        }
-        let several = things.len();
-        match things.into_iter().max_by_key(|(_, ns)| *ns) {
-            Some((thing, ns)) if mostly(ns) => parts.push(names::object_in(report, thing)),
-            Some(_) => parts.push(format!("{} objects", units::count(several as u64))),
+        let things = row.divided(|key| key.object);
+        match things.last() {
+            Some((ns, thing)) if mostly(*ns) => parts.push(names::object_in(report, *thing)),
+            Some(_) => parts.push(format!("{} objects", units::count(things.len() as u64))),
             None => {}
         }
     }
-    let mut processes: BTreeMap<_, u64> = BTreeMap::new();
-    for on_path in &row.causes {
-        *processes.entry(on_path.cause.key.process).or_default() += on_path.cause.ns;
-    }
     let main = report.main().map(|main| main.row.process);
-    let first = processes.into_iter().max_by_key(|(_, ns)| *ns);
-    if let Some((process, ns)) = first.filter(|(process, _)| Some(*process) != main) {
-        if mostly(ns) {
-            parts.push(format!("in {}", names::process_name(report.facts, process)));
-        }
+    let first = row.divided(|key| Some(key.process)).pop();
+    let elsewhere = first.filter(|(ns, process)| Some(*process) != main && mostly(*ns));
+    if let Some((_, process)) = elsewhere {
+        parts.push(format!("in {}", names::process_name(report.facts, process)));
     }
     parts.join(" · ")
 }

@@ -14,7 +14,7 @@ const FRAMES: usize = 2;
 const TITLE_LINES: usize = 2;
 const ADVICE_LINES: usize = 2;
 /// A replay that misses the wall time by more, in percent: what it says of gains is marked, or not said at all.
-const DOUBTFUL_PCT: f64 = 5.0;
+pub(super) const DOUBTFUL_PCT: f64 = 5.0;
 const USELESS_PCT: f64 = 20.0;
 /// With fewer columns, the text of a finding stands below what it saves.
 const BESIDE: usize = 80;
