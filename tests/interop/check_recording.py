@@ -97,7 +97,10 @@ def main():
     document = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../FORMAT.md")
     with open(os.path.join(folder, "recording.json"), encoding="utf-8") as file:
         manifest = json.load(file)
-    check(manifest["format_version"] == 5, "this script is about format 5")
+    with open(document, encoding="utf-8") as file:
+        version = re.search(r"The version of this format: (\d+)\.", file.read())
+    check(version, "FORMAT.md has lost its version")
+    check(manifest["format_version"] == int(version[1]), f"FORMAT.md is about version {version[1]}")
     check(manifest["tables"], "the manifest names no tables")
     for entry in manifest["tables"]:
         check_table(folder, entry)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use timesink_recording::floors::Floors;
 use timesink_recording::format_doc::{format_doc, BEGIN, END};
-use timesink_recording::{About, TableEntry};
+use timesink_recording::{About, TableEntry, FORMAT_VERSION};
 
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../FORMAT.md")
@@ -55,4 +55,22 @@ fn the_manifest_is_described() {
             );
         }
     }
+}
+
+/// FORMAT.md names the version of today, in the manifest's table and in the list of versions. It once named the one before.
+#[test]
+fn the_version_is_the_one_of_today() {
+    let text = std::fs::read_to_string(path()).expect("FORMAT.md is there");
+    let field = format!("| `format_version` | The version of this format: {FORMAT_VERSION}. |");
+    assert!(text.contains(&field), "not in FORMAT.md: {field}");
+    let last = text
+        .lines()
+        .skip_while(|line| *line != "| version | change |")
+        .take_while(|line| line.starts_with('|'))
+        .last();
+    let begin = format!("| {FORMAT_VERSION} |");
+    assert!(
+        last.is_some_and(|line| line.starts_with(&begin)),
+        "the last version in FORMAT.md is {last:?}"
+    );
 }
