@@ -29,12 +29,33 @@ fn hold() -> PathBuf {
 fn held(verb: &str, argv: &[&str]) -> Command {
     let mut command = Command::new(hold());
     command.arg(verb).args(argv).env_remove("SUDO_UID");
-    command
+    with_signals_of_a_login(command)
 }
 
 fn bare(argv: &[&str]) -> Command {
     let mut command = Command::new(argv[0]);
     command.args(&argv[1..]).env_remove("SUDO_UID");
+    with_signals_of_a_login(command)
+}
+
+/// Whoever runs the tests may ignore signals (nohup, a shell's background job), and that is inherited: two of these
+/// tests failed so.
+fn with_signals_of_a_login(mut command: Command) -> Command {
+    // SAFETY: signal is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [
+                libc::SIGHUP,
+                libc::SIGINT,
+                libc::SIGQUIT,
+                libc::SIGPIPE,
+                libc::SIGTERM,
+            ] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
     command
 }
 
