@@ -180,6 +180,18 @@ fn a_waker_by_another_clock() {
     assert_eq!(unknowns(text), []);
 }
 
+/// Who ran shortly before ended the wait, not who runs a little later because the woken one woke it: the JVM's collector
+/// threads woke each other within 20 us, the path was a circle, and the replay took three times as long as the run.
+#[test]
+fn a_waker_that_slept_again_before_the_woken_one_ran() {
+    let text = "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 other
+         1.1: cpu 0..2ms | wait ..5023us condition c by 1.2 | cpu ..8ms
+         1.2: cpu 0..5ms | wait ..5041us condition d by 1.1 | cpu ..7ms";
+    assert_eq!(unknowns(text), []);
+}
+
 /// Two that woke each other at the same moment do not send the walk in circles.
 #[test]
 fn a_circle() {

@@ -626,3 +626,23 @@ fn an_interruption_goes_with_what_it_was_for() {
     assert_eq!(ms("runtime.sysmon"), 10.0);
     assert_eq!(ms("main.other"), 0.0);
 }
+
+/// Beside programs outside of the recording, who was runnable behind a recorded thread does not run at once in a replay,
+/// as there seemed to be a free processor: Java programs on a loaded machine were replayed up to 19 % too short.
+#[test]
+fn processors_that_programs_outside_had() {
+    // The other of two processors belongs to somebody else all the time.
+    let text = "
+        process 1 p
+        thread 1.1 tid 1 main
+        thread 1.2 tid 2 a parent 1.1
+        1.1: cpu 0..4ms on 0 | ready ..8ms preempted on 0 occupant 1.2 4ms | cpu ..10ms on 0 | wait ..12ms join j by 1.2
+        1.2: ready 0..4ms started on 1 occupant 1.1 4ms | cpu ..8ms on 1 | ready ..10ms preempted on 1 occupant 1.1 2ms
+           | cpu ..12ms on 1";
+    let recording = recording(text);
+    let timeline = Timeline::of(&recording).expect("it reads");
+    let occupants = recording.rows().expect("they read");
+    let replay = Replay::new(&timeline, &occupants, 0, 2);
+    assert_eq!(replay.unchanged_ns, 12_000_000);
+    assert_eq!(replay.processors, Processors::Any(2));
+}

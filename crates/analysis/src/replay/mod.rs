@@ -8,6 +8,7 @@
 
 mod calls;
 mod change;
+mod contention;
 mod engine;
 mod entries;
 mod gains;
@@ -94,29 +95,46 @@ impl<'a> Replay<'a> {
         processors: u32,
     ) -> Replay<'a> {
         let thread = &timeline.threads[slot];
-        let contended = program::contended(timeline, occupants);
+        let behind_recorded = contention::behind_recorded(timeline, occupants);
         let mut replay = Replay {
             timeline,
-            program: Arc::new(program::build(timeline, &contended, thread.start)),
+            program: Arc::new(program::build(timeline, &behind_recorded, thread.start)),
             slot,
             from: thread.start,
             processors: Processors::Any(processors),
             recorded_ns: thread.end.since(thread.start),
             unchanged_ns: 0,
         };
-        // Threads that are bound to processors do not share all of them; which of the two it was, the
-        // recording itself tells.
-        let freely = replay.run(|_| 1.0).wall_ns;
-        let off = |wall_ns: u64| wall_ns.abs_diff(replay.recorded_ns);
-        replay.unchanged_ns = freely;
-        if off(freely) as f64 > replay.recorded_ns as f64 * GOOD {
-            let bound = replay.on(Processors::AsRecorded).run(|_| 1.0).wall_ns;
-            if off(bound) < off(freely) {
-                replay.processors = Processors::AsRecorded;
-                replay.unchanged_ns = bound;
-            }
+        // Threads that are bound to processors do not share all of them, and programs outside may have had some; which of
+        // these it was, the recording itself tells.
+        replay.unchanged_ns = replay.run(|_| 1.0).wall_ns;
+        if !replay.is_good() {
+            replay = replay.or_better(|replay| replay.on(Processors::AsRecorded));
+        }
+        if !replay.is_good() {
+            let contended = contention::while_all_taken(timeline, &behind_recorded, processors);
+            let program = Arc::new(program::build(timeline, &contended, thread.start));
+            replay = replay.or_better(|replay| Replay {
+                program,
+                processors: Processors::Any(processors),
+                ..replay.clone()
+            });
         }
         replay
+    }
+
+    fn is_good(&self) -> bool {
+        self.error_pct().abs() <= GOOD_PCT
+    }
+
+    /// Another one, if that comes nearer to what was recorded.
+    fn or_better(self, other: impl FnOnce(&Replay<'a>) -> Replay<'a>) -> Replay<'a> {
+        let mut other = other(&self);
+        other.unchanged_ns = other.run(|_| 1.0).wall_ns;
+        match other.error_pct().abs() < self.error_pct().abs() {
+            true => other,
+            false => self,
+        }
     }
 
     /// How many steps it has: what a run of it costs grows with that.
@@ -215,5 +233,5 @@ pub fn processors(recording: &Recording) -> u32 {
     }
 }
 
-/// A replay that misses the recorded time by less is not tried otherwise.
-const GOOD: f64 = 0.02;
+/// A replay that misses the recorded time by less, in percent, is not tried otherwise.
+const GOOD_PCT: f64 = 2.0;

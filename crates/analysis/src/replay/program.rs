@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ObjectId, ThreadId};
-use timesink_recording::tables::{Occupant, Span};
+use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
@@ -102,37 +102,6 @@ enum Mark {
     Await(u32),
     Meet(u32, u32),
     Happen(u32),
-}
-
-/// Of each ready span (by thread and start) the time in which recorded threads had the processor: a replay makes
-/// that anew. The rest stays as it was.
-pub(super) fn contended(
-    timeline: &Timeline,
-    occupants: &[Occupant],
-) -> FxHashMap<(usize, Nanos), u64> {
-    /// Of so many the list may not be whole.
-    const LISTED: u32 = 8;
-    let mut sums: FxHashMap<(usize, Nanos), (u64, u32)> = FxHashMap::default();
-    for row in occupants {
-        let Some(slot) = timeline.slot(row.thread) else {
-            continue;
-        };
-        let (ns, rows) = sums.entry((slot, row.t0)).or_default();
-        if row.occupant.is_some() {
-            *ns = ns.saturating_add(row.ns);
-        }
-        *rows += 1;
-    }
-    let whole = |(ns, rows)| {
-        if rows >= LISTED && ns > 0 {
-            u64::MAX
-        } else {
-            ns
-        }
-    };
-    sums.into_iter()
-        .map(|(key, sum)| (key, whole(sum)))
-        .collect()
 }
 
 /// A round of a loop that looks now and then.

@@ -177,10 +177,7 @@ impl Spans {
             .find(|span| span.state == State::Cpu)
             .map(|span| span.t0);
         let next = next.filter(|next| next.since(moment) <= SKEW_NS);
-        match (last, next) {
-            (Some(last), Some(next)) if next.since(moment) < moment.since(last) => Some(next),
-            (last, next) => last.or(next),
-        }
+        last.or(next)
     }
 }
 
