@@ -8,11 +8,13 @@
 
 mod causes;
 mod code;
+mod division;
 mod on_processors;
 mod walk;
 
 pub use causes::{Cause, Key};
 pub use code::{own_function, InCode, Seen};
+pub use division::{Division, Part, Within};
 pub use on_processors::{OnProcessors, OnStack};
 pub use walk::Walker;
 

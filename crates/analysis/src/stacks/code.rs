@@ -233,34 +233,48 @@ impl Code {
         self.modules.get(function.module?)?.path.rsplit('/').next()
     }
 
-    /// The functions of a stack that somebody can change. Of a script, or of Java, those of the program itself, if there are
-    /// any, and not what its libraries and its interpreter do below them.
+    /// The functions of a stack that somebody can change: those of the program itself, if there are any, else those of
+    /// libraries that others made. What a language brings along and what interprets a script is none of it.
     pub fn own_of(&self, spots: &[Spot]) -> Vec<Spot> {
-        let is_script = |&Spot { function, .. }: &Spot| {
-            self.function(function).is_script() && !self.is_installed(function)
-        };
         let is_own = |&Spot { function, .. }: &Spot| {
             !self.is_system(function) && !self.is_before_main(function)
         };
         let mut own: Vec<Spot> = spots.iter().copied().filter(is_own).collect();
-        if own.iter().any(is_script) {
-            own.retain(is_script);
-        } else if own.iter().any(|spot| !self.is_of_language(spot.function)) {
-            own.retain(|spot| !self.is_of_language(spot.function));
+        let is_script = |spot: &Spot| self.function(spot.function).is_script();
+        let is_mine = |spot: &Spot| !self.is_installed(spot.function);
+        let is_compiled = |spot: &Spot| !self.is_of_language(spot.function);
+        type Choice<'a> = &'a dyn Fn(&Spot) -> bool;
+        let of_scripts: [Choice; 3] = [
+            &|spot| is_script(spot) && is_mine(spot),
+            &|spot| is_script(spot) && !self.is_standard(spot.function),
+            &is_compiled,
+        ];
+        let of_programs: [Choice; 2] = [&|spot| is_compiled(spot) && is_mine(spot), &is_compiled];
+        let choices: &[Choice] = match own.iter().any(is_script) {
+            true => &of_scripts,
+            false => &of_programs,
+        };
+        if let Some(is_best) = choices.iter().find(|is| own.iter().any(is)) {
+            own.retain(is_best);
         }
         own
     }
 
-    /// Of a script, or of Java, where the program's own functions call into its libraries: the function that they call,
-    /// and the one that the stack is about, which is its innermost. Nothing where the stack is about one of their own.
+    /// Where the program's own functions call into libraries: the function that they call, and the one that the stack is
+    /// about, which is its innermost. Nothing where the stack is about one of their own.
     pub fn library_of(&self, spots: &[Spot]) -> Vec<Spot> {
         let is_script = |spot: &&Spot| self.function(spot.function).is_script();
-        let scripts: Vec<&Spot> = spots.iter().filter(is_script).collect();
-        let own = scripts
+        let script = spots.iter().any(|spot| is_script(&spot));
+        let is_code = |spot: &&Spot| match script {
+            true => is_script(spot),
+            false => !self.is_system(spot.function) && !self.is_of_language(spot.function),
+        };
+        let code: Vec<&Spot> = spots.iter().filter(is_code).collect();
+        let own = code
             .iter()
             .position(|spot| !self.is_installed(spot.function));
-        let Some([innermost, .., called]) = own.map(|own| &scripts[..own]) else {
-            let called = own.and_then(|own| scripts[..own].first());
+        let Some([innermost, .., called]) = own.map(|own| &code[..own]) else {
+            let called = own.and_then(|own| code[..own].first());
             return called.map(|spot| **spot).into_iter().collect();
         };
         vec![**called, **innermost]
@@ -280,28 +294,37 @@ impl Code {
         found.language == Language::Native && BEFORE.contains(&found.name.as_str())
     }
 
-    /// Whether a function of a script, or of Java, came with its language or was installed as a library, and is not the
-    /// program's own.
+    /// Whether a function came with its language or was installed as a library, and is not the program's own.
     pub fn is_installed(&self, function: FunctionIx) -> bool {
         const OF_JAVA: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+        /// Where Cargo and Go keep the sources of what others made.
+        const SOURCES: [&str; 2] = ["/registry/src/", "/pkg/mod/"];
         let found = self.function(function);
         let file = found.file.as_str();
         match found.language {
             Language::Java => OF_JAVA.iter().any(|start| found.name.starts_with(start)),
-            Language::Native => self.is_of_hotspot(function),
+            Language::Native => {
+                self.is_of_hotspot(function) || SOURCES.iter().any(|folder| file.contains(folder))
+            }
             Language::Python => {
                 let of_version =
                     |after: &str| after.starts_with(|next: char| next.is_ascii_digit());
                 file.starts_with('<') || file.split("/lib/python").skip(1).any(of_version)
             }
-            Language::JavaScript => file.starts_with("node:"),
+            Language::JavaScript => file.starts_with("node:") || file.contains("/node_modules/"),
             _ => false,
         }
     }
 
-    /// Whether a function of a script, or of Java, came with its language itself: libraries that others made are none of it.
+    /// Whether a function came with its language itself: libraries that others made are none of it.
     pub fn is_standard(&self, function: FunctionIx) -> bool {
-        const OF_OTHERS: [&str; 2] = ["/site-packages/", "/dist-packages/"];
+        const OF_OTHERS: [&str; 5] = [
+            "/site-packages/",
+            "/dist-packages/",
+            "/node_modules/",
+            "/registry/src/",
+            "/pkg/mod/",
+        ];
         let file = self.function(function).file.as_str();
         self.is_installed(function) && !OF_OTHERS.iter().any(|folder| file.contains(folder))
     }

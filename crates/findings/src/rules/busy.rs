@@ -2,19 +2,20 @@
 //!
 //! It is told so that nobody looks elsewhere. What it would save is anything between nothing and all of the function's time.
 
+use timesink_analysis::path::{Division, Part, Within};
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::FunctionIx;
+use timesink_analysis::stacks::Spot;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "busy",
-    looks_for: "a program that is busy on CPU, and the function that it is busy in",
+    looks_for: "a program that is busy on CPU, and where in the code its time goes",
     why: "The program computes. Whether it could compute less, only someone who knows it can tell.",
     advice: "look at that function (timesink report --line): can it do less, or run less often? The gain is at most all of its time, with all that it calls",
     wrong_if: "the work is necessary and already done as well as it can be",
@@ -42,88 +43,155 @@ mod limits {
     };
 }
 
-/// Of its time a function that computes is on a processor for more than this part.
-const COMPUTES: f64 = 0.5;
-
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let wall = inquiry.outlook.wall_ns as f64;
     let busy = inquiry.causes(|key| key.state == State::Cpu);
     if (inquiry.on_path_ns(&busy) as f64) < wall * RULE.limit(inquiry, &limits::CPU) {
         return Vec::new();
     }
-    // A function that mostly waits is not what keeps a processor busy, however long the path is in it.
-    let mut functions = inquiry.outlook.functions.iter();
-    let most = functions.find(|function| function.cpu_ns as f64 > function.ns as f64 * COMPUTES);
-    let most = most.filter(|most| {
-        let share = most.ns as f64 / wall.max(1.0);
-        share >= RULE.limit(inquiry, &limits::FUNCTION)
-            && !inquiry.stacks.code.function(most.function).name.is_empty()
-    });
-    let Some(most) = most else {
-        return nameless(inquiry, busy).into_iter().collect();
-    };
-    let share = most.ns as f64 / wall.max(1.0);
-    let name = &inquiry.stacks.code.function(most.function).name;
-    let all = Change {
-        what: What::Function(name.clone()),
-        processes: None,
-        how: How::Scale(0.0),
-    };
-    let fix = at_most(all);
-    let caller = called_from(inquiry, most.function);
-    let title = match caller {
-        Some(caller) => say!["busy on CPU in ", most.function, ", called from ", caller],
-        None => say!["busy on CPU in ", most.function],
-    };
-    let mut suspect = Suspect::new(title, fix, Weight::all(busy))
-        .held(
-            inquiry,
-            &RULE,
-            "share of the path",
-            share,
-            &limits::FUNCTION,
-        )
-        .told(say![
-            Piece::Percent(share * 100.0),
-            " of the critical path is in it and in the system functions it calls"
-        ]);
-    let through = inquiry.outlook.on_processors.through(most.function);
-    if through as f64 > most.ns as f64 * MORE {
-        suspect = suspect.told(say![
-            Piece::Percent(through as f64 / wall.max(1.0) * 100.0),
-            " with all that it calls"
-        ]);
+    let causes = &inquiry.outlook.causes;
+    let program = |cause: usize| Some(causes.get(cause)?.cause.key.process);
+    let on_processors = &inquiry.outlook.on_processors;
+    let division = Division::of(on_processors, inquiry.stacks, program);
+    let suspect = division.and_then(|division| Divided::of(inquiry, division));
+    match suspect {
+        Some(divided) => vec![divided.suspect(inquiry, busy)],
+        None => nameless(inquiry, busy).into_iter().collect(),
     }
-    suspect.frames = std::iter::once(most.function)
-        .chain(caller)
-        .map(|function| inquiry.mostly_at(function))
-        .collect();
-    vec![suspect]
 }
 
-/// With what it calls of the program it is worth telling apart from what it is itself.
-const MORE: f64 = 1.05;
-/// Of what the path did on processors, so much passes through the function that is named beside the busiest one.
-const DOMINANT: f64 = 0.8;
+/// Where the time divides, in a program whose functions have names.
+struct Divided {
+    division: Division,
+    /// The parts that are worth a word.
+    parts: Vec<Part>,
+}
 
-/// The deepest function through which nearly all of it passes, if that is another one. Of a script it is one of the
-/// script: what its interpreter and its libraries consist of is nothing to change.
-fn called_from(inquiry: &Inquiry<'_>, busiest: FunctionIx) -> Option<FunctionIx> {
-    let view = inquiry.outlook.on_processors.view(inquiry.stacks);
-    let of_script = |function: FunctionIx| {
-        let code = &inquiry.stacks.code;
-        code.function(function).is_script() && !code.is_installed(function)
-    };
-    let dominant = view
-        .dominant_of(DOMINANT, of_script)
-        .or_else(|| view.dominant(DOMINANT))
-        .filter(|dominant| !inquiry.stacks.code.is_installed(dominant.function))?;
-    let passes = view.stacks.iter().any(|(stack, _)| {
-        let functions = inquiry.stacks.code.functions_of(*stack);
-        let at = |wanted| functions.iter().position(|&function| function == wanted);
-        at(busiest) < at(dominant.function) && at(busiest).is_some()
-    });
-    passes.then_some(dominant.function)
+/// So many parts are named.
+const PARTS: usize = 3;
+
+impl Divided {
+    fn of(inquiry: &Inquiry<'_>, division: Division) -> Option<Divided> {
+        let wall = inquiry.outlook.wall_ns.max(1) as f64;
+        let large = |part: &Part| part.ns as f64 / wall >= RULE.limit(inquiry, &limits::FUNCTION);
+        let parts = division.parts.iter().filter(|part| large(part));
+        let parts: Vec<Part> = parts.take(PARTS).cloned().collect();
+        let first = parts.first();
+        let named = division.innermost(|_| true).is_some()
+            || first.is_some_and(|part| !part.chain.is_empty());
+        let of_first = first.and_then(|part| part.chain.first());
+        let process = match division.chain.first().or(of_first)? {
+            Within::Program(process) => *process,
+            Within::Function(_) => return None,
+        };
+        (named && has_names(inquiry, process)).then_some(Divided { division, parts })
+    }
+
+    fn suspect(self, inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Suspect {
+        let wall = inquiry.outlook.wall_ns.max(1) as f64;
+        let share = self.division.ns as f64 / wall;
+        let fix = at_most(self.all(inquiry));
+        Suspect {
+            frames: self.frames(inquiry),
+            ..Suspect::new(self.title(inquiry), fix, Weight::all(busy))
+                .held(inquiry, &RULE, "share of the path", share, &limits::CPU)
+                .told(say![
+                    Piece::Percent(share * 100.0),
+                    " of the critical path is on CPU there and in what it calls"
+                ])
+        }
+    }
+
+    /// `busy on CPU in handler(): pbkdf2Sync() 48 %, parse() in config() 31 %`.
+    fn title(&self, inquiry: &Inquiry<'_>) -> Sentence {
+        let is_own = |function| !inquiry.stacks.code.is_installed(function);
+        let innermost = self.division.innermost(|_| true);
+        let caller = self.division.innermost(is_own);
+        let mut title = match (innermost, self.division.chain.first()) {
+            (Some(function), _) => say!["busy on CPU in ", function],
+            (None, Some(Within::Program(process))) => say!["busy on CPU: ", *process],
+            (None, _) => say!["busy on CPU"],
+        };
+        if let Some(caller) = caller.filter(|&caller| Some(caller) != innermost) {
+            title.0.extend([", called from ".into(), caller.into()]);
+        }
+        if self.is_of_one() {
+            return title;
+        }
+        let wall = inquiry.outlook.wall_ns.max(1) as f64;
+        for (rank, part) in self.parts.iter().enumerate() {
+            title.0.push(if rank == 0 { ": " } else { ", " }.into());
+            title.0.extend(label(part));
+            title
+                .0
+                .extend([" ".into(), Piece::Percent(part.ns as f64 * 100.0 / wall)]);
+        }
+        if self.parts.is_empty() {
+            title.0.push(", in many functions".into());
+        }
+        title
+    }
+
+    /// Whether it goes to nothing else than the function itself.
+    fn is_of_one(&self) -> bool {
+        matches!(self.parts.as_slice(), [one] if one.chain.is_empty())
+    }
+
+    /// All that a fix may take away: the first part where that is the most of it, else all that divides there.
+    fn all(&self, inquiry: &Inquiry<'_>) -> Change {
+        let first = self
+            .parts
+            .first()
+            .filter(|part| part.ns > self.division.ns / 2);
+        let of_part = first.and_then(|part| part.functions().next());
+        let function = of_part.or_else(|| self.division.innermost(|_| true));
+        match function {
+            Some(function) => Change {
+                what: What::Function(inquiry.stacks.code.function(function).name.clone()),
+                processes: None,
+                how: How::Scale(0.0),
+            },
+            None => Change {
+                what: What::Cpu,
+                processes: None,
+                how: How::Scale(0.0),
+            },
+        }
+    }
+
+    /// The busiest place: in the first part, or where it divides.
+    fn frames(&self, inquiry: &Inquiry<'_>) -> Vec<Spot> {
+        let innermost = self.division.innermost(|_| true);
+        let first = self.parts.first();
+        let function = first.and_then(|part| part.functions().next_back());
+        let Some(function) = function.or(innermost) else {
+            return Vec::new();
+        };
+        let stack = first.or(self.division.parts.first()).map(|part| part.stack);
+        let spots = stack.map_or(Vec::new(), |stack| inquiry.spots(stack));
+        let from = spots.iter().position(|spot| spot.function == function);
+        let mut frames = spots[from.unwrap_or(0)..].to_vec();
+        if let Some(spot) = frames.first_mut() {
+            *spot = inquiry.mostly_at(function);
+        }
+        frames
+    }
+}
+
+/// `itself`, `parse()`, `parse() in config()`, `cc1`.
+fn label(part: &Part) -> Vec<Piece> {
+    let (outer, inner) = (part.functions().next(), part.functions().next_back());
+    match (outer, inner, part.chain.first()) {
+        (Some(outer), Some(inner), _) if outer != inner => {
+            vec![inner.into(), " in ".into(), outer.into()]
+        }
+        (_, Some(inner), Some(Within::Function(_))) => vec![inner.into()],
+        (_, Some(inner), Some(Within::Program(process))) => {
+            vec![inner.into(), " in ".into(), (*process).into()]
+        }
+        (_, _, Some(Within::Program(process))) => vec![(*process).into()],
+        _ => vec!["itself".into()],
+    }
 }
 
 /// That much or nothing: nobody knows how much of it is needed.

@@ -1,40 +1,102 @@
-//! What a busy program is told besides being busy.
+//! What a busy program is told: where in its code the time divides.
 
+use timesink_analysis::facts::Facts;
+use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_findings::rule::Limits;
+use timesink_findings::sentence::Piece;
 use timesink_recording::notation::recording;
 
 use crate::drawn::findings_of;
 
-/// How many functions a busy program is told to look at, and how many sentences it is told.
-fn told(stacks: [&str; 2]) -> (usize, usize) {
-    let text = format!(
-        "run wall 1s\nprocess 1 verify\nthread 1.1 tid 1 verify\n1.1: cpu 0..1s\nfor n in 1..50\n\
-         sample 1.1 {{20n-10}}ms weight 10ms stack \"{}\"\nsample 1.1 {{20n}}ms weight 10ms stack \"{}\"\nend\n",
-        stacks[0], stacks[1]
-    );
-    let findings = findings_of(&recording(&text), &Limits::default());
+/// How the title of a busy program reads whose samples lie in these stacks, with so much of a second each.
+fn title(stacks: &[(&str, u32)]) -> String {
+    title_with("", stacks)
+}
+
+/// The same with these frames described.
+fn title_with(frames: &str, stacks: &[(&str, u32)]) -> String {
+    let mut text =
+        format!("run wall 1s\nprocess 1 verify\nthread 1.1 tid 1 verify\n1.1: cpu 0..1s\n{frames}");
+    let mut at = -5;
+    for (stack, percent) in stacks {
+        for _ in 0..*percent {
+            at += 10;
+            text += &format!("sample 1.1 {at}ms weight 10ms stack \"{stack}\"\n");
+        }
+    }
+    let recording = recording(&text);
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let code = Stacks::of(&recording, &facts, &Filter::default())
+        .expect("its stacks")
+        .code;
+    let findings = findings_of(&recording, &Limits::default());
     let busy = findings.told.iter().find(|told| told.rule.name == "busy");
-    let suspect = &busy.expect("it is busy").suspect;
-    (suspect.frames.len(), suspect.told.len())
+    let pieces = busy.expect("it is busy").suspect.title.0.iter();
+    let words = pieces.map(|piece| match piece {
+        Piece::Text(text) => (*text).to_owned(),
+        Piece::Function(function) => code.function(*function).name.clone(),
+        Piece::Percent(percent) => format!("{percent:.0}%"),
+        Piece::Process(_) => "a process".to_owned(),
+        other => format!("{other:?}"),
+    });
+    words.collect()
 }
 
-/// The busiest function is told together with the deepest one that nearly all passes through: that is where the
-/// work is asked for.
+/// The deepest function through which nearly all passes is where somebody would look, and what it goes to from there.
 #[test]
-fn busy_names_who_calls() {
+fn time_divides_where_it_goes_different_ways() {
+    let verify = [
+        ("main;verify_all;crc_block", 60),
+        ("main;verify_all;read_block", 40),
+    ];
     assert_eq!(
-        told(["main;verify_all;crc_block", "main;verify_all;read_block"]),
-        (2, 1)
+        title(&verify),
+        "busy on CPU in verify_all: crc_block 60%, read_block 40%"
     );
-    // The busiest one itself is that function.
-    assert_eq!(told(["main;crc_block", "main;crc_block"]), (1, 1));
+    let server = [
+        ("main;serve;handler;config;parse", 31),
+        ("main;serve;handler;pbkdf2", 48),
+        ("main;serve;handler", 11),
+        ("main;serve;log", 10),
+    ];
+    assert_eq!(
+        title(&server),
+        "busy on CPU in handler: pbkdf2 48%, parse in config 31%, itself 11%"
+    );
 }
 
-/// A function that is busy by itself and by what it calls is told both, for the gain is of all of it.
+/// A function that does all the work itself has no parts.
 #[test]
-fn busy_tells_all_that_it_calls() {
+fn one_function_does_it_all() {
     assert_eq!(
-        told(["main;verify_all", "main;verify_all;crc_block"]),
-        (1, 2)
+        title(&[("main;crc_block", 90), ("main;report", 10)]),
+        "busy on CPU in crc_block"
+    );
+}
+
+/// Where a function calls itself, its time is that of what it does, not of its own depth.
+#[test]
+fn recursion_is_one_step() {
+    let walk = [("main;walk;walk;walk;hash", 50), ("main;walk;stat", 50)];
+    assert_eq!(title(&walk), "busy on CPU in walk: hash 50%, stat 50%");
+}
+
+/// Small parts, each below the limit, are no words.
+#[test]
+fn many_small_functions() {
+    let stacks: Vec<String> = (0..20).map(|n| format!("main;run;work_{n}")).collect();
+    let stacks: Vec<(&str, u32)> = stacks.iter().map(|stack| (stack.as_str(), 5)).collect();
+    assert_eq!(title(&stacks), "busy on CPU in run, in many functions");
+}
+
+/// In a library that others made, it is said from where the program calls it.
+#[test]
+fn a_library_is_told_with_its_caller() {
+    let frames = "frame decode_block file \"/root/.cargo/registry/src/x/zip-1.0/src/lib.rs\"\n\
+        frame inflate file \"/root/.cargo/registry/src/x/zip-1.0/src/lib.rs\"\n";
+    let stacks = [("main;load;inflate;decode_block", 95), ("main;draw", 5)];
+    assert_eq!(
+        title_with(frames, &stacks),
+        "busy on CPU in decode_block, called from load"
     );
 }

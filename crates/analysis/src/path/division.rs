@@ -1,0 +1,205 @@
+//! Where the time of a program divides: the deepest function through which nearly all of it passes, and what it goes to
+//! from there.
+//!
+//! Walked are the program's own functions and those of libraries that others made. What an interpreter, a standard library
+//! or the system does in them is one step at the end, the function of it that they call.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::ProcessId;
+
+use super::OnProcessors;
+use crate::stacks::{Code, FunctionIx, StackIx, Stacks};
+
+/// Of all time so much passes through a function that is walked into.
+const NEARLY_ALL: f64 = 0.8;
+
+/// A step from the outermost frame inwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Within {
+    /// A program, by its first process.
+    Program(ProcessId),
+    Function(FunctionIx),
+}
+
+/// Where time divides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// From the outermost inwards; nearly all passes through each.
+    pub chain: Vec<Within>,
+    pub ns: u64,
+    /// What it goes to from the last of the chain, the most first.
+    pub parts: Vec<Part>,
+}
+
+/// One of the parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What nearly all of it passes through, from the outermost inwards; nothing for the function itself.
+    pub chain: Vec<Within>,
+    pub ns: u64,
+    /// The stack with the most time in it.
+    pub stack: StackIx,
+}
+
+/// A stack as steps inwards.
+struct Outline {
+    steps: Vec<Within>,
+    ns: u64,
+    stack: StackIx,
+}
+
+impl Division {
+    /// The division of what a path did on processors. `program` tells the program of each cause of the path.
+    pub fn of(
+        on_processors: &OnProcessors,
+        stacks: &Stacks,
+        program: impl Fn(usize) -> Option<ProcessId>,
+    ) -> Option<Division> {
+        let mut known: FxHashMap<StackIx, Vec<FunctionIx>> = FxHashMap::default();
+        let each = on_processors.stacks.iter().filter_map(|on| {
+            let functions = known
+                .entry(on.stack)
+                .or_insert_with(|| walked(&stacks.code, on.stack));
+            let program = Within::Program(program(on.cause)?);
+            let functions = functions.iter().copied().map(Within::Function);
+            Some(Outline {
+                steps: std::iter::once(program).chain(functions).collect(),
+                ns: on.ns,
+                stack: on.stack,
+            })
+        });
+        let outlines: Vec<Outline> = each.collect();
+        let all: Vec<&Outline> = outlines.iter().collect();
+        let code = &stacks.code;
+        let (chain, within) = descend(code, all, 0);
+        let ns = sum(&within);
+        let mut parts: Vec<Part> = by_step(&within, chain.len())
+            .into_values()
+            .filter_map(|part| {
+                let ns = sum(&part);
+                let heaviest = part.iter().max_by_key(|one| (one.ns, Reverse(one.stack)))?;
+                let stack = heaviest.stack;
+                let (chain, _) = descend(code, part, chain.len());
+                Some(Part { chain, ns, stack })
+            })
+            .collect();
+        parts.sort_by_cached_key(|part| {
+            (
+                Reverse(part.ns),
+                part.chain.first().map(|step| rank(code, *step)),
+            )
+        });
+        (ns > 0).then_some(Division { chain, ns, parts })
+    }
+
+    /// The innermost function of the chain of which this holds.
+    pub fn innermost(&self, is: impl Fn(FunctionIx) -> bool) -> Option<FunctionIx> {
+        functions(&self.chain).rev().find(|&function| is(function))
+    }
+}
+
+impl Part {
+    /// Its functions, the outermost first.
+    pub fn functions(&self) -> impl DoubleEndedIterator<Item = FunctionIx> + '_ {
+        functions(&self.chain)
+    }
+}
+
+fn functions(chain: &[Within]) -> impl DoubleEndedIterator<Item = FunctionIx> + '_ {
+    chain.iter().filter_map(|step| match step {
+        Within::Function(function) => Some(*function),
+        Within::Program(_) => None,
+    })
+}
+
+/// Of those with as much time the name says which is first: numbers differ from recording to recording.
+fn rank(code: &Code, step: Within) -> (&str, Within) {
+    match step {
+        Within::Function(function) => (&code.function(function).name, step),
+        Within::Program(_) => ("", step),
+    }
+}
+
+fn sum(outlines: &[&Outline]) -> u64 {
+    let each = outlines.iter().map(|one| one.ns);
+    each.fold(0, u64::saturating_add)
+}
+
+fn by_step<'a>(
+    outlines: &[&'a Outline],
+    depth: usize,
+) -> FxHashMap<Option<Within>, Vec<&'a Outline>> {
+    let mut groups: FxHashMap<Option<Within>, Vec<&Outline>> = FxHashMap::default();
+    for outline in outlines {
+        let step = outline.steps.get(depth).copied();
+        groups.entry(step).or_default().push(outline);
+    }
+    groups
+}
+
+/// Inwards from a depth, as long as nearly all goes the same way: the steps from there, and what goes through the last.
+fn descend<'a>(
+    code: &Code,
+    mut outlines: Vec<&'a Outline>,
+    from: usize,
+) -> (Vec<Within>, Vec<&'a Outline>) {
+    let all = sum(&outlines) as f64;
+    let mut chain = Vec::new();
+    loop {
+        let groups = by_step(&outlines, from + chain.len());
+        let most = groups
+            .into_iter()
+            .filter_map(|(step, group)| Some((step?, group)))
+            .max_by_key(|(step, group)| (sum(group), Reverse(rank(code, *step))));
+        match most {
+            Some((step, group)) if sum(&group) as f64 >= all * NEARLY_ALL => {
+                chain.push(step);
+                outlines = group;
+            }
+            _ => return (chain, outlines),
+        }
+    }
+}
+
+/// The functions of a stack that are walked, the outermost first.
+fn walked(code: &Code, stack: StackIx) -> Vec<FunctionIx> {
+    let functions = code.functions_of(stack);
+    let is_script = |function: FunctionIx| code.function(function).is_script();
+    let script = functions
+        .iter()
+        .copied()
+        .any(|function| is_script(function) && !code.is_standard(function));
+    let is_own = |function: FunctionIx| match script {
+        true => is_script(function) && !code.is_standard(function),
+        false => {
+            let compiled = !code.is_system(function) && !code.is_before_main(function);
+            compiled && !code.is_of_language(function)
+        }
+    };
+    // What the innermost of them calls, if that has a name: the last step. Of a script it is the library's function that is a
+    // script, too, as long as there is one.
+    let own = functions.iter().position(|&function| is_own(function));
+    let below = functions[..own.unwrap_or(functions.len())].iter().rev();
+    let has_name = |function: &&FunctionIx| !code.function(**function).name.is_empty();
+    let called = below
+        .clone()
+        .filter(|function| !script || is_script(**function))
+        .find(has_name);
+    let mut walked: Vec<FunctionIx> = functions
+        .iter()
+        .rev()
+        .copied()
+        .filter(|&f| is_own(f))
+        .collect();
+    walked.extend(called);
+    // One that calls itself is one step, where it came in.
+    let mut seen = Vec::with_capacity(walked.len());
+    walked.retain(|function| {
+        let fresh = !seen.contains(function);
+        seen.push(*function);
+        fresh
+    });
+    walked
+}
