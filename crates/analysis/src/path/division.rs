@@ -2,18 +2,24 @@
 //! from there.
 //!
 //! Walked are the program's own functions and those of libraries that others made. What an interpreter, a standard library
-//! or the system does in them is one step at the end, the function of it that they call.
+//! or the system does in them is one step at the end, the function of it that they call. What a script's runtime does on
+//! its own, as it starts or collects garbage, is apart: it is no part of any of the script's functions.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ProcessId;
+use timesink_recording::words::Language;
 
 use super::OnProcessors;
 use crate::stacks::{Code, FunctionIx, StackIx, Stacks};
 
 /// Of all time so much passes through a function that is walked into.
 const NEARLY_ALL: f64 = 0.8;
+/// Or so much, where each other way has little.
+const MOST: f64 = 0.5;
+const LITTLE: f64 = 0.1;
 
 /// A step from the outermost frame inwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,6 +27,30 @@ pub enum Within {
     /// A program, by its first process.
     Program(ProcessId),
     Function(FunctionIx),
+}
+
+impl Within {
+    fn is_script(self, code: &Code) -> bool {
+        matches!(self, Within::Function(function) if code.function(function).is_script())
+    }
+
+    fn is_one_of(self, programs: &BTreeSet<ProcessId>) -> bool {
+        matches!(self, Within::Program(program) if programs.contains(&program))
+    }
+}
+
+/// A function of Java is known by several codes: interpreted, and compiled once or twice. Here it is one.
+#[derive(Default)]
+struct Names(FxHashMap<String, FunctionIx>);
+
+impl Names {
+    fn one(&mut self, code: &Code, function: FunctionIx) -> FunctionIx {
+        let found = code.function(function);
+        match found.language {
+            Language::Java => *self.0.entry(found.name.clone()).or_insert(function),
+            _ => function,
+        }
+    }
 }
 
 /// Where time divides.
@@ -31,6 +61,8 @@ pub struct Division {
     pub ns: u64,
     /// What it goes to from the last of the chain, the most first.
     pub parts: Vec<Part>,
+    /// What the runtime of scripts did beside them.
+    pub runtime_ns: u64,
 }
 
 /// One of the parts.
@@ -57,21 +89,39 @@ impl Division {
         stacks: &Stacks,
         program: impl Fn(usize) -> Option<ProcessId>,
     ) -> Option<Division> {
+        let mut names = Names::default();
         let mut known: FxHashMap<StackIx, Vec<FunctionIx>> = FxHashMap::default();
-        let each = on_processors.stacks.iter().filter_map(|on| {
+        let mut of_scripts: BTreeSet<ProcessId> = BTreeSet::new();
+        let mut outlines: Vec<Outline> = Vec::new();
+        for on in &on_processors.stacks {
+            let Some(program) = program(on.cause) else {
+                continue;
+            };
             let functions = known
                 .entry(on.stack)
-                .or_insert_with(|| walked(&stacks.code, on.stack));
-            let program = Within::Program(program(on.cause)?);
+                .or_insert_with(|| walked(&stacks.code, on.stack, &mut names));
+            let is_script = |function: &FunctionIx| stacks.code.function(*function).is_script();
+            if functions.iter().any(is_script) {
+                of_scripts.insert(program);
+            }
             let functions = functions.iter().copied().map(Within::Function);
-            Some(Outline {
-                steps: std::iter::once(program).chain(functions).collect(),
+            outlines.push(Outline {
+                steps: std::iter::once(Within::Program(program))
+                    .chain(functions)
+                    .collect(),
                 ns: on.ns,
                 stack: on.stack,
-            })
-        });
-        let outlines: Vec<Outline> = each.collect();
-        let all: Vec<&Outline> = outlines.iter().collect();
+            });
+        }
+        let is_runtimes = |one: &&Outline| {
+            let first = one.steps.get(1);
+            let in_script = first.is_some_and(|step| step.is_script(&stacks.code));
+            let program = one.steps.first();
+            let scripts = program.is_some_and(|step| step.is_one_of(&of_scripts));
+            scripts && !in_script
+        };
+        let (apart, all): (Vec<&Outline>, Vec<&Outline>) = outlines.iter().partition(is_runtimes);
+        let runtime_ns = sum(&apart);
         let code = &stacks.code;
         let (chain, within) = descend(code, all, 0);
         let ns = sum(&within);
@@ -91,7 +141,12 @@ impl Division {
                 part.chain.first().map(|step| rank(code, *step)),
             )
         });
-        (ns > 0).then_some(Division { chain, ns, parts })
+        (ns > 0).then_some(Division {
+            chain,
+            ns,
+            parts,
+            runtime_ns,
+        })
     }
 
     /// The innermost function of the chain of which this holds.
@@ -149,12 +204,16 @@ fn descend<'a>(
     let mut chain = Vec::new();
     loop {
         let groups = by_step(&outlines, from + chain.len());
-        let most = groups
+        let mut sums: Vec<(u64, Within, Vec<&Outline>)> = groups
             .into_iter()
-            .filter_map(|(step, group)| Some((step?, group)))
-            .max_by_key(|(step, group)| (sum(group), Reverse(rank(code, *step))));
-        match most {
-            Some((step, group)) if sum(&group) as f64 >= all * NEARLY_ALL => {
+            .filter_map(|(step, group)| Some((sum(&group), step?, group)))
+            .collect();
+        sums.sort_by_cached_key(|(ns, step, _)| (Reverse(*ns), rank(code, *step)));
+        let next = sums.get(1).map_or(0, |(ns, ..)| *ns) as f64;
+        let is_way =
+            |most: f64| most >= all * NEARLY_ALL || most >= all * MOST && next < all * LITTLE;
+        match sums.into_iter().next() {
+            Some((ns, step, group)) if is_way(ns as f64) => {
                 chain.push(step);
                 outlines = group;
             }
@@ -164,8 +223,9 @@ fn descend<'a>(
 }
 
 /// The functions of a stack that are walked, the outermost first.
-fn walked(code: &Code, stack: StackIx) -> Vec<FunctionIx> {
-    let functions = code.functions_of(stack);
+fn walked(code: &Code, stack: StackIx, names: &mut Names) -> Vec<FunctionIx> {
+    let functions: Vec<FunctionIx> = code.functions_of(stack);
+    let functions: Vec<FunctionIx> = functions.into_iter().map(|f| names.one(code, f)).collect();
     let is_script = |function: FunctionIx| code.function(function).is_script();
     let script = functions
         .iter()
@@ -182,7 +242,12 @@ fn walked(code: &Code, stack: StackIx) -> Vec<FunctionIx> {
     // script, too, as long as there is one.
     let own = functions.iter().position(|&function| is_own(function));
     let below = functions[..own.unwrap_or(functions.len())].iter().rev();
-    let has_name = |function: &&FunctionIx| !code.function(**function).name.is_empty();
+    /// How Java joins strings and calls lambdas: nobody knows it by that name.
+    const OF_CALLS: &str = "java.lang.invoke.";
+    let has_name = |function: &&FunctionIx| {
+        let name = &code.function(**function).name;
+        !name.is_empty() && !name.starts_with(OF_CALLS)
+    };
     let called = below
         .clone()
         .filter(|function| !script || is_script(**function))

@@ -99,6 +99,7 @@ impl Divided {
                     Piece::Percent(share * 100.0),
                     " of the critical path is on CPU there and in what it calls"
                 ])
+                .told_of_runtime(self.division.runtime_ns as f64 / wall)
         }
     }
 
@@ -177,6 +178,22 @@ impl Divided {
         frames
     }
 }
+
+impl Suspect {
+    /// What a script's runtime does beside it, where that is much.
+    fn told_of_runtime(self, share: f64) -> Suspect {
+        if share < MUCH {
+            return self;
+        }
+        self.told(say![
+            Piece::Percent(share * 100.0),
+            " is on CPU in its runtime beside that: start-up, compilation, garbage collection"
+        ])
+    }
+}
+
+/// A runtime that takes less is not worth a word.
+const MUCH: f64 = 0.05;
 
 /// `itself`, `parse()`, `parse() in config()`, `cc1`.
 fn label(part: &Part) -> Vec<Piece> {

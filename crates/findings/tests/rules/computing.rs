@@ -100,3 +100,19 @@ fn a_library_is_told_with_its_caller() {
         "busy on CPU in decode_block, called from load"
     );
 }
+
+/// What a script's runtime does beside the script is no part of its functions, and a function of Java that ran interpreted
+/// and compiled is one.
+#[test]
+fn a_runtime_beside_its_script() {
+    let frames = "frame Main.work language java\nframe Main.load language java\nframe Main.save language java\n";
+    let stacks = [
+        ("thread_start;Main.work;Main.load", 30),
+        ("Main.work;Main.save", 20),
+        ("thread_start;VM_Thread::run;collect", 50),
+    ];
+    assert_eq!(
+        title_with(frames, &stacks),
+        "busy on CPU in Main.work: Main.load 30%, Main.save 20%"
+    );
+}

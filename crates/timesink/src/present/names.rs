@@ -156,6 +156,16 @@ pub fn function(code: &Code, function: FunctionIx) -> String {
     }
 }
 
+/// A function as a sentence names it. `<module>` and `(anonymous)` there are many of: the file says which.
+pub fn function_told(code: &Code, of: FunctionIx) -> String {
+    let name = function(code, of);
+    let file = harmless(file_name(&code.function(of).file)).into_owned();
+    match name.starts_with(['<', '(']) && !file.is_empty() {
+        true => format!("{name} {file}"),
+        false => name,
+    }
+}
+
 /// A function with where it is from.
 pub fn function_in(code: &Code, of: FunctionIx) -> String {
     let name = function(code, of);

@@ -17,7 +17,7 @@ fn word(report: &Report, piece: &Piece) -> String {
         Piece::Object(object) => names::object_in(report, *object),
         Piece::Process(process) => names::process_in(report, *process),
         Piece::Thread(thread) => names::thread(report.facts, *thread),
-        Piece::Function(function) => names::function(&report.stacks.code, *function),
+        Piece::Function(function) => names::function_told(&report.stacks.code, *function),
         Piece::Count(count) => units::count(*count),
         Piece::Bytes(bytes) => units::bytes(*bytes),
         Piece::Time(ns) => units::time(*ns),
