@@ -114,8 +114,7 @@ impl Division {
             });
         }
         let is_runtimes = |one: &&Outline| {
-            let first = one.steps.get(1);
-            let in_script = first.is_some_and(|step| step.is_script(&stacks.code));
+            let in_script = one.steps.iter().any(|step| step.is_script(&stacks.code));
             let program = one.steps.first();
             let scripts = program.is_some_and(|step| step.is_one_of(&of_scripts));
             scripts && !in_script
