@@ -1,7 +1,7 @@
 //! What inputs are made from: small, real, and made anew each time, so that it cannot fall behind the formats.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,10 @@ pub fn bytes(name: &str) -> Vec<u8> {
     fs::read(path(name)).unwrap_or_else(|error| panic!("corpus {name}: {error}"))
 }
 
-/// The binary whose readers are tried.
+/// The binary whose readers are tried, of the same build.
 pub fn timesink() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/timesink")
+    let own = std::env::current_exe().expect("where we are");
+    own.with_file_name("timesink")
 }
 
 const SCRIPT: &str = "for i in $(seq 3000); do :; done; for i in 1 2 3; do /bin/true; done; cat /etc/passwd | sort | \

@@ -8,7 +8,8 @@ mod texts;
 use std::process::{Command, Stdio};
 
 use crate::corpus::timesink;
-use crate::mutate::Random;
+use crate::coverage;
+use crate::draws::Random;
 
 /// Makes one input in the current folder and has it read. A fault is a panic.
 type Try = fn(&mut Random);
@@ -29,7 +30,10 @@ pub const FORMATS: [(&str, Try); 9] = [
 fn ask(words: &[&str]) {
     let mut command = Command::new(timesink());
     command.args(words).stdin(Stdio::null());
+    command.env(coverage::VARIABLE, coverage::ASKED);
     let ran = command.output().expect("timesink can be run");
+    // Until now only what makes inputs was at work here.
+    coverage::reading_begins();
     let said = String::from_utf8_lossy(&ran.stderr);
     let is_usual = matches!(ran.status.code(), Some(0..=2)) && !said.contains("panicked");
     assert!(is_usual, "{words:?}: {}: {said}", ran.status);

@@ -9,7 +9,9 @@ use timesink_capture::symbols::perf_map::{self, Wanted};
 use timesink_capture::symbols::{Module, Symbols};
 
 use crate::corpus;
-use crate::mutate::{self, Random};
+use crate::coverage::reading_begins;
+use crate::draws::Random;
+use crate::mutate;
 
 /// Any bytes of a program.
 pub fn elf(random: &mut Random) {
@@ -63,6 +65,7 @@ fn resolve(file: &[u8], random: &mut Random) {
         build_id: Vec::new(),
         stamp: None,
     };
+    reading_begins();
     let resolved = Symbols::new(None).resolve(&module, &offsets);
     assert_eq!(resolved.frames.len(), offsets.len());
     let _ = Elf::parse(file);
@@ -91,6 +94,7 @@ pub fn perf_map(random: &mut Random) {
         addresses: &addresses,
         until: random.next() % (map.len() as u64 + 1),
     }];
+    reading_begins();
     let names = perf_map::names(map.as_slice(), &wanted).expect("memory can be read");
     assert_eq!(names.len(), 1);
 }

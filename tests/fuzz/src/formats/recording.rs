@@ -22,7 +22,9 @@ use timesink_recording::{caught, Recording};
 
 use super::ask;
 use crate::corpus;
-use crate::mutate::{self, Random, EDGES, TEXTS};
+use crate::coverage::reading_begins;
+use crate::draws::Random;
+use crate::mutate::{self, EDGES, TEXTS};
 
 /// A folder, all of whose files may be changed.
 pub fn folder(random: &mut Random) {
@@ -200,6 +202,7 @@ fn read(path: &Path, random: &mut Random) {
         let path = path.to_string_lossy();
         return ask(&[*random.one(&COMMANDS), &[&*path]].concat());
     }
+    reading_begins();
     let analysed = Recording::open(path).and_then(|recording| {
         let facts = Facts::of(&recording)?;
         let stacks = Stacks::of(&recording, &facts, &Filter::default())?;

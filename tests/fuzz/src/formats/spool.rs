@@ -8,7 +8,9 @@ use timesink_capture::patience::Patience;
 use timesink_recording::files::Folder;
 
 use crate::corpus;
-use crate::mutate::{self, Random};
+use crate::coverage::reading_begins;
+use crate::draws::Random;
+use crate::mutate;
 
 /// What a spool begins with, and each frame: its length, its packed length, its checksum.
 const MAGIC: usize = 8;
@@ -32,6 +34,7 @@ pub fn spool(random: &mut Random) {
         mutate::bytes(&mut spool, random);
     }
     fs::write(folder.join("spool.bin"), spool).expect("written");
+    reading_begins();
     if let Ok(folder) = Folder::open(folder) {
         let _ = convert(&folder, None, None, &Patience::default());
     }
