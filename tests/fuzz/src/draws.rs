@@ -181,6 +181,30 @@ impl Random {
     }
 }
 
+/// How often something is done. After each round it is drawn whether there is one more: so an input can be changed to one that goes on
+/// where it ended.
+pub struct Rounds {
+    /// So many there are in the mean.
+    mean: usize,
+    begun: bool,
+}
+
+impl Rounds {
+    /// In the mean one of these numbers.
+    pub fn about(random: &mut Random, means: &[usize]) -> Rounds {
+        Rounds {
+            mean: *random.one(means),
+            begun: false,
+        }
+    }
+
+    /// True the first time, and then until the last.
+    pub fn one_more(&mut self, random: &mut Random) -> bool {
+        let is_first = !std::mem::replace(&mut self.begun, true);
+        is_first || !random.once_in(self.mean)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Changes of bytes and of texts, as numbers say that are drawn for them.
 
-use crate::draws::Random;
+use crate::draws::{Random, Rounds};
 
 /// Numbers at which programs err.
 pub const EDGES: [i64; 16] = [
@@ -34,7 +34,8 @@ pub const TEXTS: [&str; 6] = [
 
 /// Changes some bytes: single ones, numbers of all widths, pieces that go, come twice or come from elsewhere.
 pub fn bytes(bytes: &mut Vec<u8>, random: &mut Random) {
-    for _ in 0..*random.one(&[1, 1, 2, 4, 16]) {
+    let mut rounds = Rounds::about(random, &[2, 2, 3, 5, 16]);
+    while rounds.one_more(random) {
         if bytes.is_empty() {
             bytes.push(random.next() as u8);
         }
@@ -74,7 +75,8 @@ pub fn bytes(bytes: &mut Vec<u8>, random: &mut Random) {
 /// Changes words and lines of a text: numbers become edges, lines change places, go or come many times.
 pub fn text(text: &str, random: &mut Random) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for _ in 0..*random.one(&[1, 1, 2, 4, 16]) {
+    let mut rounds = Rounds::about(random, &[2, 2, 3, 5, 16]);
+    while rounds.one_more(random) {
         if lines.is_empty() {
             break;
         }

@@ -23,7 +23,7 @@ use timesink_recording::{caught, Recording};
 use super::ask;
 use crate::corpus;
 use crate::coverage::reading_begins;
-use crate::draws::Random;
+use crate::draws::{Random, Rounds};
 use crate::mutate::{self, EDGES, TEXTS};
 
 /// A folder, all of whose files may be changed.
@@ -47,7 +47,8 @@ pub fn folder(random: &mut Random) {
     let manifest = to.join("recording.json");
     let text = fs::read(&manifest).expect("a manifest");
     let mut about: Value = serde_json::from_slice(&text).expect("JSON");
-    for _ in 0..*random.one(&[1, 1, 2, 3]) {
+    let mut rounds = Rounds::about(random, &[2]);
+    while rounds.one_more(random) {
         let table = random.one(&tables).clone();
         change(to, &table, &mut about, random);
     }
