@@ -173,10 +173,10 @@ $(DEMO)/prices.txt: Makefile
 
 # ---------------------------------------------------------------- tests
 
-.PHONY: test check unit lint tidy pages licences fuzz interop readers live live-disturbed test-kernels test-kernels-all casebook book
+.PHONY: test check unit lint tidy pages licences deny fuzz fuzz-unguided interop readers live live-disturbed test-kernels test-kernels-all casebook book
 
 # The live tests come last, so that what is read last is their result.
-test: need-rust need-test need-root unit lint build interop fuzz test-kernels casebook live ## Run all tests (as root: the privileged ones too)
+test: need-rust need-test need-root unit lint build interop fuzz-unguided test-kernels casebook live ## Run all tests (as root: the privileged ones too)
 
 check: need-rust need-check unit lint ## Run what needs no root: unit tests and lint
 
@@ -191,8 +191,8 @@ lint: need-rust tidy pages ## Check formatting, clippy and the house rules
 	@$(MAKE) --no-print-directory licences
 
 # What goes into the binary may be passed on under our licences, and comes from crates.io as Cargo.lock has it. Of a
-# choice one licence has to be among these, of licences that hold together all.
-MAY_BE_LINKED := MIT|Apache-2.0|Apache-2.0 WITH LLVM-exception|BSD-2-Clause|BSD-3-Clause|ISC|Zlib|0BSD|Unlicense|Unicode-3.0
+# choice one licence has to be among those of deny.toml, of licences that hold together all.
+MAY_BE_LINKED := $(shell sed -n '/^allow = \[/,/^]/s/^ *"\(.*\)",/\1/p' deny.toml | paste -sd'|')
 licences: need-rust
 	@$(CARGO) tree $(LOCKED) --workspace --edges normal,build --prefix none --format '{p}|{l}' | awk -F'|' ' \
 	  BEGIN { count = split("$(MAY_BE_LINKED)", names, "|"); for (i = 1; i <= count; i++) may[names[i]] = 1 } \
@@ -204,6 +204,12 @@ licences: need-rust
 	  END { exit bad }'
 	@! grep '^source' Cargo.lock | grep -v '"registry+https://github.com/rust-lang/crates.io-index"$$'
 	@echo "licences: ok"
+
+# The same by cargo-deny, and whether there are advisories against what we use, for which it fetches the list of RustSec.
+deny: need-rust ## Check dependencies with cargo-deny: licences, sources, advisories (needs the internet)
+	@$(CARGO) deny --version >/dev/null 2>&1 || \
+	  { echo "make deny: cargo-deny is not installed: cargo install --locked cargo-deny" >&2; exit 2; }
+	$(CARGO) deny check -A duplicate
 
 SOURCES = $$(find crates bench tests demo \( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) -not -path '*/target/*')
 
@@ -267,12 +273,25 @@ interop: $(VENV)/ready demo-build
 	done
 	$(VENV)/bin/python tests/interop/check_perfetto.py $(INTEROP)/export.perfetto $(INTEROP)/export.folded
 
-# What others wrote, changed in all ways that a generator with a seed comes upon: `make fuzz N=100000 SEED=7` for a night.
-# By bytes and by structure, on stable Rust: see tests/fuzz/src/main.rs. Faults are kept in target/fuzz.
+# What others wrote, changed in all ways that a generator with a seed comes upon: see tests/fuzz/src/main.rs. Faults are kept in
+# target/fuzz. `make fuzz` builds with a counter for each branch, and inputs that take new ones are kept and changed further:
+# `make fuzz N=100000 SEED=7` for a night. That build is one more of all crates, so `make test` has its inputs without counters.
 N ?= 2000
 SEED ?= 1
-fuzz: need-rust need-test need-root build ## Read N=2000 hostile inputs of each format, SEED=1 (as root)
-	$(CARGO) run $(LOCKED) --release -p timesink-fuzz -- --inputs $(N) --seed $(SEED)
+FORMAT ?=
+GUIDED := target/guided
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+COUNTERS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+  -Cllvm-args=-sanitizer-coverage-pc-table -Clink-arg=$(CURDIR)/$(GUIDED)/coverage.o
+INPUTS = --inputs $(N) --seed $(SEED) $(if $(FORMAT),--format $(FORMAT))
+fuzz: need-rust need-test need-root ## Read N=2000 hostile inputs of each format, SEED=1, led by what they reach (as root)
+	@mkdir -p $(GUIDED)
+	$(CC) -std=gnu17 -O2 -Wall -Wextra -Werror -c -o $(GUIDED)/coverage.o tests/fuzz/src/coverage.c
+	RUSTFLAGS="$(COUNTERS)" $(CARGO) build $(LOCKED) --release --target $(HOST) --target-dir $(GUIDED) -p timesink -p timesink-fuzz
+	$(GUIDED)/$(HOST)/release/timesink-fuzz $(INPUTS)
+
+fuzz-unguided: need-rust need-test need-root build
+	$(CARGO) run $(LOCKED) --release -p timesink-fuzz -- $(INPUTS)
 
 # What exports are made for reads them: speedscope's importer and the Firefox Profiler's, as npm has them. The latter
 # wants Node.js 24, which comes along, so this is 200 MB and no part of `make test`.

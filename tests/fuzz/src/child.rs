@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::draws::{Draws, Random};
 use crate::formats::FORMATS;
-use crate::mutate::Random;
+use crate::guide::{self, Guide};
 
-/// Tries these inputs of a format in the current folder, which is the child's own. A fault ends it with a panic, if not
-/// with less.
-pub fn run(format: &str, seed: u64, range: Range<u64>) -> ExitCode {
+/// Tries inputs of a format in the current folder, which is the child's own: these draws alone, or those of this range, after what an
+/// earlier child kept. A fault ends it with a panic, if not with less.
+pub fn run(format: &str, seed: u64, range: Range<u64>, only: Option<Draws>) -> ExitCode {
     let Some((_, try_one)) = FORMATS.iter().find(|(name, _)| *name == format) else {
         eprintln!("there is no format {format}");
         return ExitCode::from(2);
@@ -18,19 +19,36 @@ pub fn run(format: &str, seed: u64, range: Range<u64>) -> ExitCode {
     let name = format
         .bytes()
         .fold(0u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
-    let mut out = std::io::stdout().lock();
+    let (mut guide, known) =
+        Guide::begin(seed ^ name, &guide::kept(format)).expect("what is kept can be written");
     let mut most = Most::default();
-    for at in range {
+    let mut try_draws = |guide: &mut Guide, at: u64, draws: Draws, is_new: bool| {
         // Who reads this knows which input it was if nothing else comes.
-        writeln!(out, "{at}")
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{at} {draws}")
             .and_then(|()| out.flush())
             .expect("the parent listens");
+        let mut random = Random::of(draws.clone());
         forget_memory();
         let before = processor_time();
-        try_one(&mut Random::of(seed ^ name, at));
+        try_one(&mut random);
         let used = processor_time().saturating_sub(before);
         most.time = most.time.max((used.as_micros(), at));
         most.memory = most.memory.max((memory(), at));
+        guide
+            .learn(draws, random.drawn(), is_new)
+            .expect("what is kept can be written");
+    };
+    if let Some(draws) = only {
+        try_draws(&mut guide, range.start, draws, false);
+    } else {
+        for draws in known {
+            try_draws(&mut guide, range.start, draws, false);
+        }
+        for at in range {
+            let draws = guide.next(at);
+            try_draws(&mut guide, at, draws, true);
+        }
     }
     let Most { time, memory } = most;
     eprintln!(
@@ -40,6 +58,10 @@ pub fn run(format: &str, seed: u64, range: Range<u64>) -> ExitCode {
         memory.0 >> 20,
         memory.1
     );
+    if let Some((kept, reached)) = guide.reached() {
+        let reached: Vec<String> = reached.iter().map(ToString::to_string).collect();
+        eprintln!("{kept} kept; took {}", reached.join(", and "));
+    }
     eprintln!("through");
     ExitCode::SUCCESS
 }

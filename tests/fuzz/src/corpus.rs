@@ -1,7 +1,7 @@
 //! What inputs are made from: small, real, and made anew each time, so that it cannot fall behind the formats.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,10 @@ pub fn bytes(name: &str) -> Vec<u8> {
     fs::read(path(name)).unwrap_or_else(|error| panic!("corpus {name}: {error}"))
 }
 
-/// The binary whose readers are tried.
+/// The binary whose readers are tried, of the same build.
 pub fn timesink() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/timesink")
+    let own = std::env::current_exe().expect("where we are");
+    own.with_file_name("timesink")
 }
 
 const SCRIPT: &str = "for i in $(seq 3000); do :; done; for i in 1 2 3; do /bin/true; done; cat /etc/passwd | sort | \
@@ -28,6 +29,37 @@ const PROGRAM: &str = "#include <stdio.h>\nstatic inline int square(int a) { ret
                        int sum(int n) { int s = 0; for (int i = 0; i < n; i++) s += square(i); return s; }\n\
                        int main(int n, char **v) { return sum(n) + v[0][0]; }\n";
 
+/// Programs, by how they are built: plain; older and packed debug information; C++; the tables of Go.
+pub const PROGRAMS: [&str; 4] = ["program", "program-packed", "program-cc", "program-go"];
+const PROGRAM_CC: &str = "#include <vector>\nnamespace space { template <class T> struct Sum { T sum = 0;\n\
+                          __attribute__((noinline)) T add(const std::vector<T> &all) { for (auto &one : all)\n\
+                          sum += [](T a) { return a * a; }(one); return sum; } }; }\n\
+                          int main() { return space::Sum<int>().add({1, 2}) + space::Sum<long>().add({3}); }\n";
+const PROGRAM_GO: &str = include_str!("../../../crates/capture/tests/unwind/go-table.s");
+
+/// Builds them.
+fn programs() {
+    let sources = [
+        ("program.c", PROGRAM),
+        ("program.cc", PROGRAM_CC),
+        ("program.s", PROGRAM_GO),
+    ];
+    for (name, text) in sources {
+        fs::write(path(name), text).expect("a source");
+    }
+    for (to, from, flags) in [
+        ("program", "program.c", "-g -O1"),
+        ("program-packed", "program.c", "-g -gdwarf-4 -gz=zlib -O2"),
+        ("program-cc", "program.cc", "-g -O1"),
+        ("program-go", "program.s", "-shared -nostdlib"),
+    ] {
+        let mut compiler = Command::new(if from.ends_with(".cc") { "g++" } else { "gcc" });
+        compiler.args(flags.split(' '));
+        compiler.arg("-o").arg(path(to)).arg(path(from));
+        run(&mut compiler, to);
+    }
+}
+
 fn run(command: &mut Command, what: &str) {
     let ran = command.stdin(Stdio::null()).stdout(Stdio::null()).output();
     let ran = ran.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -35,7 +67,7 @@ fn run(command: &mut Command, what: &str) {
     assert!(ran.status.success(), "{what}: {}: {said}", ran.status);
 }
 
-/// Makes it: a recording, the same packed, a spool that a killed timesink left (for both, root is needed), and a program.
+/// Makes it: a recording, the same packed, a spool that a killed timesink left (for both, root is needed), and programs.
 pub fn make() {
     let corpus = path("");
     let _ = fs::remove_dir_all(&corpus);
@@ -77,11 +109,5 @@ pub fn make() {
     killed.kill().expect("it is ours");
     killed.wait().expect("it is ours");
     assert!(length() >= 4096, "no spool came about");
-    fs::write(path("program.c"), PROGRAM).expect("a source");
-    let mut compiler = Command::new("gcc");
-    compiler
-        .args(["-g", "-O1", "-o"])
-        .arg(path("program"))
-        .arg(path("program.c"));
-    run(&mut compiler, "gcc");
+    programs();
 }

@@ -1,15 +1,20 @@
 //! Hostile inputs by the thousand: what others wrote and timesink reads, changed by bytes and by structure from a corpus that
 //! is made at run time. Nothing is asserted of what comes out: it must only come out, soon and in little memory.
 //!
-//!     timesink-fuzz [--inputs N] [--seed S] [--format NAME] [--only I]
+//!     timesink-fuzz [--inputs N] [--seed S] [--format NAME] [--draws DRAWS]
 //!
 //! Each format has its inputs tried one after another in a child process with a gigabyte of memory. A panic, an abort, a
 //! signal, or two seconds of a processor for one input is a fault: the input is kept in `target/fuzz`, with the command
-//! that makes it again, and the next child goes on behind it. Inputs depend on the seed, the format and their number only.
+//! that makes it again, and the next child goes on behind it. An input is made of the numbers that are drawn for it (`draws.rs`). Where
+//! branches are counted (`make fuzz`), inputs that take new ones are kept and changed further (`guide.rs`); else they depend on
+//! the seed, the format and their number only.
 
 mod child;
 mod corpus;
+mod coverage;
+mod draws;
 mod formats;
+mod guide;
 mod mutate;
 mod watch;
 
@@ -18,6 +23,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use draws::Draws;
 use formats::FORMATS;
 
 /// What is to be done.
@@ -25,7 +31,8 @@ struct Arguments {
     inputs: u64,
     seed: u64,
     format: Option<String>,
-    only: Option<u64>,
+    /// One input alone.
+    draws: Option<Draws>,
     /// From here on in a child.
     from: Option<u64>,
 }
@@ -35,7 +42,7 @@ fn arguments() -> Result<Arguments, String> {
         inputs: 2000,
         seed: 1,
         format: None,
-        only: None,
+        draws: None,
         from: None,
     };
     let mut words = std::env::args().skip(1);
@@ -51,7 +58,10 @@ fn arguments() -> Result<Arguments, String> {
         match word.as_str() {
             "--inputs" => found.inputs = number()?,
             "--seed" => found.seed = number()?,
-            "--only" => found.only = Some(number()?),
+            "--draws" => {
+                let draws = value.parse();
+                found.draws = Some(draws.map_err(|e| format!("{word} {value}: {e}"))?);
+            }
             "--from" => found.from = Some(number()?),
             "--format" => found.format = Some(value),
             _ => return Err(format!("{word}: what is that?")),
@@ -83,7 +93,8 @@ fn main() -> ExitCode {
         }
     };
     if let (Some(from), Some(format)) = (arguments.from, &arguments.format) {
-        return child::run(format, arguments.seed, from..arguments.inputs);
+        let range = from..arguments.inputs;
+        return child::run(format, arguments.seed, range, arguments.draws);
     }
     corpus::make();
     let wanted = |name: &&str| {
@@ -97,10 +108,11 @@ fn main() -> ExitCode {
         .map(|(name, _)| *name)
         .filter(wanted)
         .collect();
-    let range = match arguments.only {
-        Some(one) => one..one + 1,
+    let range = match arguments.draws {
+        Some(_) => 0..1,
         None => 0..arguments.inputs,
     };
+    let only = arguments.draws.as_ref();
     let (left, faults) = (Mutex::new(names), Mutex::new(0));
     let workers = std::thread::available_parallelism().map_or(1, |many| many.get());
     std::thread::scope(|scope| {
@@ -109,7 +121,7 @@ fn main() -> ExitCode {
                 let next = left.lock().expect("no worker panics").pop();
                 let Some(format) = next else { break };
                 let start = Instant::now();
-                let found = watch::over(format, arguments.seed, range.clone());
+                let found = watch::over(format, arguments.seed, range.clone(), only);
                 let took = start.elapsed();
                 let tried = range.end - range.start;
                 println!("{format:10} {tried:>7} inputs in {took:>6.1?}, {found} faults");

@@ -1,7 +1,6 @@
-//! Changes of bytes and of texts, drawn from a generator with a seed.
+//! Changes of bytes and of texts, as numbers say that are drawn for them.
 
-/// A generator of numbers (splitmix64).
-pub struct Random(u64);
+use crate::draws::{Random, Rounds};
 
 /// Numbers at which programs err.
 pub const EDGES: [i64; 16] = [
@@ -33,40 +32,10 @@ pub const TEXTS: [&str; 6] = [
     "é\u{301}\u{10ffff}",
 ];
 
-impl Random {
-    pub fn of(seed: u64, at: u64) -> Random {
-        let mut random =
-            Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ at.wrapping_mul(0x9e37_79b9));
-        random.next();
-        random
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Less than `end`; 0 of nothing.
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    pub fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
-    }
-
-    /// True once in so many times.
-    pub fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-}
-
 /// Changes some bytes: single ones, numbers of all widths, pieces that go, come twice or come from elsewhere.
 pub fn bytes(bytes: &mut Vec<u8>, random: &mut Random) {
-    for _ in 0..*random.one(&[1, 1, 2, 4, 16]) {
+    let mut rounds = Rounds::about(random, &[2, 2, 3, 5, 16]);
+    while rounds.one_more(random) {
         if bytes.is_empty() {
             bytes.push(random.next() as u8);
         }
@@ -106,7 +75,8 @@ pub fn bytes(bytes: &mut Vec<u8>, random: &mut Random) {
 /// Changes words and lines of a text: numbers become edges, lines change places, go or come many times.
 pub fn text(text: &str, random: &mut Random) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for _ in 0..*random.one(&[1, 1, 2, 4, 16]) {
+    let mut rounds = Rounds::about(random, &[2, 2, 3, 5, 16]);
+    while rounds.one_more(random) {
         if lines.is_empty() {
             break;
         }

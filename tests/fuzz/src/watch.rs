@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::{place, work};
+use crate::coverage;
+use crate::draws::Draws;
+use crate::{guide, place, work};
 
 /// What a child may have of memory.
 const MEMORY: u64 = 1 << 30;
@@ -18,17 +20,31 @@ const WALL: Duration = Duration::from_secs(60);
 /// Where there are so many faults, one more says nothing new.
 const ENOUGH: u64 = 20;
 
-/// Tries a range of inputs of a format; how many are faults.
-pub fn over(format: &str, seed: u64, range: Range<u64>) -> u64 {
+/// What a child failed at.
+struct Fault {
+    at: u64,
+    /// As it is printed, and as `--draws` takes it.
+    draws: String,
+    why: String,
+}
+
+/// Tries a range of inputs of a format, or only one; how many are faults.
+pub fn over(format: &str, seed: u64, range: Range<u64>, only: Option<&Draws>) -> u64 {
     let (mut from, mut faults) = (range.start, 0);
+    // What is kept says how to change a corpus that is made anew.
+    let _ = std::fs::remove_file(guide::kept(format));
     while from < range.end && faults < ENOUGH {
-        let Some((at, why)) = batch(format, seed, from..range.end) else {
+        let Some(fault) = batch(format, seed, from..range.end, only) else {
             break;
         };
+        let Fault { at, draws, why } = fault;
         faults += 1;
         from = at + 1;
-        println!("{format} {at}: {why}\n  again: timesink-fuzz --format {format} --seed {seed} --only {at}");
+        println!("{format} {at}: {why}\n  again: timesink-fuzz --format {format} --draws {draws}");
         let work = work(format);
+        for counters in [coverage::OWN, coverage::ASKED] {
+            let _ = std::fs::remove_file(work.join(counters));
+        }
         let kept = place().join(format!("fault-{format}-{seed}-{at}"));
         let _ = std::fs::remove_dir_all(&kept);
         // Perhaps from one file system to another.
@@ -41,9 +57,12 @@ pub fn over(format: &str, seed: u64, range: Range<u64>) -> u64 {
     faults
 }
 
-fn start(format: &str, seed: u64, range: &Range<u64>) -> Child {
+fn start(format: &str, seed: u64, range: &Range<u64>, only: Option<&Draws>) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("where we are"));
     command.args(["--format", format]);
+    if let Some(draws) = only {
+        command.args(["--draws", &draws.to_string()]);
+    }
     for (word, value) in [
         ("--seed", seed),
         ("--from", range.start),
@@ -54,8 +73,12 @@ fn start(format: &str, seed: u64, range: &Range<u64>) -> Child {
     let work = work(format);
     let _ = std::fs::remove_dir_all(&work);
     std::fs::create_dir_all(&work).expect("a folder to work in");
+    for counters in [coverage::OWN, coverage::ASKED] {
+        std::fs::File::create(work.join(counters)).expect("a file for counters");
+    }
     command
         .current_dir(&work)
+        .env(coverage::VARIABLE, coverage::OWN)
         .env("XDG_CACHE_HOME", &work)
         .env("HOME", &work);
     let said = std::fs::File::create(work.join("said")).expect("a file for what it says");
@@ -80,8 +103,8 @@ fn start(format: &str, seed: u64, range: &Range<u64>) -> Child {
 }
 
 /// One child's life; at which input it failed, and how.
-fn batch(format: &str, seed: u64, range: Range<u64>) -> Option<(u64, String)> {
-    let mut child = start(format, seed, &range);
+fn batch(format: &str, seed: u64, range: Range<u64>, only: Option<&Draws>) -> Option<Fault> {
+    let mut child = start(format, seed, &range, only);
     let out = child.stdout.take().expect("its output");
     let (said, heard) = mpsc::channel();
     let reader = std::thread::spawn(move || {
@@ -91,12 +114,15 @@ fn batch(format: &str, seed: u64, range: Range<u64>) -> Option<(u64, String)> {
             }
         }
     });
-    let mut at = range.start;
+    let (mut at, mut draws) = (range.start, String::new());
     let (mut since, mut used) = (Instant::now(), processor_time(child.id()));
     let hung = loop {
         match heard.recv_timeout(Duration::from_millis(200)) {
             Ok(line) => {
-                at = line.parse().unwrap_or(at);
+                if let Some((number, drawn)) = line.split_once(' ') {
+                    at = number.parse().unwrap_or(at);
+                    draws = drawn.to_owned();
+                }
                 (since, used) = (Instant::now(), processor_time(child.id()));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => break false,
@@ -115,16 +141,17 @@ fn batch(format: &str, seed: u64, range: Range<u64>) -> Option<(u64, String)> {
     let _ = reader.join();
     let work = work(format);
     let said = std::fs::read_to_string(work.join("said")).unwrap_or_default();
-    let last: String = said.lines().take(3).collect::<Vec<_>>().join(" ");
+    let last: String = said.lines().take(3).collect::<Vec<_>>().join("; ");
     let is_through = at + 1 == range.end && said.lines().last() == Some("through");
-    match hung {
-        true => Some((at, format!("more than {PROCESSOR:?} of a processor"))),
+    let why = match hung {
+        true => format!("more than {PROCESSOR:?} of a processor"),
         false if is_through => {
             println!("{format}: {last}");
-            None
+            return None;
         }
-        false => Some((at, format!("{status}: {last}"))),
-    }
+        false => format!("{status}: {last}"),
+    };
+    Some(Fault { at, draws, why })
 }
 
 /// What a process and the children that it waited for have used.

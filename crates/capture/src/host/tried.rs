@@ -36,10 +36,27 @@ mod tests {
     /// Only what was tried is said to have been.
     #[test]
     fn what_was_tried() {
-        assert_eq!(told((6, 1)), "tested on 2026-11-22");
+        assert_eq!(told((6, 1)), format!("tested on {TRIED_ON}"));
         assert!(told((6, 5)).starts_with("not tested"));
         assert!(told((5, 14)).starts_with("older"));
         assert!(told((99, 0)).starts_with("newer"));
         assert!(TRIED.is_sorted());
+    }
+
+    /// README and the page on requirements name the same kernels, and the same day.
+    #[test]
+    fn pages_say_the_same() {
+        let pages = [
+            include_str!("../../../../README.md"),
+            include_str!("../../../../docs/requirements.md"),
+        ];
+        for page in pages {
+            let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(page.contains(TRIED_ON));
+            for ((major, minor), _) in TRIED {
+                let name = format!("{major}.{minor}");
+                assert!(page.contains(&name), "{name} in {page}");
+            }
+        }
     }
 }

@@ -22,7 +22,9 @@ use timesink_recording::{caught, Recording};
 
 use super::ask;
 use crate::corpus;
-use crate::mutate::{self, Random, EDGES, TEXTS};
+use crate::coverage::reading_begins;
+use crate::draws::{Random, Rounds};
+use crate::mutate::{self, EDGES, TEXTS};
 
 /// A folder, all of whose files may be changed.
 pub fn folder(random: &mut Random) {
@@ -45,7 +47,8 @@ pub fn folder(random: &mut Random) {
     let manifest = to.join("recording.json");
     let text = fs::read(&manifest).expect("a manifest");
     let mut about: Value = serde_json::from_slice(&text).expect("JSON");
-    for _ in 0..*random.one(&[1, 1, 2, 3]) {
+    let mut rounds = Rounds::about(random, &[2]);
+    while rounds.one_more(random) {
         let table = random.one(&tables).clone();
         change(to, &table, &mut about, random);
     }
@@ -200,6 +203,7 @@ fn read(path: &Path, random: &mut Random) {
         let path = path.to_string_lossy();
         return ask(&[*random.one(&COMMANDS), &[&*path]].concat());
     }
+    reading_begins();
     let analysed = Recording::open(path).and_then(|recording| {
         let facts = Facts::of(&recording)?;
         let stacks = Stacks::of(&recording, &facts, &Filter::default())?;

@@ -8,7 +8,9 @@ use timesink_capture::patience::Patience;
 use timesink_recording::files::Folder;
 
 use crate::corpus;
-use crate::mutate::{self, Random};
+use crate::coverage::reading_begins;
+use crate::draws::{Random, Rounds};
+use crate::mutate;
 
 /// What a spool begins with, and each frame: its length, its packed length, its checksum.
 const MAGIC: usize = 8;
@@ -32,6 +34,7 @@ pub fn spool(random: &mut Random) {
         mutate::bytes(&mut spool, random);
     }
     fs::write(folder.join("spool.bin"), spool).expect("written");
+    reading_begins();
     if let Ok(folder) = Folder::open(folder) {
         let _ = convert(&folder, None, None, &Patience::default());
     }
@@ -51,7 +54,8 @@ fn leads_nowhere(entry: &mut [u8]) {
 }
 
 fn rebuilt(magic: &[u8], mut entries: Vec<Vec<u8>>, random: &mut Random) -> Vec<u8> {
-    for _ in 0..*random.one(&[1, 5, 50, 500]) {
+    let mut rounds = Rounds::about(random, &[2, 5, 50, 500]);
+    while rounds.one_more(random) {
         let (at, other) = (random.below(entries.len()), random.below(entries.len()));
         match random.below(10) {
             0 => entries.swap(at, other),

@@ -7,7 +7,9 @@ use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation;
 
 use super::ask;
-use crate::mutate::{self, Random};
+use crate::coverage::reading_begins;
+use crate::draws::Random;
+use crate::mutate;
 
 const LIMITS: &str =
     "[rules.flush-per-record]\nflushes = 50\nbytes = 1e3\n[rules.hot-lock]\ndisabled = true\n\
@@ -75,6 +77,7 @@ fn changed(text: &str, random: &mut Random) -> Vec<u8> {
 pub fn notation(random: &mut Random) {
     let text = mutate::text(DRAWN, random);
     fs::write("input.txt", &text).expect("written");
+    reading_begins();
     let recording = match timesink_recording::caught(|| notation::recording(&text)) {
         Ok(recording) => recording,
         Err(told) if told.starts_with("notation") => return,

@@ -77,21 +77,25 @@ fn unaccounted(report: &Value) -> Vec<String> {
     )]
 }
 
+/// Of these that share by themselves: programs that are linked statically, which others could outweigh.
+const BY_THEMSELVES: [&str; 2] = ["static", "static-pie"];
+
 /// Counts stacks over several recordings: those that were taken, and those that are whole.
 pub fn stacks_whole(reports: &[(String, Value)]) -> (String, Vec<String>) {
-    let (mut all, mut whole, mut each) = (0, 0, Vec::new());
+    let (mut all, mut whole, mut each, mut few) = (0, 0, Vec::new(), false);
+    let enough = |all: i64, whole: i64| all > 0 && whole as f64 >= all as f64 * WHOLE;
     for (name, report) in reports {
         let count = |field: &str| number(&report["stacks"], field);
         let (taken, complete) = (count("taken"), count("complete"));
         each.push(format!("{name} {complete}/{taken}"));
+        few |= BY_THEMSELVES.contains(&name.as_str()) && !enough(taken, complete);
         if !NOT_COUNTED.contains(&name.as_str()) {
             all += taken;
             whole += complete;
         }
     }
     let told = format!("{whole} of {all} stacks whole ({})", each.join(", "));
-    let enough = all > 0 && whole as f64 >= all as f64 * WHOLE;
-    let problems = if enough {
+    let problems = if enough(all, whole) && !few {
         Vec::new()
     } else {
         vec![told.clone()]
@@ -173,6 +177,8 @@ mod tests {
             .0
             .starts_with("1000 of 1040 stacks whole (a 1000/1000, b 0/40, musl 0/9)"));
         assert_eq!(stacks_whole(&[one("a", 100, 90)]).1.len(), 1);
+        let outweighed = stacks_whole(&[one("a", 1000, 1000), one("static", 40, 30)]);
+        assert_eq!(outweighed.1.len(), 1, "a static program by itself");
         assert_eq!(stacks_whole(&[]).1.len(), 1, "no stacks at all");
     }
 }
