@@ -36,6 +36,8 @@ FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless m
   $(if $(shell command -v go),,golang-go)
 # Another kernel is booted in an emulator, with a system of its own: busybox, bash and Python out of this one.
 FOR_KERNELS := $(FOR_BUILD) make binutils musl-tools python3-minimal qemu-system-x86 busybox-static cpio e2fsprogs
+# What a single pair needs beside these it says itself.
+FOR_PAIRS := $(FOR_BUILD) python3 python3-venv $(if $(shell command -v npm),,npm) $(if $(shell command -v go),,golang-go)
 FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace nginx-light redis-server nodejs default-jdk-headless g++ binutils
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
@@ -66,7 +68,7 @@ help: ## List these commands
 
 # ---------------------------------------------------------------- building
 
-.PHONY: need-rust need-build need-demo need-check need-test need-kernels need-bench need-readers need-python need-root
+.PHONY: need-rust need-build need-demo need-check need-test need-kernels need-bench need-pairs need-readers need-python need-root
 
 need-rust:
 	@if ! command -v $(CARGO) >/dev/null; then \
@@ -90,6 +92,8 @@ need-kernels:
 	$(call need,$(FOR_KERNELS))
 need-bench:
 	$(call need,$(FOR_BENCH))
+need-pairs:
+	$(call need,$(FOR_PAIRS))
 need-readers:
 	@command -v npm >/dev/null || { echo "make readers: npm is not on the path: apt-get install npm" >&2; exit 2; }
 need-python:
@@ -183,12 +187,14 @@ check: need-rust need-check unit lint ## Run what needs no root: unit tests and 
 unit:
 	$(CARGO) test $(LOCKED) --no-fail-fast --workspace --exclude timesink-live
 
-lint: need-rust tidy pages ## Check formatting, clippy and the house rules
+lint: need-rust need-python tidy pages ## Check formatting, clippy and the house rules
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings -D clippy::too_many_lines
 	@$(MAKE) --no-print-directory licences
+	python3 bench/pairs.py check
+	python3 -m unittest discover -q -s bench -p 'test_*.py'
 
 # What goes into the binary may be passed on under our licences, and comes from crates.io as Cargo.lock has it. Of a
 # choice one licence has to be among those of deny.toml, of licences that hold together all.
@@ -345,3 +351,12 @@ bench: need-rust need-bench need-root build ## Measure what recording costs, bes
 	$(CARGO) build $(LOCKED) --release -p timesink-capture --example names
 	python3 bench/stacks.py
 	python3 bench/whatif.py
+
+# Programs from registries, slow and fixed. Open pairs are there to work with. Sealed ones are run by nothing else, and
+# nobody looks at what is told of one while rules are written: bench/pairs/README.md.
+.PHONY: pairs pairs-sealed
+pairs: need-rust need-pairs need-root build ## Record the open pairs: programs from registries, slow and fixed (PAIRS="NAME ...")
+	python3 bench/pairs.py open $(PAIRS)
+
+pairs-sealed: need-rust need-pairs need-root build ## Record the sealed pairs, three times each, and make docs/pairs.md
+	python3 bench/pairs.py sealed --times 3 --write docs/pairs.md
