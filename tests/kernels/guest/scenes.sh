@@ -162,6 +162,8 @@ scene_codes() {
 scene_killed() {
 	: >$out/killed.told
 	for i in $(seq $kills); do
+		# Who says nothing for long is taken to stand still.
+		echo "KILL $i"
 		timesink run -q -o /tmp/killed.timesink -- switches 1 0-1 pipe 200 2>/tmp/switches.err &
 		victim=$!
 		case $((i % 3)) in

@@ -4,7 +4,8 @@
 //! that is tried again, and counted.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
@@ -31,6 +32,9 @@ const TROUBLE: [&str; 6] = [
     "soft lockup",
     "rcu: INFO: rcu_",
 ];
+
+/// The socket by which the emulator is asked.
+const MONITOR: &str = "monitor";
 
 /// What is the emulator's fault whenever it is seen: it runs an instruction of the kernel while that is being replaced, and
 /// finds the breakpoint that stands there meanwhile. Seen on 7.3 with two threads of the emulator, with one not yet.
@@ -91,10 +95,17 @@ impl Machine<'_> {
     }
 
     fn boot(&self, serial: &Path) -> Result<End, Failure> {
-        let mut child = Guest(self.start()?);
+        let folder = serial.parent().unwrap_or(Path::new("."));
+        let mut child = Guest(self.start(folder)?);
         let out = child.0.stdout.take();
         let out = out.ok_or_else(|| Failure("no output of qemu".into()))?;
-        let end = watch(&follow(out), &mut fs::File::create(serial)?, SILENCE)?;
+        let mut kept = fs::File::create(serial)?;
+        let end = watch(&follow(out), &mut kept, SILENCE)?;
+        if matches!(end, End::Trouble(_)) {
+            // Who comes down has no monitor any more.
+            let told = registers(&folder.join(MONITOR)).unwrap_or_else(|error| error.to_string());
+            writeln!(kept, "its processors, as the emulator has them:\n{told}")?;
+        }
         if matches!(end, End::Done) {
             // It switches itself off, unless that is what fails.
             let started = Instant::now();
@@ -105,7 +116,8 @@ impl Machine<'_> {
         Ok(end)
     }
 
-    fn start(&self) -> Result<Child, Failure> {
+    /// With its monitor in this folder.
+    fn start(&self, folder: &Path) -> Result<Child, Failure> {
         // The emulator ends with who started it, however that ends.
         let mut qemu = Command::new("setpriv");
         qemu.args(["--pdeathsig", "KILL", "qemu-system-x86_64"]);
@@ -132,6 +144,9 @@ impl Machine<'_> {
             .arg(self.kernel)
             .arg("-initrd")
             .arg(self.initramfs);
+        // By a short path, because that of a socket has to be.
+        let monitor = format!("unix:{MONITOR},server=on,wait=off");
+        qemu.args(["-monitor", &monitor]).current_dir(folder);
         let append = format!("{COMMAND_LINE} {}", self.append);
         qemu.args(["-append", append.trim_end()]);
         let drive = format!(
@@ -186,6 +201,22 @@ fn watch(
             return Ok(ended(begun, format!("it took more than {LONGEST:?}")));
         }
     }
+}
+
+/// Where the processors of a guest that stands still are, and what they have in their registers: in the kernel, in a program of ours, or
+/// nowhere.
+fn registers(monitor: &Path) -> std::io::Result<String> {
+    let mut stream = UnixStream::connect(monitor)?;
+    stream.set_read_timeout(Some(AFTER_TROUBLE))?;
+    let (mut told, mut some) = (Vec::new(), [0; 4096]);
+    // Twice: what does not move stands still, what goes in circles is seen to.
+    for _ in 0..2 {
+        stream.write_all(b"info registers -a\n")?;
+        while let Ok(read @ 1..) = stream.read(&mut some) {
+            told.extend(&some[..read]);
+        }
+    }
+    Ok(String::from_utf8_lossy(&told).into_owned())
 }
 
 /// A running emulator, which ends with us.

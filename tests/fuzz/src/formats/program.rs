@@ -17,23 +17,28 @@ use crate::mutate;
 /// Where the program is pretended to be mapped.
 const PLACE: u64 = 0x5000_0000;
 
+fn one_of(programs: &[&str], random: &mut Random) -> Vec<u8> {
+    let name = random.one(programs);
+    corpus::bytes(name)
+}
+
 /// Any bytes of a program.
 pub fn elf(random: &mut Random) {
-    let mut file = corpus::bytes(*random.one(&corpus::PROGRAMS));
+    let mut file = one_of(&corpus::PROGRAMS, random);
     mutate::bytes(&mut file, random);
     resolve(&file, random);
 }
 
 /// What stands in its debug sections only.
 pub fn dwarf(random: &mut Random) {
-    let mut file = corpus::bytes(*random.one(&corpus::PROGRAMS[..3]));
+    let mut file = one_of(&corpus::PROGRAMS[..3], random);
     change_section(&mut file, |name| name.starts_with(".debug"), random);
     resolve(&file, random);
 }
 
 /// What says who called whom.
 pub fn unwind(random: &mut Random) {
-    let mut file = corpus::bytes(*random.one(&corpus::PROGRAMS));
+    let mut file = one_of(&corpus::PROGRAMS, random);
     let has_tables = |name: &str| name.starts_with(".eh_frame") || name == ".gopclntab";
     let mut rounds = Rounds::about(random, &[2]);
     while rounds.one_more(random) {
