@@ -154,7 +154,7 @@ def install(pair):
     packages(pair.table.get("packages", []))
     sources = {file.name: file.read_text(errors="replace") for file in sorted(pair.folder.iterdir()) if file.is_file()}
     del sources["pair.toml"]
-    lines = json.dumps([pair.table.get("data", []), sources])
+    lines = json.dumps(pair.table.get("data", []))
     ready = pair.root / "data.json"
     if not ready.exists() or ready.read_text() != lines:
         shutil.rmtree(pair.data, ignore_errors=True)
@@ -164,7 +164,8 @@ def install(pair):
         ready.write_text(lines)
     for form in pair.forms:
         home, needs = pair.home(form), pair.needs(form)
-        wanted = json.dumps([needs, sources])
+        built = {"crates", "go", "setup"} & set(needs) or any(name.endswith(".java") for name in sources)
+        wanted = json.dumps([needs, sources if built else None])
         ready = home / "ready.json"
         if ready.exists() and ready.read_text() == wanted:
             continue

@@ -1,0 +1,2 @@
+const { trim } = require('lodash');
+trim('1' + ' '.repeat(50000) + '1');
