@@ -1,0 +1,4 @@
+fn main() {
+    let compiled = regex::Regex::new("(?:){40000000}");
+    println!("{}", compiled.is_ok());
+}
