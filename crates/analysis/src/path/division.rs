@@ -203,12 +203,13 @@ fn descend<'a>(
     let mut chain = Vec::new();
     loop {
         let groups = by_step(&outlines, from + chain.len());
+        let itself = groups.get(&None).map_or(0, |group| sum(group));
         let mut sums: Vec<(u64, Within, Vec<&Outline>)> = groups
             .into_iter()
             .filter_map(|(step, group)| Some((sum(&group), step?, group)))
             .collect();
         sums.sort_by_cached_key(|(ns, step, _)| (Reverse(*ns), rank(code, *step)));
-        let next = sums.get(1).map_or(0, |(ns, ..)| *ns) as f64;
+        let next = sums.get(1).map_or(0, |(ns, ..)| *ns).max(itself) as f64;
         let is_way =
             |most: f64| most >= all * NEARLY_ALL || most >= all * MOST && next < all * LITTLE;
         match sums.into_iter().next() {
@@ -226,13 +227,14 @@ fn walked(code: &Code, stack: StackIx, names: &mut Names) -> Vec<FunctionIx> {
     let functions: Vec<FunctionIx> = code.functions_of(stack);
     let functions: Vec<FunctionIx> = functions.into_iter().map(|f| names.one(code, f)).collect();
     let is_script = |function: FunctionIx| code.function(function).is_script();
-    let script = functions
-        .iter()
-        .copied()
-        .any(|function| is_script(function) && !code.is_standard(function));
-    let is_own = |function: FunctionIx| match script {
-        true => is_script(function) && !code.is_standard(function),
-        false => {
+    let script = functions.iter().copied().any(is_script);
+    // A program may be all of it a part of its language: `python3 -m pydoc`.
+    let is_others = |function: FunctionIx| is_script(function) && !code.is_standard(function);
+    let of_others = functions.iter().copied().any(is_others);
+    let is_own = |function: FunctionIx| match (script, of_others) {
+        (true, true) => is_others(function),
+        (true, false) => is_script(function),
+        (false, _) => {
             let compiled = !code.is_system(function) && !code.is_before_main(function);
             compiled && !code.is_of_language(function)
         }

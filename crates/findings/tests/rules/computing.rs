@@ -116,3 +116,20 @@ fn a_runtime_beside_its_script() {
         "busy on CPU in Main.work: Main.load 30%, Main.save 20%"
     );
 }
+
+/// A program that is a part of its language: it was told by the interpreter's functions.
+#[test]
+fn a_program_of_the_standard_library() {
+    let frames = "frame <module> file \"/usr/lib/python3.11/pydoc.py\" language python\n\
+        frame cli file \"/usr/lib/python3.11/pydoc.py\" language python\n\
+        frame page file \"/usr/lib/python3.11/pydoc.py\" language python\n";
+    let stacks = [
+        ("main;Py_BytesMain;<module>;cli;page", 60),
+        ("main;Py_BytesMain;<module>;cli", 30),
+        ("main;Py_BytesMain;Py_Initialize", 10),
+    ];
+    assert_eq!(
+        title_with(frames, &stacks),
+        "busy on CPU in cli: page 60%, itself 30%"
+    );
+}
