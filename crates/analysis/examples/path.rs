@@ -44,30 +44,6 @@ fn main() -> timesink_recording::Result<()> {
             key.unknown,
         );
     }
-    let (again, replayed) = replay.path(|_| 1.0);
-    println!("replayed:");
-    for cause in replayed.causes(&again, |process| process).iter().take(12) {
-        let key = cause.key;
-        println!(
-            "{:>10.3} ms {:>7} x {:?} {:?} {:?} {:?}",
-            cause.ns as f64 / 1e6,
-            cause.count,
-            key.process,
-            key.state,
-            key.detail,
-            key.object.and_then(|id| facts.object(id)).map(|o| &o.label)
-        );
-    }
-    for segment in replayed.segments.iter().filter(|s| s.ns() > 20_000_000) {
-        println!(
-            "   {:?} {:.3}..{:.3} {:?} {:?}",
-            again.threads[segment.slot].name,
-            segment.t0.since(again.threads[main].start) as f64 / 1e6,
-            segment.t1.since(again.threads[main].start) as f64 / 1e6,
-            segment.state,
-            segment.detail
-        );
-    }
     println!(
         "wall {:.3} ms, unknown {:.3} ms; replayed {:.3} ms ({:+.2} %) on {:?}, {} forced",
         path.wall_ns() as f64 / 1e6,

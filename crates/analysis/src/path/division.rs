@@ -13,7 +13,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Language;
 
 use super::OnProcessors;
-use crate::stacks::{Code, FunctionIx, StackIx, Stacks};
+use crate::stacks::{without_recursion, Code, FunctionIx, StackIx, Stacks};
 
 /// Of all time so much passes through a function that is walked into.
 const NEARLY_ALL: f64 = 0.8;
@@ -27,16 +27,6 @@ pub enum Within {
     /// A program, by its first process.
     Program(ProcessId),
     Function(FunctionIx),
-}
-
-impl Within {
-    fn is_script(self, code: &Code) -> bool {
-        matches!(self, Within::Function(function) if code.function(function).is_script())
-    }
-
-    fn is_one_of(self, programs: &BTreeSet<ProcessId>) -> bool {
-        matches!(self, Within::Program(program) if programs.contains(&program))
-    }
 }
 
 /// A function of Java is known by several codes: interpreted, and compiled once or twice. Here it is one.
@@ -77,6 +67,9 @@ pub struct Part {
 
 /// A stack as steps inwards.
 struct Outline {
+    program: ProcessId,
+    /// Whether any of it is a script's.
+    in_script: bool,
     steps: Vec<Within>,
     ns: u64,
     stack: StackIx,
@@ -91,7 +84,6 @@ impl Division {
     ) -> Option<Division> {
         let mut names = Names::default();
         let mut known: FxHashMap<StackIx, Vec<FunctionIx>> = FxHashMap::default();
-        let mut of_scripts: BTreeSet<ProcessId> = BTreeSet::new();
         let mut outlines: Vec<Outline> = Vec::new();
         for on in &on_processors.stacks {
             let Some(program) = program(on.cause) else {
@@ -100,25 +92,21 @@ impl Division {
             let functions = known
                 .entry(on.stack)
                 .or_insert_with(|| walked(&stacks.code, on.stack, &mut names));
-            let is_script = |function: &FunctionIx| stacks.code.function(*function).is_script();
-            if functions.iter().any(is_script) {
-                of_scripts.insert(program);
-            }
-            let functions = functions.iter().copied().map(Within::Function);
+            let mut each = functions.iter().copied();
+            let steps = each.clone().map(Within::Function);
             outlines.push(Outline {
+                program,
+                in_script: each.any(|function| stacks.code.function(function).is_script()),
                 steps: std::iter::once(Within::Program(program))
-                    .chain(functions)
+                    .chain(steps)
                     .collect(),
                 ns: on.ns,
                 stack: on.stack,
             });
         }
-        let is_runtimes = |one: &&Outline| {
-            let in_script = one.steps.iter().any(|step| step.is_script(&stacks.code));
-            let program = one.steps.first();
-            let scripts = program.is_some_and(|step| step.is_one_of(&of_scripts));
-            scripts && !in_script
-        };
+        let of_scripts = outlines.iter().filter(|one| one.in_script);
+        let of_scripts: BTreeSet<ProcessId> = of_scripts.map(|one| one.program).collect();
+        let is_runtimes = |one: &&Outline| !one.in_script && of_scripts.contains(&one.program);
         let (apart, all): (Vec<&Outline>, Vec<&Outline>) = outlines.iter().partition(is_runtimes);
         let runtime_ns = sum(&apart);
         let code = &stacks.code;
@@ -224,8 +212,8 @@ fn descend<'a>(
 
 /// The functions of a stack that are walked, the outermost first.
 fn walked(code: &Code, stack: StackIx, names: &mut Names) -> Vec<FunctionIx> {
-    let functions: Vec<FunctionIx> = code.functions_of(stack);
-    let functions: Vec<FunctionIx> = functions.into_iter().map(|f| names.one(code, f)).collect();
+    let functions = code.functions_of(stack).into_iter();
+    let functions: Vec<FunctionIx> = functions.map(|f| names.one(code, f)).collect();
     let is_script = |function: FunctionIx| code.function(function).is_script();
     let script = functions.iter().copied().any(is_script);
     // A program may be all of it a part of its language: `python3 -m pydoc`.
@@ -242,17 +230,13 @@ fn walked(code: &Code, stack: StackIx, names: &mut Names) -> Vec<FunctionIx> {
     // What the innermost of them calls, if that has a name: the last step. Of a script it is the library's function that is a
     // script, too, as long as there is one.
     let own = functions.iter().position(|&function| is_own(function));
-    let below = functions[..own.unwrap_or(functions.len())].iter().rev();
+    let mut below = functions[..own.unwrap_or(functions.len())].iter().rev();
     /// How Java joins strings and calls lambdas: nobody knows it by that name.
     const OF_CALLS: &str = "java.lang.invoke.";
-    let has_name = |function: &&FunctionIx| {
-        let name = &code.function(**function).name;
-        !name.is_empty() && !name.starts_with(OF_CALLS)
-    };
-    let called = below
-        .clone()
-        .filter(|function| !script || is_script(**function))
-        .find(has_name);
+    let called = below.find(|&&function| {
+        let name = &code.function(function).name;
+        (!script || is_script(function)) && !name.is_empty() && !name.starts_with(OF_CALLS)
+    });
     let mut walked: Vec<FunctionIx> = functions
         .iter()
         .rev()
@@ -260,12 +244,5 @@ fn walked(code: &Code, stack: StackIx, names: &mut Names) -> Vec<FunctionIx> {
         .filter(|&f| is_own(f))
         .collect();
     walked.extend(called);
-    // One that calls itself is one step, where it came in.
-    let mut seen = Vec::with_capacity(walked.len());
-    walked.retain(|function| {
-        let fresh = !seen.contains(function);
-        seen.push(*function);
-        fresh
-    });
-    walked
+    without_recursion(walked)
 }

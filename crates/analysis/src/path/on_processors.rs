@@ -11,7 +11,7 @@ use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
 use super::{Cause, InCode};
-use crate::stacks::{FunctionIx, StackIx, Stacks, View};
+use crate::stacks::{FunctionIx, StackIx, Stacks};
 
 /// One stack of one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,12 +88,6 @@ impl OnProcessors {
     pub fn ns(&self) -> u64 {
         let each = self.stacks.iter().map(|on| on.ns);
         each.fold(0, u64::saturating_add)
-    }
-
-    /// The same as a view.
-    pub fn view<'a>(&self, stacks: &'a Stacks) -> View<'a> {
-        let each = self.stacks.iter().map(|on| (on.stack, on.ns));
-        View::on_processors(&stacks.code, each)
     }
 
     /// The stacks that pass through any of these functions, the most time first.

@@ -59,6 +59,9 @@ struct Link {
     broken: bool,
 }
 
+/// Where Cargo and Go keep the sources of what others made.
+const SOURCES: [&str; 2] = ["/registry/src/", "/pkg/mod/"];
+
 /// More frames than this are not followed; the outer ones then count as missing.
 const DEEPEST: usize = 1024;
 
@@ -297,8 +300,6 @@ impl Code {
     /// Whether a function came with its language or was installed as a library, and is not the program's own.
     pub fn is_installed(&self, function: FunctionIx) -> bool {
         const OF_JAVA: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
-        /// Where Cargo and Go keep the sources of what others made.
-        const SOURCES: [&str; 2] = ["/registry/src/", "/pkg/mod/"];
         let found = self.function(function);
         let file = found.file.as_str();
         match found.language {
@@ -318,15 +319,13 @@ impl Code {
 
     /// Whether a function came with its language itself: libraries that others made are none of it.
     pub fn is_standard(&self, function: FunctionIx) -> bool {
-        const OF_OTHERS: [&str; 5] = [
-            "/site-packages/",
-            "/dist-packages/",
-            "/node_modules/",
-            "/registry/src/",
-            "/pkg/mod/",
-        ];
+        const OF_OTHERS: [&str; 3] = ["/site-packages/", "/dist-packages/", "/node_modules/"];
         let file = self.function(function).file.as_str();
-        self.is_installed(function) && !OF_OTHERS.iter().any(|folder| file.contains(folder))
+        self.is_installed(function)
+            && !OF_OTHERS
+                .iter()
+                .chain(&SOURCES)
+                .any(|folder| file.contains(folder))
     }
 
     /// Whether a compiled function came with its language, which is linked into the program: Go's packages and runtime, the

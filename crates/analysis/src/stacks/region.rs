@@ -202,15 +202,8 @@ impl Stacks {
     fn own_inwards(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
         let mut own = self.own_functions(functions);
         own.reverse();
-        // Who recurses is counted once, where it came in.
-        let mut seen = Vec::with_capacity(own.len());
-        own.retain(|function| {
-            let new = !seen.contains(function);
-            seen.push(*function);
-            new
-        });
         // The outermost one does everything.
-        own.into_iter().skip(1).collect()
+        without_recursion(own).into_iter().skip(1).collect()
     }
 
     /// The functions of a stack that are the program's own: of a script only its own, not the interpreter's.
@@ -267,6 +260,17 @@ impl Stacks {
         }
         (part, whole)
     }
+}
+
+/// Who calls itself once, where it came in, of functions with the outermost first.
+pub(crate) fn without_recursion(mut functions: Vec<FunctionIx>) -> Vec<FunctionIx> {
+    let mut seen = Vec::with_capacity(functions.len());
+    functions.retain(|function| {
+        let fresh = !seen.contains(function);
+        seen.push(*function);
+        fresh
+    });
+    functions
 }
 
 /// The function that stands furthest in, of those that nearly all of each kind passes through.

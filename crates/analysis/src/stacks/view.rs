@@ -104,23 +104,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A view of such stacks, each with its time on a processor.
-    pub fn on_processors(code: &'a Code, stacks: impl Iterator<Item = (StackIx, u64)>) -> View<'a> {
-        let mut by_stack: BTreeMap<StackIx, Amount> = BTreeMap::new();
-        let mut total = Amount::default();
-        for (stack, ns) in stacks {
-            let amount = Amount::of(Account::Cpu, ns, 1);
-            by_stack.entry(stack).or_default().add(&amount);
-            total.add(&amount);
-        }
-        View {
-            code,
-            stacks: by_stack.into_iter().collect(),
-            rests: BTreeMap::new(),
-            total,
-        }
-    }
-
     /// The time that passes through each function. A function that calls itself counts once.
     pub fn inclusive(&self) -> FxHashMap<FunctionIx, Amount> {
         let mut sums: FxHashMap<FunctionIx, Amount> = FxHashMap::default();
@@ -139,11 +122,6 @@ impl<'a> View<'a> {
     /// fifths) of the time passes, all of it, also that of which no stack tells. The deepest is the one
     /// that is on average farthest from the outermost frame.
     pub fn dominant(&self, least: f64) -> Option<Dominant> {
-        self.dominant_of(least, |_| true)
-    }
-
-    /// The same among some of its functions.
-    pub fn dominant_of(&self, least: f64, wanted: impl Fn(FunctionIx) -> bool) -> Option<Dominant> {
         let whole_ns = self.total.ns();
         let inclusive = self.inclusive();
         let mut candidates: Vec<(FunctionIx, Amount)> = inclusive
@@ -152,7 +130,6 @@ impl<'a> View<'a> {
                 amount.ns() > 0
                     && amount.ns() as f64 >= whole_ns as f64 * least
                     && !self.code.is_system(*function)
-                    && wanted(*function)
             })
             .collect();
         candidates.sort_unstable_by_key(|(function, _)| *function);

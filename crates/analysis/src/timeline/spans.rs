@@ -169,15 +169,14 @@ impl Spans {
         let last = before.find(|span| matches!(span.state, State::Cpu | State::Lost));
         let last = last.map(|span| span.t1.min(moment));
         let last = last.filter(|last| moment.since(*last) <= late_ns);
-        if last == Some(moment) {
+        if last.is_some() {
             return last;
         }
         let mut later = spans[after..].iter().take(FEW);
         let next = later
             .find(|span| span.state == State::Cpu)
             .map(|span| span.t0);
-        let next = next.filter(|next| next.since(moment) <= SKEW_NS);
-        last.or(next)
+        next.filter(|next| next.since(moment) <= SKEW_NS)
     }
 }
 

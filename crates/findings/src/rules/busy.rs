@@ -1,6 +1,6 @@
-//! A program that computes: no fault that these rules know, and the function that it is busy in.
+//! A program that computes: no fault that these rules know, and where in its code the time divides.
 //!
-//! It is told so that nobody looks elsewhere. What it would save is anything between nothing and all of the function's time.
+//! It is told so that nobody looks elsewhere. What it would save is anything between nothing and all of that time.
 
 use timesink_analysis::path::{Division, Part, Within};
 use timesink_analysis::replay::{Change, How, What};
@@ -148,17 +148,11 @@ impl Divided {
             .filter(|part| part.ns > self.division.ns / 2);
         let of_part = first.and_then(|part| part.functions().next());
         let function = of_part.or_else(|| self.division.innermost(|_| true));
-        match function {
-            Some(function) => Change {
-                what: What::Function(inquiry.stacks.code.function(function).name.clone()),
-                processes: None,
-                how: How::Scale(0.0),
-            },
-            None => Change {
-                what: What::Cpu,
-                processes: None,
-                how: How::Scale(0.0),
-            },
+        let name = |function| inquiry.stacks.code.function(function).name.clone();
+        Change {
+            what: function.map_or(What::Cpu, |function| What::Function(name(function))),
+            processes: None,
+            how: How::Scale(0.0),
         }
     }
 
@@ -230,7 +224,8 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
         processes: Some(inquiry.of_program(process)),
         how: How::Scale(0.0),
     });
-    let title = match has_names(inquiry, process) {
+    let named = has_names(inquiry, process);
+    let title = match named {
         true => say!["busy on CPU: ", process, ", in many functions"],
         false => say!["busy on CPU: ", process, ", whose functions have no names"],
     };
@@ -241,7 +236,7 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
             Piece::Percent(share * 100.0),
             " of the critical path; no named function stands out"
         ]);
-    Some(match has_names(inquiry, process) {
+    Some(match named {
         true => suspect,
         false => suspect.advised(format!(
             "install the debug symbols of {} (on Debian the package NAME-dbgsym, or a debuginfod server in \
