@@ -104,7 +104,10 @@ impl Machine<'_> {
         if matches!(end, End::Trouble(_)) {
             // Who comes down has no monitor any more.
             let told = registers(&folder.join(MONITOR)).unwrap_or_else(|error| error.to_string());
-            writeln!(kept, "its processors, as the emulator has them:\n{told}")?;
+            writeln!(
+                kept,
+                "registers of its processors, from the emulator:\n{told}"
+            )?;
         }
         if matches!(end, End::Done) {
             // It switches itself off, unless that is what fails.

@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
     name: "busy",
     looks_for: "a program that is busy on CPU, and where in the code its time goes",
     why: "The program computes. Whether it could compute less, only someone who knows it can tell.",
-    advice: "look at that function (timesink report --line): can it do less, or run less often? The gain is at most all of its time, with all that it calls",
+    advice: "look at the largest part first: can it do less, or run less often? timesink report --line shows its lines",
     wrong_if: "the work is necessary and already done as well as it can be",
     limits: &[&limits::CPU, &limits::FUNCTION],
     blames: Blames::Nobody,
@@ -97,7 +97,7 @@ impl Divided {
                 .held(inquiry, &RULE, "share of the path", share, &limits::CPU)
                 .told(say![
                     Piece::Percent(share * 100.0),
-                    " of the critical path is on CPU there and in what it calls"
+                    " of the critical path is CPU time in it, callees included"
                 ])
                 .told_of_runtime(self.division.runtime_ns as f64 / wall)
         }
@@ -183,7 +183,7 @@ impl Suspect {
         }
         self.told(say![
             Piece::Percent(share * 100.0),
-            " is on CPU in its runtime beside that: start-up, compilation, garbage collection"
+            " is CPU time in the language runtime itself: start-up, compilation, garbage collection"
         ])
     }
 }

@@ -159,8 +159,8 @@ fn notes(set: &Set) -> Vec<String> {
             "A request may consist of several.".to_owned(),
         ],
         Kind::Asked => vec![
-            "One operation: from the first wait for the response to the end of the last, as the one who asks sees it.".to_owned(),
-            "Requests whose response did not have to be waited for are not among them.".to_owned(),
+            "One operation: from the first wait for the response to the end of the last, as the client sees it.".to_owned(),
+            "Requests whose response was already there are not included.".to_owned(),
         ],
         Kind::Between => vec![
             "One operation: from the end of a wait in the first call to the end of the next wait in the second.".to_owned(),

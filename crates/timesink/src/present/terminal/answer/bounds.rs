@@ -46,7 +46,7 @@ fn bound_by(report: &Report, outlook: &Outlook) -> String {
     let (by, places) = match state {
         State::Cpu => ("the CPU".to_owned(), functions(report, outlook)),
         State::Ready => (
-            "a lack of CPUs: it is runnable and waits for one".to_owned(),
+            "a lack of CPUs: it is runnable but waiting for one".to_owned(),
             Vec::new(),
         ),
         State::Lost => {
