@@ -122,6 +122,10 @@ struct Taken(Vec<(Nanos, u64)>);
 
 impl Taken {
     fn of(timeline: &Timeline, processors: u32) -> Taken {
+        // Fewer threads cannot have them all.
+        if timeline.threads.len() < processors as usize {
+            return Taken(Vec::new());
+        }
         let mut turns: Vec<(Nanos, i32)> = Vec::new();
         for slot in 0..timeline.threads.len() {
             let spans = timeline.spans_of(slot).iter();

@@ -168,8 +168,10 @@ pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> 
     for marks in &mut builder.marks {
         marks.sort_unstable();
     }
+    let marks: usize = builder.marks.iter().map(Vec::len).sum();
     let mut program = Program {
-        steps: Vec::with_capacity(timeline.len() * 2),
+        // What happens within a span on a processor divides it.
+        steps: Vec::with_capacity(timeline.len() + marks * 2 + builder.ends.len()),
         first: Vec::with_capacity(threads + 1),
         events: builder.events as usize,
         last_processor: 0,
