@@ -13,6 +13,7 @@ pub mod outlook;
 pub mod path;
 pub mod replay;
 mod slots;
+mod span;
 pub mod stacks;
 pub mod timeline;
 pub mod waits;

@@ -77,6 +77,8 @@ pub struct Patience {
     pub most: usize,
     /// But so many in any case.
     pub least: usize,
+    /// Whether any cause is asked at all, and not only findings.
+    pub of_causes: bool,
 }
 
 impl Patience {
@@ -85,12 +87,19 @@ impl Patience {
         steps: 3_000_000,
         most: 12,
         least: 3,
+        of_causes: true,
+    };
+    /// For an answer that does not show what single causes would buy.
+    pub const FINDINGS: Patience = Patience {
+        of_causes: false,
+        ..Patience::SHORT
     };
     /// For who asks for gains.
     pub const LONG: Patience = Patience {
         steps: 60_000_000,
         most: 20,
         least: 8,
+        of_causes: true,
     };
 
     fn doubts(&self, steps: usize) -> bool {
@@ -98,7 +107,10 @@ impl Patience {
     }
 
     fn causes(&self, steps: usize) -> usize {
-        (self.steps / steps.max(1)).clamp(self.least, self.most)
+        match self.of_causes {
+            true => (self.steps / steps.max(1)).clamp(self.least, self.most),
+            false => 0,
+        }
     }
 }
 

@@ -397,7 +397,7 @@ fn with_wakers(seed: u64) -> Draft {
 fn paths_tile() {
     for seed in 1..400 {
         let drawn = with_wakers(seed);
-        let timeline = Timeline::new(drawn.threads.clone(), drawn.spans.clone());
+        let timeline = Timeline::new(drawn.threads.clone(), &drawn.spans);
         for slot in 0..timeline.threads.len() {
             let path = Path::of_thread(&timeline, slot);
             let mut reached = path.from;
@@ -419,7 +419,7 @@ fn paths_tile() {
 fn many_paths_by_one_walker_tile() {
     for seed in 1..100 {
         let drawn = with_wakers(seed);
-        let timeline = Timeline::new(drawn.threads.clone(), drawn.spans.clone());
+        let timeline = Timeline::new(drawn.threads.clone(), &drawn.spans);
         let dice = &mut Dice(seed | 1);
         let mut walker = Walker::new(&timeline);
         for _ in 0..30 {
@@ -441,7 +441,7 @@ fn many_paths_by_one_walker_tile() {
 fn replays_end_and_less_is_not_slower() {
     for seed in 1..200 {
         let drawn = with_wakers(seed);
-        let timeline = Timeline::new(drawn.threads.clone(), drawn.spans.clone());
+        let timeline = Timeline::new(drawn.threads.clone(), &drawn.spans);
         let dice = &mut Dice(seed | 1);
         let slot = dice.throw(timeline.threads.len() as u64) as usize;
         let few = Replay::new(&timeline, &drawn.occupants, slot, 2);
@@ -495,7 +495,7 @@ fn many_threads() {
             });
         }
     }
-    let timeline = Timeline::new(drawn.threads.clone(), drawn.spans.clone());
+    let timeline = Timeline::new(drawn.threads.clone(), &drawn.spans);
     let path = Path::of_thread(&timeline, 0);
     let sum: u64 = path.segments.iter().map(|segment| segment.ns()).sum();
     assert_eq!(sum, path.wall_ns());

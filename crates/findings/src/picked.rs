@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::replay::What;
 use timesink_analysis::stacks::Spot;
+use timesink_analysis::timeline::Span;
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::tables::Span;
 use timesink_recording::words::Detail;
 
 use crate::inquiry::Inquiry;
@@ -82,7 +82,7 @@ impl Picked {
     fn weight(&self, inquiry: &Inquiry<'_>) -> Weight {
         let kinds: BTreeSet<(Option<Detail>, Option<ObjectId>)> = self
             .waits(inquiry)
-            .map(|span| (Some(span.detail), span.object))
+            .map(|span| (Some(span.detail), span.object()))
             .collect();
         let causes = inquiry.waits_on_path(|key| {
             kinds.contains(&(key.detail, key.object))

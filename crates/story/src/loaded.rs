@@ -5,9 +5,9 @@ use timesink_analysis::facts::{Facts, Gathering};
 use timesink_analysis::operations::Recorded;
 use timesink_analysis::outlook::joined;
 use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::timeline::{Spans, Timeline};
+use timesink_analysis::timeline::{Asking, KeptSpans, Spans, Timeline};
 use timesink_analysis::waits::Waited;
-use timesink_recording::tables::Span;
+use timesink_recording::tables::Call;
 use timesink_recording::Recording;
 
 /// An open recording, with what its tables say.
@@ -25,14 +25,19 @@ impl Loaded<'_> {
         // Who waits for a report does not want to wait for one thing after the other.
         let (read, timed) = std::thread::scope(|scope| {
             // Nothing is as large as the spans: they are read once for all.
-            let spans = scope.spawn(|| recording.rows::<Span>());
-            let gathering = Gathering::of(recording);
-            let spans = joined(spans)?;
-            let mut gathering = gathering?;
-            gathering.spans(&spans);
-            let timed = scope.spawn(|| {
-                let timeline = Timeline::from(Spans::with(recording, spans)?);
-                let waited = Waited::of(recording, &timeline)?;
+            let spans = scope.spawn(|| KeptSpans::of(recording));
+            let gathered = recording.rows::<Call>().and_then(|calls| {
+                let gathering = Gathering::of(recording, &calls)?;
+                let asking = Asking::of(gathering.objects(), &calls);
+                Ok((gathering, asking, calls))
+            });
+            let kept = joined(spans)?;
+            let (mut gathering, asking, calls) = gathered?;
+            gathering.kept_spans(&kept);
+            let spans = kept.into_spans();
+            let timed = scope.spawn(move || {
+                let timeline = Timeline::from(Spans::with(recording, spans, &asking)?);
+                let waited = Waited::with(recording, &timeline, calls)?;
                 timesink_recording::Result::Ok((timeline, waited))
             });
             let facts = gathering.finish();

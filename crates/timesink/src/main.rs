@@ -4,6 +4,8 @@
 
 mod commands;
 mod export;
+#[allow(unsafe_code)]
+mod large_blocks;
 mod out;
 mod present;
 mod settings;

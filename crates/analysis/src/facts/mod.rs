@@ -5,8 +5,8 @@
 
 use timesink_recording::ids::ObjectId;
 use timesink_recording::tables::{
-    Call, CallError, CallWindow, Image, Lookup, Loss, Object, Occupant, Outsider, Probe, Process,
-    Span, Thread, Wait,
+    self, Call, CallError, CallWindow, Image, Lookup, Loss, Object, Occupant, Outsider, Probe,
+    Process, Thread, Wait,
 };
 use timesink_recording::Recording;
 
@@ -15,6 +15,7 @@ use crate::facts::files::{files, FileUse, Found, LookedUp, Missing};
 use crate::facts::starts::{starts, Start};
 use crate::facts::uses::Uses;
 use crate::ledger::{Ledger, Tally};
+use crate::span::{KeptSpans, Span};
 
 pub mod calls;
 pub mod files;
@@ -52,7 +53,7 @@ pub struct Facts {
 impl Facts {
     /// The facts of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Facts> {
-        let mut gathering = Gathering::of(recording)?;
+        let mut gathering = Gathering::of(recording, &recording.rows::<Call>()?)?;
         recording.scan(|rows| gathering.spans(rows))?;
         Ok(gathering.finish())
     }
@@ -99,7 +100,7 @@ pub struct Gathering {
 
 impl Gathering {
     /// All that an open recording has but its spans, which follow: who needs them for more than this reads them once.
-    pub fn of(recording: &Recording) -> timesink_recording::Result<Gathering> {
+    pub fn of(recording: &Recording, calls: &[Call]) -> timesink_recording::Result<Gathering> {
         let mut gathering = Gathering::new(Listed {
             threads: recording.numbered_rows(|thread: &Thread| thread.thread.0)?,
             processes: recording.numbered_rows(|process: &Process| process.process.0)?,
@@ -112,7 +113,7 @@ impl Gathering {
         });
         recording.scan(|rows| gathering.waits(rows))?;
         recording.scan(|rows| gathering.occupants(rows))?;
-        recording.scan(|rows| gathering.calls(rows))?;
+        gathering.calls(calls);
         recording.scan(|rows| gathering.call_errors(rows))?;
         recording.scan(|rows| gathering.lookups(rows))?;
         Ok(gathering)
@@ -141,8 +142,17 @@ impl Gathering {
         self.tally.occupants(rows);
     }
 
-    pub fn spans(&mut self, rows: &[Span]) {
-        self.tally.spans(rows);
+    pub fn spans(&mut self, rows: &[tables::Span]) {
+        for row in rows {
+            self.tally.span(&Span::from(row), row.tracer_ns);
+        }
+    }
+
+    /// The same of spans that are kept.
+    pub fn kept_spans(&mut self, kept: &KeptSpans) {
+        for (span, tracer_ns) in kept.spans.iter().zip(&kept.tracer_ns) {
+            self.tally.span(span, u64::from(*tracer_ns));
+        }
     }
 
     pub fn calls(&mut self, rows: &[Call]) {
@@ -155,6 +165,11 @@ impl Gathering {
 
     pub fn lookups(&mut self, rows: &[Lookup]) {
         self.looked_up.lookups(rows);
+    }
+
+    /// The objects that there are.
+    pub fn objects(&self) -> &[Object] {
+        &self.listed.objects
     }
 
     /// The facts of all that was fed.

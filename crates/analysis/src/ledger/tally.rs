@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::Occupant;
 use timesink_recording::tables::Process;
-use timesink_recording::tables::Span;
 use timesink_recording::tables::Thread;
 use timesink_recording::tables::Wait;
 use timesink_recording::units::Nanos;
@@ -21,6 +20,7 @@ use super::{
     ThreadLedger,
 };
 use crate::slots::Slots;
+use crate::span::Span;
 
 /// What the spans of one thread say of its states.
 #[derive(Clone, Copy, Default)]
@@ -124,22 +124,20 @@ impl Tally {
         }
     }
 
-    /// Adds up spans.
-    pub fn spans(&mut self, rows: &[Span]) {
-        for row in rows {
-            self.seams.found.spans += 1;
-            match self.slots.get(row.thread.0) {
-                Some(slot) => self.span(slot, row),
-                None => self.seams.found.strays += 1,
-            }
+    /// Adds up a span, so much of which was spent in timesink's own programs.
+    pub fn span(&mut self, span: &Span, tracer_ns: u64) {
+        self.seams.found.spans += 1;
+        match self.slots.get(span.thread.0) {
+            Some(slot) => self.of_thread(slot, span, tracer_ns),
+            None => self.seams.found.strays += 1,
         }
     }
 
-    fn span(&mut self, slot: usize, row: &Span) {
+    fn of_thread(&mut self, slot: usize, row: &Span, tracer_ns: u64) {
         self.seams.span(slot, &self.threads[slot], row.t0, row.t1);
         let spanned = &mut self.spanned[slot];
         let whole = row.t1.since(row.t0);
-        let tracer = row.tracer_ns.min(whole);
+        let tracer = tracer_ns.min(whole);
         if tracer > 0 {
             spanned.tracer.add(tracer);
         }
@@ -168,7 +166,7 @@ impl Tally {
         let function = (row.detail == Detail::Other && account == Account::Wait)
             .then(|| self.others.get(&(slot as u32, row.t0)).copied())
             .flatten();
-        let object = row.object.filter(|_| account == Account::Wait);
+        let object = row.object().filter(|_| account == Account::Wait);
         let key = Key {
             account,
             kind: Kind::As(row.detail),

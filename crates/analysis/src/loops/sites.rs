@@ -56,7 +56,7 @@ pub(super) fn waits(
                 .or_insert_with(|| own_place(stacks, event.stack))
         });
         if let Some(site) = site {
-            let kind = (run.span.detail, run.span.object);
+            let kind = (run.span.detail, run.span.object());
             *usual.entry(kind).or_default().entry(site).or_default() += 1;
         }
         sites.push(site);
@@ -77,7 +77,7 @@ pub(super) fn waits(
         symbols: Vec::new(),
     };
     for (run, site) in runs.iter().zip(sites) {
-        let (detail, object) = (run.span.detail, run.span.object);
+        let (detail, object) = (run.span.detail, run.span.object());
         let kind = object
             .and_then(|id| recorded.facts.object(id))
             .map(|found| found.kind);

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State};
 
 use super::{Found, Kind, Operation, Recorded, Set};
+use crate::timeline::Span;
 
 /// Which operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,13 +38,13 @@ impl End {
         }
         let is_kind = |kinds: &BTreeSet<Detail>| kinds.contains(&span.detail);
         let is_about = |things: &BTreeSet<ObjectId>| {
-            let object = span.object;
+            let object = span.object();
             object.is_some_and(|object| things.contains(&object))
         };
         let is_in = |call: &String| {
             recorded
                 .waited
-                .was_in(index, (span.detail, span.object), call.as_str())
+                .was_in(index, (span.detail, span.object()), call.as_str())
         };
         self.details.as_ref().is_none_or(is_kind)
             && self.objects.as_ref().is_none_or(is_about)

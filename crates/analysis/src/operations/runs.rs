@@ -3,11 +3,11 @@
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ThreadId};
-use timesink_recording::tables::{Call, Span};
+use timesink_recording::tables::Call;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use crate::timeline::Timeline;
+use crate::timeline::{Span, Timeline};
 use crate::waits::Waited;
 
 /// Waits of a thread that belong together.
@@ -104,5 +104,5 @@ impl Waited {
 }
 
 fn kind(span: &Span) -> Kind {
-    (span.detail, span.object)
+    (span.detail, span.object())
 }

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::tables::{Span, Thread};
+use timesink_recording::tables::Thread;
 use timesink_recording::words::{Detail, ObjectKind, State, WakeSource};
 use timesink_recording::Nanos;
 
 use super::{Found, Kind, Operation, Recorded, Set};
 use crate::facts::sockets::{receives, sends, Role, Sockets};
+use crate::timeline::Span;
 use crate::waits::{Came, Known};
 
 /// What a thread does on the sockets that it is asked on.
@@ -170,7 +171,7 @@ impl Servers<'_> {
         for (index, span) in self.recorded.timeline.indexed(slot) {
             let waits = span.state == State::Wait;
             let object = match span.detail {
-                Detail::NetworkReceive | Detail::UnixReceive if waits => span.object,
+                Detail::NetworkReceive | Detail::UnixReceive if waits => span.object(),
                 Detail::Poll if waits => self
                     .recorded
                     .waited
@@ -239,7 +240,9 @@ impl Servers<'_> {
                     self.detail(index, span),
                     Detail::NetworkReceive | Detail::UnixReceive
                 )
-                && span.object.is_some_and(|object| self.is_connection(object))
+                && span
+                    .object()
+                    .is_some_and(|object| self.is_connection(object))
         })
     }
 
@@ -257,7 +260,7 @@ impl Servers<'_> {
         }
         match self.detail(index, span) {
             Detail::NetworkReceive | Detail::UnixReceive => {
-                let object = span.object?;
+                let object = span.object()?;
                 match self.is_listening(Some(object)) {
                     // It polls for somebody to connect.
                     true => Some(Idle::Accept),
@@ -266,13 +269,13 @@ impl Servers<'_> {
             }
             Detail::NetworkAccept => Some(Idle::Accept),
             Detail::UnixConnect => {
-                let role = span.object.and_then(|object| self.sockets.role(object));
+                let role = span.object().and_then(|object| self.sockets.role(object));
                 matches!(role, Some(Role::Listening | Role::Served)).then_some(Idle::Accept)
             }
             Detail::Poll if kind == Kind::Request => {
                 // Who has one connection and asks another server waits for that one's answer in between.
                 let own = span
-                    .object
+                    .object()
                     .filter(|_| self.recorded.timeline.was_poll(index));
                 let woken = known.and_then(|known| known.woken).or(own);
                 let asks = woken.is_some_and(|object| {

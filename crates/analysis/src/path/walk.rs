@@ -1,11 +1,10 @@
 //! The walk from the end back to the beginning.
 
-use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use super::{Path, Segment, Unknown};
-use crate::timeline::{Timeline, Waker, SKEW_NS};
+use crate::timeline::{Span, Timeline, Waker, SKEW_NS};
 
 /// Nobody wakes somebody who wakes somebody, and so on, so often within one moment.
 const HOPS: usize = 1000;
@@ -88,7 +87,7 @@ impl<'a> Walk<'a> {
             // Clocks of two processors differ a little: who came from another thread has missed nothing.
             let came = !self.here.is_empty() && self.moment.since(span.t1) <= SKEW_NS;
             return match came {
-                true => self.lay(end, span.state, span.detail, span.object, None),
+                true => self.lay(end, span.state, span.detail, span.object(), None),
                 false => self.lost(end, Unknown::Lost),
             };
         }
@@ -154,7 +153,7 @@ impl<'a> Walk<'a> {
                         return self.go_to(poll.awaited);
                     }
                 }
-                let told = span.waker_outsider.is_some() || span.wake_source.is_some();
+                let told = span.waker_outsider().is_some() || span.wake_source.is_some();
                 let unknown = !told && ends_by_a_thread(span.detail);
                 self.lay_span(span, unknown.then_some(Unknown::NoWaker));
             }
@@ -212,7 +211,7 @@ impl<'a> Walk<'a> {
     }
 
     fn lay_span(&mut self, span: &Span, unknown: Option<Unknown>) {
-        self.lay(span.t0, span.state, span.detail, span.object, unknown);
+        self.lay(span.t0, span.state, span.detail, span.object(), unknown);
     }
 
     /// Lays down what lies between `from` and where the walk stands, and goes there.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
-use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
@@ -12,7 +11,7 @@ use super::entries::{entered, wrappers};
 use super::shares::Shares;
 use super::Recorded;
 use crate::stacks::{FunctionIx, Stacks};
-use crate::timeline::Waker;
+use crate::timeline::{Span, Waker};
 
 /// Which time is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -324,7 +323,7 @@ impl Change {
 
     fn means(&self, span: &Span) -> bool {
         match (&self.what, span.state) {
-            (_, State::Wait) if self.waits(span.detail, span.object) => true,
+            (_, State::Wait) if self.waits(span.detail, span.object()) => true,
             (What::Cause { state, detail, .. }, is) if is != State::Wait => {
                 *state == is && detail.is_none_or(|detail| detail == span.detail)
             }

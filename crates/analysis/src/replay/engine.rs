@@ -80,10 +80,55 @@ impl Pool {
         self.advance(now);
         let Reverse(Due(work, slot)) = *self.running.peek()?;
         let due = work <= self.work + ROUNDED * (1.0 + self.work.abs() * 1e-9);
+        // Late in a long replay the rest may be too short to make a moment a later one.
+        let due = due || self.next().is_some_and(|next| next <= now);
         due.then(|| {
             self.running.pop();
             slot as usize
         })
+    }
+}
+
+/// For each thread, when something is over; the first of them is found at once. A tree of which each node has the least of
+/// its two children: that changes in a few steps without a branch to be guessed.
+struct Soonest {
+    /// The root is at 1, the threads are in the last half.
+    tree: Vec<f64>,
+}
+
+impl Soonest {
+    fn new(threads: usize) -> Soonest {
+        let leaves = threads.next_power_of_two().max(2);
+        Soonest {
+            tree: vec![f64::INFINITY; 2 * leaves],
+        }
+    }
+
+    /// When the first is over; never, if there is none.
+    fn at(&self) -> f64 {
+        self.tree[1]
+    }
+
+    fn set(&mut self, slot: usize, at: f64) {
+        let mut node = self.tree.len() / 2 + slot;
+        self.tree[node] = at;
+        while node > 1 {
+            let least = self.tree[node].min(self.tree[node ^ 1]);
+            node /= 2;
+            self.tree[node] = least;
+        }
+    }
+
+    /// Takes the first out, among equals the first thread.
+    fn take(&mut self) -> usize {
+        let (leaves, first) = (self.tree.len() / 2, self.at());
+        let mut node = 1;
+        while node < leaves {
+            node *= 2;
+            node += usize::from(self.tree[node] > first);
+        }
+        self.set(node - leaves, f64::INFINITY);
+        node - leaves
     }
 }
 
@@ -101,25 +146,29 @@ pub(super) struct Run {
 
 struct Engine<'a, F> {
     program: &'a Program,
-    timeline: &'a Timeline,
     /// By what a span's time is multiplied.
     factor: F,
     pools: Vec<Pool>,
+    /// When the next thread of each pool is done; never, if none runs there.
+    due: Vec<f64>,
     own: bool,
     now: f64,
-    passing: BinaryHeap<Reverse<Due>>,
+    passing: Soonest,
     ready: VecDeque<usize>,
     /// For each thread, its next step, and when it began with it.
     next: Vec<usize>,
     began: Vec<f64>,
     done: Vec<bool>,
-    happened: Vec<bool>,
-    /// For each event, who waits for it.
-    waiting: Vec<u32>,
+    /// For each event, who waits for it, or that it has happened.
+    events: Vec<u32>,
+    /// Threads that had not ended when nothing was left that would have ended a wait, by when they began to wait, the first
+    /// of them last.
+    stuck: Vec<Due>,
     times: Option<Times>,
 }
 
 const NOBODY: u32 = u32::MAX;
+const HAPPENED: u32 = u32::MAX - 1;
 
 /// Runs all threads until the one at `slot` has ended.
 pub(super) fn run(
@@ -133,27 +182,24 @@ pub(super) fn run(
     let (pools, own) = match processors {
         Processors::Any(number) => (vec![Pool::new(f64::from(number.max(1)))], false),
         Processors::AsRecorded => {
-            let most = (0..timeline.len()).filter_map(|at| timeline.span(at));
-            // A damaged recording may name any number.
-            let most = most.map(|span| span.processor.min(MOST_PROCESSORS)).max();
-            let pools = (0..=most.unwrap_or(0)).map(|_| Pool::new(1.0));
+            let pools = (0..=program.last_processor).map(|_| Pool::new(1.0));
             (pools.collect(), true)
         }
     };
     let mut engine = Engine {
         program,
-        timeline,
         factor,
+        due: vec![f64::INFINITY; pools.len()],
         pools,
         own,
         now: 0.0,
-        passing: BinaryHeap::new(),
+        passing: Soonest::new(program.threads()),
         ready: (0..program.threads()).collect(),
         next: vec![0; program.threads()],
         began: vec![0.0; program.threads()],
         done: vec![false; program.threads()],
-        happened: vec![false; program.events],
-        waiting: vec![NOBODY; program.events],
+        events: vec![NOBODY; program.events],
+        stuck: Vec::new(),
         times: with_times.then(|| vec![None; timeline.len()]),
     };
     let forced = engine.until_done(slot);
@@ -163,8 +209,6 @@ pub(super) fn run(
         times: engine.times,
     }
 }
-
-const MOST_PROCESSORS: u32 = 4096;
 
 impl<F: Fn(usize) -> f64> Engine<'_, F> {
     fn until_done(&mut self, asked: usize) -> u64 {
@@ -176,10 +220,9 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     return forced;
                 }
             }
-            let passed = self.passing.peek().map(|Reverse(Due(at, _))| *at);
-            let ran = self.pools.iter().filter_map(Pool::next);
-            let soonest = ran.chain(passed).min_by(f64::total_cmp);
-            let Some(soonest) = soonest else {
+            let ran = self.due.iter().copied();
+            let soonest = ran.fold(self.passing.at(), f64::min);
+            if soonest == f64::INFINITY {
                 // Everybody waits for somebody: the order of things has changed in a way that the recording
                 // knows nothing of. Who waited first goes on.
                 let Some(stuck) = self.stuck() else {
@@ -188,26 +231,45 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                 forced += 1;
                 self.finish(stuck);
                 continue;
-            };
+            }
             self.now = self.now.max(soonest);
-            while let Some(&Reverse(Due(at, slot))) = self.passing.peek() {
-                if at > self.now {
-                    break;
-                }
-                self.passing.pop();
-                self.finish(slot as usize);
+            while self.passing.at() <= self.now {
+                let slot = self.passing.take();
+                self.finish(slot);
             }
             for pool in 0..self.pools.len() {
+                if self.due[pool] > self.now {
+                    continue;
+                }
                 while let Some(slot) = self.pools[pool].take(self.now) {
                     self.finish(slot);
                 }
+                self.look_ahead(pool);
             }
         }
     }
 
-    fn stuck(&self) -> Option<usize> {
-        let stuck = (0..self.done.len()).filter(|&slot| !self.done[slot]);
-        stuck.min_by(|&a, &b| self.began[a].total_cmp(&self.began[b]))
+    /// Notes when the next thread of a pool is done.
+    fn look_ahead(&mut self, pool: usize) {
+        self.due[pool] = self.pools[pool].next().unwrap_or(f64::INFINITY);
+    }
+
+    /// Of all threads that wait, the one that waited first.
+    fn stuck(&mut self) -> Option<usize> {
+        // Who began to wait since the list was made did so later than all who are in it.
+        while let Some(Due(began, slot)) = self.stuck.pop() {
+            let slot = slot as usize;
+            if !self.done[slot] && self.began[slot] == began {
+                return Some(slot);
+            }
+        }
+        let waiting = (0..self.done.len()).filter(|&slot| !self.done[slot]);
+        self.stuck = waiting
+            .map(|slot| Due(self.began[slot], slot as u32))
+            .collect();
+        self.stuck.sort_unstable_by(|a, b| b.cmp(a));
+        let Due(_, slot) = self.stuck.pop()?;
+        Some(slot as usize)
     }
 
     /// The thread is through with its present step.
@@ -246,40 +308,45 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         while let Some(&step) = steps.get(self.next[slot]) {
             self.began[slot] = self.now;
             match step {
-                Step::Run { ns, span } => {
+                Step::Run {
+                    ns,
+                    span,
+                    processor,
+                } => {
                     let ns = self.scaled(ns, span);
                     if ns > 0.0 {
-                        let pool = self.pool(span);
+                        let pool = self.pool(processor);
                         let now = self.now;
-                        return self.pools[pool].add(slot, ns, now);
+                        self.pools[pool].add(slot, ns, now);
+                        return self.look_ahead(pool);
                     }
                     self.note(span, self.now);
                 }
                 Step::Pass { ns, span } => {
                     let ns = self.scaled(ns, span);
                     if ns > 0.0 {
-                        return self.passing.push(Reverse(Due(self.now + ns, slot as u32)));
+                        return self.pass(slot, ns);
                     }
                     self.note(span, self.now);
                 }
                 Step::Await { event, span } => {
                     let waits = span == NO_SPAN || (self.factor)(span as usize) > 0.0;
-                    if waits && !self.happened[event as usize] {
-                        self.waiting[event as usize] = slot as u32;
+                    if waits && self.events[event as usize] != HAPPENED {
+                        self.events[event as usize] = slot as u32;
                         return;
                     }
                     self.note(span, self.now);
                 }
                 Step::Meet { event, span } => {
                     let waits = (self.factor)(span as usize) > 0.0;
-                    if waits && !self.happened[event as usize] {
-                        self.waiting[event as usize] = slot as u32;
+                    if waits && self.events[event as usize] != HAPPENED {
+                        self.events[event as usize] = slot as u32;
                         return;
                     }
                 }
                 Step::Happen { event } => self.happen(event as usize),
                 Step::Look { event, to } => {
-                    if self.happened[event as usize] {
+                    if self.events[event as usize] == HAPPENED {
                         self.leap(slot, to as usize);
                         continue;
                     }
@@ -290,11 +357,24 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         self.done[slot] = true;
     }
 
+    /// Time passes, and then more of it, as long as nothing else comes.
+    fn pass(&mut self, slot: usize, mut ns: f64) {
+        // Who asks for the times of spans asks for those in between, too.
+        while self.times.is_none() {
+            let after = self.program.of(slot).get(self.next[slot] + 1);
+            let Some(Step::Pass { ns: more, span }) = after.copied() else {
+                break;
+            };
+            ns += self.scaled(more, span);
+            self.next[slot] += 1;
+        }
+        self.passing.set(slot, self.now + ns);
+    }
+
     fn happen(&mut self, event: usize) {
-        self.happened[event] = true;
-        let waiting = std::mem::replace(&mut self.waiting[event], NOBODY);
+        let waiting = std::mem::replace(&mut self.events[event], HAPPENED);
         // One that was made to go on does not wait any more.
-        if waiting != NOBODY && self.awaits(waiting as usize, event) {
+        if waiting < HAPPENED && self.awaits(waiting as usize, event) {
             self.finish(waiting as usize);
         }
     }
@@ -323,9 +403,45 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         )
     }
 
-    fn pool(&self, span: u32) -> usize {
-        let span = self.timeline.span(span as usize).filter(|_| self.own);
-        let processor = span.map_or(0, |span| span.processor as usize);
-        processor.min(self.pools.len() - 1)
+    fn pool(&self, processor: u16) -> usize {
+        match self.own {
+            true => usize::from(processor).min(self.pools.len() - 1),
+            false => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However late it is, and however little is left to do, who is done when the next one is done is found to be.
+    #[test]
+    fn a_long_replay_comes_to_its_end() {
+        for now in [0.0, 1e9, 4.5e11, 3.6e12, 1e17] {
+            for ns in [1e-9, 2e-5, 1.0, 1e6] {
+                let mut pool = Pool::new(1.0);
+                pool.work = 9e9;
+                pool.at = now;
+                pool.add(3, ns, now);
+                let done = pool.next().expect("one runs");
+                assert_eq!(pool.take(done), Some(3), "{ns} ns at {now}");
+            }
+        }
+    }
+
+    /// Who is first over is found first, among equals the first thread, and a later word counts.
+    #[test]
+    fn the_soonest_is_found() {
+        let mut soonest = Soonest::new(5);
+        assert_eq!(soonest.at(), f64::INFINITY);
+        for (slot, at) in [(4, 3.0), (1, 2.0), (3, 2.0), (0, 9.0), (0, 1.5)] {
+            soonest.set(slot, at);
+        }
+        let mut order = Vec::new();
+        while soonest.at() < f64::INFINITY {
+            order.push((soonest.at(), soonest.take()));
+        }
+        assert_eq!(order, [(1.5, 0), (2.0, 1), (2.0, 3), (3.0, 4)]);
     }
 }

@@ -30,7 +30,8 @@ use timesink_recording::{Nanos, Recording};
 use crate::facts::Facts;
 use crate::path::Path;
 use crate::stacks::Stacks;
-use crate::timeline::Timeline;
+use crate::timeline::{Spans, Timeline};
+use contention::{BehindRecorded, Contended};
 use program::Program;
 
 /// Which processors there are in a replay.
@@ -82,9 +83,15 @@ impl<'a> Replay<'a> {
         timeline: &'a Timeline,
         slot: usize,
     ) -> timesink_recording::Result<Replay<'a>> {
-        let occupants: Vec<Occupant> = recording.rows()?;
+        let mut behind_recorded = BehindRecorded::default();
+        recording.scan(|rows| behind_recorded.add(rows, timeline))?;
         let processors = processors(recording);
-        Ok(Replay::new(timeline, &occupants, slot, processors))
+        Ok(Replay::to_the_end(
+            timeline,
+            &behind_recorded.finish(),
+            slot,
+            processors,
+        ))
     }
 
     /// A replay to the end of the thread at `slot`, on so many processors.
@@ -94,11 +101,21 @@ impl<'a> Replay<'a> {
         slot: usize,
         processors: u32,
     ) -> Replay<'a> {
+        let mut behind_recorded = BehindRecorded::default();
+        behind_recorded.add(occupants, timeline);
+        Replay::to_the_end(timeline, &behind_recorded.finish(), slot, processors)
+    }
+
+    fn to_the_end(
+        timeline: &'a Timeline,
+        behind_recorded: &Contended,
+        slot: usize,
+        processors: u32,
+    ) -> Replay<'a> {
         let thread = &timeline.threads[slot];
-        let behind_recorded = contention::behind_recorded(timeline, occupants);
         let mut replay = Replay {
             timeline,
-            program: Arc::new(program::build(timeline, &behind_recorded, thread.start)),
+            program: Arc::new(program::build(timeline, behind_recorded, thread.start)),
             slot,
             from: thread.start,
             processors: Processors::Any(processors),
@@ -112,7 +129,7 @@ impl<'a> Replay<'a> {
             replay = replay.or_better(|replay| replay.on(Processors::AsRecorded));
         }
         if !replay.is_good() {
-            let contended = contention::while_all_taken(timeline, &behind_recorded, processors);
+            let contended = behind_recorded.while_all_taken(timeline, processors);
             let program = Arc::new(program::build(timeline, &contended, thread.start));
             replay = replay.or_better(|replay| Replay {
                 program,
@@ -194,11 +211,9 @@ impl<'a> Replay<'a> {
                 let (start, _) = life.unwrap_or((t0, t1));
                 life = Some((start, t1));
                 if t1 > t0 {
-                    spans.push(timesink_recording::tables::Span {
-                        t0,
-                        t1,
-                        ..span.clone()
-                    });
+                    let mut moved = *span;
+                    (moved.t0, moved.t1) = (t0, t1);
+                    spans.push(moved);
                 }
             }
             if let Some((start, end)) = life {
@@ -208,7 +223,7 @@ impl<'a> Replay<'a> {
         if let Some(thread) = threads.get_mut(self.slot) {
             (thread.start, thread.end) = (self.from, end);
         }
-        let timeline = Timeline::new(threads, spans);
+        let timeline = Timeline::from(Spans::new(threads, spans));
         let path = Path::of_thread(&timeline, self.slot);
         (timeline, path)
     }

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ObjectId, ThreadId};
-use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use crate::timeline::{Timeline, Waker, SKEW_NS};
+use super::contention::Contended;
+use crate::timeline::{Span, Timeline, Waker, SKEW_NS};
 
 /// One step of a thread. `span` is the index of the span it is of, in [`Timeline::span`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// It needs a processor for so long.
-    Run { ns: u64, span: u32 },
+    Run { ns: u64, span: u32, processor: u16 },
     /// So much time passes: a device, a timer, a peer outside, or the way to a free processor.
     Pass { ns: u64, span: u32 },
     /// It waits until that has happened.
@@ -39,6 +39,18 @@ pub(super) struct Program {
     /// Where the steps of each thread begin; one more than there are threads.
     first: Vec<usize>,
     pub(super) events: usize,
+    /// The highest number of a processor.
+    pub(super) last_processor: u16,
+}
+
+// A hundred million spans have more of them.
+const _: () = assert!(size_of::<Step>() == 16);
+
+/// A damaged recording may name any number.
+const MOST_PROCESSORS: u16 = 4096;
+
+fn number(span: &Span) -> u16 {
+    u16::try_from(span.processor).map_or(MOST_PROCESSORS, |number| number.min(MOST_PROCESSORS))
 }
 
 impl Program {
@@ -60,6 +72,7 @@ impl Program {
             steps: Vec::with_capacity(self.steps.len()),
             first: vec![0],
             events: self.events,
+            last_processor: self.last_processor,
         };
         for slot in 0..self.threads() {
             put_off(self.of(slot), waits, &mut program.steps);
@@ -114,13 +127,20 @@ enum Look {
     Last,
 }
 
+/// The event that ends a wait for a recorded thread, and how much later the wait did.
+struct End {
+    span: u32,
+    event: u32,
+    late_ns: u64,
+}
+
 struct Builder<'a> {
     timeline: &'a Timeline,
     from: Nanos,
-    contended: &'a FxHashMap<(usize, Nanos), u64>,
+    contended: &'a Contended,
     marks: Vec<Vec<(Nanos, Mark)>>,
-    /// For each span that is a wait for a recorded thread, the event that ends it, and how much later it did.
-    ends: FxHashMap<usize, (u32, u64)>,
+    /// The waits for recorded threads, in the order of spans.
+    ends: Vec<End>,
     /// For each thread, the event that starts it.
     starts: Vec<Option<u32>>,
     /// For each sleep of a loop that looks now and then, what it looks for.
@@ -129,18 +149,14 @@ struct Builder<'a> {
 }
 
 /// The program of all that happened from a moment on.
-pub(super) fn build(
-    timeline: &Timeline,
-    contended: &FxHashMap<(usize, Nanos), u64>,
-    from: Nanos,
-) -> Program {
+pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> Program {
     let threads = timeline.threads.len();
     let mut builder = Builder {
         timeline,
         from,
         contended,
         marks: vec![Vec::new(); threads],
-        ends: FxHashMap::default(),
+        ends: Vec::new(),
         starts: vec![None; threads],
         looks: FxHashMap::default(),
         events: 0,
@@ -152,16 +168,24 @@ pub(super) fn build(
     for marks in &mut builder.marks {
         marks.sort_unstable();
     }
+    let marks: usize = builder.marks.iter().map(Vec::len).sum();
     let mut program = Program {
-        steps: Vec::with_capacity(timeline.len() * 2),
+        // What happens within a span on a processor divides it.
+        steps: Vec::with_capacity(timeline.len() + marks * 2 + builder.ends.len()),
         first: Vec::with_capacity(threads + 1),
         events: builder.events as usize,
+        last_processor: 0,
     };
     for slot in 0..threads {
         program.first.push(program.steps.len());
         builder.thread(slot, &mut program.steps);
     }
     program.first.push(program.steps.len());
+    let ran = program.steps.iter().filter_map(|step| match step {
+        Step::Run { processor, .. } => Some(*processor),
+        _ => None,
+    });
+    program.last_processor = ran.max().unwrap_or(0);
     program
 }
 
@@ -187,8 +211,12 @@ impl Builder<'_> {
                     continue;
                 };
                 let event = self.event(waker, at);
-                self.ends.insert(index, (event, span.t1.since(at)));
-                if span.object.is_some_and(|object| {
+                self.ends.push(End {
+                    span: index as u32,
+                    event,
+                    late_ns: span.t1.since(at),
+                });
+                if span.object().is_some_and(|object| {
                     meets.contains(&(span.thread, self.timeline.threads[waker].thread, object))
                 }) {
                     let at_loop = begins.get(&index).copied();
@@ -240,7 +268,7 @@ impl Builder<'_> {
         for slot in 0..self.timeline.threads.len() {
             for span in self.timeline.spans_of(slot) {
                 if let (State::Wait, Detail::Condition, Some(waker), Some(object)) =
-                    (span.state, span.detail, span.waker, span.object)
+                    (span.state, span.detail, span.waker(), span.object())
                 {
                     woken.insert((span.thread, waker, object));
                 }
@@ -347,11 +375,13 @@ impl Builder<'_> {
             match span.state {
                 State::Cpu => {
                     let mut from = t0;
+                    let processor = number(span);
                     while let Some((at, mark)) = marks.next_if(|(at, _)| *at <= t1) {
                         if *at > from {
                             steps.push(Step::Run {
                                 ns: at.since(from),
                                 span: index,
+                                processor,
                             });
                             from = *at;
                         }
@@ -361,6 +391,7 @@ impl Builder<'_> {
                         steps.push(Step::Run {
                             ns: t1.since(from),
                             span: index,
+                            processor,
                         });
                     }
                 }
@@ -390,12 +421,18 @@ impl Builder<'_> {
             steps[look] = Step::Look { event, to: end };
         }
         // One that was woken waits there already, as long as there is that wait.
-        if !self.ends.contains_key(&(index as usize)) {
+        if self.end(index).is_none() {
             steps.push(Step::Await {
                 event,
                 span: NO_SPAN,
             });
         }
+    }
+
+    /// What ended a wait, if a recorded thread did.
+    fn end(&self, span: u32) -> Option<&End> {
+        let at = self.ends.binary_search_by_key(&span, |end| end.span);
+        self.ends.get(at.ok()?)
     }
 
     /// Whether it ran before it was recorded, and came in as a recorded thread woke it: were that one quicker, it would
@@ -404,12 +441,12 @@ impl Builder<'_> {
         let mut spans = self.timeline.indexed(slot);
         let first = spans.next();
         self.timeline.threads[slot].born_before
-            && first.is_some_and(|(index, _)| self.ends.contains_key(&index))
+            && first.is_some_and(|(index, _)| self.end(index as u32).is_some())
     }
 
     /// The steps of a span in which it did not run.
     fn passing(&self, slot: usize, index: u32, span: &Span, ns: u64, steps: &mut Vec<Step>) {
-        if let Some(&(event, late_ns)) = self.ends.get(&(index as usize)) {
+        if let Some(&End { event, late_ns, .. }) = self.end(index) {
             steps.push(Step::Await { event, span: index });
             if late_ns > 0 {
                 steps.push(Step::Pass {
@@ -424,7 +461,7 @@ impl Builder<'_> {
             return;
         }
         let again = match span.state {
-            State::Ready => self.contended.get(&(slot, span.t0)).copied(),
+            State::Ready => self.contended.ns(slot, span.t0),
             _ => None,
         };
         steps.push(Step::Pass {

@@ -2,13 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
-use timesink_recording::tables::{Span, Thread};
+use timesink_recording::tables::Thread;
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
 use super::Recorded;
 use crate::ledger::Account;
 use crate::stacks::{FunctionIx, StackIx};
+use crate::timeline::Span;
 
 /// Samples that stand for half of a span tell its share, and so do so many; else those around it help.
 const ENOUGH: usize = 8;

@@ -115,7 +115,7 @@ fn turns_of(timeline: &Timeline, slot: usize, sides: &mut FxHashMap<(usize, usiz
         match span.state {
             State::Cpu => busy_ns = busy_ns.saturating_add(span.t1.since(span.t0)),
             State::Wait => {
-                let by = span.waker.and_then(|waker| timeline.slot(waker));
+                let by = span.waker().and_then(|waker| timeline.slot(waker));
                 let by = by.filter(|&by| by != slot);
                 let same =
                     |by: usize| timeline.threads[by].process == timeline.threads[slot].process;
@@ -133,7 +133,7 @@ fn turns_of(timeline: &Timeline, slot: usize, sides: &mut FxHashMap<(usize, usiz
                 if let Some(by) = by {
                     let side = sides.entry((slot, by)).or_default();
                     side.turns += 1;
-                    side.objects.extend(span.object);
+                    side.objects.extend(span.object());
                     side.first = side.first.or(Some(index));
                     side.last = Some(index);
                     if woken_by == Some(by) {

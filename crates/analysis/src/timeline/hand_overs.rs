@@ -38,7 +38,7 @@ impl HandOvers {
         for (slot, thread) in timeline.threads.iter().enumerate() {
             for (index, span) in timeline.indexed(slot) {
                 if let (State::Wait, Detail::Lock | Detail::Condition, Some(object), Some(_)) =
-                    (span.state, span.detail, span.object, span.waker)
+                    (span.state, span.detail, span.object(), span.waker())
                 {
                     let key = (thread.process, object, span.detail);
                     waits.entry(key).or_default().push(index);

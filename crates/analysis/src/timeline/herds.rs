@@ -47,7 +47,7 @@ fn rounds(timeline: &Timeline, slot: usize, quick_ns: u64, herds: &mut BTreeMap<
         match (span.state, span.detail) {
             (State::Cpu, _) => {
                 let whole = span.t1.since(span.t0);
-                let own = whole.saturating_sub(span.taken_ns.unwrap_or(0));
+                let own = whole.saturating_sub(span.taken_ns());
                 busy_ns = busy_ns.saturating_add(own);
             }
             // All that are woken at once stand at the same lock first.
@@ -62,14 +62,14 @@ fn rounds(timeline: &Timeline, slot: usize, quick_ns: u64, herds: &mut BTreeMap<
                         herd.not_in_vain += 1;
                     }
                 }
-                let by = span.waker.filter(|_| detail == Detail::Condition);
+                let by = span.waker().filter(|_| detail == Detail::Condition);
                 let by = by.and_then(|waker| timeline.slot(waker));
                 if let Some(by) = by.filter(|&by| by != slot) {
                     let herd = herds.entry(by).or_default();
                     herd.waker = by;
                     herd.woken.insert(slot);
                     herd.wakes += 1;
-                    herd.objects.extend(span.object);
+                    herd.objects.extend(span.object());
                     woken = Some((by, index + 1));
                 }
                 busy_ns = 0;

@@ -57,7 +57,7 @@ impl Locks {
         for (slot, thread) in timeline.threads.iter().enumerate() {
             for (index, span) in timeline.indexed(slot) {
                 if let (State::Wait, Detail::Lock, Some(object)) =
-                    (span.state, span.detail, span.object)
+                    (span.state, span.detail, span.object())
                 {
                     waits
                         .entry((thread.process, object))
@@ -130,7 +130,7 @@ fn find_own(timeline: &Spans, holds: &mut [Hold]) {
                 (State::Cpu, Detail::SwitchingIn) => 0,
                 (State::Cpu, _) => {
                     let left = taken.entry((hold.holder, span.t0));
-                    let left = left.or_insert(span.taken_ns.unwrap_or(0));
+                    let left = left.or_insert(span.taken_ns());
                     let here = within.min(*left);
                     *left -= here;
                     within - here

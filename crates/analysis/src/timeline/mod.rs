@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use timesink_recording::ids::ThreadId;
-use timesink_recording::tables::{Span, Thread};
+use timesink_recording::tables::{self, Thread};
 use timesink_recording::Recording;
 
 pub mod exchanges;
@@ -20,7 +20,9 @@ pub mod pools;
 mod spans;
 pub mod touched;
 
+pub use crate::span::{KeptSpans, Span};
 use locks::Locks;
+pub use polled::Asking;
 use polls::Polls;
 pub use spans::{Spans, Waker, SKEW_NS};
 
@@ -39,8 +41,8 @@ impl Timeline {
     }
 
     /// A timeline of these threads; spans of others are left out.
-    pub fn new(threads: Vec<Thread>, spans: Vec<Span>) -> Timeline {
-        Timeline::from(Spans::new(threads, spans))
+    pub fn new(threads: Vec<Thread>, spans: &[tables::Span]) -> Timeline {
+        Timeline::from(Spans::new(threads, spans.iter().map(Span::from).collect()))
     }
 
     /// The loops that look now and then whether something is done.

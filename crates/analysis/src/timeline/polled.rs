@@ -18,7 +18,7 @@ use crate::facts::sockets::{receives, Role, Sockets};
 const NEARLY_ALL: f64 = 0.9;
 
 /// On which sockets their processes ask, and what a wait for an answer on each is called.
-struct Asking {
+pub struct Asking {
     sockets: FxHashMap<ObjectId, Detail>,
     /// What each thread mostly receives from, if that is one of them.
     mostly: FxHashMap<ThreadId, ObjectId>,
@@ -29,13 +29,9 @@ impl Spans {
     pub(super) fn with_polls_told_apart(
         mut self,
         recording: &Recording,
+        asking: &Asking,
     ) -> timesink_recording::Result<Spans> {
-        if !self.spans.iter().any(is_poll) {
-            return Ok(self);
-        }
-        let objects: Vec<Object> = recording.rows()?;
-        let asking = Asking::of(&objects, &recording.rows::<Call>()?);
-        if asking.sockets.is_empty() {
+        if asking.sockets.is_empty() || !self.spans.iter().any(is_poll) {
             return Ok(self);
         }
         // What their rows say: this came, or none of these.
@@ -59,7 +55,8 @@ impl Spans {
             let came = came.unwrap_or_else(|| asking.mostly.get(&span.thread).copied());
             let came = came.and_then(|object| Some((object, *asking.sockets.get(&object)?)));
             if let Some((object, detail)) = came {
-                (span.object, span.detail) = (Some(object), detail);
+                span.set_object(object);
+                span.detail = detail;
                 self.polled.push(index);
             }
         }
@@ -76,7 +73,7 @@ impl Spans {
         let index = slot.and_then(|slot| self.wait_at(slot, row.t0));
         let span = index.filter(|index| self.was_poll(*index));
         let span = span.and_then(|index| self.span(index));
-        span.map_or(own, |span| (span.detail, span.object))
+        span.map_or(own, |span| (span.detail, span.object()))
     }
 
     /// Whether a wait for one peer was in a call that waits for any of several things.
@@ -86,7 +83,7 @@ impl Spans {
 }
 
 impl Asking {
-    fn of(objects: &[Object], calls: &[Call]) -> Asking {
+    pub fn of(objects: &[Object], calls: &[Call]) -> Asking {
         let roles = Sockets::of(objects, calls);
         let asking = objects.iter().filter_map(|object| {
             let detail = match object.kind {
@@ -138,6 +135,6 @@ fn mostly(
     most.collect()
 }
 
-fn is_poll(span: &timesink_recording::tables::Span) -> bool {
+fn is_poll(span: &super::Span) -> bool {
     span.state == State::Wait && span.detail == Detail::Poll
 }

@@ -12,11 +12,10 @@
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ProcessId;
-use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::Nanos;
 
-use super::{Spans, Waker};
+use super::{Span, Spans, Waker};
 
 /// So many rounds at least: once in so many it would be chance.
 const ROUNDS: usize = 5;
@@ -176,7 +175,7 @@ fn time_outs(timeline: &Spans, slot: usize) -> Vec<Poll> {
         let last = rounds.last().and_then(|&last| timeline.span(last));
         let last_ns = last.map_or(0, |last| last.t1.since(last.t0));
         let another =
-            last.is_some_and(|last| (last.detail, last.object) != (span.detail, span.object));
+            last.is_some_and(|last| (last.detail, last.object()) != (span.detail, span.object()));
         if another || awake_ns as f64 > last_ns.max(ns) as f64 * (1.0 - ASLEEP) / ASLEEP {
             rounds.clear();
         }
@@ -235,7 +234,7 @@ impl Wakes {
 
 /// A sleep that its own timer ended.
 fn is_sleep(span: &Span) -> bool {
-    span.state == State::Wait && span.detail == Detail::Sleep && span.waker.is_none()
+    span.state == State::Wait && span.detail == Detail::Sleep && span.waker().is_none()
 }
 
 /// When a loop looks after a sleep: as soon as it has a processor. Kernels count the rest of a sleep as time ready now

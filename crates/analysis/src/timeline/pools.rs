@@ -87,7 +87,7 @@ impl Pool {
                     span.detail,
                     Detail::Join | Detail::Child | Detail::Condition | Detail::Lock
                 );
-            let Some(at) = span.waker.filter(|_| waits).and_then(place) else {
+            let Some(at) = span.waker().filter(|_| waits).and_then(place) else {
                 continue;
             };
             let member = &timeline.threads[self.members[at]];

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use timesink_recording::ids::ThreadId;
-use timesink_recording::tables::{Span, Thread};
+use timesink_recording::tables::{Call, Object, Thread};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::{Nanos, Recording};
 
+use super::{Asking, KeptSpans, Span};
 use crate::slots::Slots;
 
 /// A wake-up is timed on the waker's processor, its run on its own: they differ by so much at most.
@@ -33,13 +34,19 @@ pub struct Spans {
 impl Spans {
     /// The spans of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Spans> {
-        Spans::with(recording, recording.rows()?)
+        let spans = KeptSpans::of(recording)?.into_spans();
+        let asking = Asking::of(&recording.rows::<Object>()?, &recording.rows::<Call>()?);
+        Spans::with(recording, spans, &asking)
     }
 
-    /// The same, of spans that have been read.
-    pub fn with(recording: &Recording, spans: Vec<Span>) -> timesink_recording::Result<Spans> {
+    /// The same, of what has been read.
+    pub fn with(
+        recording: &Recording,
+        spans: Vec<Span>,
+        asking: &Asking,
+    ) -> timesink_recording::Result<Spans> {
         let threads = recording.numbered_rows(|thread: &Thread| thread.thread.0)?;
-        Spans::new(threads, spans).with_polls_told_apart(recording)
+        Spans::new(threads, spans).with_polls_told_apart(recording, asking)
     }
 
     /// Those of these threads; spans of others are left out.
@@ -86,7 +93,7 @@ impl Spans {
         let before = spans.partition_point(|span| span.t0 < at);
         let waits = spans[..before].iter().rev();
         let mut waits = waits.filter(|span| span.state == State::Wait);
-        waits.next().is_some_and(|wait| wait.waker.is_none())
+        waits.next().is_some_and(|wait| wait.waker().is_none())
     }
 
     /// Where a thread stands in `threads`.
@@ -133,7 +140,7 @@ impl Spans {
     /// Who ended a wait, if that is recorded and was on a processor then. Somebody who was not cannot have done
     /// it: what the recording says of the waker is wrong then.
     pub fn waker(&self, wait: &Span) -> Waker {
-        let Some(waker) = wait.waker.filter(|waker| *waker != wait.thread) else {
+        let Some(waker) = wait.waker().filter(|waker| *waker != wait.thread) else {
             return Waker::Outside;
         };
         // What is written to a terminal is brought to its reader by the kernel, which takes its time on a busy machine; and
@@ -259,9 +266,10 @@ mod tests {
         let alike = vec![5; 40];
         let far = vec![i64::MIN, -1, 0, 0, 1, i64::MAX];
         for starts in [even, crowded, late.collect(), alike, far, vec![7], vec![]] {
-            let span = |t0: &i64| Span {
-                t0: Nanos(*t0),
-                ..drawn.spans[0].clone()
+            let span = |t0: &i64| {
+                let mut span = Span::from(&drawn.spans[0]);
+                span.t0 = Nanos(*t0);
+                span
             };
             let spans: Vec<Span> = starts.iter().map(span).collect();
             let around = starts

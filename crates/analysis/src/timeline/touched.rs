@@ -80,7 +80,7 @@ pub fn touched(
             if ns == 0 {
                 continue;
             }
-            let object = span.object.filter(|_| span.state == State::Wait);
+            let object = span.object().filter(|_| span.state == State::Wait);
             let sum = sums
                 .entry((process, span.state, span.detail, object))
                 .or_insert_with(|| Touched {

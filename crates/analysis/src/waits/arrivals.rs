@@ -59,7 +59,7 @@ impl Arrivals {
                     continue;
                 }
                 let (reader, source) = match By::of(span.detail) {
-                    Some(By::Reader) => ((slot, By::Reader), Source::Object(span.object)),
+                    Some(By::Reader) => ((slot, By::Reader), Source::Object(span.object())),
                     Some(By::Writer) => match timeline.waker(span) {
                         Waker::Thread { slot: by, .. } => ((by, By::Writer), Source::Thread(slot)),
                         _ => continue,

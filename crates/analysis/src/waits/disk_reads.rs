@@ -76,7 +76,7 @@ fn waited_in(timeline: &Timeline, row: &Request) -> Option<usize> {
     let last = spans.partition_point(|span| span.t0 < row.completed);
     let span = spans.get(last.checked_sub(1)?)?;
     let waits = span.state == State::Wait && span.detail == Detail::DiskRead;
-    (waits && span.object.is_some() && row.completed <= span.t1)
+    (waits && span.object().is_some() && row.completed <= span.t1)
         .then(|| timeline.wait_at(slot, span.t0))
         .flatten()
 }
@@ -90,7 +90,7 @@ fn by_file(timeline: &Timeline, mut reads: Vec<DiskRead>) -> Vec<DiskReads> {
         let Some(span) = timeline.span(read.span) else {
             continue;
         };
-        let (Some(object), Some(slot)) = (span.object, timeline.slot(span.thread)) else {
+        let (Some(object), Some(slot)) = (span.object(), timeline.slot(span.thread)) else {
             continue;
         };
         let process = timeline.threads[slot].process;

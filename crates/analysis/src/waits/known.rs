@@ -59,9 +59,10 @@ impl KnownWaits {
     pub fn of(
         recording: &Recording,
         timeline: &Timeline,
+        calls: Vec<Call>,
     ) -> timesink_recording::Result<KnownWaits> {
         let mut waited = KnownWaits {
-            calls: recording.rows()?,
+            calls,
             disk_reads: DiskReads::all(timeline, recording.rows()?),
             ..KnownWaits::default()
         };

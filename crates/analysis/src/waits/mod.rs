@@ -5,6 +5,7 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use timesink_recording::tables::Call;
 use timesink_recording::Recording;
 
 use crate::facts::Facts;
@@ -32,8 +33,17 @@ pub struct Waited {
 impl Waited {
     /// Reads what an open recording, whose timeline this is, knows.
     pub fn of(recording: &Recording, timeline: &Timeline) -> timesink_recording::Result<Waited> {
+        Waited::with(recording, timeline, recording.rows()?)
+    }
+
+    /// The same with its system calls, which have been read.
+    pub fn with(
+        recording: &Recording,
+        timeline: &Timeline,
+        calls: Vec<Call>,
+    ) -> timesink_recording::Result<Waited> {
         Ok(Waited {
-            known: KnownWaits::of(recording, timeline)?,
+            known: KnownWaits::of(recording, timeline, calls)?,
             ..Waited::default()
         })
     }

@@ -7,14 +7,13 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
-use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, ObjectKind, State};
 
 use super::{Came, KnownWaits};
 use crate::facts::calls::CallSum;
 use crate::facts::sockets::{plain, receives, sends, Role, Sockets};
 use crate::facts::Facts;
-use crate::timeline::Timeline;
+use crate::timeline::{Span, Timeline};
 
 /// A peer of one process.
 #[derive(Clone, Debug)]
@@ -46,7 +45,7 @@ pub struct Peer {
 impl Peer {
     /// Whether a span is a wait on one of its sockets.
     pub fn is_waited_for_in(&self, span: &Span) -> bool {
-        let socket = span.object.filter(|_| span.state == State::Wait);
+        let socket = span.object().filter(|_| span.state == State::Wait);
         socket.is_some_and(|socket| self.sockets.binary_search(&socket).is_ok())
     }
 }
@@ -211,7 +210,7 @@ fn gathered(
         let Some(span) = timeline.span(index).filter(|s| s.state == State::Wait) else {
             continue;
         };
-        let own = span.object.filter(|object| places.contains_key(object));
+        let own = span.object().filter(|object| places.contains_key(object));
         let socket = own.or(known.woken);
         let place = socket.and_then(|socket| Some((socket, *places.get(&socket)?)));
         let slot = timeline.slot(span.thread);
@@ -230,7 +229,7 @@ fn gathered(
             socket,
             came: known.came,
             among_many: timeline.was_poll(index)
-                || span.detail == Detail::Poll && span.object.is_some() && own.is_none(),
+                || span.detail == Detail::Poll && span.object().is_some() && own.is_none(),
             alone: known.alone,
         });
     }

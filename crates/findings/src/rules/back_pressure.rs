@@ -129,7 +129,7 @@ fn taker(
         .wait_at(inquiry.timeline.slot(thread)?, t0)?;
     let span = inquiry.timeline.span(at)?;
     let tid = span
-        .waker_outsider
+        .waker_outsider()
         .filter(|_| span.wake_source == Some(WakeSource::Thread))?;
     let name = inquiry.facts.outsider(tid);
     (!name.is_empty()).then(|| name.to_owned())

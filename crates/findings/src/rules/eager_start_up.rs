@@ -11,10 +11,9 @@ use timesink_analysis::facts::uses::Act;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{Event, Function, StackIx};
-use timesink_analysis::timeline::Waker;
+use timesink_analysis::timeline::{Span, Waker};
 use timesink_analysis::waits::Came;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
-use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, Language, State};
 use timesink_recording::Nanos;
 
@@ -339,7 +338,7 @@ fn asked(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<Asked> {
     });
     let (index, span) = waits.min_by_key(|(_, span)| span.t0)?;
     let woken = inquiry.waited.known(index).and_then(|known| known.woken);
-    let object = woken.or(span.object);
+    let object = woken.or(span.object());
     is_asked(inquiry, process, index, object).then_some(Asked {
         from: span.t0,
         object,

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::timeline::locks::Hold;
 use timesink_analysis::timeline::pools::{over, Pool};
+use timesink_analysis::timeline::Span;
 use timesink_recording::ids::ObjectId;
-use timesink_recording::tables::{Span, Thread};
+use timesink_recording::tables::Thread;
 use timesink_recording::words::{Detail, State};
 
 use crate::holding::{no_processor, Holding};
@@ -203,7 +204,7 @@ fn turns(inquiry: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turn
             span.state == State::Wait
                 && matches!(span.detail, Detail::Condition | Detail::Lock)
                 && span
-                    .object
+                    .object()
                     .is_some_and(|object| interpreters.contains(&object))
         });
     let waits: BTreeSet<usize> = waits.map(|(index, _)| index).collect();

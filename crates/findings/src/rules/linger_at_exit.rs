@@ -1,6 +1,6 @@
 //! A program that has done its work, and waits for a time to be over before it ends.
 
-use timesink_recording::tables::Span;
+use timesink_analysis::timeline::Span;
 use timesink_recording::words::{State, WakeSource};
 
 use crate::inquiry::Inquiry;
@@ -101,7 +101,7 @@ fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
         return None;
     }
     // Joined: what the other one did last.
-    let other = wait.waker.and_then(|waker| inquiry.timeline.slot(waker));
+    let other = wait.waker().and_then(|waker| inquiry.timeline.slot(waker));
     if let Some(other) =
         other.filter(|&other| inquiry.timeline.threads[other].process == thread.process)
     {

@@ -174,7 +174,7 @@ fn handed(inquiry: &Inquiry<'_>, slot: usize, bound: usize) -> Option<Handed> {
     let waits = inquiry
         .timeline
         .indexed(slot)
-        .filter(|(_, span)| span.state == State::Wait && span.waker == Some(by));
+        .filter(|(_, span)| span.state == State::Wait && span.waker() == Some(by));
     let (mut count, mut ns, mut first) = (0, 0u64, None);
     for (index, span) in waits {
         count += 1;

@@ -65,6 +65,7 @@ pub fn findings_at_once(recording: &Recording, limits: &Limits) -> Findings {
         steps: 0,
         most: 1,
         least: 0,
+        of_causes: false,
     };
     asked(recording, limits, NONE)
 }

@@ -267,15 +267,6 @@ impl Folder {
         self.put(on_the_way.as_ref(), bytes)?.keep_as(name)
     }
 
-    /// The same so that at any moment, also after the power failed, either all of it is there or nothing.
-    pub fn publish(&self, name: &str, on_the_way: &str, bytes: &[u8]) -> Result<()> {
-        let new = self.put(on_the_way.as_ref(), bytes)?;
-        let synced = new.file().sync_all();
-        synced.map_err(|error| Error::io(&self.path_of(on_the_way), &error))?;
-        new.keep_as(name)?;
-        self.sync()
-    }
-
     fn put(&self, name: &OsStr, bytes: &[u8]) -> Result<NewFile> {
         match self.remove(name) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -168,7 +168,7 @@ fn replacing() {
     symlink("theirs", scratch.path("f")).expect("a link");
     symlink("theirs", scratch.path("f.new")).expect("a link");
     folder.replace("f", "f.new", b"one").expect("replaced");
-    folder.publish("f", "f.new", b"two").expect("replaced");
+    folder.replace("f", "f.new", b"two").expect("replaced");
     let read = |name| std::fs::read_to_string(scratch.path(name)).expect(name);
     assert_eq!((read("f"), read("theirs")), ("two".into(), "theirs".into()));
     assert!(!scratch.is_there("f.new"));

@@ -1,31 +1,52 @@
 //! Opening a recording, and what its report is asked for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
 use timesink_capture::{convert, privileges};
-use timesink_recording::files::Folder;
+use timesink_recording::files::{Folder, NewFile};
+use timesink_recording::tables::Span;
 use timesink_recording::{ErrorKind, Recording};
 use timesink_story::Question;
 
 use super::last;
-use crate::out;
 use crate::present::Shown;
 use crate::settings::Settings;
+use crate::{large_blocks, out};
 
 /// Opens a recording to read it and do nothing else: from here on that is all that we may do.
 pub fn open(path: &Path) -> anyhow::Result<Recording> {
     privileges::for_opening()?;
     let recording = whole(path)?;
+    make_room(&recording);
     privileges::for_reading()?;
     Ok(recording)
 }
+
+/// Opens a file for what the report of a large recording keeps, as long as we may. Where there is none it is kept in memory.
+pub fn make_room(recording: &Recording) {
+    if recording.row_count::<Span>().unwrap_or(0) < MANY_SPANS {
+        return;
+    }
+    // `/tmp` often is memory itself.
+    let folder = std::env::var_os("TMPDIR").map_or_else(|| "/var/tmp".into(), PathBuf::from);
+    let name = format!("timesink-{}", std::process::id());
+    let made = NewFile::at(&folder.join(name)).map(|made| made.file().try_clone());
+    if let Ok(Ok(file)) = made {
+        // Without the thread that looks after it there is no room.
+        let _ = large_blocks::begin(file);
+    }
+}
+
+/// A report keeps some 200 bytes of each span (measured): of fewer than these it needs half a gigabyte at most.
+const MANY_SPANS: u64 = 2_500_000;
 
 /// The same where something is made of it, which belongs to who called sudo.
 pub fn open_to_make(path: &Path) -> anyhow::Result<Recording> {
     privileges::for_opening()?;
     let recording = whole(path)?;
+    make_room(&recording);
     privileges::for_making()?;
     Ok(recording)
 }

@@ -10,6 +10,7 @@ use timesink_capture::record::{Options, Outcome, Progress};
 use timesink_capture::{convert, privileges, Error};
 use timesink_recording::{About, Recording};
 
+use super::read::make_room;
 use super::report;
 use crate::out;
 use crate::present::names::is_hostile;
@@ -194,6 +195,7 @@ pub fn finish(outcome: Outcome, options: &Options, shared: &Shared) -> anyhow::R
     }
     if !shared.quiet {
         let recording = Recording::of(&outcome.folder)?;
+        make_room(&recording);
         privileges::for_reading()?;
         report::show(&recording)?;
     }

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use anyhow::bail;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::Wanted;
+use timesink_analysis::outlook::Patience;
 use timesink_analysis::stacks::Direction;
 use timesink_recording::Recording;
-use timesink_story::{Loaded, Repeated, Story};
+use timesink_story::{Loaded, Question, Repeated, Story};
 
 use super::read::{open, question, Named};
 use super::selection::Selection;
@@ -148,7 +149,14 @@ pub fn show(recording: &Recording) -> anyhow::Result<()> {
 
 fn page(recording: &Recording, part: &Part, style: &Style) -> anyhow::Result<String> {
     let settings = Settings::told();
-    let question = question(&settings, Wanted::Served, false);
+    let patience = match part {
+        Part::Full => Patience::SHORT,
+        Part::Answer | Part::Sections(_) => Patience::FINDINGS,
+    };
+    let question = Question {
+        patience,
+        ..question(&settings, Wanted::Served, false)
+    };
     let story = Story::of(Loaded::of(recording)?, &question)?;
     let named = Named::of(recording);
     let report = Report::of(&story, named.shown(), &settings);
