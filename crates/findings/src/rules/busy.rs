@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
     name: "busy",
     looks_for: "a program that is busy on CPU, and where in the code its time goes",
     why: "The program computes. Whether it could compute less, only someone who knows it can tell.",
-    advice: "look at that function (timesink report --line): can it do less, or run less often? The gain is at most all of its time, with all that it calls",
+    advice: "look at the largest part first: can it do less, or run less often? timesink report --line shows the lines",
     wrong_if: "the work is necessary and already done as well as it can be",
     limits: &[&limits::CPU, &limits::FUNCTION],
     blames: Blames::Nobody,
