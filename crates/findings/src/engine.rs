@@ -26,8 +26,9 @@ const TOLD: f64 = 0.5;
 /// times as much.
 const SHARED: f64 = 0.2;
 const AS_MUCH: f64 = 1.2;
-/// So many are asked what they would buy: each is a replay.
-const MOST: usize = 12;
+/// So many at least are asked what they would buy, and more where replays are short: each is one, of at most so many steps in all.
+const LEAST: usize = 12;
+const STEPS: usize = 3_000_000;
 
 /// One cause, told.
 #[derive(Debug)]
@@ -87,6 +88,8 @@ pub struct Findings {
     pub not_asked: Vec<NotAsked>,
     /// Known, and not to be told again.
     pub muted: Vec<Muted>,
+    /// Rules with suspects that were not examined, because there were too many.
+    pub not_examined: Vec<&'static Rule>,
     /// Rules that were switched off.
     pub switched_off: Vec<&'static Rule>,
 }
@@ -109,6 +112,7 @@ impl Findings {
         let mut findings = Findings::default();
         let mut explained = Explained::default();
         let mut asked = 0;
+        let most = LEAST.max(STEPS / gains.steps().max(1));
         for rule in RULES {
             if inquiry.limits.is_off(rule.name) {
                 findings.switched_off.push(rule);
@@ -126,7 +130,11 @@ impl Findings {
                 let new_ns = explained.left(inquiry, &suspect.weight);
                 let told = (new_ns as f64) < on_path_ns as f64 * TOLD;
                 let told = told || findings.tells_of(&suspect, inquiry);
-                if on_path_ns < least || told || asked >= MOST {
+                if on_path_ns < least || told {
+                    continue;
+                }
+                if asked >= most {
+                    findings.not_examined.push(rule);
                     continue;
                 }
                 asked += 1;

@@ -116,6 +116,11 @@ impl<'a> Gains<'a> {
         }
     }
 
+    /// How much one replay costs.
+    pub fn steps(&self) -> usize {
+        self.replay.steps()
+    }
+
     /// With a second opinion, which costs as much again. `processors`: how many there were.
     pub fn doubted(mut self, processors: u32) -> Gains<'a> {
         let mut other = self.replay.on(match self.replay.processors {

@@ -250,3 +250,10 @@ pub(super) fn not_asked(report: &Report) -> Vec<NotAskedPage> {
         })
         .collect()
 }
+
+/// Rules with suspects beyond the number that is examined, once for each.
+pub(super) fn not_examined(report: &Report) -> Vec<&'static str> {
+    let findings = report.findings.iter();
+    let rules = findings.flat_map(|findings| &findings.not_examined);
+    rules.map(|rule| rule.name).collect()
+}

@@ -46,7 +46,24 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         let text = format!("Skipped, needs {need}: {rules}");
         lines.extend(wrap(&text, "  ", Ink::Faint, style));
     }
+    if let Some(text) = not_examined(findings) {
+        lines.extend(wrap(&text, "  ", Ink::Faint, style));
+    }
     lines
+}
+
+/// Suspects beyond the number that is examined.
+pub(super) fn not_examined(findings: &Findings) -> Option<String> {
+    let many = findings.not_examined.len() as u64;
+    let mut rules: Vec<&str> = findings.not_examined.iter().map(|rule| rule.name).collect();
+    rules.dedup();
+    let suspects = units::plural(many, "suspect", "suspects");
+    (many > 0).then(|| {
+        format!(
+            "{suspects} not examined, too many in all: {}",
+            rules.join(", ")
+        )
+    })
 }
 
 /// How much of the path nobody could be asked about, if it is much.

@@ -5,6 +5,7 @@ use timesink_findings::engine::{Finding, Findings};
 
 use super::{bounds, unexplained};
 use crate::present::terminal::style::{self, wrap, Ink, Style};
+use crate::present::terminal::why::not_examined;
 use crate::present::terminal::{units, Report};
 use crate::present::{names, sentences};
 
@@ -208,6 +209,7 @@ fn not_asked(findings: &Findings, style: &Style) -> Vec<String> {
         let off = findings.switched_off.len() as u64;
         parts.push(units::plural(off, "rule disabled", "rules disabled"));
     }
+    parts.extend(not_examined(findings));
     let wrapped = |text: &String| wrap(text, "  ", Ink::Faint, style);
     parts.iter().flat_map(wrapped).collect()
 }

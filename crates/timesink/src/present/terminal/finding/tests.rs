@@ -1,5 +1,6 @@
 //! Findings in full, on the cases of the rules and on hostile names, against pages kept beside this file.
 
+use timesink_findings::engine::Findings;
 use timesink_findings::mutes::Day;
 use timesink_findings::registry::RULES;
 use timesink_recording::notation::Draft;
@@ -7,6 +8,7 @@ use timesink_recording::notation::Draft;
 use super::{findings, quoted};
 use crate::present::names::is_hostile;
 use crate::present::terminal::tests::{check, NARROW, PLAIN};
+use crate::present::terminal::why::not_examined;
 use crate::present::terminal::{render, style, Style};
 use crate::present::{samples, Report};
 use crate::settings::Settings;
@@ -28,6 +30,21 @@ fn findings_in_full() {
         let page = page(&samples::rule_case(&format!("{rule}.fires")), &PLAIN);
         check(&format!("why_{rule}"), &page);
     }
+}
+
+/// Suspects beyond the number that is examined were dropped without a word.
+#[test]
+fn suspects_not_examined_are_told() {
+    let mut findings = Findings::default();
+    assert_eq!(not_examined(&findings), None);
+    findings.not_examined = vec![&RULES[0], &RULES[0], &RULES[1]];
+    let (first, second) = (RULES[0].name, RULES[1].name);
+    assert_eq!(
+        not_examined(&findings),
+        Some(format!(
+            "3 suspects not examined, too many in all: {first}, {second}"
+        ))
+    );
 }
 
 /// Every rule's finding has a page that fits a terminal, with its evidence and a mute that can be pasted.
