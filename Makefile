@@ -354,9 +354,12 @@ bench: need-rust need-bench need-root build ## Measure what recording costs, bes
 
 # Programs from registries, slow and fixed. Open pairs are there to work with. Sealed ones are run by nothing else, and
 # nobody looks at what is told of one while rules are written: bench/pairs/README.md.
-.PHONY: pairs pairs-sealed
+.PHONY: pairs pairs-sealed gallery
 pairs: need-rust need-pairs need-root build ## Record the open pairs: programs from registries, slow and fixed (PAIRS="NAME ...")
 	python3 bench/pairs.py open $(PAIRS)
 
 pairs-sealed: need-rust need-pairs need-root build ## Record the sealed pairs, three times each, and make docs/pairs.md
 	python3 bench/pairs.py sealed --times 3 --write docs/pairs.md
+
+gallery: need-rust need-pairs need-root build ## Record everyday commands and make docs/gallery.md of the answers
+	python3 bench/gallery.py --write docs/gallery.md

@@ -36,10 +36,11 @@ CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_
 # A run that takes longer than this has failed.
 RUN_LIMIT_S = 120
 FORMS = ("slow", "fixed")
-KINDS = ("waiting", "cpu", "healthy")
+KINDS = ("waiting", "cpu", "healthy", "everyday")
+HALVES = ("open", "sealed", "everyday")
 INSTALLED = ("pip", "npm", "cargo", "crates", "go", "gobin", "maven", "setup")
 FORM_KEYS = {*INSTALLED, "run", "env"}
-TOP_KEYS = {"title", "language", "kind", "record", "cause", "packages", "install", "data", "prepare", "server", "expect", "verified", *FORMS}
+TOP_KEYS = {"title", "language", "kind", "record", "cause", "packages", "install", "data", "prepare", "server", "expect", "verified", "expert", "judged", *FORMS}
 EXPECT_KEYS = {"rules", "words", "object", "place", "fixed_may", "may"}
 SERVER_KEYS = {"run", "port", "ready", "recorded", "env"}
 
@@ -363,14 +364,15 @@ def faults(pair):
                                *((form, top[form], FORM_KEYS) for form in pair.forms)]:
         for key in sorted(set(table) - known):
             yield f"unknown key {name}.{key}"
-    for key in ("title", "language", "kind", "cause", "verified"):
+    told = ("expert",) if pair.kind == "everyday" else ("cause", "verified")
+    for key in ("title", "language", "kind", *told):
         if not top.get(key):
             yield f"no {key}"
     if pair.kind not in KINDS:
         yield f"kind is none of {', '.join(KINDS)}"
     if not all(table.get("run") for table in form_tables):
         yield "a form without run"
-    if pair.kind == "healthy":
+    if pair.kind in ("healthy", "everyday"):
         return
     if pair.forms != list(FORMS):
         yield "needs a slow and a fixed form"
@@ -383,16 +385,16 @@ def faults(pair):
 
 def check():
     count, bad = {}, 0
-    for half in ("open", "sealed"):
+    for half in HALVES:
         for pair in selected(half, []):
             for fault in faults(pair):
                 print(f"{half}/{pair.name}: {fault}", file=sys.stderr)
                 bad += 1
-            for key in {pair.kind, "healthy" if pair.kind == "healthy" else pair.table["language"]}:
-                halves = count.setdefault(key, {"open": 0, "sealed": 0})
+            for key in {pair.kind, pair.kind if pair.kind in ("healthy", "everyday") else pair.table["language"]}:
+                halves = count.setdefault(key, dict.fromkeys(HALVES, 0))
                 halves[half] += 1
     for key, halves in sorted(count.items()):
-        print(f"{key:18} {halves['open']:3} open {halves['sealed']:3} sealed")
+        print(f"{key:18}", *(f"{many:3} {half}" for half, many in halves.items()))
     return 1 if bad else 0
 
 

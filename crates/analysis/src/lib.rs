@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod anatomy;
 pub mod facts;
 pub mod ledger;
 pub mod loops;

@@ -5,6 +5,7 @@
 use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
+use timesink_recording::ids::ThreadId;
 use timesink_recording::words::State;
 use timesink_recording::Recording;
 
@@ -36,6 +37,8 @@ pub struct Outlook {
     pub functions: Vec<InFunction>,
     /// What the path did on processors, stack by stack.
     pub on_processors: OnProcessors,
+    /// For how long the path was in each thread.
+    pub in_threads: FxHashMap<ThreadId, u64>,
 }
 
 /// A cause on the path.
@@ -205,6 +208,13 @@ impl Outlook {
             let kinds = kinds(&causes, few, &programs, &gains);
             (causes, kinds, joined(functions))
         });
+        let mut in_threads: FxHashMap<ThreadId, u64> = FxHashMap::default();
+        for segment in &path.segments {
+            let sum = in_threads
+                .entry(timeline.threads[segment.slot].thread)
+                .or_default();
+            *sum = sum.saturating_add(segment.ns());
+        }
         let outlook = Outlook {
             wall_ns: path.wall_ns(),
             unknown_ns: path.unknown_ns(),
@@ -215,6 +225,7 @@ impl Outlook {
             kinds,
             functions,
             on_processors,
+            in_threads,
         };
         let more = more(&outlook, &gains);
         Ok(Some((outlook, more)))

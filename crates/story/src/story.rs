@@ -1,5 +1,6 @@
 //! The story itself, and what it is asked for.
 
+use timesink_analysis::anatomy::{anatomies, Anatomy};
 use timesink_analysis::loops::{loops, Loop};
 use timesink_analysis::operations::{Kind, Set, Told, Wanted};
 use timesink_analysis::outlook::{joined, Outlook, Patience};
@@ -37,6 +38,8 @@ pub struct Story<'a> {
     pub operations: Vec<Told>,
     /// Loops of threads that have no such operations.
     pub loops: Vec<Loop>,
+    /// What is done again and again, and what one of it consists of.
+    pub anatomies: Vec<Anatomy>,
 }
 
 /// What happened again and again.
@@ -75,7 +78,11 @@ impl<'a> Story<'a> {
             Some((outlook, (findings, touched))) => (Some(outlook), Some(findings), touched),
             None => (None, None, AllTouched::default()),
         };
+        let anatomies = outlook.as_ref().map_or(Vec::new(), |outlook| {
+            anatomies(&loaded.recorded(), &loaded.stacks, outlook)
+        });
         Ok(Story {
+            anatomies,
             loaded,
             outlook,
             findings,

@@ -199,7 +199,7 @@ impl Stacks {
     }
 
     /// The program's functions of a stack, the outermost first but for the very first.
-    fn own_inwards(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
+    pub(crate) fn own_inwards(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
         let mut own = self.own_functions(functions);
         own.reverse();
         // The outermost one does everything.
@@ -207,7 +207,7 @@ impl Stacks {
     }
 
     /// The functions of a stack that are the program's own: of a script only its own, not the interpreter's.
-    fn own_functions(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
+    pub(crate) fn own_functions(&self, functions: &[FunctionIx]) -> Vec<FunctionIx> {
         let is_script = |function: &FunctionIx| self.code.function(*function).is_script();
         let script = functions.iter().any(is_script);
         let own = functions.iter().copied().filter(|f| {

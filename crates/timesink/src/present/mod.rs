@@ -12,6 +12,7 @@ pub mod words;
 #[cfg(test)]
 pub(crate) mod samples;
 
+use timesink_analysis::anatomy::Anatomy;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::ThreadLedger;
 use timesink_analysis::loops::Loop;
@@ -41,6 +42,8 @@ pub struct Report<'a> {
     pub operations: &'a [Told],
     /// Loops of threads that have no such operations.
     pub loops: &'a [Loop],
+    /// What is done again and again, and what one of it consists of.
+    pub anatomies: &'a [Anatomy],
     /// What rules made of it; `None` if they were not asked.
     pub findings: Option<&'a Findings>,
     /// The spans that the fix of each finding is about, if that was asked.
@@ -89,6 +92,7 @@ impl<'a> Report<'a> {
             outlook: story.outlook.as_ref(),
             operations: &story.operations,
             loops: &story.loops,
+            anatomies: &story.anatomies,
             findings: story.findings.as_ref(),
             touched: Some(&story.touched),
             ..Report::facts_only(&story.loaded, recording, settings)
@@ -110,6 +114,7 @@ impl<'a> Report<'a> {
             outlook: None,
             operations: &[],
             loops: &[],
+            anatomies: &[],
             findings: None,
             touched: None,
             settings,

@@ -8,6 +8,7 @@ mod findings;
 mod model;
 mod operations;
 mod path;
+mod repeated;
 mod writer;
 
 use std::io::{self, Write};

@@ -17,6 +17,7 @@ use super::code::{self, StacksPage, TopPage};
 use super::findings::{self, ClearedPage, FindingPage, MutedPage, NotAskedPage};
 use super::operations::{self, LoopPage, SetPage};
 use super::path::{self, PathPage};
+use super::repeated::{self, RepeatedPage};
 use crate::present::{trust, Report};
 
 #[derive(Serialize)]
@@ -51,6 +52,7 @@ pub(super) struct Page<'a> {
     path: Option<PathPage<'a>>,
     operations: Vec<SetPage<'a>>,
     loops: Vec<LoopPage<'a>>,
+    repeated: Vec<RepeatedPage<'a>>,
     threads: Vec<ThreadPage<'a>>,
     processes: Vec<ProcessPage<'a>>,
     calls: Vec<CallPage<'a>>,
@@ -307,6 +309,7 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         path: path::path(report),
         operations: operations::operations(report),
         loops: operations::loops(report),
+        repeated: repeated::repeated(report),
         threads: ledger
             .threads
             .iter()

@@ -22,7 +22,9 @@ pub(super) fn lines(report: &Report, bound: bool, style: &Style) -> Vec<String> 
         return Vec::new();
     };
     let bound = bound.then(|| bound_by(report, outlook));
-    let parts = [bound, round(report)];
+    // What is done again and again is told closer where its calls tell it.
+    let round = report.anatomies.is_empty().then(|| round(report)).flatten();
+    let parts = [bound, round];
     let parts = parts.into_iter().flatten();
     parts
         .flat_map(|text| wrap(&text, "  ", Ink::Plain, style))

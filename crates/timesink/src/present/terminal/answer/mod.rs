@@ -5,6 +5,7 @@
 mod bounds;
 mod checks;
 mod path;
+mod repeated;
 mod unexplained;
 mod why;
 

@@ -3,7 +3,7 @@
 use timesink_analysis::replay::Gain;
 use timesink_findings::engine::{Finding, Findings};
 
-use super::{bounds, unexplained};
+use super::{bounds, repeated, unexplained};
 use crate::present::terminal::style::{self, wrap, Ink, Style};
 use crate::present::terminal::why::not_examined;
 use crate::present::terminal::{units, Report};
@@ -43,6 +43,7 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
     if findings.told.iter().all(|finding| !finding.rule.accuses()) {
         lines.extend(bounds::lines(report, findings.told.is_empty(), style));
     }
+    lines.extend(repeated::lines(report, style));
     lines.extend(unexplained::lines(report, findings, style));
     lines.extend(not_asked(findings, style));
     lines

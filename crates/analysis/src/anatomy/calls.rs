@@ -1,0 +1,59 @@
+//! The calls of a program, counted by kind and by what they are on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_recording::ids::{ObjectId, ProcessId};
+
+use crate::facts::Facts;
+
+/// Less is not again and again. Programs open some 10 libraries and read some 10 settings as they start.
+pub(super) const FEW: u64 = 20;
+
+/// What a call is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum On {
+    One(ObjectId),
+    /// Things of which each comes seldom.
+    Several,
+    Nothing,
+}
+
+pub(super) type Kind = (String, On);
+
+/// All calls of a kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) count: u64,
+    pub(super) ns: u64,
+    pub(super) estimated: bool,
+    pub(super) objects: u64,
+}
+
+/// The calls of these processes by kind; things with few calls together.
+pub(super) fn calls(facts: &Facts, processes: &BTreeSet<ProcessId>) -> BTreeMap<Kind, Sum> {
+    let mut all: BTreeMap<Kind, Sum> = BTreeMap::new();
+    let own = facts.calls.iter();
+    let own = own.filter(|call| {
+        call.process
+            .is_some_and(|process| processes.contains(&process))
+    });
+    for call in own {
+        let on = call.object.map_or(On::Nothing, On::One);
+        let sum = all.entry((call.call.clone(), on)).or_default();
+        sum.count = sum.count.saturating_add(call.count);
+        sum.ns = sum.ns.saturating_add(call.ns);
+        sum.estimated |= call.estimated;
+        sum.objects = u64::from(call.object.is_some());
+    }
+    let seldom = |(_, on): &Kind, sum: &Sum| matches!(on, On::One(_)) && sum.count < FEW;
+    let (few, mut often): (BTreeMap<Kind, Sum>, BTreeMap<Kind, Sum>) =
+        all.into_iter().partition(|(kind, sum)| seldom(kind, sum));
+    for ((name, _), one) in few {
+        let sum = often.entry((name, On::Several)).or_default();
+        sum.count = sum.count.saturating_add(one.count);
+        sum.ns = sum.ns.saturating_add(one.ns);
+        sum.estimated |= one.estimated;
+        sum.objects = sum.objects.saturating_add(1);
+    }
+    often
+}

@@ -1,0 +1,137 @@
+//! What is done again and again, on small recordings drawn as text.
+
+use timesink_analysis::anatomy::{anatomies, Anatomy, Does};
+use timesink_analysis::facts::programs::Programs;
+use timesink_analysis::facts::Facts;
+use timesink_analysis::operations::Recorded;
+use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_analysis::timeline::Timeline;
+use timesink_analysis::waits::Waited;
+use timesink_recording::notation::draft;
+
+/// What is found, each with the name of its function.
+fn found(text: &str) -> Vec<(Anatomy, Option<String>)> {
+    let recording = draft(text).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(&recording).expect("its spans");
+    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
+    let waited = Waited::of(&recording, &timeline).expect("its waits");
+    let patience = Patience::FINDINGS;
+    let outlook = Outlook::of(
+        &recording,
+        &timeline,
+        &facts,
+        &stacks,
+        &waited.calls_of,
+        patience,
+    );
+    let outlook = outlook.expect("its path").expect("a main thread");
+    let recorded = Recorded {
+        timeline: &timeline,
+        facts: &facts,
+        waited: &waited,
+        programs: &Programs::of(&facts),
+    };
+    let name = |one: &Anatomy| {
+        one.place
+            .map(|spot| stacks.code.function(spot.function).name.clone())
+    };
+    let all = anatomies(&recorded, &stacks, &outlook).into_iter();
+    all.map(|one| (name(&one), one))
+        .map(|(name, one)| (one, name))
+        .collect()
+}
+
+/// 400 files' names are looked up, read and taken apart in `load`, which `main` calls once for each.
+const LOADS: &str = "
+    process 1 p
+    thread 1.1 p
+    object zone file /usr/share/zone
+    1.1: cpu 0..1000ms
+    for n in 1..180
+    sample 1.1 {5n}ms weight 5ms stack \"main;run;load;parse\"
+    end
+    sample 1.1 990ms weight 60ms stack \"main;report\"
+    call 1.1 openat zone count 400 ns 20ms
+    call 1.1 read zone count 800 ns 12ms bytes 800000
+    call 1.1 close zone count 400 ns 8ms
+    call 1.1 write zone count 3 ns 1ms
+    site 1.1 openat zone at 1ms occurrence 1 stack \"main;run;load;open\"
+    site 1.1 openat zone at 400ms occurrence 256 stack \"main;run;load;open\"
+    site 1.1 read zone at 2ms occurrence 1 stack \"main;run;load\"
+    site 1.1 read zone at 401ms occurrence 512 stack \"main;run;load\"
+    site 1.1 close zone at 3ms occurrence 1 stack \"main;run;load\"
+    site 1.1 close zone at 402ms occurrence 256 stack \"main;run;load\"
+    ";
+
+/// Calls that are as many belong together, and the function around them says what one of it consists of.
+#[test]
+fn an_item_has_its_calls_and_its_functions() {
+    let all = found(LOADS);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let (one, function) = &all[0];
+    assert_eq!(function.as_deref(), Some("load"));
+    assert_eq!((one.count, one.ns), (400, 940_000_000));
+    assert_eq!(one.components.len(), 2, "{one:?}");
+    assert_eq!(one.components[0].ns, 900_000_000);
+    assert!(matches!(one.components[0].does, Does::Function(_)));
+    let Does::Calls {
+        names,
+        object,
+        objects,
+        ..
+    } = &one.components[1].does
+    else {
+        panic!("{one:?}");
+    };
+    assert_eq!(names[..], ["close", "openat", "read"]);
+    assert_eq!((object.is_some(), *objects), (true, 1));
+    assert_eq!(one.components[1].ns, 40_000_000);
+}
+
+/// What is done in no function of its own is told of the thread, from when it is done first.
+#[test]
+fn items_of_an_outermost_function() {
+    let text = LOADS.replace("run;load;", "").replace(";run;load", "");
+    assert_eq!(found(&text).len(), 0, "its calls are 4 % of what it does");
+    let text = text
+        .replace("ns 20ms", "ns 580ms")
+        .replace("weight 5ms", "weight 3ms");
+    let all = found(&text);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let (one, function) = &all[0];
+    assert_eq!((one.count, function), (400, &None));
+    assert_eq!(one.ns, 600_000_000 + 540_000_000 + 60_000_000);
+}
+
+/// Few calls are no items, and where the path is elsewhere nobody asks.
+#[test]
+fn no_items() {
+    let few = LOADS
+        .replace("count 400", "count 19")
+        .replace("count 800", "count 19");
+    assert_eq!(found(&few).len(), 0);
+    let other = LOADS.replace(
+        "1.1: cpu 0..1000ms",
+        "1.1: cpu 0..10ms | wait ..1000ms sleep",
+    );
+    let other = other
+        .replace("weight 5ms", "weight 50us")
+        .replace("weight 60ms", "weight 1ms");
+    assert_eq!(found(&other).len(), 0);
+}
+
+/// Each program's components add up, and a recording without stacks tells the calls of its first thread.
+#[test]
+fn items_without_stacks() {
+    let lines = LOADS.lines();
+    let text: Vec<&str> = lines.filter(|line| !line.contains("site ")).collect();
+    let text = text.join("\n").replace("ns 20ms", "ns 980ms");
+    let all = found(&text);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let (one, function) = &all[0];
+    assert_eq!((one.count, function), (400, &None));
+    let sum: u64 = one.components.iter().map(|component| component.ns).sum();
+    assert_eq!(one.ns, sum);
+}

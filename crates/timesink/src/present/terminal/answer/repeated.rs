@@ -1,0 +1,85 @@
+//! What is done again and again, and what one of it consists of: `Repeated 5,000 times, 186 us each, in gettz() tz.py:1379: 118 us
+//! in _read_tzfile(), 41 us in openat, read and close of New_York`.
+
+use timesink_analysis::anatomy::{Anatomy, Component, Does};
+
+use crate::present::terminal::style::{wrap, Ink, Style};
+use crate::present::terminal::{units, Report};
+use crate::present::{names, words};
+
+/// Components that are named, and the least share of an item of each.
+const COMPONENTS: usize = 4;
+const LEAST: f64 = 0.05;
+/// Names of calls that are told of a component.
+const CALLS: usize = 4;
+
+pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let first = report.anatomies.first();
+    let text = first.map(|one| told(report, one));
+    text.map_or(Vec::new(), |text| wrap(&text, "  ", Ink::Plain, style))
+}
+
+fn told(report: &Report, one: &Anatomy) -> String {
+    let code = &report.stacks.code;
+    let about = if one.estimated { "about " } else { "" };
+    let place = one.place.map(|spot| names::calls_at(code, &[spot]));
+    let main = report.main().map(|main| main.row.process);
+    let elsewhere = (main != Some(one.process)).then(|| names::process(report.facts, one.process));
+    let place = match (place, elsewhere) {
+        (Some(place), None) => format!(", in {place}"),
+        (None, Some(process)) => format!(", in {process}"),
+        (Some(place), Some(process)) => format!(", in {place} of {process}"),
+        (None, None) => String::new(),
+    };
+    let large = one.components.iter();
+    let large = large.filter(|component| component.ns as f64 >= one.ns as f64 * LEAST);
+    let parts: Vec<String> = large
+        .take(COMPONENTS)
+        .map(|component| {
+            let each = units::time(component.ns / one.count.max(1));
+            format!("{each} {}", does(report, one, component))
+        })
+        .collect();
+    format!(
+        "Repeated {about}{} times, {} each{place}: {}",
+        units::count(one.count),
+        units::time(one.ns / one.count.max(1)),
+        parts.join(", ")
+    )
+}
+
+fn does(report: &Report, one: &Anatomy, component: &Component) -> String {
+    let code = &report.stacks.code;
+    match &component.does {
+        Does::Calls {
+            names,
+            times,
+            object,
+            objects,
+        } => {
+            let shown = names.len().min(CALLS);
+            let mut calls = names[..shown].join(", ");
+            if shown < names.len() {
+                calls += " ...";
+            }
+            if *times >= 1.5 {
+                calls += &format!(" ({} of each)", units::times(*times));
+            }
+            match (object, *objects) {
+                (Some(object), _) => format!("{calls} of {}", names::object_in(report, *object)),
+                (None, 0) => calls,
+                (None, many) => format!("{calls} of {}", units::plural(many, "object", "objects")),
+            }
+        }
+        Does::Function(function) => format!("on CPU in {}", names::function_told(code, *function)),
+        Does::Itself => match one.place {
+            Some(spot) => format!(
+                "on CPU in {} itself",
+                names::function_told(code, spot.function)
+            ),
+            None => "on CPU".to_owned(),
+        },
+        Does::Runtime => "on CPU in the runtime".to_owned(),
+        Does::Ready => words::account(timesink_analysis::ledger::Account::Ready).to_owned(),
+    }
+}
