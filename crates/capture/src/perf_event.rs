@@ -1,7 +1,7 @@
 //! Opening the kernel's perf events. What an event is for, and what becomes of it, is for its user.
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use libbpf_sys as sys;
 
@@ -36,4 +36,16 @@ pub fn open(event: &sys::perf_event_attr, processor: u32) -> io::Result<OwnedFd>
     }
     // SAFETY: a fresh descriptor that nobody else has.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// Let an event that counts by frequency come so often from now on.
+pub fn set_frequency(event: BorrowedFd<'_>, hz: u64) -> io::Result<()> {
+    /// From the kernel's interface, which calls it a period.
+    const SET: libc::c_ulong = 0x4008_2404;
+    // SAFETY: the kernel reads one number, which outlives the call.
+    let failed = unsafe { libc::ioctl(event.as_raw_fd(), SET, &raw const hz) };
+    match failed {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }

@@ -58,6 +58,8 @@ const DRAIN_AT_START: Duration = Duration::from_millis(2);
 const STARTING: Duration = Duration::from_millis(50);
 /// How often a frame is written, at least.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
+/// For so long the sampler comes more often.
+const FIRST: Duration = Duration::from_millis(200);
 /// How long the end of the last thread is awaited after the program's end was told.
 const LAST_SWITCH: Duration = Duration::from_millis(200);
 /// How long threads that are no longer in the list of all tasks may take to end, when all is over.
@@ -290,6 +292,7 @@ struct Session {
     folder: Folder,
     lock: Option<File>,
     budget: Budget,
+    rate_hz: u64,
     zero: u64,
     /// Our own processor time then.
     cpu_at_zero: u64,
@@ -339,6 +342,7 @@ impl Session {
             folder,
             lock,
             budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
+            rate_hz: options.rate_hz,
             zero: 0,
             cpu_at_zero: 0,
             begun: start,
@@ -468,6 +472,9 @@ impl Session {
         self.welcome();
         self.drain();
         self.keep_to_budget();
+        if self.begun.elapsed() >= FIRST {
+            self.kernel.sample_at(self.rate_hz);
+        }
         // At once: a thread that ran for a moment is gone the next.
         let mut sink = self.sink.borrow_mut();
         let sink = &mut *sink;

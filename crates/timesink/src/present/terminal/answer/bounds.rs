@@ -4,6 +4,7 @@
 use timesink_analysis::ledger::Account;
 use timesink_analysis::loops::Loop;
 use timesink_analysis::outlook::Outlook;
+use timesink_analysis::path::{Division, Within};
 use timesink_recording::words::State;
 
 use crate::present::terminal::style::{wrap, Ink, Style};
@@ -80,17 +81,22 @@ fn waits(report: &Report, outlook: &Outlook) -> (String, Vec<String>) {
     )
 }
 
-/// The program's own functions on the path, with what of the system they call.
+/// What its time on a processor divides into, from where it divides.
 fn functions(report: &Report, outlook: &Outlook) -> Vec<String> {
-    let long = outlook.functions.iter();
+    let program = |cause: usize| Some(outlook.causes.get(cause)?.cause.key.process);
+    let division = Division::of(&outlook.on_processors, report.stacks, program);
+    let parts = division.map_or(Vec::new(), |division| division.parts);
     let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
-    long.filter(|function| share(function.cpu_ns) >= LEAST)
-        .take(FUNCTIONS)
-        .map(|function| {
-            let name = names::function(&report.stacks.code, function.function);
-            format!("{name} {}", units::whole_percent(share(function.cpu_ns)))
-        })
-        .collect()
+    let large = parts.iter().filter(|part| share(part.ns) >= LEAST);
+    let named = large.filter_map(|part| {
+        let name = match (part.functions().next_back(), part.chain.first()) {
+            (Some(function), _) => names::function_told(&report.stacks.code, function),
+            (None, Some(Within::Program(process))) => names::process_in(report, *process),
+            _ => return None,
+        };
+        Some(format!("{name} {}", units::whole_percent(share(part.ns))))
+    });
+    named.take(FUNCTIONS).collect()
 }
 
 /// `One round of its main loop, 3,921 x 360 us in store: fsync (rows.db)`.
