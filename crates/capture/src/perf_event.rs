@@ -38,12 +38,13 @@ pub fn open(event: &sys::perf_event_attr, processor: u32) -> io::Result<OwnedFd>
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Let an event that counts by frequency come so often from now on.
-pub fn set_frequency(event: BorrowedFd<'_>, hz: u64) -> io::Result<()> {
-    /// From the kernel's interface, which calls it a period.
-    const SET: libc::c_ulong = 0x4008_2404;
-    // SAFETY: the kernel reads one number, which outlives the call.
-    let failed = unsafe { libc::ioctl(event.as_raw_fd(), SET, &raw const hz) };
+/// Let an event not come any more.
+pub fn disable(event: BorrowedFd<'_>) -> io::Result<()> {
+    /// From the kernel's interface; `libc` lacks it. (To set a frequency is no way: an event of the processor's clock keeps a
+    /// period, and takes the number for nanoseconds.)
+    const DISABLE: libc::c_ulong = 0x2401;
+    // SAFETY: a plain number; the event is ours.
+    let failed = unsafe { libc::ioctl(event.as_raw_fd(), DISABLE, 0) };
     match failed {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

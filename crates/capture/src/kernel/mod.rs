@@ -86,8 +86,8 @@ pub struct Kernel {
     // Links go before the object that they belong to.
     links: Vec<(&'static ProbeInfo, Vec<Link>)>,
     samplers: Vec<OwnedFd>,
-    /// The same, as long as they come more often than was asked for.
-    hasty: Vec<OwnedFd>,
+    /// Those of them that come only at first.
+    extra: Vec<OwnedFd>,
     object: Object,
     control: Control,
     wanted: Vec<&'static ProbeInfo>,
@@ -142,24 +142,29 @@ impl Kernel {
         let mut kernel = Kernel {
             links: Vec::new(),
             samplers: Vec::new(),
-            hasty: Vec::new(),
+            extra: Vec::new(),
             object,
             control,
             granted,
             wanted: settings.probes().collect(),
             inject: settings.inject.clone(),
         };
-        kernel.samplers = open_samplers(settings);
-        let hasty = kernel.samplers.iter().map(OwnedFd::try_clone);
-        kernel.hasty = hasty.filter_map(Result::ok).collect();
+        kernel.samplers = open_samplers(&settings.processors, settings.rate_hz);
+        // One that could not be stopped must not be opened.
+        for extra in open_samplers(&settings.processors, EXTRA_HZ) {
+            if let Ok(to_stop) = extra.try_clone() {
+                kernel.extra.push(to_stop);
+                kernel.samplers.push(extra);
+            }
+        }
         Ok(kernel)
     }
 
-    /// Sample as often as was asked for, after the first moments of a recording, in which it is done more often.
-    pub fn sample_at(&mut self, rate_hz: u64) {
-        for sampler in self.hasty.drain(..) {
-            // One that stays quick costs more, and tells as much.
-            let _ = perf_event::set_frequency(sampler.as_fd(), rate_hz);
+    /// Sample only as often as was asked for, after the first moments of a recording, in which it is done more often.
+    pub fn stop_extra_samples(&mut self) {
+        for sampler in self.extra.drain(..) {
+            // One that goes on costs more, and is as right.
+            let _ = perf_event::disable(sampler.as_fd());
         }
     }
 
@@ -425,26 +430,19 @@ fn verified_instructions(program: BorrowedFd) -> u32 {
     }
 }
 
-/// How often the sampler comes at first: a start of 33 ms, which was 16 samples, is some 160, and where they are is known within
-/// 8 % instead of 25.
-const FIRST_HZ: u64 = 4999;
+/// How much more often the sampler comes at first: a start of 33 ms, which was 16 samples, is some 160, and where they are is known
+/// within 8 % instead of 25.
+const EXTRA_HZ: u64 = 4500;
 
 /// A clock on each processor. No more than a few of them may fail before there is none.
-fn open_samplers(settings: &Settings) -> Vec<OwnedFd> {
-    settings
-        .processors
-        .iter()
-        .filter_map(|&p| open_sampler(p, settings.rate_hz))
+fn open_samplers(processors: &[u32], rate_hz: u64) -> Vec<OwnedFd> {
+    let processors = processors.iter();
+    processors
+        .filter_map(|&processor| open_sampler(processor, rate_hz))
         .collect()
 }
 
-/// One that comes more often at first, if the kernel lets it.
 fn open_sampler(processor: u32, rate_hz: u64) -> Option<OwnedFd> {
-    let at = |rate_hz| open_sampler_at(processor, rate_hz);
-    at(rate_hz.max(FIRST_HZ)).or_else(|| at(rate_hz))
-}
-
-fn open_sampler_at(processor: u32, rate_hz: u64) -> Option<OwnedFd> {
     // Cycles where there is a counter for them, the processor clock elsewhere.
     let cycles = (
         libbpf_sys::PERF_TYPE_HARDWARE,

@@ -292,7 +292,6 @@ struct Session {
     folder: Folder,
     lock: Option<File>,
     budget: Budget,
-    rate_hz: u64,
     zero: u64,
     /// Our own processor time then.
     cpu_at_zero: u64,
@@ -342,7 +341,6 @@ impl Session {
             folder,
             lock,
             budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
-            rate_hz: options.rate_hz,
             zero: 0,
             cpu_at_zero: 0,
             begun: start,
@@ -473,7 +471,7 @@ impl Session {
         self.drain();
         self.keep_to_budget();
         if self.begun.elapsed() >= FIRST {
-            self.kernel.sample_at(self.rate_hz);
+            self.kernel.stop_extra_samples();
         }
         // At once: a thread that ran for a moment is gone the next.
         let mut sink = self.sink.borrow_mut();
