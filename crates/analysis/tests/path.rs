@@ -494,3 +494,23 @@ fn an_interruption_is_not_what_was_waited_for() {
     ];
     assert_eq!(on_path(&timeline), expected);
 }
+
+/// A thread of the runtime ends the process, after a sleep of its own: the wait of the first thread for its end goes on where that
+/// one was told to. A program in Java that ended by itself was 'thread join' for all of its time.
+#[test]
+fn a_runtimes_thread_that_ends_the_process_is_on_the_path() {
+    let text = "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 worker
+         thread 1.3 tid 3 keeper
+         1.1: cpu 0..10ms | wait ..100ms join by 1.3 | cpu ..101ms exit tear-down
+         1.2: cpu 5ms..90ms | wait ..100ms condition by 1.3 | cpu ..101ms exit tear-down
+         1.3: wait 5ms..90ms condition by 1.2 | cpu ..91ms | wait ..99ms sleep by timer | cpu ..100.1ms exit tear-down";
+    let mut timeline = Timeline::of(&recording(text)).expect("a drawn recording reads");
+    let keeper = timeline.threads[2].thread;
+    timeline.set_housekeeping(&[keeper].into());
+    let path = Path::of_thread(&timeline, 0);
+    let in_worker = path.segments.iter().filter(|segment| segment.slot == 1);
+    let ns: u64 = in_worker.map(|segment| segment.t1.since(segment.t0)).sum();
+    assert!(ns >= 80_000_000, "{ns}: {:?}", path.segments);
+}

@@ -627,6 +627,20 @@ fn an_interruption_goes_with_what_it_was_for() {
     assert_eq!(ms("main.other"), 0.0);
 }
 
+/// Java's periodic thread was awake by its own timer as the program ended, and nobody woke it: the program would not have waited
+/// for its 500 ms of rounds had it been quicker. It was predicted to save 2 ms by having nothing to do.
+#[test]
+fn a_runtimes_own_rounds_bound_no_program() {
+    let text = "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 keeper parent 1.1 exit 100.3ms
+         1.1: cpu 0..100.1ms | wait ..100.25ms condition by 1.2 | cpu ..101ms
+         1.2: wait 1ms..51ms condition by timer | cpu ..51.1ms | wait ..100ms condition by timer | cpu ..100.3ms
+         sample 1.2 100.2ms weight 100us stack \"thread_native_entry(Thread*);WatcherThread::run()\"";
+    let gain = saved(text, What::Cpu, CUT);
+    assert!(gain > 90.0, "{gain}");
+}
+
 /// Beside programs outside of the recording, who was runnable behind a recorded thread does not run at once in a replay,
 /// as there seemed to be a free processor: Java programs on a loaded machine were replayed up to 19 % too short.
 #[test]

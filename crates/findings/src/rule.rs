@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::path::OnStack;
 use timesink_analysis::replay::{entered, Change, How, What};
-use timesink_analysis::stacks::{Region, Spot};
+use timesink_analysis::stacks::{Function, Region, Spot};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::Nanos;
@@ -42,6 +42,8 @@ pub struct Rule {
 pub enum Blames {
     /// The program, or how it is used.
     Program,
+    /// What the language's runtime does because of how the program works.
+    Runtime,
     /// Nobody: it says what the program does.
     Nobody,
     /// What else ran on the machine: another run may be without it.
@@ -267,6 +269,20 @@ impl Weight {
     }
 }
 
+/// Interpreters whose functions are not read: what is seen of them is one loop, whatever the script does.
+const UNSEEN: [&str; 8] = ["perl", "ruby", "lua", "php", "tclsh", "awk", "gawk", "mawk"];
+
+/// Whether these processes run scripts whose functions nobody sees.
+fn runs_unseen(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> bool {
+    let mut programs = processes.iter().filter_map(|&p| inquiry.program(p));
+    let unseen = programs.any(|path| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        UNSEEN.iter().any(|start| name.starts_with(start))
+    });
+    let mut functions = inquiry.stacks.code.functions.iter();
+    unseen && !functions.any(Function::is_script)
+}
+
 /// How the replay tells what a fix would buy.
 #[derive(Clone, Debug)]
 pub enum Fix {
@@ -323,6 +339,7 @@ impl Fix {
             kinds.position(|kind| is_meant && kind.contains(&site.call.as_str()))
         });
         let region = by_sites.or_else(|| inquiry.stacks.region(&threads, kind));
+        let region = region.filter(|_| !runs_unseen(inquiry, &around.processes));
         let what = match region {
             Some(region) => What::Functions(BTreeSet::from([inquiry
                 .stacks

@@ -16,9 +16,11 @@ use crate::facts::starts::{starts, Start};
 use crate::facts::uses::Uses;
 use crate::ledger::{Ledger, Tally};
 use crate::span::{KeptSpans, Span};
+use full_names::full_name;
 
 pub mod calls;
 pub mod files;
+mod full_names;
 pub mod programs;
 pub mod sockets;
 pub mod starts;
@@ -125,7 +127,13 @@ impl Gathering {
         listed.outsiders.sort_by_key(|outsider| outsider.tid);
         let threads = std::mem::take(&mut listed.threads);
         let calls = CallTally::new(&threads);
-        let tally = Tally::new(threads, std::mem::take(&mut listed.processes));
+        let mut processes = std::mem::take(&mut listed.processes);
+        for process in &mut processes {
+            if let Some(name) = full_name(process) {
+                process.name = name;
+            }
+        }
+        let tally = Tally::new(threads, processes);
         Gathering {
             tally,
             calls,

@@ -320,6 +320,10 @@ impl Builder<'_> {
             if thread.alive_at_end || thread.end_lost || thread.end <= self.from {
                 continue;
             }
+            // Nobody waits for the rounds of a runtime's own thread: it is told to end.
+            if self.timeline.is_housekeeping(slot) {
+                continue;
+            }
             let row = &self.timeline.threads[parent];
             let same = row.process == thread.process;
             let detail = if same { Detail::Join } else { Detail::Child };

@@ -88,12 +88,30 @@ impl Spans {
     }
 
     /// Whether a thread that did something at a moment had come to it by a timer, not because another thread woke it.
-    fn came_by_timer(&self, slot: usize, at: Nanos) -> bool {
+    fn interrupts(&self, slot: usize, at: Nanos) -> bool {
+        if !self.is_housekeeping(slot) {
+            return false;
+        }
         let spans = self.spans_of(slot);
-        let before = spans.partition_point(|span| span.t0 < at);
-        let waits = spans[..before].iter().rev();
-        let mut waits = waits.filter(|span| span.state == State::Wait);
-        waits.next().is_some_and(|wait| wait.waker().is_none())
+        let (before, after) = spans.split_at(spans.partition_point(|span| span.t0 < at));
+        let waits = |span: &&Span| span.state == State::Wait;
+        let by_timer = before.iter().rev().find(waits);
+        let by_timer = by_timer.is_some_and(|wait| wait.waker().is_none());
+        by_timer && (after.iter().any(|span| waits(&span)) || !self.ends_process(slot))
+    }
+
+    /// Whether a thread ended its process: several others never waited again after it had woken them.
+    fn ends_process(&self, slot: usize) -> bool {
+        const SEVERAL: usize = 2;
+        let thread = &self.threads[slot];
+        let is_ended = |other: &usize| {
+            let mut spans = self.spans_of(*other).iter().rev();
+            let last = spans.find(|span| span.state == State::Wait);
+            self.threads[*other].process == thread.process
+                && last.is_some_and(|wait| wait.waker() == Some(thread.thread))
+        };
+        let ended = (0..self.threads.len()).filter(is_ended);
+        ended.take(SEVERAL).count() == SEVERAL
     }
 
     /// Where a thread stands in `threads`.
@@ -151,9 +169,7 @@ impl Spans {
         };
         let ran = |slot| Some((slot, self.ran_lately(slot, wait.t1, late_ns)?));
         match self.slot(waker).and_then(ran) {
-            Some((slot, at)) if self.is_housekeeping(slot) && self.came_by_timer(slot, at) => {
-                Waker::Housekeeping
-            }
+            Some((slot, at)) if self.interrupts(slot, at) => Waker::Housekeeping,
             Some((slot, at)) => Waker::Thread { slot, at },
             None => Waker::Impossible,
         }

@@ -2,12 +2,13 @@
 //! things did. Only waits that were recorded one by one have that.
 
 use timesink_recording::ids::ObjectId;
-use timesink_recording::tables::{Call, Wait};
+use timesink_recording::tables::{Call, CallSite, Wait};
 use timesink_recording::words::Detail;
-use timesink_recording::Recording;
+use timesink_recording::{Nanos, Recording};
 
 use super::disk_reads::DiskReads;
 use super::groups::{Grouping, WaitGroup};
+use crate::facts::sockets::{plain, sends};
 use crate::replay::CallsOfWaits;
 use crate::timeline::Timeline;
 
@@ -52,6 +53,8 @@ pub struct KnownWaits {
     pub groups: Vec<WaitGroup>,
     /// Waits for files on disks, each with what was asked of the disk meanwhile.
     pub disk_reads: Vec<DiskReads>,
+    /// Moments at which something was sent on a socket: of the 1st, 2nd, 4th, ... of each thread.
+    pub sent: Vec<(ObjectId, Nanos)>,
 }
 
 impl KnownWaits {
@@ -76,6 +79,13 @@ impl KnownWaits {
                     grouping.add(row, timeline.threads[slot].process, detail, object);
                 }
             }
+        })?;
+        recording.scan(|rows: &[CallSite]| {
+            let sends = rows.iter().filter(|row| sends(plain(&row.call)));
+            let sent = sends.filter(|row| row.error.is_empty());
+            waited
+                .sent
+                .extend(sent.filter_map(|row| Some((row.object?, row.t))));
         })?;
         waited.groups = grouping.finish();
         waited.calls.sort_by_key(|row| row.thread);

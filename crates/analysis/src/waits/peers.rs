@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{Detail, ObjectKind, State};
+use timesink_recording::Nanos;
 
 use super::{Came, KnownWaits};
 use crate::facts::calls::CallSum;
@@ -237,7 +238,8 @@ fn gathered(
     for peer in &mut all {
         peer.sockets.sort_unstable();
         peer.sockets.dedup();
-        peer.at_once = used_at_once(timeline, &peer.waits);
+        peer.at_once =
+            used_at_once(timeline, &peer.waits) && !is_in_turn(timeline, peer, &waited.sent);
         if !peer.at_once {
             for wait in &mut peer.waits {
                 wait.among_many &= !timeline.was_poll(wait.span);
@@ -265,4 +267,32 @@ fn used_at_once(timeline: &Timeline, waits: &[PeerWait]) -> bool {
         last = now;
     }
     turns as f64 > used.len() as f64 * MORE
+}
+
+/// Whether nothing else came in between what was sent and its answer, whatever connection each took: by the moments of some that were
+/// sent. A client may take its connections by turns, and ask one thing at a time.
+fn is_in_turn(timeline: &Timeline, peer: &Peer, sent: &[(ObjectId, Nanos)]) -> bool {
+    /// So many must be known, and of these so much be answered before anything else.
+    const KNOWN: usize = 4;
+    const MOST: f64 = 0.8;
+    let mut answers: Vec<(Nanos, ObjectId)> = peer
+        .waits
+        .iter()
+        .filter(|wait| !wait.connects())
+        .filter_map(|wait| Some((timeline.span(wait.span)?.t1, wait.socket)))
+        .collect();
+    answers.sort_unstable();
+    let sent = sent
+        .iter()
+        .filter(|(socket, _)| peer.sockets.binary_search(socket).is_ok());
+    let next = sent.filter_map(|&(socket, at)| {
+        let later = answers.partition_point(|(answered, _)| *answered <= at);
+        answers.get(later).map(|(_, first)| *first == socket)
+    });
+    let (mut known, mut alone) = (0usize, 0usize);
+    for is_its_own in next {
+        known += 1;
+        alone += usize::from(is_its_own);
+    }
+    known >= KNOWN && alone as f64 >= known as f64 * MOST
 }

@@ -97,8 +97,20 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     Some(suspect)
 }
 
-/// The calls that make and end connections.
-const SET_UP: [&str; 4] = ["socket", "connect", "shutdown", "close"];
+/// The calls that make connections, set them up and end them.
+const SET_UP: [&str; 11] = [
+    "socket",
+    "bind",
+    "connect",
+    "fcntl",
+    "setsockopt",
+    "getsockopt",
+    "getsockname",
+    "getpeername",
+    "ioctl",
+    "shutdown",
+    "close",
+];
 
 /// What such calls take, those on the sockets of one peer and those on all.
 #[derive(Default)]
@@ -139,7 +151,11 @@ impl Suspect {
         self.fix = Fix::Changes(changes);
         self.weight.causes.extend(inquiry.busy(peer.process));
         self.weight.at_most_ns = self.weight.at_most_ns.saturating_add(calls.own_ns);
-        self.with_what_is_around(own, &[&["connect"]])
+        self.with_what_is_around(own, &[&["connect"]]).or_seen_at(
+            inquiry,
+            peer.process,
+            &["connect"],
+        )
     }
 }
 

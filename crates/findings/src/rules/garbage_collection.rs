@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     advice: "give the collector more memory; allocate fewer objects, or keep numbers in numeric arrays",
     wrong_if: "there is no memory to spare",
     limits: &[&limits::SHARE, &limits::MS],
-    blames: Blames::Program,
+    blames: Blames::Runtime,
     needs: &[Need::Stacks],
     ask,
 };

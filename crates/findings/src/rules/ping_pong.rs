@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::{CallSite, Spot};
 use timesink_analysis::timeline::exchanges::Exchange;
 use timesink_recording::ids::{ProcessId, ThreadId};
+use timesink_recording::words::Language;
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
@@ -95,6 +97,14 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
         processes.contains(&group.process)
             && group.object.is_some_and(|object| objects.contains(&object))
     });
+    let ends = [
+        group.and_then(|group| group.stack),
+        group.and_then(|group| group.waker_stack),
+    ];
+    let [waits, wakes] = ends.map(|stack| inquiry.frames(stack));
+    if is_of_go(inquiry, &waits) {
+        return None;
+    }
     let hand_over = Change {
         what: What::Waits {
             detail: None,
@@ -133,5 +143,31 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
             Piece::Time(exchange.ns() / turns.max(1)),
             " in all"
         ]);
-    Some(suspect.shown_at(inquiry, exchange.examples.iter().copied()))
+    let suspect = suspect.shown_at(inquiry, exchange.examples.iter().copied());
+    // A pool's thread waits in its own loop: who gives it work tells more.
+    let code = &inquiry.stacks.code;
+    let is_own = |frames: &[Spot]| {
+        let own = code.own_of(frames).into_iter();
+        own.map(|spot| spot.function).any(|f| !code.is_standard(f))
+    };
+    let frames = match (is_own(&waits), is_own(&wakes)) {
+        (true, _) => waits,
+        (false, true) => wakes,
+        (false, false) => {
+            let threads = inquiry.threads_of(&processes);
+            let gives =
+                |site: &CallSite| site.call == "futex" && is_own(&inquiry.spots(site.stack));
+            let site = inquiry.stacks.usual_site(&threads, gives);
+            site.map_or(waits, |site| inquiry.spots(site.stack))
+        }
+    };
+    Some(Suspect { frames, ..suspect })
+}
+
+/// Whether only Go's scheduler is at work: it hands goroutines from thread to thread, which is no doing of the program.
+fn is_of_go(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
+    let code = &inquiry.stacks.code;
+    let names = frames.iter().map(|spot| code.function(spot.function));
+    let mut outside = names.filter(|function| function.language == Language::Native);
+    !frames.is_empty() && outside.all(|function| function.name.starts_with("runtime."))
 }
