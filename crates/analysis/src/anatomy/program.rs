@@ -124,7 +124,7 @@ impl<'a> Program<'a> {
     /// The program's functions of a stack, the outermost first; nothing where what runs a script works on its own.
     fn own(&self, stack: StackIx) -> Option<Vec<FunctionIx>> {
         let code = &self.stacks.code;
-        let functions = code.functions_of(stack);
+        let functions = functions_of(self.stacks, stack);
         let is_script = |&f: &FunctionIx| code.function(f).is_script();
         let runtimes = self.is_script && !functions.iter().any(is_script);
         let any = !self.stacks.own_functions(&functions).is_empty();
@@ -241,7 +241,7 @@ impl<'a> Program<'a> {
         let spots = sites
             .iter()
             .flat_map(|site| self.stacks.code.spots_of(site.stack));
-        let mut spots = spots.filter(|spot| spot.function == function);
+        let mut spots = spots.filter(|spot| self.stacks.code.one(spot.function) == function);
         spots.next().unwrap_or(Spot {
             function,
             frame: None,
@@ -270,44 +270,34 @@ impl<'a> Program<'a> {
 
     /// The calls that are made there, those on the same thing together.
     fn in_calls(&self, within: &Within, count: u64) -> Vec<Component> {
-        let mut found: BTreeMap<On, (BTreeSet<&str>, u64, u64, u64)> = BTreeMap::new();
+        let mut found: BTreeMap<On, Together<'_>> = BTreeMap::new();
         for (kind, sum) in self.calls.iter().filter(|(_, sum)| sum.count * 2 >= count) {
-            let of_kind = self.sites.get(kind).map_or(&[][..], Vec::as_slice);
-            let all = of_kind
-                .iter()
-                .fold(0u64, |all, site| all.saturating_add(site.count));
-            let inside = of_kind
-                .iter()
-                .filter(|site| within.has_site(self.stacks, site));
-            let inside = inside.fold(0u64, |sum, site| sum.saturating_add(site.count));
-            let is_inside = match all {
-                // Without stacks nobody knows it otherwise.
-                0 => matches!(within, Within::Stretch(..)),
-                _ => inside as f64 >= all as f64 * MOST,
-            };
-            if !is_inside {
-                continue;
+            if self.is_inside(within, kind) {
+                found.entry(kind.1).or_default().add(&kind.0, sum);
             }
-            let (names, calls, ns, objects) = found.entry(kind.1).or_default();
-            names.insert(&kind.0);
-            *calls = calls.saturating_add(sum.count);
-            *ns = ns.saturating_add(sum.ns);
-            *objects = (*objects).max(sum.objects);
         }
-        let component =
-            |(on, (names, calls, ns, objects)): (On, (BTreeSet<&str>, u64, u64, u64))| Component {
-                does: Does::Calls {
-                    times: calls as f64 / (count.max(1) * names.len().max(1) as u64) as f64,
-                    names: names.into_iter().map(str::to_owned).collect(),
-                    object: match on {
-                        On::One(object) => Some(object),
-                        On::Several | On::Nothing => None,
-                    },
-                    objects,
-                },
-                ns,
-            };
-        found.into_iter().map(component).collect()
+        let components = found.into_iter();
+        components
+            .map(|(on, calls)| calls.component(on, count))
+            .collect()
+    }
+
+    /// Whether most of the calls of a kind are made there.
+    fn is_inside(&self, within: &Within, kind: &Kind) -> bool {
+        let Some(sites) = self.sites.get(kind) else {
+            // Without stacks nobody knows it otherwise.
+            return matches!(within, Within::Stretch(..));
+        };
+        let count = |sites: &mut dyn Iterator<Item = &&CallSite>| {
+            sites.fold(0u64, |sum, site| sum.saturating_add(site.count))
+        };
+        let all = count(&mut sites.iter());
+        let inside = count(
+            &mut sites
+                .iter()
+                .filter(|site| within.has_site(self.stacks, site)),
+        );
+        inside as f64 >= all as f64 * MOST
     }
 
     /// What is done there outside of these calls, by samples.
@@ -347,7 +337,7 @@ impl<'a> Program<'a> {
     /// calls itself. `None` where it is elsewhere.
     fn doing(&self, within: &Within, stack: StackIx, covered: &BTreeSet<String>) -> Option<Doing> {
         let code = &self.stacks.code;
-        let functions = code.functions_of(stack);
+        let functions = functions_of(self.stacks, stack);
         let own = self.own(stack);
         let (innermost, mut inner) = match (within, &own) {
             (Within::Function(_), None) => return None,
@@ -386,6 +376,48 @@ impl<'a> Program<'a> {
     }
 }
 
+/// Calls on the same thing.
+#[derive(Default)]
+struct Together<'a> {
+    names: BTreeSet<&'a str>,
+    count: u64,
+    ns: u64,
+    objects: u64,
+}
+
+impl<'a> Together<'a> {
+    fn add(&mut self, name: &'a str, sum: &Sum) {
+        self.names.insert(name);
+        self.count = self.count.saturating_add(sum.count);
+        self.ns = self.ns.saturating_add(sum.ns);
+        self.objects = self.objects.max(sum.objects);
+    }
+
+    fn component(self, on: On, items: u64) -> Component {
+        let each = items.max(1) as f64 * self.names.len().max(1) as f64;
+        Component {
+            does: Does::Calls {
+                times: self.count as f64 / each,
+                names: self.names.into_iter().map(str::to_owned).collect(),
+                object: match on {
+                    On::One(object) => Some(object),
+                    On::Several | On::Nothing => None,
+                },
+                objects: self.objects,
+            },
+            ns: self.ns,
+        }
+    }
+}
+
+/// The functions of a stack, the innermost first.
+fn functions_of(stacks: &Stacks, stack: StackIx) -> Vec<FunctionIx> {
+    let functions = stacks.code.functions_of(stack).into_iter();
+    functions
+        .map(|function| stacks.code.one(function))
+        .collect()
+}
+
 /// Where items are done.
 enum Within {
     Function(FunctionIx),
@@ -403,7 +435,7 @@ impl Within {
 
     fn has_site(&self, stacks: &Stacks, site: &CallSite) -> bool {
         match self {
-            Within::Function(function) => stacks.code.functions_of(site.stack).contains(function),
+            Within::Function(function) => functions_of(stacks, site.stack).contains(function),
             Within::Stretch(..) => self.has_moment(site.thread, site.at),
         }
     }

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::Language;
 
 use super::OnProcessors;
 use crate::stacks::{without_recursion, Code, FunctionIx, StackIx, Stacks};
@@ -27,20 +26,6 @@ pub enum Within {
     /// A program, by its first process.
     Program(ProcessId),
     Function(FunctionIx),
-}
-
-/// A function of Java is known by several codes: interpreted, and compiled once or twice. Here it is one.
-#[derive(Default)]
-struct Names(FxHashMap<String, FunctionIx>);
-
-impl Names {
-    fn one(&mut self, code: &Code, function: FunctionIx) -> FunctionIx {
-        let found = code.function(function);
-        match found.language {
-            Language::Java => *self.0.entry(found.name.clone()).or_insert(function),
-            _ => function,
-        }
-    }
 }
 
 /// Where time divides.
@@ -82,7 +67,6 @@ impl Division {
         stacks: &Stacks,
         program: impl Fn(usize) -> Option<ProcessId>,
     ) -> Option<Division> {
-        let mut names = Names::default();
         let mut known: FxHashMap<StackIx, Vec<FunctionIx>> = FxHashMap::default();
         let mut outlines: Vec<Outline> = Vec::new();
         for on in &on_processors.stacks {
@@ -91,7 +75,7 @@ impl Division {
             };
             let functions = known
                 .entry(on.stack)
-                .or_insert_with(|| walked(&stacks.code, on.stack, &mut names));
+                .or_insert_with(|| walked(&stacks.code, on.stack));
             let mut each = functions.iter().copied();
             let steps = each.clone().map(Within::Function);
             outlines.push(Outline {
@@ -211,9 +195,9 @@ fn descend<'a>(
 }
 
 /// The functions of a stack that are walked, the outermost first.
-fn walked(code: &Code, stack: StackIx, names: &mut Names) -> Vec<FunctionIx> {
+fn walked(code: &Code, stack: StackIx) -> Vec<FunctionIx> {
     let functions = code.functions_of(stack).into_iter();
-    let functions: Vec<FunctionIx> = functions.map(|f| names.one(code, f)).collect();
+    let functions: Vec<FunctionIx> = functions.map(|f| code.one(f)).collect();
     let is_script = |function: FunctionIx| code.function(function).is_script();
     let script = functions.iter().copied().any(is_script);
     // A program may be all of it a part of its language: `python3 -m pydoc`.

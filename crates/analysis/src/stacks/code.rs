@@ -73,6 +73,8 @@ pub struct Code {
     pub functions: Vec<Function>,
     /// For each frame, its function.
     function_of: Vec<FunctionIx>,
+    /// For each function, the first that is the same one.
+    first_of: Vec<FunctionIx>,
     links: Vec<Link>,
     slots: Slots,
     /// What stands for a frame whose row is missing.
@@ -87,6 +89,7 @@ impl Code {
             links: Vec::with_capacity(stacks.len()),
             functions: Vec::new(),
             function_of: Vec::with_capacity(frames.len()),
+            first_of: Vec::new(),
             unknown: FunctionIx(0),
             modules,
             frames,
@@ -138,6 +141,20 @@ impl Code {
             file: String::new(),
             language: Language::Native,
         });
+        let mut of_java: FxHashMap<&str, FunctionIx> = FxHashMap::default();
+        let all = self.functions.iter().zip(0..);
+        self.first_of = all
+            .map(|(function, at)| match function.language {
+                Language::Java => *of_java.entry(&function.name).or_insert(FunctionIx(at)),
+                _ => FunctionIx(at),
+            })
+            .collect();
+    }
+
+    /// The first function that is the same one: of Java there are several codes of one, interpreted, and compiled once or twice.
+    pub fn one(&self, function: FunctionIx) -> FunctionIx {
+        let first = self.first_of.get(function.0 as usize);
+        first.copied().unwrap_or(function)
     }
 
     /// The stack with this number.

@@ -13,6 +13,9 @@ const LEAST: f64 = 0.05;
 /// Names of calls that are told of a component.
 const CALLS: usize = 4;
 
+/// More calls than this for each time are told by their number.
+const SEVERAL: f64 = 1.5;
+
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let first = report.anatomies.first();
     let text = first.map(|one| told(report, one));
@@ -62,8 +65,11 @@ fn does(report: &Report, one: &Anatomy, component: &Component) -> String {
             if shown < names.len() {
                 calls += " ...";
             }
-            if *times >= 1.5 {
-                calls += &format!(" ({} of each)", units::times(*times));
+            if *times >= SEVERAL {
+                calls = match names.len() {
+                    1 => format!("{} x {calls}", number(*times)),
+                    _ => format!("{} x ({calls})", number(*times)),
+                };
             }
             match (object, *objects) {
                 (Some(object), _) => format!("{calls} of {}", names::object_in(report, *object)),
@@ -81,5 +87,13 @@ fn does(report: &Report, one: &Anatomy, component: &Component) -> String {
         },
         Does::Runtime => "on CPU in the runtime".to_owned(),
         Does::Ready => words::account(timesink_analysis::ledger::Account::Ready).to_owned(),
+    }
+}
+
+/// `2.1`, `16`.
+fn number(times: f64) -> String {
+    match times {
+        few if few < 9.95 => format!("{few:.1}"),
+        many => units::count(many.round() as u64),
     }
 }
