@@ -133,8 +133,8 @@ class Recorder:
         self.name, self.wrap, self.missing = name, wrap, missing
 
 
-def recorders(timesink):
-    """Bare first; all others are compared with it."""
+def recorders(timesink, before):
+    """Bare first; all others are compared with it. `before`: another timesink to stand beside, if there is one."""
 
     def absent(tool):
         return None if shutil.which(tool) else f"{tool} is not installed"
@@ -142,8 +142,10 @@ def recorders(timesink):
     no_timesink = None if timesink and os.access(timesink, os.X_OK) else "it is not built"
     no_events = None if TRACEFS.exists() else "no tracefs here"
     script = str(BENCH / "peers/offcpu.bt")
+    beside = [Recorder("timesink before", lambda command, out: [before, "run", "-o", out, "--", *command])] if before else []
     return [
         Recorder("bare", lambda command, out: command),
+        *beside,
         Recorder("timesink run", lambda command, out:
                  [timesink, "run", "-o", out, "--", *command], no_timesink),
         Recorder("timesink run --exact", lambda command, out:
@@ -448,6 +450,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--timesink", default=str(BENCH.parent / "target/release/timesink"),
                         help="the binary to measure (default: target/release/timesink)")
+    parser.add_argument("--before", metavar="TIMESINK", help="another build of timesink, recorded with in the same rounds")
     parser.add_argument("--rounds", type=int, default=16, help="rounds, default 16")
     parser.add_argument("--recorder", metavar="NAME", action="append",
                         help="only this one beside bare; can be given more than once")
@@ -472,7 +475,7 @@ def main():
     chosen = [one for one in workloads(work) if not options.workload or one.name in options.workload]
     if not chosen or not shutil.which("sqlite3") and any(one.name == "sqlite" for one in chosen):
         sys.exit("no such workload, or sqlite3 is not installed")
-    everybody = recorders(str(Path(options.timesink).resolve()))
+    everybody = recorders(str(Path(options.timesink).resolve()), options.before)
     if options.recorder:
         everybody = [recorder for recorder in everybody
                      if recorder.name == "bare" or recorder.name in options.recorder]

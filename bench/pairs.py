@@ -80,6 +80,8 @@ class Pair:
             "NODE_PATH": str(home / "node_modules"),
             "CLASSPATH": f"{home}/classes:{home}/jars/*",
         }
+        # A shell's own; `$_` in a command is Perl's.
+        environment.pop("_", None)
         for key, value in {**self.table[form].get("env", {}), **(table or {}).get("env", {})}.items():
             environment[key] = expanded(value, environment)
         return environment

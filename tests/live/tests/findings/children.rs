@@ -3,9 +3,9 @@
 
 use timesink_live::{attempts, none_of, program, text, Told};
 
-/// What flushes each of its rows; the kernel keeps fifteen letters of its name.
+/// What flushes each of its rows; the kernel keeps fifteen letters of its name, a report has all.
 const SLOW: &str = "rules/flush-per-record";
-const NAME: &str = "flush-per-recor";
+const NAME: &str = "flush-per-record";
 
 fn path_of(name: &str) -> String {
     program(name).to_str().expect("its path").to_owned()
