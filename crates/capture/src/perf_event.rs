@@ -1,7 +1,7 @@
 //! Opening the kernel's perf events. What an event is for, and what becomes of it, is for its user.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 
 use libbpf_sys as sys;
 
@@ -36,17 +36,4 @@ pub fn open(event: &sys::perf_event_attr, processor: u32) -> io::Result<OwnedFd>
     }
     // SAFETY: a fresh descriptor that nobody else has.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
-}
-
-/// Let an event not come any more.
-pub fn disable(event: BorrowedFd<'_>) -> io::Result<()> {
-    /// From the kernel's interface; `libc` lacks it. (To set a frequency is no way: an event of the processor's clock keeps a
-    /// period, and takes the number for nanoseconds.)
-    const DISABLE: libc::c_ulong = 0x2401;
-    // SAFETY: a plain number; the event is ours.
-    let failed = unsafe { libc::ioctl(event.as_raw_fd(), DISABLE, 0) };
-    match failed {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }

@@ -225,32 +225,6 @@ fn samples_weigh_what_threads_ran() {
     }
 }
 
-/// In its first 200 ms of a recording a program is sampled ten times as often, and then no more: a clock that was told its new
-/// frequency took it for nanoseconds, and the machine did nothing but take samples.
-#[test]
-fn the_first_moments_are_sampled_closely() {
-    let folder = Folder::new("first-samples");
-    let command = ["sh", "-c", "while :; do :; done & sleep 2; kill $!"];
-    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
-    let weights = |from: i64, until: i64| {
-        let samples = recorded.rows::<Sample>().into_iter();
-        let within = samples.filter(|sample| (from..until).contains(&sample.t.0));
-        let mut weights: Vec<u64> = within.filter_map(|sample| sample.weight_ns).collect();
-        weights.sort_unstable();
-        weights.get(weights.len() / 2).copied()
-    };
-    let (first, later) = (weights(0, 150_000_000), weights(600_000_000, i64::MAX));
-    let (first, later) = (
-        first.expect("samples at first"),
-        later.expect("samples later"),
-    );
-    assert!(
-        first * 4 < later,
-        "{first} ns each at first, {later} ns later"
-    );
-    assert!(later > 1_000_000, "{later} ns each after the first moments");
-}
-
 /// How many percent of all stacks of this command reach the place where their thread began.
 fn complete_pct(name: &str, command: &[&str]) -> f64 {
     let folder = Folder::new(name);

@@ -86,8 +86,6 @@ pub struct Kernel {
     // Links go before the object that they belong to.
     links: Vec<(&'static ProbeInfo, Vec<Link>)>,
     samplers: Vec<OwnedFd>,
-    /// Those of them that come only at first.
-    extra: Vec<OwnedFd>,
     object: Object,
     control: Control,
     wanted: Vec<&'static ProbeInfo>,
@@ -142,30 +140,14 @@ impl Kernel {
         let mut kernel = Kernel {
             links: Vec::new(),
             samplers: Vec::new(),
-            extra: Vec::new(),
             object,
             control,
             granted,
             wanted: settings.probes().collect(),
             inject: settings.inject.clone(),
         };
-        kernel.samplers = open_samplers(&settings.processors, settings.rate_hz);
-        // One that could not be stopped must not be opened.
-        for extra in open_samplers(&settings.processors, EXTRA_HZ) {
-            if let Ok(to_stop) = extra.try_clone() {
-                kernel.extra.push(to_stop);
-                kernel.samplers.push(extra);
-            }
-        }
+        kernel.samplers = open_samplers(settings);
         Ok(kernel)
-    }
-
-    /// Sample only as often as was asked for, after the first moments of a recording, in which it is done more often.
-    pub fn stop_extra_samples(&mut self) {
-        for sampler in self.extra.drain(..) {
-            // One that goes on costs more, and is as right.
-            let _ = perf_event::disable(sampler.as_fd());
-        }
     }
 
     /// What the verifier had to do with each program.
@@ -430,15 +412,12 @@ fn verified_instructions(program: BorrowedFd) -> u32 {
     }
 }
 
-/// How much more often the sampler comes at first: a start of 33 ms, which was 16 samples, is some 160, and where they are is known
-/// within 8 % instead of 25.
-const EXTRA_HZ: u64 = 4500;
-
 /// A clock on each processor. No more than a few of them may fail before there is none.
-fn open_samplers(processors: &[u32], rate_hz: u64) -> Vec<OwnedFd> {
-    let processors = processors.iter();
-    processors
-        .filter_map(|&processor| open_sampler(processor, rate_hz))
+fn open_samplers(settings: &Settings) -> Vec<OwnedFd> {
+    settings
+        .processors
+        .iter()
+        .filter_map(|&p| open_sampler(p, settings.rate_hz))
         .collect()
 }
 

@@ -58,8 +58,6 @@ const DRAIN_AT_START: Duration = Duration::from_millis(2);
 const STARTING: Duration = Duration::from_millis(50);
 /// How often a frame is written, at least.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
-/// For so long the sampler comes more often.
-const FIRST: Duration = Duration::from_millis(200);
 /// How long the end of the last thread is awaited after the program's end was told.
 const LAST_SWITCH: Duration = Duration::from_millis(200);
 /// How long threads that are no longer in the list of all tasks may take to end, when all is over.
@@ -470,9 +468,6 @@ impl Session {
         self.welcome();
         self.drain();
         self.keep_to_budget();
-        if self.begun.elapsed() >= FIRST {
-            self.kernel.stop_extra_samples();
-        }
         // At once: a thread that ran for a moment is gone the next.
         let mut sink = self.sink.borrow_mut();
         let sink = &mut *sink;

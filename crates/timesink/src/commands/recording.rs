@@ -40,7 +40,7 @@ pub struct Shared {
     #[arg(long)]
     pub exact: bool,
 
-    /// Samples per second on each CPU; and 4,500 more in the first 200 ms
+    /// Samples per second on each CPU
     #[arg(long, value_name = "HZ", default_value = "499", value_parser = clap::value_parser!(u64).range(1..=20000))]
     pub rate: u64,
 
