@@ -135,3 +135,17 @@ fn items_without_stacks() {
     let sum: u64 = one.components.iter().map(|component| component.ns).sum();
     assert_eq!(one.ns, sum);
 }
+
+/// A program that reads 25 settings in the function that then loads 400 zones does not do 25 things.
+#[test]
+fn what_comes_more_often_and_takes_longer_is_the_item() {
+    let text = LOADS.replace("call 1.1 write zone count 3", "call 1.1 mmap count 25");
+    let text = text.replace(
+        "weight 60ms stack \"main;report\"",
+        "weight 300ms stack \"main;run;index\"",
+    );
+    let text = text + "site 1.1 mmap at 1ms occurrence 16 stack \"main;run\"";
+    let all = found(&text);
+    let counts: Vec<u64> = all.iter().map(|(one, _)| one.count).collect();
+    assert_eq!(counts, [400]);
+}

@@ -179,6 +179,9 @@ impl<'a> Program<'a> {
             Some(function) => Within::Function(function),
             None => self.stretch(&seeds)?,
         };
+        if !self.is_by_these(&within, count) {
+            return None;
+        }
         let mut components = self.in_calls(&within, count);
         let covered: BTreeSet<String> = components
             .iter()
@@ -280,6 +283,20 @@ impl<'a> Program<'a> {
         components
             .map(|(on, calls)| calls.component(on, count))
             .collect()
+    }
+
+    /// Whether the time of the calls that are made there is mostly that of calls that come as often: where others that come more
+    /// often take more, the item is theirs.
+    fn is_by_these(&self, within: &Within, count: u64) -> bool {
+        let (mut own, mut all) = (0u64, 0u64);
+        for (kind, sum) in self.calls.iter().filter(|(_, sum)| sum.count * 2 >= count) {
+            if self.is_inside(within, kind) {
+                let as_often = sum.count * 2 < count * 3;
+                own = own.saturating_add(if as_often { sum.ns } else { 0 });
+                all = all.saturating_add(sum.ns);
+            }
+        }
+        own >= all - own
     }
 
     /// Whether most of the calls of a kind are made there.
