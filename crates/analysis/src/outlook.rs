@@ -208,13 +208,6 @@ impl Outlook {
             let kinds = kinds(&causes, few, &programs, &gains);
             (causes, kinds, joined(functions))
         });
-        let mut in_threads: FxHashMap<ThreadId, u64> = FxHashMap::default();
-        for segment in &path.segments {
-            let sum = in_threads
-                .entry(timeline.threads[segment.slot].thread)
-                .or_default();
-            *sum = sum.saturating_add(segment.ns());
-        }
         let outlook = Outlook {
             wall_ns: path.wall_ns(),
             unknown_ns: path.unknown_ns(),
@@ -225,11 +218,22 @@ impl Outlook {
             kinds,
             functions,
             on_processors,
-            in_threads,
+            in_threads: in_threads(&path, timeline),
         };
         let more = more(&outlook, &gains);
         Ok(Some((outlook, more)))
     }
+}
+
+/// For how long a path was in each thread.
+fn in_threads(path: &Path, timeline: &Timeline) -> FxHashMap<ThreadId, u64> {
+    let mut sums: FxHashMap<ThreadId, u64> = FxHashMap::default();
+    for segment in &path.segments {
+        let thread = timeline.threads[segment.slot].thread;
+        let sum = sums.entry(thread).or_default();
+        *sum = sum.saturating_add(segment.ns());
+    }
+    sums
 }
 
 /// Causes by kind; the gain of the longest kinds, all their things together.
