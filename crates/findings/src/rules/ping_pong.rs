@@ -12,7 +12,7 @@ use timesink_recording::Nanos;
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "ping-pong",
@@ -81,14 +81,6 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
         return None;
     }
     let [one, other] = exchange.pair.map(|slot| &inquiry.timeline.threads[slot]);
-    let title = say![
-        one.thread,
-        " and ",
-        other.thread,
-        " wait for each other ",
-        Piece::Count(turns),
-        " times, in turn"
-    ];
     let processes: BTreeSet<ProcessId> = BTreeSet::from([one.process, other.process]);
     let causes = inquiry.all_of(&processes);
     let objects = exchange.objects();
@@ -120,48 +112,72 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
         how: How::Scale(0.0),
     };
     let fix = Fix::AtLeast(vec![hand_over.clone()], vec![hand_over, meanwhile]);
-    let suspect = Suspect::new(title, fix, Weight::within(causes, exchange.ns()))
-        .of(one.process)
-        .about(about)
-        .seen_in(inquiry, group)
-        .held(inquiry, &RULE, "turns", turns as f64, &limits::TURNS)
-        .held(
-            inquiry,
-            &RULE,
-            "on a processor in a turn",
-            bursts[0] as f64,
-            &limits::BURST,
-        )
-        .told(say![
-            "time on CPU per turn: ",
-            Piece::Time(bursts[0]),
-            " and ",
-            Piece::Time(bursts[1])
-        ])
-        .told(say![
-            "a turn takes ",
-            Piece::Time(exchange.ns() / turns.max(1)),
-            " in all"
-        ]);
+    let suspect = Suspect::new(
+        title([one.thread, other.thread], turns),
+        fix,
+        Weight::within(causes, exchange.ns()),
+    )
+    .of(one.process)
+    .about(about)
+    .seen_in(inquiry, group)
+    .held(inquiry, &RULE, "turns", turns as f64, &limits::TURNS)
+    .held(
+        inquiry,
+        &RULE,
+        "on a processor in a turn",
+        bursts[0] as f64,
+        &limits::BURST,
+    )
+    .told(say![
+        "time on CPU per turn: ",
+        Piece::Time(bursts[0]),
+        " and ",
+        Piece::Time(bursts[1])
+    ])
+    .told(say![
+        "a turn takes ",
+        Piece::Time(exchange.ns() / turns.max(1)),
+        " in all"
+    ]);
     let suspect = suspect.shown_at(inquiry, exchange.examples.iter().copied());
-    // A pool's thread waits in its own loop: who gives it work tells more.
+    let frames = place(inquiry, &processes, waits, wakes);
+    Some(Suspect { frames, ..suspect })
+}
+
+fn title([one, other]: [ThreadId; 2], turns: u64) -> Sentence {
+    say![
+        one,
+        " and ",
+        other,
+        " wait for each other ",
+        Piece::Count(turns),
+        " times, in turn"
+    ]
+}
+
+/// Where it is done. A pool's thread waits in its own loop: who gives it work tells more.
+fn place(
+    inquiry: &Inquiry<'_>,
+    processes: &BTreeSet<ProcessId>,
+    waits: Vec<Spot>,
+    wakes: Vec<Spot>,
+) -> Vec<Spot> {
     let code = &inquiry.stacks.code;
     let is_own = |frames: &[Spot]| {
         let own = code.own_of(frames).into_iter();
         own.map(|spot| spot.function).any(|f| !code.is_standard(f))
     };
-    let frames = match (is_own(&waits), is_own(&wakes)) {
+    match (is_own(&waits), is_own(&wakes)) {
         (true, _) => waits,
         (false, true) => wakes,
         (false, false) => {
-            let threads = inquiry.threads_of(&processes);
+            let threads = inquiry.threads_of(processes);
             let gives =
                 |site: &CallSite| site.call == "futex" && is_own(&inquiry.spots(site.stack));
             let site = inquiry.stacks.usual_site(&threads, gives);
             site.map_or(waits, |site| inquiry.spots(site.stack))
         }
-    };
-    Some(Suspect { frames, ..suspect })
+    }
 }
 
 /// Whether only Go's scheduler is at work: it hands goroutines from thread to thread, which is no doing of the program.
