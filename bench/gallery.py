@@ -38,7 +38,7 @@ def shown(pair, timesink):
     shutil.rmtree(file, ignore_errors=True)
     run(pair, "slow", lambda server: [str(timesink), "run", "-q", *server.recorded(), "-o", str(file), "--"])
     text = screen([str(timesink), "report", str(file)])
-    return text.replace(f"{pair.root}/", "").replace(str(pair.folder), ".").replace(str(pair.data), "data")
+    return text.replace(f"{pair.root}/", "").replace(str(pair.folder), ".")
 
 
 def command(pair):
@@ -50,7 +50,7 @@ def command(pair):
 
 def page(entries):
     yield "# Gallery\n"
-    yield "Everyday commands and the one screen that timesink answers each with, first try, on Linux "
+    yield "Everyday commands, each with the screen that timesink printed for it at the first try, on Linux"
     yield f"{os.uname().release} with {os.cpu_count()} CPUs, {datetime.date.today()} at commit {commit()}. To repeat, as root: `make gallery`.\n"
     for pair, text in entries:
         yield f"## {pair.table['title']}\n"

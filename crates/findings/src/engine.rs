@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::outlook::Patience;
 use timesink_analysis::replay::{Gain, Gains, Processors};
 use timesink_analysis::stacks::StackIx;
 use timesink_recording::words::ObjectKind;
@@ -26,9 +27,8 @@ const TOLD: f64 = 0.5;
 /// times as much.
 const SHARED: f64 = 0.2;
 const AS_MUCH: f64 = 1.2;
-/// So many at least are asked what they would buy, and more where replays are short: each is one, of at most so many steps in all.
+/// So many at least are asked what they would buy, and more where replays are short: each is one.
 const LEAST: usize = 12;
-const STEPS: usize = 3_000_000;
 
 /// What a runtime does follows from what the program does, and is told after that where it takes less of the path. Measured: 0.20
 /// where the same files were loaded again and again, 0.11 with a quadratic parser; 0.58 where it was allocation itself.
@@ -116,7 +116,7 @@ impl Findings {
         let mut findings = Findings::default();
         let mut explained = Explained::default();
         let mut asked = 0;
-        let most = LEAST.max(STEPS / gains.steps().max(1));
+        let most = LEAST.max(Patience::SHORT.steps / gains.steps().max(1));
         for rule in RULES {
             if inquiry.limits.is_off(rule.name) {
                 findings.switched_off.push(rule);

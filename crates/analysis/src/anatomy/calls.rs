@@ -29,6 +29,15 @@ pub(super) struct Sum {
     pub(super) objects: u64,
 }
 
+impl Sum {
+    /// The same with more such calls; what they are on is counted by who adds.
+    fn add(&mut self, count: u64, ns: u64, estimated: bool) {
+        self.count = self.count.saturating_add(count);
+        self.ns = self.ns.saturating_add(ns);
+        self.estimated |= estimated;
+    }
+}
+
 /// The calls of these processes by kind; things with few calls together.
 pub(super) fn calls(facts: &Facts, processes: &BTreeSet<ProcessId>) -> BTreeMap<Kind, Sum> {
     let mut all: BTreeMap<Kind, Sum> = BTreeMap::new();
@@ -40,9 +49,7 @@ pub(super) fn calls(facts: &Facts, processes: &BTreeSet<ProcessId>) -> BTreeMap<
     for call in own {
         let on = call.object.map_or(On::Nothing, On::One);
         let sum = all.entry((call.call.clone(), on)).or_default();
-        sum.count = sum.count.saturating_add(call.count);
-        sum.ns = sum.ns.saturating_add(call.ns);
-        sum.estimated |= call.estimated;
+        sum.add(call.count, call.ns, call.estimated);
         sum.objects = u64::from(call.object.is_some());
     }
     let seldom = |(_, on): &Kind, sum: &Sum| matches!(on, On::One(_)) && sum.count < FEW;
@@ -50,9 +57,7 @@ pub(super) fn calls(facts: &Facts, processes: &BTreeSet<ProcessId>) -> BTreeMap<
         all.into_iter().partition(|(kind, sum)| seldom(kind, sum));
     for ((name, _), one) in few {
         let sum = often.entry((name, On::Several)).or_default();
-        sum.count = sum.count.saturating_add(one.count);
-        sum.ns = sum.ns.saturating_add(one.ns);
-        sum.estimated |= one.estimated;
+        sum.add(one.count, one.ns, one.estimated);
         sum.objects = sum.objects.saturating_add(1);
     }
     often

@@ -76,13 +76,13 @@ impl<'a> Program<'a> {
             .filter_map(|t| homes.get(t))
             .copied()
             .collect();
-        for site in &self.stacks.sites {
-            let is_its = homes
-                .get(&site.thread)
-                .is_some_and(|home| programs.contains(home));
-            if !is_its {
-                continue;
-            }
+        let is_its = |thread: &ThreadId| {
+            homes
+                .get(thread)
+                .is_some_and(|home| programs.contains(home))
+        };
+        let sites = self.stacks.sites.iter();
+        for site in sites.filter(|site| is_its(&site.thread)) {
             let one = (site.call.clone(), site.object.map_or(On::Nothing, On::One));
             let kind = match self.calls.contains_key(&one) {
                 true => one,
@@ -107,11 +107,6 @@ impl<'a> Program<'a> {
         });
         self.sites.retain(|kind, _| self.calls.contains_key(kind));
         let code = &self.stacks.code;
-        let is_its = |thread| {
-            homes
-                .get(thread)
-                .is_some_and(|home| programs.contains(home))
-        };
         let own = self.stacks.events.iter();
         let own = own.filter(|event| is_its(&event.thread));
         let stacks: FxHashSet<StackIx> = own.map(|event| event.stack).collect();
@@ -179,17 +174,12 @@ impl<'a> Program<'a> {
             Some(function) => Within::Function(function),
             None => self.stretch(&seeds)?,
         };
-        if !self.is_by_these(&within, count) {
+        let calls = self.made_there(&within, count);
+        if !is_by_these(&calls, count) {
             return None;
         }
-        let mut components = self.in_calls(&within, count);
-        let covered: BTreeSet<String> = components
-            .iter()
-            .flat_map(|component| match &component.does {
-                Does::Calls { names, .. } => names.clone(),
-                _ => Vec::new(),
-            })
-            .collect();
+        let mut components = together(&calls, count);
+        let covered: BTreeSet<&str> = calls.iter().map(|((name, _), _)| name.as_str()).collect();
         let in_calls = sum(&components);
         components.extend(self.between_calls(&within, &covered));
         components.sort_by_key(|component| Reverse(component.ns));
@@ -203,9 +193,7 @@ impl<'a> Program<'a> {
             count,
             estimated: weighty.1.estimated,
             place: function.map(|function| self.place(function, &seeds)),
-            ns: components
-                .iter()
-                .fold(0, |sum, one| sum.saturating_add(one.ns)),
+            ns,
             components,
         })
     }
@@ -271,32 +259,12 @@ impl<'a> Program<'a> {
         Some(Within::Stretch(thread, from, row.end))
     }
 
-    /// The calls that are made there, those on the same thing together.
-    fn in_calls(&self, within: &Within, count: u64) -> Vec<Component> {
-        let mut found: BTreeMap<On, Together<'_>> = BTreeMap::new();
-        for (kind, sum) in self.calls.iter().filter(|(_, sum)| sum.count * 2 >= count) {
-            if self.is_inside(within, kind) {
-                found.entry(kind.1).or_default().add(&kind.0, sum);
-            }
-        }
-        let components = found.into_iter();
-        components
-            .map(|(on, calls)| calls.component(on, count))
+    /// The calls that are made there, about as often or more often.
+    fn made_there(&self, within: &Within, count: u64) -> Vec<(&Kind, &Sum)> {
+        let often = self.calls.iter().filter(|(_, sum)| sum.count * 2 >= count);
+        often
+            .filter(|(kind, _)| self.is_inside(within, kind))
             .collect()
-    }
-
-    /// Whether the time of the calls that are made there is mostly that of calls that come as often: where others that come more
-    /// often take more, the item is theirs.
-    fn is_by_these(&self, within: &Within, count: u64) -> bool {
-        let (mut own, mut all) = (0u64, 0u64);
-        for (kind, sum) in self.calls.iter().filter(|(_, sum)| sum.count * 2 >= count) {
-            if self.is_inside(within, kind) {
-                let as_often = sum.count * 2 < count * 3;
-                own = own.saturating_add(if as_often { sum.ns } else { 0 });
-                all = all.saturating_add(sum.ns);
-            }
-        }
-        own >= all - own
     }
 
     /// Whether most of the calls of a kind are made there.
@@ -305,20 +273,17 @@ impl<'a> Program<'a> {
             // Without stacks nobody knows it otherwise.
             return matches!(within, Within::Stretch(..));
         };
-        let count = |sites: &mut dyn Iterator<Item = &&CallSite>| {
-            sites.fold(0u64, |sum, site| sum.saturating_add(site.count))
-        };
-        let all = count(&mut sites.iter());
-        let inside = count(
-            &mut sites
-                .iter()
-                .filter(|site| within.has_site(self.stacks, site)),
-        );
+        let (mut inside, mut all) = (0u64, 0u64);
+        for site in sites {
+            let is_inside = within.has_site(self.stacks, site);
+            all = all.saturating_add(site.count);
+            inside = inside.saturating_add(if is_inside { site.count } else { 0 });
+        }
         inside as f64 >= all as f64 * MOST
     }
 
     /// What is done there outside of these calls, by samples.
-    fn between_calls(&self, within: &Within, covered: &BTreeSet<String>) -> Vec<Component> {
+    fn between_calls(&self, within: &Within, covered: &BTreeSet<&str>) -> Vec<Component> {
         let mut known: FxHashMap<StackIx, Option<Doing>> = FxHashMap::default();
         let mut sums: BTreeMap<Doing, u64> = BTreeMap::new();
         let events = self.threads.iter();
@@ -352,7 +317,7 @@ impl<'a> Program<'a> {
 
     /// What a sample is of: one of these calls, the function of the program that is called from there, or the library's that it
     /// calls itself. `None` where it is elsewhere.
-    fn doing(&self, within: &Within, stack: StackIx, covered: &BTreeSet<String>) -> Option<Doing> {
+    fn doing(&self, within: &Within, stack: StackIx, covered: &BTreeSet<&str>) -> Option<Doing> {
         let code = &self.stacks.code;
         let functions = functions_of(self.stacks, stack);
         let own = self.own(stack);
@@ -391,6 +356,30 @@ impl<'a> Program<'a> {
         });
         Some(called.map_or(Doing::Itself, |&called| Doing::Function(called)))
     }
+}
+
+/// Whether the time of these calls is mostly that of calls that come as often: where others that come more often take more, the
+/// item is theirs.
+fn is_by_these(calls: &[(&Kind, &Sum)], count: u64) -> bool {
+    let (mut own, mut all) = (0u64, 0u64);
+    for (_, sum) in calls {
+        let as_often = sum.count * 2 < count * 3;
+        own = own.saturating_add(if as_often { sum.ns } else { 0 });
+        all = all.saturating_add(sum.ns);
+    }
+    own >= all - own
+}
+
+/// These calls, those on the same thing together.
+fn together(calls: &[(&Kind, &Sum)], count: u64) -> Vec<Component> {
+    let mut found: BTreeMap<On, Together<'_>> = BTreeMap::new();
+    for ((name, on), sum) in calls {
+        found.entry(*on).or_default().add(name, sum);
+    }
+    let found = found.into_iter();
+    found
+        .map(|(on, calls)| calls.component(on, count))
+        .collect()
 }
 
 /// Calls on the same thing.

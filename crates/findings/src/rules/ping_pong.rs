@@ -89,11 +89,8 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
         processes.contains(&group.process)
             && group.object.is_some_and(|object| objects.contains(&object))
     });
-    let ends = [
-        group.and_then(|group| group.stack),
-        group.and_then(|group| group.waker_stack),
-    ];
-    let [waits, wakes] = ends.map(|stack| inquiry.frames(stack));
+    let waits = inquiry.frames(group.and_then(|group| group.stack));
+    let wakes = inquiry.frames(group.and_then(|group| group.waker_stack));
     if is_of_go(inquiry, &waits) {
         return None;
     }
@@ -119,7 +116,6 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
     )
     .of(one.process)
     .about(about)
-    .seen_in(inquiry, group)
     .held(inquiry, &RULE, "turns", turns as f64, &limits::TURNS)
     .held(
         inquiry,

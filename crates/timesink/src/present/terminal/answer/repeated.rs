@@ -2,10 +2,12 @@
 //! in _read_tzfile(), 41 us in openat, read and close of New_York`.
 
 use timesink_analysis::anatomy::{Anatomy, Component, Does};
+use timesink_analysis::ledger::Account;
 
+use crate::present::names::{self, harmless};
 use crate::present::terminal::style::{wrap, Ink, Style};
 use crate::present::terminal::{units, Report};
-use crate::present::{names, words};
+use crate::present::words;
 
 /// Components that are named, and the least share of an item of each.
 const COMPONENTS: usize = 4;
@@ -55,18 +57,18 @@ fn does(report: &Report, one: &Anatomy, component: &Component) -> String {
     let code = &report.stacks.code;
     match &component.does {
         Does::Calls {
-            names,
+            names: called,
             times,
             object,
             objects,
         } => {
-            let shown = names.len().min(CALLS);
-            let mut calls = names[..shown].join(", ");
-            if shown < names.len() {
+            let shown = called.len().min(CALLS);
+            let mut calls = harmless(&called[..shown].join(", ")).into_owned();
+            if shown < called.len() {
                 calls += " ...";
             }
             if *times >= SEVERAL {
-                calls = match names.len() {
+                calls = match called.len() {
                     1 => format!("{} x {calls}", number(*times)),
                     _ => format!("{} x ({calls})", number(*times)),
                 };
@@ -86,7 +88,7 @@ fn does(report: &Report, one: &Anatomy, component: &Component) -> String {
             None => "on CPU".to_owned(),
         },
         Does::Runtime => "on CPU in the runtime".to_owned(),
-        Does::Ready => words::account(timesink_analysis::ledger::Account::Ready).to_owned(),
+        Does::Ready => words::account(Account::Ready).to_owned(),
     }
 }
 
@@ -95,5 +97,33 @@ fn number(times: f64) -> String {
     match times {
         few if few < 9.95 => format!("{few:.1}"),
         many => units::count(many.round() as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timesink_recording::notation::draft;
+
+    use super::lines;
+    use crate::present::names::is_hostile;
+    use crate::present::samples;
+    use crate::present::terminal::tests::PLAIN;
+
+    /// Who wrote the recording chose the names of its calls, too: one with an escape was put into the answer as it was.
+    #[test]
+    fn names_of_calls_cannot_move_the_cursor() {
+        let mut drawn = draft(
+            "process 1 p
+             thread 1.1 tid 1 p
+             1.1: cpu 0..1s
+             call 1.1 openat count 400 ns 900ms",
+        );
+        for call in &mut drawn.calls {
+            call.call += "\u{1b}[2J";
+        }
+        let text = samples::present(&drawn, "r", |report| lines(report, &PLAIN).join("\n"));
+        assert!(text.contains("Repeated 400 times"), "{text}");
+        assert!(text.contains("openat\\x1b[2J"), "{text}");
+        assert!(!text.replace('\n', "").chars().any(is_hostile), "{text}");
     }
 }
