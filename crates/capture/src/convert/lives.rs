@@ -26,6 +26,8 @@ pub struct Lives {
     pub images: Vec<Image>,
     /// Seeded before the recording's time began: what they waited until then is not of it.
     before_zero: HashMap<ThreadId, u64>,
+    /// From the birth as the kernel noted it to the moment at which it was seen: a child waits to be finished.
+    unseen_ns: HashMap<ThreadId, u64>,
     resident_at_exit: HashMap<ThreadId, u64>,
     ended: Vec<bool>,
     /// How many threads of each process are alive.
@@ -75,7 +77,12 @@ impl Lives {
             return;
         }
         let seeded = s.how == e::TS_START_SEED;
-        let at = self.at(s.head.t);
+        let born = match seeded {
+            true => s.head.t,
+            // The kernel notes it before it makes the rest of the child, and may be interrupted in between.
+            false => s.start_time.clamp(self.zero.min(s.head.t), s.head.t),
+        };
+        let at = self.at(born);
         let parent = self.thread(s.parent);
         let thread = ThreadId(self.threads.len() as u32);
         let process = self.process_for(s, parent, at);
@@ -83,6 +90,9 @@ impl Lives {
         self.by_tid.entry(s.tid).or_default().push(thread);
         if seeded && s.head.t < self.zero {
             self.before_zero.insert(thread, self.zero - s.head.t);
+        }
+        if born < s.head.t {
+            self.unseen_ns.insert(thread, s.head.t - born);
         }
         self.ended.push(false);
         *self.alive.entry(process).or_default() += 1;
@@ -224,6 +234,7 @@ impl Lives {
         let at = self.at(x.head.t);
         let zero = self.zero;
         let hidden = self.before_zero.get(&thread).copied().unwrap_or(0);
+        let unseen = self.unseen_ns.get(&thread).copied().unwrap_or(0);
         let row = &mut self.threads[thread.index()];
         row.end = at;
         row.end_lost = false;
@@ -232,7 +243,7 @@ impl Lives {
         row.name = text(&x.name);
         row.cpu_ns = x.cpu_ns;
         row.ready_ns = x.ready_ns;
-        row.wait_ns = x.wait_ns.saturating_sub(hidden);
+        row.wait_ns = x.wait_ns.saturating_sub(hidden).saturating_add(unseen);
         row.tracer_ns = x.tracer_ns;
         // What the switch program measured of itself is in tracer_ns; the rest of what a switch costs,
         // getting into the program and out, is known from the start only.
@@ -368,6 +379,28 @@ mod tests {
         lives.start(&start(4, 10, 10));
         assert_eq!(lives.processes.len(), 2);
         assert_eq!(lives.threads[3].process, lives.processes[1].process);
+    }
+
+    /// On a machine whose processors are taken away for a moment a child may be born milliseconds before it is seen: that is
+    /// of its life, and a wait.
+    #[test]
+    fn a_birth_that_is_seen_late() {
+        let mut lives = Lives::new(1_000, Costs::default());
+        let mut late = start(1, 10, 10);
+        (late.how, late.head.t, late.start_time) = (e::TS_START_THREAD, 5_000, 2_000);
+        lives.start(&late);
+        let mut end = e::ts_end {
+            ready_ns: 300,
+            wait_ns: 700,
+            cpu_ns: 4_000,
+            ..Default::default()
+        };
+        (end.head.thread, end.head.t) = (1, 10_000);
+        lives.end(&end);
+        let row = &lives.threads[0];
+        assert_eq!((row.start, row.end), (Nanos(1_000), Nanos(9_000)));
+        assert_eq!(row.kernel_life_ns, 8_000);
+        assert_eq!(row.cpu_ns + row.ready_ns + row.wait_ns, 8_000);
     }
 
     /// A start that is told twice is one start.

@@ -306,10 +306,13 @@ impl<'a> Context<'a> {
         if let Some(wait) = stream.pending.take() {
             self.out.push(wait)?;
         }
-        self.lost_until(stream, run.min(out))?;
-        let of_it = (turn.tracer_ns, u32::from(turn.taken));
-        self.run_until(stream, out, turn.head.cpu, of_it)?;
         let has = |flag: u32| turn.how & flag as u8 != 0;
+        // What has not run before was being made since it was born.
+        if !has(e::TS_FIRST) {
+            self.lost_until(stream, run.min(out))?;
+            let of_it = (turn.tracer_ns, u32::from(turn.taken));
+            self.run_until(stream, out, turn.head.cpu, of_it)?;
+        }
         let mut ready_detail = Detail::Woken;
         if has(e::TS_FIRST) {
             let span = plain_span(
