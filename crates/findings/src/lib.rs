@@ -10,6 +10,7 @@ mod alike;
 mod crowd;
 mod disk_waits;
 pub mod engine;
+mod event_loop;
 mod file_functions;
 pub mod floor;
 mod heaviest;

@@ -73,7 +73,7 @@ impl Picked {
         suspect
     }
 
-    fn waits<'a>(&'a self, inquiry: &'a Inquiry<'_>) -> impl Iterator<Item = &'a Span> {
+    pub fn waits<'a>(&'a self, inquiry: &'a Inquiry<'_>) -> impl Iterator<Item = &'a Span> {
         self.spans
             .iter()
             .filter_map(|&at| inquiry.timeline.span(at))

@@ -35,6 +35,7 @@ pub static RULES: &[&Rule] = &[
     &fixed_delay::RULE,
     &linger_at_exit::RULE,
     &waits_one_after_another::RULE,
+    &asleep::RULE,
     &back_pressure::RULE,
     &hot_lock::RULE,
     &failed_lookups::RULE,

@@ -6,6 +6,7 @@ use timesink_analysis::replay::What;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::words::{Detail, State};
 
+use crate::event_loop;
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
@@ -55,6 +56,11 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     });
     // Who waits for Python's own lock asks for it again and again: that is another matter.
     let waits = waits.filter(|group| !interpreter_lock::is_one(inquiry, group));
+    // A loop of events that nobody owes an answer waits for the program's own timers.
+    let waits = waits.filter(|group| {
+        !event_loop::is_one(inquiry, group.object)
+            || event_loop::awaits_an_answer(inquiry, group.process)
+    });
     waits.filter_map(|group| suspect(inquiry, group)).collect()
 }
 

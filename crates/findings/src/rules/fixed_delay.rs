@@ -106,7 +106,11 @@ fn sleeps(
 
 /// Who sleeps while a process that it has started is at work most likely waits for that, a little at a time; and without
 /// its sleeps it would have to wait all the same.
-fn waits_for_work(inquiry: &Inquiry<'_>, process: ProcessId, sleeps: &BTreeSet<usize>) -> bool {
+pub(super) fn waits_for_work(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    sleeps: &BTreeSet<usize>,
+) -> bool {
     let mut slept: Vec<(Nanos, Nanos)> = sleeps
         .iter()
         .filter_map(|&at| inquiry.timeline.span(at))

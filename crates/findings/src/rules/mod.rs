@@ -1,5 +1,6 @@
 //! One rule, one file; two where the same question is asked in two directions.
 
+pub mod asleep;
 pub mod back_pressure;
 pub mod busy;
 pub mod child_per_item;

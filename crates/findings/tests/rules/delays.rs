@@ -23,7 +23,7 @@ fn fixed_delays_of_two_lengths() {
     let text = format!("{} | {} | cpu +9ms\n", text.trim_end(), others.join(" | "));
     assert_eq!(
         told_of_text(&text),
-        [("fixed-delay", 600), ("fixed-delay", 360)]
+        [("fixed-delay", 600), ("fixed-delay", 360), ("asleep", 1000)]
     );
 }
 

@@ -1,0 +1,209 @@
+//! Time asleep, of whatever lengths: what nothing but a timer of the program's own ends.
+//!
+//! A loop of events sleeps, too, where it waits for such a timer and nobody owes it an answer.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::ledger::Account;
+use timesink_analysis::path::{own_function, Key};
+use timesink_analysis::replay::What;
+use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
+use timesink_recording::ids::ProcessId;
+use timesink_recording::words::{Detail, State, WakeSource};
+
+use super::fixed_delay;
+use crate::event_loop;
+use crate::inquiry::Inquiry;
+use crate::picked::Picked;
+use crate::rule::{Blames, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "asleep",
+    looks_for: "sleeps of any length, in an event loop too, that together take much of the time",
+    why: "A sleep waits for nothing in particular: what it was added for has mostly happened long before.",
+    advice: "wait for the event that the sleep is meant to cover, or shorten it; if it is a pause between retries, find out why the first try fails",
+    wrong_if: "the pace is intended, or there is nothing to do",
+    limits: &[&limits::PART],
+    blames: Blames::Nobody,
+    needs: &[],
+    ask,
+};
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static PART: Limit = Limit {
+        name: "part",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path",
+    };
+}
+
+/// Lengths that differ by less are told as one.
+const ALIKE: f64 = 0.9;
+
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    // Those of one length are told elsewhere. Who sleeps and looks whether another is done is on the path only when that
+    // one sleeps, too.
+    let mut told = BTreeSet::new();
+    for delay in (fixed_delay::RULE.ask)(inquiry) {
+        let changes = delay.fix.changes().into_iter();
+        told.extend(changes.flat_map(|change| match change.what {
+            What::Spans(spans) => spans,
+            _ => BTreeSet::new(),
+        }));
+    }
+    let sleepers = sleepers(inquiry).into_iter();
+    sleepers
+        .filter_map(|process| suspect(inquiry, process, &told))
+        .collect()
+}
+
+/// Whether a wait on the path is one that a timer of the program's own may have ended.
+fn may_sleep(inquiry: &Inquiry<'_>, key: &Key) -> bool {
+    match key.detail {
+        Some(Detail::Sleep) => true,
+        Some(Detail::Poll) => {
+            event_loop::is_one(inquiry, key.object)
+                && !event_loop::awaits_an_answer(inquiry, key.process)
+        }
+        _ => false,
+    }
+}
+
+/// The processes on the path whose programs sleep there.
+fn sleepers(inquiry: &Inquiry<'_>) -> BTreeSet<ProcessId> {
+    let causes = inquiry.waits_on_path(|key| may_sleep(inquiry, key));
+    let causes = causes.into_iter();
+    let programs: BTreeSet<ProcessId> = causes
+        .filter_map(|at| Some(inquiry.outlook.causes.get(at)?.cause.key.process))
+        .collect();
+    let threads = inquiry.timeline.threads.iter();
+    let on_path = threads.filter(|t| inquiry.outlook.in_threads.contains_key(&t.thread));
+    let asleep = |process: &ProcessId| {
+        let mut programs = programs.iter();
+        programs.any(|program| inquiry.same_program(*program, *process))
+    };
+    on_path.map(|t| t.process).filter(asleep).collect()
+}
+
+/// All sleeps of a process that are not told elsewhere, if they are a good part of the path.
+fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, told: &BTreeSet<usize>) -> Option<Suspect> {
+    let causes = inquiry
+        .waits_on_path(|key| inquiry.same_program(key.process, process) && may_sleep(inquiry, key));
+    let keys: BTreeSet<_> = causes
+        .iter()
+        .filter_map(|&at| inquiry.outlook.causes.get(at))
+        .map(|on_path| (on_path.cause.key.detail, on_path.cause.key.object))
+        .collect();
+    let threads = inquiry.timeline.threads.iter().enumerate();
+    let own = threads.filter(|(_, thread)| {
+        thread.process == process && inquiry.outlook.in_threads.contains_key(&thread.thread)
+    });
+    let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
+    let slept = spans.filter(|(at, span)| {
+        span.state == State::Wait
+            && keys.contains(&(Some(span.detail), span.object()))
+            && span.wake_source == Some(WakeSource::Timer)
+            && !told.contains(at)
+    });
+    let slept: BTreeSet<usize> = slept.map(|(at, _)| at).collect();
+    if fixed_delay::waits_for_work(inquiry, process, &slept) {
+        return None;
+    }
+    let picked = Picked::of(inquiry, process, longest(inquiry, slept));
+    let on_path_ns = inquiry.on_path_ns(&causes).min(picked.ns());
+    let share = on_path_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+    if share < RULE.limit(inquiry, &limits::PART) {
+        return None;
+    }
+    let in_loop = keys.iter().any(|(detail, _)| *detail == Some(Detail::Poll));
+    let times = match picked.count() {
+        1 => " time",
+        _ => " times",
+    };
+    let mut title = say![process, " sleeps ", Piece::Count(picked.count()), times];
+    title.0.push(Piece::Text(match in_loop {
+        true => " in its event loop, ",
+        false => ", ",
+    }));
+    title.0.extend(lengths(&picked));
+    let mut suspect = picked
+        .suspect(inquiry, title, 0.0)
+        .held(inquiry, &RULE, "share of the path", share, &limits::PART)
+        .told(say!["together ", Piece::Time(picked.ns())]);
+    if in_loop {
+        suspect = suspect.told(say![
+            "nothing but a timer of its own ended them: a delay, a pause before it tries again, or a timeout"
+        ]);
+        suspect.frames = follows(inquiry, process, &picked);
+    }
+    Some(suspect)
+}
+
+/// Those that make up nearly all of the time: what is left of a timer when a wait has ended a little early does not count.
+fn longest(inquiry: &Inquiry<'_>, spans: BTreeSet<usize>) -> Vec<usize> {
+    const NEARLY_ALL: f64 = 0.95;
+    let ns = |at: &usize| inquiry.timeline.span(*at).map_or(0, |s| s.t1.since(s.t0));
+    let mut spans: Vec<usize> = spans.into_iter().collect();
+    spans.sort_by_key(|at| Reverse(ns(at)));
+    let whole: u64 = spans.iter().map(ns).sum();
+    let mut sum = 0u64;
+    let enough = spans.iter().position(|at| {
+        sum += ns(at);
+        sum as f64 >= whole as f64 * NEARLY_ALL
+    });
+    spans.truncate(enough.map_or(0, |at| at + 1));
+    spans
+}
+
+/// How long each is, or from where to where they go.
+fn lengths(picked: &Picked) -> Vec<Piece> {
+    let (least, most) = (picked.quantile(0.0), picked.quantile(1.0));
+    match (picked.count(), least as f64 >= most as f64 * ALIKE) {
+        (1, _) => vec![Piece::Time(most)],
+        (_, true) => vec![Piece::Time(picked.quantile(0.5)), " each".into()],
+        (_, false) => vec![
+            Piece::Time(least),
+            " to ".into(),
+            Piece::Time(most),
+            " each".into(),
+        ],
+    }
+}
+
+/// What a program mostly does when it has slept in its loop: the function of its own that the first stack after most of these
+/// sleeps shows.
+fn follows(inquiry: &Inquiry<'_>, process: ProcessId, picked: &Picked) -> Vec<Spot> {
+    let code = &inquiry.stacks.code;
+    let has_scripts = code.functions.iter().any(Function::is_script);
+    let threads = inquiry.threads_of(&BTreeSet::from([process]));
+    let mut found: BTreeMap<FunctionIx, (u64, StackIx)> = BTreeMap::new();
+    for span in picked.waits(inquiry) {
+        let after = threads.iter().flat_map(|thread| {
+            let events = inquiry.stacks.events_of(*thread);
+            let from = events.partition_point(|event| event.at < span.t1);
+            let events = events[from..].iter();
+            let samples = events.filter(|event| event.account == Account::Cpu);
+            let own = samples.filter_map(|event| {
+                let own = own_function(code, &code.functions_of(event.stack))?;
+                let is_own = match has_scripts {
+                    true => code.function(own).is_script() && !code.is_standard(own),
+                    false => !code.is_of_language(own) && !code.is_system(own),
+                };
+                is_own.then_some((event.at, own, event.stack))
+            });
+            own.take(1)
+        });
+        if let Some((_, function, stack)) = after.min_by_key(|(at, ..)| *at) {
+            found.entry(function).or_insert((0, stack)).0 += 1;
+        }
+    }
+    let most = found.into_values().max_by_key(|(count, _)| *count);
+    most.map_or(Vec::new(), |(_, stack)| inquiry.spots(stack))
+}
