@@ -40,6 +40,10 @@ impl Picked {
         }
     }
 
+    pub fn spans(&self) -> &BTreeSet<usize> {
+        &self.spans
+    }
+
     pub fn count(&self) -> u64 {
         self.lengths.len() as u64
     }

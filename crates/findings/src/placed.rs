@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::facts::uses::Act;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::{CallSite, FunctionIx, Region};
+use timesink_analysis::stacks::{CallSite, FunctionIx, Region, Spot};
 use timesink_recording::ids::{ObjectId, ProcessId};
 
 use crate::inquiry::Inquiry;
@@ -154,9 +154,13 @@ impl Placed {
 }
 
 impl Suspect {
-    /// Where it has no place yet: at the place that most such calls of a process come from.
+    /// Where it has no place yet but in the language's own functions, as in a loop of events: at the place that most such calls
+    /// of a process come from.
     pub fn or_seen_at(self, inquiry: &Inquiry<'_>, process: ProcessId, names: &[&str]) -> Suspect {
-        if !self.frames.is_empty() {
+        let code = &inquiry.stacks.code;
+        let is_own =
+            |spot: &Spot| !code.is_system(spot.function) && !code.is_of_language(spot.function);
+        if self.frames.iter().any(is_own) {
             return self;
         }
         let threads = inquiry.threads_of(&BTreeSet::from([process]));

@@ -27,9 +27,12 @@ const LOADS: [&str; 11] = [
     "ruby_init",
     "ruby_options",
     "JNI_CreateJavaVM",
-    "node::InitializeOncePerProcess",
-    "node::LoadEnvironment",
+    "node::InitializeOncePerProcessInternal",
+    "node::NodeMainInstance::NodeMainInstance",
 ];
+/// Node.js prepares a program in the first, and loads each module with the second: the first of these is the program itself.
+const PREPARES: &str = "node::LoadEnvironment";
+const LOADS_MODULE: &str = "Module._load";
 
 /// On a processor, by what it was for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,7 +44,23 @@ pub struct StartUp {
 
 /// Whether an interpreter gets itself ready there, or loads modules.
 pub fn is_loading(names: &[&str]) -> bool {
-    names.iter().any(|name| LOADS.contains(name))
+    let plain = || names.iter().map(|name| without_arguments(name));
+    let prepares = || plain().any(|name| name == PREPARES);
+    let modules = names.iter().filter(|name| **name == LOADS_MODULE);
+    plain().any(|name| LOADS.contains(&name))
+        || match modules.count() {
+            0 => prepares(),
+            1 => false,
+            _ => true,
+        }
+}
+
+/// The name of a C++ function, of which several may differ by their arguments.
+fn without_arguments(name: &str) -> &str {
+    match name.find('(') {
+        Some(at) if at > 0 && !name[..at].ends_with("::") => &name[..at],
+        _ => name,
+    }
 }
 
 fn is_starting(names: &[&str]) -> bool {
@@ -61,5 +80,33 @@ impl StartUp {
             share: starting as f64 / whole as f64,
             loading: loading as f64 / whole as f64,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Node.js does before a program's first line and the modules that it loads are start-up; the program itself is not.
+    #[test]
+    fn the_start_of_node() {
+        let run = ["main", "node::Start(int, char**)"];
+        let program = [
+            "node::LoadEnvironment(node::Environment*)",
+            "executeUserEntryPoint",
+            "Module._load",
+            "(anonymous)",
+        ];
+        let with = |more: &[&'static str]| [&run[..], &program, more].concat();
+        assert!(is_loading(&[
+            "main",
+            "node::InitializeOncePerProcessInternal(std::vector<int> const&)"
+        ]));
+        assert!(is_loading(&[&run[..], &program[..1]].concat()));
+        assert!(!is_loading(&with(&["pbkdf2Sync"])));
+        assert!(is_loading(&with(&["require", "Module._load", "compile"])));
+        assert!(!is_loading(&[
+            "node::(anonymous namespace)::PlatformWorkerThread(void*)"
+        ]));
     }
 }

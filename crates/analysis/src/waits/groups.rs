@@ -26,12 +26,22 @@ pub struct WaitGroup {
     pub asked: u64,
     /// What was asked for most often, and how often that was, or about that.
     pub asked_ns: Option<(u64, u64)>,
+    /// The time that most often was over, and how often that was, or about that; and how many asked for it at all.
+    pub over: Option<Over>,
     /// Bytes that were asked to be moved.
     pub bytes: u64,
     pub examples: Vec<(ThreadId, Nanos)>,
     /// The stack of most of its time, and of those who ended most of it.
     pub stack: Option<StackId>,
     pub waker_stack: Option<StackId>,
+}
+
+/// A time after which waits end by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Over {
+    pub asked_ns: u64,
+    pub expired: u64,
+    pub asked: u64,
 }
 
 impl WaitGroup {
@@ -53,10 +63,27 @@ fn roughly(asked_ns: u64) -> u64 {
     ((asked_ns.max(1) as f64).ln() * STEPS).round() as u64
 }
 
+/// Of the times that were over, the one that was so most often.
+fn over(over: &FxHashMap<u64, u64>, asked: &FxHashMap<u64, u64>) -> Option<Over> {
+    let (asked_ns, expired) = most_often(over.clone())?;
+    let about = |ns: &&u64| {
+        let (less, more) = (*(*ns).min(&asked_ns), *(*ns).max(&asked_ns));
+        more as f64 <= less as f64 * ABOUT
+    };
+    let asked = asked.keys().filter(about).map(|ns| asked[ns]).sum();
+    Some(Over {
+        asked_ns,
+        expired,
+        asked,
+    })
+}
+
+/// Lengths that differ by no more than this are about the same.
+const ABOUT: f64 = 1.01;
+
 /// The value that most of these are about, which came so many times, and how many those are. Who sleeps until a moment asks for
 /// what is left until then, a little less each time.
 fn most_often(asked: FxHashMap<u64, u64>) -> Option<(u64, u64)> {
-    const ABOUT: f64 = 1.01;
     let mut asked: Vec<(u64, u64)> = asked.into_iter().collect();
     asked.sort_unstable();
     // How many there are of those before each.
@@ -85,6 +112,7 @@ struct Sum {
     lengths: Vec<u64>,
     expired: u64,
     asked: FxHashMap<u64, u64>,
+    over: FxHashMap<u64, u64>,
     bytes: u64,
     examples: Vec<(ThreadId, Nanos)>,
     stacks: FxHashMap<StackId, u64>,
@@ -149,7 +177,10 @@ impl Sum {
         self.lengths.push(ns);
         if let Some(asked) = row.asked_ns {
             *self.asked.entry(asked).or_default() += 1;
-            self.expired += u64::from(row.expired == Some(true));
+            if row.expired == Some(true) {
+                self.expired += 1;
+                *self.over.entry(asked).or_default() += 1;
+            }
         }
         self.bytes = self.bytes.saturating_add(row.bytes.unwrap_or(0));
         if self.examples.len() < EXAMPLES {
@@ -169,6 +200,7 @@ impl Sum {
     fn group(mut self, key: Key, names: &[String]) -> WaitGroup {
         let (process, detail, object, ..) = key;
         let call = self.call.unwrap_or_default();
+        let over = over(&self.over, &self.asked);
         self.lengths.sort_unstable();
         let most = |sums: &FxHashMap<StackId, u64>| {
             let most = sums
@@ -184,6 +216,7 @@ impl Sum {
             ns: self.ns,
             asked: self.asked.values().sum(),
             asked_ns: most_often(self.asked),
+            over,
             stack: most(&self.stacks),
             waker_stack: most(&self.waker_stacks),
             lengths: self.lengths,

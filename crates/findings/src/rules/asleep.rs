@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     why: "A sleep waits for nothing in particular: what it was added for has mostly happened long before.",
     advice: "wait for the event that the sleep is meant to cover, or shorten it; if it is a pause between retries, find out why the first try fails",
     wrong_if: "the pace is intended, or there is nothing to do",
-    limits: &[&limits::PART],
+    limits: &[&limits::PART, &limits::IN_LOOP],
     blames: Blames::Nobody,
     needs: &[],
     ask,
@@ -41,6 +41,13 @@ mod limits {
         value: 0.1,
         unit: Unit::Share,
         means: "minimum share of the critical path",
+    };
+    /// Measured: 1.0 to 4.1 ms where Go's loop looks for answers of a database again and again; 50 ms and 0.5 s between retries.
+    pub static IN_LOOP: Limit = Limit {
+        name: "in a loop",
+        value: 10e6,
+        unit: Unit::Nanoseconds,
+        means: "minimum length of a sleep in an event loop; shorter ones may be part of waiting for something else",
     };
 }
 
@@ -106,10 +113,12 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, told: &BTreeSet<usize>) ->
         thread.process == process && inquiry.outlook.in_threads.contains_key(&thread.thread)
     });
     let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
+    let least = RULE.limit(inquiry, &limits::IN_LOOP);
     let slept = spans.filter(|(at, span)| {
         span.state == State::Wait
             && keys.contains(&(Some(span.detail), span.object()))
             && span.wake_source == Some(WakeSource::Timer)
+            && (span.detail == Detail::Sleep || span.t1.since(span.t0) as f64 >= least)
             && !told.contains(at)
     });
     let slept: BTreeSet<usize> = slept.map(|(at, _)| at).collect();

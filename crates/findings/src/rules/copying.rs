@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     advice: "do not move the data: use a ring buffer or deque in place of an array (collections.deque in Python), a buffer that grows by doubling, pieces collected and joined once, a pointer or reference to large structures",
     wrong_if: "each item is copied only once, and has to be",
     limits: &[&limits::SHARE, &limits::MS],
-    blames: Blames::Program,
+    blames: Blames::Runtime,
     needs: &[Need::Stacks],
     ask,
 };

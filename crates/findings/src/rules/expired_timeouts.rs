@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::replay::What;
-use timesink_analysis::waits::WaitGroup;
-use timesink_recording::words::{Detail, State};
+use timesink_analysis::waits::{Over, WaitGroup};
+use timesink_recording::words::{Detail, State, WakeSource};
 
 use crate::event_loop;
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
+use crate::picked::Picked;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
@@ -39,9 +40,12 @@ mod limits {
         name: "share",
         value: 0.8,
         unit: Unit::Share,
-        means: "minimum share of the waits with a timeout that timed out",
+        means: "minimum share of the waits with the same timeout that timed out",
     };
 }
+
+/// A timer may be a little early by the clock of the recording.
+const WHOLE: f64 = 0.95;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let waits = inquiry.waits().iter().filter(|group| {
@@ -65,13 +69,13 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
-    let expired = group.expired as f64;
+    let over = group.over?;
+    let expired = over.expired as f64;
     if expired < RULE.limit(inquiry, &limits::WAITS)
-        || expired < group.asked as f64 * RULE.limit(inquiry, &limits::SHARE)
+        || expired < over.asked as f64 * RULE.limit(inquiry, &limits::SHARE)
     {
         return None;
     }
-    let (asked, often) = group.asked_ns?;
     let causes = inquiry.waits_on_path(|key| {
         key.detail == Some(group.detail)
             && key.object == group.object
@@ -82,25 +86,48 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         " times out in ",
         Piece::Name(group.call.clone()),
         " ",
-        Piece::Count(group.expired),
-        " times"
+        Piece::Count(over.expired),
+        " times, after ",
+        Piece::Time(over.asked_ns),
+        " each"
     ];
-    let what = What::Cause {
-        state: State::Wait,
-        detail: Some(group.detail),
-        object: group.object,
-    };
-    let fix = Fix::without(what, BTreeSet::from([group.process]));
-    let suspect = Suspect::new(title, fix, Weight::all(causes))
+    let picked = Picked::of(inquiry, group.process, those(inquiry, group, over));
+    let fix = Fix::without(
+        What::Spans(picked.spans().clone()),
+        BTreeSet::from([group.process]),
+    );
+    let suspect = Suspect::new(title, fix, Weight::within(causes, picked.ns()))
         .of(group.process)
         .about(group.object)
         .seen_in(inquiry, Some(group))
         .held(inquiry, &RULE, "expired", expired, &limits::WAITS)
-        .figure("asked for", asked as f64, "ns")
+        .figure("asked for", over.asked_ns as f64, "ns")
         .told(say![
-            Piece::Count(often),
-            " of them with a timeout of ",
-            Piece::Time(asked)
+            Piece::Count(over.expired),
+            " of ",
+            Piece::Count(over.asked),
+            " with this timeout, of ",
+            Piece::Count(group.count()),
+            " waits in all"
         ]);
     Some(suspect)
+}
+
+/// The waits that such a time ended.
+fn those<'a>(
+    inquiry: &'a Inquiry<'_>,
+    group: &'a WaitGroup,
+    over: Over,
+) -> impl Iterator<Item = usize> + 'a {
+    let threads = inquiry.timeline.threads.iter().enumerate();
+    let own = threads.filter(|(_, thread)| thread.process == group.process);
+    let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
+    let of_it = spans.filter(move |(_, span)| {
+        span.state == State::Wait
+            && span.detail == group.detail
+            && span.object() == group.object
+            && span.wake_source == Some(WakeSource::Timer)
+            && span.t1.since(span.t0) as f64 >= over.asked_ns as f64 * WHOLE
+    });
+    of_it.map(|(at, _)| at)
 }

@@ -261,6 +261,7 @@ fn suspect(
         .about(Some(object))
         .seen_in(inquiry, group)
         .seen_around(inquiry, placed.as_ref().map(|placed| &placed.region))
+        .or_seen_at(inquiry, process, &SENDS)
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,
