@@ -7,6 +7,10 @@ fn main() {
             Some(agent) => agent.get("http://127.0.0.1:18500/"),
             None => ureq::get("http://127.0.0.1:18500/"),
         };
-        request.call().expect("an answer").into_string().expect("its text");
+        request
+            .call()
+            .expect("an answer")
+            .into_string()
+            .expect("its text");
     }
 }
