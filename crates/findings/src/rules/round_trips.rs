@@ -10,11 +10,12 @@ use timesink_analysis::stacks::CallSite;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Object;
-use timesink_recording::words::{Detail, ObjectKind};
+use timesink_recording::words::{Detail, ObjectKind, State, WakeSource};
 
 use crate::floor;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
+use crate::picked::Picked;
 use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -190,7 +191,7 @@ fn is_connection(object: &Object) -> bool {
 
 /// That so many questions are asked at once. Fewer questions are also fewer calls; of these this share is about it.
 fn at_once(
-    object: ObjectId,
+    waits: What,
     own: &BTreeSet<ProcessId>,
     count: u64,
     calls: &[&'static str],
@@ -200,10 +201,6 @@ fn at_once(
         what,
         processes: Some(own.clone()),
         how,
-    };
-    let waits = What::Waits {
-        detail: None,
-        objects: Some(BTreeSet::from([object])),
     };
     let calls = What::Calls(calls.iter().copied().collect());
     let spared = share * (1.0 - 1.0 / count.max(1) as f64);
@@ -221,7 +218,9 @@ fn suspect(
     all: &Conversations<'_>,
 ) -> Option<Suspect> {
     let (sent, received, group) = (on.sent, on.received, on.group);
-    let waits = group.map_or(0, WaitGroup::count);
+    // What its own time ended brought no answer.
+    let unanswered = group.map_or(0, |group| group.expired);
+    let waits = group.map_or(0, WaitGroup::count) - unanswered;
     // On the same processor the peer may answer before the question's call is over: not each answer is waited for. And one
     // that comes in pieces is waited for several times.
     let count = waits.min(sent.came).max(sent.came.min(received.came));
@@ -244,7 +243,16 @@ fn suspect(
     }
     let own = BTreeSet::from([process]);
     let placed = placed(inquiry, &own, object);
-    let (weight, called) = weight(inquiry, (process, object), on, placed.as_ref());
+    let (mut weight, called) = weight(inquiry, (process, object), on, placed.as_ref());
+    let mut answers = What::Waits {
+        detail: None,
+        objects: Some(BTreeSet::from([object])),
+    };
+    if unanswered > 0 {
+        let (answered, expired) = by_answer(inquiry, process, object);
+        weight.at_most_ns = weight.at_most_ns.saturating_sub(expired.ns());
+        answers = What::Spans(answered);
+    }
     let title = say![
         Piece::Count(count),
         " requests to ",
@@ -254,7 +262,7 @@ fn suspect(
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let all_ns = all.ns.get(&process).copied().unwrap_or(0);
     let share = called as f64 / all_ns.max(1) as f64;
-    let fix = at_once(object, &own, count, &names, share.min(1.0));
+    let fix = at_once(answers, &own, count, &names, share.min(1.0));
     let suspect = Suspect::new(title, fix, weight)
         .with_what_is_around(own, &[&names])
         .of(process)
@@ -290,6 +298,25 @@ fn suspect(
         ])
         .held_against(floor::round_trip(inquiry, object, half));
     Some(suspect)
+}
+
+/// The waits of a process on one connection: those that were answered, and those that a timer ended.
+fn by_answer(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    object: ObjectId,
+) -> (BTreeSet<usize>, Picked) {
+    let threads = inquiry.timeline.threads.iter().enumerate();
+    let own = threads.filter(|(_, thread)| thread.process == process);
+    let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
+    let waits = spans.filter(|(_, span)| {
+        span.state == State::Wait && span.object() == Some(object) && is_answer(span.detail)
+    });
+    let (expired, answered): (Vec<_>, Vec<_>) =
+        waits.partition(|(_, span)| span.wake_source == Some(WakeSource::Timer));
+    let at = |(at, _): (usize, _)| at;
+    let expired = Picked::of(inquiry, process, expired.into_iter().map(at));
+    (answered.into_iter().map(at).collect(), expired)
 }
 
 /// The function in which a process sends and receives on one connection.
