@@ -6,6 +6,7 @@ use std::mem::size_of;
 
 use libbpf_rs::{Object, ObjectBuilder};
 
+use super::reduced::Reduced;
 use super::refusal::{self, Refusal};
 use super::Settings;
 use crate::calls;
@@ -19,6 +20,11 @@ fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::R
         .flat_map(|p| p.programs.iter().map(|(name, _)| *name))
         .collect();
     let mut builder = ObjectBuilder::default();
+    // Where it can be had, it must live until all is loaded.
+    let types = Reduced::of_this_kernel();
+    if let Some(types) = &types {
+        builder.btf_custom_path(types.path())?;
+    }
     let mut open = builder.name("timesink")?.open_memory(OBJECT)?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
