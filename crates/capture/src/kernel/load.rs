@@ -2,9 +2,9 @@
 //! that is refused shrinks the recording.
 
 use std::collections::HashSet;
-use std::mem::size_of;
 
 use libbpf_rs::{Object, ObjectBuilder};
+use zerocopy::IntoBytes;
 
 use super::refusal::{self, Refusal};
 use super::Settings;
@@ -55,13 +55,7 @@ fn fill_config(settings: &Settings, value: &mut [u8]) {
         output_key: outputs.map(|o| o.map_or(0, |o| o.key)),
         call_words: calls::words(),
     };
-    // SAFETY: a plain structure without padding, read as the bytes that it is.
-    let bytes = unsafe {
-        std::slice::from_raw_parts(
-            (&raw const config).cast::<u8>(),
-            size_of::<events::ts_config>(),
-        )
-    };
+    let bytes = config.as_bytes();
     let length = bytes.len().min(value.len());
     value[..length].copy_from_slice(&bytes[..length]);
 }

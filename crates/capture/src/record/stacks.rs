@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use timesink_recording::words::ModuleKind;
+use zerocopy::IntoBytes;
 
 use crate::address_space::{Change, Image, ImageKind, Spaces, Timed, Watch};
 use crate::bash;
@@ -306,7 +307,7 @@ impl Stacks {
             complete: u8::from(complete),
             frame: stack.frame,
         };
-        spool.event(probes::bytes_of(&seen));
+        spool.event(seen.as_bytes());
     }
 
     fn unwind(&mut self, stack: &probes::Stack<'_>, spool: &mut Writer) -> (u32, bool) {
@@ -480,7 +481,7 @@ impl Stacks {
             code: place.code,
             pad2: 0,
         };
-        spool.event(probes::bytes_of(&event));
+        spool.event(event.as_bytes());
         node
     }
 
