@@ -11,6 +11,8 @@ mod sites;
 mod sort;
 mod spans;
 mod stacks;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

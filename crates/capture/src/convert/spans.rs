@@ -723,21 +723,6 @@ fn flags_of(call: &str, args: &[u64; 6]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What is asked for and lasted as long ended by itself; what ended before it, or never would, did not.
-    #[test]
-    fn waits_that_nobody_told_the_end_of() {
-        let asked = [
-            None,
-            Some(u64::MAX),
-            Some(10_000_000),
-            Some(10_050_000),
-            Some(10_200_000),
-        ];
-        let ended = |detail| asked.map(|asked| lasted_as_asked(detail, asked, 10_000_000));
-        assert_eq!(ended(Detail::Sleep), [true, false, true, true, false]);
-        assert_eq!(ended(Detail::PipeRead), [false, false, true, true, false]);
-    }
-
     /// A span may lie in a window, beside all, or across several; later ones find their windows too.
     #[test]
     fn parts_of_spans_in_windows() {

@@ -91,6 +91,7 @@ use crate::store::Recording;
 use crate::tables;
 use crate::writer::RecordingWriter;
 use parser::Parser;
+pub use parser::{time_of, words_of};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
