@@ -225,13 +225,10 @@ mod tests {
     /// One whose events differ in their times, as those of programs do, is read whole.
     #[test]
     fn a_long_honest_spool_is_read_whole() {
-        let mut at = 0u64;
+        let mut random = fastrand::Rng::with_seed(1);
         let entry = || {
-            at = at
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
             let mut bytes = [7; 64];
-            bytes[8..10].copy_from_slice(&at.to_be_bytes()[..2]);
+            random.fill(&mut bytes[8..10]);
             bytes
         };
         let (entries, ending) = read(&spool("spool-long", 12, entry));

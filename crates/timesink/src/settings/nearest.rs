@@ -7,25 +7,9 @@ pub fn nearest<'k>(text: &str, known: impl Iterator<Item = &'k str>) -> Option<&
     if text.len() > LONGEST {
         return None;
     }
-    let near = known.map(|name| (steps(text, name), name));
+    let near = known.map(|name| (strsim::levenshtein(text, name), name));
     let near = near.filter(|(steps, name)| *steps <= (name.len() / 3).max(1));
     near.min().map(|(_, name)| name)
-}
-
-/// How many letters have to be put in, left out or changed to make one text of the other.
-fn steps(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, c) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (at, other) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(c != *other);
-            diagonal = row[at + 1];
-            row[at + 1] = changed.min(row[at] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
