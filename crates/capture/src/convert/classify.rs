@@ -32,8 +32,8 @@ pub struct Facts<'a> {
 }
 
 const AF_UNIX: u16 = 1;
-/// FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
-const LOCK_PI: [u8; 2] = [6, 13];
+const FUTEX_LOCK_PI: u8 = libc::FUTEX_LOCK_PI as u8;
+const FUTEX_LOCK_PI2: u8 = libc::FUTEX_LOCK_PI2 as u8;
 
 const POLLIN: u32 = 1;
 
@@ -281,7 +281,7 @@ fn polled(f: &Facts, as_if: Detail) -> Detail {
 fn futex(f: &Facts) -> Detail {
     if f.futex_is_thread {
         Detail::Join
-    } else if f.futex_contended || LOCK_PI.contains(&f.futex_operation) {
+    } else if f.futex_contended || matches!(f.futex_operation, FUTEX_LOCK_PI | FUTEX_LOCK_PI2) {
         Detail::Lock
     } else {
         Detail::Condition

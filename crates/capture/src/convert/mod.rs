@@ -40,8 +40,8 @@ use objects::Objects;
 use scale::Timed;
 use sites::Sites;
 use sort::Sorter;
-use spans::Context;
-use stacks::{Code, Stacks, Told};
+use spans::{Context, Timing};
+use stacks::{Code, Naming, Stacks, Told};
 
 /// What the notes of a spool say.
 #[derive(Default)]
@@ -129,13 +129,17 @@ fn convert_here(
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
     let (modules, made, codes) = (&notes.modules, &notes.made, &notes.codes);
-    let (mut stacks, nameless) = Stacks::new(&nodes, modules, made, codes, (cache, patience));
+    let (mut stacks, nameless) =
+        Stacks::new(&nodes, modules, made, codes, Naming { cache, patience });
     let mut context = Context::new(
         &mut lives,
         &mut objects,
         &mut stacks,
         &notes.symbols,
-        (begin.threshold_ns, &windows),
+        Timing {
+            threshold_ns: begin.threshold_ns,
+            windows: &windows,
+        },
         &mut out,
     );
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
@@ -291,6 +295,14 @@ impl Notes {
     }
 }
 
+// The kernel's words for what a request does, in its flags.
+const REQ_OP_MASK: u32 = 0xff;
+const REQ_OP_READ: u32 = 0;
+const REQ_OP_WRITE: u32 = 1;
+const REQ_OP_FLUSH: u32 = 2;
+const REQ_OP_DISCARD: u32 = 3;
+const REQ_OP_SECURE_ERASE: u32 = 5;
+
 /// What is summed at once, and what is set aside.
 struct FirstPass {
     lives: Lives,
@@ -362,12 +374,11 @@ impl FirstPass {
     }
 
     fn request(&self, r: &e::ts_request) -> Request {
-        // REQ_OP_...: read, write, flush, discard, secure erase, write zeroes.
-        let kind = match r.flags & 0xff {
-            0 => RequestKind::Read,
-            1 => RequestKind::Write,
-            2 => RequestKind::Flush,
-            3 | 5 => RequestKind::Discard,
+        let kind = match r.flags & REQ_OP_MASK {
+            REQ_OP_READ => RequestKind::Read,
+            REQ_OP_WRITE => RequestKind::Write,
+            REQ_OP_FLUSH => RequestKind::Flush,
+            REQ_OP_DISCARD | REQ_OP_SECURE_ERASE => RequestKind::Discard,
             _ => RequestKind::Other,
         };
         Request {

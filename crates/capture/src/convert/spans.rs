@@ -27,16 +27,23 @@ pub struct Context<'a> {
     pub stacks: &'a mut Stacks,
     pub symbols: &'a HashMap<u64, String>,
     pub out: &'a mut RecordingWriter,
-    /// Times ready from this length up are told one by one.
-    threshold_ns: u64,
+    timing: Timing<'a>,
     /// Call names by number, filled as they come up.
     names: HashMap<(i16, bool), String>,
     /// Gaps that events lost left behind.
     pub gaps: u64,
-    /// When calls were timed, in order, and how long each thread was on a processor in these times.
-    windows: &'a [(i64, i64)],
+    /// How long each thread was on a processor while calls were timed.
     pub timed_cpu: HashMap<ThreadId, TimedCpu>,
     current: Option<Stream>,
+}
+
+/// From what length on, and when, more is told.
+#[derive(Clone, Copy)]
+pub struct Timing<'a> {
+    /// Times ready from this length up are told one by one.
+    pub threshold_ns: u64,
+    /// When calls were timed, in order.
+    pub windows: &'a [(i64, i64)],
 }
 
 /// One thread's stream of events.
@@ -49,7 +56,7 @@ struct Stream {
     /// The last long wait, until its call's result has come or cannot come any more.
     pending: Option<Wait>,
     pending_out: u64,
-    sums: [u64; 4],
+    sums: Sums,
     /// The first window that does not end before the cursor.
     window: usize,
     timed_cpu: TimedCpu,
@@ -59,6 +66,34 @@ struct Stream {
     /// The last sample, until it is known how much time on a processor it stands for.
     sample: Option<Sample>,
     weighed_ns: u64,
+}
+
+/// What a thread's spans come to.
+#[derive(Default)]
+struct Sums {
+    cpu_ns: u64,
+    ready_ns: u64,
+    wait_ns: u64,
+    tracer_ns: u64,
+}
+
+/// Of a run, what was not the thread's own.
+#[derive(Clone, Copy)]
+struct NotItsOwn {
+    /// What our programs took, ns.
+    tracer_ns: u64,
+    /// What the kernel counts as nobody's, ns.
+    taken_ns: u64,
+}
+
+impl NotItsOwn {
+    /// As the kernel's side tells it: the second in `TS_TAKEN`.
+    fn told(tracer_ns: u32, taken: u32) -> NotItsOwn {
+        NotItsOwn {
+            tracer_ns: u64::from(tracer_ns),
+            taken_ns: u64::from(taken) * u64::from(e::TS_TAKEN),
+        }
+    }
 }
 
 /// A wait, looked at from all sides.
@@ -75,7 +110,7 @@ impl<'a> Context<'a> {
         objects: &'a mut Objects,
         stacks: &'a mut Stacks,
         symbols: &'a HashMap<u64, String>,
-        (threshold_ns, windows): (u64, &'a [(i64, i64)]),
+        timing: Timing<'a>,
         out: &'a mut RecordingWriter,
     ) -> Context<'a> {
         let (names, timed_cpu) = (HashMap::new(), HashMap::new());
@@ -85,10 +120,9 @@ impl<'a> Context<'a> {
             stacks,
             symbols,
             out,
-            threshold_ns,
+            timing,
             names,
             gaps: 0,
-            windows,
             timed_cpu,
             current: None,
         }
@@ -109,7 +143,7 @@ impl<'a> Context<'a> {
                 exit: row.exit,
                 pending: None,
                 pending_out: 0,
-                sums: [0; 4],
+                sums: Sums::default(),
                 window: 0,
                 timed_cpu: TimedCpu::default(),
                 waiting: None,
@@ -129,8 +163,8 @@ impl<'a> Context<'a> {
             Some(Event::End(end)) => {
                 let at = self.lives.at(end.head.t);
                 self.lost_until(&mut stream, self.lives.at(end.t_run).min(at))?;
-                let of_it = (end.run_tracer_ns, end.run_taken);
-                self.run_until(&mut stream, at, end.head.cpu, of_it)?;
+                let not_its_own = NotItsOwn::told(end.run_tracer_ns, end.run_taken);
+                self.run_until(&mut stream, at, end.head.cpu, not_its_own)?;
             }
             Some(Event::Seen(seen)) => self.seen(&mut stream, &seen)?,
             _ => {}
@@ -149,13 +183,16 @@ impl<'a> Context<'a> {
         }
         let end = self.lives.threads[stream.thread.index()].end;
         self.lost_until(&mut stream, end)?;
-        let rest = stream.sums[0].saturating_sub(stream.weighed_ns);
+        let rest = stream.sums.cpu_ns.saturating_sub(stream.weighed_ns);
         self.end_sample(&mut stream, rest)?;
         self.timed_cpu.insert(stream.thread, stream.timed_cpu);
         let row = &mut self.lives.threads[stream.thread.index()];
         if row.end_lost {
             // The kernel's sums never came: what the spans say has to serve.
-            [row.cpu_ns, row.ready_ns, row.wait_ns, row.tracer_ns] = stream.sums;
+            row.cpu_ns = stream.sums.cpu_ns;
+            row.ready_ns = stream.sums.ready_ns;
+            row.wait_ns = stream.sums.wait_ns;
+            row.tracer_ns = stream.sums.tracer_ns;
         }
         Ok(())
     }
@@ -167,7 +204,7 @@ impl<'a> Context<'a> {
             _ => {
                 let t = self.lives.at(seen.head.t);
                 // Up to the cursor all is added up; since then it has been running.
-                let so_far = stream.sums[0] + t.since(stream.cursor.min(t));
+                let so_far = stream.sums.cpu_ns + t.since(stream.cursor.min(t));
                 let weight = so_far.saturating_sub(stream.weighed_ns);
                 self.end_sample(stream, 0)?;
                 stream.weighed_ns += weight;
@@ -233,19 +270,19 @@ impl<'a> Context<'a> {
         span.tracer_ns = span.tracer_ns.min(ns);
         match span.state {
             State::Cpu => {
-                stream.sums[0] += ns - span.tracer_ns;
-                stream.sums[3] += span.tracer_ns;
+                stream.sums.cpu_ns += ns - span.tracer_ns;
+                stream.sums.tracer_ns += span.tracer_ns;
                 let (t0, t1) = (span.t0.0, span.t1.0);
-                let timed = timed_part(self.windows, &mut stream.window, t0, t1);
-                let early = match self.windows {
+                let timed = timed_part(self.timing.windows, &mut stream.window, t0, t1);
+                let early = match self.timing.windows {
                     [first, _, ..] => (first.1.min(t1) - first.0.max(t0)).max(0) as u64,
                     _ => 0,
                 };
                 stream.timed_cpu.early_ns += early;
                 stream.timed_cpu.late_ns += timed - early.min(timed);
             }
-            State::Ready => stream.sums[1] += ns,
-            State::Wait => stream.sums[2] += ns,
+            State::Ready => stream.sums.ready_ns += ns,
+            State::Wait => stream.sums.wait_ns += ns,
             State::Lost => {}
         }
         stream.cursor = span.t1;
@@ -262,17 +299,15 @@ impl<'a> Context<'a> {
         self.push(stream, span)
     }
 
-    /// It was on a processor from the cursor to here; after its exit that is tear-down. What our programs took of that,
-    /// in ns, and what was nobody's, in `TS_TAKEN`, stands at the first that has room for it.
+    /// It was on a processor from the cursor to here; after its exit that is tear-down. What was not its own stands at the
+    /// first span that has room for it.
     fn run_until(
         &mut self,
         stream: &mut Stream,
         t: Nanos,
         cpu: u16,
-        (tracer, taken): (u32, u32),
+        mut left: NotItsOwn,
     ) -> Result<(), Error> {
-        let mut tracer = u64::from(tracer);
-        let mut taken = u64::from(taken) * u64::from(e::TS_TAKEN);
         let exit = stream.exit.filter(|exit| *exit < t);
         for until in exit.into_iter().chain([t]) {
             let from = stream.cursor;
@@ -285,10 +320,13 @@ impl<'a> Context<'a> {
             };
             let mut span = plain_span(stream.thread, until, State::Cpu, detail, cpu);
             let ns = until.since(from);
-            let ours = tracer.min(ns);
-            let nobodys = taken.min(ns - ours);
+            let ours = left.tracer_ns.min(ns);
+            let nobodys = left.taken_ns.min(ns - ours);
             (span.tracer_ns, span.taken_ns) = (ours, Some(nobodys));
-            (tracer, taken) = (tracer - ours, taken - nobodys);
+            left = NotItsOwn {
+                tracer_ns: left.tracer_ns - ours,
+                taken_ns: left.taken_ns - nobodys,
+            };
             self.push(stream, span)?;
         }
         Ok(())
@@ -310,8 +348,8 @@ impl<'a> Context<'a> {
         // What has not run before was being made since it was born.
         if !has(e::TS_FIRST) {
             self.lost_until(stream, run.min(out))?;
-            let of_it = (turn.tracer_ns, u32::from(turn.taken));
-            self.run_until(stream, out, turn.head.cpu, of_it)?;
+            let not_its_own = NotItsOwn::told(turn.tracer_ns, turn.taken.into());
+            self.run_until(stream, out, turn.head.cpu, not_its_own)?;
         }
         let mut ready_detail = Detail::Woken;
         if has(e::TS_FIRST) {
@@ -338,8 +376,15 @@ impl<'a> Context<'a> {
         };
         let span = plain_span(stream.thread, back, state, detail, turn.head.cpu);
         self.push(stream, span)?;
-        if turn.dispatched == 0 && back > ready && back.since(ready) >= self.threshold_ns {
-            self.delay(stream, turn, (ready, back, detail))?;
+        if turn.dispatched == 0 && back > ready && back.since(ready) >= self.timing.threshold_ns {
+            let stack = self.stack_of_delay(stream, turn);
+            self.out.push(Delay {
+                thread: stream.thread,
+                t0: ready,
+                t1: back,
+                detail,
+                stack,
+            })?;
         }
         if turn.dispatched == 0 && turn.occupant != 0 && turn.occupant_ns > 0 && back > ready {
             let ns = u64::from(turn.occupant_ns).min(back.since(ready));
@@ -348,27 +393,15 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// A long time ready, and where in the code that was: where the thread lost the processor, or where it had waited.
-    fn delay(
-        &mut self,
-        stream: &mut Stream,
-        turn: &e::ts_turn,
-        (t0, t1, detail): (Nanos, Nanos, Detail),
-    ) -> Result<(), Error> {
+    /// Where in the code a long time ready was: where the thread lost the processor, or where it had waited.
+    fn stack_of_delay(&mut self, stream: &mut Stream, turn: &e::ts_turn) -> Option<StackId> {
         let taken = stream.waiting.take();
         let taken = taken.filter(|seen| seen.head.t == turn.t_out);
-        let stack = match (&stream.pending, taken) {
+        match (&stream.pending, taken) {
             (Some(wait), _) => wait.stack,
             (None, Some(seen)) => self.stack_of(&seen),
             (None, None) => None,
-        };
-        Ok(self.out.push(Delay {
-            thread: stream.thread,
-            t0,
-            t1,
-            detail,
-            stack,
-        })?)
+        }
     }
 
     fn waited(
@@ -612,7 +645,7 @@ fn timed_part(windows: &[(i64, i64)], first: &mut usize, t0: i64, t1: i64) -> u6
 
 /// In `execve` the old program's stack may be gone, and the new one has none yet.
 fn between_programs(turn: &e::ts_turn) -> bool {
-    turn.how & e::TS_COMPAT_CALL as u8 == 0 && matches!(turn.call, 59 | 322)
+    calls::executes(turn.call, turn.how & e::TS_COMPAT_CALL as u8 != 0)
 }
 
 fn frames_of(seen: &e::ts_seen) -> &[u64] {

@@ -52,6 +52,13 @@ pub struct Code {
     pub language: Language,
 }
 
+/// What looking for names may use.
+pub struct Naming<'a> {
+    /// Where names are kept from one recording to the next.
+    pub cache: Option<PathBuf>,
+    pub patience: &'a Patience,
+}
+
 /// What makes a frame; modules and functions of scripts as the spool numbers them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
@@ -140,7 +147,7 @@ impl Stacks {
         told: &HashMap<u32, Told>,
         made: &HashMap<u32, HashMap<u64, String>>,
         codes: &HashMap<u32, Code>,
-        (cache, patience): (Option<PathBuf>, &Patience),
+        naming: Naming<'_>,
     ) -> (Stacks, u64) {
         let mut stacks = Stacks::default();
         let mut told_by_runtime = HashSet::new();
@@ -155,7 +162,8 @@ impl Stacks {
             Some((*number, (module, offsets.clone())))
         });
         let (numbers, asked): (Vec<u32>, Vec<_>) = asked.unzip();
-        let (resolved, left) = symbols::resolve_all(&Symbols::new(cache), &asked, patience);
+        let (resolved, left) =
+            symbols::resolve_all(&Symbols::new(naming.cache), &asked, naming.patience);
         let mut names = Names::new();
         let mut sources = HashMap::new();
         for ((number, (_, offsets)), resolved) in numbers.iter().zip(&asked).zip(resolved) {
