@@ -18,7 +18,7 @@ mod known;
 pub mod peers;
 
 use arrivals::Arrivals;
-pub use groups::WaitGroup;
+pub use groups::{quantile, WaitGroup};
 pub use known::{Came, Known, KnownWaits};
 use peers::Peers;
 

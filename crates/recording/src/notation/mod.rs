@@ -78,6 +78,7 @@
 
 mod code;
 mod code_names;
+mod kept;
 mod parser;
 mod repeat;
 mod rows;
@@ -90,6 +91,7 @@ use crate::ids::{ObjectId, ThreadId};
 use crate::store::Recording;
 use crate::tables;
 use crate::writer::RecordingWriter;
+pub use kept::compare_with_kept;
 use parser::Parser;
 pub use parser::{time_of, words_of};
 use std::collections::BTreeMap;
