@@ -160,7 +160,10 @@ fn note_tries(failures: &[String]) {
         failures.len() + 1,
         why.unwrap_or("no reason")
     );
-    let file = std::fs::File::options().create(true).append(true).open(file);
+    let file = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(file);
     let noted = file.and_then(|mut file| file.write_all(line.as_bytes()));
     noted.expect("TIMESINK_TRIES cannot be written");
 }
