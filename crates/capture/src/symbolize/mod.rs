@@ -1,8 +1,8 @@
 //! A recording -> the same recording, with the names of native functions looked for again: debug files may
-//! have come since. What it knew stays known, and nothing else in it changes.
+//! have been installed since. Names that were known stay, and nothing else in it changes.
 //!
 //! A file counts only if it has the build id that was recorded, and so does the small library of the kernel that runs now.
-//! Code that runtimes made, scripts and the kernel keep the names that they have: nobody could be asked anew.
+//! Code that runtimes made, scripts and the kernel keep the names that they have: there is nobody left to ask.
 
 mod beside;
 mod renamed;
@@ -28,20 +28,20 @@ pub struct Count {
     pub named: usize,
 }
 
-/// What became of one module.
+/// What was found for one module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub path: String,
     pub build_id: String,
     pub before: Count,
     pub after: Count,
-    /// Where its names are from now.
+    /// Where its names now come from.
     pub symbols: SymbolSource,
     /// Why nothing, or less than could be, was found.
     pub fault: Option<String>,
 }
 
-/// What was found: new names, and what is to be told of each module.
+/// What was found: new names, and the outcome for each module.
 #[derive(Default)]
 struct Found {
     names: HashMap<Place, Vec<Named>>,
@@ -131,7 +131,7 @@ impl Found {
             fault: None,
         };
         if module.build_id.is_empty() {
-            let why = "it has no build id by which its file could be known";
+            let why = "it has no build ID, so its file cannot be identified";
             outcome.fault = Some(why.to_owned());
             self.outcomes.insert(module.module, outcome);
             return;

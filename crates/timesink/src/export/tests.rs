@@ -378,7 +378,10 @@ fn exports_are_filtered() {
     };
     let bytes = export_of(&samples::coded(), &filter, Format::Perfetto, Weights::Both);
     let trace = perfetto::Trace::decode(bytes.as_slice()).expect("a trace");
-    let events = trace.packet.iter().filter(|packet| packet.track_event.is_some());
+    let events = trace
+        .packet
+        .iter()
+        .filter(|packet| packet.track_event.is_some());
     let times: Vec<u64> = events.map(|packet| packet.timestamp()).collect();
     assert_eq!(times, [1_000_000_000, 2_000_000_000]);
 }

@@ -1,4 +1,4 @@
-//! What somebody may have meant who wrote a name that there is not.
+//! What an unknown name may have been meant to be.
 
 /// The known name that is nearest to a text, if one is near.
 pub fn nearest<'k>(text: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
@@ -16,7 +16,7 @@ pub fn nearest<'k>(text: &str, known: impl Iterator<Item = &'k str>) -> Option<&
 mod tests {
     use super::*;
 
-    /// A slip is understood, and something else is not taken for a slip.
+    /// A typing error is recognised, and a different word is not taken for one.
     #[test]
     fn slips() {
         let known = || ["flush-per-record", "hot-lock", "busy"].into_iter();
