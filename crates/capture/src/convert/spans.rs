@@ -12,11 +12,11 @@ use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::{Nanos, ObjectId, ProcessId, RecordingWriter, StackId, ThreadId};
 
 use crate::calls;
-use crate::convert::classify::{self, Facts};
+use crate::convert::classify::{self, WaitFacts};
 use crate::convert::lives::Lives;
-use crate::convert::objects::{Known, Objects};
+use crate::convert::objects::{KnownObject, Objects};
 use crate::convert::scale::TimedCpu;
-use crate::convert::stacks::Stacks;
+use crate::convert::stacks::StackRows;
 use crate::error::Error;
 use crate::probes::{self, events as e, Event};
 
@@ -24,7 +24,7 @@ use crate::probes::{self, events as e, Event};
 pub struct Context<'a> {
     pub lives: &'a mut Lives,
     pub objects: &'a mut Objects,
-    pub stacks: &'a mut Stacks,
+    pub stacks: &'a mut StackRows,
     pub symbols: &'a HashMap<u64, String>,
     pub out: &'a mut RecordingWriter,
     timing: Timing<'a>,
@@ -34,7 +34,7 @@ pub struct Context<'a> {
     pub gaps: u64,
     /// How long each thread was on a processor while calls were timed.
     pub timed_cpu: HashMap<ThreadId, TimedCpu>,
-    current: Option<Stream>,
+    current: Option<ThreadEvents>,
 }
 
 /// From what length on, and when, more is told.
@@ -47,7 +47,7 @@ pub struct Timing<'a> {
 }
 
 /// One thread's stream of events.
-struct Stream {
+struct ThreadEvents {
     thread: ThreadId,
     process: ProcessId,
     /// Up to here its life is tiled.
@@ -56,7 +56,7 @@ struct Stream {
     /// The last long wait, until its call's result has come or cannot come any more.
     pending: Option<Wait>,
     pending_out: u64,
-    sums: Sums,
+    sums: SpanSums,
     /// The first window that does not end before the cursor.
     window: usize,
     timed_cpu: TimedCpu,
@@ -70,7 +70,7 @@ struct Stream {
 
 /// What a thread's spans come to.
 #[derive(Default)]
-struct Sums {
+struct SpanSums {
     cpu_ns: u64,
     ready_ns: u64,
     wait_ns: u64,
@@ -97,7 +97,7 @@ impl NotItsOwn {
 }
 
 /// A wait, looked at from all sides.
-struct Waited {
+struct ClassifiedWait {
     detail: Detail,
     object: Option<ObjectId>,
     call: String,
@@ -108,7 +108,7 @@ impl<'a> Context<'a> {
     pub fn new(
         lives: &'a mut Lives,
         objects: &'a mut Objects,
-        stacks: &'a mut Stacks,
+        stacks: &'a mut StackRows,
         symbols: &'a HashMap<u64, String>,
         timing: Timing<'a>,
         out: &'a mut RecordingWriter,
@@ -136,14 +136,14 @@ impl<'a> Context<'a> {
         if self.current.as_ref().is_none_or(|s| s.thread != thread) {
             self.finish()?;
             let row = &self.lives.threads[thread.index()];
-            self.current = Some(Stream {
+            self.current = Some(ThreadEvents {
                 thread,
                 process: row.process,
                 cursor: row.start,
                 exit: row.exit,
                 pending: None,
                 pending_out: 0,
-                sums: Sums::default(),
+                sums: SpanSums::default(),
                 window: 0,
                 timed_cpu: TimedCpu::default(),
                 waiting: None,
@@ -197,7 +197,7 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    fn seen(&mut self, stream: &mut Stream, seen: &e::ts_seen) -> Result<(), Error> {
+    fn seen(&mut self, stream: &mut ThreadEvents, seen: &e::ts_seen) -> Result<(), Error> {
         match u32::from(seen.what) {
             e::TS_OF_WAIT | e::TS_OF_DELAY => stream.waiting = Some(*seen),
             e::TS_OF_WAKER => stream.waker = Some(*seen),
@@ -223,7 +223,7 @@ impl<'a> Context<'a> {
     }
 
     /// The last sample is done; what of the thread's time nothing came after is its as well.
-    fn end_sample(&mut self, stream: &mut Stream, rest: u64) -> Result<(), Error> {
+    fn end_sample(&mut self, stream: &mut ThreadEvents, rest: u64) -> Result<(), Error> {
         if let Some(mut sample) = stream.sample.take() {
             sample.weight_ns = sample.weight_ns.map(|weight| weight + rest);
             self.out.push(sample)?;
@@ -244,7 +244,7 @@ impl<'a> Context<'a> {
     /// The stacks of a long wait: the thread's own user side with the kernel's frames, and its waker's.
     fn stacks_of(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ThreadEvents,
         long: &e::ts_wait,
     ) -> (Option<StackId>, Option<StackId>) {
         let t_out = long.turn.t_out;
@@ -261,7 +261,7 @@ impl<'a> Context<'a> {
         (own, waker.and_then(|seen| self.stack_of(&seen)))
     }
 
-    fn push(&mut self, stream: &mut Stream, mut span: Span) -> Result<(), Error> {
+    fn push(&mut self, stream: &mut ThreadEvents, mut span: Span) -> Result<(), Error> {
         span.t0 = stream.cursor;
         if span.t1 <= span.t0 {
             return Ok(());
@@ -290,7 +290,7 @@ impl<'a> Context<'a> {
     }
 
     /// Up to here nothing is known: the events that would tell were lost.
-    fn lost_until(&mut self, stream: &mut Stream, t: Nanos) -> Result<(), Error> {
+    fn lost_until(&mut self, stream: &mut ThreadEvents, t: Nanos) -> Result<(), Error> {
         if t <= stream.cursor {
             return Ok(());
         }
@@ -303,7 +303,7 @@ impl<'a> Context<'a> {
     /// first span that has room for it.
     fn run_until(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ThreadEvents,
         t: Nanos,
         cpu: u16,
         mut left: NotItsOwn,
@@ -334,7 +334,7 @@ impl<'a> Context<'a> {
 
     fn turn(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ThreadEvents,
         turn: &e::ts_turn,
         long: Option<&e::ts_wait>,
     ) -> Result<(), Error> {
@@ -394,7 +394,7 @@ impl<'a> Context<'a> {
     }
 
     /// Where in the code a long time ready was: where the thread lost the processor, or where it had waited.
-    fn stack_of_delay(&mut self, stream: &mut Stream, turn: &e::ts_turn) -> Option<StackId> {
+    fn stack_of_delay(&mut self, stream: &mut ThreadEvents, turn: &e::ts_turn) -> Option<StackId> {
         let taken = stream.waiting.take();
         let taken = taken.filter(|seen| seen.head.t == turn.t_out);
         match (&stream.pending, taken) {
@@ -406,7 +406,7 @@ impl<'a> Context<'a> {
 
     fn waited(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ThreadEvents,
         turn: &e::ts_turn,
         long: Option<&e::ts_wait>,
         wake: Nanos,
@@ -459,7 +459,7 @@ impl<'a> Context<'a> {
     }
 
     /// The thread that held the lock, if what stood there is a thread of this process.
-    fn owner(&self, stream: &Stream, long: &e::ts_wait, at: Nanos) -> Option<ThreadId> {
+    fn owner(&self, stream: &ThreadEvents, long: &e::ts_wait, at: Nanos) -> Option<ThreadId> {
         let owner = self
             .lives
             .by_tid(long.owner, at)
@@ -495,11 +495,11 @@ impl<'a> Context<'a> {
 
     fn look_at(
         &mut self,
-        stream: &Stream,
+        stream: &ThreadEvents,
         turn: &e::ts_turn,
         long: Option<&e::ts_wait>,
         wake: Nanos,
-    ) -> Waited {
+    ) -> ClassifiedWait {
         let compat = turn.how & e::TS_COMPAT_CALL as u8 != 0;
         let call = match turn.call {
             ..0 => String::new(),
@@ -509,10 +509,10 @@ impl<'a> Context<'a> {
                 .or_insert_with(|| calls::name(n, compat))
                 .clone(),
         };
-        let known: Option<Known> = self.objects.find(turn.device, turn.key, turn.object_kind);
+        let known: Option<KnownObject> = self.objects.find(turn.device, turn.key, turn.object_kind);
         let kernel = long.map(|l| kernel_side(stream, l)).unwrap_or_default();
         let functions = self.functions(&kernel);
-        let facts = Facts {
+        let facts = WaitFacts {
             call: &call,
             object_kind: turn.object_kind,
             terminal: known.is_some_and(|k| k.terminal),
@@ -535,7 +535,7 @@ impl<'a> Context<'a> {
             }
             _ => known.map(|k| k.id),
         };
-        Waited {
+        ClassifiedWait {
             detail,
             object,
             call,
@@ -554,7 +554,7 @@ impl<'a> Context<'a> {
 
     /// Whether a number is the id of another thread of the same process: then a futex with that
     /// value is the one that the kernel clears when that thread ends.
-    fn is_thread_of(&self, stream: &Stream, tid: u32, at: Nanos) -> bool {
+    fn is_thread_of(&self, stream: &ThreadEvents, tid: u32, at: Nanos) -> bool {
         tid > 2
             && self.lives.by_tid(tid, at).is_some_and(|t| {
                 t != stream.thread && self.lives.process_of(t) == Some(stream.process)
@@ -564,7 +564,7 @@ impl<'a> Context<'a> {
     /// The child whose end, or exec, woke its parent.
     fn child_waited_for(
         &mut self,
-        stream: &Stream,
+        stream: &ThreadEvents,
         turn: &e::ts_turn,
         wake: Nanos,
     ) -> Option<ObjectId> {
@@ -578,7 +578,7 @@ impl<'a> Context<'a> {
         (row.parent == Some(stream.process)).then(|| self.objects.child(child, row.pid, &row.name))
     }
 
-    fn result(&mut self, stream: &mut Stream, r: &e::ts_result) {
+    fn result(&mut self, stream: &mut ThreadEvents, r: &e::ts_result) {
         let Some(wait) = stream
             .pending
             .as_mut()
@@ -601,7 +601,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn queue(&mut self, stream: &Stream, queue: &e::ts_queue) -> Result<(), Error> {
+    fn queue(&mut self, stream: &ThreadEvents, queue: &e::ts_queue) -> Result<(), Error> {
         let ready = self.lives.at(queue.t_ready);
         let back = self.lives.at(queue.head.t);
         // The latest is told with the turn itself.
@@ -654,7 +654,7 @@ fn frames_of(seen: &e::ts_seen) -> &[u64] {
 }
 
 /// Where in the kernel a thread waited: noted as it blocked, or else as it was to run again.
-fn kernel_side(stream: &Stream, long: &e::ts_wait) -> Vec<u64> {
+fn kernel_side(stream: &ThreadEvents, long: &e::ts_wait) -> Vec<u64> {
     let count = (long.frames as usize).min(long.frame.len());
     match &stream.waiting {
         Some(seen) if count == 0 && seen.head.t == long.turn.t_out => frames_of(seen).to_vec(),

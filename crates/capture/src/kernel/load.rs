@@ -7,13 +7,13 @@ use libbpf_rs::{Object, ObjectBuilder};
 use zerocopy::IntoBytes;
 
 use super::refusal::{self, Refusal};
-use super::Settings;
+use super::ProbeSettings;
 use crate::calls;
 use crate::error::Error;
 use crate::probes::{events, ProbeInfo, OBJECT};
 
 /// Load the object with the programs of these probes only.
-fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::Result<Object> {
+fn load_with(settings: &ProbeSettings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::Result<Object> {
     let programs: HashSet<&str> = wanted
         .iter()
         .flat_map(|p| p.programs.iter().map(|(name, _)| *name))
@@ -45,7 +45,7 @@ fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::R
     open.load()
 }
 
-fn fill_config(settings: &Settings, value: &mut [u8]) {
+fn fill_config(settings: &ProbeSettings, value: &mut [u8]) {
     let outputs = settings.follow.unwrap_or_default();
     let config = events::ts_config {
         threshold_ns: settings.threshold_ns,
@@ -67,19 +67,19 @@ pub struct Refused {
 }
 
 /// What this kernel took.
-pub struct Loaded {
+pub struct LoadedProbes {
     pub object: Object,
     pub refused: Vec<Refused>,
 }
 
 /// Load what this kernel takes. The usual case is one attempt; only where that fails are the probes
 /// tried one by one.
-pub fn load(settings: &Settings) -> Result<Loaded, Error> {
+pub fn load(settings: &ProbeSettings) -> Result<LoadedProbes, Error> {
     refusal::listen();
     let wanted: Vec<_> = settings.probes().collect();
     if let Ok(object) = load_with(settings, &wanted) {
         let refused = Vec::new();
-        return Ok(Loaded { object, refused });
+        return Ok(LoadedProbes { object, refused });
     }
     let essential: Vec<_> = wanted.iter().copied().filter(|p| p.essential).collect();
     let try_with = |probes: &[&'static ProbeInfo]| {
@@ -102,5 +102,5 @@ pub fn load(settings: &Settings) -> Result<Loaded, Error> {
         }
     }
     let object = try_with(&taken).map_err(failed)?;
-    Ok(Loaded { object, refused })
+    Ok(LoadedProbes { object, refused })
 }

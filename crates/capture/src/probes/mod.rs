@@ -200,7 +200,7 @@ pub fn set_arguments(event: &mut [u8], arguments: &[u8]) {
 const STACK_HEAD: usize = std::mem::offset_of!(events::ts_stack, copy);
 
 /// A stack as the kernel's side found it.
-pub struct Stack<'a> {
+pub struct CopiedStack<'a> {
     pub head: events::ts_head,
     pub ip: u64,
     pub sp: u64,
@@ -230,7 +230,7 @@ pub struct Stack<'a> {
 }
 
 /// Reads a stack; `None` for bytes that are none.
-pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
+pub fn stack(bytes: &[u8]) -> Option<CopiedStack<'_>> {
     let (fixed, copy) = bytes.split_at_checked(STACK_HEAD)?;
     let word = |at: usize| {
         fixed
@@ -258,7 +258,7 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
     let length = half(at!(length))? as usize;
     let second_length = half(at!(beyond_length))? as usize;
     let (copy, second) = copy.split_at_checked(length)?;
-    Some(Stack {
+    Some(CopiedStack {
         head: head(bytes)?,
         ip: word(at!(ip))?,
         sp: word(at!(sp))?,
@@ -309,7 +309,7 @@ pub fn python_frames(bytes: &[u8]) -> Option<PythonFrames> {
 
 /// Where a bash is in its scripts, at the stack that comes after it.
 #[derive(Default)]
-pub struct Script {
+pub struct ToldScript {
     pub thread: u32,
     pub t: u64,
     pub what: u8,
@@ -337,7 +337,7 @@ pub struct ScriptFrame {
 }
 
 /// Reads what is told of a script; `None` for bytes that are none.
-pub fn script(bytes: &[u8]) -> Option<Script> {
+pub fn script(bytes: &[u8]) -> Option<ToldScript> {
     type Told = events::ts_script;
     let number = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
     let count = bytes.get(std::mem::offset_of!(Told, count)..)?;
@@ -346,7 +346,7 @@ pub fn script(bytes: &[u8]) -> Option<Script> {
     let frames = bytes.get(std::mem::offset_of!(Told, frame)..)?;
     let frames = frames.chunks_exact(std::mem::size_of::<events::ts_bash_frame>());
     let head = head(bytes)?;
-    Some(Script {
+    Some(ToldScript {
         thread: head.thread,
         t: head.t,
         what: *bytes.get(std::mem::offset_of!(Told, what))?,
@@ -377,7 +377,7 @@ fn whole(bytes: &[std::os::raw::c_char]) -> String {
 }
 
 /// A code object of Python.
-pub struct Code<'a> {
+pub struct ToldCode<'a> {
     pub id: u64,
     pub version: u32,
     pub first_line: u32,
@@ -387,7 +387,7 @@ pub struct Code<'a> {
 }
 
 /// Reads a code object; `None` for bytes that are none.
-pub fn code(bytes: &[u8]) -> Option<Code<'_>> {
+pub fn code(bytes: &[u8]) -> Option<ToldCode<'_>> {
     type Told = events::ts_code;
     let half = |at: usize| {
         bytes
@@ -399,7 +399,7 @@ pub fn code(bytes: &[u8]) -> Option<Code<'_>> {
     let id = bytes.get(std::mem::offset_of!(Told, id)..)?.first_chunk()?;
     let table = bytes.get(std::mem::offset_of!(Told, table)..)?;
     let text = |at: usize| plain::<events::ts_text>(bytes.get(at..)?).map(|t| letters(&t));
-    Some(Code {
+    Some(ToldCode {
         id: u64::from_ne_bytes(*id),
         version: half(std::mem::offset_of!(Told, version))?,
         first_line: half(std::mem::offset_of!(Told, first_line))?,

@@ -160,7 +160,7 @@ impl<S> Sides<S> {
     }
 
     /// The side of this stack.
-    pub fn of(&mut self, stack: &probes::Stack<'_>) -> Option<S> {
+    pub fn of(&mut self, stack: &probes::CopiedStack<'_>) -> Option<S> {
         let moment = (stack.head.thread, stack.head.t, stack.what);
         self.waiting.remove(&moment).filter(|_| stack.python != 0)
     }

@@ -30,7 +30,7 @@ pub struct Count {
 
 /// What was found for one module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SymbolizedModule {
     pub path: String,
     pub build_id: String,
     pub before: Count,
@@ -43,9 +43,9 @@ pub struct Outcome {
 
 /// What was found: new names, and the outcome for each module.
 #[derive(Default)]
-struct Found {
+struct FoundNames {
     names: HashMap<Place, Vec<Named>>,
-    outcomes: HashMap<ModuleId, Outcome>,
+    outcomes: HashMap<ModuleId, SymbolizedModule>,
 }
 
 /// Look for the names of a recording again. It is replaced in one step, or, if anything fails or nothing better was found,
@@ -55,7 +55,7 @@ pub fn symbolize(
     path: &Path,
     symbols: &Symbols,
     caller: Option<&Identity>,
-) -> Result<Vec<Outcome>, Error> {
+) -> Result<Vec<SymbolizedModule>, Error> {
     let standing = Standing::at(path)?;
     let beside = standing.beside()?;
     let recording = standing.open()?;
@@ -95,8 +95,8 @@ fn count(module: ModuleId, frames: &[Frame]) -> Count {
     }
 }
 
-fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> Found {
-    let mut found = Found::default();
+fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> FoundNames {
+    let mut found = FoundNames::default();
     let mut own: HashMap<ModuleId, Vec<&Frame>> = HashMap::new();
     for frame in frames.iter().filter(|f| f.language == Language::Native) {
         if let Some(module) = frame.module {
@@ -111,7 +111,7 @@ fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> Found {
     found
 }
 
-impl Found {
+impl FoundNames {
     /// Look for the names of one module.
     fn look(&mut self, symbols: &Symbols, module: &Module, frames: &[&Frame]) {
         let recorded = symbols::Module::recorded(module.kind, &module.path, &module.build_id);
@@ -122,7 +122,7 @@ impl Found {
             frames: frames.len(),
             named: frames.iter().filter(|f| !f.function.is_empty()).count(),
         };
-        let mut outcome = Outcome {
+        let mut outcome = SymbolizedModule {
             path: module.path.clone(),
             build_id: module.build_id.clone(),
             before,

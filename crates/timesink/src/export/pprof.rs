@@ -25,14 +25,14 @@ pub(super) fn write(export: &Export, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The table of strings; the first is the empty one.
-struct Strings {
+struct StringTable {
     ids: BTreeMap<String, i64>,
     all: Vec<String>,
 }
 
-impl Strings {
-    fn new() -> Strings {
-        let mut strings = Strings {
+impl StringTable {
+    fn new() -> StringTable {
+        let mut strings = StringTable {
             ids: BTreeMap::new(),
             all: Vec::new(),
         };
@@ -55,7 +55,7 @@ impl Strings {
 struct Writing<'a> {
     export: &'a Export<'a>,
     profile: Profile,
-    strings: Strings,
+    strings: StringTable,
     /// Locations of frames, by their index.
     frames: BTreeMap<usize, u64>,
     /// Locations of what is no frame: remainders, missing rows.
@@ -67,7 +67,7 @@ fn profile(export: &Export) -> Profile {
     let mut writing = Writing {
         export,
         profile: Profile::default(),
-        strings: Strings::new(),
+        strings: StringTable::new(),
         frames: BTreeMap::new(),
         others: BTreeMap::new(),
         functions: BTreeMap::new(),

@@ -35,7 +35,7 @@ use zerocopy::{Immutable, IntoBytes};
 
 use crate::patience::Patience;
 use crate::probes::events as e;
-use crate::spool::{Begin, Costs, End, Note, Writer};
+use crate::spool::{BeginNote, EndNote, EventCosts, Note, Writer};
 
 /// The recording's first moment, by the probes' clock.
 const ZERO: i64 = 1_000_000_000;
@@ -148,7 +148,7 @@ impl Drawn {
         self.events.iter().for_each(|event| spool.event(event));
         self.notes.iter().for_each(|note| spool.note(note));
         if !self.killed {
-            spool.note(&Note::End(Box::new(End {
+            spool.note(&Note::End(Box::new(EndNote {
                 at: self.until.expect("`until` or `killed`"),
                 exit_code: Some(0),
                 exit_signal: None,
@@ -160,8 +160,8 @@ impl Drawn {
         spool.flush();
     }
 
-    fn begin(&self) -> Begin {
-        Begin {
+    fn begin(&self) -> BeginNote {
+        BeginNote {
             tool_version: String::new(),
             mode: "run".into(),
             command: Vec::new(),
@@ -177,7 +177,7 @@ impl Drawn {
             hostname: String::new(),
             facts: Default::default(),
             floors: None,
-            cost: Costs::default(),
+            cost: EventCosts::default(),
         }
     }
 
