@@ -318,8 +318,13 @@ $(VENV)/ready: Makefile
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PYTHON_PACKAGES)
 	@touch $@
 
+# What passed only when it was tried again is said as the suite ends, whether it failed or not.
+TRIES := target/live-tries
 live: need-root
-	$(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live --tests -- --test-threads=1
+	@mkdir -p $(dir $(TRIES)) && : > $(TRIES)
+	status=0; TIMESINK_TRIES=$(CURDIR)/$(TRIES) \
+	  $(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live --tests -- --test-threads=1 || status=$$?; \
+	echo "live tests that needed more than one try: $$(wc -l < $(TRIES))"; sed 's/^/  /' $(TRIES); exit $$status
 
 live-disturbed: need-rust need-test need-root build ## Run the live tests, each once, on processors that are taken away now and then
 	$(CARGO) test $(LOCKED) --release --no-run -p timesink-live --tests

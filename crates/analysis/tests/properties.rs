@@ -1,5 +1,6 @@
 //! What must hold for any recording, tried on many made at random from fixed seeds.
 
+use fastrand::Rng;
 use timesink_analysis::facts::{Facts, Gathering, Listed};
 use timesink_analysis::ledger::Account;
 use timesink_analysis::path::{Path, Walker};
@@ -11,30 +12,12 @@ use timesink_recording::tables::{Delay, Frame, Occupant, Sample, Span, Stack, Th
 use timesink_recording::words::{Detail, Language, State};
 use timesink_recording::{FrameId, Nanos, ObjectId, StackId, ThreadId};
 
-/// A small generator of numbers, the same for the same seed everywhere (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn throw(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.throw(last as u64 + 1) as usize);
-        }
-    }
-}
-
 /// Eight threads in three processes whose spans tile, with sums that may exceed them.
 fn random(seed: u64) -> Draft {
-    let dice = &mut Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let dice = &mut Rng::with_seed(seed);
     let mut text = String::from("process 1 a\nprocess 2 b parent 1\nprocess 3 c parent 1\n");
     for thread in 1..=8 {
-        text += &format!("thread {}.{thread} t{}\n", thread % 3 + 1, dice.throw(3));
+        text += &format!("thread {}.{thread} t{}\n", thread % 3 + 1, dice.u64(..3));
     }
     for thread in 1..=8 {
         text += &format!("{}.{thread}: cpu 0..1us\n", thread % 3 + 1);
@@ -46,16 +29,16 @@ fn random(seed: u64) -> Draft {
     let ids: Vec<_> = drawn.threads.iter().map(|row| row.thread).collect();
     for (at, &thread) in ids.iter().enumerate() {
         let mut now = 0;
-        for _ in 0..dice.throw(60) + 1 {
+        for _ in 0..dice.u64(..60) + 1 {
             let span = random_span(dice, &template, now);
             now = span.t1.0;
             let span = Span { thread, ..span };
-            if span.state == State::Ready && dice.throw(2) == 0 {
+            if span.state == State::Ready && dice.u64(..2) == 0 {
                 drawn.occupants.push(Occupant {
                     thread,
                     t0: span.t0,
                     occupant: None,
-                    occupant_outsider: Some(dice.throw(4) as u32),
+                    occupant_outsider: Some(dice.u64(..4) as u32),
                     ns: span.t1.since(span.t0) / 2,
                 });
             }
@@ -63,17 +46,17 @@ fn random(seed: u64) -> Draft {
         }
         let row = &mut drawn.threads[at];
         row.end = Nanos(now);
-        row.cpu_ns = dice.throw(100_000);
-        row.wait_ns = dice.throw(100_000);
-        row.tracer_ns = dice.throw(1_000);
+        row.cpu_ns = dice.u64(..100_000);
+        row.wait_ns = dice.u64(..100_000);
+        row.tracer_ns = dice.u64(..1_000);
         row.kernel_life_ns = now as u64;
-        row.samples_user = dice.throw(30);
-        row.samples_kernel = dice.throw(30);
+        row.samples_user = dice.u64(..30);
+        row.samples_kernel = dice.u64(..30);
     }
     drawn
 }
 
-fn random_span(dice: &mut Dice, template: &Span, from: i64) -> Span {
+fn random_span(dice: &mut Rng, template: &Span, from: i64) -> Span {
     let choices = [
         (State::Cpu, Detail::Running),
         (State::Cpu, Detail::Exit),
@@ -85,15 +68,15 @@ fn random_span(dice: &mut Dice, template: &Span, from: i64) -> Span {
         (State::Wait, Detail::Child),
         (State::Lost, Detail::Unknown),
     ];
-    let (state, detail) = choices[dice.throw(choices.len() as u64) as usize];
-    let length = dice.throw(10_000);
+    let (state, detail) = choices[dice.u64(..choices.len() as u64) as usize];
+    let length = dice.u64(..10_000);
     Span {
         t0: Nanos(from),
         t1: Nanos(from + length as i64),
         state,
         detail,
-        object: (dice.throw(2) == 0).then(|| ObjectId(dice.throw(3) as u32)),
-        tracer_ns: dice.throw(50),
+        object: (dice.u64(..2) == 0).then(|| ObjectId(dice.u64(..3) as u32)),
+        tracer_ns: dice.u64(..50),
         ..template.clone()
     }
 }
@@ -180,11 +163,11 @@ fn order_does_not_matter_where_it_should_not() {
     for seed in 1..100 {
         let mut drawn = random(seed);
         let before = format!("{:?}", facts(&drawn, 1000).ledger);
-        let dice = &mut Dice(seed + 77);
+        let dice = &mut Rng::with_seed(seed + 77);
         dice.shuffle(&mut drawn.threads);
         dice.shuffle(&mut drawn.processes);
         let mut keys: Vec<u64> = (0..drawn.threads.len() + 1)
-            .map(|_| dice.throw(99))
+            .map(|_| dice.u64(..99))
             .collect();
         keys.dedup();
         drawn
@@ -208,7 +191,7 @@ fn order_does_not_matter_where_it_should_not() {
 /// than their threads have.
 fn with_stacks(seed: u64) -> Draft {
     let mut drawn = random(seed);
-    let dice = &mut Dice(seed + 5);
+    let dice = &mut Rng::with_seed(seed + 5);
     for n in 0..8 {
         drawn.frames.push(Frame {
             frame: FrameId(n),
@@ -223,17 +206,17 @@ fn with_stacks(seed: u64) -> Draft {
         });
     }
     for n in 0..40u32 {
-        let parent = (n > 4).then(|| StackId(dice.throw(n.into()) as u32));
+        let parent = (n > 4).then(|| StackId(dice.u64(..u64::from(n)) as u32));
         drawn.stacks.push(Stack {
             stack: StackId(n),
             parent,
-            frame: FrameId(dice.throw(9) as u32),
+            frame: FrameId(dice.u64(..9) as u32),
             complete: n % 3 > 0,
         });
     }
     let template = draft("process 1 a\nthread 1.1\n1.1: wait 0..1s sleep").waits[0].clone();
     for span in drawn.spans.clone() {
-        let stack = (dice.throw(4) > 0).then(|| StackId(dice.throw(42) as u32));
+        let stack = (dice.u64(..4) > 0).then(|| StackId(dice.u64(..42) as u32));
         let ns = span.t1.since(span.t0);
         if span.state == State::Cpu {
             drawn.samples.push(Sample {
@@ -242,15 +225,15 @@ fn with_stacks(seed: u64) -> Draft {
                 processor: 0,
                 kernel: false,
                 address: 0,
-                weight_ns: (dice.throw(5) > 0).then(|| ns * dice.throw(30) / 10),
+                weight_ns: (dice.u64(..5) > 0).then(|| ns * dice.u64(..30) / 10),
                 stack,
             });
-        } else if span.state == State::Wait && dice.throw(3) > 0 {
+        } else if span.state == State::Wait && dice.u64(..3) > 0 {
             let mut wait = template.clone();
             (wait.thread, wait.t0, wait.t1) = (span.thread, span.t0, span.t1);
             (wait.detail, wait.object, wait.stack) = (span.detail, span.object, stack);
             drawn.waits.push(wait);
-        } else if span.state == State::Ready && dice.throw(3) > 0 {
+        } else if span.state == State::Ready && dice.u64(..3) > 0 {
             drawn.delays.push(Delay {
                 thread: span.thread,
                 t0: span.t0,
@@ -263,13 +246,13 @@ fn with_stacks(seed: u64) -> Draft {
     drawn
 }
 
-fn some_filter(dice: &mut Dice) -> Filter {
+fn some_filter(dice: &mut Rng) -> Filter {
     let mut filter = Filter::default();
-    match dice.throw(5) {
-        0 => filter.thread = Some(format!("t{}", dice.throw(3))),
+    match dice.u64(..5) {
+        0 => filter.thread = Some(format!("t{}", dice.u64(..3))),
         1 => filter.process = Some("b".to_owned()),
-        2 => filter.from = Some(Nanos(dice.throw(100_000) as i64)),
-        3 => filter.to = Some(Nanos(dice.throw(100_000) as i64)),
+        2 => filter.from = Some(Nanos(dice.u64(..100_000) as i64)),
+        3 => filter.to = Some(Nanos(dice.u64(..100_000) as i64)),
         _ => (),
     }
     filter
@@ -299,7 +282,7 @@ fn add_up(nodes: &[Node], seed: u64) -> u64 {
 #[test]
 fn views_add_up_to_the_ledger() {
     for seed in 1..80 {
-        let filter = some_filter(&mut Dice(seed));
+        let filter = some_filter(&mut Rng::with_seed(seed));
         let (facts, stacks) = stacks_of(&with_stacks(seed), &filter);
         let view = stacks.view();
         let whole = &facts.ledger.whole;
@@ -343,7 +326,7 @@ fn views_add_up_to_the_ledger() {
 fn order_of_rows_does_not_show_in_stacks() {
     for seed in 1..80 {
         let mut drawn = with_stacks(seed);
-        let filter = some_filter(&mut Dice(seed));
+        let filter = some_filter(&mut Rng::with_seed(seed));
         let shown = |drawn: &Draft| {
             let (_, stacks) = stacks_of(drawn, &filter);
             let view = stacks.view();
@@ -363,7 +346,7 @@ fn order_of_rows_does_not_show_in_stacks() {
             )
         };
         let before = shown(&drawn);
-        let dice = &mut Dice(seed + 99);
+        let dice = &mut Rng::with_seed(seed + 99);
         dice.shuffle(&mut drawn.samples);
         dice.shuffle(&mut drawn.waits);
         dice.shuffle(&mut drawn.delays);
@@ -377,17 +360,17 @@ fn order_of_rows_does_not_show_in_stacks() {
 /// Rows whose waits were ended by just anybody, at moments that may be impossible.
 fn with_wakers(seed: u64) -> Draft {
     let mut drawn = random(seed);
-    let dice = &mut Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1);
+    let dice = &mut Rng::with_seed(seed);
     let ids: Vec<_> = drawn.threads.iter().map(|row| row.thread).collect();
     for span in &mut drawn.spans {
-        if span.state == State::Wait && dice.throw(4) > 0 {
-            span.waker = Some(ids[dice.throw(ids.len() as u64) as usize]);
+        if span.state == State::Wait && dice.u64(..4) > 0 {
+            span.waker = Some(ids[dice.u64(..ids.len() as u64) as usize]);
             span.detail = Detail::Condition;
         }
     }
     for row in &mut drawn.threads {
-        row.parent = (dice.throw(2) == 0).then(|| ids[dice.throw(ids.len() as u64) as usize]);
-        row.start = Nanos(dice.throw(20_000) as i64);
+        row.parent = (dice.u64(..2) == 0).then(|| ids[dice.u64(..ids.len() as u64) as usize]);
+        row.start = Nanos(dice.u64(..20_000) as i64);
     }
     drawn
 }
@@ -420,12 +403,12 @@ fn many_paths_by_one_walker_tile() {
     for seed in 1..100 {
         let drawn = with_wakers(seed);
         let timeline = Timeline::new(drawn.threads.clone(), &drawn.spans);
-        let dice = &mut Dice(seed | 1);
+        let dice = &mut Rng::with_seed(seed | 1);
         let mut walker = Walker::new(&timeline);
         for _ in 0..30 {
-            let slot = dice.throw(timeline.threads.len() as u64) as usize;
-            let from = Nanos(dice.throw(200_000) as i64);
-            let until = from + dice.throw(50_000) as i64;
+            let slot = dice.u64(..timeline.threads.len() as u64) as usize;
+            let from = Nanos(dice.u64(..200_000) as i64);
+            let until = from + dice.u64(..50_000) as i64;
             let path = walker.between(slot, from, until);
             let sum: u64 = path.segments.iter().map(|segment| segment.ns()).sum();
             assert_eq!(sum, until.since(from), "seed {seed}");
@@ -442,8 +425,8 @@ fn replays_end_and_less_is_not_slower() {
     for seed in 1..200 {
         let drawn = with_wakers(seed);
         let timeline = Timeline::new(drawn.threads.clone(), &drawn.spans);
-        let dice = &mut Dice(seed | 1);
-        let slot = dice.throw(timeline.threads.len() as u64) as usize;
+        let dice = &mut Rng::with_seed(seed | 1);
+        let slot = dice.u64(..timeline.threads.len() as u64) as usize;
         let few = Replay::new(&timeline, &drawn.occupants, slot, 2);
         assert_eq!(few.run(|_| 1.0).wall_ns, few.unchanged_ns, "seed {seed}");
         let replay = few.on(Processors::Any(u32::MAX));
@@ -451,7 +434,7 @@ fn replays_end_and_less_is_not_slower() {
         // Where waits had to be ended by force the order of things is anybody's guess.
         let mut factors = vec![1.0; timeline.len()];
         for _ in 0..20 {
-            let at = dice.throw(factors.len() as u64) as usize;
+            let at = dice.u64(..factors.len() as u64) as usize;
             factors[at] *= 0.5;
             let after = replay.run(|index| factors[index]);
             if before.forced == 0 && after.forced == 0 {

@@ -4,6 +4,7 @@
 mod fields;
 mod stack_use;
 
+use bindgen::callbacks::{DeriveInfo, ParseCallbacks};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,8 +83,21 @@ fn generate(header: &Path, to: &Path) {
         .default_enum_style(bindgen::EnumVariation::Consts)
         .derive_default(true)
         .layout_tests(false)
+        .parse_callbacks(Box::new(PlainBytes))
         .generate()
         .expect("events.h is plain C")
         .write_to_file(to)
         .expect("OUT_DIR can be written");
+}
+
+/// All structures are plain: made of any bytes, and read as bytes. What is not, such as one with padding, does not compile.
+#[derive(Debug)]
+struct PlainBytes;
+
+impl ParseCallbacks for PlainBytes {
+    fn add_derives(&self, _: &DeriveInfo<'_>) -> Vec<String> {
+        ["FromBytes", "IntoBytes", "Immutable"]
+            .map(|name| format!("zerocopy::{name}"))
+            .to_vec()
+    }
 }

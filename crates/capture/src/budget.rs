@@ -23,7 +23,7 @@ const AIM: f64 = 0.6;
 const LEAST: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum BudgetStep {
     Nothing,
     Pause,
     Resume,
@@ -31,7 +31,7 @@ pub enum Step {
 
 /// What has been recorded on one processor so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedEvents {
     pub calls: u64,
     pub switches: u64,
 }
@@ -53,13 +53,18 @@ pub struct Budget {
     /// When the account was last looked at.
     looked: u64,
     /// What had been counted then, by processor.
-    counted: Vec<Counted>,
+    counted: Vec<CountedEvents>,
     /// What may still be spent.
     credit: f64,
 }
 
 impl Budget {
-    pub fn new(share: Option<f64>, prices: Prices, now: u64, counted: Vec<Counted>) -> Budget {
+    pub fn new(
+        share: Option<f64>,
+        prices: Prices,
+        now: u64,
+        counted: Vec<CountedEvents>,
+    ) -> Budget {
         let (timing, credit) = (true, CREDIT_NS);
         Budget {
             share,
@@ -73,9 +78,9 @@ impl Budget {
     }
 
     /// What to do, given what has been counted so far on each processor.
-    pub fn step(&mut self, now: u64, counted: Vec<Counted>) -> Step {
+    pub fn step(&mut self, now: u64, counted: Vec<CountedEvents>) -> BudgetStep {
         let Some(share) = self.share else {
-            return Step::Nothing;
+            return BudgetStep::Nothing;
         };
         let (calls, switches) = self.busiest(&counted);
         let passed = now.saturating_sub(self.looked) as f64;
@@ -85,17 +90,17 @@ impl Budget {
         self.counted = counted;
         let lasted = now.saturating_sub(self.since);
         match self.timing {
-            true if self.credit < 0.0 && lasted >= WINDOW_NS => Step::Pause,
+            true if self.credit < 0.0 && lasted >= WINDOW_NS => BudgetStep::Pause,
             // What a window costs is known from the last one, so it begins when that is earned.
-            false if self.credit >= 0.0 || lasted >= PAUSE_MAX_NS => Step::Resume,
-            _ => Step::Nothing,
+            false if self.credit >= 0.0 || lasted >= PAUSE_MAX_NS => BudgetStep::Resume,
+            _ => BudgetStep::Nothing,
         }
     }
 
     /// What calls and switches have cost since the last look, where they cost most.
-    fn busiest(&self, counted: &[Counted]) -> (f64, f64) {
+    fn busiest(&self, counted: &[CountedEvents]) -> (f64, f64) {
         let before = self.counted.iter().copied();
-        let before = before.chain(std::iter::repeat(Counted::default()));
+        let before = before.chain(std::iter::repeat(CountedEvents::default()));
         counted
             .iter()
             .zip(before)
@@ -139,14 +144,14 @@ mod tests {
         switch_ns: 500.0,
     };
 
-    fn calls(calls: u64) -> Vec<Counted> {
-        vec![Counted { calls, switches: 0 }]
+    fn calls(calls: u64) -> Vec<CountedEvents> {
+        vec![CountedEvents { calls, switches: 0 }]
     }
 
     /// Run the budget against a processor with these rates of calls and of switches for 20 s; the
     /// share of the last 19 s in which calls were timed.
     fn share_timed(call_rate: f64, switch_rate: f64, share: f64) -> f64 {
-        let mut b = Budget::new(Some(share), PRICES, 0, vec![Counted::default(); 2]);
+        let mut b = Budget::new(Some(share), PRICES, 0, vec![CountedEvents::default(); 2]);
         let (mut timed, mut calls, step) = (0u64, 0.0, 10_000_000u64);
         for i in 1..=2000u64 {
             let now = i * step;
@@ -154,20 +159,20 @@ mod tests {
                 calls += call_rate * step as f64 / 1e9;
                 timed += if i > 100 { step } else { 0 };
             }
-            let busy = Counted {
+            let busy = CountedEvents {
                 calls: calls as u64,
                 switches: (switch_rate * now as f64 / 1e9) as u64,
             };
-            let quiet = Counted {
+            let quiet = CountedEvents {
                 calls: 7,
                 switches: i,
             };
             match b.step(now, vec![quiet, busy]) {
-                Step::Pause => {
+                BudgetStep::Pause => {
                     b.paused(now);
                 }
-                Step::Resume => b.resumed(now),
-                Step::Nothing => {}
+                BudgetStep::Resume => b.resumed(now),
+                BudgetStep::Nothing => {}
             }
         }
         timed as f64 / (1900 * step) as f64
@@ -201,9 +206,9 @@ mod tests {
     #[test]
     fn a_burst_is_timed() {
         let mut b = Budget::new(Some(0.05), PRICES, 0, calls(0));
-        assert_eq!(b.step(25_000_000, calls(6_000)), Step::Nothing);
-        assert_eq!(b.step(50_000_000, calls(6_100)), Step::Nothing);
-        assert_eq!(b.step(75_000_000, calls(60_000)), Step::Pause);
+        assert_eq!(b.step(25_000_000, calls(6_000)), BudgetStep::Nothing);
+        assert_eq!(b.step(50_000_000, calls(6_100)), BudgetStep::Nothing);
+        assert_eq!(b.step(75_000_000, calls(60_000)), BudgetStep::Pause);
     }
 
     /// With --exact there is no limit, whatever the rate.
@@ -211,7 +216,10 @@ mod tests {
     fn exact_never_pauses() {
         let mut b = Budget::new(None, PRICES, 0, vec![]);
         for i in 1..100 {
-            assert_eq!(b.step(i * 50_000_000, calls(i * 1_000_000)), Step::Nothing);
+            assert_eq!(
+                b.step(i * 50_000_000, calls(i * 1_000_000)),
+                BudgetStep::Nothing
+            );
         }
     }
 

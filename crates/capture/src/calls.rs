@@ -19,6 +19,12 @@ pub fn name(number: i16, compat: bool) -> String {
     }
 }
 
+/// Whether a call executes another program. (Of 32-bit calls nobody asks.)
+pub fn executes(number: i16, compat: bool) -> bool {
+    let is = |call: x86_64::Sysno| i32::from(number) == call.id();
+    !compat && (is(x86_64::Sysno::execve) || is(x86_64::Sysno::execveat))
+}
+
 /// What the result of a call counts, if it is bytes.
 pub fn moves_bytes(name: &str) -> bool {
     MOVES_BYTES.contains(&name)

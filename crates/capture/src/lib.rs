@@ -36,7 +36,6 @@ pub mod patience;
 mod perf_event;
 #[allow(unsafe_code)]
 pub mod privileges;
-#[allow(unsafe_code)]
 mod probes;
 mod python;
 #[allow(unsafe_code)]

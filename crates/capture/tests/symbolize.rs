@@ -11,7 +11,7 @@ use std::process::Command;
 
 use folder::Folder;
 use timesink_capture::address_space::vdso;
-use timesink_capture::symbolize::{symbolize, Count, Outcome};
+use timesink_capture::symbolize::{symbolize, Count, SymbolizedModule};
 use timesink_capture::symbols::Symbols;
 use timesink_recording::tables::{Frame, Module, Sample, Span, Stack, Wait};
 use timesink_recording::words::SymbolSource;
@@ -125,7 +125,7 @@ fn with_debug(folder: &Folder) -> Symbols {
     symbols
 }
 
-fn of<'a>(outcomes: &'a [Outcome], name: &str) -> &'a Outcome {
+fn of<'a>(outcomes: &'a [SymbolizedModule], name: &str) -> &'a SymbolizedModule {
     let found = outcomes.iter().find(|o| o.path.ends_with(name));
     found.expect("the module is told of")
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::replay::What;
 use timesink_analysis::stacks::Spot;
 use timesink_analysis::timeline::Span;
+use timesink_analysis::waits;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 
@@ -56,9 +57,7 @@ impl Picked {
 
     /// The length that so much of them (0.5: half) do not exceed.
     pub fn quantile(&self, part: f64) -> u64 {
-        let last = self.lengths.len().saturating_sub(1);
-        let at = (last as f64 * part).round() as usize;
-        self.lengths.get(at).copied().unwrap_or(0)
+        waits::quantile(&self.lengths, part)
     }
 
     /// A suspect whose fix makes them take so many times as long.

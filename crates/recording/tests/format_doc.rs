@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use timesink_recording::floors::Floors;
 use timesink_recording::format_doc::{format_doc, BEGIN, END};
+use timesink_recording::notation::compare_with_kept;
 use timesink_recording::{About, TableEntry, FORMAT_VERSION};
 
 fn path() -> PathBuf {
@@ -15,16 +16,8 @@ fn the_tables_are_those_of_the_declarations() {
     let text = std::fs::read_to_string(path()).expect("FORMAT.md is there");
     let begin = text.find(BEGIN).expect("the begin marker") + BEGIN.len();
     let end = text.find(END).expect("the end marker");
-    let wanted = format!("\n{}\n", format_doc());
-    if std::env::var_os("UPDATE").is_some() {
-        let new = format!("{}{wanted}{}", &text[..begin], &text[end..]);
-        std::fs::write(path(), new).expect("FORMAT.md can be written");
-    } else {
-        assert!(
-            text[begin..end] == wanted,
-            "FORMAT.md is out of date: UPDATE=1 cargo test -p timesink-recording"
-        );
-    }
+    let wanted = format!("{}\n{}\n{}", &text[..begin], format_doc(), &text[end..]);
+    compare_with_kept(&path(), &wanted);
 }
 
 /// Each field of the manifest is in FORMAT.md.

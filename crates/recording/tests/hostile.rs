@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{each_row_type, Place, Random};
+use common::{each_row_type, Place};
+use fastrand::Rng;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -156,7 +157,7 @@ fn forged_tables_do_no_harm() {
     let place = Place::new();
     let folder = place.path("folder");
     let about = common::write_any(&folder, 12, 13);
-    let mut random = Random(14);
+    let mut random = Rng::with_seed(14);
     let mut refused = 0;
     macro_rules! forge_table {
         ($row:ident) => {
@@ -180,11 +181,11 @@ fn forged_tables_do_no_harm() {
             }
             for at in 0..bytes.len() {
                 let mut forged = bytes.clone();
-                forged[at] = match random.next() % 4 {
+                forged[at] = match random.u8(..4) {
                     0 => 0xff,
                     1 => 0x7f,
-                    2 => forged[at] ^ (1 << (random.next() % 8)),
-                    _ => random.next() as u8,
+                    2 => forged[at] ^ (1 << (random.u8(..8))),
+                    _ => random.u8(..),
                 };
                 check(&forged, format!("changed at {at}"));
             }
@@ -204,9 +205,9 @@ fn random_bytes_are_refused() {
     let place = Place::new();
     let folder = place.path("folder");
     let about = common::write_any(&folder, 3, 15);
-    let mut random = Random(16);
+    let mut random = Rng::with_seed(16);
     for length in (0..300).chain([511, 512, 513, 1024, 5000]) {
-        let bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+        let bytes: Vec<u8> = (0..length).map(|_| random.u8(..)).collect();
         put(&place.path("packed"), &bytes);
         assert!(Recording::open(place.path("packed")).is_err());
         for magic in [&b""[..], b"PAR1"] {

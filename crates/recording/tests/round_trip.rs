@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{each_row_type, Any, Place, Random};
+use common::{each_row_type, Any, Place};
+use fastrand::Rng;
 use std::path::Path;
 use timesink_recording::tables::*;
 use timesink_recording::{
@@ -11,7 +12,7 @@ use timesink_recording::{
 
 fn same_rows(path: &Path, rows: usize, seed: u64) {
     let recording = Recording::open(path).expect("it opens");
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     macro_rules! check {
         ($row:ident) => {
             let wanted: Vec<$row> = (0..rows).map(|_| Any::any(&mut random)).collect();
@@ -40,10 +41,10 @@ fn every_table_comes_back() {
 fn several_row_groups_come_back() {
     let place = Place::new();
     let mut writer = RecordingWriter::create(&place.path("folder")).expect("a new recording");
-    let mut random = Random(6);
+    let mut random = Rng::with_seed(6);
     // What packs far better than any recording would not be believed.
     let mut letters = |count: usize| -> String {
-        let letter = |_| char::from(b'a' + (random.next() >> 20) as u8 % 26);
+        let letter = |_| random.lowercase();
         (0..count).map(letter).collect()
     };
     for tid in 0..300_000 {

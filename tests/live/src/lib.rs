@@ -9,6 +9,7 @@ mod recorded;
 mod told;
 mod truth;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -133,7 +134,7 @@ pub fn attempts(mut check: impl FnMut() -> Result<(), String>) {
     for pause in [0, 1, 2, 4, 8].into_iter().take(most) {
         std::thread::sleep(Duration::from_secs(pause));
         match check() {
-            Ok(()) => return,
+            Ok(()) => return note_tries(&failures),
             Err(why) => failures.push(why),
         }
     }
@@ -142,6 +143,29 @@ pub fn attempts(mut check: impl FnMut() -> Result<(), String>) {
         failures.len(),
         failures.join("\n--- and again:\n")
     );
+}
+
+/// Notes a test that passed, but not at the first try, with why it failed at first: in the file that `TIMESINK_TRIES` names.
+/// `make live` shows what is in it as the suite ends: who passes in the end prints nothing that a test runner shows.
+fn note_tries(failures: &[String]) {
+    let (Some(why), Some(file)) = (failures.first(), std::env::var_os("TIMESINK_TRIES")) else {
+        return;
+    };
+    let thread = std::thread::current();
+    // The first line of a failure says what it is, the rest is the recording's own report.
+    let why = why.lines().find(|line| !line.trim().is_empty());
+    let line = format!(
+        "{}: {} tries; the first: {}\n",
+        thread.name().unwrap_or("a test"),
+        failures.len() + 1,
+        why.unwrap_or("no reason")
+    );
+    let file = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(file);
+    let noted = file.and_then(|mut file| file.write_all(line.as_bytes()));
+    noted.expect("TIMESINK_TRIES cannot be written");
 }
 
 /// Waits until something holds, but not for ever.

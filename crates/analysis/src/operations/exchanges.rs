@@ -59,7 +59,7 @@ pub(super) fn asked(recorded: &Recorded<'_>) -> Vec<Set> {
         let mut threads: Vec<usize> = waits.iter().map(|wait| wait.slot).collect();
         threads.dedup();
         found.threads += threads.len();
-        found.operations.extend(joined(waits, peer.sends));
+        found.operations.extend(as_requests(waits, peer.sends));
     }
     let sets = sets.into_iter();
     sets.filter_map(|((program, _), (found, addresses))| {
@@ -98,7 +98,7 @@ fn waits_for(recorded: &Recorded<'_>, peer: &Peer) -> Vec<Waited> {
 }
 
 /// The waits as so many requests.
-fn joined(waits: Vec<Waited>, requests: u64) -> Vec<Operation> {
+fn as_requests(waits: Vec<Waited>, requests: u64) -> Vec<Operation> {
     let pairs = waits.windows(2);
     let same = pairs.filter(|pair| pair[0].slot == pair[1].slot);
     let mut gaps: Vec<u64> = same.map(|pair| pair[1].from.since(pair[0].until)).collect();

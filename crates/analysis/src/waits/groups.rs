@@ -51,10 +51,15 @@ impl WaitGroup {
 
     /// The length that so much of them (0.5: half) do not exceed.
     pub fn quantile(&self, part: f64) -> u64 {
-        let last = self.lengths.len().saturating_sub(1);
-        let at = (last as f64 * part).round() as usize;
-        self.lengths.get(at).copied().unwrap_or(0)
+        quantile(&self.lengths, part)
     }
+}
+
+/// The length that so much of them (0.5: half) do not exceed, of lengths in their order; 0 of none.
+pub fn quantile(lengths: &[u64], part: f64) -> u64 {
+    let last = lengths.len().saturating_sub(1);
+    let at = (last as f64 * part).round() as usize;
+    lengths.get(at).copied().unwrap_or(0)
 }
 
 /// The same for lengths that differ by less than some percent.

@@ -18,7 +18,7 @@ mod known;
 pub mod peers;
 
 use arrivals::Arrivals;
-pub use groups::{Over, WaitGroup};
+pub use groups::{quantile, Over, WaitGroup};
 pub use known::{Came, Known, KnownWaits};
 use peers::Peers;
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::elf::{self, Elf, ElfError, Part, Source};
 use super::{vdso, BuildId, FileNumber, Mapped};
-use crate::reader::{About, Reader, Theirs};
+use crate::reader::{FileFacts, Reader, Theirs};
 
 /// So many files are held open; others are found again by their path, if they are still there.
 const MOST_HELD: usize = 256;
@@ -49,7 +49,7 @@ enum Bytes {
     Memory(&'static [u8]),
     File {
         held: Option<Theirs>,
-        identity: Identity,
+        identity: FileIdentity,
         /// As the kernel numbers the file system.
         device: (u32, u32),
         reader: Option<Arc<Reader>>,
@@ -58,22 +58,22 @@ enum Bytes {
 
 /// A file as it was when it was first seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Identity {
+struct FileIdentity {
     device: u64,
     inode: u64,
     size: u64,
     modified: (i64, i64),
 }
 
-impl Identity {
-    fn of(file: &Theirs) -> io::Result<Identity> {
-        Ok(Identity::from(&file.about()?))
+impl FileIdentity {
+    fn of(file: &Theirs) -> io::Result<FileIdentity> {
+        Ok(FileIdentity::from(&file.about()?))
     }
 }
 
-impl From<&About> for Identity {
-    fn from(about: &About) -> Identity {
-        Identity {
+impl From<&FileFacts> for FileIdentity {
+    fn from(about: &FileFacts) -> FileIdentity {
+        FileIdentity {
             device: about.device,
             inode: about.inode,
             size: about.size,
@@ -149,7 +149,7 @@ impl Image {
     }
 
     /// The file, and what it is now.
-    fn as_it_is(&self) -> io::Result<(Theirs, Identity)> {
+    fn as_it_is(&self) -> io::Result<(Theirs, FileIdentity)> {
         let file = match &self.bytes {
             Bytes::File {
                 held: Some(file), ..
@@ -161,7 +161,7 @@ impl Image {
             } => reader.named(&self.path, *device)?,
             _ => Theirs::named_here(&self.path)?,
         };
-        let now = Identity::of(&file)?;
+        let now = FileIdentity::of(&file)?;
         Ok((file, now))
     }
 
@@ -171,7 +171,7 @@ impl Image {
             return false;
         };
         let now = match held {
-            Some(file) => Identity::of(file),
+            Some(file) => FileIdentity::of(file),
             None => self.as_it_is().map(|(_, now)| now),
         };
         now.is_ok_and(|now| now == *identity)
@@ -218,7 +218,7 @@ impl Image {
 /// All images, each once.
 #[derive(Debug, Default)]
 pub struct Images {
-    by_file: HashMap<Identity, Arc<Image>>,
+    by_file: HashMap<FileIdentity, Arc<Image>>,
     /// As the kernel numbers the files: in most mappings is what others have mapped before.
     by_number: HashMap<FileNumber, Arc<Image>>,
     /// Without a file, or not readable.
@@ -288,7 +288,7 @@ impl Images {
             Some(reader) => reader.mapped(mapped, path)?,
             None => Theirs::mapped_here(mapped, path)?,
         };
-        let identity = Identity::of(&file)?;
+        let identity = FileIdentity::of(&file)?;
         if let Some(image) = self.by_file.get(&identity) {
             return Ok(image.clone());
         }

@@ -16,7 +16,7 @@ const EXECUTABLE: u32 = 4;
 
 /// One record, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record {
+pub enum PerfRecord {
     Change(Timed<Change>),
     /// So many records found no room.
     Lost(u64),
@@ -32,7 +32,7 @@ fn half(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// The records in what a ring held. Others than ours are passed over; at one whose length makes no
 /// sense it ends, because where the next begins is not known.
-pub fn parse(mut bytes: &[u8]) -> impl Iterator<Item = Record> + '_ {
+pub fn parse(mut bytes: &[u8]) -> impl Iterator<Item = PerfRecord> + '_ {
     std::iter::from_fn(move || loop {
         let size = bytes.get(6..HEADER)?;
         let size = usize::from(u16::from_ne_bytes([size[0], size[1]]));
@@ -47,11 +47,11 @@ pub fn parse(mut bytes: &[u8]) -> impl Iterator<Item = Record> + '_ {
     })
 }
 
-fn one(record: &[u8]) -> Option<Record> {
+fn one(record: &[u8]) -> Option<PerfRecord> {
     let kind = half(record, 0)?;
     let misc = u32::from(u16::from_ne_bytes([record[4], record[5]]));
     if kind == sys::PERF_RECORD_LOST {
-        return Some(Record::Lost(number(record, 16)?));
+        return Some(PerfRecord::Lost(number(record, 16)?));
     }
     let body = record.get(..record.len() - TIME)?;
     let time_ns = number(record, body.len())?;
@@ -72,7 +72,7 @@ fn one(record: &[u8]) -> Option<Record> {
         },
         _ => return None,
     };
-    Some(Record::Change(Timed { time_ns, what }))
+    Some(PerfRecord::Change(Timed { time_ns, what }))
 }
 
 fn mapped(body: &[u8], pid: u32) -> Option<Change> {
@@ -167,7 +167,7 @@ mod tests {
             parent_pid: 10,
             tid: 12,
         };
-        let change = |time_ns, what| Record::Change(Timed { time_ns, what });
+        let change = |time_ns, what| PerfRecord::Change(Timed { time_ns, what });
         assert_eq!(
             parse(&bytes).collect::<Vec<_>>(),
             [
@@ -175,7 +175,7 @@ mod tests {
                 change(6, Change::Executed { pid: 9 }),
                 change(7, forked),
                 change(8, Change::Ended { pid: 11, tid: 12 }),
-                Record::Lost(17),
+                PerfRecord::Lost(17),
             ]
         );
     }

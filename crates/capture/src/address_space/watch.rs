@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use libbpf_sys as sys;
 
-use super::records::{self, Record};
+use super::records::{self, PerfRecord};
 use super::{Change, Timed};
 use crate::clock::now_ns;
 use crate::error::Error;
@@ -58,8 +58,8 @@ impl Watch {
             ring.take(&mut self.bytes);
             for record in records::parse(&self.bytes) {
                 match record {
-                    Record::Change(change) => changes.push(change),
-                    Record::Lost(number) => self.lost += number,
+                    PerfRecord::Change(change) => changes.push(change),
+                    PerfRecord::Lost(number) => self.lost += number,
                 }
             }
         }

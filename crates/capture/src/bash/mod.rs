@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::address_space::{Image, ImageKind};
 use crate::probes::events::ts_bash;
-use crate::probes::Script;
+use crate::probes::ToldScript;
 use crate::python::Step;
 use crate::symbols;
 
@@ -119,7 +119,7 @@ const COMPOUND: [&str; 9] = [
 /// bash keeps two lines. One is of the last simple command, or `( )`, and is what a shell that waits for
 /// it is at. The other is the same while such a command is prepared, and is right while the head of `for`
 /// or `case` is expanded; else it is of nothing that is executed.
-fn line(parts: &[Part], script: &Script) -> u32 {
+fn line(parts: &[Part], script: &ToldScript) -> u32 {
     let Some(at) = parts.iter().position(|part| *part == Part::Command) else {
         return 0;
     };
@@ -141,7 +141,7 @@ fn line(parts: &[Part], script: &Script) -> u32 {
 
 /// The stack that is the two together, and the line of each frame of the script. Its functions take the place of all
 /// native frames that execute commands; where there are none, nothing is executed yet.
-pub fn merge(parts: &[Part], script: &Script) -> (Vec<Step>, Vec<u32>) {
+pub fn merge(parts: &[Part], script: &ToldScript) -> (Vec<Step>, Vec<u32>) {
     let leads = |part: &Part| matches!(part, Part::Command | Part::Entry);
     let first = parts.iter().position(leads);
     let last = parts.iter().rposition(leads);
@@ -178,12 +178,12 @@ mod tests {
         letters.chars().map(part).collect()
     }
 
-    fn script(line: u32, simple_line: u32, command: &str) -> Script {
-        Script {
+    fn script(line: u32, simple_line: u32, command: &str) -> ToldScript {
+        ToldScript {
             line,
             simple_line,
             command: command.into(),
-            ..Script::default()
+            ..ToldScript::default()
         }
     }
 
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(at("sPEm", 9, 4, "true"), 0);
         assert_eq!(at("sPsCEm", 4, 4, "eval tru"), 0);
         assert_eq!(at("sm", 4, 4, "true"), 0);
-        let trap = Script {
+        let trap = ToldScript {
             trap: 3,
             ..script(1, 1, "sleep 1")
         };
@@ -238,7 +238,7 @@ mod tests {
             file: "x.sh".into(),
             called_at,
         };
-        let script = Script {
+        let script = ToldScript {
             frames: vec![frame("f", 12), frame("main", 0)],
             ..script(9, 4, "sleep 1")
         };

@@ -13,7 +13,7 @@ use timesink_recording::{ObjectId, ProcessId, RecordingWriter, ThreadId};
 use crate::calls;
 use crate::convert::lives::Lives;
 use crate::convert::objects::Objects;
-use crate::convert::scale::{Scale, Seen, Timed};
+use crate::convert::scale::{CallScale, CallTiming, SeenCalls};
 use crate::error::Error;
 use crate::probes::{events as e, text};
 
@@ -25,7 +25,7 @@ const LAST_ERROR: i32 = -4095;
 const RESTARTS: std::ops::RangeInclusive<i32> = -516..=-512;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Key {
+struct CallKey {
     thread: ThreadId,
     call: i16,
     compat: u8,
@@ -36,7 +36,7 @@ struct Key {
 type Buckets = Vec<(u8, u64)>;
 
 #[derive(Default)]
-struct Sum {
+struct CallSum {
     count: u64,
     ns: u64,
     bytes: u64,
@@ -57,7 +57,7 @@ struct Early {
 
 #[derive(Default)]
 pub struct Calls {
-    sums: HashMap<Key, Sum>,
+    sums: HashMap<CallKey, CallSum>,
     lookups: HashMap<(ProcessId, i16, u8, i32, String), u64>,
     pub lookups_left_out: u64,
     pub seen: u64,
@@ -96,7 +96,7 @@ impl Calls {
             let object = objects
                 .find(call.device, call.key, call.object_kind)
                 .map(|o| o.id);
-            let key = Key {
+            let key = CallKey {
                 thread,
                 call: call.call,
                 compat: call.compat,
@@ -156,18 +156,18 @@ impl Calls {
         self,
         lives: &Lives,
         windows: &[(i64, i64)],
-        timed: &Timed,
+        timed: &CallTiming,
         out: &mut RecordingWriter,
     ) -> Result<(), Error> {
-        let mut names = Names::default();
-        let mut seen: HashMap<ThreadId, Seen> = HashMap::new();
+        let mut names = CallNames::default();
+        let mut seen: HashMap<ThreadId, SeenCalls> = HashMap::new();
         for (key, sum) in &self.sums {
             let of = calls::transfers_of(names.of(key.call, key.compat));
             let seen = seen.entry(key.thread).or_default();
             seen.early.add(of, sum.early.count);
             seen.late.add(of, sum.count - sum.early.count);
         }
-        let mut keys: Vec<&Key> = self.sums.keys().collect();
+        let mut keys: Vec<&CallKey> = self.sums.keys().collect();
         keys.sort_unstable();
         for key in keys {
             let sum = &self.sums[key];
@@ -203,9 +203,9 @@ impl Calls {
 
 /// The names of calls, looked up once each.
 #[derive(Default)]
-pub struct Names(HashMap<(i16, u8), String>);
+pub struct CallNames(HashMap<(i16, u8), String>);
 
-impl Names {
+impl CallNames {
     pub fn of(&mut self, call: i16, compat: u8) -> &str {
         self.0
             .entry((call, compat))
@@ -222,10 +222,10 @@ fn is_transfer(call: i16, compat: u8) -> bool {
 }
 
 fn write_sum(
-    key: &Key,
-    sum: &Sum,
+    key: &CallKey,
+    sum: &CallSum,
     name: &str,
-    scale: Scale,
+    scale: CallScale,
     out: &mut RecordingWriter,
 ) -> Result<(), Error> {
     let failed: u64 = sum.errors.iter().map(|(_, n)| n).sum();

@@ -7,7 +7,7 @@ use crate::probes::events as e;
 
 /// What is known of a wait.
 #[derive(Debug, Default, Clone)]
-pub struct Facts<'a> {
+pub struct WaitFacts<'a> {
     /// The call's name; empty outside of one.
     pub call: &'a str,
     /// `TS_O_...`
@@ -32,8 +32,8 @@ pub struct Facts<'a> {
 }
 
 const AF_UNIX: u16 = 1;
-/// FUTEX_LOCK_PI and FUTEX_LOCK_PI2.
-const LOCK_PI: [u8; 2] = [6, 13];
+const FUTEX_LOCK_PI: u8 = libc::FUTEX_LOCK_PI as u8;
+const FUTEX_LOCK_PI2: u8 = libc::FUTEX_LOCK_PI2 as u8;
 
 const POLLIN: u32 = 1;
 
@@ -101,7 +101,7 @@ const LOCKING: &[&str] = &[
     "percpu_rwsem_wait",
 ];
 
-impl Facts<'_> {
+impl WaitFacts<'_> {
     fn slept_in(&self, names: &[&str]) -> bool {
         self.functions.iter().any(|f| {
             names.contains(&strip(f)) || names.iter().any(|n| f.starts_with(&format!("{n}.")))
@@ -119,7 +119,7 @@ fn strip(name: &str) -> &str {
 }
 
 /// The kind of wait.
-pub fn classify(f: &Facts) -> Detail {
+pub fn classify(f: &WaitFacts) -> Detail {
     if f.how & e::TS_STOPPED as u8 != 0 {
         return Detail::Stopped;
     }
@@ -136,7 +136,7 @@ pub fn classify(f: &Facts) -> Detail {
     by_call(call, f)
 }
 
-fn outside_of_calls(f: &Facts) -> Detail {
+fn outside_of_calls(f: &WaitFacts) -> Detail {
     if f.io() || f.slept_in(&["filemap_fault", "do_swap_page", "folio_wait_bit_common"]) {
         Detail::PageFault
     } else if f.slept_in(LOCKING) {
@@ -146,7 +146,7 @@ fn outside_of_calls(f: &Facts) -> Detail {
     }
 }
 
-fn by_call(call: &str, f: &Facts) -> Detail {
+fn by_call(call: &str, f: &WaitFacts) -> Detail {
     match call {
         "read" | "pread64" | "readv" | "preadv" | "preadv2" | "recvfrom" | "recvmsg"
         | "recvmmsg" | "recv" => reading(f),
@@ -195,7 +195,7 @@ fn by_call(call: &str, f: &Facts) -> Detail {
 }
 
 /// Calls on files and directories that may need the disk on their way.
-fn in_file_system(f: &Facts, otherwise: Detail) -> Detail {
+fn in_file_system(f: &WaitFacts, otherwise: Detail) -> Detail {
     if f.slept_in(FLUSHING) {
         Detail::Flush
     } else if f.slept_in(WRITING) {
@@ -210,14 +210,14 @@ fn in_file_system(f: &Facts, otherwise: Detail) -> Detail {
 }
 
 /// Calls that change a file system: if it is not known that they read, they wait for what they change.
-fn changing(f: &Facts) -> Detail {
+fn changing(f: &WaitFacts) -> Detail {
     match in_file_system(f, Detail::Other) {
         Detail::DiskRead if !f.slept_in(READING) => Detail::DiskWrite,
         detail => detail,
     }
 }
 
-fn cloning(f: &Facts) -> Detail {
+fn cloning(f: &WaitFacts) -> Detail {
     // A long clone without its stack known can only be waiting for a vfork child.
     if f.functions.is_empty()
         || f.slept_in(&["kernel_clone", "wait_for_vfork_done"]) && !f.slept_in(LOCKING)
@@ -228,7 +228,7 @@ fn cloning(f: &Facts) -> Detail {
     }
 }
 
-fn reading(f: &Facts) -> Detail {
+fn reading(f: &WaitFacts) -> Detail {
     match u32::from(f.object_kind) {
         _ if f.terminal => Detail::Terminal,
         e::TS_O_PIPE => Detail::PipeRead,
@@ -246,7 +246,7 @@ fn reading(f: &Facts) -> Detail {
     }
 }
 
-fn writing(f: &Facts) -> Detail {
+fn writing(f: &WaitFacts) -> Detail {
     match u32::from(f.object_kind) {
         _ if f.terminal => Detail::Terminal,
         e::TS_O_PIPE => Detail::PipeWrite,
@@ -270,7 +270,7 @@ fn writing(f: &Facts) -> Detail {
 }
 
 /// What a poll of one thing waits for, if that is what somebody does who reads it or writes to it.
-fn polled(f: &Facts, as_if: Detail) -> Detail {
+fn polled(f: &WaitFacts, as_if: Detail) -> Detail {
     match u32::from(f.object_kind) {
         e::TS_O_PIPE | e::TS_O_SOCKET | e::TS_O_ANON => as_if,
         _ if f.terminal => as_if,
@@ -278,10 +278,10 @@ fn polled(f: &Facts, as_if: Detail) -> Detail {
     }
 }
 
-fn futex(f: &Facts) -> Detail {
+fn futex(f: &WaitFacts) -> Detail {
     if f.futex_is_thread {
         Detail::Join
-    } else if f.futex_contended || LOCK_PI.contains(&f.futex_operation) {
+    } else if f.futex_contended || matches!(f.futex_operation, FUTEX_LOCK_PI | FUTEX_LOCK_PI2) {
         Detail::Lock
     } else {
         Detail::Condition
@@ -319,11 +319,11 @@ const SCHEDULER: &[&str] = &[
 mod tests {
     use super::*;
 
-    fn on(call: &'static str, kind: u32) -> Facts<'static> {
-        Facts {
+    fn on(call: &'static str, kind: u32) -> WaitFacts<'static> {
+        WaitFacts {
             call,
             object_kind: kind as u8,
-            ..Facts::default()
+            ..WaitFacts::default()
         }
     }
 
@@ -335,21 +335,21 @@ mod tests {
         assert_eq!(classify(&on("write", e::TS_O_PIPE)), Detail::PipeWrite);
         assert_eq!(classify(&on("read", e::TS_O_ANON)), Detail::Event);
         assert_eq!(
-            classify(&Facts {
+            classify(&WaitFacts {
                 family: 2,
                 ..on("read", e::TS_O_SOCKET)
             }),
             Detail::NetworkReceive
         );
         assert_eq!(
-            classify(&Facts {
+            classify(&WaitFacts {
                 family: 1,
                 ..on("sendmsg", e::TS_O_SOCKET)
             }),
             Detail::UnixSend
         );
         assert_eq!(
-            classify(&Facts {
+            classify(&WaitFacts {
                 terminal: true,
                 ..on("read", e::TS_O_CHAR)
             }),
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn without_an_object_the_function_decides() {
         let slept = |call, function: &'static [&'static str]| {
-            classify(&Facts {
+            classify(&WaitFacts {
                 functions: function,
                 ..on(call, 0)
             })
@@ -397,12 +397,12 @@ mod tests {
     /// A write that must be durable waits for a flush, an ordinary one for room.
     #[test]
     fn durable_writes_are_flushes() {
-        let sync = Facts {
+        let sync = WaitFacts {
             functions: &["schedule", "jbd2_log_wait_commit", "ext4_sync_file"],
             ..on("write", e::TS_O_FILE)
         };
         assert_eq!(classify(&sync), Detail::Flush);
-        let dirty = Facts {
+        let dirty = WaitFacts {
             functions: &["schedule", "balance_dirty_pages"],
             ..on("write", e::TS_O_FILE)
         };
@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn who_removes_a_file_waits_for_a_change() {
         let io = |call, functions| {
-            classify(&Facts {
+            classify(&WaitFacts {
                 how: e::TS_IOWAIT as u8,
                 functions,
                 ..on(call, 0)
@@ -439,7 +439,7 @@ mod tests {
     #[test]
     fn a_poll_of_one_thing_waits_for_it() {
         let poll = |kind, polled, family| {
-            classify(&Facts {
+            classify(&WaitFacts {
                 polled,
                 family,
                 ..on("poll", kind)
@@ -459,14 +459,14 @@ mod tests {
     #[test]
     fn futexes_are_told_apart() {
         assert_eq!(
-            classify(&Facts {
+            classify(&WaitFacts {
                 futex_contended: true,
                 ..on("futex", 0)
             }),
             Detail::Lock
         );
         assert_eq!(
-            classify(&Facts {
+            classify(&WaitFacts {
                 futex_operation: 6,
                 ..on("futex", 0)
             }),
@@ -474,7 +474,7 @@ mod tests {
         );
         assert_eq!(classify(&on("futex", 0)), Detail::Condition);
         assert_eq!(
-            classify(&Facts {
+            classify(&WaitFacts {
                 futex_is_thread: true,
                 ..on("futex", 0)
             }),
@@ -485,13 +485,13 @@ mod tests {
     /// Memory reclaim is named wherever it strikes, and a page fault has no call.
     #[test]
     fn reclaim_and_faults() {
-        let reclaim = Facts {
+        let reclaim = WaitFacts {
             functions: &["schedule", "shrink_node"],
             ..on("read", e::TS_O_FILE)
         };
         assert_eq!(classify(&reclaim), Detail::Reclaim);
         assert_eq!(
-            classify(&Facts {
+            classify(&WaitFacts {
                 how: e::TS_IOWAIT as u8,
                 ..on("", 0)
             }),
@@ -504,7 +504,7 @@ mod tests {
     #[test]
     fn select_can_be_a_sleep() {
         assert_eq!(
-            classify(&Facts {
+            classify(&WaitFacts {
                 only_time: true,
                 ..on("select", 0)
             }),
@@ -517,7 +517,7 @@ mod tests {
     #[test]
     fn restarted_calls_keep_their_kind() {
         assert_eq!(classify(&on("restart_syscall", 0)), Detail::Sleep);
-        let futex = Facts {
+        let futex = WaitFacts {
             functions: &["schedule", "futex_wait"],
             ..on("restart_syscall", 0)
         };

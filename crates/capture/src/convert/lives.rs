@@ -10,14 +10,14 @@ use timesink_recording::{Nanos, ProcessId, ThreadId};
 
 use crate::calls::Transfers;
 use crate::probes::{self, events as e, text};
-use crate::spool::Costs;
+use crate::spool::EventCosts;
 
 /// The probes number threads from 1; the recording's tables number them densely from 0, in the
 /// order of their starts.
 #[derive(Default)]
 pub struct Lives {
     zero: u64,
-    costs: Costs,
+    costs: EventCosts,
     by_number: HashMap<u32, ThreadId>,
     by_tid: HashMap<u32, Vec<ThreadId>>,
     by_pid: HashMap<u32, ProcessId>,
@@ -39,7 +39,7 @@ pub struct Lives {
 }
 
 impl Lives {
-    pub fn new(zero: u64, costs: Costs) -> Lives {
+    pub fn new(zero: u64, costs: EventCosts) -> Lives {
         Lives {
             zero,
             costs,
@@ -77,11 +77,7 @@ impl Lives {
             return;
         }
         let seeded = s.how == e::TS_START_SEED;
-        let born = match seeded {
-            true => s.head.t,
-            // The kernel notes it before it makes the rest of the child, and may be interrupted in between.
-            false => s.start_time.clamp(self.zero.min(s.head.t), s.head.t),
-        };
+        let born = self.born(s);
         let at = self.at(born);
         let parent = self.thread(s.parent);
         let thread = ThreadId(self.threads.len() as u32);
@@ -131,21 +127,29 @@ impl Lives {
             nice: None,
             taken_ns: None,
         });
-        if s.how == e::TS_START_FORK || s.how == e::TS_START_VFORK {
-            self.images.push(Image {
-                process,
-                thread: parent,
-                event: if s.how == e::TS_START_VFORK {
-                    ImageEvent::Vfork
-                } else {
-                    ImageEvent::Fork
-                },
-                t: at,
-                cost_ns: cost(s.call_since, s.head.t),
-                resident_bytes: s.resident,
-                executable: String::new(),
-                arguments: String::new(),
-            });
+        let event = match s.how {
+            e::TS_START_FORK => ImageEvent::Fork,
+            e::TS_START_VFORK => ImageEvent::Vfork,
+            _ => return,
+        };
+        self.images.push(Image {
+            process,
+            thread: parent,
+            event,
+            t: at,
+            cost_ns: cost(s.call_since, s.head.t),
+            resident_bytes: s.resident,
+            executable: String::new(),
+            arguments: String::new(),
+        });
+    }
+
+    /// When a thread's recorded life began. The kernel notes the birth of a child before it makes the rest of it, and may be
+    /// interrupted in between.
+    fn born(&self, s: &e::ts_start) -> u64 {
+        match s.how {
+            e::TS_START_SEED => s.head.t,
+            _ => s.start_time.clamp(self.zero.min(s.head.t), s.head.t),
         }
     }
 
@@ -363,7 +367,7 @@ mod tests {
     /// ended is another.
     #[test]
     fn a_number_that_is_given_anew() {
-        let mut lives = Lives::new(0, Costs::default());
+        let mut lives = Lives::new(0, EventCosts::default());
         lives.start(&start(1, 10, 10));
         lives.start(&start(2, 11, 10));
         let end = |number| {
@@ -385,7 +389,7 @@ mod tests {
     /// of its life, and a wait.
     #[test]
     fn a_birth_that_is_seen_late() {
-        let mut lives = Lives::new(1_000, Costs::default());
+        let mut lives = Lives::new(1_000, EventCosts::default());
         let mut late = start(1, 10, 10);
         (late.how, late.head.t, late.start_time) = (e::TS_START_THREAD, 5_000, 2_000);
         lives.start(&late);
@@ -406,7 +410,7 @@ mod tests {
     /// A start that is told twice is one start.
     #[test]
     fn a_thread_starts_once() {
-        let mut lives = Lives::new(0, Costs::default());
+        let mut lives = Lives::new(0, EventCosts::default());
         for _ in 0..1000 {
             lives.start(&start(1, 10, 10));
         }

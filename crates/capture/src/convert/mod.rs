@@ -11,6 +11,8 @@ mod sites;
 mod sort;
 mod spans;
 mod stacks;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -29,30 +31,30 @@ use crate::error::Error;
 use crate::launch::Identity;
 use crate::patience::Patience;
 use crate::probes::{self, events as e, Event};
-use crate::spool::{self, Begin, End, Ending, Entry, Note, Reader};
+use crate::spool::{self, BeginNote, EndNote, Entry, Note, SpoolEnding, SpoolReader};
 use crate::user_folder::user_folder;
 
 use calls::Calls;
 use lives::Lives;
 use objects::Objects;
-use scale::Timed;
+use scale::CallTiming;
 use sites::Sites;
 use sort::Sorter;
-use spans::Context;
-use stacks::{Code, Stacks, Told};
+use spans::{Context, Timing};
+use stacks::{Naming, StackRows, ToldFunction, ToldModule};
 
 /// What the notes of a spool say.
 #[derive(Default)]
 struct Notes {
-    begin: Option<Begin>,
-    end: Option<End>,
+    begin: Option<BeginNote>,
+    end: Option<EndNote>,
     probes: Vec<Probe>,
     outsiders: HashMap<u32, String>,
     symbols: HashMap<u64, String>,
-    modules: HashMap<u32, Told>,
+    modules: HashMap<u32, ToldModule>,
     /// Names of code that runtimes made, by module and address.
     made: HashMap<u32, HashMap<u64, String>>,
-    codes: HashMap<u32, Code>,
+    codes: HashMap<u32, ToldFunction>,
     windows: Vec<(u64, u64)>,
     /// What was given up while it was recorded, and how often.
     gave_up: Vec<(String, u64)>,
@@ -127,30 +129,30 @@ fn convert_here(
     lives.close(wall);
     let windows = windows_of(&notes, &begin, wall);
     let (modules, made, codes) = (&notes.modules, &notes.made, &notes.codes);
-    let (mut stacks, nameless) = Stacks::new(&nodes, modules, made, codes, (cache, patience));
+    let (mut stacks, nameless) =
+        StackRows::new(&nodes, modules, made, codes, Naming { cache, patience });
     let mut context = Context::new(
         &mut lives,
         &mut objects,
         &mut stacks,
         &notes.symbols,
-        (begin.threshold_ns, &windows),
+        Timing {
+            threshold_ns: begin.threshold_ns,
+            windows: &windows,
+        },
         &mut out,
     );
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
     context.finish()?;
-    let (gaps, timed_cpu) = (context.gaps, std::mem::take(&mut context.timed_cpu));
+    let gaps = context.gaps;
+    let timing = CallTiming {
+        cpu: std::mem::take(&mut context.timed_cpu),
+        call_ns: begin.cost.call_ns,
+        transfers: &lives.transfers,
+    };
     let (paths_left_out, seen) = (calls.lookups_left_out, calls.seen);
-    calls.write(
-        &lives,
-        &windows,
-        &Timed {
-            cpu: timed_cpu,
-            call_ns: begin.cost.call_ns,
-            transfers: &lives.transfers,
-        },
-        &mut out,
-    )?;
-    let missing = Missing {
+    calls.write(&lives, &windows, &timing, &mut out)?;
+    let missing = MissingRows {
         gaps,
         paths_left_out,
         nameless,
@@ -177,7 +179,7 @@ fn convert_here(
 
 fn read_notes(folder: &Folder) -> Result<Notes, Error> {
     let mut notes = Notes::default();
-    let mut reader = Reader::open(folder)?;
+    let mut reader = SpoolReader::open(folder)?;
     let ending = reader.for_each(|entry| {
         match entry {
             Entry::Event(bytes) => {
@@ -189,7 +191,7 @@ fn read_notes(folder: &Folder) -> Result<Notes, Error> {
         }
         Ok(())
     })?;
-    if let Ending::Broken(what) = ending {
+    if let SpoolEnding::Broken(what) = ending {
         notes.broken = Some(what);
     }
     Ok(notes)
@@ -197,12 +199,12 @@ fn read_notes(folder: &Folder) -> Result<Notes, Error> {
 
 fn first_pass(
     folder: &Folder,
-    begin: &Begin,
+    begin: &BeginNote,
     notes: &Notes,
     out: &mut RecordingWriter,
 ) -> Result<FirstPass, Error> {
     let mut first = FirstPass::new(folder.another()?, begin, notes.early_until());
-    Reader::open(folder)?.for_each(|entry| match entry {
+    SpoolReader::open(folder)?.for_each(|entry| match entry {
         Entry::Event(bytes) => first.take(bytes, out),
         Entry::Note(_) => Ok(()),
     })?;
@@ -211,7 +213,7 @@ fn first_pass(
 
 impl Notes {
     /// How long it was recorded.
-    fn wall(&self, begin: &Begin) -> Nanos {
+    fn wall(&self, begin: &BeginNote) -> Nanos {
         let end = self.end.as_ref();
         let end_at = end.map_or(self.last.max(begin.zero), |end| end.at);
         Nanos(end_at.saturating_sub(begin.zero) as i64)
@@ -260,7 +262,7 @@ impl Notes {
                 build_id,
                 stamp,
             } => {
-                let told = Told {
+                let told = ToldModule {
                     kind,
                     path,
                     build_id,
@@ -275,7 +277,7 @@ impl Notes {
                 line,
                 language,
             } => {
-                let told = Code {
+                let told = ToldFunction {
                     function,
                     file,
                     line,
@@ -289,6 +291,14 @@ impl Notes {
     }
 }
 
+// The kernel's words for what a request does, in its flags.
+const REQ_OP_MASK: u32 = 0xff;
+const REQ_OP_READ: u32 = 0;
+const REQ_OP_WRITE: u32 = 1;
+const REQ_OP_FLUSH: u32 = 2;
+const REQ_OP_DISCARD: u32 = 3;
+const REQ_OP_SECURE_ERASE: u32 = 5;
+
 /// What is summed at once, and what is set aside.
 struct FirstPass {
     lives: Lives,
@@ -301,7 +311,7 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    fn new(folder: Folder, begin: &Begin, early_until: u64) -> FirstPass {
+    fn new(folder: Folder, begin: &BeginNote, early_until: u64) -> FirstPass {
         FirstPass {
             lives: Lives::new(begin.zero, begin.cost),
             objects: Objects::default(),
@@ -360,12 +370,11 @@ impl FirstPass {
     }
 
     fn request(&self, r: &e::ts_request) -> Request {
-        // REQ_OP_...: read, write, flush, discard, secure erase, write zeroes.
-        let kind = match r.flags & 0xff {
-            0 => RequestKind::Read,
-            1 => RequestKind::Write,
-            2 => RequestKind::Flush,
-            3 | 5 => RequestKind::Discard,
+        let kind = match r.flags & REQ_OP_MASK {
+            REQ_OP_READ => RequestKind::Read,
+            REQ_OP_WRITE => RequestKind::Write,
+            REQ_OP_FLUSH => RequestKind::Flush,
+            REQ_OP_DISCARD | REQ_OP_SECURE_ERASE => RequestKind::Discard,
             _ => RequestKind::Other,
         };
         Request {
@@ -383,7 +392,7 @@ impl FirstPass {
 
 /// When calls were timed, in the recording's time. A spool that was cut short does not tell of the
 /// window that was open: without any other it is all of it.
-fn windows_of(notes: &Notes, begin: &Begin, wall: Nanos) -> Vec<(i64, i64)> {
+fn windows_of(notes: &Notes, begin: &BeginNote, wall: Nanos) -> Vec<(i64, i64)> {
     let timed = notes
         .probes
         .iter()
@@ -402,7 +411,7 @@ fn windows_of(notes: &Notes, begin: &Begin, wall: Nanos) -> Vec<(i64, i64)> {
 fn write_notes(
     notes: &Notes,
     windows: &[(i64, i64)],
-    missing: &Missing,
+    missing: &MissingRows,
     out: &mut RecordingWriter,
 ) -> Result<(), Error> {
     for row in &notes.probes {
@@ -468,7 +477,7 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
 }
 
 /// What turned out to be missing while tables were made.
-struct Missing {
+struct MissingRows {
     gaps: u64,
     paths_left_out: u64,
     /// Modules that were not looked into.
@@ -476,7 +485,7 @@ struct Missing {
     why_nameless: &'static str,
 }
 
-fn losses(notes: &Notes, missing: &Missing) -> Vec<Loss> {
+fn losses(notes: &Notes, missing: &MissingRows) -> Vec<Loss> {
     let mut all: Vec<Loss> = Vec::new();
     let mut add = |kind: LossKind, count: u64, note: &str| {
         if count > 0 {
@@ -543,7 +552,7 @@ fn losses(notes: &Notes, missing: &Missing) -> Vec<Loss> {
     all
 }
 
-fn about(begin: &Begin, notes: &Notes, wall: Nanos, windows: &[(i64, i64)]) -> About {
+fn about(begin: &BeginNote, notes: &Notes, wall: Nanos, windows: &[(i64, i64)]) -> About {
     let timed: i64 = windows.iter().map(|(a, b)| b - a).sum();
     let share = if wall.0 > 0 {
         (timed as f64 / wall.0 as f64).min(1.0)
@@ -589,7 +598,7 @@ fn mended(notes: &Notes) -> Option<String> {
 }
 
 fn cost(
-    begin: &Begin,
+    begin: &BeginNote,
     lives: &Lives,
     calls: u64,
     samples: u64,

@@ -18,7 +18,7 @@ const TERMINAL_MAJORS: [u32; 3] = [4, 5, 204];
 
 /// What a wait or call needs to know of its object.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
+pub struct KnownObject {
     pub id: ObjectId,
     pub terminal: bool,
     pub family: u16,
@@ -26,7 +26,7 @@ pub struct Known {
 
 #[derive(Default)]
 pub struct Objects {
-    known: HashMap<(u32, u64), Known>,
+    known: HashMap<(u32, u64), KnownObject>,
     futexes: HashMap<(ProcessId, u64), ObjectId>,
     children: HashMap<ProcessId, ObjectId>,
     pub rows: Vec<Object>,
@@ -57,7 +57,7 @@ impl Objects {
     }
 
     /// The object behind a key of the probes. One that was never announced gets a row that says so.
-    pub fn find(&mut self, device: u32, key: u64, kind: u8) -> Option<Known> {
+    pub fn find(&mut self, device: u32, key: u64, kind: u8) -> Option<KnownObject> {
         if u32::from(kind) == e::TS_O_NONE || u32::from(kind) == e::TS_O_FUTEX {
             return None;
         }
@@ -76,7 +76,7 @@ impl Objects {
         let id = self.add(kind, format!("{word} {inode}"));
         self.rows[id.index()].inode = Some(inode);
         self.rows[id.index()].device = Some(u64::from(device));
-        let known = Known {
+        let known = KnownObject {
             id,
             terminal: false,
             family: 0,
@@ -123,7 +123,7 @@ impl Objects {
                     object: known.id,
                     ..described
                 };
-                let known = Known {
+                let known = KnownObject {
                     terminal,
                     family: o.family,
                     ..known
@@ -136,7 +136,7 @@ impl Objects {
                     object: id,
                     ..described
                 });
-                let known = Known {
+                let known = KnownObject {
                     id,
                     terminal,
                     family: o.family,

@@ -23,7 +23,7 @@ const SHORT: u64 = 10;
 const MORE: f64 = 1.1;
 
 /// What is known of the time in which calls were timed.
-pub struct Timed<'a> {
+pub struct CallTiming<'a> {
     /// How long each thread was on a processor in it.
     pub cpu: HashMap<ThreadId, TimedCpu>,
     /// What timing one call took.
@@ -41,7 +41,7 @@ pub struct TimedCpu {
 
 /// How many calls stand behind each that was timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub struct CallScale {
     pub factor: f64,
     /// Behind early ones, too.
     pub of_early: bool,
@@ -49,9 +49,9 @@ pub struct Scale {
     pub others: bool,
 }
 
-impl Scale {
+impl CallScale {
     /// All were timed.
-    const ONE: Scale = Scale {
+    const ONE: CallScale = CallScale {
         factor: 1.0,
         of_early: false,
         others: false,
@@ -61,21 +61,21 @@ impl Scale {
 /// The calls of one thread that were timed: until that was left for the first time, and later. What was
 /// seen early stands for itself, so that a program's start is not taken for what it did all along.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Seen {
-    pub early: Counted,
-    pub late: Counted,
+pub struct SeenCalls {
+    pub early: CountedCalls,
+    pub late: CountedCalls,
 }
 
 /// So many calls.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Counted {
+pub struct CountedCalls {
     calls: u64,
     /// Those of them that move bytes of files.
     transferring: u64,
     transfers: Transfers,
 }
 
-impl Counted {
+impl CountedCalls {
     pub fn add(&mut self, of: Transfers, count: u64) {
         self.calls += count;
         self.transferring += if of.any() { count } else { 0 };
@@ -84,17 +84,23 @@ impl Counted {
     }
 }
 
-impl Timed<'_> {
+impl CallTiming<'_> {
     /// How many of a thread's calls stand behind each that was timed. `of`: what one such call counts as, with the
     /// kernel.
-    pub fn scale(&self, row: &Thread, windows: &[(i64, i64)], seen: &Seen, of: Transfers) -> Scale {
+    pub fn scale(
+        &self,
+        row: &Thread,
+        windows: &[(i64, i64)],
+        seen: &SeenCalls,
+        of: Transfers,
+    ) -> CallScale {
         let (start, end) = (row.start.0, row.end.0);
         let timed: i64 = windows
             .iter()
             .map(|(a, b)| (*b.min(&end) - *a.max(&start)).max(0))
             .sum();
         if timed <= 0 || timed >= end - start {
-            return Scale::ONE;
+            return CallScale::ONE;
         }
         let cpu = self.cpu.get(&row.thread).copied().unwrap_or_default();
         let counted = self.transfers.get(&row.thread).copied();
@@ -109,13 +115,13 @@ impl Timed<'_> {
     }
 }
 
-impl Seen {
+impl SeenCalls {
     /// As if all had been timed late.
-    fn together(&self) -> Seen {
+    fn together(&self) -> SeenCalls {
         let (early, late) = (&self.early, &self.late);
-        Seen {
-            early: Counted::default(),
-            late: Counted {
+        SeenCalls {
+            early: CountedCalls::default(),
+            late: CountedCalls {
                 calls: early.calls + late.calls,
                 transferring: early.transferring + late.transferring,
                 transfers: Transfers {
@@ -130,19 +136,19 @@ impl Seen {
 /// Of a thread that was not timed all the time: by what the kernel counted, else by its time on a processor and what timing a
 /// call took.
 fn factor(
-    seen: &Seen,
+    seen: &SeenCalls,
     of: Transfers,
     counted: Transfers,
     cpu: TimedCpu,
     (cpu_ns, call_ns): (u64, f64),
-) -> Scale {
+) -> CallScale {
     let of_early = cpu.late_ns.saturating_mul(SHORT) < cpu.early_ns;
     let meant = match of_early {
         true => seen.together(),
         false => *seen,
     };
     if let Some(factor) = by_count(&counted, &meant, of) {
-        return Scale {
+        return CallScale {
             factor,
             of_early,
             others: false,
@@ -158,7 +164,7 @@ fn factor(
         timed_ns as f64,
         meant.late.calls as f64 * call_ns,
     );
-    Scale {
+    CallScale {
         factor,
         of_early,
         others: of.any() && unseen.is_some_and(|factor| factor > MORE),
@@ -166,7 +172,7 @@ fn factor(
 }
 
 /// By what the kernel counted, if it did and if that says something of such calls.
-fn by_count(counted: &Transfers, seen: &Seen, of: Transfers) -> Option<f64> {
+fn by_count(counted: &Transfers, seen: &SeenCalls, of: Transfers) -> Option<f64> {
     let meant = |of_them: &Transfers| match (of.reads > 0, of.writes > 0) {
         (true, false) => of_them.reads,
         (false, true) => of_them.writes,
@@ -218,8 +224,8 @@ mod tests {
         writes: 0,
     };
 
-    fn seen(reads: u64, others: u64) -> Seen {
-        let mut seen = Seen::default();
+    fn seen(reads: u64, others: u64) -> SeenCalls {
+        let mut seen = SeenCalls::default();
         seen.late.add(READ, reads);
         seen.late.add(NONE, others);
         seen
@@ -249,10 +255,10 @@ mod tests {
             reads: 120_000,
             writes: 0,
         };
-        let mut seen = Seen::default();
+        let mut seen = SeenCalls::default();
         seen.early.add(READ, 30_000);
         let cpu = |early_ns, late_ns| TimedCpu { early_ns, late_ns };
-        let all = Scale {
+        let all = CallScale {
             factor: 4.0,
             of_early: true,
             others: false,
@@ -275,7 +281,7 @@ mod tests {
             reads: 2100,
             writes: 0,
         };
-        let mut seen = Seen::default();
+        let mut seen = SeenCalls::default();
         seen.early.add(READ, 2000);
         let cpu = TimedCpu {
             early_ns: 100,

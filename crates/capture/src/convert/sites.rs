@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use timesink_recording::tables::call_sites::CallSite;
 use timesink_recording::{ObjectId, RecordingWriter};
 
-use crate::convert::calls::{errno_name, Names};
+use crate::convert::calls::{errno_name, CallNames};
 use crate::convert::lives::Lives;
 use crate::convert::objects::Objects;
-use crate::convert::stacks::Stacks;
+use crate::convert::stacks::StackRows;
 use crate::error::Error;
 use crate::probes::{events as e, text};
 
@@ -54,10 +54,10 @@ impl Sites {
     pub fn write(
         &self,
         lives: &Lives,
-        stacks: &Stacks,
+        stacks: &StackRows,
         out: &mut RecordingWriter,
     ) -> Result<(), Error> {
-        let mut names = Names::default();
+        let mut names = CallNames::default();
         for site in &self.sites {
             let event = &site.event;
             let Some(thread) = lives.thread(event.head.thread) else {

@@ -27,7 +27,7 @@ pub struct Sorter {
 }
 
 /// Where the next event of a run is.
-struct Run {
+struct SortedRun {
     file: BufReader<File>,
     next: Option<(Key, Vec<u8>)>,
 }
@@ -112,7 +112,7 @@ impl Sorter {
         let mut runs = Vec::new();
         for mut file in std::mem::take(&mut self.runs) {
             file.seek(SeekFrom::Start(0)).map_err(fault)?;
-            let mut run = Run {
+            let mut run = SortedRun {
                 file: BufReader::with_capacity(1 << 17, file),
                 next: None,
             };
@@ -120,7 +120,7 @@ impl Sorter {
             runs.push(run);
         }
         // Of the same time, the earlier run's first: that is the order of arrival.
-        let head = |runs: &[Run], i: usize| runs[i].next.as_ref().map(|n| Reverse((n.0, i)));
+        let head = |runs: &[SortedRun], i: usize| runs[i].next.as_ref().map(|n| Reverse((n.0, i)));
         let mut heads: BinaryHeap<_> = (0..runs.len()).filter_map(|i| head(&runs, i)).collect();
         while let Some(Reverse(((thread, _), i))) = heads.pop() {
             if let Some((_, event)) = &runs[i].next {
@@ -133,7 +133,7 @@ impl Sorter {
     }
 }
 
-impl Run {
+impl SortedRun {
     fn advance(&mut self) -> std::io::Result<()> {
         let mut head = [0; 16];
         let mut buffer = self.next.take().map(|n| n.1).unwrap_or_default();

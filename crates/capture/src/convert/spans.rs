@@ -12,11 +12,11 @@ use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::{Nanos, ObjectId, ProcessId, RecordingWriter, StackId, ThreadId};
 
 use crate::calls;
-use crate::convert::classify::{self, Facts};
+use crate::convert::classify::{self, WaitFacts};
 use crate::convert::lives::Lives;
-use crate::convert::objects::{Known, Objects};
+use crate::convert::objects::{KnownObject, Objects};
 use crate::convert::scale::TimedCpu;
-use crate::convert::stacks::Stacks;
+use crate::convert::stacks::StackRows;
 use crate::error::Error;
 use crate::probes::{self, events as e, Event};
 
@@ -24,23 +24,30 @@ use crate::probes::{self, events as e, Event};
 pub struct Context<'a> {
     pub lives: &'a mut Lives,
     pub objects: &'a mut Objects,
-    pub stacks: &'a mut Stacks,
+    pub stacks: &'a mut StackRows,
     pub symbols: &'a HashMap<u64, String>,
     pub out: &'a mut RecordingWriter,
-    /// Times ready from this length up are told one by one.
-    threshold_ns: u64,
+    timing: Timing<'a>,
     /// Call names by number, filled as they come up.
     names: HashMap<(i16, bool), String>,
     /// Gaps that events lost left behind.
     pub gaps: u64,
-    /// When calls were timed, in order, and how long each thread was on a processor in these times.
-    windows: &'a [(i64, i64)],
+    /// How long each thread was on a processor while calls were timed.
     pub timed_cpu: HashMap<ThreadId, TimedCpu>,
-    current: Option<Stream>,
+    current: Option<ThreadEvents>,
+}
+
+/// From what length on, and when, more is told.
+#[derive(Clone, Copy)]
+pub struct Timing<'a> {
+    /// Times ready from this length up are told one by one.
+    pub threshold_ns: u64,
+    /// When calls were timed, in order.
+    pub windows: &'a [(i64, i64)],
 }
 
 /// One thread's stream of events.
-struct Stream {
+struct ThreadEvents {
     thread: ThreadId,
     process: ProcessId,
     /// Up to here its life is tiled.
@@ -49,7 +56,7 @@ struct Stream {
     /// The last long wait, until its call's result has come or cannot come any more.
     pending: Option<Wait>,
     pending_out: u64,
-    sums: [u64; 4],
+    sums: SpanSums,
     /// The first window that does not end before the cursor.
     window: usize,
     timed_cpu: TimedCpu,
@@ -61,8 +68,36 @@ struct Stream {
     weighed_ns: u64,
 }
 
+/// What a thread's spans come to.
+#[derive(Default)]
+struct SpanSums {
+    cpu_ns: u64,
+    ready_ns: u64,
+    wait_ns: u64,
+    tracer_ns: u64,
+}
+
+/// Of a run, what was not the thread's own.
+#[derive(Clone, Copy)]
+struct NotItsOwn {
+    /// What our programs took, ns.
+    tracer_ns: u64,
+    /// What the kernel counts as nobody's, ns.
+    taken_ns: u64,
+}
+
+impl NotItsOwn {
+    /// As the kernel's side tells it: the second in `TS_TAKEN`.
+    fn told(tracer_ns: u32, taken: u32) -> NotItsOwn {
+        NotItsOwn {
+            tracer_ns: u64::from(tracer_ns),
+            taken_ns: u64::from(taken) * u64::from(e::TS_TAKEN),
+        }
+    }
+}
+
 /// A wait, looked at from all sides.
-struct Waited {
+struct ClassifiedWait {
     detail: Detail,
     object: Option<ObjectId>,
     call: String,
@@ -73,9 +108,9 @@ impl<'a> Context<'a> {
     pub fn new(
         lives: &'a mut Lives,
         objects: &'a mut Objects,
-        stacks: &'a mut Stacks,
+        stacks: &'a mut StackRows,
         symbols: &'a HashMap<u64, String>,
-        (threshold_ns, windows): (u64, &'a [(i64, i64)]),
+        timing: Timing<'a>,
         out: &'a mut RecordingWriter,
     ) -> Context<'a> {
         let (names, timed_cpu) = (HashMap::new(), HashMap::new());
@@ -85,10 +120,9 @@ impl<'a> Context<'a> {
             stacks,
             symbols,
             out,
-            threshold_ns,
+            timing,
             names,
             gaps: 0,
-            windows,
             timed_cpu,
             current: None,
         }
@@ -102,14 +136,14 @@ impl<'a> Context<'a> {
         if self.current.as_ref().is_none_or(|s| s.thread != thread) {
             self.finish()?;
             let row = &self.lives.threads[thread.index()];
-            self.current = Some(Stream {
+            self.current = Some(ThreadEvents {
                 thread,
                 process: row.process,
                 cursor: row.start,
                 exit: row.exit,
                 pending: None,
                 pending_out: 0,
-                sums: [0; 4],
+                sums: SpanSums::default(),
                 window: 0,
                 timed_cpu: TimedCpu::default(),
                 waiting: None,
@@ -129,8 +163,8 @@ impl<'a> Context<'a> {
             Some(Event::End(end)) => {
                 let at = self.lives.at(end.head.t);
                 self.lost_until(&mut stream, self.lives.at(end.t_run).min(at))?;
-                let of_it = (end.run_tracer_ns, end.run_taken);
-                self.run_until(&mut stream, at, end.head.cpu, of_it)?;
+                let not_its_own = NotItsOwn::told(end.run_tracer_ns, end.run_taken);
+                self.run_until(&mut stream, at, end.head.cpu, not_its_own)?;
             }
             Some(Event::Seen(seen)) => self.seen(&mut stream, &seen)?,
             _ => {}
@@ -149,25 +183,28 @@ impl<'a> Context<'a> {
         }
         let end = self.lives.threads[stream.thread.index()].end;
         self.lost_until(&mut stream, end)?;
-        let rest = stream.sums[0].saturating_sub(stream.weighed_ns);
+        let rest = stream.sums.cpu_ns.saturating_sub(stream.weighed_ns);
         self.end_sample(&mut stream, rest)?;
         self.timed_cpu.insert(stream.thread, stream.timed_cpu);
         let row = &mut self.lives.threads[stream.thread.index()];
         if row.end_lost {
             // The kernel's sums never came: what the spans say has to serve.
-            [row.cpu_ns, row.ready_ns, row.wait_ns, row.tracer_ns] = stream.sums;
+            row.cpu_ns = stream.sums.cpu_ns;
+            row.ready_ns = stream.sums.ready_ns;
+            row.wait_ns = stream.sums.wait_ns;
+            row.tracer_ns = stream.sums.tracer_ns;
         }
         Ok(())
     }
 
-    fn seen(&mut self, stream: &mut Stream, seen: &e::ts_seen) -> Result<(), Error> {
+    fn seen(&mut self, stream: &mut ThreadEvents, seen: &e::ts_seen) -> Result<(), Error> {
         match u32::from(seen.what) {
             e::TS_OF_WAIT | e::TS_OF_DELAY => stream.waiting = Some(*seen),
             e::TS_OF_WAKER => stream.waker = Some(*seen),
             _ => {
                 let t = self.lives.at(seen.head.t);
                 // Up to the cursor all is added up; since then it has been running.
-                let so_far = stream.sums[0] + t.since(stream.cursor.min(t));
+                let so_far = stream.sums.cpu_ns + t.since(stream.cursor.min(t));
                 let weight = so_far.saturating_sub(stream.weighed_ns);
                 self.end_sample(stream, 0)?;
                 stream.weighed_ns += weight;
@@ -186,7 +223,7 @@ impl<'a> Context<'a> {
     }
 
     /// The last sample is done; what of the thread's time nothing came after is its as well.
-    fn end_sample(&mut self, stream: &mut Stream, rest: u64) -> Result<(), Error> {
+    fn end_sample(&mut self, stream: &mut ThreadEvents, rest: u64) -> Result<(), Error> {
         if let Some(mut sample) = stream.sample.take() {
             sample.weight_ns = sample.weight_ns.map(|weight| weight + rest);
             self.out.push(sample)?;
@@ -207,7 +244,7 @@ impl<'a> Context<'a> {
     /// The stacks of a long wait: the thread's own user side with the kernel's frames, and its waker's.
     fn stacks_of(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ThreadEvents,
         long: &e::ts_wait,
     ) -> (Option<StackId>, Option<StackId>) {
         let t_out = long.turn.t_out;
@@ -224,7 +261,7 @@ impl<'a> Context<'a> {
         (own, waker.and_then(|seen| self.stack_of(&seen)))
     }
 
-    fn push(&mut self, stream: &mut Stream, mut span: Span) -> Result<(), Error> {
+    fn push(&mut self, stream: &mut ThreadEvents, mut span: Span) -> Result<(), Error> {
         span.t0 = stream.cursor;
         if span.t1 <= span.t0 {
             return Ok(());
@@ -233,19 +270,19 @@ impl<'a> Context<'a> {
         span.tracer_ns = span.tracer_ns.min(ns);
         match span.state {
             State::Cpu => {
-                stream.sums[0] += ns - span.tracer_ns;
-                stream.sums[3] += span.tracer_ns;
+                stream.sums.cpu_ns += ns - span.tracer_ns;
+                stream.sums.tracer_ns += span.tracer_ns;
                 let (t0, t1) = (span.t0.0, span.t1.0);
-                let timed = timed_part(self.windows, &mut stream.window, t0, t1);
-                let early = match self.windows {
+                let timed = timed_part(self.timing.windows, &mut stream.window, t0, t1);
+                let early = match self.timing.windows {
                     [first, _, ..] => (first.1.min(t1) - first.0.max(t0)).max(0) as u64,
                     _ => 0,
                 };
                 stream.timed_cpu.early_ns += early;
                 stream.timed_cpu.late_ns += timed - early.min(timed);
             }
-            State::Ready => stream.sums[1] += ns,
-            State::Wait => stream.sums[2] += ns,
+            State::Ready => stream.sums.ready_ns += ns,
+            State::Wait => stream.sums.wait_ns += ns,
             State::Lost => {}
         }
         stream.cursor = span.t1;
@@ -253,7 +290,7 @@ impl<'a> Context<'a> {
     }
 
     /// Up to here nothing is known: the events that would tell were lost.
-    fn lost_until(&mut self, stream: &mut Stream, t: Nanos) -> Result<(), Error> {
+    fn lost_until(&mut self, stream: &mut ThreadEvents, t: Nanos) -> Result<(), Error> {
         if t <= stream.cursor {
             return Ok(());
         }
@@ -262,17 +299,15 @@ impl<'a> Context<'a> {
         self.push(stream, span)
     }
 
-    /// It was on a processor from the cursor to here; after its exit that is tear-down. What our programs took of that,
-    /// in ns, and what was nobody's, in `TS_TAKEN`, stands at the first that has room for it.
+    /// It was on a processor from the cursor to here; after its exit that is tear-down. What was not its own stands at the
+    /// first span that has room for it.
     fn run_until(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ThreadEvents,
         t: Nanos,
         cpu: u16,
-        (tracer, taken): (u32, u32),
+        mut left: NotItsOwn,
     ) -> Result<(), Error> {
-        let mut tracer = u64::from(tracer);
-        let mut taken = u64::from(taken) * u64::from(e::TS_TAKEN);
         let exit = stream.exit.filter(|exit| *exit < t);
         for until in exit.into_iter().chain([t]) {
             let from = stream.cursor;
@@ -285,10 +320,13 @@ impl<'a> Context<'a> {
             };
             let mut span = plain_span(stream.thread, until, State::Cpu, detail, cpu);
             let ns = until.since(from);
-            let ours = tracer.min(ns);
-            let nobodys = taken.min(ns - ours);
+            let ours = left.tracer_ns.min(ns);
+            let nobodys = left.taken_ns.min(ns - ours);
             (span.tracer_ns, span.taken_ns) = (ours, Some(nobodys));
-            (tracer, taken) = (tracer - ours, taken - nobodys);
+            left = NotItsOwn {
+                tracer_ns: left.tracer_ns - ours,
+                taken_ns: left.taken_ns - nobodys,
+            };
             self.push(stream, span)?;
         }
         Ok(())
@@ -296,7 +334,7 @@ impl<'a> Context<'a> {
 
     fn turn(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ThreadEvents,
         turn: &e::ts_turn,
         long: Option<&e::ts_wait>,
     ) -> Result<(), Error> {
@@ -310,8 +348,8 @@ impl<'a> Context<'a> {
         // What has not run before was being made since it was born.
         if !has(e::TS_FIRST) {
             self.lost_until(stream, run.min(out))?;
-            let of_it = (turn.tracer_ns, u32::from(turn.taken));
-            self.run_until(stream, out, turn.head.cpu, of_it)?;
+            let not_its_own = NotItsOwn::told(turn.tracer_ns, turn.taken.into());
+            self.run_until(stream, out, turn.head.cpu, not_its_own)?;
         }
         let mut ready_detail = Detail::Woken;
         if has(e::TS_FIRST) {
@@ -338,8 +376,15 @@ impl<'a> Context<'a> {
         };
         let span = plain_span(stream.thread, back, state, detail, turn.head.cpu);
         self.push(stream, span)?;
-        if turn.dispatched == 0 && back > ready && back.since(ready) >= self.threshold_ns {
-            self.delay(stream, turn, (ready, back, detail))?;
+        if turn.dispatched == 0 && back > ready && back.since(ready) >= self.timing.threshold_ns {
+            let stack = self.stack_of_delay(stream, turn);
+            self.out.push(Delay {
+                thread: stream.thread,
+                t0: ready,
+                t1: back,
+                detail,
+                stack,
+            })?;
         }
         if turn.dispatched == 0 && turn.occupant != 0 && turn.occupant_ns > 0 && back > ready {
             let ns = u64::from(turn.occupant_ns).min(back.since(ready));
@@ -348,32 +393,20 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// A long time ready, and where in the code that was: where the thread lost the processor, or where it had waited.
-    fn delay(
-        &mut self,
-        stream: &mut Stream,
-        turn: &e::ts_turn,
-        (t0, t1, detail): (Nanos, Nanos, Detail),
-    ) -> Result<(), Error> {
+    /// Where in the code a long time ready was: where the thread lost the processor, or where it had waited.
+    fn stack_of_delay(&mut self, stream: &mut ThreadEvents, turn: &e::ts_turn) -> Option<StackId> {
         let taken = stream.waiting.take();
         let taken = taken.filter(|seen| seen.head.t == turn.t_out);
-        let stack = match (&stream.pending, taken) {
+        match (&stream.pending, taken) {
             (Some(wait), _) => wait.stack,
             (None, Some(seen)) => self.stack_of(&seen),
             (None, None) => None,
-        };
-        Ok(self.out.push(Delay {
-            thread: stream.thread,
-            t0,
-            t1,
-            detail,
-            stack,
-        })?)
+        }
     }
 
     fn waited(
         &mut self,
-        stream: &mut Stream,
+        stream: &mut ThreadEvents,
         turn: &e::ts_turn,
         long: Option<&e::ts_wait>,
         wake: Nanos,
@@ -426,7 +459,7 @@ impl<'a> Context<'a> {
     }
 
     /// The thread that held the lock, if what stood there is a thread of this process.
-    fn owner(&self, stream: &Stream, long: &e::ts_wait, at: Nanos) -> Option<ThreadId> {
+    fn owner(&self, stream: &ThreadEvents, long: &e::ts_wait, at: Nanos) -> Option<ThreadId> {
         let owner = self
             .lives
             .by_tid(long.owner, at)
@@ -462,11 +495,11 @@ impl<'a> Context<'a> {
 
     fn look_at(
         &mut self,
-        stream: &Stream,
+        stream: &ThreadEvents,
         turn: &e::ts_turn,
         long: Option<&e::ts_wait>,
         wake: Nanos,
-    ) -> Waited {
+    ) -> ClassifiedWait {
         let compat = turn.how & e::TS_COMPAT_CALL as u8 != 0;
         let call = match turn.call {
             ..0 => String::new(),
@@ -476,10 +509,10 @@ impl<'a> Context<'a> {
                 .or_insert_with(|| calls::name(n, compat))
                 .clone(),
         };
-        let known: Option<Known> = self.objects.find(turn.device, turn.key, turn.object_kind);
+        let known: Option<KnownObject> = self.objects.find(turn.device, turn.key, turn.object_kind);
         let kernel = long.map(|l| kernel_side(stream, l)).unwrap_or_default();
         let functions = self.functions(&kernel);
-        let facts = Facts {
+        let facts = WaitFacts {
             call: &call,
             object_kind: turn.object_kind,
             terminal: known.is_some_and(|k| k.terminal),
@@ -502,7 +535,7 @@ impl<'a> Context<'a> {
             }
             _ => known.map(|k| k.id),
         };
-        Waited {
+        ClassifiedWait {
             detail,
             object,
             call,
@@ -521,7 +554,7 @@ impl<'a> Context<'a> {
 
     /// Whether a number is the id of another thread of the same process: then a futex with that
     /// value is the one that the kernel clears when that thread ends.
-    fn is_thread_of(&self, stream: &Stream, tid: u32, at: Nanos) -> bool {
+    fn is_thread_of(&self, stream: &ThreadEvents, tid: u32, at: Nanos) -> bool {
         tid > 2
             && self.lives.by_tid(tid, at).is_some_and(|t| {
                 t != stream.thread && self.lives.process_of(t) == Some(stream.process)
@@ -531,7 +564,7 @@ impl<'a> Context<'a> {
     /// The child whose end, or exec, woke its parent.
     fn child_waited_for(
         &mut self,
-        stream: &Stream,
+        stream: &ThreadEvents,
         turn: &e::ts_turn,
         wake: Nanos,
     ) -> Option<ObjectId> {
@@ -545,7 +578,7 @@ impl<'a> Context<'a> {
         (row.parent == Some(stream.process)).then(|| self.objects.child(child, row.pid, &row.name))
     }
 
-    fn result(&mut self, stream: &mut Stream, r: &e::ts_result) {
+    fn result(&mut self, stream: &mut ThreadEvents, r: &e::ts_result) {
         let Some(wait) = stream
             .pending
             .as_mut()
@@ -568,7 +601,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn queue(&mut self, stream: &Stream, queue: &e::ts_queue) -> Result<(), Error> {
+    fn queue(&mut self, stream: &ThreadEvents, queue: &e::ts_queue) -> Result<(), Error> {
         let ready = self.lives.at(queue.t_ready);
         let back = self.lives.at(queue.head.t);
         // The latest is told with the turn itself.
@@ -612,7 +645,7 @@ fn timed_part(windows: &[(i64, i64)], first: &mut usize, t0: i64, t1: i64) -> u6
 
 /// In `execve` the old program's stack may be gone, and the new one has none yet.
 fn between_programs(turn: &e::ts_turn) -> bool {
-    turn.how & e::TS_COMPAT_CALL as u8 == 0 && matches!(turn.call, 59 | 322)
+    calls::executes(turn.call, turn.how & e::TS_COMPAT_CALL as u8 != 0)
 }
 
 fn frames_of(seen: &e::ts_seen) -> &[u64] {
@@ -621,7 +654,7 @@ fn frames_of(seen: &e::ts_seen) -> &[u64] {
 }
 
 /// Where in the kernel a thread waited: noted as it blocked, or else as it was to run again.
-fn kernel_side(stream: &Stream, long: &e::ts_wait) -> Vec<u64> {
+fn kernel_side(stream: &ThreadEvents, long: &e::ts_wait) -> Vec<u64> {
     let count = (long.frames as usize).min(long.frame.len());
     match &stream.waiting {
         Some(seen) if count == 0 && seen.head.t == long.turn.t_out => frames_of(seen).to_vec(),
@@ -722,21 +755,6 @@ fn flags_of(call: &str, args: &[u64; 6]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// What is asked for and lasted as long ended by itself; what ended before it, or never would, did not.
-    #[test]
-    fn waits_that_nobody_told_the_end_of() {
-        let asked = [
-            None,
-            Some(u64::MAX),
-            Some(10_000_000),
-            Some(10_050_000),
-            Some(10_200_000),
-        ];
-        let ended = |detail| asked.map(|asked| lasted_as_asked(detail, asked, 10_000_000));
-        assert_eq!(ended(Detail::Sleep), [true, false, true, true, false]);
-        assert_eq!(ended(Detail::PipeRead), [false, false, true, true, false]);
-    }
 
     /// A span may lie in a window, beside all, or across several; later ones find their windows too.
     #[test]

@@ -17,7 +17,7 @@ use crate::symbols::{self, Symbols};
 
 /// A module as the spool tells of it.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct ToldModule {
     pub kind: String,
     pub path: String,
     pub build_id: String,
@@ -25,7 +25,7 @@ pub struct Told {
     pub stamp: Option<(u64, u64, i64)>,
 }
 
-impl Told {
+impl ToldModule {
     fn kind(&self) -> ModuleKind {
         ModuleKind::from_str(&self.kind).unwrap_or(ModuleKind::File)
     }
@@ -44,7 +44,7 @@ impl Told {
 
 /// A function of a script, of Java or of JavaScript, as the spool tells of it.
 #[derive(Debug, Clone)]
-pub struct Code {
+pub struct ToldFunction {
     pub function: String,
     pub file: String,
     /// Where it begins, if its frames have no lines of their own.
@@ -52,9 +52,16 @@ pub struct Code {
     pub language: Language,
 }
 
+/// What looking for names may use.
+pub struct Naming<'a> {
+    /// Where names are kept from one recording to the next.
+    pub cache: Option<PathBuf>,
+    pub patience: &'a Patience,
+}
+
 /// What makes a frame; modules and functions of scripts as the spool numbers them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum FrameKey {
     Code {
         module: u32,
         offset: u64,
@@ -82,12 +89,12 @@ type Names = HashMap<(u32, u64), (Vec<symbols::Named>, Language)>;
 const KERNEL: u32 = u32::MAX;
 
 #[derive(Default)]
-pub struct Stacks {
+pub struct StackRows {
     modules: Vec<Module>,
     frames: Vec<Frame>,
     stacks: Vec<Stack>,
     module_ids: HashMap<u32, ModuleId>,
-    frame_ids: HashMap<Place, FrameId>,
+    frame_ids: HashMap<FrameKey, FrameId>,
     scripts: HashMap<String, ModuleId>,
     stack_ids: HashMap<(Option<StackId>, FrameId, bool), StackId>,
     /// Each node's stack, by its number.
@@ -118,7 +125,7 @@ fn name_made(number: u32, made: &HashMap<u64, String>, names: &mut Names) -> Sym
 }
 
 /// The modules that were told, in the order of their numbers, each with the offsets in it.
-fn wanted(nodes: &[e::ts_node], told: &HashMap<u32, Told>) -> Vec<(u32, Vec<u64>)> {
+fn wanted(nodes: &[e::ts_node], told: &HashMap<u32, ToldModule>) -> Vec<(u32, Vec<u64>)> {
     let mut wanted: HashMap<u32, Vec<u64>> = HashMap::new();
     for node in nodes.iter().filter(|node| told.contains_key(&node.module)) {
         wanted.entry(node.module).or_default().push(looked_up(node));
@@ -132,17 +139,17 @@ fn wanted(nodes: &[e::ts_node], told: &HashMap<u32, Told>) -> Vec<(u32, Vec<u64>
     modules
 }
 
-impl Stacks {
+impl StackRows {
     /// Give names to the user side: `nodes` in the order of their numbers, which is callers first. How many modules were
     /// not looked into to the end is told, too.
     pub fn new(
         nodes: &[e::ts_node],
-        told: &HashMap<u32, Told>,
+        told: &HashMap<u32, ToldModule>,
         made: &HashMap<u32, HashMap<u64, String>>,
-        codes: &HashMap<u32, Code>,
-        (cache, patience): (Option<PathBuf>, &Patience),
-    ) -> (Stacks, u64) {
-        let mut stacks = Stacks::default();
+        codes: &HashMap<u32, ToldFunction>,
+        naming: Naming<'_>,
+    ) -> (StackRows, u64) {
+        let mut stacks = StackRows::default();
         let mut told_by_runtime = HashSet::new();
         for node in nodes.iter().filter(|node| codes.contains_key(&node.code)) {
             told_by_runtime.insert(node.module);
@@ -155,7 +162,8 @@ impl Stacks {
             Some((*number, (module, offsets.clone())))
         });
         let (numbers, asked): (Vec<u32>, Vec<_>) = asked.unzip();
-        let (resolved, left) = symbols::resolve_all(&Symbols::new(cache), &asked, patience);
+        let (resolved, left) =
+            symbols::resolve_all(&Symbols::new(naming.cache), &asked, naming.patience);
         let mut names = Names::new();
         let mut sources = HashMap::new();
         for ((number, (_, offsets)), resolved) in numbers.iter().zip(&asked).zip(resolved) {
@@ -187,7 +195,7 @@ impl Stacks {
     }
 
     /// A module of the spool.
-    fn module(&mut self, number: u32, told: &Told, symbols: SymbolSource) {
+    fn module(&mut self, number: u32, told: &ToldModule, symbols: SymbolSource) {
         let module = self.add_module(told.kind(), &told.path, &told.build_id, symbols);
         self.module_ids.insert(number, module);
     }
@@ -231,7 +239,7 @@ impl Stacks {
                 (named.as_slice(), *language)
             });
         for (i, named) in named.iter().enumerate().rev() {
-            let place = Place::Code {
+            let place = FrameKey::Code {
                 module: node.module,
                 offset: node.offset,
                 exact: node.exact != 0,
@@ -245,14 +253,14 @@ impl Stacks {
     }
 
     /// The stack that ends in code that a runtime made of a function.
-    fn add_made(&mut self, node: &e::ts_node, code: &Code) {
+    fn add_made(&mut self, node: &e::ts_node, code: &ToldFunction) {
         let named = symbols::Named {
             function: code.function.as_str().into(),
             file: code.file.as_str().into(),
             line: code.line,
             ..nameless()
         };
-        let place = Place::Made {
+        let place = FrameKey::Made {
             module: node.module,
             offset: node.offset,
             exact: node.exact != 0,
@@ -265,9 +273,9 @@ impl Stacks {
     }
 
     /// The stack that ends in a line of a script.
-    fn add_line(&mut self, node: &e::ts_node, code: &Code) {
+    fn add_line(&mut self, node: &e::ts_node, code: &ToldFunction) {
         let line = u32::try_from(node.offset).unwrap_or(0);
-        let place = Place::Line {
+        let place = FrameKey::Line {
             code: node.code,
             line,
         };
@@ -285,7 +293,7 @@ impl Stacks {
 
     fn frame(
         &mut self,
-        place: Place,
+        place: FrameKey,
         module: Option<ModuleId>,
         named: &symbols::Named,
         language: Language,
@@ -294,10 +302,10 @@ impl Stacks {
         let frame = *self.frame_ids.entry(place).or_insert(next);
         if frame == next {
             let (offset, exact) = match place {
-                Place::Code { offset, exact, .. } | Place::Made { offset, exact, .. } => {
+                FrameKey::Code { offset, exact, .. } | FrameKey::Made { offset, exact, .. } => {
                     (offset, exact)
                 }
-                Place::Line { line, .. } => (u64::from(line), true),
+                FrameKey::Line { line, .. } => (u64::from(line), true),
             };
             self.frames.push(Frame {
                 frame,
@@ -358,7 +366,7 @@ impl Stacks {
                     .into(),
                 ..nameless()
             };
-            let place = Place::Code {
+            let place = FrameKey::Code {
                 module: KERNEL,
                 offset: address,
                 exact: i == 0,

@@ -7,7 +7,7 @@ use timesink_recording::floors::Load;
 
 /// What the kernel had counted at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counted {
+struct ProcessorTimes {
     /// Ticks of all processors: in all, busy, and taken by the host.
     all: u64,
     busy: u64,
@@ -18,14 +18,14 @@ struct Counted {
     short_us: Option<u64>,
 }
 
-pub(super) struct Watch {
+pub(super) struct LoadWatch {
     begun: Instant,
-    before: Counted,
+    before: ProcessorTimes,
 }
 
-impl Watch {
-    pub(super) fn start() -> Watch {
-        Watch {
+impl LoadWatch {
+    pub(super) fn start() -> LoadWatch {
+        LoadWatch {
             begun: Instant::now(),
             before: now(),
         }
@@ -38,9 +38,9 @@ impl Watch {
     }
 }
 
-fn now() -> Counted {
+fn now() -> ProcessorTimes {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    Counted {
+    ProcessorTimes {
         own: own_ticks(),
         short_us: short_us(&read("/proc/pressure/cpu")),
         ..ticks(&read("/proc/stat"))
@@ -61,7 +61,7 @@ fn own_ticks() -> u64 {
 }
 
 /// The first line of `/proc/stat`.
-fn ticks(stat: &str) -> Counted {
+fn ticks(stat: &str) -> ProcessorTimes {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "));
     let words = line.unwrap_or_default().split_whitespace();
     let ticks: Vec<u64> = words.map(|word| word.parse().unwrap_or(0)).collect();
@@ -70,11 +70,11 @@ fn ticks(stat: &str) -> Counted {
         ticks.fold(0u64, |sum, ticks| sum.saturating_add(*ticks))
     };
     // user nice system idle iowait irq softirq steal; what follows is part of the first two.
-    Counted {
+    ProcessorTimes {
         all: sum(&[0, 1, 2, 3, 4, 5, 6, 7]),
         busy: sum(&[0, 1, 2, 5, 6]),
         stolen: sum(&[7]),
-        ..Counted::default()
+        ..ProcessorTimes::default()
     }
 }
 
@@ -84,7 +84,7 @@ fn short_us(pressure: &str) -> Option<u64> {
     some.split_once("total=")?.1.trim().parse().ok()
 }
 
-fn load(before: &Counted, after: &Counted, us: u64) -> Load {
+fn load(before: &ProcessorTimes, after: &ProcessorTimes, us: u64) -> Load {
     let all = after.all.saturating_sub(before.all);
     let percent = |part: u64, of: u64| (part as f64 * 100.0 / of.max(1) as f64).min(100.0);
     let busy = after.busy.saturating_sub(before.busy);
@@ -109,12 +109,12 @@ mod tests {
                 "cpu  {user} 0 50 {idle} 10 0 5 {steal} 40 0\ncpu0 1 2 3\nintr 5\n"
             ))
         };
-        let before = Counted {
+        let before = ProcessorTimes {
             own: 20,
             short_us: short_us("some avg10=0.00 avg60=0.00 avg300=0.00 total=1000\nfull total=7\n"),
             ..stat(100, 1000, 0)
         };
-        let after = Counted {
+        let after = ProcessorTimes {
             own: 220,
             short_us: Some(501_000),
             ..stat(400, 1690, 10)

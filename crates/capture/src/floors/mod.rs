@@ -23,7 +23,7 @@ use std::time::{Duration, Instant, SystemTime};
 use timesink_recording::floors::{Figure, Floors, FLOORS_VERSION};
 
 use crate::error::Error;
-use crate::host::Facts;
+use crate::host::HostFacts;
 
 pub use kept::{keep, kept};
 
@@ -35,7 +35,7 @@ const LEAST_ROUNDS: u32 = 3;
 
 /// Where to measure what depends on the place.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct WantedFloors {
     /// Each file system is measured once, in the first of these folders that is on it.
     pub folders: Vec<PathBuf>,
     /// Each as `HOST:PORT`.
@@ -44,7 +44,7 @@ pub struct Wanted {
 
 /// How far measuring has come.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress {
+pub struct FloorsProgress {
     /// From 0 to 1.
     pub done: f64,
     pub measuring: &'static str,
@@ -83,19 +83,19 @@ impl Lengths {
 
 /// Measures. `watch` is told before each step, and may end it: then there are none.
 pub fn measure(
-    wanted: &Wanted,
-    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    wanted: &WantedFloors,
+    watch: &mut dyn FnMut(&FloorsProgress) -> ControlFlow<()>,
 ) -> Result<Option<Floors>, Error> {
     let started = Instant::now();
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let mut floors = Floors {
         version: FLOORS_VERSION,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: Facts::gather().machine(),
+        machine: HostFacts::gather().machine(),
         measured_unix_ns: since_1970.unwrap_or_default().as_nanos() as u64,
         ..Floors::default()
     };
-    let watched = load::Watch::start();
+    let watched = load::LoadWatch::start();
     let mut kinds = kinds(wanted, &mut floors.left_out);
     let mut longest = Duration::ZERO;
     for round in 0..MOST_ROUNDS {
@@ -108,7 +108,7 @@ pub fn measure(
         let by_rounds = f64::from(round) / f64::from(MOST_ROUNDS);
         let mut going = Vec::new();
         for mut kind in kinds {
-            let progress = Progress {
+            let progress = FloorsProgress {
                 done: by_time.max(by_rounds).min(1.0),
                 measuring: kind.name(),
             };
@@ -136,7 +136,7 @@ pub fn measure(
 }
 
 /// All kinds that can be measured here.
-fn kinds(wanted: &Wanted, left_out: &mut Vec<String>) -> Vec<Box<dyn Kind>> {
+fn kinds(wanted: &WantedFloors, left_out: &mut Vec<String>) -> Vec<Box<dyn Kind>> {
     let mut kinds: Vec<Box<dyn Kind>> = Vec::new();
     for disk in disk::disks(&wanted.folders, left_out) {
         kinds.push(Box::new(disk));
@@ -160,7 +160,7 @@ mod tests {
     fn ended_early_leaves_nothing() {
         let folder = std::env::temp_dir().join(format!("timesink-floors-{}", std::process::id()));
         std::fs::create_dir(&folder).expect("a folder");
-        let wanted = Wanted {
+        let wanted = WantedFloors {
             folders: vec![folder.clone()],
             peers: Vec::new(),
         };

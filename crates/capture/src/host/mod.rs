@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use timesink_recording::floors::Machine;
 
 use crate::error::Error;
-use crate::kernel::{Inject, Settings};
+use crate::kernel::{Inject, ProbeSettings};
 
 /// The oldest kernel that has all that recording stands on.
 const OLDEST: (u32, u32) = (5, 15);
@@ -19,7 +19,7 @@ const SWITCH_HAS_STATE: (u32, u32) = (5, 18);
 
 /// Facts about this machine and user.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct HostFacts {
     pub release: String,
     pub architecture: String,
     pub hostname: String,
@@ -53,10 +53,10 @@ pub fn types() -> PathBuf {
         .into()
 }
 
-impl Facts {
+impl HostFacts {
     /// What this machine says of itself. `TIMESINK_BTF` names another place to look for the
     /// kernel's type information, for machines that keep it elsewhere.
-    pub fn gather() -> Facts {
+    pub fn gather() -> HostFacts {
         let btf = types();
         let read = |path: &str| {
             fs::read_to_string(path)
@@ -64,7 +64,7 @@ impl Facts {
                 .trim()
                 .to_string()
         };
-        Facts {
+        HostFacts {
             release: read("/proc/sys/kernel/osrelease"),
             architecture: std::env::consts::ARCH.to_string(),
             hostname: read("/proc/sys/kernel/hostname"),
@@ -118,8 +118,8 @@ impl Facts {
         Ok(())
     }
 
-    pub fn settings(&self, threshold_ns: u64, rate_hz: u64) -> Settings {
-        Settings {
+    pub fn settings(&self, threshold_ns: u64, rate_hz: u64) -> ProbeSettings {
+        ProbeSettings {
             threshold_ns,
             rate_hz,
             switch_has_state: self.version() >= SWITCH_HAS_STATE,
@@ -208,8 +208,8 @@ fn may_use_bpf(status: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn facts() -> Facts {
-        Facts {
+    fn facts() -> HostFacts {
+        HostFacts {
             release: "6.1.0-18-amd64".into(),
             architecture: "x86_64".into(),
             hostname: "h".into(),
@@ -230,7 +230,7 @@ mod tests {
     /// An old kernel, a missing BTF and a plain user each get one sentence, and it says what to do.
     #[test]
     fn each_lack_is_said() {
-        let old = Facts {
+        let old = HostFacts {
             release: "5.10.0-28-amd64".into(),
             ..facts()
         };
@@ -239,12 +239,12 @@ mod tests {
             .unwrap_err()
             .to_string()
             .contains("5.15 or newer"));
-        let plain = Facts {
+        let plain = HostFacts {
             privileged: false,
             ..facts()
         };
         assert!(plain.check().unwrap_err().to_string().contains("sudo"));
-        let bare = Facts {
+        let bare = HostFacts {
             btf: false,
             ..facts()
         };
@@ -253,7 +253,7 @@ mod tests {
             .unwrap_err()
             .to_string()
             .contains("CONFIG_DEBUG_INFO_BTF"));
-        let locked = Facts {
+        let locked = HostFacts {
             confidential: true,
             ..facts()
         };
@@ -301,7 +301,7 @@ mod tests {
             ("x", (0, 0)),
         ] {
             assert_eq!(
-                Facts {
+                HostFacts {
                     release: text.into(),
                     ..facts()
                 }

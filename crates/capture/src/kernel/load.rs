@@ -2,19 +2,19 @@
 //! that is refused shrinks the recording.
 
 use std::collections::HashSet;
-use std::mem::size_of;
 
 use libbpf_rs::{Object, ObjectBuilder};
+use zerocopy::IntoBytes;
 
 use super::reduced::Reduced;
 use super::refusal::{self, Refusal};
-use super::Settings;
+use super::ProbeSettings;
 use crate::calls;
 use crate::error::Error;
 use crate::probes::{events, ProbeInfo, OBJECT};
 
 /// Load the object with the programs of these probes only.
-fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::Result<Object> {
+fn load_with(settings: &ProbeSettings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::Result<Object> {
     let programs: HashSet<&str> = wanted
         .iter()
         .flat_map(|p| p.programs.iter().map(|(name, _)| *name))
@@ -51,7 +51,7 @@ fn load_with(settings: &Settings, wanted: &[&'static ProbeInfo]) -> libbpf_rs::R
     open.load()
 }
 
-fn fill_config(settings: &Settings, value: &mut [u8]) {
+fn fill_config(settings: &ProbeSettings, value: &mut [u8]) {
     let outputs = settings.follow.unwrap_or_default();
     let config = events::ts_config {
         threshold_ns: settings.threshold_ns,
@@ -61,13 +61,7 @@ fn fill_config(settings: &Settings, value: &mut [u8]) {
         output_key: outputs.map(|o| o.map_or(0, |o| o.key)),
         call_words: calls::words(),
     };
-    // SAFETY: a plain structure without padding, read as the bytes that it is.
-    let bytes = unsafe {
-        std::slice::from_raw_parts(
-            (&raw const config).cast::<u8>(),
-            size_of::<events::ts_config>(),
-        )
-    };
+    let bytes = config.as_bytes();
     let length = bytes.len().min(value.len());
     value[..length].copy_from_slice(&bytes[..length]);
 }
@@ -79,19 +73,19 @@ pub struct Refused {
 }
 
 /// What this kernel took.
-pub struct Loaded {
+pub struct LoadedProbes {
     pub object: Object,
     pub refused: Vec<Refused>,
 }
 
 /// Load what this kernel takes. The usual case is one attempt; only where that fails are the probes
 /// tried one by one.
-pub fn load(settings: &Settings) -> Result<Loaded, Error> {
+pub fn load(settings: &ProbeSettings) -> Result<LoadedProbes, Error> {
     refusal::listen();
     let wanted: Vec<_> = settings.probes().collect();
     if let Ok(object) = load_with(settings, &wanted) {
         let refused = Vec::new();
-        return Ok(Loaded { object, refused });
+        return Ok(LoadedProbes { object, refused });
     }
     let essential: Vec<_> = wanted.iter().copied().filter(|p| p.essential).collect();
     let try_with = |probes: &[&'static ProbeInfo]| {
@@ -114,5 +108,5 @@ pub fn load(settings: &Settings) -> Result<Loaded, Error> {
         }
     }
     let object = try_with(&taken).map_err(failed)?;
-    Ok(Loaded { object, refused })
+    Ok(LoadedProbes { object, refused })
 }

@@ -14,14 +14,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ProgramImpl};
 
-use crate::budget::Counted;
+use crate::budget::CountedEvents;
 use crate::error::Error;
 use crate::perf_event;
 use crate::probes::{self, events, follow, terminals, ProbeInfo, PROBES};
 
 pub use control::Control;
 pub use inject::Inject;
-use load::{Loaded, Refused};
+use load::{LoadedProbes, Refused};
 pub use refusal::Refusal;
 pub use types::{check as check_fields, Fields};
 
@@ -52,7 +52,7 @@ impl Granted {
 
 /// What is to be recorded.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ProbeSettings {
     pub threshold_ns: u64,
     pub rate_hz: u64,
     /// `sched_switch` passes the previous state (kernel 5.18 and newer).
@@ -74,7 +74,7 @@ pub struct FileKey {
     pub device: u32,
 }
 
-impl Settings {
+impl ProbeSettings {
     /// The probes that are wanted, in their order.
     fn probes(&self) -> impl Iterator<Item = &'static ProbeInfo> + '_ {
         let wanted = |probe: &&ProbeInfo| self.follow.is_some() || probe.name != follow::INFO.name;
@@ -109,8 +109,8 @@ pub struct Tried {
 }
 
 /// Try every probe on its own.
-pub fn try_probes(settings: &Settings) -> Result<Tried, Error> {
-    let all = Settings {
+pub fn try_probes(settings: &ProbeSettings) -> Result<Tried, Error> {
+    let all = ProbeSettings {
         follow: Some([None; 2]),
         ..settings.clone()
     };
@@ -123,8 +123,8 @@ pub fn try_probes(settings: &Settings) -> Result<Tried, Error> {
 }
 
 impl Kernel {
-    pub fn load(settings: &Settings) -> Result<Kernel, Error> {
-        let Loaded { object, refused } = load::load(settings)?;
+    pub fn load(settings: &ProbeSettings) -> Result<Kernel, Error> {
+        let LoadedProbes { object, refused } = load::load(settings)?;
         let control = object
             .maps()
             .find(|m| m.name() == "control")
@@ -360,11 +360,11 @@ impl Kernel {
     }
 
     /// How many calls have been timed and switches noted, by processor.
-    pub fn counted(&self) -> Vec<Counted> {
+    pub fn counted(&self) -> Vec<CountedEvents> {
         let gathered = self.by_processor("gathered", 0);
         let switches = gathered.iter().map(|value| probes::switches(value));
         let calls = self.counters("timed", 0);
-        let pair = |(calls, switches)| Counted { calls, switches };
+        let pair = |(calls, switches)| CountedEvents { calls, switches };
         calls.into_iter().zip(switches).map(pair).collect()
     }
 
@@ -414,7 +414,7 @@ fn verified_instructions(program: BorrowedFd) -> u32 {
 }
 
 /// A clock on each processor. No more than a few of them may fail before there is none.
-fn open_samplers(settings: &Settings) -> Vec<OwnedFd> {
+fn open_samplers(settings: &ProbeSettings) -> Vec<OwnedFd> {
     settings
         .processors
         .iter()

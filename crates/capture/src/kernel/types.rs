@@ -51,15 +51,15 @@ pub fn check(types: &Path) -> libbpf_rs::Result<Fields> {
 
 /// A field as the kernel has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum FoundField {
     Bits,
     Bytes(u32),
 }
 
-fn fault(field: &Field, found: Found) -> Option<String> {
+fn fault(field: &Field, found: FoundField) -> Option<String> {
     match found {
-        Found::Bits if field.bytes != 0 => Some("is a bit field".to_string()),
-        Found::Bytes(bytes) if field.bytes != 0 && bytes != field.bytes => {
+        FoundField::Bits if field.bytes != 0 => Some("is a bit field".to_string()),
+        FoundField::Bytes(bytes) if field.bytes != 0 && bytes != field.bytes => {
             let sizes = format!("has {bytes} bytes, not {}", field.bytes);
             // What is loaded, and has no sign, libbpf loads in the size that it has.
             (field.copied || field.signed).then_some(sizes)
@@ -68,7 +68,7 @@ fn fault(field: &Field, found: Found) -> Option<String> {
     }
 }
 
-fn find(types: &Btf, field: &Field) -> Option<Found> {
+fn find(types: &Btf, field: &Field) -> Option<FoundField> {
     let mut here: BtfType = *types.type_by_name::<Composite>(field.root)?;
     let mut found = None;
     for step in field.path {
@@ -79,10 +79,10 @@ fn find(types: &Btf, field: &Field) -> Option<Found> {
         } else {
             let member = member(types, here, OsStr::new(step))?;
             here = member.of;
-            found = member.bits.then_some(Found::Bits);
+            found = member.bits.then_some(FoundField::Bits);
         }
     }
-    let bytes = || bytes(here.skip_mods_and_typedefs()).map(Found::Bytes);
+    let bytes = || bytes(here.skip_mods_and_typedefs()).map(FoundField::Bytes);
     found.or_else(bytes)
 }
 
@@ -141,14 +141,14 @@ mod tests {
     /// `task_struct.on_cpu` became one byte in 7.2: copied, or loaded with a sign, that is a fault; else libbpf adapts.
     #[test]
     fn a_field_that_shrank() {
-        let one_byte = Found::Bytes(1);
+        let one_byte = FoundField::Bytes(1);
         let text = Some("has 1 bytes, not 4".to_string());
         assert_eq!(fault(&field(4, true, false), one_byte), text);
         assert_eq!(fault(&field(4, false, true), one_byte), text);
         assert_eq!(fault(&field(4, false, false), one_byte), None);
-        assert_eq!(fault(&field(4, true, true), Found::Bytes(4)), None);
-        assert!(fault(&field(4, false, false), Found::Bits).is_some());
-        assert_eq!(fault(&field(0, true, false), Found::Bits), None);
+        assert_eq!(fault(&field(4, true, true), FoundField::Bytes(4)), None);
+        assert!(fault(&field(4, false, false), FoundField::Bits).is_some());
+        assert_eq!(fault(&field(0, true, false), FoundField::Bits), None);
     }
 
     /// The table is made from the probes, and has what they certainly read.

@@ -2,7 +2,7 @@
 //!
 //! Only async-signal-safe calls are allowed here, because another thread may have held any lock
 //! when the fork happened: no allocation, no formatting, no panic. So all is prepared in a
-//! [`Plan`] before, and faults go back to the parent as numbers, to be worded there.
+//! [`ChildPlan`] before, and faults go back to the parent as numbers, to be worded there.
 
 use super::identity::Identity;
 use super::inherited::Inherited;
@@ -20,7 +20,7 @@ const SHELL: &CStr = c"/bin/sh";
 const STEP_EXECUTE: u32 = 3;
 
 /// All that the child needs, with the arrays of pointers that the kernel wants.
-pub(super) struct Plan {
+pub(super) struct ChildPlan {
     candidates: Vec<CString>,
     arguments: Pointers,
     shell_arguments: Pointers,
@@ -53,30 +53,30 @@ impl Pointers {
 }
 
 /// The child's three ends of pipes.
-pub(super) struct Ends {
+pub(super) struct PipeEnds {
     /// A byte here releases it; the end of it means that the parent is gone.
     pub(super) gate: RawFd,
     /// The parent's end of the same, which the child must close to be able to see that.
     pub(super) gate_writer: RawFd,
-    /// Where a [`Fault`] is reported. Executing closes it.
+    /// Where a [`ChildFault`] is reported. Executing closes it.
     pub(super) report: RawFd,
 }
 
 /// Why the child could not execute.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fault {
+pub(super) struct ChildFault {
     step: u32,
     candidate: u32,
     errno: i32,
 }
 
-impl Fault {
-    pub(super) const SIZE: usize = std::mem::size_of::<Fault>();
+impl ChildFault {
+    pub(super) const SIZE: usize = std::mem::size_of::<ChildFault>();
 
-    pub(super) fn from_bytes(bytes: [u8; Fault::SIZE]) -> Fault {
+    pub(super) fn from_bytes(bytes: [u8; ChildFault::SIZE]) -> ChildFault {
         let [a, b, c, d, e, f, g, h, i, j, k, l] = bytes;
-        Fault {
+        ChildFault {
             step: u32::from_ne_bytes([a, b, c, d]),
             candidate: u32::from_ne_bytes([e, f, g, h]),
             errno: i32::from_ne_bytes([i, j, k, l]),
@@ -84,7 +84,7 @@ impl Fault {
     }
 }
 
-impl Plan {
+impl ChildPlan {
     /// `arguments` has at least the program's own name, and `candidates` one file.
     pub(super) fn new(
         candidates: Vec<CString>,
@@ -92,13 +92,13 @@ impl Plan {
         environment: Vec<CString>,
         identity: Option<Identity>,
         mask: libc::sigset_t,
-    ) -> Plan {
+    ) -> ChildPlan {
         // The second place is filled in by the child with the script's path.
         let shell_arguments = [SHELL.to_owned(), CString::default()]
             .into_iter()
             .chain(arguments.iter().skip(1).cloned())
             .collect();
-        Plan {
+        ChildPlan {
             candidates,
             arguments: Pointers::to(arguments),
             shell_arguments: Pointers::to(shell_arguments),
@@ -110,7 +110,7 @@ impl Plan {
     }
 
     /// Waits for the release and executes the program. Never returns into the parent's code.
-    pub(super) fn run(&mut self, ends: &Ends) -> ! {
+    pub(super) fn run(&mut self, ends: &PipeEnds) -> ! {
         // SAFETY: all calls are async-signal-safe, on descriptors and memory of this process.
         unsafe {
             libc::close(ends.gate_writer);
@@ -118,9 +118,9 @@ impl Plan {
                 libc::_exit(0);
             }
             let fault = self.become_program();
-            let bytes: *const Fault = &fault;
+            let bytes: *const ChildFault = &fault;
             // SIGPIPE may be back to killing us by now, but only a dead parent can bring it.
-            libc::write(ends.report, bytes.cast(), Fault::SIZE);
+            libc::write(ends.report, bytes.cast(), ChildFault::SIZE);
             libc::_exit(if fault.errno == libc::ENOENT {
                 127
             } else {
@@ -130,11 +130,11 @@ impl Plan {
     }
 
     /// Returns only if it failed.
-    fn become_program(&mut self) -> Fault {
+    fn become_program(&mut self) -> ChildFault {
         self.inherited.restore();
         if let Some(identity) = &self.identity {
             if let Err(step) = identity.assume() {
-                return Fault {
+                return ChildFault {
                     step,
                     candidate: 0,
                     errno: errno(),
@@ -148,8 +148,8 @@ impl Plan {
     }
 
     /// Tries one file after another, as `execvp` does.
-    fn execute(&mut self) -> Fault {
-        let mut worst = Fault {
+    fn execute(&mut self) -> ChildFault {
+        let mut worst = ChildFault {
             step: STEP_EXECUTE,
             candidate: 0,
             errno: libc::ENOENT,
@@ -162,7 +162,7 @@ impl Plan {
                 }
                 reason = execute(SHELL, &self.shell_arguments, &self.environment);
             }
-            let fault = Fault {
+            let fault = ChildFault {
                 step: STEP_EXECUTE,
                 candidate: index,
                 errno: reason,
@@ -182,7 +182,7 @@ impl Plan {
     }
 
     /// Words what the child reported.
-    pub(super) fn explain(&self, fault: Fault) -> Error {
+    pub(super) fn explain(&self, fault: ChildFault) -> Error {
         let source = io::Error::from_raw_os_error(fault.errno);
         if let (true, Some(identity)) = (fault.step < STEP_EXECUTE, &self.identity) {
             return identity.refusal(fault.step, source);

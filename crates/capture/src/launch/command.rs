@@ -1,6 +1,6 @@
 //! The parent's side: a command, and the child that is held before it becomes that command.
 
-use super::child::{Ends, Fault, Plan};
+use super::child::{ChildFault, ChildPlan, PipeEnds};
 use super::identity::Identity;
 use super::inherited::Inherited;
 use super::running::Running;
@@ -53,7 +53,7 @@ impl Command {
         let mut plan = self.plan(&signals)?;
         let (gate, gate_writer) = system::pipe()?;
         let (report, report_writer) = system::pipe()?;
-        let ends = Ends {
+        let ends = PipeEnds {
             gate: gate.as_raw_fd(),
             gate_writer: gate_writer.as_raw_fd(),
             report: report_writer.as_raw_fd(),
@@ -83,7 +83,7 @@ impl Command {
     }
 
     /// Prepares all that the child needs.
-    fn plan(self, signals: &Signals) -> Result<Plan, Error> {
+    fn plan(self, signals: &Signals) -> Result<ChildPlan, Error> {
         let name = self.argv.first().ok_or(Error::NoCommand)?;
         let path = std::env::var_os("PATH");
         let look = || lookup::candidates(name, path.as_deref());
@@ -100,7 +100,7 @@ impl Command {
         }
         let arguments = c_strings(self.argv)?;
         let environment = c_strings(environment)?;
-        Ok(Plan::new(
+        Ok(ChildPlan::new(
             candidates,
             arguments,
             environment,
@@ -117,7 +117,7 @@ pub struct Held {
     pidfd: OwnedFd,
     gate: File,
     report: File,
-    plan: Plan,
+    plan: ChildPlan,
     signals: Signals,
 }
 
@@ -157,10 +157,10 @@ impl Held {
 }
 
 /// The end of the pipe without a word means that the program was executed.
-fn read_fault(report: &mut File) -> Result<Option<Fault>, Error> {
-    let mut bytes = [0; Fault::SIZE];
+fn read_fault(report: &mut File) -> Result<Option<ChildFault>, Error> {
+    let mut bytes = [0; ChildFault::SIZE];
     match report.read_exact(&mut bytes) {
-        Ok(()) => Ok(Some(Fault::from_bytes(bytes))),
+        Ok(()) => Ok(Some(ChildFault::from_bytes(bytes))),
         Err(fault) if fault.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         Err(source) => Err(Error::System {
             step: "cannot read from the child",

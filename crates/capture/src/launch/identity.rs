@@ -28,12 +28,12 @@ pub struct Identity {
     uid: u32,
     gid: u32,
     groups: Vec<u32>,
-    account: Option<Account>,
+    account: Option<UserAccount>,
 }
 
 /// What the user database says; a uid that it does not know has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Account {
+struct UserAccount {
     name: CString,
     gid: u32,
     home: OsString,
@@ -371,7 +371,7 @@ fn set(entries: &mut Vec<OsString>, variable: &str, value: &OsStr, add: bool) {
 }
 
 /// What the user database says about a uid.
-fn account(uid: u32) -> io::Result<Option<Account>> {
+fn account(uid: u32) -> io::Result<Option<UserAccount>> {
     let mut buffer = vec![0u8; 1024];
     loop {
         // SAFETY: an all-zero passwd is valid; its pointers are read only after the call has set
@@ -383,7 +383,7 @@ fn account(uid: u32) -> io::Result<Option<Account>> {
             match libc::getpwuid_r(uid, &mut entry, room, size, &mut found) {
                 0 if found.is_null() => return Ok(None),
                 0 => {
-                    return Ok(Some(Account {
+                    return Ok(Some(UserAccount {
                         name: owned(entry.pw_name),
                         gid: entry.pw_gid,
                         home: OsString::from_vec(owned(entry.pw_dir).into_bytes()),
@@ -450,7 +450,7 @@ mod tests {
     }
 
     fn ada() -> Identity {
-        let account = Account {
+        let account = UserAccount {
             name: CString::new("ada").expect("no zero byte"),
             gid: 100,
             home: "/home/ada".into(),

@@ -2,6 +2,8 @@
 //! must know of it. This file is the registry, and the one place where bytes from the ring become
 //! Rust values.
 
+use zerocopy::FromBytes;
+
 pub mod block;
 pub mod calls;
 pub mod faults;
@@ -13,8 +15,16 @@ pub mod sampler;
 pub mod scheduling;
 pub mod terminals;
 
-/// The Rust side of `events.h`, generated.
-#[allow(non_camel_case_types, non_upper_case_globals, dead_code, missing_docs)]
+/// The Rust side of `events.h`, generated. Any bytes are a value of such a structure, and none has padding: zerocopy has the
+/// compiler check both.
+// What is unsafe there is bindgen's `Default` of large arrays.
+#[allow(
+    non_camel_case_types,
+    non_upper_case_globals,
+    dead_code,
+    missing_docs,
+    unsafe_code
+)]
 pub mod events {
     include!(concat!(env!("OUT_DIR"), "/events.rs"));
 }
@@ -49,43 +59,9 @@ pub static PROBES: &[&ProbeInfo] = &[
     &sampler::INFO,
 ];
 
-/// A type for which any bytes are a value.
-///
-/// # Safety
-/// Only for the generated structures of `events.h`: integers and arrays of integers.
-unsafe trait Plain: Copy {}
-
-macro_rules! plain {
-    ($($t:ident),*) => { $(unsafe impl Plain for events::$t {})* };
-}
-plain!(
-    ts_head,
-    ts_turn,
-    ts_turns,
-    ts_gathered,
-    ts_wait,
-    ts_result,
-    ts_queue,
-    ts_calls,
-    ts_object,
-    ts_lookup,
-    ts_site,
-    ts_start,
-    ts_exec,
-    ts_exit,
-    ts_end,
-    ts_request,
-    ts_seen,
-    ts_node,
-    ts_python_frame,
-    ts_bash_frame,
-    ts_text
-);
-
-fn plain<T: Plain>(bytes: &[u8]) -> Option<T> {
-    (bytes.len() >= std::mem::size_of::<T>())
-        // SAFETY: long enough, read unaligned, and any bytes are a value of a Plain type.
-        .then(|| unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) })
+/// A structure of `events.h` from the first bytes; `None` if they are fewer than it has.
+fn plain<T: FromBytes>(bytes: &[u8]) -> Option<T> {
+    T::read_from_prefix(bytes).ok().map(|(event, _)| event)
 }
 
 /// An event as the kernel sent it.
@@ -224,7 +200,7 @@ pub fn set_arguments(event: &mut [u8], arguments: &[u8]) {
 const STACK_HEAD: usize = std::mem::offset_of!(events::ts_stack, copy);
 
 /// A stack as the kernel's side found it.
-pub struct Stack<'a> {
+pub struct CopiedStack<'a> {
     pub head: events::ts_head,
     pub ip: u64,
     pub sp: u64,
@@ -254,7 +230,7 @@ pub struct Stack<'a> {
 }
 
 /// Reads a stack; `None` for bytes that are none.
-pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
+pub fn stack(bytes: &[u8]) -> Option<CopiedStack<'_>> {
     let (fixed, copy) = bytes.split_at_checked(STACK_HEAD)?;
     let word = |at: usize| {
         fixed
@@ -282,7 +258,7 @@ pub fn stack(bytes: &[u8]) -> Option<Stack<'_>> {
     let length = half(at!(length))? as usize;
     let second_length = half(at!(beyond_length))? as usize;
     let (copy, second) = copy.split_at_checked(length)?;
-    Some(Stack {
+    Some(CopiedStack {
         head: head(bytes)?,
         ip: word(at!(ip))?,
         sp: word(at!(sp))?,
@@ -333,7 +309,7 @@ pub fn python_frames(bytes: &[u8]) -> Option<PythonFrames> {
 
 /// Where a bash is in its scripts, at the stack that comes after it.
 #[derive(Default)]
-pub struct Script {
+pub struct ToldScript {
     pub thread: u32,
     pub t: u64,
     pub what: u8,
@@ -361,7 +337,7 @@ pub struct ScriptFrame {
 }
 
 /// Reads what is told of a script; `None` for bytes that are none.
-pub fn script(bytes: &[u8]) -> Option<Script> {
+pub fn script(bytes: &[u8]) -> Option<ToldScript> {
     type Told = events::ts_script;
     let number = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
     let count = bytes.get(std::mem::offset_of!(Told, count)..)?;
@@ -370,7 +346,7 @@ pub fn script(bytes: &[u8]) -> Option<Script> {
     let frames = bytes.get(std::mem::offset_of!(Told, frame)..)?;
     let frames = frames.chunks_exact(std::mem::size_of::<events::ts_bash_frame>());
     let head = head(bytes)?;
-    Some(Script {
+    Some(ToldScript {
         thread: head.thread,
         t: head.t,
         what: *bytes.get(std::mem::offset_of!(Told, what))?,
@@ -401,7 +377,7 @@ fn whole(bytes: &[std::os::raw::c_char]) -> String {
 }
 
 /// A code object of Python.
-pub struct Code<'a> {
+pub struct ToldCode<'a> {
     pub id: u64,
     pub version: u32,
     pub first_line: u32,
@@ -411,7 +387,7 @@ pub struct Code<'a> {
 }
 
 /// Reads a code object; `None` for bytes that are none.
-pub fn code(bytes: &[u8]) -> Option<Code<'_>> {
+pub fn code(bytes: &[u8]) -> Option<ToldCode<'_>> {
     type Told = events::ts_code;
     let half = |at: usize| {
         bytes
@@ -423,7 +399,7 @@ pub fn code(bytes: &[u8]) -> Option<Code<'_>> {
     let id = bytes.get(std::mem::offset_of!(Told, id)..)?.first_chunk()?;
     let table = bytes.get(std::mem::offset_of!(Told, table)..)?;
     let text = |at: usize| plain::<events::ts_text>(bytes.get(at..)?).map(|t| letters(&t));
-    Some(Code {
+    Some(ToldCode {
         id: u64::from_ne_bytes(*id),
         version: half(std::mem::offset_of!(Told, version))?,
         first_line: half(std::mem::offset_of!(Told, first_line))?,
@@ -446,30 +422,6 @@ fn letters(text: &events::ts_text) -> String {
     match text.wide {
         1 | 2 | 4 => bytes.chunks_exact(text.wide as usize).map(letter).collect(),
         _ => String::new(),
-    }
-}
-
-/// A structure of ours that is handed to the kernel's side, or into the spool.
-///
-/// # Safety
-/// Only for generated structures without padding.
-pub unsafe trait Own: Copy {}
-// SAFETY: as below.
-unsafe impl Own for events::ts_python {}
-// SAFETY: as below.
-unsafe impl Own for events::ts_bash {}
-// SAFETY: as above.
-unsafe impl Own for events::ts_java {}
-// SAFETY: the static asserts in `events.h` say that all members are accounted for.
-unsafe impl Own for events::ts_seen {}
-// SAFETY: as above.
-unsafe impl Own for events::ts_node {}
-
-/// Its bytes.
-pub fn bytes_of<T: Own>(event: &T) -> &[u8] {
-    // SAFETY: a structure without padding, read as the bytes that it is.
-    unsafe {
-        std::slice::from_raw_parts((event as *const T).cast::<u8>(), std::mem::size_of::<T>())
     }
 }
 
@@ -502,19 +454,12 @@ pub fn text(bytes: &[std::os::raw::c_char]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn copied<T: Plain>(value: &T) -> Vec<u8> {
-        // SAFETY: Plain types are integers without padding.
-        let bytes = unsafe {
-            std::slice::from_raw_parts((value as *const T).cast::<u8>(), std::mem::size_of::<T>())
-        };
-        bytes.to_vec()
-    }
+    use zerocopy::IntoBytes;
 
     /// What an event's room held before is gone when it is kept, whatever it says of its lengths; what was set stays.
     #[test]
     fn leftovers_are_cleared() {
-        fn told<T: Plain>(kind: u32, counts: &[(usize, u32)], texts: &[usize]) -> Vec<u8> {
+        fn told<T: FromBytes>(kind: u32, counts: &[(usize, u32)], texts: &[usize]) -> Vec<u8> {
             let mut bytes = vec![b'x'; std::mem::size_of::<T>()];
             let at = std::mem::offset_of!(events::ts_head, kind);
             bytes[at..at + 2].copy_from_slice(&(kind as u16).to_ne_bytes()[..2]);
@@ -559,12 +504,11 @@ mod tests {
     /// Arguments are replaced as a whole; what there is no room for is cut.
     #[test]
     fn arguments_are_replaced() {
-        // SAFETY: zero is a value of a Plain type.
-        let mut exec: events::ts_exec = unsafe { std::mem::zeroed() };
+        let mut exec = events::ts_exec::default();
         exec.head.kind = events::TS_EXEC as _;
         exec.arguments = [b'x' as _; events::TS_ARGUMENTS as usize];
         exec.arguments_length = events::TS_ARGUMENTS;
-        let mut bytes = copied(&exec);
+        let mut bytes = exec.as_bytes().to_vec();
         for (wanted, kept) in [
             (b"a\0b".to_vec(), 3),
             (vec![b'y'; 1000], events::TS_ARGUMENTS),
@@ -579,12 +523,10 @@ mod tests {
     /// A batch that was never handed over has no head yet; its turns are there all the same.
     #[test]
     fn what_was_gathered_needs_no_head() {
-        // SAFETY: zero is a value of a Plain type.
-        let mut gathered: events::ts_gathered = unsafe { std::mem::zeroed() };
+        let mut gathered = events::ts_gathered::default();
         gathered.event.count = 2;
         gathered.event.turn[1].t_run = 7;
-        let bytes = copied(&gathered);
-        let runs: Vec<u64> = turns(&bytes)
+        let runs: Vec<u64> = turns(gathered.as_bytes())
             .filter_map(plain::<events::ts_turn>)
             .map(|turn| turn.t_run)
             .collect();
@@ -657,11 +599,12 @@ mod tests {
     /// A count beyond what there is, or bytes cut short, give no more turns than there are.
     #[test]
     fn a_false_count_is_not_believed() {
-        // SAFETY: as above.
-        let mut batch: events::ts_turns = unsafe { std::mem::zeroed() };
-        batch.count = u32::MAX;
-        let bytes = copied(&batch);
-        assert_eq!(turns(&bytes).count(), events::TS_GATHER as usize);
+        let batch = events::ts_turns {
+            count: u32::MAX,
+            ..Default::default()
+        };
+        let bytes = batch.as_bytes();
+        assert_eq!(turns(bytes).count(), events::TS_GATHER as usize);
         assert_eq!(turns(&bytes[..24 + 80]).count(), 0);
     }
 }

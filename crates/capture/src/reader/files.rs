@@ -14,7 +14,7 @@ use crate::address_space::Mapped;
 
 /// What is known of a file or a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct FileFacts {
     pub device: u64,
     pub inode: u64,
     pub size: u64,
@@ -26,17 +26,17 @@ pub struct About {
 
 /// A folder of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Folder {
+pub enum ProcessFolder {
     /// Its own `/tmp`. What is a link in it leads where it leads for the process.
     Temporary,
     /// Where it is.
     Own,
 }
 
-impl About {
-    pub fn of(file: &File) -> io::Result<About> {
+impl FileFacts {
+    pub fn of(file: &File) -> io::Result<FileFacts> {
         let about: Metadata = file.metadata()?;
-        Ok(About {
+        Ok(FileFacts {
             device: about.dev(),
             inode: about.ino(),
             size: about.size(),
@@ -138,16 +138,16 @@ pub fn generation_of(file: &File) -> Option<u64> {
 }
 
 /// A folder of a process, which is only named and not read by this.
-pub fn folder(pid: u32, which: Folder) -> io::Result<OwnedFd> {
+pub fn folder(pid: u32, which: ProcessFolder) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let name = match which {
-        Folder::Temporary => "root",
-        Folder::Own => "cwd",
+        ProcessFolder::Temporary => "root",
+        ProcessFolder::Own => "cwd",
     };
     let folder = rustix::fs::open(format!("/proc/{pid}/{name}"), flags, Mode::empty())?;
     match which {
-        Folder::Own => Ok(folder),
-        Folder::Temporary => {
+        ProcessFolder::Own => Ok(folder),
+        ProcessFolder::Temporary => {
             let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
             let found = rustix::fs::openat2(folder, "tmp", flags, Mode::empty(), inside);
             Ok(found?)

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use rustix::process::{getpid, pidfd_open, PidfdFlags};
 
-use super::files::{self, About};
+use super::files::{self, FileFacts};
 use super::wire::{self, as_path, Ask, Reply, DONE, REFUSED};
 use super::MOST_AT_ONCE;
 use crate::launch::Identity;
@@ -88,7 +88,7 @@ fn answer(asked: Reply, identity: Option<&Identity>) -> io::Result<Answer> {
         Ask::Part { offset, length } => Ok((part(with_fd()?, offset, length)?, None)),
         Ask::About => {
             let file = File::from(with_fd()?.try_clone()?);
-            Ok((serde_json::to_vec(&About::of(&file)?)?, None))
+            Ok((serde_json::to_vec(&FileFacts::of(&file)?)?, None))
         }
         Ask::Text { path, most } => {
             let mut text = Vec::new();
@@ -127,7 +127,7 @@ fn answer(asked: Reply, identity: Option<&Identity>) -> io::Result<Answer> {
 }
 
 fn opened(file: File) -> io::Result<Answer> {
-    let about = serde_json::to_vec(&About::of(&file)?)?;
+    let about = serde_json::to_vec(&FileFacts::of(&file)?)?;
     Ok((about, Some(file.into())))
 }
 

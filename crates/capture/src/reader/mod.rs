@@ -27,7 +27,7 @@ use crate::address_space::Mapped;
 use crate::launch::Identity;
 #[cfg(test)]
 pub use files::generation_of;
-pub use files::{About, Folder};
+pub use files::{FileFacts, ProcessFolder};
 use wire::{Ask, Reply};
 
 /// So many helpers there are, one after the other.
@@ -172,7 +172,7 @@ impl Reader {
     }
 
     /// A folder of a process, and what tells it from others.
-    pub fn folder(&self, pid: u32, which: Folder) -> io::Result<(OwnedFd, About)> {
+    pub fn folder(&self, pid: u32, which: ProcessFolder) -> io::Result<(OwnedFd, FileFacts)> {
         let reply = self.ask(&Ask::Folder { pid, which }, None, Culprit::Process(pid))?;
         let about = reply.about()?;
         Ok((reply.fd()?, about))
@@ -275,9 +275,9 @@ impl Theirs {
         Ok(files::regular(path)?.into())
     }
 
-    pub fn about(&self) -> io::Result<About> {
+    pub fn about(&self) -> io::Result<FileFacts> {
         match &self.through {
-            None => About::of(&self.file),
+            None => FileFacts::of(&self.file),
             Some((reader, culprit)) => {
                 let ask = Ask::About;
                 reader.ask(&ask, Some(self.file.as_fd()), *culprit)?.about()
@@ -345,7 +345,9 @@ mod tests {
     fn what_is_read() {
         let reader = reader();
         let us = std::process::id();
-        let folder = reader.folder(us, Folder::Temporary).expect("our /tmp");
+        let folder = reader
+            .folder(us, ProcessFolder::Temporary)
+            .expect("our /tmp");
         let expected = std::fs::metadata("/tmp").expect("it is there");
         assert_eq!(
             folder.1.inode,

@@ -12,7 +12,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::files::{About, Folder};
+use super::files::{FileFacts, ProcessFolder};
 use crate::address_space::{FileNumber, Mapped};
 
 /// Nothing that is said is longer.
@@ -53,7 +53,7 @@ pub enum Ask {
     },
     Folder {
         pid: u32,
-        which: Folder,
+        which: ProcessFolder,
     },
 }
 
@@ -145,7 +145,7 @@ impl Reply {
         self.fd.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    pub fn about(&self) -> io::Result<About> {
+    pub fn about(&self) -> io::Result<FileFacts> {
         Ok(serde_json::from_slice(&self.bytes)?)
     }
 }

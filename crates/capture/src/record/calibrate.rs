@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use crate::clock::now_ns;
-use crate::spool::Costs;
+use crate::spool::EventCosts;
 
 /// Calls, or round trips, in one batch, and batches: the fastest counts, the others were disturbed.
 const CALLS: u32 = 200;
@@ -170,10 +170,10 @@ impl Calibrator {
     }
 
     /// Measure again, now with everything attached.
-    pub fn costs(mut self) -> Costs {
+    pub fn costs(mut self) -> EventCosts {
         let mut told = [0; 16];
         if self.go.write_all(&[1]).is_err() || self.answer.read_exact(&mut told).is_err() {
-            return Costs::default();
+            return EventCosts::default();
         }
         let figure = |at: usize| {
             let bytes = told[at..at + 8].try_into().unwrap_or_default();
@@ -181,7 +181,7 @@ impl Calibrator {
                 .filter(|f| f.is_finite())
                 .unwrap_or(0.0)
         };
-        Costs {
+        EventCosts {
             call_ns: figure(0),
             switch_ns: figure(8),
             start_ns: 0,

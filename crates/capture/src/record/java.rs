@@ -33,7 +33,7 @@ const LASTING: u64 = 8;
 const PATIENCE: u32 = 2000;
 const EAGER: u32 = 50;
 
-struct Process {
+struct JavaProcess {
     memory: Opened,
     /// What is added to the file's addresses.
     moved: u64,
@@ -46,7 +46,7 @@ struct Ready {
     layout: Layout,
     interpreter: Range<u64>,
     heaps: Option<Heaps>,
-    methods: HashMap<u64, Known>,
+    methods: HashMap<u64, KnownMethod>,
     /// The methods of compiled code, by address.
     compiled: HashMap<u64, Compiled>,
 }
@@ -61,7 +61,7 @@ struct Compiled {
 
 /// A method, and its number, 0: it is none.
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownMethod {
     stamp: Option<Stamp>,
     /// When it was looked at.
     round: u64,
@@ -70,7 +70,7 @@ struct Known {
 
 pub struct Javas {
     reader: Arc<Reader>,
-    machines: Recognised<Rc<Description>, Process>,
+    machines: Recognised<Rc<Description>, JavaProcess>,
     codes: HashMap<Method, u32>,
     round: u64,
     /// Looked for in this round.
@@ -113,7 +113,7 @@ impl Javas {
         let Ok(memory) = self.reader.memory(pid) else {
             return;
         };
-        let process = Process {
+        let process = JavaProcess {
             memory: Opened::of(memory),
             moved: mapping.moved(),
             file,
@@ -177,7 +177,7 @@ impl Javas {
         let Some(ready) = &mut process.ready else {
             return Vec::new();
         };
-        let mut machine = Machine {
+        let mut machine = JavaMachine {
             ready,
             memory: &process.memory,
             codes: &mut self.codes,
@@ -196,7 +196,7 @@ pub struct InFrame {
     pub interpreted: bool,
 }
 
-enum Found {
+enum FoundMethod {
     Known(u32),
     /// It was not known, or is another now.
     New(u64, Option<Method>),
@@ -209,7 +209,7 @@ fn in_frame(stack: &Stack, frame: &Frame) -> Option<u64> {
 }
 
 /// A virtual machine in one round.
-struct Machine<'a> {
+struct JavaMachine<'a> {
     ready: &'a mut Ready,
     memory: &'a Opened,
     codes: &'a mut HashMap<Method, u32>,
@@ -217,7 +217,7 @@ struct Machine<'a> {
     new: &'a mut u32,
 }
 
-impl Machine<'_> {
+impl JavaMachine<'_> {
     fn in_frame(&mut self, stack: &Stack, frame: &Frame, spool: &mut Writer) -> Option<InFrame> {
         let address = frame.address.wrapping_sub(u64::from(!frame.exact));
         let interpreted = self.ready.interpreter.contains(&address);
@@ -246,8 +246,8 @@ impl Machine<'_> {
         let ready = &mut *self.ready;
         match ready.known(self.memory, method, self.round, self.new) {
             None => 0,
-            Some(Found::Known(code)) => code,
-            Some(Found::New(at, method)) => {
+            Some(FoundMethod::Known(code)) => code,
+            Some(FoundMethod::New(at, method)) => {
                 let code = method.map_or(0, |method| {
                     number(self.codes, method, Language::Java, spool)
                 });
@@ -301,10 +301,16 @@ impl Ready {
     }
 
     /// What is known of a method, after a look at whether it is still the same.
-    fn known(&mut self, memory: &Opened, at: u64, round: u64, new: &mut u32) -> Option<Found> {
+    fn known(
+        &mut self,
+        memory: &Opened,
+        at: u64,
+        round: u64,
+        new: &mut u32,
+    ) -> Option<FoundMethod> {
         let known = self.methods.get(&at).copied();
         if let Some(known) = known.filter(|known| round - known.round < LASTING) {
-            return Some(Found::Known(known.code));
+            return Some(FoundMethod::Known(known.code));
         }
         if *new >= MOST_NEW {
             return None;
@@ -313,22 +319,24 @@ impl Ready {
         let stamp = Stamp::of(memory, &self.layout, at);
         let (stamp, found) = match (known, stamp) {
             // It was there before, and still is; or nothing is there any more, because the process is gone.
-            (Some(known), None) => (known.stamp, Found::Known(known.code)),
-            (Some(known), Some(_)) if known.stamp == stamp => (stamp, Found::Known(known.code)),
+            (Some(known), None) => (known.stamp, FoundMethod::Known(known.code)),
+            (Some(known), Some(_)) if known.stamp == stamp => {
+                (stamp, FoundMethod::Known(known.code))
+            }
             (_, Some(found)) => {
                 let method = Method::read(memory, &self.layout, at, found);
-                (stamp, Found::New(at, method))
+                (stamp, FoundMethod::New(at, method))
             }
-            (None, None) => (None, Found::Known(0)),
+            (None, None) => (None, FoundMethod::Known(0)),
         };
         if self.methods.len() >= MOST_METHODS {
             self.methods.clear();
         }
         let code = match found {
-            Found::Known(code) => code,
-            Found::New(..) => 0,
+            FoundMethod::Known(code) => code,
+            FoundMethod::New(..) => 0,
         };
-        self.methods.insert(at, Known { stamp, round, code });
+        self.methods.insert(at, KnownMethod { stamp, round, code });
         Some(found)
     }
 }

@@ -27,19 +27,19 @@ use std::time::{Duration, Instant, SystemTime};
 use timesink_recording::files::{self, Folder};
 
 use crate::address_space::Watch;
-use crate::budget::{Budget, Prices, Step};
+use crate::budget::{Budget, BudgetStep, Prices};
 use crate::clock::{now_ns, own_cpu_ns};
 use crate::error::Error;
 use crate::floors;
-use crate::host::Facts;
-use crate::kernel::{Kernel, Settings};
+use crate::host::HostFacts;
+use crate::kernel::{Kernel, ProbeSettings};
 use crate::launch::{self, Attached, Ending, Identity, Running, Signals, Status};
 use crate::patience::Patience;
 use crate::privileges;
 use crate::probes::events;
 use crate::reader::Reader;
 use crate::redact;
-use crate::spool::{self, Begin, Costs, End, Note};
+use crate::spool::{self, BeginNote, EndNote, EventCosts, Note};
 
 use calibrate::Calibrator;
 use java::Javas;
@@ -49,7 +49,7 @@ use perf_maps::PerfMaps;
 use python::Pythons;
 use scripts::Scripts;
 use sink::Sink;
-use stacks::Stacks;
+use stacks::LiveStacks;
 
 /// How often the ring is drained. 16 MiB hold several times what can come in that time.
 const DRAIN_EVERY: Duration = Duration::from_millis(20);
@@ -118,7 +118,7 @@ pub fn run(
     signals: Signals,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, Error> {
-    let facts = Facts::gather();
+    let facts = HostFacts::gather();
     facts.check()?;
     let with = launch::named(&options.with)?;
     let reader = reader(options)?;
@@ -179,7 +179,7 @@ pub fn attach(
     mut signals: Signals,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, Error> {
-    let facts = Facts::gather();
+    let facts = HostFacts::gather();
     facts.check()?;
     let mut attached = Attached::open(pids)?;
     let reader = reader(options)?;
@@ -231,7 +231,7 @@ fn reader(options: &Options) -> Result<Arc<Reader>, Error> {
 }
 
 /// What this machine does at best goes with the recording, if that was measured; else why it does not.
-fn add_floors(begin: &mut Begin, facts: &Facts, options: &Options) -> Option<String> {
+fn add_floors(begin: &mut BeginNote, facts: &HostFacts, options: &Options) -> Option<String> {
     let kept = floors::kept(&facts.machine(), options.identity.as_ref());
     kept.map(|kept| begin.floors = kept).err()
 }
@@ -274,7 +274,7 @@ fn create(options: &Options) -> Result<(Folder, Option<File>, spool::Writer), Er
     Identity::acting(options.identity.as_ref(), make)?
 }
 
-fn prices(costs: &Costs) -> Prices {
+fn prices(costs: &EventCosts) -> Prices {
     Prices {
         call_ns: costs.call_ns,
         switch_ns: costs.switch_ns,
@@ -301,7 +301,7 @@ struct Session {
 impl Session {
     /// Load and attach, with nothing tracked yet.
     fn open(
-        facts: &Facts,
+        facts: &HostFacts,
         options: &Options,
         maps: PerfMaps,
         reader: Arc<Reader>,
@@ -309,7 +309,7 @@ impl Session {
         let system = |doing| move |source| Error::System { doing, source };
         let mut calibrator =
             Calibrator::start().map_err(system("starting a child that measures"))?;
-        let settings = Settings {
+        let settings = ProbeSettings {
             follow: options.follow.then(newcomers::our_outputs),
             ..facts.settings(options.threshold_ns, options.rate_hz)
         };
@@ -326,7 +326,7 @@ impl Session {
         let scripts = Scripts::new(kernel.bashes());
         let javas = Javas::new(kernel.javas(), reader.clone());
         let nodes = Nodes::new(kernel.javas(), reader.clone());
-        let stacks = Stacks::new(watch, maps, (pythons, javas, nodes, scripts), reader);
+        let stacks = LiveStacks::new(watch, maps, (pythons, javas, nodes, scripts), reader);
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks, options.redact)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring("ring", move |bytes| taker.borrow_mut().take(bytes))?;
@@ -338,7 +338,7 @@ impl Session {
             sink,
             folder,
             lock,
-            budget: Budget::new(None, prices(&Costs::default()), 0, Vec::new()),
+            budget: Budget::new(None, prices(&EventCosts::default()), 0, Vec::new()),
             zero: 0,
             cpu_at_zero: 0,
             begun: start,
@@ -349,7 +349,7 @@ impl Session {
     }
 
     /// What timing one call and noting one switch cost.
-    fn calibrate(&mut self, calibrator: Calibrator) -> Result<Costs, Error> {
+    fn calibrate(&mut self, calibrator: Calibrator) -> Result<EventCosts, Error> {
         let pids = calibrator.pids();
         self.sink.borrow_mut().leave_out(&pids);
         self.kernel.seed(&pids)?;
@@ -394,14 +394,14 @@ impl Session {
         &self,
         mode: &str,
         command: Vec<String>,
-        facts: &Facts,
+        facts: &HostFacts,
         options: &Options,
-        costs: Costs,
-    ) -> Begin {
+        costs: EventCosts,
+    ) -> BeginNote {
         let unix = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
-        Begin {
+        BeginNote {
             tool_version: env!("CARGO_PKG_VERSION").into(),
             mode: mode.into(),
             command,
@@ -420,7 +420,7 @@ impl Session {
             hostname: facts.hostname.clone(),
             facts: facts.to_map(),
             floors: None,
-            cost: Costs {
+            cost: EventCosts {
                 start_ns: options.started.elapsed().as_nanos() as u64,
                 ..costs
             },
@@ -428,7 +428,7 @@ impl Session {
     }
 
     /// The recording's time starts to run.
-    fn started(&mut self, begin: Begin, options: &Options) {
+    fn started(&mut self, begin: BeginNote, options: &Options) {
         self.zero = begin.zero;
         self.cpu_at_zero = own_cpu_ns();
         self.begun = Instant::now();
@@ -492,14 +492,14 @@ impl Session {
 
     fn keep_to_budget(&mut self) {
         match self.budget.step(now_ns(), self.kernel.counted()) {
-            Step::Nothing => {}
-            Step::Pause => {
+            BudgetStep::Nothing => {}
+            BudgetStep::Pause => {
                 // Detaching takes a while, during which calls are no longer timed.
                 let (t0, t1) = self.budget.paused(now_ns());
                 self.kernel.detach("calls");
                 self.sink.borrow_mut().spool.note(&Note::Window { t0, t1 });
             }
-            Step::Resume => {
+            BudgetStep::Resume => {
                 if self.kernel.attach_calls().is_ok() {
                     self.budget.resumed(now_ns());
                 }
@@ -603,7 +603,7 @@ impl Session {
             None => (None, None),
         };
         let failure = |spool: &spool::Writer| spool.failure().map(|e| e.to_string());
-        sink.spool.note(&Note::End(Box::new(End {
+        sink.spool.note(&Note::End(Box::new(EndNote {
             at: end,
             exit_code: code,
             exit_signal: signal,

@@ -33,14 +33,14 @@ const LASTING: u64 = 8;
 /// So often it has to be said that other code is there, if the first was said as often.
 const MOST_VOTES: u8 = 4;
 
-struct Process {
+struct NodeProcess {
     memory: Opened,
     told: events::ts_java,
     file: Rc<Description>,
     /// The functions of this round: each is an object that the collector may move.
     now: HashMap<u64, Option<u32>>,
     /// By what they share.
-    functions: HashMap<u64, Known>,
+    functions: HashMap<u64, KnownFunction>,
     /// By what is run: the bytecode, or a place in what it was compiled to.
     run: HashMap<u64, Ran>,
     scripts: Scripts,
@@ -57,7 +57,7 @@ struct Ran {
 
 /// A function's number, 0: it is none that has a name.
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownFunction {
     shared: Shared,
     /// Interpreted frames of the function have this, if it is known.
     bytecode: Option<u64>,
@@ -70,7 +70,7 @@ struct Known {
 
 pub struct Nodes {
     reader: Arc<Reader>,
-    machines: Recognised<Rc<Description>, Process>,
+    machines: Recognised<Rc<Description>, NodeProcess>,
     codes: HashMap<Function, u32>,
     round: u64,
     /// Looked for in this round.
@@ -171,7 +171,7 @@ impl Nodes {
             let Ok(memory) = self.reader.memory(pid) else {
                 return;
             };
-            let process = Process {
+            let process = NodeProcess {
                 memory: Opened::of(memory),
                 told,
                 file,
@@ -288,7 +288,7 @@ struct Look<'a> {
     scripts: &'a mut u32,
 }
 
-impl Process {
+impl NodeProcess {
     /// What this code is of, with what was found now: nothing, where the function was moved, or the process is gone.
     fn ran(&mut self, run: u64, found: Option<u32>, round: u64) -> Option<Ran> {
         let known = self.run.get(&run).copied();
@@ -344,7 +344,8 @@ impl Process {
         let known = self.functions.get(&place).copied();
         // An object that took the place of the one in the frame has other bytecode.
         let differs = |own: Option<u64>| own.is_some_and(|own| bytecode.is_some_and(|b| own != b));
-        let lasts = |known: &Known| look.round - known.round < LASTING && !differs(known.bytecode);
+        let lasts =
+            |known: &KnownFunction| look.round - known.round < LASTING && !differs(known.bytecode);
         if let Some(known) = known.filter(lasts) {
             return Some(known.code);
         }
@@ -369,7 +370,7 @@ impl Process {
         if self.functions.len() >= MOST_FUNCTIONS {
             self.functions.clear();
         }
-        let known = Known {
+        let known = KnownFunction {
             shared,
             bytecode: own,
             round: look.round,

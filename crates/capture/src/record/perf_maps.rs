@@ -17,7 +17,7 @@ use crate::in_child::{in_child, Ended};
 use crate::launch::Identity;
 use crate::patience::Patience;
 use crate::probes::events;
-use crate::reader::{Folder, Reader};
+use crate::reader::{ProcessFolder, Reader};
 use crate::symbols::{Names, PerfMap, Tail, Wanted};
 
 /// Different folders that are held: one for each container.
@@ -196,7 +196,7 @@ impl PerfMaps {
 
     /// The process's own `/tmp`. What is a link in it leads where it leads for the process. The same folder is held once.
     fn temporary(&mut self, pid: u32) -> Option<Arc<OwnedFd>> {
-        let (folder, about) = self.reader.folder(pid, Folder::Temporary).ok()?;
+        let (folder, about) = self.reader.folder(pid, ProcessFolder::Temporary).ok()?;
         let key = (about.device, about.inode);
         if let Some(known) = self.folders.get(&key) {
             return Some(known.clone());

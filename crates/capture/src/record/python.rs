@@ -89,12 +89,12 @@ impl Pythons {
     }
 
     /// The Python side of a stack.
-    pub fn side_of(&mut self, stack: &probes::Stack<'_>) -> Option<PythonFrames> {
+    pub fn side_of(&mut self, stack: &probes::CopiedStack<'_>) -> Option<PythonFrames> {
         self.waiting.of(stack)
     }
 
     /// A code object; it is told in the spool if its function is new.
-    pub fn code(&mut self, code: &probes::Code<'_>, spool: &mut Writer) {
+    pub fn code(&mut self, code: &probes::ToldCode<'_>, spool: &mut Writer) {
         let function = Arc::new(Function {
             version: code.version,
             first_line: code.first_line,

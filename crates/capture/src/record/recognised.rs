@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use zerocopy::{Immutable, IntoBytes};
 
 use crate::address_space::{Change, Image, Mapping, Spaces};
 use crate::probes;
@@ -99,7 +100,7 @@ impl<F, P> Recognised<F, P> {
     }
 }
 
-impl<F, P: probes::Own> Recognised<F, P> {
+impl<F, P: Copy + IntoBytes + Immutable> Recognised<F, P> {
     /// A process of the kind, and what the probes are told of it.
     pub fn tell(&mut self, pid: u32, process: P) {
         self.processes.insert(pid, process);
@@ -125,8 +126,12 @@ impl<F, P: probes::Own> Recognised<F, P> {
 }
 
 /// Tell the probes of a process.
-pub fn tell<T: probes::Own>(map: &MapHandle, pid: u32, told: &T) -> libbpf_rs::Result<()> {
-    map.update(&pid.to_ne_bytes(), probes::bytes_of(told), MapFlags::ANY)
+pub fn tell<T: IntoBytes + Immutable>(
+    map: &MapHandle,
+    pid: u32,
+    told: &T,
+) -> libbpf_rs::Result<()> {
+    map.update(&pid.to_ne_bytes(), told.as_bytes(), MapFlags::ANY)
 }
 
 /// What a stack is known by: thread, time, and what it is of.
@@ -155,7 +160,7 @@ impl<S> Sides<S> {
     }
 
     /// The side of this stack.
-    pub fn of(&mut self, stack: &probes::Stack<'_>) -> Option<S> {
+    pub fn of(&mut self, stack: &probes::CopiedStack<'_>) -> Option<S> {
         let moment = (stack.head.thread, stack.head.t, stack.what);
         self.waiting.remove(&moment).filter(|_| stack.python != 0)
     }

@@ -8,7 +8,7 @@ use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::bash::{self, Bash, Part};
-use crate::probes::{self, events, Script, ScriptFrame};
+use crate::probes::{self, events, ScriptFrame, ToldScript};
 use crate::record::recognised::{Recognised, Sides};
 use crate::spool::{Note, Writer};
 
@@ -23,7 +23,7 @@ pub struct Scripts {
     bashes: Recognised<Bash, events::ts_bash>,
     /// The numbers of functions, by name and file.
     numbers: HashMap<(String, String), u32>,
-    waiting: Sides<Script>,
+    waiting: Sides<ToldScript>,
 }
 
 impl Scripts {
@@ -69,13 +69,13 @@ impl Scripts {
     }
 
     /// Where a bash is; its stack is still to come.
-    pub fn frames(&mut self, script: Script) {
+    pub fn frames(&mut self, script: ToldScript) {
         let moment = (script.thread, script.t, script.what);
         self.waiting.put(moment, script);
     }
 
     /// The script's side of a stack.
-    pub fn side_of(&mut self, stack: &probes::Stack<'_>) -> Option<Script> {
+    pub fn side_of(&mut self, stack: &probes::CopiedStack<'_>) -> Option<ToldScript> {
         self.waiting.of(stack)
     }
 

@@ -3,14 +3,14 @@
 
 use crate::probes::{self, events};
 use crate::record::names::Names;
-use crate::record::stacks::Stacks;
+use crate::record::stacks::LiveStacks;
 use crate::redact;
 use crate::spool::Writer;
 
 pub struct Sink {
     pub spool: Writer,
     pub names: Names,
-    pub stacks: Stacks,
+    pub stacks: LiveStacks,
     /// The processes that only measured what recording costs; none of their events is kept.
     calibrators: Vec<u32>,
     calibrator_threads: Vec<u32>,
@@ -26,7 +26,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    pub fn new(spool: Writer, stacks: Stacks, redact: bool) -> Sink {
+    pub fn new(spool: Writer, stacks: LiveStacks, redact: bool) -> Sink {
         Sink {
             redact,
             kept: Vec::new(),

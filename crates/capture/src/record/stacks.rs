@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use timesink_recording::words::ModuleKind;
+use zerocopy::IntoBytes;
 
 use crate::address_space::{Change, Image, ImageKind, Spaces, Timed, Watch};
 use crate::bash;
 use crate::patience::Patience;
-use crate::probes::{self, events, PythonFrames, Script};
+use crate::probes::{self, events, PythonFrames, ToldScript};
 use crate::python::{self, merge, Step};
 use crate::reader::Reader;
 use crate::record::java::{InFrame, Javas};
@@ -24,7 +25,7 @@ use crate::unwind::{self, Ending, Frame, Goroutine, ModuleIndex, Piece, Register
 
 /// A frame under its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct NodePlace {
     parent: u32,
     module: u32,
     offset: u64,
@@ -42,7 +43,7 @@ fn looked_up(frame: &Frame) -> u64 {
 /// Native frames and those of a script in their order; of the latter, by their index, the function's number and the line.
 type Merged = (Vec<Step>, Vec<(u32, u32)>);
 
-pub struct Stacks {
+pub struct LiveStacks {
     watch: Option<Watch>,
     spaces: Spaces,
     pythons: Pythons,
@@ -54,7 +55,7 @@ pub struct Stacks {
     /// Not unwound yet, in the order of the ring.
     waiting: Vec<Vec<u8>>,
     remembered: Remembered,
-    nodes: HashMap<Place, u32>,
+    nodes: HashMap<NodePlace, u32>,
     frames: Vec<Frame>,
     maps: PerfMaps,
     /// The number of each module; code that a runtime made is one for each process.
@@ -62,25 +63,25 @@ pub struct Stacks {
     /// The latest time that any stack was taken at.
     clock: u64,
     reader: Arc<Reader>,
-    held: Option<Held>,
+    held: Option<HeldStack>,
 }
 
 /// The process that is held until it executes the program: up to then it is timesink's own code that runs in it.
-struct Held {
+struct HeldStack {
     pid: u32,
     /// When it executed.
     until: Option<u64>,
 }
 
-impl Stacks {
+impl LiveStacks {
     /// Without a watch (the kernel refused) only processes that are looked at while they live unwind.
     pub fn new(
         watch: Option<Watch>,
         maps: PerfMaps,
         (pythons, javas, v8s, scripts): (Pythons, Javas, Nodes, Scripts),
         reader: Arc<Reader>,
-    ) -> Stacks {
-        Stacks {
+    ) -> LiveStacks {
+        LiveStacks {
             watch,
             spaces: Spaces::reading_through(Some(reader.clone())),
             reader,
@@ -104,10 +105,10 @@ impl Stacks {
     /// This process is one of ours until it executes something. Its stacks until then have no user side: nobody wants
     /// them, and reading timesink's own tables and names takes longer than a short program runs.
     pub fn holds(&mut self, pid: u32) {
-        self.held = Some(Held { pid, until: None });
+        self.held = Some(HeldStack { pid, until: None });
     }
 
-    fn is_held(&self, stack: &probes::Stack<'_>) -> bool {
+    fn is_held(&self, stack: &probes::CopiedStack<'_>) -> bool {
         self.held.as_ref().is_some_and(|held| {
             held.pid == stack.pid && held.until.is_none_or(|until| stack.head.t < until)
         })
@@ -175,7 +176,11 @@ impl Stacks {
     }
 
     /// A stack; what belongs to stacks to come is kept.
-    fn stack_of<'a>(&mut self, bytes: &'a [u8], spool: &mut Writer) -> Option<probes::Stack<'a>> {
+    fn stack_of<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        spool: &mut Writer,
+    ) -> Option<probes::CopiedStack<'a>> {
         match u32::from(probes::head(bytes)?.kind) {
             events::TS_PYTHON => self.pythons.frames(probes::python_frames(bytes)?),
             events::TS_CODE => self.pythons.code(&probes::code(bytes)?, spool),
@@ -273,7 +278,7 @@ impl Stacks {
         }
     }
 
-    fn tell(&mut self, stack: &probes::Stack<'_>, spool: &mut Writer) {
+    fn tell(&mut self, stack: &probes::CopiedStack<'_>, spool: &mut Writer) {
         let thread = stack.head.thread;
         let side = stack.python ^ stack.java ^ stack.left_sp;
         let key = (stack.ip, stack.sp, stack.bp, side);
@@ -306,10 +311,10 @@ impl Stacks {
             complete: u8::from(complete),
             frame: stack.frame,
         };
-        spool.event(probes::bytes_of(&seen));
+        spool.event(seen.as_bytes());
     }
 
-    fn unwind(&mut self, stack: &probes::Stack<'_>, spool: &mut Writer) -> (u32, bool) {
+    fn unwind(&mut self, stack: &probes::CopiedStack<'_>, spool: &mut Writer) -> (u32, bool) {
         let registers = Registers {
             ip: stack.ip,
             sp: stack.sp,
@@ -375,7 +380,7 @@ impl Stacks {
     }
 
     /// The functions of a script of bash where they belong among the native frames.
-    fn with_script(&mut self, frames: &[Frame], script: &Script, spool: &mut Writer) -> Merged {
+    fn with_script(&mut self, frames: &[Frame], script: &ToldScript, spool: &mut Writer) -> Merged {
         let part = |frame| match self.image_of(frame) {
             Some((image, address)) => self.scripts.part(image, address),
             None => bash::Part::Other,
@@ -399,7 +404,7 @@ impl Stacks {
         for step in steps.iter().rev() {
             let method = |index: usize| methods.get(index).copied().flatten();
             let place = match *step {
-                Step::Native(index) if method(index).is_some_and(|m| m.interpreted) => Place {
+                Step::Native(index) if method(index).is_some_and(|m| m.interpreted) => NodePlace {
                     parent,
                     module: 0,
                     // Its line is not known.
@@ -411,7 +416,7 @@ impl Stacks {
                 Step::Native(index) => {
                     let frame = &frames[index];
                     let module = frame.module;
-                    Place {
+                    NodePlace {
                         parent,
                         module: module.map_or(0, |index| self.module(index, map, spool)),
                         offset: frame.address,
@@ -423,7 +428,7 @@ impl Stacks {
                 Step::Script(index) => match places[index] {
                     // What it is called was lost.
                     (0, _) => continue,
-                    (code, line) => Place {
+                    (code, line) => NodePlace {
                         parent,
                         module: 0,
                         offset: u64::from(line),
@@ -456,7 +461,7 @@ impl Stacks {
         Some((image, looked_up(frame)))
     }
 
-    fn node(&mut self, place: Place, spool: &mut Writer) -> u32 {
+    fn node(&mut self, place: NodePlace, spool: &mut Writer) -> u32 {
         if let Some(&node) = self.nodes.get(&place) {
             return node;
         }
@@ -480,7 +485,7 @@ impl Stacks {
             code: place.code,
             pad2: 0,
         };
-        spool.event(probes::bytes_of(&event));
+        spool.event(event.as_bytes());
         node
     }
 

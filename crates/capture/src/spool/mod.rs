@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use timesink_recording::floors::Floors;
 
-pub use reader::{Ending, Reader};
+pub use reader::{SpoolEnding, SpoolReader};
 pub use writer::Writer;
 
 /// The spool's name in a recording's folder.
@@ -30,7 +30,7 @@ const NOTE: u8 = 200;
 
 /// What the recording is of.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Begin {
+pub struct BeginNote {
     pub tool_version: String,
     /// `run` or `attach`.
     pub mode: String,
@@ -49,12 +49,12 @@ pub struct Begin {
     pub facts: BTreeMap<String, String>,
     /// What this machine does at best, if that was measured before.
     pub floors: Option<Floors>,
-    pub cost: Costs,
+    pub cost: EventCosts,
 }
 
 /// What one event costs the program, as measured at the start, nanoseconds.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Costs {
+pub struct EventCosts {
     pub call_ns: f64,
     /// A switch with its wake-up, all in all.
     pub switch_ns: f64,
@@ -64,7 +64,7 @@ pub struct Costs {
 
 /// How it ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct End {
+pub struct EndNote {
     /// The monotonic clock at the end.
     pub at: u64,
     pub exit_code: Option<i32>,
@@ -80,7 +80,7 @@ pub struct End {
 /// An entry of our own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Note {
-    Begin(Box<Begin>),
+    Begin(Box<BeginNote>),
     Probe {
         probe: String,
         attached: bool,
@@ -129,7 +129,7 @@ pub enum Note {
         why: String,
         count: u64,
     },
-    End(Box<End>),
+    End(Box<EndNote>),
 }
 
 /// One entry.

@@ -9,14 +9,14 @@ use crate::error::Error;
 
 /// How the spool ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum SpoolEnding {
     /// With the last whole frame.
     Whole,
     /// Inside a frame, or with a damaged one; a sentence.
     Broken(String),
 }
 
-pub struct Reader {
+pub struct SpoolReader {
     file: BufReader<File>,
     packed: Vec<u8>,
     raw: Vec<u8>,
@@ -33,8 +33,8 @@ pub struct Reader {
 const MOST_TIMES: u64 = 100;
 const ANYWAY: u64 = FRAME_LIMIT as u64;
 
-impl Reader {
-    pub fn open(folder: &Folder) -> Result<Reader, Error> {
+impl SpoolReader {
+    pub fn open(folder: &Folder) -> Result<SpoolReader, Error> {
         let path = folder.path_of(NAME);
         let file = folder.open_file(NAME)?;
         let mut file = BufReader::with_capacity(1 << 18, file);
@@ -47,7 +47,7 @@ impl Reader {
         }
         let unpacker =
             zstd::bulk::Decompressor::new().map_err(Error::file(&path, "cannot be unpacked"))?;
-        Ok(Reader {
+        Ok(SpoolReader {
             file,
             packed: Vec::new(),
             raw: Vec::new(),
@@ -62,17 +62,17 @@ impl Reader {
     pub fn for_each(
         &mut self,
         mut take: impl FnMut(Entry) -> Result<(), Error>,
-    ) -> Result<Ending, Error> {
+    ) -> Result<SpoolEnding, Error> {
         loop {
             match self.next_frame() {
-                Ok(false) => return Ok(Ending::Whole),
-                Err(what) => return Ok(Ending::Broken(what)),
+                Ok(false) => return Ok(SpoolEnding::Whole),
+                Err(what) => return Ok(SpoolEnding::Broken(what)),
                 Ok(true) => {}
             }
             let mut rest = self.raw.as_slice();
             while !rest.is_empty() {
                 let Some((entry, after)) = split_entry(rest) else {
-                    return Ok(Ending::Broken(format!(
+                    return Ok(SpoolEnding::Broken(format!(
                         "frame {} is not made of entries",
                         self.frames
                     )));
@@ -82,7 +82,7 @@ impl Reader {
                     Some((&NOTE, json)) => match serde_json::from_slice(json) {
                         Ok(note) => take(Entry::Note(note))?,
                         Err(e) => {
-                            return Ok(Ending::Broken(format!(
+                            return Ok(SpoolEnding::Broken(format!(
                                 "a note of frame {}: {e}",
                                 self.frames
                             )))
@@ -194,10 +194,10 @@ mod tests {
         folder
     }
 
-    fn read(folder: &Path) -> (usize, Ending) {
+    fn read(folder: &Path) -> (usize, SpoolEnding) {
         let mut entries = 0;
         let held = Folder::open(folder).expect("the folder");
-        let mut reader = Reader::open(&held).expect("a spool");
+        let mut reader = SpoolReader::open(&held).expect("a spool");
         let ending = reader.for_each(|_| {
             entries += 1;
             Ok(())
@@ -213,7 +213,7 @@ mod tests {
         let (entries, ending) = read(&spool("spool-bomb", 40, || [7; 64]));
         // 4 MiB, and next to nothing for its length.
         assert!((30_000..90_000).contains(&entries), "{entries}");
-        let Ending::Broken(told) = ending else {
+        let SpoolEnding::Broken(told) = ending else {
             panic!("it was believed");
         };
         assert!(
@@ -225,16 +225,13 @@ mod tests {
     /// One whose events differ in their times, as those of programs do, is read whole.
     #[test]
     fn a_long_honest_spool_is_read_whole() {
-        let mut at = 0u64;
+        let mut random = fastrand::Rng::with_seed(1);
         let entry = || {
-            at = at
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
             let mut bytes = [7; 64];
-            bytes[8..10].copy_from_slice(&at.to_be_bytes()[..2]);
+            random.fill(&mut bytes[8..10]);
             bytes
         };
         let (entries, ending) = read(&spool("spool-long", 12, entry));
-        assert_eq!((entries, ending), (12 * (1 << 20) / 64, Ending::Whole));
+        assert_eq!((entries, ending), (12 * (1 << 20) / 64, SpoolEnding::Whole));
     }
 }

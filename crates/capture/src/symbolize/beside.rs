@@ -17,7 +17,7 @@ use crate::launch::Identity;
 /// What the new recording is called until it takes the old one's place.
 const NEW: &str = "folder";
 
-/// A recording where it stands, to be replaced.
+/// A recording that is to be replaced in place.
 pub struct Standing {
     path: PathBuf,
     parent: Folder,
@@ -28,7 +28,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Find it. Links lead to the recording; what replaces it must be on its own file system.
+    /// Finds it. Links are followed; the replacement must be on the same file system.
     pub fn at(path: &Path) -> Result<Standing, Error> {
         let path = path
             .canonicalize()
@@ -57,7 +57,7 @@ impl Standing {
         &self.path
     }
 
-    /// Its owner must be able to read it: what is read here ends up in the new one.
+    /// Its owner must be able to read it, because its content ends up in the new one.
     pub fn open(&self) -> Result<Recording, Error> {
         Ok(self.acting(|| Recording::within(&self.parent, &self.name))??)
     }
@@ -82,7 +82,7 @@ pub struct Beside<'s> {
 }
 
 impl Beside<'_> {
-    /// Make it. What a killed timesink left there is removed.
+    /// Makes it. What a killed timesink left there is removed.
     fn make(standing: &Standing) -> Result<Beside<'_>, Error> {
         let Standing { parent, about, .. } = standing;
         let mut name = standing.name.clone();
@@ -90,7 +90,9 @@ impl Beside<'_> {
         match parent.folder_within(&name) {
             Ok(left) => {
                 if left.about()?.user != about.user {
-                    let what = "it is in the way, and not of the owner of the recording".to_owned();
+                    let what =
+                        "it is in the way, and does not belong to the owner of the recording"
+                            .to_owned();
                     let path = left.path().to_owned();
                     return Err(Error::Refused { path, what });
                 }
@@ -123,7 +125,7 @@ impl Beside<'_> {
         })?
     }
 
-    /// Put the new recording into the old one's place, packed if that was.
+    /// Puts the new recording in the place of the old one, packed if that one was.
     pub fn replace(&self) -> Result<(), Error> {
         self.standing.acting(|| self.replace_now())?
     }
@@ -152,7 +154,7 @@ impl Beside<'_> {
         let from = if packed { name.clone() } else { NEW.into() };
         let own = self.folder.about_within(&from)?;
         if own.user != about.user {
-            let what = "it is not ours, and would become ours".to_owned();
+            let what = "the new recording does not belong to the owner of the old one".to_owned();
             let path = path.clone();
             return Err(Error::Refused { path, what });
         }
@@ -166,7 +168,7 @@ impl Beside<'_> {
         Ok(parent.sync()?)
     }
 
-    /// The old folder comes into ours, where it is removed; nothing else does.
+    /// Moves the old folder, and nothing else, into ours, where it is removed.
     fn exchange(&self) -> Result<(), Error> {
         let Standing {
             path,
@@ -179,12 +181,12 @@ impl Beside<'_> {
         swap().map_err(|error| Error::Refused {
             path: path.clone(),
             what: format!(
-                "cannot be replaced, which some file systems cannot do with folders: pack it ({error})"
+                "cannot be replaced in one step, because this file system cannot exchange directories: pack the recording ({error})"
             ),
         })?;
         if !self.folder.about_within(NEW)?.is_same(about) {
             swap()?;
-            let what = "somebody put something else in its place meanwhile".to_owned();
+            let what = "something else was put in its place meanwhile".to_owned();
             let path = path.clone();
             return Err(Error::Refused { path, what });
         }
@@ -192,14 +194,14 @@ impl Beside<'_> {
     }
 }
 
-/// A file of the new recording gets the rights of the old one.
+/// Gives a file of the new recording the permissions of the old one.
 fn dress(made: &Folder, entry: &OsString, old: &About, path: &Path) -> Result<(), Error> {
     let is_part = made.about_within(entry).is_ok() && !old.is_folder();
     if !is_part {
         let name = entry.to_string_lossy();
         return Err(Error::Refused {
             path: path.to_owned(),
-            what: format!("it holds {name}, which is not part of it and would be lost"),
+            what: format!("it contains {name}, which is not part of a recording and would be lost"),
         });
     }
     Ok(made.dress(entry, old)?)

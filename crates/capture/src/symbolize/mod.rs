@@ -1,8 +1,8 @@
 //! A recording -> the same recording, with the names of native functions looked for again: debug files may
-//! have come since. What it knew stays known, and nothing else in it changes.
+//! have been installed since. Names that were known stay, and nothing else in it changes.
 //!
 //! A file counts only if it has the build id that was recorded, and so does the small library of the kernel that runs now.
-//! Code that runtimes made, scripts and the kernel keep the names that they have: nobody could be asked anew.
+//! Code that runtimes made, scripts and the kernel keep the names that they have: there is nobody left to ask.
 
 mod beside;
 mod renamed;
@@ -28,24 +28,24 @@ pub struct Count {
     pub named: usize,
 }
 
-/// What became of one module.
+/// What was found for one module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SymbolizedModule {
     pub path: String,
     pub build_id: String,
     pub before: Count,
     pub after: Count,
-    /// Where its names are from now.
+    /// Where its names now come from.
     pub symbols: SymbolSource,
     /// Why nothing, or less than could be, was found.
     pub fault: Option<String>,
 }
 
-/// What was found: new names, and what is to be told of each module.
+/// What was found: new names, and the outcome for each module.
 #[derive(Default)]
-struct Found {
+struct FoundNames {
     names: HashMap<Place, Vec<Named>>,
-    outcomes: HashMap<ModuleId, Outcome>,
+    outcomes: HashMap<ModuleId, SymbolizedModule>,
 }
 
 /// Look for the names of a recording again. It is replaced in one step, or, if anything fails or nothing better was found,
@@ -55,7 +55,7 @@ pub fn symbolize(
     path: &Path,
     symbols: &Symbols,
     caller: Option<&Identity>,
-) -> Result<Vec<Outcome>, Error> {
+) -> Result<Vec<SymbolizedModule>, Error> {
     let standing = Standing::at(path)?;
     let beside = standing.beside()?;
     let recording = standing.open()?;
@@ -95,8 +95,8 @@ fn count(module: ModuleId, frames: &[Frame]) -> Count {
     }
 }
 
-fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> Found {
-    let mut found = Found::default();
+fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> FoundNames {
+    let mut found = FoundNames::default();
     let mut own: HashMap<ModuleId, Vec<&Frame>> = HashMap::new();
     for frame in frames.iter().filter(|f| f.language == Language::Native) {
         if let Some(module) = frame.module {
@@ -111,7 +111,7 @@ fn find(symbols: &Symbols, modules: &[Module], frames: &[Frame]) -> Found {
     found
 }
 
-impl Found {
+impl FoundNames {
     /// Look for the names of one module.
     fn look(&mut self, symbols: &Symbols, module: &Module, frames: &[&Frame]) {
         let recorded = symbols::Module::recorded(module.kind, &module.path, &module.build_id);
@@ -122,7 +122,7 @@ impl Found {
             frames: frames.len(),
             named: frames.iter().filter(|f| !f.function.is_empty()).count(),
         };
-        let mut outcome = Outcome {
+        let mut outcome = SymbolizedModule {
             path: module.path.clone(),
             build_id: module.build_id.clone(),
             before,
@@ -131,7 +131,7 @@ impl Found {
             fault: None,
         };
         if module.build_id.is_empty() {
-            let why = "it has no build id by which its file could be known";
+            let why = "it has no build ID, so its file cannot be identified";
             outcome.fault = Some(why.to_owned());
             self.outcomes.insert(module.module, outcome);
             return;

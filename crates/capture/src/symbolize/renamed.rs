@@ -1,5 +1,5 @@
-//! The tables of frames and stacks with other names in them. One place can have more or fewer calls inlined than was
-//! known, so frames and stacks are numbered anew. Pure.
+//! The tables of frames and stacks with new names. A place can turn out to have more or fewer inlined calls than was
+//! known, so frames and stacks are renumbered. Pure.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ pub struct Renamed {
 }
 
 impl Renamed {
-    /// Fails with what makes no sense in the tables.
+    /// Fails if the tables contradict each other, and says how.
     pub fn new(
         frames: &[Frame],
         stacks: &[Stack],
@@ -53,7 +53,9 @@ impl Renamed {
         let mut places: HashMap<StackId, Place> = HashMap::new();
         let mut renamed = Renamed::default();
         for row in stacks {
-            let frame = frames.get(&row.frame).ok_or("a stack without its frame")?;
+            let frame = frames
+                .get(&row.frame)
+                .ok_or("a stack refers to a frame that is missing")?;
             let place = Place::of(frame);
             let parent = match row.parent {
                 Some(parent) => Some(renamed.ids.get(&parent).copied().ok_or("a lost caller")?),

@@ -144,13 +144,8 @@ mod tests {
             "N", "E", "S_", "S0_", "S1_", "S2_", "I", "J", "St4pair", "T_", "T0_", "DpT_", "L",
             "X", "sr", "cv", "3foo", "i", "P", "K", "F", "B", "NtC1a1b", "Dp",
         ];
-        let mut random = 3u64;
-        let mut next = |most: usize| {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (random >> 33) as usize % most
-        };
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut next = |most: usize| random.usize(..most);
         let begun = std::time::Instant::now();
         for round in 0..20_000 {
             let mut name = if round % 4 == 0 { "_R" } else { "_Z" }.to_owned();

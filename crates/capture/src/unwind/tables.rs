@@ -26,19 +26,19 @@ const LONGEST_COMMON: u32 = 4 << 10;
 
 /// The tables of all images that were asked for.
 pub struct Tables {
-    loaded: HashMap<u32, Loaded>,
+    loaded: HashMap<u32, LoadedTables>,
     context: Box<UnwindContext<usize>>,
     used: usize,
     clock: u64,
 }
 
-struct Loaded {
+struct LoadedTables {
     table: Option<Table>,
     go: Option<GoTable>,
     last_used: u64,
 }
 
-impl Loaded {
+impl LoadedTables {
     fn size(&self) -> usize {
         let size = self.table.as_ref().map_or(0, Table::size);
         size + self.go.as_ref().map_or(0, GoTable::size)
@@ -126,7 +126,7 @@ impl Tables {
             loaded.last_used = last_used;
             return;
         }
-        let loaded = Loaded {
+        let loaded = LoadedTables {
             table: image.elf().and_then(|elf| Table::read(image, elf)),
             go: image.elf().and_then(|elf| go::read(image, elf)),
             last_used,
@@ -141,7 +141,7 @@ impl Tables {
             };
             // Also the one just read, if it is larger than all the room.
             let gone = self.loaded.remove(&oldest);
-            self.used -= gone.as_ref().map_or(0, Loaded::size);
+            self.used -= gone.as_ref().map_or(0, LoadedTables::size);
         }
     }
 }

@@ -484,11 +484,8 @@ fn scripts_are_remembered() {
 #[test]
 fn nonsense_has_no_name() {
     let heap = Heap::new(true);
-    let mut seed = 7_u64;
-    let mut next = || {
-        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        seed >> 33
-    };
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut next = || u64::from(random.u32(..));
     for _ in 0..200 {
         // Words that lead to each other.
         let words = (0..512).map(|_| match next() % 4 {

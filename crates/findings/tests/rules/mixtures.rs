@@ -1,6 +1,7 @@
 //! Recordings made of others: one after the other in the same main thread, with rows taken away at random or in
 //! another order.
 
+use fastrand::Rng;
 use std::collections::HashMap;
 
 use timesink_recording::ids::{FrameId, ObjectId, ProcessId, StackId, ThreadId};
@@ -8,28 +9,6 @@ use timesink_recording::notation::Draft;
 use timesink_recording::tables::{Call, CallWindow, Image, Loss, Object, Span, Thread, Wait};
 use timesink_recording::words::{ImageEvent, LossKind};
 use timesink_recording::Nanos;
-
-/// A small generator of numbers, the same for the same seed everywhere (xorshift).
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn throw(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.throw(last as u64 + 1) as usize);
-        }
-    }
-}
 
 /// How long a recording is: to the end of its main thread.
 pub fn length(drawn: &Draft) -> i64 {
@@ -311,10 +290,10 @@ fn add_calls(first: &mut Draft, then: &Draft, numbers: &Numbers) {
 }
 
 /// Takes rows away: of one kind, or of all, about one of so many.
-pub fn thin(drawn: &mut Draft, dice: &mut Dice, of: u64) {
-    let kind = dice.throw(6);
+pub fn thin(drawn: &mut Draft, dice: &mut Rng, of: u64) {
+    let kind = dice.u64(..6);
     let (calls, waits) = (drawn.calls.len(), drawn.waits.len());
-    let mut stays = |which: u64| (kind != 5 && kind != which) || dice.throw(of) != 0;
+    let mut stays = |which: u64| (kind != 5 && kind != which) || dice.u64(..of) != 0;
     drawn.waits.retain(|_| stays(0));
     drawn.samples.retain(|_| stays(1));
     drawn.calls.retain(|_| stays(2));
@@ -337,7 +316,7 @@ pub fn thin(drawn: &mut Draft, dice: &mut Dice, of: u64) {
 }
 
 /// The same rows in another order. Stacks stay: one must stand before those that it is part of.
-pub fn shuffle(drawn: &mut Draft, dice: &mut Dice) {
+pub fn shuffle(drawn: &mut Draft, dice: &mut Rng) {
     dice.shuffle(&mut drawn.waits);
     dice.shuffle(&mut drawn.samples);
     dice.shuffle(&mut drawn.calls);

@@ -1,6 +1,7 @@
 //! What must hold of findings for any recording, tried on the cases, on mixtures of them from fixed seeds, and on
 //! both with rows taken away.
 
+use fastrand::Rng;
 use timesink_findings::registry::RULES;
 use timesink_findings::rule::{Limits, Need};
 use timesink_recording::notation::{draft, Draft};
@@ -8,7 +9,7 @@ use timesink_recording::words::ObjectKind;
 
 use crate::cases::cases;
 use crate::drawn::{findings_at_once, told_of};
-use crate::mixtures::{after, shuffle, thin, Dice};
+use crate::mixtures::{after, shuffle, thin};
 
 /// All cases that can be mixed, by their names.
 fn drawn() -> Vec<(String, Draft)> {
@@ -40,8 +41,8 @@ fn addressed(drawn: &mut Draft) {
 }
 
 /// A case, or two or three of them one after the other.
-fn mixture(dice: &mut Dice, cases: &[(String, Draft)]) -> (String, Draft) {
-    let mut pick = || &cases[dice.throw(cases.len() as u64) as usize];
+fn mixture(dice: &mut Rng, cases: &[(String, Draft)]) -> (String, Draft) {
+    let mut pick = || &cases[dice.u64(..cases.len() as u64) as usize];
     let (name, first) = pick();
     let (mut name, mut mixed) = (name.clone(), first.clone());
     for _ in 0..2 {
@@ -77,7 +78,7 @@ fn fewer_rows_accuse_nobody() {
     let cases = drawn();
     let mut created = Vec::new();
     for seed in 0..SEEDS {
-        let dice = &mut Dice::new(seed);
+        let dice = &mut Rng::with_seed(seed);
         let (name, mixed) = match seed % 2 {
             0 => cases[seed as usize / 2 % cases.len()].clone(),
             _ => mixture(dice, &cases),
@@ -110,7 +111,7 @@ fn fewer_rows_accuse_nobody() {
 fn the_order_of_rows_says_nothing() {
     let cases = drawn();
     for seed in 0..SEEDS / 2 {
-        let dice = &mut Dice::new(seed);
+        let dice = &mut Rng::with_seed(seed);
         let (name, mut mixed) = mixture(dice, &cases);
         let before = told_of(&mixed.recording());
         shuffle(&mut mixed, dice);

@@ -78,6 +78,7 @@
 
 mod code;
 mod code_names;
+mod kept;
 mod parser;
 mod repeat;
 mod rows;
@@ -90,7 +91,9 @@ use crate::ids::{ObjectId, ThreadId};
 use crate::store::Recording;
 use crate::tables;
 use crate::writer::RecordingWriter;
+pub use kept::compare_with_kept;
 use parser::Parser;
+pub use parser::{time_of, words_of};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 
 /// Splits at spaces, except within double quotes.
-pub(super) fn words_of(text: &str) -> Vec<String> {
+pub fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in text.split('"').enumerate() {
         if index % 2 == 1 {
@@ -20,6 +20,24 @@ pub(super) fn words_of(text: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// `0`, `20ns`, `3us`, `1.5ms` or `2s` in nanoseconds.
+pub fn time_of(text: &str) -> Option<i64> {
+    let split = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "" if number == "0" => 1.0,
+        _ => return None,
+    };
+    let number: f64 = number.parse().ok()?;
+    Some((number * scale).round() as i64)
 }
 
 pub(super) type Words = Peekable<std::vec::IntoIter<String>>;
@@ -93,22 +111,7 @@ impl Parser {
     }
 
     pub(super) fn nanos(&self, text: &str) -> i64 {
-        let split = text
-            .find(|c: char| c.is_ascii_alphabetic())
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(split);
-        let scale = match unit {
-            "ns" => 1.0,
-            "us" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            "" if number == "0" => 1.0,
-            _ => self.fail(format!("{text:?} is not a time such as 1.5ms")),
-        };
-        match number.parse::<f64>() {
-            Ok(number) => (number * scale).round() as i64,
-            Err(_) => self.fail(format!("{text:?} is not a time such as 1.5ms")),
-        }
+        time_of(text).unwrap_or_else(|| self.fail(format!("{text:?} is not a time such as 1.5ms")))
     }
 
     pub(super) fn time(&self, words: &mut Words) -> i64 {

@@ -1,5 +1,6 @@
 //! Recordings for the tests: one with rows of every kind in every table, and a place to put it.
 
+use fastrand::Rng;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use timesink_recording::tables::*;
@@ -32,74 +33,62 @@ impl Drop for Place {
     }
 }
 
-/// A small generator of values (xorshift), fond of the edges.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-}
-
-/// A type of which any value can be made.
+/// A type of which any value can be made, often one at the edges.
 pub trait Any {
-    fn any(random: &mut Random) -> Self;
+    fn any(random: &mut Rng) -> Self;
 }
 
 impl Any for u64 {
-    fn any(random: &mut Random) -> u64 {
+    fn any(random: &mut Rng) -> u64 {
         let edges = [
             0,
             1,
             u64::MAX,
             i64::MAX as u64,
             1 << 63,
-            random.next(),
-            random.next() % 100,
+            random.u64(..),
+            random.u64(..100),
         ];
-        edges[random.next() as usize % edges.len()]
+        edges[random.usize(..edges.len())]
     }
 }
 
 impl Any for i64 {
-    fn any(random: &mut Random) -> i64 {
+    fn any(random: &mut Rng) -> i64 {
         let edges = [
             0,
             -1,
             i64::MIN,
             i64::MAX,
-            random.next() as i64,
-            (random.next() % 100) as i64,
+            random.u64(..) as i64,
+            random.u64(..100) as i64,
         ];
-        edges[random.next() as usize % edges.len()]
+        edges[random.usize(..edges.len())]
     }
 }
 
 impl Any for u32 {
-    fn any(random: &mut Random) -> u32 {
+    fn any(random: &mut Rng) -> u32 {
         let edges = [
             0,
             1,
             u32::MAX,
             1 << 31,
-            random.next() as u32,
-            (random.next() % 100) as u32,
+            random.u64(..) as u32,
+            random.u64(..100) as u32,
         ];
-        edges[random.next() as usize % edges.len()]
+        edges[random.usize(..edges.len())]
     }
 }
 
 impl Any for bool {
-    fn any(random: &mut Random) -> bool {
-        random.next().is_multiple_of(2)
+    fn any(random: &mut Rng) -> bool {
+        random.bool()
     }
 }
 
 impl Any for String {
-    fn any(random: &mut Random) -> String {
+    fn any(random: &mut Rng) -> String {
         let edges = [
             "",
             "a",
@@ -108,16 +97,16 @@ impl Any for String {
             "with\0nul\nand line",
             "\"quoted\", 'too'",
         ];
-        match random.next() as usize % (edges.len() + 2) {
-            0 => "long ".repeat(random.next() as usize % 300),
-            1 => format!("/var/lib/{}", random.next()),
+        match random.usize(..edges.len() + 2) {
+            0 => "long ".repeat(random.usize(..300)),
+            1 => format!("/var/lib/{}", random.u64(..)),
             other => edges[other - 2].to_owned(),
         }
     }
 }
 
 impl<T: Any> Any for Option<T> {
-    fn any(random: &mut Random) -> Option<T> {
+    fn any(random: &mut Rng) -> Option<T> {
         bool::any(random).then(|| T::any(random))
     }
 }
@@ -125,13 +114,13 @@ impl<T: Any> Any for Option<T> {
 macro_rules! any_of {
     ($($wrapper:ident($inner:ty)),+; $($word:ident),+) => {
         $( impl Any for $wrapper {
-            fn any(random: &mut Random) -> $wrapper {
+            fn any(random: &mut Rng) -> $wrapper {
                 $wrapper(<$inner>::any(random))
             }
         } )+
         $( impl Any for $word {
-            fn any(random: &mut Random) -> $word {
-                $word::ALL[random.next() as usize % $word::ALL.len()]
+            fn any(random: &mut Rng) -> $word {
+                $word::ALL[random.usize(..$word::ALL.len())]
             }
         } )+
     };
@@ -145,7 +134,7 @@ any_of!(ThreadId(u32), ProcessId(u32), ObjectId(u32), ModuleId(u32), FrameId(u32
 macro_rules! any_rows {
     ($($row:ident { $($column:ident),+ })+) => {
         $( impl Any for $row {
-            fn any(random: &mut Random) -> $row {
+            fn any(random: &mut Rng) -> $row {
                 $row { $( $column: Any::any(random), )+ }
             }
         } )+
@@ -159,7 +148,7 @@ macro_rules! any_rows {
         /// Writes so many rows of each table.
         pub fn write_any(folder: &Path, rows: usize, seed: u64) -> About {
             let mut writer = RecordingWriter::create(folder).expect("a new recording");
-            let mut random = Random(seed);
+            let mut random = Rng::with_seed(seed);
             $( for _ in 0..rows {
                 writer.push($row::any(&mut random)).expect("a row is written");
             } )+

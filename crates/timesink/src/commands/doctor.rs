@@ -1,6 +1,6 @@
 //! `timesink doctor`: what this kernel and this user may do, probe by probe.
 
-use timesink_capture::host::{self, tried, Facts};
+use timesink_capture::host::{self, tried, HostFacts};
 use timesink_capture::{check_fields, try_probes, Granted, Refusal, Tried};
 
 use crate::out;
@@ -21,7 +21,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 }
 
 fn page(verbose: bool) -> (String, bool) {
-    let facts = Facts::gather();
+    let facts = HostFacts::gather();
     let mut page = format!(
         "kernel {} on {}, {} CPUs · {}\n",
         facts.release,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use timesink_capture::floors::{keep, measure, Wanted};
+use timesink_capture::floors::{keep, measure, WantedFloors};
 use timesink_capture::launch::{Identity, Signals};
 use timesink_capture::privileges;
 
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments, mut signals: Signals) -> anyhow::Result<u8> {
         return Ok(refuse(&error));
     }
     let here = PathBuf::from(".");
-    let wanted = Wanted {
+    let wanted = WantedFloors {
         folders: std::iter::once(here)
             .chain(arguments.folders.clone())
             .collect(),

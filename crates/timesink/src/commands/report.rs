@@ -90,7 +90,7 @@ impl Arguments {
     }
 
     /// What of the report is asked for.
-    fn part(&self) -> Part {
+    fn part(&self) -> ReportPart {
         let sections = [
             (self.threads, Section::Threads),
             (self.calls, Section::Calls),
@@ -101,15 +101,15 @@ impl Arguments {
         let asked = sections.into_iter().filter(|(is_asked, _)| *is_asked);
         let asked: Vec<Section> = asked.map(|(_, section)| section).collect();
         match asked.as_slice() {
-            [] if self.full => Part::Full,
-            [] => Part::Answer,
-            _ => Part::Sections(asked),
+            [] if self.full => ReportPart::Full,
+            [] => ReportPart::Answer,
+            _ => ReportPart::Sections(asked),
         }
     }
 }
 
 /// How much of the report is printed.
-enum Part {
+enum ReportPart {
     /// One screen.
     Answer,
     Sections(Vec<Section>),
@@ -143,15 +143,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// Prints the answer of a recording just made on standard error: standard output is the program's.
 pub fn show(recording: &Recording) -> anyhow::Result<()> {
     let style = out::style_of_errors();
-    let page = page(recording, &Part::Answer, &style)?;
+    let page = page(recording, &ReportPart::Answer, &style)?;
     out::page_of_errors(&format!("\n{page}"), &style)
 }
 
-fn page(recording: &Recording, part: &Part, style: &Style) -> anyhow::Result<String> {
+fn page(recording: &Recording, part: &ReportPart, style: &Style) -> anyhow::Result<String> {
     let settings = Settings::told();
     let patience = match part {
-        Part::Full => Patience::SHORT,
-        Part::Answer | Part::Sections(_) => Patience::FINDINGS,
+        ReportPart::Full => Patience::SHORT,
+        ReportPart::Answer | ReportPart::Sections(_) => Patience::FINDINGS,
     };
     let question = Question {
         patience,
@@ -161,9 +161,9 @@ fn page(recording: &Recording, part: &Part, style: &Style) -> anyhow::Result<Str
     let named = Named::of(recording);
     let report = Report::of(&story, named.shown(), &settings);
     Ok(match part {
-        Part::Answer => terminal::answer(&report, style),
-        Part::Sections(sections) => terminal::sections(&report, sections, style),
-        Part::Full => terminal::render(&report, style),
+        ReportPart::Answer => terminal::answer(&report, style),
+        ReportPart::Sections(sections) => terminal::sections(&report, sections, style),
+        ReportPart::Full => terminal::render(&report, style),
     })
 }
 

@@ -33,7 +33,7 @@ pub struct Selection {
 
     /// Only this part of the recording, such as 1.5s..3s, ..200ms or 10s..
     #[arg(long, value_name = "T1..T2", value_parser = parse_between)]
-    between: Option<Between>,
+    between: Option<TimeRange>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -46,12 +46,12 @@ enum State {
 
 /// A stretch of time; open where there is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Between {
+struct TimeRange {
     from: Option<Nanos>,
     to: Option<Nanos>,
 }
 
-fn parse_between(text: &str) -> Result<Between, String> {
+fn parse_between(text: &str) -> Result<TimeRange, String> {
     let (from, to) = text
         .split_once("..")
         .ok_or("expected a time range such as 1.5s..3s")?;
@@ -68,7 +68,7 @@ fn parse_between(text: &str) -> Result<Between, String> {
     if matches!((from, to), (Some(from), Some(to)) if from >= to) {
         return Err("the range ends before it starts".into());
     }
-    Ok(Between { from, to })
+    Ok(TimeRange { from, to })
 }
 
 impl Selection {
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn stretches_of_time() {
         let ms = |n: i64| Some(Nanos(n * 1_000_000));
-        let between = |from, to| Ok(Between { from, to });
+        let between = |from, to| Ok(TimeRange { from, to });
         assert_eq!(parse_between("1.5s..3s"), between(ms(1500), ms(3000)));
         assert_eq!(parse_between("..200ms"), between(None, ms(200)));
         assert_eq!(parse_between("10s.."), between(ms(10_000), None));

@@ -7,7 +7,7 @@ use anyhow::Context;
 use timesink_capture::convert::cache_folder;
 use timesink_capture::launch::Identity;
 use timesink_capture::privileges;
-use timesink_capture::symbolize::{symbolize, Count, Outcome};
+use timesink_capture::symbolize::{symbolize, Count, SymbolizedModule};
 use timesink_capture::symbols::Symbols;
 
 use super::read;
@@ -41,8 +41,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     out::page(&told(&outcomes), &Style::PLAIN)
 }
 
-fn told(outcomes: &[Outcome]) -> String {
-    let sum = |of: fn(&Outcome) -> Count| {
+fn told(outcomes: &[SymbolizedModule]) -> String {
+    let sum = |of: fn(&SymbolizedModule) -> Count| {
         let counts = outcomes.iter().map(of);
         counts.fold(Count::default(), |sum, count| Count {
             frames: sum.frames + count.frames,
@@ -54,7 +54,7 @@ fn told(outcomes: &[Outcome]) -> String {
         "frames of programs and libraries with names: {}\n",
         change(before, after)
     );
-    let told = |o: &&Outcome| o.before != o.after || o.after.named < o.after.frames;
+    let told = |o: &&SymbolizedModule| o.before != o.after || o.after.named < o.after.frames;
     for outcome in outcomes.iter().filter(told) {
         let why = match &outcome.fault {
             Some(fault) if outcome.after.named < outcome.after.frames => format!(": {fault}"),
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn what_changed_is_told() {
         let count = |named, frames| Count { frames, named };
-        let outcome = |path: &str, before, after, symbols, fault: Option<&str>| Outcome {
+        let outcome = |path: &str, before, after, symbols, fault: Option<&str>| SymbolizedModule {
             path: path.into(),
             build_id: "0123".into(),
             before,

@@ -61,12 +61,12 @@ pub(super) fn profile(export: &Export) -> Value {
 
 /// Texts by number.
 #[derive(Default)]
-struct Strings {
+struct StringArray {
     ids: BTreeMap<String, usize>,
     all: Vec<String>,
 }
 
-impl Strings {
+impl StringArray {
     fn id(&mut self, text: &str) -> usize {
         let next = self.all.len();
         let id = *self.ids.entry(text.to_owned()).or_insert(next);
@@ -82,8 +82,8 @@ type Func = (usize, Option<usize>);
 
 /// A thread's tables under way. Each has a list of rows, and the numbers of those that are there.
 #[derive(Default)]
-struct Tables {
-    strings: Strings,
+struct ThreadTables {
+    strings: StringArray,
     func_ids: BTreeMap<Func, usize>,
     funcs: Vec<Func>,
     frame_ids: BTreeMap<(usize, Option<u32>, usize), usize>,
@@ -102,7 +102,7 @@ fn number<T: Ord + Clone>(ids: &mut BTreeMap<T, usize>, rows: &mut Vec<T>, row: 
     id
 }
 
-impl Tables {
+impl ThreadTables {
     /// The stack with one more frame.
     fn push(
         &mut self,
@@ -187,7 +187,7 @@ fn page(export: &Export, thread: &ThreadLedger) -> Value {
     let (process, pid) = export.process(thread);
     let row = &thread.row;
     let ms = |ns: i64| ns as f64 / 1e6;
-    let mut tables = Tables::default();
+    let mut tables = ThreadTables::default();
     let (mut stacks, mut times, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     // On a processor since the row before, which is what draws the curve of each thread.
     let mut on_cpu = Vec::new();

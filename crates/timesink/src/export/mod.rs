@@ -6,9 +6,9 @@
 
 mod firefox;
 mod folded;
+mod messages;
 mod perfetto;
 mod pprof;
-mod protobuf;
 mod speedscope;
 
 use std::io::{self, Write};

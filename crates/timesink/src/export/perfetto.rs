@@ -7,52 +7,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use prost::Message;
 use timesink_analysis::ledger::Account;
 use timesink_recording::tables::Span;
 use timesink_recording::words::{Detail, Language, State};
-use timesink_recording::{Recording, ThreadId};
+use timesink_recording::{Nanos, Recording, ThreadId};
 
-use super::protobuf::Message;
+use super::messages::perfetto::{
+    sequence_flags, Callstack, CpuMode, Frame, InternedData, InternedString, Mapping, PerfSample,
+    ProcessDescriptor, ThreadDescriptor, Trace, TracePacket, TrackDescriptor, TrackEvent,
+    TrackEventType,
+};
 use super::{waiting, Export};
 
-// The numbers of fields, as Perfetto's protos have them.
-mod packet {
-    pub const TIMESTAMP: u32 = 8;
-    pub const SEQUENCE: u32 = 10;
-    pub const TRACK_EVENT: u32 = 11;
-    pub const INTERNED: u32 = 12;
-    pub const FLAGS: u32 = 13;
-    pub const TRACK: u32 = 60;
-    pub const SAMPLE: u32 = 66;
-    /// The flag that all that was interned before is void.
-    pub const CLEARED: u64 = 1;
-    /// The flag that what was interned before is needed.
-    pub const NEEDED: u64 = 2;
-}
-mod mode {
-    pub const KERNEL: u64 = 1;
-    pub const USER: u64 = 2;
-}
-const BEGIN: u64 = 1;
-const END: u64 = 2;
 /// Slices and stacks are two sequences of packets: what is interned belongs to the second.
-const SLICES: u64 = 1;
-const STACKS: u64 = 2;
+const SLICES: u32 = 1;
+const STACKS: u32 = 2;
 
 pub(super) fn write(
     export: &Export,
     recording: &Recording,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    // A moment before the recording has no place in a trace, whose times are not negative.
     let mut threads: BTreeSet<ThreadId> = BTreeSet::new();
     for thread in export.threads() {
         threads.insert(thread.row.thread);
         let (process, pid) = export.process(thread);
-        put(out, &process_track(process, pid))?;
+        put(out, process_track(process, pid))?;
         put(
             out,
-            &thread_track(thread.row.thread, pid, thread.row.tid, &thread.row.name),
+            thread_track(thread.row.thread, pid, thread.row.tid, &thread.row.name),
         )?;
     }
     let mut failed = None;
@@ -69,11 +53,10 @@ pub(super) fn write(
     }
 }
 
-/// A packet as a part of the trace.
-fn put(out: &mut impl Write, packet: &Message) -> std::io::Result<()> {
-    let mut trace = Message::default();
-    trace.message(1, packet);
-    out.write_all(trace.as_bytes())
+/// A packet as a part of the trace: traces put behind each other are one.
+fn put(out: &mut impl Write, packet: TracePacket) -> std::io::Result<()> {
+    let packet = vec![packet];
+    out.write_all(&Trace { packet }.encode_to_vec())
 }
 
 /// Tracks are named by numbers of our own: processes by their ids, threads above all of those.
@@ -85,26 +68,36 @@ fn thread_uuid(thread: ThreadId) -> u64 {
     (1 << 40) + u64::from(thread.0)
 }
 
-fn process_track(name: &str, pid: u32) -> Message {
-    let (mut process, mut track, mut packet) = <(Message, Message, Message)>::default();
-    process.number(1, u64::from(pid)).text(6, name);
-    track.number(1, process_uuid(pid)).message(3, &process);
-    packet.message(packet::TRACK, &track);
-    packet.number(packet::SEQUENCE, SLICES);
-    packet
+fn process_track(name: &str, pid: u32) -> TracePacket {
+    track(TrackDescriptor {
+        uuid: Some(process_uuid(pid)),
+        process: Some(ProcessDescriptor {
+            pid: Some(pid),
+            process_name: Some(name.to_owned()),
+        }),
+        ..TrackDescriptor::default()
+    })
 }
 
-fn thread_track(thread: ThreadId, pid: u32, tid: u32, name: &str) -> Message {
-    let (mut row, mut track, mut packet) = <(Message, Message, Message)>::default();
-    row.number(1, u64::from(pid)).number(2, u64::from(tid));
-    row.text(5, name);
-    track
-        .number(1, thread_uuid(thread))
-        .number(5, process_uuid(pid));
-    track.message(4, &row);
-    packet.message(packet::TRACK, &track);
-    packet.number(packet::SEQUENCE, SLICES);
-    packet
+fn thread_track(thread: ThreadId, pid: u32, tid: u32, name: &str) -> TracePacket {
+    track(TrackDescriptor {
+        uuid: Some(thread_uuid(thread)),
+        parent_uuid: Some(process_uuid(pid)),
+        thread: Some(ThreadDescriptor {
+            pid: Some(pid),
+            tid: Some(tid),
+            thread_name: Some(name.to_owned()),
+        }),
+        ..TrackDescriptor::default()
+    })
+}
+
+fn track(descriptor: TrackDescriptor) -> TracePacket {
+    TracePacket {
+        track_descriptor: Some(descriptor),
+        trusted_packet_sequence_id: Some(SLICES),
+        ..TracePacket::default()
+    }
 }
 
 /// The two ends of a span, or of the part of it that the filter's stretch of time lets pass.
@@ -113,22 +106,31 @@ fn slice(export: &Export, span: &Span, out: &mut impl Write) -> std::io::Result<
     if t1 <= t0 {
         return Ok(());
     }
-    let moment = |t: i64| u64::try_from(t).unwrap_or(0);
-    let mut begin = Message::default();
-    begin.number(9, BEGIN).number(11, thread_uuid(span.thread));
-    begin
-        .text(22, span.state.as_str())
-        .text(23, &name(export, span));
-    let mut end = Message::default();
-    end.number(9, END).number(11, thread_uuid(span.thread));
-    for (event, at) in [(&begin, t0), (&end, t1)] {
-        let mut packet = Message::default();
-        packet.number(packet::TIMESTAMP, moment(at.0));
-        packet.message(packet::TRACK_EVENT, event);
-        packet.number(packet::SEQUENCE, SLICES);
-        put(out, &packet)?;
+    let event = |kind: TrackEventType| TrackEvent {
+        r#type: Some(kind.into()),
+        track_uuid: Some(thread_uuid(span.thread)),
+        ..TrackEvent::default()
+    };
+    let begin = TrackEvent {
+        categories: vec![span.state.as_str().to_owned()],
+        name: Some(name(export, span)),
+        ..event(TrackEventType::SliceBegin)
+    };
+    for (event, at) in [(begin, t0), (event(TrackEventType::SliceEnd), t1)] {
+        let packet = TracePacket {
+            timestamp: Some(moment(at)),
+            track_event: Some(event),
+            trusted_packet_sequence_id: Some(SLICES),
+            ..TracePacket::default()
+        };
+        put(out, packet)?;
     }
     Ok(())
+}
+
+/// A moment before the recording has no place in a trace, whose times are not negative.
+fn moment(at: Nanos) -> u64 {
+    u64::try_from(at.0).unwrap_or(0)
 }
 
 /// What a thread did, and for what it waited.
@@ -145,6 +147,13 @@ fn name(export: &Export, span: &Span) -> String {
     }
 }
 
+fn interned(id: u64, text: &str) -> InternedString {
+    InternedString {
+        iid: Some(id),
+        str: Some(text.as_bytes().to_vec()),
+    }
+}
+
 /// What was interned so far. Numbers begin at 1.
 #[derive(Default)]
 struct Interned {
@@ -154,7 +163,7 @@ struct Interned {
     frames: BTreeMap<(u64, u64, u64), u64>,
     stacks: BTreeMap<Vec<u64>, u64>,
     /// What is new since the last packet.
-    new: Message,
+    new: InternedData,
 }
 
 impl Interned {
@@ -162,9 +171,7 @@ impl Interned {
         let next = self.functions.len() as u64 + 1;
         let id = *self.functions.entry(name.to_owned()).or_insert(next);
         if id == next {
-            let mut function = Message::default();
-            function.number(1, id).text(2, name);
-            self.new.message(5, &function);
+            self.new.function_names.push(interned(id, name));
         }
         id
     }
@@ -175,10 +182,11 @@ impl Interned {
         let next = self.mappings.len() as u64 + 1;
         let id = *self.mappings.entry(path.to_owned()).or_insert(next);
         if id == next {
-            let (mut name, mut mapping) = <(Message, Message)>::default();
-            name.number(1, id).text(2, path);
-            mapping.number(1, id).number(7, id);
-            self.new.message(17, &name).message(19, &mapping);
+            self.new.mapping_paths.push(interned(id, path));
+            self.new.mappings.push(Mapping {
+                iid: Some(id),
+                path_string_ids: vec![id],
+            });
         }
         id
     }
@@ -188,10 +196,12 @@ impl Interned {
         let next = self.frames.len() as u64 + 1;
         let id = *self.frames.entry(key).or_insert(next);
         if id == next {
-            let mut frame = Message::default();
-            frame.number(1, id).number(2, key.0);
-            frame.number(3, key.1).number(4, address);
-            self.new.message(6, &frame);
+            self.new.frames.push(Frame {
+                iid: Some(id),
+                function_name_id: Some(key.0),
+                mapping_id: Some(key.1),
+                rel_pc: Some(address),
+            });
         }
         id
     }
@@ -202,12 +212,10 @@ impl Interned {
             return known;
         }
         let id = self.stacks.len() as u64 + 1;
-        let mut stack = Message::default();
-        stack.number(1, id);
-        for frame in &frames {
-            stack.number(2, *frame);
-        }
-        self.new.message(7, &stack);
+        self.new.callstacks.push(Callstack {
+            iid: Some(id),
+            frame_ids: frames.clone(),
+        });
         self.stacks.insert(frames, id);
         id
     }
@@ -215,7 +223,8 @@ impl Interned {
 
 fn stacks(export: &Export, out: &mut impl Write) -> std::io::Result<()> {
     let mut interned = Interned::default();
-    let mut flags = packet::CLEARED | packet::NEEDED;
+    let mut flags =
+        sequence_flags::INCREMENTAL_STATE_CLEARED | sequence_flags::NEEDS_INCREMENTAL_STATE;
     for thread in export.threads() {
         let (_, pid) = export.process(thread);
         for event in export.events(thread.row.thread) {
@@ -232,17 +241,27 @@ fn stacks(export: &Export, out: &mut impl Write) -> std::io::Result<()> {
             frames.reverse();
             frames.extend(waiting(event).map(|name| interned.frame(&name, "", 0)));
             let stack = interned.stack(frames);
-            let (mut sample, mut packet) = <(Message, Message)>::default();
-            sample.number(2, u64::from(pid));
-            sample.number(3, u64::from(thread.row.tid)).number(4, stack);
-            sample.number(5, if kernel { mode::KERNEL } else { mode::USER });
-            packet.number(packet::TIMESTAMP, u64::try_from(event.at.0).unwrap_or(0));
-            packet.number(packet::SEQUENCE, STACKS);
-            packet.number(packet::FLAGS, flags);
-            packet.message(packet::INTERNED, &std::mem::take(&mut interned.new));
-            packet.message(packet::SAMPLE, &sample);
-            put(out, &packet)?;
-            flags = packet::NEEDED;
+            let mode = if kernel {
+                CpuMode::Kernel
+            } else {
+                CpuMode::User
+            };
+            let sample = PerfSample {
+                pid: Some(pid),
+                tid: Some(thread.row.tid),
+                callstack_iid: Some(stack),
+                cpu_mode: Some(mode.into()),
+            };
+            let packet = TracePacket {
+                timestamp: Some(moment(event.at)),
+                trusted_packet_sequence_id: Some(STACKS),
+                sequence_flags: Some(flags),
+                interned_data: Some(std::mem::take(&mut interned.new)),
+                perf_sample: Some(sample),
+                ..TracePacket::default()
+            };
+            put(out, packet)?;
+            flags = sequence_flags::NEEDS_INCREMENTAL_STATE;
         }
     }
     Ok(())

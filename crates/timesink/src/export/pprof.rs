@@ -7,40 +7,32 @@ use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
 use flate2::Compression;
+use prost::Message;
 use timesink_analysis::ledger::{Account, ThreadLedger};
 use timesink_analysis::stacks::StackIx;
 
-use super::protobuf::Message;
+use super::messages::pprof::{
+    Function, Label, Line, Location, Mapping, Profile, Sample, ValueType,
+};
 use super::{missing, Export};
 use crate::present::file_name;
 
-// The numbers of fields, as profile.proto has them.
-const SAMPLE_TYPE: u32 = 1;
-const SAMPLE: u32 = 2;
-const MAPPING: u32 = 3;
-const LOCATION: u32 = 4;
-const FUNCTION: u32 = 5;
-const STRING: u32 = 6;
-const TIME_NANOS: u32 = 9;
-const DURATION_NANOS: u32 = 10;
-const DEFAULT_TYPE: u32 = 14;
-
 pub(super) fn write(export: &Export, out: &mut impl Write) -> io::Result<()> {
     let mut zip = GzEncoder::new(out, Compression::default());
-    zip.write_all(profile(export).as_bytes())?;
+    zip.write_all(&profile(export).encode_to_vec())?;
     zip.finish()?;
     Ok(())
 }
 
 /// The table of strings; the first is the empty one.
-struct Strings {
-    ids: BTreeMap<String, u64>,
+struct StringTable {
+    ids: BTreeMap<String, i64>,
     all: Vec<String>,
 }
 
-impl Strings {
-    fn new() -> Strings {
-        let mut strings = Strings {
+impl StringTable {
+    fn new() -> StringTable {
+        let mut strings = StringTable {
             ids: BTreeMap::new(),
             all: Vec::new(),
         };
@@ -48,11 +40,11 @@ impl Strings {
         strings
     }
 
-    fn id(&mut self, text: &str) -> u64 {
+    fn id(&mut self, text: &str) -> i64 {
         if let Some(&known) = self.ids.get(text) {
             return known;
         }
-        let id = self.all.len() as u64;
+        let id = self.all.len() as i64;
         self.ids.insert(text.to_owned(), id);
         self.all.push(text.to_owned());
         id
@@ -60,27 +52,25 @@ impl Strings {
 }
 
 /// A profile under way.
-struct Profile<'a> {
+struct Writing<'a> {
     export: &'a Export<'a>,
-    message: Message,
-    strings: Strings,
+    profile: Profile,
+    strings: StringTable,
     /// Locations of frames, by their index.
     frames: BTreeMap<usize, u64>,
     /// Locations of what is no frame: remainders, missing rows.
     others: BTreeMap<String, u64>,
     functions: BTreeMap<(String, String), u64>,
-    locations: u64,
 }
 
-fn profile(export: &Export) -> Message {
-    let mut profile = Profile {
+fn profile(export: &Export) -> Profile {
+    let mut writing = Writing {
         export,
-        message: Message::default(),
-        strings: Strings::new(),
+        profile: Profile::default(),
+        strings: StringTable::new(),
         frames: BTreeMap::new(),
         others: BTreeMap::new(),
         functions: BTreeMap::new(),
-        locations: 0,
     };
     for (name, unit) in [
         ("time", "nanoseconds"),
@@ -88,30 +78,32 @@ fn profile(export: &Export) -> Message {
         ("wait", "nanoseconds"),
         ("count", "count"),
     ] {
-        let mut kind = Message::default();
-        kind.number(1, profile.strings.id(name));
-        kind.number(2, profile.strings.id(unit));
-        profile.message.message(SAMPLE_TYPE, &kind);
+        let value = ValueType {
+            r#type: writing.strings.id(name),
+            unit: writing.strings.id(unit),
+        };
+        writing.profile.sample_type.push(value);
     }
-    profile.mappings();
+    writing.mappings();
     for thread in export.threads() {
-        profile.thread(thread);
+        writing.thread(thread);
     }
-    let Profile {
-        mut message,
-        mut strings,
-        ..
-    } = profile;
-    message.number(TIME_NANOS, export.about.started_unix_ns);
-    message.number(DURATION_NANOS, export.about.wall_ns);
-    message.number(DEFAULT_TYPE, strings.id("time"));
-    for text in &strings.all {
-        message.text(STRING, text);
+    let default_sample_type = writing.strings.id("time");
+    Profile {
+        time_nanos: signed(export.about.started_unix_ns),
+        duration_nanos: signed(export.about.wall_ns),
+        default_sample_type,
+        string_table: writing.strings.all,
+        ..writing.profile
     }
-    message
 }
 
-impl Profile<'_> {
+/// The format counts with a sign.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+impl Writing<'_> {
     /// Modules as mappings, numbered by their index from 1. Where they lay in memory is not told: offsets
     /// are the modules' own, and the names are there already. Readers take the first for the program.
     fn mappings(&mut self) {
@@ -123,15 +115,17 @@ impl Profile<'_> {
         // It may have been started by another path than the one that it was mapped by.
         modules.sort_by_key(|(_, module)| file_name(&module.path) != file_name(program));
         for (id, module) in modules {
-            let mut mapping = Message::default();
-            mapping.number(1, id);
-            mapping.number(5, self.strings.id(&module.path));
-            mapping.number(6, self.strings.id(&module.build_id));
-            // It has functions, file names, line numbers and inlined frames: nothing to look up.
-            (7..=10).for_each(|field| {
-                mapping.number(field, 1);
-            });
-            self.message.message(MAPPING, &mapping);
+            let mapping = Mapping {
+                id,
+                filename: self.strings.id(&module.path),
+                build_id: self.strings.id(&module.build_id),
+                // Nothing to look up.
+                has_functions: true,
+                has_filenames: true,
+                has_line_numbers: true,
+                has_inline_frames: true,
+            };
+            self.profile.mapping.push(mapping);
         }
     }
 
@@ -145,28 +139,26 @@ impl Profile<'_> {
         }
         for ((stack, account, detail), (ns, count)) in sums {
             let locations = self.stack(stack);
-            self.sample(thread, &locations, (account, detail), ns, count);
+            self.sample(thread, locations, (account, detail), ns, count);
         }
         let rests: Vec<_> = self.export.rests(thread.row.thread).copied().collect();
         for rest in rests {
             let account = rest.missing.account();
             let location = self.other(&missing(rest.missing));
-            self.sample(thread, &[location], (account, ""), rest.ns, 0);
+            self.sample(thread, vec![location], (account, ""), rest.ns, 0);
         }
     }
 
     fn sample(
         &mut self,
         thread: &ThreadLedger,
-        locations: &[u64],
+        location_id: Vec<u64>,
         (account, detail): (Account, &str),
         ns: u64,
         count: u64,
     ) {
         let of = |state| if state == account { ns } else { 0 };
-        let values = [ns, of(Account::Cpu), of(Account::Wait), count];
-        let mut sample = Message::default();
-        sample.packed(1, locations).packed(2, &values);
+        let value = [ns, of(Account::Cpu), of(Account::Wait), count];
         let (process, pid) = self.export.process(thread);
         let texts = [
             ("thread", thread.row.name.as_str()),
@@ -174,19 +166,26 @@ impl Profile<'_> {
             ("state", account.word()),
             ("detail", detail),
         ];
-        for (key, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-            let mut label = Message::default();
-            label.number(1, self.strings.id(key));
-            label.number(2, self.strings.id(text));
-            sample.message(3, &label);
-        }
-        for (key, number) in [("tid", thread.row.tid), ("pid", pid)] {
-            let mut label = Message::default();
-            label.number(1, self.strings.id(key));
-            label.number(3, u64::from(number));
-            sample.message(3, &label);
-        }
-        self.message.message(SAMPLE, &sample);
+        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        let mut label: Vec<Label> = texts
+            .map(|(key, text)| Label {
+                key: self.strings.id(key),
+                str: self.strings.id(text),
+                num: 0,
+            })
+            .collect();
+        label.extend(
+            [("tid", thread.row.tid), ("pid", pid)].map(|(key, number)| Label {
+                key: self.strings.id(key),
+                str: 0,
+                num: i64::from(number),
+            }),
+        );
+        self.profile.sample.push(Sample {
+            location_id,
+            value: value.map(signed).to_vec(),
+            label,
+        });
     }
 
     /// The locations of a stack, the innermost first.
@@ -224,20 +223,19 @@ impl Profile<'_> {
         location
     }
 
-    fn location(&mut self, mapping: u64, address: u64, named: (&str, &str), line: u32) -> u64 {
-        self.locations += 1;
-        let mut place = Message::default();
-        place
-            .number(1, self.function(named))
-            .number(2, u64::from(line));
-        let mut location = Message::default();
-        location.number(1, self.locations);
-        if mapping > 0 {
-            location.number(2, mapping);
-        }
-        location.number(3, address).message(4, &place);
-        self.message.message(LOCATION, &location);
-        self.locations
+    fn location(&mut self, mapping_id: u64, address: u64, named: (&str, &str), line: u32) -> u64 {
+        let id = self.profile.location.len() as u64 + 1;
+        let function_id = self.function(named);
+        self.profile.location.push(Location {
+            id,
+            mapping_id,
+            address,
+            line: vec![Line {
+                function_id,
+                line: i64::from(line),
+            }],
+        });
+        id
     }
 
     fn function(&mut self, (name, file): (&str, &str)) -> u64 {
@@ -247,12 +245,13 @@ impl Profile<'_> {
         }
         let id = self.functions.len() as u64 + 1;
         self.functions.insert(key, id);
-        let mut function = Message::default();
-        function.number(1, id);
-        function.number(2, self.strings.id(name));
-        function.number(3, self.strings.id(name));
-        function.number(4, self.strings.id(file));
-        self.message.message(FUNCTION, &function);
+        let function = Function {
+            id,
+            name: self.strings.id(name),
+            system_name: self.strings.id(name),
+            filename: self.strings.id(file),
+        };
+        self.profile.function.push(function);
         id
     }
 }

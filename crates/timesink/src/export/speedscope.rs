@@ -12,8 +12,8 @@ use super::{missing, waiting, Export};
 pub(super) struct File {
     #[serde(rename = "$schema")]
     schema: &'static str,
-    shared: Shared,
-    profiles: Vec<Profile>,
+    shared: SharedFrames,
+    profiles: Vec<SpeedscopeProfile>,
     name: String,
     #[serde(rename = "activeProfileIndex")]
     active: usize,
@@ -21,12 +21,12 @@ pub(super) struct File {
 }
 
 #[derive(Serialize)]
-struct Shared {
-    frames: Vec<Frame>,
+struct SharedFrames {
+    frames: Vec<SpeedscopeFrame>,
 }
 
 #[derive(Serialize)]
-struct Frame {
+struct SpeedscopeFrame {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -35,7 +35,7 @@ struct Frame {
 }
 
 #[derive(Serialize)]
-struct Profile {
+struct SpeedscopeProfile {
     #[serde(rename = "type")]
     kind: &'static str,
     name: String,
@@ -50,7 +50,7 @@ struct Profile {
 
 #[derive(Default)]
 struct Frames {
-    all: Vec<Frame>,
+    all: Vec<SpeedscopeFrame>,
     by_index: BTreeMap<usize, usize>,
     by_name: BTreeMap<String, usize>,
 }
@@ -65,7 +65,7 @@ impl Frames {
     }
 
     fn add(&mut self, name: String, file: &str, line: Option<u32>) -> usize {
-        self.all.push(Frame {
+        self.all.push(SpeedscopeFrame {
             name,
             file: (!file.is_empty()).then(|| file.to_owned()),
             line,
@@ -76,7 +76,7 @@ impl Frames {
 
 pub(super) fn file(export: &Export) -> File {
     let mut frames = Frames::default();
-    let profiles: Vec<Profile> = export
+    let profiles: Vec<SpeedscopeProfile> = export
         .threads()
         .map(|thread| profile(export, thread, &mut frames))
         .collect();
@@ -85,7 +85,7 @@ pub(super) fn file(export: &Export) -> File {
     let is_main = |thread: &ThreadLedger| main.is_some_and(|m| m.row.thread == thread.row.thread);
     File {
         schema: "https://www.speedscope.app/file-format-schema.json",
-        shared: Shared { frames: frames.all },
+        shared: SharedFrames { frames: frames.all },
         active: export.threads().position(is_main).unwrap_or(0),
         profiles,
         name: export.about.command.join(" "),
@@ -93,7 +93,7 @@ pub(super) fn file(export: &Export) -> File {
     }
 }
 
-fn profile(export: &Export, thread: &ThreadLedger, frames: &mut Frames) -> Profile {
+fn profile(export: &Export, thread: &ThreadLedger, frames: &mut Frames) -> SpeedscopeProfile {
     let (process, pid) = export.process(thread);
     let (name, tid) = (&thread.row.name, thread.row.tid);
     let mut samples = Vec::new();
@@ -126,7 +126,7 @@ fn profile(export: &Export, thread: &ThreadLedger, frames: &mut Frames) -> Profi
         samples.push(vec![frames.named(missing(rest.missing))]);
         weights.push(rest.ns);
     }
-    Profile {
+    SpeedscopeProfile {
         kind: "sampled",
         name: match pid == tid {
             true => format!("{name}({tid})"),

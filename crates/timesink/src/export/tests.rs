@@ -1,5 +1,6 @@
 //! What is exported is read back: by the readers that the formats have where there is one here, by
-//! messages declared anew from the formats' own definitions, and by each format's rules.
+//! the messages that the formats define, and by each format's rules. (`make interop` and `make readers` read exports with code
+//! that is not ours.)
 
 use std::io::Read;
 
@@ -11,6 +12,7 @@ use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_recording::notation::{draft, Draft};
 use timesink_recording::Nanos;
 
+use super::messages::{perfetto, pprof};
 use super::{write, Export, Format, Weights};
 use crate::present::names::is_hostile;
 use crate::present::samples;
@@ -96,184 +98,6 @@ fn hostile_names_stay_in_their_frames() {
     assert_eq!(m.matches(';').count(), 4, "{m}");
 }
 
-/// pprof's messages, declared here from its profile.proto and not from our writer.
-mod proto {
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Profile {
-        #[prost(message, repeated, tag = "1")]
-        pub sample_type: Vec<ValueType>,
-        #[prost(message, repeated, tag = "2")]
-        pub sample: Vec<Sample>,
-        #[prost(message, repeated, tag = "3")]
-        pub mapping: Vec<Mapping>,
-        #[prost(message, repeated, tag = "4")]
-        pub location: Vec<Location>,
-        #[prost(message, repeated, tag = "5")]
-        pub function: Vec<Function>,
-        #[prost(string, repeated, tag = "6")]
-        pub string_table: Vec<String>,
-        #[prost(int64, tag = "10")]
-        pub duration_nanos: i64,
-        #[prost(int64, tag = "14")]
-        pub default_sample_type: i64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct ValueType {
-        #[prost(int64, tag = "1")]
-        pub kind: i64,
-        #[prost(int64, tag = "2")]
-        pub unit: i64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Sample {
-        #[prost(uint64, repeated, tag = "1")]
-        pub location_id: Vec<u64>,
-        #[prost(int64, repeated, tag = "2")]
-        pub value: Vec<i64>,
-        #[prost(message, repeated, tag = "3")]
-        pub label: Vec<Label>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Label {
-        #[prost(int64, tag = "1")]
-        pub key: i64,
-        #[prost(int64, tag = "2")]
-        pub str: i64,
-        #[prost(int64, tag = "3")]
-        pub num: i64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Mapping {
-        #[prost(uint64, tag = "1")]
-        pub id: u64,
-        #[prost(int64, tag = "5")]
-        pub filename: i64,
-        #[prost(bool, tag = "7")]
-        pub has_functions: bool,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Location {
-        #[prost(uint64, tag = "1")]
-        pub id: u64,
-        #[prost(uint64, tag = "2")]
-        pub mapping_id: u64,
-        #[prost(uint64, tag = "3")]
-        pub address: u64,
-        #[prost(message, repeated, tag = "4")]
-        pub line: Vec<Line>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Line {
-        #[prost(uint64, tag = "1")]
-        pub function_id: u64,
-        #[prost(int64, tag = "2")]
-        pub line: i64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Function {
-        #[prost(uint64, tag = "1")]
-        pub id: u64,
-        #[prost(int64, tag = "2")]
-        pub name: i64,
-        #[prost(int64, tag = "4")]
-        pub filename: i64,
-    }
-
-    /// Of a Perfetto trace, what the tests look at.
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Trace {
-        #[prost(message, repeated, tag = "1")]
-        pub packet: Vec<Packet>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Packet {
-        #[prost(uint64, tag = "8")]
-        pub timestamp: u64,
-        #[prost(uint32, tag = "10")]
-        pub sequence: u32,
-        #[prost(message, optional, tag = "11")]
-        pub event: Option<TrackEvent>,
-        #[prost(message, optional, tag = "12")]
-        pub interned: Option<Interned>,
-        #[prost(message, optional, tag = "60")]
-        pub track: Option<Track>,
-        #[prost(message, optional, tag = "66")]
-        pub sample: Option<PerfSample>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct TrackEvent {
-        #[prost(int32, tag = "9")]
-        pub kind: i32,
-        #[prost(uint64, tag = "11")]
-        pub track: u64,
-        #[prost(string, tag = "23")]
-        pub name: String,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Track {
-        #[prost(uint64, tag = "1")]
-        pub uuid: u64,
-        #[prost(uint64, tag = "5")]
-        pub parent: u64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Interned {
-        #[prost(message, repeated, tag = "5")]
-        pub functions: Vec<Text>,
-        #[prost(message, repeated, tag = "6")]
-        pub frames: Vec<Frame>,
-        #[prost(message, repeated, tag = "7")]
-        pub stacks: Vec<Stack>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Text {
-        #[prost(uint64, tag = "1")]
-        pub iid: u64,
-        #[prost(bytes = "vec", tag = "2")]
-        pub text: Vec<u8>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Frame {
-        #[prost(uint64, tag = "1")]
-        pub iid: u64,
-        #[prost(uint64, tag = "2")]
-        pub function: u64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Stack {
-        #[prost(uint64, tag = "1")]
-        pub iid: u64,
-        #[prost(uint64, repeated, packed = "false", tag = "2")]
-        pub frames: Vec<u64>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct PerfSample {
-        #[prost(uint32, optional, tag = "1")]
-        pub cpu: Option<u32>,
-        #[prost(uint32, tag = "3")]
-        pub tid: u32,
-        #[prost(uint64, tag = "4")]
-        pub stack: u64,
-        #[prost(int32, tag = "5")]
-        pub mode: i32,
-    }
-}
-
 fn unzipped(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     GzDecoder::new(bytes).read_to_end(&mut plain).expect("gzip");
@@ -284,13 +108,13 @@ fn unzipped(bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn pprof_holds_to_its_rules() {
     let bytes = unzipped(&export(Format::Pprof, Weights::Both));
-    let profile = proto::Profile::decode(bytes.as_slice()).expect("a profile");
+    let profile = pprof::Profile::decode(bytes.as_slice()).expect("a profile");
     let text = |id: i64| profile.string_table[usize::try_from(id).expect("an index")].as_str();
     assert_eq!(text(0), "");
     let types: Vec<_> = profile
         .sample_type
         .iter()
-        .map(|t| (text(t.kind), text(t.unit)))
+        .map(|t| (text(t.r#type), text(t.unit)))
         .collect();
     let (ns, count) = ("nanoseconds", "count");
     assert_eq!(
@@ -360,8 +184,8 @@ fn the_program_is_the_first_mapping_of_pprof() {
         sample 1.1 1s weight 500ms stack \"main\"\n";
     let drawn = draft(drawn);
     let bytes = export_of(&drawn, &Filter::default(), Format::Pprof, Weights::Both);
-    let profile = proto::Profile::decode(unzipped(&bytes).as_slice()).expect("a profile");
-    let file = |m: &proto::Mapping| profile.string_table[m.filename as usize].clone();
+    let profile = pprof::Profile::decode(unzipped(&bytes).as_slice()).expect("a profile");
+    let file = |m: &pprof::Mapping| profile.string_table[m.filename as usize].clone();
     let files: Vec<_> = profile.mapping.iter().map(file).collect();
     assert_eq!(files, ["/opt/p", "/lib/ld.so"]);
     let main = profile
@@ -485,59 +309,46 @@ fn firefox_holds_to_its_rules() {
 #[test]
 fn perfetto_slices_and_stacks_are_whole() {
     let bytes = export(Format::Perfetto, Weights::Both);
-    let trace = proto::Trace::decode(bytes.as_slice()).expect("a trace");
+    let trace = perfetto::Trace::decode(bytes.as_slice()).expect("a trace");
     let tracks: Vec<_> = trace
         .packet
         .iter()
-        .filter_map(|p| p.track.clone())
+        .filter_map(|p| p.track_descriptor.clone())
         .collect();
-    assert_eq!(tracks.iter().filter(|track| track.parent != 0).count(), 2);
+    let of_threads = tracks.iter().filter(|track| track.parent_uuid.is_some());
+    assert_eq!(of_threads.count(), 2);
     let mut open: Option<(u64, String)> = None;
     let mut slices = Vec::new();
     let (mut names, mut frames, mut stacks) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
     let (mut samples, mut in_kernel) = (0, 0);
     for packet in &trace.packet {
-        match &packet.event {
-            Some(event) if event.kind == 1 => {
-                assert!(open.is_none() && tracks.iter().any(|track| track.uuid == event.track));
-                open = Some((packet.timestamp, event.name.clone()));
+        match &packet.track_event {
+            Some(event) if event.r#type() == perfetto::TrackEventType::SliceBegin => {
+                assert!(
+                    open.is_none() && tracks.iter().any(|track| track.uuid == event.track_uuid)
+                );
+                open = Some((packet.timestamp(), event.name().to_owned()));
             }
             Some(_) => {
                 let (from, name) = open.take().expect("it was opened");
-                slices.push((name, packet.timestamp - from));
+                slices.push((name, packet.timestamp() - from));
             }
             None => (),
         }
-        if let Some(interned) = &packet.interned {
-            names.extend(
-                interned
-                    .functions
-                    .iter()
-                    .map(|row| (row.iid, row.text.clone())),
-            );
-            frames.extend(interned.frames.iter().map(|row| (row.iid, row.function)));
-            stacks.extend(
-                interned
-                    .stacks
-                    .iter()
-                    .map(|row| (row.iid, row.frames.clone())),
-            );
+        if let Some(interned) = &packet.interned_data {
+            names.extend(interned.function_names.iter().map(|row| row.iid));
+            frames.extend(interned.frames.clone());
+            stacks.extend(interned.callstacks.clone());
         }
-        if let Some(sample) = &packet.sample {
+        if let Some(sample) = &packet.perf_sample {
             samples += 1;
-            in_kernel += usize::from(sample.mode == 1);
-            assert_eq!(sample.cpu, None, "which processor it was is not known here");
-            let stack = stacks
-                .iter()
-                .find(|(iid, _)| *iid == sample.stack)
-                .expect("a stack");
-            for frame in &stack.1 {
-                let function = frames
-                    .iter()
-                    .find(|(iid, _)| iid == frame)
-                    .expect("a frame")
-                    .1;
-                assert!(names.iter().any(|(iid, _)| *iid == function));
+            in_kernel += usize::from(sample.cpu_mode() == perfetto::CpuMode::Kernel);
+            let is_its = |stack: &&perfetto::Callstack| stack.iid == sample.callstack_iid;
+            let stack = stacks.iter().find(is_its).expect("a stack");
+            for id in &stack.frame_ids {
+                let frame = frames.iter().find(|frame| frame.iid == Some(*id));
+                let function = frame.expect("a frame").function_name_id;
+                assert!(names.contains(&function));
             }
         }
     }
@@ -566,9 +377,12 @@ fn exports_are_filtered() {
         ..filter
     };
     let bytes = export_of(&samples::coded(), &filter, Format::Perfetto, Weights::Both);
-    let trace = proto::Trace::decode(bytes.as_slice()).expect("a trace");
-    let events = trace.packet.iter().filter(|packet| packet.event.is_some());
-    let times: Vec<u64> = events.map(|packet| packet.timestamp).collect();
+    let trace = perfetto::Trace::decode(bytes.as_slice()).expect("a trace");
+    let events = trace
+        .packet
+        .iter()
+        .filter(|packet| packet.track_event.is_some());
+    let times: Vec<u64> = events.map(|packet| packet.timestamp()).collect();
     assert_eq!(times, [1_000_000_000, 2_000_000_000]);
 }
 

@@ -1,24 +1,24 @@
-//! The entries of a file in TOML, each with its line, so that what is wrong can be told where it stands.
+//! The entries of a TOML file, each with its line, so that errors can be reported with their place.
 
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-/// What is wrong, and in which line.
+/// An error, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     pub line: usize,
     pub text: String,
 }
 
-/// Who wrote the file has more than enough to mend; the rest is told as one more complaint.
+/// At most so many errors are reported; for the rest there is one more line.
 pub const MOST: usize = 20;
 
-/// A name in a complaint may be as long as the file.
+/// Names in error messages are cut: one may be as long as the file.
 const LONGEST: usize = 300;
 
-/// A file's text, and what is wrong with it so far.
+/// A file's text, and the errors found in it so far.
 pub struct Complaints<'a> {
     text: &'a str,
     /// Where each line begins, from the second on.
@@ -33,7 +33,7 @@ impl<'a> Complaints<'a> {
         Complaints { text, lines, found }
     }
 
-    /// The table that the file is; of one that is no TOML, what can be read of it.
+    /// The top-level table. If the file is not valid TOML, as much of it as can be read.
     pub fn table(&mut self) -> DeTable<'a> {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in errors.iter().take(MOST + 1) {
@@ -42,12 +42,12 @@ impl<'a> Complaints<'a> {
         table.into_inner()
     }
 
-    /// That something is wrong here.
+    /// Reports an error at this place.
     pub fn add(&mut self, at: Range<usize>, text: impl Into<String>) {
         self.add_with(at, || text.into());
     }
 
-    /// The same, where it takes long to say what.
+    /// The same, for messages that are expensive to make.
     pub fn add_with(&mut self, at: Range<usize>, text: impl FnOnce() -> String) {
         let line = self.lines.partition_point(|&start| start <= at.start) + 1;
         match self.found.len() {
@@ -56,7 +56,7 @@ impl<'a> Complaints<'a> {
                 self.found.push(Complaint { line, text });
             }
             MOST => {
-                let text = format!("and more, which is not told: only the first {MOST} faults are");
+                let text = format!("further errors are not shown: only the first {MOST} are");
                 self.found.push(Complaint { line, text });
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! `timesink.toml`: limits of rules that hold instead of the rules' own, and rules that are not asked.
+//! `timesink.toml`: limits that replace those of the rules, and rules that are disabled.
 
 use timesink_findings::registry::RULES;
 use timesink_findings::rule::{Rule, Unit};
@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::entries::{Complaint, Complaints};
 use super::nearest::nearest;
 
-/// Something that is set of a rule.
+/// A setting of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Set {
     pub rule: &'static str,
@@ -19,7 +19,7 @@ pub struct Set {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum To {
-    /// Asked, or not.
+    /// Enabled, or disabled.
     Switched(bool),
     Limit(&'static str, f64),
 }
@@ -35,15 +35,15 @@ impl Set {
     }
 }
 
-/// What a file sets. What is wrong in it is told, and the rest holds.
+/// The settings in a file. Errors are reported, and the rest applies.
 pub fn read(text: &str, file: &str, found: &mut Vec<Complaint>) -> Vec<Set> {
-    const WANTED: &str = "what rules go by stands in tables such as [rules.flush-per-record]";
+    const WANTED: &str = "limits go in tables such as [rules.flush-per-record]";
     let mut complaints = Complaints::about(text, found);
     let mut sets = Vec::new();
     for (key, value) in &complaints.table() {
         if key.get_ref() != "rules" {
             let name = key.get_ref();
-            complaints.add(key.span(), format!("there is no {name:?} here: {WANTED}"));
+            complaints.add(key.span(), format!("unknown key {name:?}: {WANTED}"));
             continue;
         }
         let Some(rules) = complaints.table_of(value, WANTED) else {
@@ -75,7 +75,7 @@ fn of_rule(rule: &'static Rule, entries: &DeTable<'_>, complaints: &mut Complain
         if key.get_ref() == "disabled" {
             match value.get_ref().as_bool() {
                 Some(disabled) => found.push(To::Switched(!disabled)),
-                None => complaints.add(value.span(), "disabled is true or false"),
+                None => complaints.add(value.span(), "disabled must be true or false"),
             }
             continue;
         }
@@ -92,11 +92,11 @@ fn of_rule(rule: &'static Rule, entries: &DeTable<'_>, complaints: &mut Complain
             None => {
                 let example = limit.unit.example();
                 let example = example.map_or(String::new(), |text| {
-                    format!(", or a text such as {text:?}")
+                    format!(", or a string such as {text:?}")
                 });
                 complaints.add(
                     value.span(),
-                    format!("{} is a number, 0 or more{example}", limit.name),
+                    format!("{} must be a number, 0 or more{example}", limit.name),
                 );
             }
         }
@@ -125,7 +125,7 @@ fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
 
 fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>) -> String {
     match nearest(name, known) {
-        Some(known) => format!("there is no {what} called {name:?}: do you mean {known}?"),
+        Some(known) => format!("there is no {what} called {name:?}: did you mean {known}?"),
         None => format!("there is no {what} called {name:?}: timesink rules lists them all"),
     }
 }

@@ -1,8 +1,8 @@
-//! What somebody set otherwise: numbers of rules in `timesink.toml`, findings to be silent about in
+//! What the user has configured: limits of rules in `timesink.toml`, findings to mute in
 //! `.timesink-ignore.toml`.
 //!
 //! Both are input like any other, also where timesink runs as root: they are read with the rights of the user who called
-//! sudo, a fault in them is a sentence with its line, and what stands right in them holds all the same.
+//! sudo, an error in them is reported with its line, and the rest of the file still applies.
 
 mod entries;
 mod limits;
@@ -21,30 +21,30 @@ use timesink_findings::rule::Limits;
 use crate::out;
 pub use limits::{Set, To};
 
-/// All that is set.
+/// All settings.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     pub limits: Limits,
-    /// What is set of the rules, and where; what is said later holds.
+    /// Settings of the rules, and the file of each; the last file wins.
     pub set: Vec<Set>,
     pub mutes: Vec<Mute>,
-    /// Where the mutes stand.
+    /// The file of the mutes.
     pub mute_file: Option<String>,
-    /// The first day of all, if nobody asked which it is: nothing has expired then.
+    /// Today. If nobody asked, the first day there is: then nothing has expired.
     pub today: Day,
-    /// What is wrong with the files, each with the file and its line.
+    /// Errors in the files, each with the file and its line.
     pub complaints: Vec<String>,
 }
 
 impl Settings {
-    /// What holds in the folder that the command runs in.
+    /// The settings that apply in the directory in which the command runs.
     pub fn here() -> Settings {
         let identity = Identity::from_sudo().ok().flatten();
         let read = || Settings::read(identity.as_ref());
         let mut settings = match &identity {
             None => read(),
             Some(user) => user.with_files(read).unwrap_or_else(|error| Settings {
-                complaints: vec![format!("no settings are read: {error}")],
+                complaints: vec![format!("settings are not read: {error}")],
                 ..Settings::default()
             }),
         };
@@ -53,7 +53,7 @@ impl Settings {
         settings
     }
 
-    /// The same, with what is wrong told on standard error.
+    /// The same, with errors printed on standard error.
     pub fn told() -> Settings {
         let settings = Settings::here();
         for complaint in &settings.complaints {
@@ -98,7 +98,7 @@ impl Settings {
         settings
     }
 
-    /// The text of a file, if there is one; that it cannot be read is a complaint.
+    /// The text of a file, if there is one. If it cannot be read, that is reported.
     fn text(&mut self, path: PathBuf, trust: Trust) -> Option<(String, String)> {
         let shown = path.to_string_lossy().into_owned();
         match places::text(&path, trust) {
@@ -110,7 +110,7 @@ impl Settings {
         }
     }
 
-    /// Takes in what a file sets of the rules.
+    /// Adds the settings of rules in a file.
     pub fn add_limits(&mut self, text: &str, file: &str) {
         let mut complaints = Vec::new();
         for set in limits::read(text, file, &mut complaints) {
@@ -124,7 +124,7 @@ impl Settings {
         self.complain(file, complaints);
     }
 
-    /// Takes in a file of mutes.
+    /// Adds the mutes in a file.
     pub fn add_mutes(&mut self, text: &str, file: &str) {
         let mut complaints = Vec::new();
         self.mutes.extend(mutes::read(text, &mut complaints));

@@ -7,17 +7,20 @@ use toml::Spanned;
 use super::entries::{Complaint, Complaints};
 use super::nearest::nearest;
 
-const WANTED: &str = "a mute is a table [[mute]] with a signature and a reason";
+const WANTED: &str = "mutes are [[mute]] tables with a signature and a reason";
 const KEYS: [&str; 3] = ["signature", "reason", "until"];
 
-/// The mutes of a file. What is wrong in it is told, and the rest holds.
+/// The mutes in a file. Errors are reported, and the rest applies.
 pub fn read(text: &str, found: &mut Vec<Complaint>) -> Vec<Mute> {
     let mut complaints = Complaints::about(text, found);
     let mut mutes = Vec::new();
     for (key, value) in &complaints.table() {
         let list = value.get_ref().as_array();
         let Some(list) = list.filter(|_| key.get_ref() == "mute") else {
-            complaints.add(key.span(), format!("{:?}: {WANTED}", key.get_ref()));
+            complaints.add(
+                key.span(),
+                format!("unknown key {:?}: {WANTED}", key.get_ref()),
+            );
             continue;
         };
         for entry in list.iter() {
@@ -39,8 +42,8 @@ fn mute(
         if !KEYS.contains(&name) {
             complaints.add_with(key.span(), || {
                 let means = nearest(name, KEYS.into_iter())
-                    .map_or(String::new(), |known| format!(": do you mean {known}?"));
-                format!("a mute has no {name:?}{means}")
+                    .map_or(String::new(), |known| format!(": did you mean {known}?"));
+                format!("unknown key {name:?} in a mute{means}")
             });
         }
     }
@@ -50,7 +53,7 @@ fn mute(
         let text = text.filter(|text| !text.trim().is_empty());
         if text.is_none() {
             let at = value.unwrap_or(entry).span();
-            complaints.add(at, format!("it mutes nothing: it has no {name}"));
+            complaints.add(at, format!("mute ignored: it has no {name}"));
         }
         text.map(str::to_owned)
     };
@@ -63,7 +66,7 @@ fn mute(
             None => {
                 complaints.add(
                     value.span(),
-                    "it mutes nothing: until is a day such as 2026-12-31",
+                    "mute ignored: until must be a date such as 2026-12-31",
                 );
                 return None;
             }
@@ -76,7 +79,7 @@ fn mute(
     })
 }
 
-/// A day, in quotes or without.
+/// A date, quoted or not.
 fn day(value: &DeValue<'_>) -> Option<Day> {
     match value {
         DeValue::Datetime(moment) => {

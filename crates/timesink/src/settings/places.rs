@@ -1,4 +1,4 @@
-//! Where settings are looked for, and how they are read: files only, of nobody else, and no more of one than a person writes.
+//! Where settings are looked for, and how they are read: only regular files that no other user can write, of limited size.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub fn folders(from: &Path, home: Option<&Path>, is_root: impl Fn(&Path) -> bool
         .collect()
 }
 
-/// What holds for all that a user does: in `$XDG_CONFIG_HOME`, else in `.config` in the home.
+/// The user's own settings: in `$XDG_CONFIG_HOME`, else in `.config` in the home.
 pub fn general(own: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     let own = own.filter(|folder| folder.is_absolute());
     let folder = own.or_else(|| home.map(|home| home.join(".config")))?;
@@ -39,7 +39,7 @@ pub fn text(path: &Path, trust: Trust) -> Result<Option<String>, String> {
         Err(error) => {
             let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-            Err(format!("is not read: line {line} is no UTF-8"))
+            Err(format!("is not read: line {line} is not valid UTF-8"))
         }
     }
 }
@@ -69,7 +69,7 @@ mod tests {
         );
     }
 
-    /// What is not there is no fault; what is no file, too long or no text is one.
+    /// A file that does not exist is no error; one that is not a regular file, is too long or is not text is one.
     #[test]
     fn what_is_read() {
         let text = |path: &Path| text(path, Trust::of(None));

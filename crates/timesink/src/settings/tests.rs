@@ -1,10 +1,10 @@
-//! What files of settings say, and what is said of wrong ones.
+//! What settings files say, and how errors in them are reported.
 
 use timesink_findings::mutes::Day;
 
 use super::{Settings, To};
 
-/// Limits and switches are taken in; the file that is read later holds.
+/// Limits and switches are applied; the file that is read last wins.
 #[test]
 fn limits_are_set() {
     let mut settings = Settings::default();
@@ -55,12 +55,14 @@ fn limits_have_units() {
     let told = &settings.complaints;
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
-        told[0].starts_with("t.toml:9: time is a number, 0 or more, or a text such as \"100ms\""),
+        told[0].starts_with(
+            "t.toml:9: time must be a number, 0 or more, or a string such as \"100ms\""
+        ),
         "{told:?}"
     );
 }
 
-/// What is wrong is told with its line, with what was meant perhaps, and the rest holds.
+/// An error is reported with its line and perhaps a suggestion, and the rest applies.
 #[test]
 fn wrong_limits_are_told() {
     let mut settings = Settings::default();
@@ -68,13 +70,13 @@ fn wrong_limits_are_told() {
                 disabled = 1\n[colours]\nx = 1\n[rules.zzzzzz]\n[rules]\nbusy = 3\n";
     settings.add_limits(text, "t.toml");
     for wanted in [
-        "t.toml:1: there is no rule called \"flush-per-recrod\": do you mean flush-per-record?",
-        "t.toml:5: there is no limit of flush-per-record called \"flushs\": do you mean flushes?",
-        "t.toml:6: bytes is a number, 0 or more",
-        "t.toml:8: disabled is true or false",
-        "t.toml:9: there is no \"colours\" here",
+        "t.toml:1: there is no rule called \"flush-per-recrod\": did you mean flush-per-record?",
+        "t.toml:5: there is no limit of flush-per-record called \"flushs\": did you mean flushes?",
+        "t.toml:6: bytes must be a number, 0 or more",
+        "t.toml:8: disabled must be true or false",
+        "t.toml:9: unknown key \"colours\": limits go in tables",
         "t.toml:11: there is no rule called \"zzzzzz\": timesink rules lists them all",
-        "t.toml:13: what rules go by stands in tables",
+        "t.toml:13: limits go in tables",
     ] {
         let told = settings.complaints.iter();
         let mut told = told.filter(|told| told.starts_with(wanted));
@@ -113,10 +115,10 @@ fn wrong_mutes_are_told() {
                 [[mute]]\nsignature = 'c'\nreason = 'r'\nresaon = 'r'\n[[mutes]]\nsignature = 'd'\n";
     settings.add_mutes(text, "m.toml");
     for wanted in [
-        "m.toml:1: it mutes nothing: it has no reason",
-        "m.toml:7: it mutes nothing: until is a day",
-        "m.toml:11: a mute has no \"resaon\": do you mean reason?",
-        "m.toml:12: \"mutes\": a mute is a table",
+        "m.toml:1: mute ignored: it has no reason",
+        "m.toml:7: mute ignored: until must be a date",
+        "m.toml:11: unknown key \"resaon\" in a mute: did you mean reason?",
+        "m.toml:12: unknown key \"mutes\": mutes are [[mute]] tables",
     ] {
         let told = settings.complaints.iter();
         let mut told = told.filter(|told| told.starts_with(wanted));
@@ -130,7 +132,7 @@ fn wrong_mutes_are_told() {
     assert_eq!(right.collect::<Vec<_>>(), ["c"]);
 }
 
-/// What is no TOML at all is told and does no harm, however it is cut or nested.
+/// A file that is not TOML is reported and does no harm, wherever it is cut and however it is nested.
 #[test]
 fn no_text_does_harm() {
     let whole = "[[mute]]\nsignature = \"a\"\nreason = \"r\"\n[rules.busy]\ncpu = 0.5\n";
@@ -147,7 +149,7 @@ fn no_text_does_harm() {
     assert!(first.starts_with("m.toml:"), "{first}");
 }
 
-/// Of many faults the first are told, each with its line, and then that there are more; names in them are cut.
+/// Of many errors the first are reported, each with its line, and then that there are more; names in them are cut.
 #[test]
 fn many_faults_are_told_a_few_times() {
     let mut settings = Settings::default();
@@ -155,11 +157,7 @@ fn many_faults_are_told_a_few_times() {
     settings.add_limits(&lines.collect::<String>(), "t.toml");
     assert_eq!(settings.complaints.len(), 21);
     let told = |line: usize| settings.complaints[line].as_str();
-    assert!(
-        told(20).contains("only the first 20 faults are"),
-        "{}",
-        told(20)
-    );
+    assert!(told(20).contains("only the first 20 are"), "{}", told(20));
     // A table has its entries in the order of their names.
     for complaint in &settings.complaints[..20] {
         let (line, rest) = complaint["t.toml:".len()..]

@@ -112,7 +112,7 @@ fn mutes_and_settings() {
     .expect("a file");
     let slip = report(&place);
     assert!(
-        slip.err.contains("do you mean flush-per-record?"),
+        slip.err.contains("did you mean flush-per-record?"),
         "{}",
         slip.err
     );

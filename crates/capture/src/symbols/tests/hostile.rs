@@ -40,13 +40,8 @@ fn damaged_programs_do_no_harm() {
         for end in (0..good.len()).step_by(good.len().div_ceil(1000)) {
             look(good[..end].to_vec(), &wanted);
         }
-        let mut random = 1u64;
-        let mut next = |most: usize| {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (random >> 33) as usize % most
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut next = |most: usize| random.usize(..most);
         for _ in 0..2000 {
             let mut bytes = good.clone();
             for _ in 0..1 + next(6) {

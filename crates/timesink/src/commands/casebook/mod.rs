@@ -15,9 +15,9 @@ use anyhow::{bail, Context};
 use case::{book, name, Case};
 use guard::{guarded, is_ending};
 use stage::Stage;
-use timesink_capture::host::Facts;
+use timesink_capture::host::HostFacts;
 use timesink_recording::files::place;
-use trial::{FactOutcome, GainOutcome, Outcome};
+use trial::{FactOutcome, GainOutcome, TrialOutcome};
 
 use super::as_caller;
 use super::recording::code_of;
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         return list(&folders).map(|()| 0);
     }
     // Before anything is made ready: what could not be recorded would be run in vain.
-    if let Err(error) = Facts::gather().check() {
+    if let Err(error) = HostFacts::gather().check() {
         out::tell(&error);
         return Ok(code_of(&error));
     }
@@ -115,11 +115,11 @@ struct Kept<'a> {
     measured_unix: u64,
     kernel: String,
     processors: usize,
-    cases: &'a [Outcome],
+    cases: &'a [TrialOutcome],
 }
 
 impl Kept<'_> {
-    fn now(cases: &[Outcome]) -> Kept<'_> {
+    fn now(cases: &[TrialOutcome]) -> Kept<'_> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
         Kept {
@@ -206,21 +206,21 @@ fn ready(case: &Case) -> anyhow::Result<Stage> {
     stage
 }
 
-fn trial(case: &Case, stage: &Stage) -> anyhow::Result<Outcome> {
+fn trial(case: &Case, stage: &Stage) -> anyhow::Result<TrialOutcome> {
     let outcome = trial::of(case, stage, &mut |what| say(case, what));
     say(case, "");
     outcome
 }
 
 /// How much of an outcome is not as it should be: what is told, and gains outside of what was predicted.
-fn wrong(outcome: &Outcome) -> (usize, usize) {
+fn wrong(outcome: &TrialOutcome) -> (usize, usize) {
     let gains = gains(std::slice::from_ref(outcome));
     let outside = gains.filter(|gain| !gain.within).count();
     (outcome.problems.len(), outside)
 }
 
 /// Runs a case until all is as it should be, but not for ever. What is not there for it at first will not be later.
-fn best(folder: &Path) -> anyhow::Result<Outcome> {
+fn best(folder: &Path) -> anyhow::Result<TrialOutcome> {
     let case = Case::read(folder)?;
     let mut best = trial(&case, &ready(&case)?);
     for _ in 1..TRIES {
@@ -242,7 +242,7 @@ fn best(folder: &Path) -> anyhow::Result<Outcome> {
 }
 
 /// A case at its best, and a line that says how it went; `None`: it could not be run.
-fn verified(folder: &Path) -> Option<Outcome> {
+fn verified(folder: &Path) -> Option<TrialOutcome> {
     let case = name(folder);
     let since = Instant::now();
     let outcome = best(folder);
@@ -272,8 +272,8 @@ fn verified(folder: &Path) -> Option<Outcome> {
 }
 
 /// All cases, one line each as they end; what came out, and how much is not as it should be.
-fn verify(folders: &[&PathBuf]) -> (Vec<Outcome>, usize) {
-    let mut outcomes: Vec<Outcome> = Vec::new();
+fn verify(folders: &[&PathBuf]) -> (Vec<TrialOutcome>, usize) {
+    let mut outcomes: Vec<TrialOutcome> = Vec::new();
     let mut faults = 0;
     for folder in folders.iter().take_while(|_| !is_ending()) {
         match verified(folder) {
@@ -281,7 +281,7 @@ fn verify(folders: &[&PathBuf]) -> (Vec<Outcome>, usize) {
             None => faults += 1,
         }
     }
-    let within = |outcomes: &[Outcome]| {
+    let within = |outcomes: &[TrialOutcome]| {
         let within = gains(outcomes).filter(|gain| gain.within).count();
         let all = gains(outcomes).count();
         (within, all, within as f64 >= all as f64 * WITHIN)
@@ -289,7 +289,8 @@ fn verify(folders: &[&PathBuf]) -> (Vec<Outcome>, usize) {
     // What takes processors away, such as the host of a virtual machine, may go on for minutes: those that it met
     // are looked at once more at the end.
     for folder in folders {
-        let met = |outcome: &&mut Outcome| outcome.case == name(folder) && wrong(outcome).1 > 0;
+        let met =
+            |outcome: &&mut TrialOutcome| outcome.case == name(folder) && wrong(outcome).1 > 0;
         if within(&outcomes).2 || is_ending() {
             break;
         }
@@ -310,7 +311,7 @@ fn verify(folders: &[&PathBuf]) -> (Vec<Outcome>, usize) {
     (outcomes, faults)
 }
 
-fn gains(outcomes: &[Outcome]) -> impl Iterator<Item = &GainOutcome> {
+fn gains(outcomes: &[TrialOutcome]) -> impl Iterator<Item = &GainOutcome> {
     let forms = outcomes.iter().flat_map(|outcome| &outcome.forms);
     forms.filter_map(|form| form.gain.as_ref())
 }
@@ -339,7 +340,7 @@ fn compared(fact: &FactOutcome) -> String {
 }
 
 /// What is told of each form of a case.
-fn told(outcome: &Outcome) -> String {
+fn told(outcome: &TrialOutcome) -> String {
     let mut text = format!("{}\n", outcome.title);
     for form in &outcome.forms {
         let rate = form
@@ -373,7 +374,7 @@ fn told(outcome: &Outcome) -> String {
 }
 
 /// A line for each form with a cause.
-fn table(outcomes: &[Outcome]) -> String {
+fn table(outcomes: &[TrialOutcome]) -> String {
     let head = [
         "case",
         "form",

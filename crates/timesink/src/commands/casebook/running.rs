@@ -57,7 +57,7 @@ impl Running {
     /// Waits for its end; `None`: it took too long, and was killed.
     pub fn within(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         // To look now and then would be measured, too.
-        let watch = Watch::over(Pid::from_child(&self.child), limit);
+        let watch = Watchdog::over(Pid::from_child(&self.child), limit);
         let status = self.child.wait()?;
         Ok(match watch.ended() {
             true => None,
@@ -86,13 +86,13 @@ impl Drop for Running {
 }
 
 /// Ends a process that takes too long.
-struct Watch {
+struct Watchdog {
     over: mpsc::Sender<()>,
     thread: std::thread::JoinHandle<bool>,
 }
 
-impl Watch {
-    fn over(child: Pid, limit: Duration) -> Watch {
+impl Watchdog {
+    fn over(child: Pid, limit: Duration) -> Watchdog {
         let (over, waits) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             let late = waits.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
@@ -102,7 +102,7 @@ impl Watch {
             }
             late
         });
-        Watch { over, thread }
+        Watchdog { over, thread }
     }
 
     /// Whether it had to be used.

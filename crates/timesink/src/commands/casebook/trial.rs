@@ -16,7 +16,7 @@ const RUNS: usize = 3;
 
 /// How a case went.
 #[derive(Debug, Serialize)]
-pub struct Outcome {
+pub struct TrialOutcome {
     pub case: String,
     pub title: String,
     pub source: String,
@@ -35,7 +35,7 @@ pub struct FormOutcome {
     /// Work done in a second, and its unit.
     pub rate: Option<(f64, String)>,
     /// What was told first.
-    pub told: Option<Told>,
+    pub told: Option<TrialAnswer>,
     /// The causes as the report tells them.
     pub why: String,
     /// The gain of what was expected, against the form without it.
@@ -44,7 +44,7 @@ pub struct FormOutcome {
 
 /// A finding, in the tool's own words.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Told {
+pub struct TrialAnswer {
     pub rule: String,
     pub title: String,
     pub told: Vec<String>,
@@ -69,7 +69,7 @@ pub struct ToldGain {
     pub hi_ns: i64,
 }
 
-impl Told {
+impl TrialAnswer {
     /// All of it as one text: what the words that a case expects are looked for in.
     fn text(&self) -> String {
         let mut text = format!("{} {}", self.title, self.told.join(" "));
@@ -109,7 +109,7 @@ pub struct FactOutcome {
 }
 
 /// Runs a case that is made ready to its end. `say` is told what is being done.
-pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Result<Outcome> {
+pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Result<TrialOutcome> {
     let mut seconds = vec![Vec::new(); case.forms.len()];
     // In turn, so that what else the machine does meets all of them.
     for run in 0..RUNS {
@@ -119,7 +119,7 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
         }
     }
     let middles: Vec<f64> = seconds.into_iter().map(middle).collect();
-    let mut outcome = Outcome {
+    let mut outcome = TrialOutcome {
         case: case.name.clone(),
         title: case.title.clone(),
         source: case.source.clone(),
@@ -133,7 +133,7 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
     };
     for (form, &seconds) in case.forms.iter().zip(&middles) {
         say(&format!("{}, recorded", form.name));
-        let Recorded {
+        let RecordedTrial {
             findings,
             wall_ns,
             why,
@@ -198,13 +198,13 @@ fn timed(stage: &Stage, form: &Form) -> anyhow::Result<f64> {
 }
 
 /// What is told of a form: as values, and as a reader sees it.
-struct Recorded {
-    findings: Vec<Told>,
+struct RecordedTrial {
+    findings: Vec<TrialAnswer>,
     wall_ns: u64,
     why: String,
 }
 
-fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<Recorded> {
+fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<RecordedTrial> {
     let ourselves = std::env::current_exe().context("where timesink itself is")?;
     let file: PathBuf = stage.work.join("case.timesink");
     let _ = stage.with_files(|| std::fs::remove_dir_all(&file));
@@ -222,7 +222,7 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<Recorded> {
     let shown = |page: String| page.replace(&*work, "work");
     let json = shown(report(stage, &file, &["--json"])?);
     let mut json: Value = serde_json::from_str(&json).context("the report")?;
-    let mut findings: Vec<Told> =
+    let mut findings: Vec<TrialAnswer> =
         serde_json::from_value(json["findings"].take()).context("the findings")?;
     for place in findings.iter_mut().flat_map(|told| &mut told.places) {
         place.file = place.file.as_deref().map(|file| file_name(file).to_owned());
@@ -231,7 +231,7 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<Recorded> {
     let why = page.split_once("\nWHY ").map_or("", |(_, why)| why);
     let findings_alone = why.split_once("\n\n").map_or(why, |(why, _)| why);
     let why = findings_alone.split_once('\n').map_or("", |(_, why)| why);
-    Ok(Recorded {
+    Ok(RecordedTrial {
         findings,
         wall_ns: json["path"]["wall_ns"].as_u64().unwrap_or(0),
         why: why.to_owned(),
@@ -252,7 +252,7 @@ fn report(stage: &Stage, file: &Path, options: &[&str]) -> anyhow::Result<String
 }
 
 /// What is not told as it should be.
-fn problems(form: &Form, findings: &[Told]) -> Vec<String> {
+fn problems(form: &Form, findings: &[TrialAnswer]) -> Vec<String> {
     let mut problems = Vec::new();
     let first = findings.first();
     let name = &form.name;
@@ -323,7 +323,7 @@ mod tests {
     /// Words that a case expects may be those of a line of code, wherever the project lies.
     #[test]
     fn what_is_told_has_its_lines() {
-        let told: Told = serde_json::from_value(serde_json::json!({
+        let told: TrialAnswer = serde_json::from_value(serde_json::json!({
             "rule": "child-per-item",
             "title": "bash starts awk 30 times",
             "told": ["each lives for 1.00 ms"],

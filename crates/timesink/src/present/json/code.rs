@@ -12,13 +12,13 @@ pub(super) struct StacksPage {
     frames: u64,
     nameless_frames: u64,
     wakers: u64,
-    causes: Vec<CausePage>,
+    causes: Vec<CodeCausePage>,
     dominant: Vec<DominantPage>,
 }
 
 /// How many of a kind have a stack.
 #[derive(Serialize)]
-struct CausePage {
+struct CodeCausePage {
     state: &'static str,
     detail: &'static str,
     count: u64,
@@ -56,7 +56,7 @@ const DOMINANT: f64 = 0.8;
 
 pub(super) fn stacks(report: &Report) -> StacksPage {
     let counts = &report.stacks.counts;
-    let cause = |state, detail, coverage: &Coverage| CausePage {
+    let cause = |state, detail, coverage: &Coverage| CodeCausePage {
         state,
         detail,
         count: coverage.count,

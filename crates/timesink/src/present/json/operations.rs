@@ -39,11 +39,11 @@ struct OnePage<'a> {
     thread: u32,
     from_ns: i64,
     ns: u64,
-    causes: Vec<CausePage<'a>>,
+    causes: Vec<OperationCausePage<'a>>,
 }
 
 #[derive(Serialize)]
-struct CausePage<'a> {
+struct OperationCausePage<'a> {
     #[serde(flatten)]
     key: KeyPage,
     frames: Vec<&'a str>,
@@ -98,11 +98,11 @@ pub(super) struct LoopPage<'a> {
     unlike: u64,
     ns: u64,
     median_ns: u64,
-    body: Vec<StepPage<'a>>,
+    body: Vec<OperationStepPage<'a>>,
 }
 
 #[derive(Serialize)]
-struct StepPage<'a> {
+struct OperationStepPage<'a> {
     detail: &'static str,
     kind: Option<&'static str>,
     object: Option<String>,
@@ -155,7 +155,7 @@ fn set<'a>(report: &Report<'a>, told: &'a Told) -> SetPage<'a> {
 }
 
 fn one<'a>(report: &Report<'a>, one: &One) -> OnePage<'a> {
-    let cause = |(cause, of): &(Cause, Vec<FunctionIx>)| CausePage {
+    let cause = |(cause, of): &(Cause, Vec<FunctionIx>)| OperationCausePage {
         key: key(report, &cause.key),
         frames: frames(report, of),
         count: cause.count,
@@ -207,7 +207,7 @@ fn unlike_page<'a>(report: &Report<'a>, unlike: &Unlike) -> UnlikePage<'a> {
 
 /// Loops of threads that have no operations.
 pub(super) fn loops<'a>(report: &Report<'a>) -> Vec<LoopPage<'a>> {
-    let step = |step: &Step| StepPage {
+    let step = |step: &Step| OperationStepPage {
         detail: Word::as_str(step.detail),
         kind: step.kind.map(ObjectKind::as_str),
         object: step.object.map(|id| names::object(report.facts, id)),

@@ -38,7 +38,7 @@ struct SegmentPage<'a> {
     count: u64,
     ns: u64,
     #[serde(flatten)]
-    gain: GainPage,
+    gain: PathGainPage,
 }
 
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ struct KindPage {
     count: u64,
     ns: u64,
     #[serde(flatten)]
-    gain: GainPage,
+    gain: PathGainPage,
 }
 
 #[derive(Serialize)]
@@ -59,21 +59,21 @@ struct FunctionPage<'a> {
     module: Option<&'a str>,
     ns: u64,
     #[serde(flatten)]
-    gain: GainPage,
+    gain: PathGainPage,
 }
 
 /// What it would buy not to have it; null where that was not asked.
 #[derive(Serialize)]
-struct GainPage {
+struct PathGainPage {
     gain_ns: Option<i64>,
     gain_lo_ns: Option<i64>,
     gain_hi_ns: Option<i64>,
     wall_after_ns: Option<u64>,
 }
 
-impl From<Option<Gain>> for GainPage {
-    fn from(gain: Option<Gain>) -> GainPage {
-        GainPage {
+impl From<Option<Gain>> for PathGainPage {
+    fn from(gain: Option<Gain>) -> PathGainPage {
+        PathGainPage {
             gain_ns: gain.map(|gain| gain.ns),
             gain_lo_ns: gain.map(|gain| gain.lo_ns),
             gain_hi_ns: gain.map(|gain| gain.hi_ns),
@@ -164,7 +164,7 @@ pub(super) struct PredictionPage<'a> {
     wall_lo_ns: u64,
     wall_hi_ns: u64,
     #[serde(flatten)]
-    gain: GainPage,
+    gain: PathGainPage,
 }
 
 /// What a change would buy.

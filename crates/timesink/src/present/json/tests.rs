@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use timesink_recording::notation::{draft, Draft};
+use timesink_recording::notation::{compare_with_kept, draft, Draft};
 
 use super::write;
 use crate::present::names::is_hostile;
@@ -122,15 +122,7 @@ fn a_whole_report_stays_as_it_is() {
     );
     let version = format!("{:?}", env!("CARGO_PKG_VERSION"));
     let text = text(&samples::import()).replace(&version, "\"VERSION\"");
-    if std::env::var_os("UPDATE").is_some() {
-        let folder = std::path::Path::new(file)
-            .parent()
-            .expect("it has a folder");
-        std::fs::create_dir_all(folder).expect("the folder can be made");
-        std::fs::write(file, text).expect("the snapshot can be written");
-        return;
-    }
-    assert_eq!(std::fs::read_to_string(file).unwrap_or_default(), text);
+    compare_with_kept(file.as_ref(), &text);
 }
 
 /// The fields that scripts were promised are there, with what they promise.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use timesink_findings::registry::RULES;
 use timesink_findings::rule::Rule;
-use timesink_recording::notation::draft;
+use timesink_recording::notation::{compare_with_kept, draft};
 
 use super::{amount, page, parts, sentence};
 use crate::present::samples;
@@ -95,33 +95,17 @@ fn pages_of_rules_are_as_the_rules() {
         .map(|rule| (format!("{}.md", rule.name), document(rule)))
         .collect();
     wanted.insert("README.md".to_owned(), table());
-    if std::env::var_os("UPDATE").is_some() {
-        let _there_may_be_none = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("the folder can be made");
-        for (name, text) in &wanted {
-            std::fs::write(folder.join(name), text).expect("the page can be written");
-        }
-        return;
+    for (name, text) in &wanted {
+        compare_with_kept(&folder.join(name), text);
     }
-    let mut kept = BTreeMap::new();
     for entry in std::fs::read_dir(&folder).expect("docs/rules") {
-        let entry = entry.expect("a page");
-        let text = std::fs::read_to_string(entry.path()).expect("its text");
-        kept.insert(entry.file_name().to_string_lossy().into_owned(), text);
+        let page = entry.expect("a page").file_name();
+        let page = page.to_string_lossy();
+        assert!(
+            wanted.contains_key(&*page),
+            "{page} is of no rule: remove it"
+        );
     }
-    let stale = wanted
-        .iter()
-        .filter(|(name, text)| kept.get(*name) != Some(text));
-    let stale: Vec<&String> = stale.map(|(name, _)| name).collect();
-    assert!(
-        stale.is_empty(),
-        "UPDATE=1 cargo test -p timesink writes these pages in docs/rules anew: {stale:?}"
-    );
-    let names: Vec<&String> = kept
-        .keys()
-        .filter(|name| !wanted.contains_key(*name))
-        .collect();
-    assert!(names.is_empty(), "pages of no rule: {names:?}");
 }
 
 /// What is set otherwise is said where the rule is shown, with where that is.

@@ -27,12 +27,12 @@ const DOMINANT: f64 = 0.8;
 type Path = (Account, Detail, String);
 
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct FunctionSum {
     ns: u64,
     count: u64,
 }
 
-impl Sum {
+impl FunctionSum {
     fn add(&mut self, ns: u64, count: u64) {
         self.ns = self.ns.saturating_add(ns);
         self.count += count;
@@ -44,7 +44,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         return Vec::new();
     };
     let life = time::life(thread);
-    let mut heaviest: Vec<(Path, Sum)> = paths(report, thread)
+    let mut heaviest: Vec<(Path, FunctionSum)> = paths(report, thread)
         .into_iter()
         .filter(|(_, sum)| percent(sum.ns, life) >= SMALL_PCT)
         .collect();
@@ -55,7 +55,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let rows: Vec<Row> = heaviest
         .into_iter()
         .take(ROWS)
-        .map(|((account, detail, path), Sum { ns, count })| Row {
+        .map(|((account, detail, path), FunctionSum { ns, count })| Row {
             label: words::cause(account, Kind::As(detail), ""),
             ns,
             estimated: account == Account::Cpu,
@@ -76,13 +76,13 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
 }
 
 /// Time and count by state, kind of wait and the functions that are told.
-fn paths(report: &Report, thread: &ThreadLedger) -> BTreeMap<Path, Sum> {
-    let mut by_stack: BTreeMap<(Account, Detail, StackIx), Sum> = BTreeMap::new();
+fn paths(report: &Report, thread: &ThreadLedger) -> BTreeMap<Path, FunctionSum> {
+    let mut by_stack: BTreeMap<(Account, Detail, StackIx), FunctionSum> = BTreeMap::new();
     for event in report.stacks.events_of(thread.row.thread) {
         let key = (event.account, event.detail, event.stack);
         by_stack.entry(key).or_default().add(event.ns, 1);
     }
-    let mut paths: BTreeMap<Path, Sum> = BTreeMap::new();
+    let mut paths: BTreeMap<Path, FunctionSum> = BTreeMap::new();
     for ((account, detail, stack), sum) in by_stack {
         let key = (account, detail, path(&report.stacks.code, stack));
         paths.entry(key).or_default().add(sum.ns, sum.count);

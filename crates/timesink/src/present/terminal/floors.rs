@@ -205,19 +205,13 @@ pub fn how_idle(floors: &Floors) -> String {
 mod tests {
     use super::*;
     use crate::present::samples;
+    use crate::present::terminal::tests::check;
 
     /// A stranger reads what takes how long, how sure that is and what is missing; nothing in it acts on a terminal.
     #[test]
     fn the_page() {
         let text = page(&samples::floors(), &Style::PLAIN);
-        let file = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/src/present/terminal/snapshots/floors_plain.txt"
-        );
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(file, &text).expect("the snapshot can be written");
-        }
-        assert_eq!(std::fs::read_to_string(file).unwrap_or_default(), text);
+        check("floors_plain", &text);
     }
 
     /// Whoever measures on a busy machine is told by whom it was busy.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{Direction, Filter};
-use timesink_recording::notation::{draft, Draft};
+use timesink_recording::notation::{compare_with_kept, draft, Draft};
 use timesink_recording::Recording;
 
 use super::{answer, gains, operations, prediction, render, tables, Style, Table};
@@ -32,17 +32,7 @@ fn page(drawn: &Draft, style: &Style) -> String {
 
 pub(super) fn check(name: &str, page: &str) {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/present/terminal/snapshots");
-    let file = folder.join(format!("{name}.txt"));
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::create_dir_all(&folder).expect("the folder can be made");
-        std::fs::write(&file, page).expect("the snapshot can be written");
-        return;
-    }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    assert_eq!(
-        kept, page,
-        "\n{name} differs; UPDATE=1 keeps this instead:\n{page}"
-    );
+    compare_with_kept(&folder.join(format!("{name}.txt")), page);
 }
 
 /// All tables about code.

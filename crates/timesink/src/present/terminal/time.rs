@@ -43,7 +43,7 @@ pub(super) fn life(thread: &ThreadLedger) -> u64 {
 }
 
 /// Causes that share a line: the same words, whatever the object.
-struct Group {
+struct TimeGroup {
     label: String,
     account: Account,
     kind: Kind,
@@ -52,8 +52,8 @@ struct Group {
     causes: Vec<Cause>,
 }
 
-fn groups(facts: &Facts, causes: &[Cause]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(facts: &Facts, causes: &[Cause]) -> Vec<TimeGroup> {
+    let mut groups: Vec<TimeGroup> = Vec::new();
     for cause in causes {
         let key = cause.key;
         let function = key.function.map_or("", |id| facts.ledger.function(id));
@@ -62,7 +62,7 @@ fn groups(facts: &Facts, causes: &[Cause]) -> Vec<Group> {
         let group = match found {
             Some(group) => group,
             None => {
-                groups.push(Group {
+                groups.push(TimeGroup {
                     label,
                     account: key.account,
                     kind: key.kind,
@@ -121,7 +121,7 @@ fn share(ns: u64, life: u64) -> f64 {
     }
 }
 
-fn group_rows(report: &Report, thread: &ThreadLedger, group: &Group, life: u64) -> Vec<Row> {
+fn group_rows(report: &Report, thread: &ThreadLedger, group: &TimeGroup, life: u64) -> Vec<Row> {
     let facts = report.facts;
     let counted = matches!(group.account, Account::Ready | Account::Wait);
     let mut head = Row {

@@ -24,14 +24,14 @@ const ROOM: usize = 8;
 const LABEL: usize = 28;
 
 /// Causes that go by the same words.
-struct Row<'a> {
+struct PathRow<'a> {
     label: String,
     ns: u64,
     state: State,
     causes: Vec<&'a OnPath>,
 }
 
-impl Row<'_> {
+impl PathRow<'_> {
     /// Its time by something of its causes, the most last.
     fn divided<T: Ord>(&self, part: impl Fn(&Key) -> Option<T>) -> Vec<(u64, T)> {
         let mut sums: BTreeMap<T, u64> = BTreeMap::new();
@@ -52,8 +52,8 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     };
     let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
     let rows = rows(outlook);
-    let is_shown = |at: usize, row: &Row| at < ROWS && share(row.ns) >= LEAST;
-    let shown: Vec<&Row> = rows
+    let is_shown = |at: usize, row: &PathRow| at < ROWS && share(row.ns) >= LEAST;
+    let shown: Vec<&PathRow> = rows
         .iter()
         .enumerate()
         .filter(|(at, row)| is_shown(*at, row))
@@ -156,11 +156,11 @@ impl Bar {
 }
 
 /// The causes by what they are called, longest first.
-fn rows(outlook: &Outlook) -> Vec<Row<'_>> {
-    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+fn rows(outlook: &Outlook) -> Vec<PathRow<'_>> {
+    let mut rows: BTreeMap<String, PathRow> = BTreeMap::new();
     for on_path in &outlook.causes {
         let label = label(&on_path.cause.key);
-        let row = rows.entry(label.clone()).or_insert_with(|| Row {
+        let row = rows.entry(label.clone()).or_insert_with(|| PathRow {
             label,
             ns: 0,
             state: on_path.cause.key.state,
@@ -169,7 +169,7 @@ fn rows(outlook: &Outlook) -> Vec<Row<'_>> {
         row.ns = row.ns.saturating_add(on_path.cause.ns);
         row.causes.push(on_path);
     }
-    let mut rows: Vec<Row> = rows.into_values().collect();
+    let mut rows: Vec<PathRow> = rows.into_values().collect();
     rows.sort_by_key(|row| Reverse(row.ns));
     rows
 }
@@ -187,7 +187,7 @@ fn functions(report: &Report, of_ns: u64) -> Option<String> {
 }
 
 /// What most of a row is about: a thing and how often, functions, or other processes.
-fn about_row(report: &Report, row: &Row) -> String {
+fn about_row(report: &Report, row: &PathRow) -> String {
     let mut parts = Vec::new();
     if row.state == State::Cpu {
         parts.extend(functions(report, row.ns));

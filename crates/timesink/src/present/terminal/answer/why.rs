@@ -31,7 +31,7 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
     let saves: Vec<String> = shown.iter().map(|finding| saves(report, finding)).collect();
     let column = saves.iter().map(|text| style::width(text)).max();
     for (rank, (finding, saves)) in shown.iter().zip(&saves).enumerate() {
-        let one = One {
+        let one = AnswerFinding {
             rank: rank + 1,
             finding,
             saves,
@@ -50,14 +50,14 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
 }
 
 /// One finding, with what its left column holds.
-struct One<'a> {
+struct AnswerFinding<'a> {
     rank: usize,
     finding: &'a Finding,
     saves: &'a str,
     column: usize,
 }
 
-impl One<'_> {
+impl AnswerFinding<'_> {
     fn lines(&self, report: &Report, style: &Style) -> Vec<String> {
         let left = format!("  {}  {}", self.rank, style::pad(self.saves, self.column));
         let indent = style::width(&left) + 2;

@@ -2,6 +2,7 @@
 
 use timesink_analysis::ledger::Kind;
 use timesink_analysis::timeline::touched::Touched;
+use timesink_analysis::waits::quantile;
 
 use super::One;
 use crate::present::terminal::style::{wrap, Ink, Style};
@@ -79,11 +80,6 @@ fn kind(one: &One, touched: &Touched, style: &Style) -> Vec<String> {
     lines.extend(wrap(&text, "    ", Ink::Plain, style));
     lines.extend(drawn(&touched.lengths, style));
     lines
-}
-
-fn quantile(lengths: &[u64], part: f64) -> u64 {
-    let at = (lengths.len().saturating_sub(1) as f64 * part).round() as usize;
-    lengths.get(at).copied().unwrap_or(0)
 }
 
 /// How many there are of each length, from the shortest to the longest, each step twice as long as the one before.
