@@ -18,14 +18,17 @@ pub struct Aligned {
 }
 
 /// With less in common than this on both sides, recordings are of unlike work. A fixed form lacks most of what the slow one
-/// did, but it has little that the slow one lacks: of 34 pairs of a slow and a fixed form the better side had 0.6 or more.
+/// did, but it has little that the slow one lacks: of 34 such pairs
+/// the better side had 0.61 or more.
 const UNLIKE: f64 = 0.4;
 
 impl Aligned {
     /// Gives all that is in B the names that A has for it.
     pub(crate) fn of(a: &Digest, b: &mut Digest) -> Aligned {
         let mut renamed = BTreeMap::new();
-        if let Some(name) = root_of(a, b) {
+        let other_root = root_of(a, b);
+        let is_same_root = other_root.is_none();
+        if let Some(name) = other_root {
             renamed.insert(a.root.clone(), name);
             rename_root(a, b);
         }
@@ -56,11 +59,10 @@ impl Aligned {
         if !others.is_empty() {
             rename_things(b, &others);
         }
-        let shares = |mine: &Digest, theirs: &Digest| shared(mine, theirs);
         Aligned {
             renamed,
-            a_share: shares(a, b),
-            b_share: shares(b, a),
+            a_share: shared(a, b, is_same_root),
+            b_share: shared(b, a, is_same_root),
         }
     }
 
@@ -165,21 +167,42 @@ fn rename_things(digest: &mut Digest, others: &BTreeMap<Thing, Thing>) {
     digest.places = places.map(|(work, place)| (renamed(work), place)).collect();
 }
 
-/// Of a path's time, the share in work that the other recording has, too: code by each program as a whole, because another
-/// version calls its functions as it likes.
-fn shared(mine: &Digest, theirs: &Digest) -> f64 {
-    let code: BTreeSet<&str> = theirs
-        .parts
-        .keys()
-        .filter(|work| matches!(work.does, Does::Code { .. }))
-        .map(|work| work.program.as_str())
-        .collect();
-    let has = |work: &Work| match work.does {
-        Does::Code { .. } => code.contains(work.program.as_str()),
+/// Of a path's time, the share in work that the other recording has, too. Code is shared if any function on the way to it is,
+/// other than the one that does everything: another version calls what it needs as it likes.
+fn shared(mine: &Digest, theirs: &Digest, is_same_root: bool) -> f64 {
+    let mut functions: BTreeSet<(&str, &str)> = BTreeSet::new();
+    let mut silent: BTreeSet<&str> = BTreeSet::new();
+    for work in theirs.parts.keys() {
+        if let Does::Code { chain } = &work.does {
+            silent.insert(&work.program);
+            functions.extend(
+                telling(chain)
+                    .iter()
+                    .map(|f| (work.program.as_str(), f.as_str())),
+            );
+        }
+    }
+    let has = |work: &Work| match &work.does {
+        Does::Code { chain } if chain.is_empty() => {
+            let is_root = work.program == mine.root;
+            silent.contains(work.program.as_str()) && (is_same_root || !is_root)
+        }
+        Does::Code { chain } => {
+            let known = |f: &String| functions.contains(&(work.program.as_str(), f.as_str()));
+            telling(chain).iter().any(known)
+        }
         Does::Unknown => false,
         _ => theirs.parts.contains_key(work) || theirs.calls.contains_key(work),
     };
     let shared = mine.parts.iter().filter(|(work, _)| has(work));
     let shared: u128 = shared.map(|(_, sum)| u128::from(sum.ns)).sum();
     shared as f64 / mine.wall_ns.max(1) as f64
+}
+
+/// The functions of a chain without the outermost, unless that is the only one.
+fn telling(chain: &[String]) -> &[String] {
+    match chain {
+        [_, inner @ ..] if !inner.is_empty() => inner,
+        all => all,
+    }
 }

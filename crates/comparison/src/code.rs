@@ -143,11 +143,16 @@ fn about(
     let is_own =
         |function: &FunctionIx| !code.is_system(*function) && !code.is_before_main(*function);
     if !chain.iter().any(is_own) {
-        let named = |function: &FunctionIx| {
-            !is_kernels(function) && !code.function(*function).name.is_empty()
-        };
-        let innermost = functions.iter().copied().find(named);
-        chain.extend(innermost.filter(|function| chain.last() != Some(function)));
+        // Of the library that it is in, the function that was called from outside.
+        let module = |function: FunctionIx| code.function(function).module;
+        let mut named = functions.iter().copied().skip_while(is_kernels).peekable();
+        let library = named.peek().map(|&function| module(function));
+        let within = named.take_while(|&function| {
+            let is_named = !code.function(function).name.is_empty();
+            is_named && Some(module(function)) == library
+        });
+        let called = within.last();
+        chain.extend(called.filter(|function| chain.last() != Some(function)));
     }
     let names = chain
         .into_iter()
