@@ -18,8 +18,7 @@ pub struct Aligned {
 }
 
 /// With less in common than this on both sides, recordings are of unlike work. A fixed form lacks most of what the slow one
-/// did, but it has little that the slow one lacks: of 34 such pairs
-/// the better side had 0.61 or more.
+/// did, but it has little that the slow one lacks: of 34 such pairs the better side had 0.61 or more.
 const UNLIKE: f64 = 0.4;
 
 impl Aligned {

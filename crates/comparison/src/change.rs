@@ -112,7 +112,8 @@ fn due_to_count(a: (u64, u64), b: (u64, u64)) -> i64 {
 /// B minus A.
 pub(crate) fn difference(a: u64, b: u64) -> i64 {
     let difference = i128::from(b) - i128::from(a);
-    difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    // Its opposite must be a number, too.
+    difference.clamp((-i64::MAX).into(), i64::MAX.into()) as i64
 }
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ pub struct Total {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub program: String,
+    /// What the program is called in B, if it has another name there.
+    pub program_in_b: Option<String>,
     pub about: Difference,
     /// The function that most of it was seen in.
     pub place: Option<String>,
@@ -133,6 +135,9 @@ impl Comparison {
         let measured = |group: &Group| group.measured((&first, &a), (&second, &b));
         let rows = together(groups.iter().map(measured).collect());
         let mut rows: Vec<Row> = rows.into_iter().map(Measured::row).collect();
+        for row in rows.iter_mut().filter(|row| row.program == first.root) {
+            row.program_in_b = aligned.renamed.get(&first.root).cloned();
+        }
         let not_attributed = measured(&Group::unknown(&first, &second)).row();
         let wall = Wall {
             a_ns: first.wall_ns,
@@ -191,6 +196,7 @@ impl Measured {
         Row {
             effect: Effect::of((self.a.ns, self.a.count), (self.b.ns, self.b.count)),
             program: self.program,
+            program_in_b: None,
             about: self.about,
             place: self.place,
             a: self.a,
@@ -298,8 +304,7 @@ impl Group {
     fn sum(&self, of: &Digest) -> Sum {
         let mut sum = Sum::default();
         if self.about == Difference::Processes || !self.chains.is_empty() || !self.but.is_empty() {
-            for (work, part) in of.parts.iter().filter(|(work, _)| self.has(work)) {
-                debug_assert!(work.program == self.program);
+            for (_, part) in of.parts.iter().filter(|(work, _)| self.has(work)) {
                 sum.add(*part);
             }
             return sum;
@@ -562,7 +567,8 @@ fn of_calls(program: &str, works: &BTreeSet<&Work>, a: &Digest, b: &Digest) -> V
     };
     let mut groups = Vec::new();
     for (act, things) in acts {
-        let all: u64 = things.iter().map(|(_, work)| moved(work)).sum();
+        let all = things.iter().map(|(_, work)| moved(work));
+        let all = all.fold(0, u64::saturating_add);
         let is_own = |work: &Work| things.len() == 1 || moved(work) as f64 >= all as f64 * OWN;
         let about = |thing: &Thing| {
             Difference::Work(Does::Calls {

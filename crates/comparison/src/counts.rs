@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use timesink_analysis::facts::Facts;
 
+use crate::change::difference;
 use crate::digest::program_name;
 use crate::{Act, Does, Thing, Work};
 
@@ -38,6 +39,13 @@ pub struct CallDifference {
     pub work: Work,
     pub a: CallCount,
     pub b: CallCount,
+}
+
+impl CallDifference {
+    /// Time in B minus time in A.
+    pub fn difference_ns(&self) -> i64 {
+        difference(self.a.ns, self.b.ns)
+    }
 }
 
 /// The calls of one recording.

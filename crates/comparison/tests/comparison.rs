@@ -260,6 +260,8 @@ fn the_first_program_may_have_another_name() {
     let other = SLEEPER.replace("job", "job-in-python3.11");
     let found = compared(AWAKE, &other);
     assert_eq!(first(&found).program, "job");
+    let other = first(&found).program_in_b.as_deref();
+    assert_eq!(other, Some("job-in-python"));
     assert_eq!(found.aligned.renamed.len(), 1);
 }
 

@@ -131,11 +131,21 @@ pub fn signed(ns: i64) -> String {
 
 /// Who does what.
 pub fn what(row: &Row) -> String {
-    let program = harmless(&row.program);
+    let program = program(row);
     match &row.about {
         Difference::Processes => format!("{program} is run"),
         Difference::OtherCode => format!("{program} on CPU in other functions"),
         Difference::Work(does) => work(&program, does),
+    }
+}
+
+/// The program, by the name that it has where it does this.
+fn program(row: &Row) -> String {
+    let name = harmless(&row.program);
+    match &row.program_in_b {
+        Some(other) if row.a.ns == 0 => harmless(other).into_owned(),
+        Some(other) if row.b.ns > 0 => format!("{name} ({} in B)", harmless(other)),
+        _ => name.into_owned(),
     }
 }
 

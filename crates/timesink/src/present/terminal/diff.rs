@@ -64,7 +64,7 @@ fn head(compared: &Compared<'_>, style: &Style) -> Vec<String> {
                 spread(range)
             ),
         };
-        let line = format!("{side}  {time} · {} · {}", command(digest), names.join(" "));
+        let line = format!("{side}  {time} · {} · {}", names.join(" "), command(digest));
         lines.push(style::fit(line, style));
     }
     if compared.comparison.aligned.is_unlike() {
@@ -78,12 +78,9 @@ fn command(digest: &Digest) -> String {
     let words: Vec<_> = digest.command.iter().map(|word| harmless(word)).collect();
     match words.is_empty() {
         true => harmless(&digest.root).into_owned(),
-        false => style::cut(&words.join(" "), COMMAND),
+        false => words.join(" "),
     }
 }
-
-/// Columns of a command line.
-const COMMAND: usize = 48;
 
 fn spread(range: Range) -> String {
     format!(
@@ -378,7 +375,7 @@ pub fn calls(compared: &Compared<'_>, style: &Style) -> String {
         column("each in A", 1, &|one| each(&one.a)),
         column("each in B", 1, &|one| each(&one.b)),
         column("time, B minus A", 0, &|one| {
-            compared::signed(one.b.ns as i64 - one.a.ns as i64)
+            compared::signed(one.difference_ns())
         }),
     ];
     let names: Vec<String> = differing
