@@ -9,6 +9,7 @@
 
 mod act;
 mod alignment;
+mod branch;
 mod change;
 mod code;
 mod comparison;
@@ -21,6 +22,7 @@ mod work;
 
 pub use act::Act;
 pub use alignment::Aligned;
+pub use branch::{Branch, Weights};
 pub use change::{Change, Effect};
 pub use comparison::{Comparison, Difference, Row, Total, Wall};
 pub use counts::{CallCount, CallDifference};

@@ -3,15 +3,15 @@
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
 use timesink_comparison::{
-    Act, Change, Comparison, Difference, Digest, Does, Row, Side, Thing, Verdict,
+    Act, Branch, Change, Comparison, Difference, Digest, Does, Row, Side, Thing, Verdict, Weights,
 };
 use timesink_findings::mutes::Day;
 use timesink_findings::rule::Limits;
 use timesink_recording::notation::recording;
+use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Story};
 
-fn digest(text: &str) -> Digest {
-    let recording = recording(text);
+fn story(recording: &Recording) -> Story<'_> {
     let question = Question {
         patience: Patience::FINDINGS,
         limits: &Limits::default(),
@@ -20,9 +20,12 @@ fn digest(text: &str) -> Digest {
         operations: Wanted::Served,
         closely: false,
     };
-    let loaded = Loaded::of(&recording).expect("what was drawn can be read");
-    let story = Story::of(loaded, &question).expect("it has a story");
-    Digest::of(&story).expect("it has a main thread")
+    let loaded = Loaded::of(recording).expect("what was drawn can be read");
+    Story::of(loaded, &question).expect("it has a story")
+}
+
+fn digest(text: &str) -> Digest {
+    Digest::of(&story(&recording(text))).expect("it has a main thread")
 }
 
 fn compared(a: &str, b: &str) -> Comparison {
@@ -192,6 +195,24 @@ fn code_is_told_where_it_divides() {
     assert_eq!(row.effect.change, Change::Gone);
     // Samples say how the time divides: the last of them here stands for time that nobody sampled.
     assert!(row.difference_ns().abs_diff(-300_000_000) < 2_000_000);
+}
+
+/// Stacks stand beside each other by names, each with its own time on both sides; the first program may have another name.
+#[test]
+fn stacks_stand_beside_each_other() {
+    let other = CODED
+        .replace("/opt/job", "/opt/job2")
+        .replace("load;parse", "load;scan");
+    let tree = |text: &str| Branch::of(&story(&recording(text)), Weights::Cpu);
+    let aligned = compared(CODED, &other).aligned;
+    let both = tree(CODED).beside(tree(&other), &aligned);
+    let told: Vec<_> = both.stacks();
+    let names: Vec<String> = told.iter().map(|(names, ..)| names.join(";")).collect();
+    assert_eq!(names, ["job;main;load;parse", "job;main;load;scan"]);
+    assert_eq!((told[0].1 > 0, told[0].2), (true, 0));
+    assert_eq!((told[1].1, told[1].2), (0, told[0].1));
+    let waits = Branch::of(&story(&recording(CODED)), Weights::Waits);
+    assert!(waits.stacks().is_empty());
 }
 
 /// A recording without stacks says which program was on a processor, and no more.

@@ -191,6 +191,7 @@ mod tests {
             "whatif x --keep-first func=load --overlap sleep",
             "diff a b",
             "diff a b --calls",
+            "diff a b --folded=cpu",
             "diff a1 a2 -- b1 b2 --json",
             "floors",
             "floors --json --dir /tmp --dir . --peer db:5432 --peer [::1]:80",

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{bail, Context};
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
-use timesink_comparison::{Comparison, Digest};
+use timesink_comparison::{Branch, Comparison, Digest, Weights};
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Story};
 
 use super::read::{open_all, question};
+use crate::export::folded;
 use crate::out;
 use crate::present::compared::Compared;
 use crate::present::json;
@@ -34,6 +35,28 @@ pub struct Arguments {
     /// Print everything as JSON (documented in docs/json.md)
     #[arg(long, conflicts_with_all = ["full", "calls"])]
     json: bool,
+    /// Print stacks of both, each with its time in A and in B in nanoseconds, as differential flame graphs are drawn from
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "both",
+          conflicts_with_all = ["full", "calls", "json"])]
+    folded: Option<Time>,
+}
+
+/// Which time stacks are of.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Time {
+    Cpu,
+    Waits,
+    Both,
+}
+
+impl From<Time> for Weights {
+    fn from(time: Time) -> Weights {
+        match time {
+            Time::Cpu => Weights::Cpu,
+            Time::Waits => Weights::Waits,
+            Time::Both => Weights::Both,
+        }
+    }
 }
 
 impl Arguments {
@@ -60,9 +83,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         patience: Patience::FINDINGS,
         ..question(&settings, Wanted::Served, false)
     };
+    if let Some(time) = arguments.folded {
+        return match recordings.as_slice() {
+            [a, b] => print_folded(a, b, time.into(), &question),
+            _ => bail!("--folded takes one recording of each side"),
+        };
+    }
     let mut digests = Vec::new();
     for recording in &recordings {
-        digests.push(digest(recording, &question)?);
+        digests.push(told(recording, &question, |_| ())?.0);
     }
     drop(recordings);
     let others = digests.split_off(first.len());
@@ -89,9 +118,30 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     out::page(&page, &style)
 }
 
-/// What one recording says, without keeping the recording.
-fn digest(recording: &Recording, question: &Question<'_>) -> anyhow::Result<Digest> {
+/// What one recording says, and what else is asked of its story, without keeping the recording.
+fn told<T>(
+    recording: &Recording,
+    question: &Question<'_>,
+    more: impl FnOnce(&Story<'_>) -> T,
+) -> anyhow::Result<(Digest, T)> {
     let story = Story::of(Loaded::of(recording)?, question)?;
     let path = recording.path().display();
-    Digest::of(&story).with_context(|| format!("{path} has no main thread, so no critical path"))
+    let digest = Digest::of(&story);
+    let digest =
+        digest.with_context(|| format!("{path} has no main thread, so no critical path"))?;
+    Ok((digest, more(&story)))
+}
+
+fn print_folded(
+    a: &Recording,
+    b: &Recording,
+    weights: Weights,
+    question: &Question<'_>,
+) -> anyhow::Result<()> {
+    let (digest, tree) = told(a, question, |story| Branch::of(story, weights))?;
+    let (other, others) = told(b, question, |story| Branch::of(story, weights))?;
+    let comparison = Comparison::of(vec![digest], vec![other]).context("nothing to compare")?;
+    let tree = tree.beside(others, &comparison.aligned);
+    let mut out = out::machines();
+    out::written(folded::beside(&tree, &mut out).and_then(|()| out.flush()))
 }
