@@ -250,7 +250,8 @@ tidy:
 	@! grep -n '^timesink-' crates/recording/Cargo.toml
 	@! grep -n '^timesink-capture' crates/analysis/Cargo.toml
 	@! grep -n -e '^timesink-analysis' -e '^timesink-findings' crates/capture/Cargo.toml
-	@! grep -n '^timesink-capture' crates/findings/Cargo.toml
+	@! grep -n '^timesink-capture' crates/findings/Cargo.toml crates/story/Cargo.toml crates/comparison/Cargo.toml
+	@! grep -n '^timesink-comparison' crates/{recording,capture,analysis,findings,story}/Cargo.toml
 	@echo "tidy: ok"
 
 # Relative links in *.md lead somewhere, and README stays short: a test, so that `cargo test` alone tells it too.

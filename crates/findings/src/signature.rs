@@ -37,11 +37,11 @@ pub fn signature(inquiry: &Inquiry<'_>, rule: &Rule, suspect: &Suspect) -> Strin
 }
 
 /// Ports from here on are given to whoever asks for any.
-const EPHEMERAL: u16 = 32768;
+pub const EPHEMERAL: u16 = 32768;
 
 /// A thing: files by their paths, from where the program was started; peers by their addresses, if somebody chose
 /// these; all others only by their kind, for their names are numbers.
-fn thing(object: &Object, directory: &str) -> String {
+pub fn thing(object: &Object, directory: &str) -> String {
     match object.kind {
         ObjectKind::File | ObjectKind::Directory | ObjectKind::Device | ObjectKind::BlockDevice => {
             let path = object.path.as_deref().unwrap_or(&object.label);
@@ -66,7 +66,7 @@ fn thing(object: &Object, directory: &str) -> String {
 }
 
 /// The name without what changes: numbers of three digits and more, and long words of hexadecimal digits, become `*`.
-fn lasting(name: &str) -> String {
+pub fn lasting(name: &str) -> String {
     const DIGITS: usize = 3;
     const HEX: usize = 8;
     let is_one = |word: &str| {

@@ -72,6 +72,15 @@ enum Command {
                       timesink whatif x.timesink --scale func=crc32_block 0.3 --cpus 4"
     )]
     Whatif(commands::whatif::Arguments),
+    /// Show what differs between two recordings, and how much each difference explains
+    ///
+    /// The difference of the wall times is divided among what both did on their critical paths: by how often, and by how
+    /// long each time. With several recordings of each side, what lies within the spread of a side is not told.
+    #[command(
+        after_help = "Examples:\n  timesink diff slow.timesink fixed.timesink\n  \
+                      timesink diff a1.timesink a2.timesink -- b1.timesink b2.timesink"
+    )]
+    Diff(commands::diff::Arguments),
     /// Show a finding in full: evidence, system calls, waits and stacks
     ///
     /// Without a number, shows all findings. Without a file, uses the latest recording in the current directory.
@@ -134,6 +143,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Diff(a) => commands::diff::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Why(a) => commands::why::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Rules(a) => commands::rules::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Casebook(a) => commands::casebook::run(&a).map_err(|e| (1, e)),
@@ -179,6 +189,10 @@ mod tests {
             "whatif x",
             "whatif x --cut cpu --cut ready --scale func=f 0.5 --batch flush 100 --cpus 4",
             "whatif x --keep-first func=load --overlap sleep",
+            "diff a b",
+            "diff a b --calls",
+            "diff a b --folded=cpu",
+            "diff a1 a2 -- b1 b2 --json",
             "floors",
             "floors --json --dir /tmp --dir . --peer db:5432 --peer [::1]:80",
             "why",
@@ -202,6 +216,8 @@ mod tests {
             "report x --json --top",
             "report x --tree=sideways --state asleep",
             "report x --top --between 2s..1s",
+            "diff",
+            "diff a b --json --full",
             "whatif",
             "whatif x --scale func=f",
             "floors --peer db",

@@ -195,7 +195,7 @@ fn descend<'a>(
 }
 
 /// The functions of a stack that are walked, the outermost first.
-fn walked(code: &Code, stack: StackIx) -> Vec<FunctionIx> {
+pub fn walked(code: &Code, stack: StackIx) -> Vec<FunctionIx> {
     let functions = code.functions_of(stack).into_iter();
     let functions: Vec<FunctionIx> = functions.map(|f| code.one(f)).collect();
     let is_script = |function: FunctionIx| code.function(function).is_script();

@@ -5,6 +5,7 @@ use timesink_capture::launch::Identity;
 pub mod attach;
 pub mod casebook;
 pub mod completions;
+pub mod diff;
 pub mod doctor;
 pub mod export;
 pub mod floors;

@@ -24,6 +24,19 @@ pub fn open(path: &Path) -> anyhow::Result<Recording> {
     Ok(recording)
 }
 
+/// Opens several recordings to read them and do nothing else.
+pub fn open_all(paths: &[&Path]) -> anyhow::Result<Vec<Recording>> {
+    privileges::for_opening()?;
+    let recordings = paths.iter().map(|path| whole(path));
+    let recordings: Vec<Recording> = recordings.collect::<anyhow::Result<_>>()?;
+    let largest = recordings
+        .iter()
+        .max_by_key(|recording| recording.row_count::<Span>().unwrap_or(0));
+    largest.iter().for_each(|recording| make_room(recording));
+    privileges::for_reading()?;
+    Ok(recordings)
+}
+
 /// Opens a file for what the report of a large recording keeps, as long as we may. Where there is none it is kept in memory.
 pub fn make_room(recording: &Recording) {
     if recording.row_count::<Span>().unwrap_or(0) < MANY_SPANS {

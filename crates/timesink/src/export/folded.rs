@@ -1,8 +1,10 @@
 //! Folded stacks: a line for each, `process;thread;outer;inner NANOSECONDS`, as flame graphs are
-//! drawn from.
+//! drawn from; and those of two recordings, each with both times.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+
+use timesink_comparison::Branch;
 
 use super::{missing, waiting, Export};
 use crate::present::names;
@@ -35,6 +37,15 @@ pub(super) fn write(export: &Export, out: &mut impl Write) -> io::Result<()> {
     }
     for (line, ns) in lines.into_iter().filter(|(_, ns)| *ns > 0) {
         writeln!(out, "{line} {ns}")?;
+    }
+    Ok(())
+}
+
+/// The stacks of two recordings beside each other, `program;outer;inner NANOSECONDS NANOSECONDS`, in A and in B.
+pub fn beside(tree: &Branch, out: &mut impl Write) -> io::Result<()> {
+    for (names, a_ns, b_ns) in tree.stacks() {
+        let frames: Vec<String> = names.into_iter().map(frame).collect();
+        writeln!(out, "{} {a_ns} {b_ns}", frames.join(";"))?;
     }
     Ok(())
 }

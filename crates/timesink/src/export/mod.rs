@@ -5,7 +5,7 @@
 //! of the ledger, as far as its weights choose.
 
 mod firefox;
-mod folded;
+pub mod folded;
 mod messages;
 mod perfetto;
 mod pprof;

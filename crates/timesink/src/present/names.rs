@@ -189,9 +189,13 @@ pub fn function_at(code: &Code, spot: Spot) -> String {
 
 /// A function as a call: `store()`. A name that tells its parameters, or of what is no function, stays as it is.
 pub fn call(code: &Code, of: FunctionIx) -> String {
-    let name = function(code, of);
+    called(&function(code, of))
+}
+
+/// The same of its name.
+pub fn called(name: &str) -> String {
     match name.ends_with([')', '>']) {
-        true => name,
+        true => name.to_owned(),
         false => format!("{name}()"),
     }
 }

@@ -17,8 +17,10 @@ use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, 
 use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
 use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
+use timesink_comparison::{Comparison, Digest};
 use timesink_story::{Loaded, Question, Story};
 
+use super::compared::Compared;
 use super::{Report, Shown};
 use crate::commands::read::question;
 use crate::settings::Settings;
@@ -504,6 +506,54 @@ pub(crate) fn present_with<T>(
         size_bytes: 1_803_112,
     };
     show(&Report::of(&story, shown, settings))
+}
+
+/// Shows what differs between recordings of two sides.
+pub(crate) fn compare<T>(a: &[Draft], b: &[Draft], show: impl FnOnce(&Compared<'_>) -> T) -> T {
+    let settings = Settings::default();
+    let digest = |drawn: &Draft| {
+        let recording = drawn.recording();
+        let loaded = Loaded::of(&recording).expect("a drawn recording reads");
+        let question = question(&settings, Wanted::Served, false);
+        let story = Story::of(loaded, &question).expect("a story");
+        Digest::of(&story).expect("it has a main thread")
+    };
+    let digests = |side: &[Draft]| side.iter().map(digest).collect::<Vec<_>>();
+    let names = |side: &[Draft], name: &str| -> Vec<String> {
+        let numbers = 1..=side.len();
+        numbers.map(|n| format!("{name}{n}.timesink")).collect()
+    };
+    let comparison = Comparison::of(digests(a), digests(b)).expect("both sides have one");
+    show(&Compared {
+        comparison: &comparison,
+        a: &names(a, "a"),
+        b: &names(b, "b"),
+    })
+}
+
+/// An import that flushes so many rows one by one, each flush taking so long, and looks each up in so long.
+pub(crate) fn flushes(count: u64, each_us: u64, search_us: u64) -> Draft {
+    draft(&format!(
+        "run wall 1s exit 0 command ./import data.txt
+         process 1 pid 800 import executable /srv/import
+         thread 1.1 tid 800 import
+         frame main module /srv/import file import.c line 70
+         frame insert_row module /srv/import file import.c line 41
+         frame find_row module /srv/import file import.c line 23
+         object rows.db file rows.db
+         call 1.1 fdatasync rows.db count {count} ns {}us
+         call 1.1 write rows.db count {count} ns {count}us bytes {}
+         1.1: cpu 0..10ms
+         for n in 1..{count}
+         | wait +{each_us}us flush rows.db by block device call fdatasync stack \"main;insert_row\"
+         | cpu +{search_us}us
+         end
+         for n in 1..{count}
+         sample 1.1 {{n}}ms weight {search_us}us stack \"main;insert_row;find_row\"
+         end",
+        count * each_us,
+        count * 100,
+    ))
 }
 
 /// A recording that is drawn for a rule, such as `flush-per-record.fires`.

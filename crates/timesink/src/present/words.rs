@@ -59,7 +59,8 @@ pub fn ready(kind: Kind) -> &'static str {
     }
 }
 
-fn wait(detail: Detail) -> &'static str {
+/// A kind of wait.
+pub fn wait(detail: Detail) -> &'static str {
     match detail {
         Detail::DiskRead => "disk read",
         Detail::DiskWrite => "disk write",

@@ -4,6 +4,7 @@
 //! what would do something to a terminal that the text is shown on.
 
 mod code;
+mod diff;
 mod findings;
 mod model;
 mod operations;
@@ -15,6 +16,7 @@ use std::io::{self, Write};
 
 use timesink_recording::floors::Floors;
 
+use super::compared::Compared;
 use super::{Prediction, Report};
 
 /// The version of this JSON. It grows when a field is removed or changes its meaning, not when one
@@ -24,6 +26,11 @@ pub const VERSION: u32 = 1;
 /// Writes the report as one JSON object and a line feed.
 pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writer::write(&model::page(report), out)
+}
+
+/// A comparison, as one JSON object and a line feed.
+pub fn comparison(compared: &Compared<'_>, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&diff::page(compared), out)
 }
 
 /// What a machine does at best, as one JSON object and a line feed: the same as `floors` in a report.

@@ -80,6 +80,46 @@ fn documented_fields_are_the_fields() {
         paths(&json(&drawn), "", &mut written);
     }
     paths(&muted(), "", &mut written);
+    are_documented(&written, |page| {
+        let report = page.split(COMPARISON);
+        report.take(1).collect()
+    });
+}
+
+/// Every field of a comparison is documented, and nothing else is.
+#[test]
+fn documented_fields_of_a_comparison_are_the_fields() {
+    let mut written = BTreeSet::new();
+    let slow = [samples::flushes(200, 5_000, 900)];
+    let others = samples::flushes(2, 5_500, 900);
+    let mut elsewhere = draft(
+        "run wall 1s command ./other
+         process 1 pid 800 other executable /srv/other
+         thread 1.1 tid 800 other
+         object b.db file /srv/data/rows.db
+         call 1.1 fdatasync b.db count 3 ns 3ms
+         1.1: cpu 0..1ms",
+    );
+    elsewhere.losses.clear();
+    for other in [others, elsewhere] {
+        samples::compare(&slow, &[other], |compared| {
+            let mut out = Vec::new();
+            super::comparison(compared, &mut out).expect("memory takes it");
+            let page = serde_json::from_slice(&out).expect("it is JSON");
+            paths(&page, "", &mut written);
+        });
+    }
+    are_documented(&written, |page| {
+        let comparison = page.split(COMPARISON);
+        comparison.skip(1).collect()
+    });
+}
+
+/// Where docs/json.md turns from the report to the comparison.
+const COMPARISON: &str = "\n# The JSON of a comparison\n";
+
+/// These are the fields in the rows of a part of docs/json.md.
+fn are_documented(written: &BTreeSet<String>, part: impl Fn(&str) -> String) {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
     let page = std::fs::read_to_string(page).expect("docs/json.md can be read");
     let cells = |line: &str| {
@@ -87,6 +127,7 @@ fn documented_fields_are_the_fields() {
             .map(|cell| cell.trim().to_owned())
             .collect::<Vec<_>>()
     };
+    let page = part(&page);
     let rows: Vec<_> = page
         .lines()
         .filter(|line| line.starts_with("| `"))
@@ -97,7 +138,7 @@ fn documented_fields_are_the_fields() {
         .map(|cells| cells[1].trim_matches('`').to_owned())
         .collect();
     let missing: Vec<_> = written.difference(&documented).collect();
-    let surplus: Vec<_> = documented.difference(&written).collect();
+    let surplus: Vec<_> = documented.difference(written).collect();
     assert!(
         missing.is_empty(),
         "written, but not in docs/json.md: {missing:#?}"

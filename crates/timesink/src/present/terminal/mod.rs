@@ -6,6 +6,7 @@
 mod answer;
 mod calls;
 mod code;
+mod diff;
 mod files;
 mod finding;
 mod floors;
@@ -25,6 +26,7 @@ mod views;
 mod whatif;
 mod why;
 
+pub use diff::{calls as compared_calls, comparison, Amount};
 pub use finding::findings;
 pub use floors::page as floors;
 pub use operations::operations;

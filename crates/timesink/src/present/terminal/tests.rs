@@ -8,7 +8,10 @@ use timesink_analysis::stacks::{Direction, Filter};
 use timesink_recording::notation::{compare_with_kept, draft, Draft};
 use timesink_recording::Recording;
 
-use super::{answer, gains, operations, prediction, render, tables, Style, Table};
+use super::{
+    answer, compared_calls, comparison, gains, operations, prediction, render, tables, Amount,
+    Style, Table,
+};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
 
@@ -258,11 +261,6 @@ fn nothing_makes_a_page() {
 /// The answer, as a terminal of 100 columns shows it, as one of 40 does, and as it goes into a file.
 #[test]
 fn answers() {
-    const SCREEN: Style = Style {
-        colour: false,
-        terminal: true,
-        width: 100,
-    };
     const SMALL: Style = Style {
         width: 40,
         ..SCREEN
@@ -306,6 +304,121 @@ fn an_answer_fits_its_screen() {
                 "{}: {lines} lines\n{page}",
                 rule.name
             );
+        }
+    }
+}
+
+const SCREEN: Style = Style {
+    colour: false,
+    terminal: true,
+    width: 100,
+};
+
+fn compared(a: &[Draft], b: &[Draft], amount: Amount, style: &Style) -> String {
+    samples::compare(a, b, |compared| comparison(compared, amount, style))
+}
+
+/// A slow and a fixed form on one screen: what differs with counts first, findings, and whether the prediction came true.
+#[test]
+fn differences_of_a_slow_and_a_fixed_form() {
+    let (slow, fixed) = (
+        [samples::flushes(200, 5_000, 900)],
+        [samples::flushes(2, 5_500, 900)],
+    );
+    let screen = compared(&slow, &fixed, Amount::Screen, &SCREEN);
+    check("diff_fixed_screen", &screen);
+    check(
+        "diff_fixed_plain",
+        &compared(&slow, &fixed, Amount::All, &PLAIN),
+    );
+    let back = compared(&fixed, &slow, Amount::Screen, &SCREEN);
+    assert!(back.starts_with("B takes "), "{back}");
+    let calls = samples::compare(&slow, &fixed, |compared| compared_calls(compared, &PLAIN));
+    check("diff_fixed_calls", &calls);
+}
+
+/// As often and slower each time is told apart from more often.
+#[test]
+fn differences_of_two_disks() {
+    let (fast, slow) = (
+        [samples::flushes(100, 100, 50)],
+        [samples::flushes(100, 3_100, 50)],
+    );
+    let screen = compared(&fast, &slow, Amount::Screen, &SCREEN);
+    assert!(
+        screen.contains("slower each time: import flushes rows.db: 100 times in both"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("100 us each in A, 3.10 ms in B"),
+        "{screen}"
+    );
+}
+
+/// Several recordings a side: their spread stands beside the difference, and what lies within it is not told.
+#[test]
+fn differences_of_several_recordings() {
+    let side = |each: [u64; 3], search: [u64; 3]| -> Vec<Draft> {
+        let each = each.into_iter().zip(search);
+        each.map(|(each, search)| samples::flushes(100, each, search))
+            .collect()
+    };
+    let (a, b) = (
+        side([1_000, 1_100, 1_050], [300, 200, 400]),
+        side([3_000, 3_100, 3_200], [350, 250, 500]),
+    );
+    check(
+        "diff_several_screen",
+        &compared(&a, &b, Amount::Screen, &SCREEN),
+    );
+    let same = compared(&a, &a, Amount::Screen, &SCREEN);
+    assert!(same.starts_with("No difference"), "{same}");
+}
+
+/// A recording beside itself: nothing differs. Beside another program's: it is said that little is aligned.
+#[test]
+fn differences_of_the_same_and_of_others() {
+    check(
+        "diff_same_plain",
+        &compared(
+            &[samples::import()],
+            &[samples::import()],
+            Amount::Screen,
+            &PLAIN,
+        ),
+    );
+    let unlike = compared(
+        &[samples::coded()],
+        &[samples::served()],
+        Amount::Screen,
+        &SCREEN,
+    );
+    assert!(unlike.contains("unlike work"), "{unlike}");
+}
+
+/// A comparison fits a screen whatever was recorded, and no name in it moves a cursor.
+#[test]
+fn differences_fit_a_screen() {
+    let drawn = [
+        samples::import(),
+        samples::coded(),
+        samples::forks(),
+        samples::weather(),
+        samples::hostile(),
+        samples::served(),
+    ];
+    for a in &drawn {
+        for b in &drawn {
+            let (a, b) = (std::slice::from_ref(a), std::slice::from_ref(b));
+            let page = compared(a, b, Amount::Screen, &SCREEN);
+            assert!(page.lines().count() <= 40, "{page}");
+            let is_wide = |line: &&str| super::style::width(line) > 100;
+            assert_eq!(page.lines().find(is_wide), None);
+            let all = compared(a, b, Amount::All, &PLAIN);
+            for text in [page, all] {
+                let hostile = text.chars().find(|c| *c != '\n' && is_hostile(*c));
+                assert_eq!(hostile, None, "{text}");
+            }
         }
     }
 }

@@ -1,0 +1,147 @@
+//! `timesink diff A B`: what differs between two recordings, and which difference explains how much.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, Context};
+use timesink_analysis::operations::Wanted;
+use timesink_analysis::outlook::Patience;
+use timesink_comparison::{Branch, Comparison, Digest, Weights};
+use timesink_recording::Recording;
+use timesink_story::{Loaded, Question, Story};
+
+use super::read::{open_all, question};
+use crate::export::folded;
+use crate::out;
+use crate::present::compared::Compared;
+use crate::present::json;
+use crate::present::terminal::{self, Amount};
+use crate::settings::Settings;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The two recordings, or all of the first side: folders or packed files
+    #[arg(required = true, value_name = "A")]
+    first: Vec<PathBuf>,
+    /// The recordings of the second side, where a side has several
+    #[arg(last = true, value_name = "B")]
+    second: Vec<PathBuf>,
+    /// Print all differences and findings, not only one screen
+    #[arg(long)]
+    full: bool,
+    /// Print system calls whose count or time differs
+    #[arg(long, conflicts_with = "full")]
+    calls: bool,
+    /// Print everything as JSON (documented in docs/json.md)
+    #[arg(long, conflicts_with_all = ["full", "calls"])]
+    json: bool,
+    /// Print stacks of both, each with its time in A and in B in nanoseconds, as differential flame graphs are drawn from
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "both",
+          conflicts_with_all = ["full", "calls", "json"])]
+    folded: Option<Time>,
+}
+
+/// Which time stacks are of.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Time {
+    Cpu,
+    Waits,
+    Both,
+}
+
+impl From<Time> for Weights {
+    fn from(time: Time) -> Weights {
+        match time {
+            Time::Cpu => Weights::Cpu,
+            Time::Waits => Weights::Waits,
+            Time::Both => Weights::Both,
+        }
+    }
+}
+
+impl Arguments {
+    /// The recordings of both sides.
+    fn sides(&self) -> anyhow::Result<(&[PathBuf], &[PathBuf])> {
+        match (self.first.as_slice(), self.second.as_slice()) {
+            ([_, _], []) => Ok(self.first.split_at(1)),
+            (_, []) => bail!(
+                "two recordings are compared: name both, or several of each side with -- between them"
+            ),
+            (first, second) => Ok((first, second)),
+        }
+    }
+}
+
+/// Reads the recordings one after the other and prints what differs.
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let style = out::style();
+    let (first, second) = arguments.sides()?;
+    let paths: Vec<&Path> = first.iter().chain(second).map(PathBuf::as_path).collect();
+    let recordings = open_all(&paths)?;
+    let settings = Settings::told();
+    let question = Question {
+        patience: Patience::FINDINGS,
+        ..question(&settings, Wanted::Served, false)
+    };
+    if let Some(time) = arguments.folded {
+        return match recordings.as_slice() {
+            [a, b] => print_folded(a, b, time.into(), &question),
+            _ => bail!("--folded takes one recording of each side"),
+        };
+    }
+    let mut digests = Vec::new();
+    for recording in &recordings {
+        digests.push(told(recording, &question, |_| ())?.0);
+    }
+    drop(recordings);
+    let others = digests.split_off(first.len());
+    let comparison = Comparison::of(digests, others).context("nothing to compare")?;
+    let names = |paths: &[PathBuf]| -> Vec<String> {
+        let names = paths.iter().map(|path| path.to_string_lossy().into_owned());
+        names.collect()
+    };
+    let (a, b) = (names(first), names(second));
+    let compared = Compared {
+        comparison: &comparison,
+        a: &a,
+        b: &b,
+    };
+    if arguments.json {
+        let mut out = out::machines();
+        return out::written(json::comparison(&compared, &mut out).and_then(|()| out.flush()));
+    }
+    let page = match (arguments.calls, arguments.full) {
+        (true, _) => terminal::compared_calls(&compared, &style),
+        (_, true) => terminal::comparison(&compared, Amount::All, &style),
+        _ => terminal::comparison(&compared, Amount::Screen, &style),
+    };
+    out::page(&page, &style)
+}
+
+/// What one recording says, and what else is asked of its story, without keeping the recording.
+fn told<T>(
+    recording: &Recording,
+    question: &Question<'_>,
+    more: impl FnOnce(&Story<'_>) -> T,
+) -> anyhow::Result<(Digest, T)> {
+    let story = Story::of(Loaded::of(recording)?, question)?;
+    let path = recording.path().display();
+    let digest = Digest::of(&story);
+    let digest =
+        digest.with_context(|| format!("{path} has no main thread, so no critical path"))?;
+    Ok((digest, more(&story)))
+}
+
+fn print_folded(
+    a: &Recording,
+    b: &Recording,
+    weights: Weights,
+    question: &Question<'_>,
+) -> anyhow::Result<()> {
+    let (digest, tree) = told(a, question, |story| Branch::of(story, weights))?;
+    let (other, others) = told(b, question, |story| Branch::of(story, weights))?;
+    let comparison = Comparison::of(vec![digest], vec![other]).context("nothing to compare")?;
+    let tree = tree.beside(others, &comparison.aligned);
+    let mut out = out::machines();
+    out::written(folded::beside(&tree, &mut out).and_then(|()| out.flush()))
+}

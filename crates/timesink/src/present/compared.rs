@@ -1,0 +1,228 @@
+//! A comparison of two sides, in words: what a row is about, how often, what it takes each time.
+
+use timesink_comparison::{Act, Comparison, Difference, Does, Row, Thing, Total, Work};
+
+use super::names::{called, harmless};
+use super::terminal::units;
+use super::words;
+
+/// A comparison, and its recordings as the user named them.
+#[derive(Clone, Copy)]
+pub struct Compared<'a> {
+    pub comparison: &'a Comparison,
+    pub a: &'a [String],
+    pub b: &'a [String],
+}
+
+/// What is done, with how often on both sides: `sqlite3 flushes rows.db: 602 times in A, twice in B`.
+pub fn sentence(row: &Row) -> String {
+    let what = what(row);
+    match (row.a.count, row.b.count) {
+        (Some(a), Some(b)) => {
+            let unit = match row.about {
+                Difference::Processes => ("1 process", "processes"),
+                _ if row.counts_waits => ("1 wait", "waits"),
+                _ => ("once", "times"),
+            };
+            let times = |count: u64, total: &Total| {
+                let about = if total.is_estimated { "~" } else { "" };
+                match count {
+                    0 => "none".to_owned(),
+                    1 => unit.0.to_owned(),
+                    n => format!("{about}{} {}", units::count(n), unit.1),
+                }
+            };
+            match a == b {
+                true => format!("{what}: {} in both", times(a, &row.a)),
+                false => format!(
+                    "{what}: {} in A, {} in B",
+                    times(a, &row.a),
+                    times(b, &row.b)
+                ),
+            }
+        }
+        _ => {
+            let time = |ns: u64| match ns {
+                0 => "none".to_owned(),
+                ns => units::time(ns),
+            };
+            format!("{what}: {} in A, {} in B", time(row.a.ns), time(row.b.ns))
+        }
+    }
+}
+
+/// What each of them takes, and where it was seen; empty if nothing of that is known.
+pub fn evidence(row: &Row) -> String {
+    let each = |total: &Total| {
+        let count = total.count.filter(|count| *count > 0)?;
+        Some(match total.ns {
+            0 => "nothing on the path".to_owned(),
+            ns => units::time(ns / count),
+        })
+    };
+    let mut parts = Vec::new();
+    match (each(&row.a), each(&row.b)) {
+        (Some(a), Some(b)) => parts.push(format!("{a} each in A, {b} in B")),
+        (Some(one), None) | (None, Some(one)) => parts.push(format!("{one} each")),
+        (None, None) => {}
+    }
+    if let (Some(count), Some(each)) = (row.effect.count_ns, row.effect.each_ns) {
+        if count != 0 && each.unsigned_abs() >= row.difference_ns().unsigned_abs() / 10 {
+            parts.push(format!(
+                "{} by how often, {} by how long",
+                signed(count),
+                signed(each)
+            ));
+        }
+    }
+    match &row.about {
+        Difference::Work(Does::Code { chain }) if chain.len() > 1 => {
+            let callers = chain.iter().rev().skip(1).take(CALLERS);
+            let callers: Vec<String> = callers.map(|name| called(&harmless(name))).collect();
+            parts.push(format!("called from {}", callers.join(", from ")));
+        }
+        Difference::Work(Does::Code { .. }) => {}
+        _ => {
+            let place = row
+                .place
+                .iter()
+                .map(|name| format!("in {}", called(&harmless(name))));
+            parts.extend(place);
+        }
+    }
+    let with = with(row);
+    if !with.is_empty() {
+        let named = with
+            .iter()
+            .take(WITH)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = match with.len().saturating_sub(WITH) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        parts.push(format!("with it, as often: {named}{more}"));
+    }
+    parts.join(" · ")
+}
+
+/// What is done as often as something else that is named.
+const WITH: usize = 3;
+
+/// What else is done as often, on both sides.
+pub fn with(row: &Row) -> Vec<String> {
+    let with = row.with.iter().map(|about| did(&row.program, about));
+    with.collect()
+}
+
+/// Callers of a function that are named.
+const CALLERS: usize = 2;
+
+/// A change of time, with its sign.
+pub fn signed(ns: i64) -> String {
+    let sign = match ns {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    format!("{sign}{}", units::time(ns.unsigned_abs()))
+}
+
+/// Who does what.
+pub fn what(row: &Row) -> String {
+    let program = program(row);
+    match &row.about {
+        Difference::Processes => format!("{program} is run"),
+        Difference::OtherCode => format!("{program} on CPU in other functions"),
+        Difference::Work(does) => work(&program, does),
+    }
+}
+
+/// The program, by the name that it has where it does this.
+fn program(row: &Row) -> String {
+    let name = harmless(&row.program);
+    match &row.program_in_b {
+        Some(other) if row.a.ns == 0 => harmless(other).into_owned(),
+        Some(other) if row.b.ns > 0 => format!("{name} ({} in B)", harmless(other)),
+        _ => name.into_owned(),
+    }
+}
+
+/// The same without who does it.
+fn did(program: &str, about: &Difference) -> String {
+    match about {
+        Difference::Work(does) => {
+            let told = work("", does);
+            told.trim_start_matches([' ', ':']).to_owned()
+        }
+        Difference::Processes | Difference::OtherCode => harmless(program).into_owned(),
+    }
+}
+
+/// Calls: who makes them, to what.
+pub fn call(of: &Work) -> String {
+    work(&harmless(&of.program), &of.does)
+}
+
+fn work(program: &str, does: &Does) -> String {
+    match does {
+        Does::Calls { act, thing } => format!("{program} {}", calls(act, thing)),
+        Does::PageFaults => format!("{program} touches pages that are not there yet (page faults)"),
+        Does::Waits { detail, thing } => {
+            let wait = words::wait(*detail);
+            match thing {
+                Thing::In(function) => {
+                    format!("{program}: {wait} in {}", called(&harmless(function)))
+                }
+                Thing::Nothing | Thing::Several => format!("{program}: {wait}"),
+                thing => format!("{program}: {wait}, {}", harmless(thing.name())),
+            }
+        }
+        Does::Code { chain } => match chain.last() {
+            Some(function) => format!("{program} on CPU in {}", called(&harmless(function))),
+            None => format!("{program} on CPU, no sample says where"),
+        },
+        Does::Ready => format!("{program} waits for a CPU"),
+        Does::Throttled => format!("{program} is throttled by its cgroup's quota"),
+        Does::Exit => format!("{program} exits"),
+        Does::Unknown => "not attributed: the path is not known there".to_owned(),
+    }
+}
+
+fn calls(act: &Act, thing: &Thing) -> String {
+    let on = |one: &str, several: &str| match thing {
+        Thing::Nothing => several.to_owned(),
+        Thing::Several => several.to_owned(),
+        Thing::Kind(kind) => format!("{one} a {kind}"),
+        thing => format!("{one} {}", harmless(thing.name())),
+    };
+    match act {
+        Act::Open => on("opens", "opens files"),
+        Act::Close => on("closes", "closes files"),
+        Act::LookUp => on("looks up", "looks up paths"),
+        Act::Read => on("reads", "reads files"),
+        Act::Write => on("writes", "writes files"),
+        Act::Flush => on("flushes", "flushes files to disk"),
+        Act::Connect => on("connects to", "connects to peers"),
+        Act::Accept => on("accepts connections on", "accepts connections"),
+        Act::Send => on("sends to", "sends to peers"),
+        Act::Receive => on("receives from", "receives from peers"),
+        Act::Poll => "waits for any of several (poll)".to_owned(),
+        Act::Sleep => "sleeps".to_owned(),
+        Act::Futex => "calls futex".to_owned(),
+        Act::Start => "starts threads or processes".to_owned(),
+        Act::Exec => "executes a program".to_owned(),
+        Act::AwaitChild => "waits for a child".to_owned(),
+        Act::Map => "maps or unmaps memory".to_owned(),
+        Act::Remove => on("removes", "removes files"),
+        Act::Rename => on("renames", "renames files"),
+        Act::Other(name) => {
+            let call = format!("calls {}", harmless(name));
+            match thing {
+                Thing::Nothing | Thing::Several => call,
+                thing => format!("{call} on {}", harmless(thing.name())),
+            }
+        }
+    }
+}
