@@ -244,15 +244,8 @@ fn suspect(
     let own = BTreeSet::from([process]);
     let placed = placed(inquiry, &own, object);
     let (mut weight, called) = weight(inquiry, (process, object), on, placed.as_ref());
-    let mut answers = What::Waits {
-        detail: None,
-        objects: Some(BTreeSet::from([object])),
-    };
-    if unanswered > 0 {
-        let (answered, expired) = by_answer(inquiry, process, object);
-        weight.at_most_ns = weight.at_most_ns.saturating_sub(expired.ns());
-        answers = What::Spans(answered);
-    }
+    let (answers, unanswered_ns) = answers(inquiry, process, object, unanswered);
+    weight.at_most_ns = weight.at_most_ns.saturating_sub(unanswered_ns);
     let title = say![
         Piece::Count(count),
         " requests to ",
@@ -300,12 +293,20 @@ fn suspect(
     Some(suspect)
 }
 
-/// The waits of a process on one connection: those that were answered, and those that a timer ended.
-fn by_answer(
+/// The waits of a process on one connection that brought an answer, and how long those were that a timer ended.
+fn answers(
     inquiry: &Inquiry<'_>,
     process: ProcessId,
     object: ObjectId,
-) -> (BTreeSet<usize>, Picked) {
+    unanswered: u64,
+) -> (What, u64) {
+    if unanswered == 0 {
+        let all = What::Waits {
+            detail: None,
+            objects: Some(BTreeSet::from([object])),
+        };
+        return (all, 0);
+    }
     let threads = inquiry.timeline.threads.iter().enumerate();
     let own = threads.filter(|(_, thread)| thread.process == process);
     let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
@@ -316,7 +317,8 @@ fn by_answer(
         waits.partition(|(_, span)| span.wake_source == Some(WakeSource::Timer));
     let at = |(at, _): (usize, _)| at;
     let expired = Picked::of(inquiry, process, expired.into_iter().map(at));
-    (answered.into_iter().map(at).collect(), expired)
+    let answered = What::Spans(answered.into_iter().map(at).collect());
+    (answered, expired.ns())
 }
 
 /// The function in which a process sends and receives on one connection.
