@@ -39,40 +39,14 @@ pub fn table(object: &[u8]) -> String {
     text + "]\n"
 }
 
-/// The types that the probes name, as a Rust expression.
-pub fn roots(object: &[u8]) -> String {
-    let file = object::File::parse(object).expect("clang wrote an object file");
-    let types = Types::parse(section(&file, ".BTF"));
-    let relocations = relocations(section(&file, ".BTF.ext"), &types);
-    let name = |r: &Relocation| plain_name(&types.all[r.root as usize].name).0.to_string();
-    let names: BTreeSet<String> = relocations.iter().map(name).collect();
-    let fields = fields(object);
-    let mut text = String::from("&[\n");
-    for name in names {
-        let asked_for = fields
-            .iter()
-            .filter(|f| f.root == name)
-            .all(|f| f.asked_for);
-        text += &format!("    Root {{ name: {name:?}, asked_for: {asked_for} }},\n");
-    }
-    text + "]\n"
-}
-
-fn section<'file>(file: &object::File<'file>, name: &str) -> &'file [u8] {
-    let section = file.section_by_name(name).expect("it has type information");
-    section.data().expect("its sections can be read")
-}
-
-/// A name without what tells apart several forms of a type, and whether there was such a thing.
-fn plain_name(name: &str) -> (&str, bool) {
-    name.split_once("___")
-        .map_or((name, false), |(name, _)| (name, true))
-}
-
 fn fields(object: &[u8]) -> BTreeSet<Field> {
     let file = object::File::parse(object).expect("clang wrote an object file");
-    let types = Types::parse(section(&file, ".BTF"));
-    let relocations = relocations(section(&file, ".BTF.ext"), &types);
+    let section = |name: &str| {
+        let section = file.section_by_name(name).expect("it has type information");
+        section.data().expect("its sections can be read")
+    };
+    let types = Types::parse(section(".BTF"));
+    let relocations = relocations(section(".BTF.ext"), &types);
     let asked: Vec<(u32, Vec<String>)> = relocations
         .iter()
         .filter(|r| matches!(r.kind, FIELD_EXISTS | TYPE_EXISTS))
@@ -89,8 +63,11 @@ fn fields(object: &[u8]) -> BTreeSet<Field> {
     let mut fields = BTreeSet::new();
     for r in relocations.iter().filter(|r| r.kind == FIELD_OFFSET) {
         let (path, end) = types.follow(r.root, &r.access);
-        let code = section(&file, &r.section)[r.instruction as usize];
-        let (root, old) = plain_name(&types.all[r.root as usize].name);
+        let code = section(&r.section)[r.instruction as usize];
+        let name = &types.all[r.root as usize].name;
+        let (root, old) = name
+            .split_once("___")
+            .map_or((name.as_str(), false), |(name, _)| (name, true));
         let asked_for = old
             || asked
                 .iter()

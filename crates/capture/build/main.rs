@@ -18,7 +18,6 @@ fn main() {
     let object = std::fs::read(out.join("timesink.bpf.o")).expect("clang wrote it");
     measure_stack(&object, &out);
     std::fs::write(out.join("fields.rs"), fields::table(&object)).expect("OUT_DIR can be written");
-    std::fs::write(out.join("roots.rs"), fields::roots(&object)).expect("OUT_DIR can be written");
     generate(&probes.join("events.h"), &out.join("events.rs"));
 }
 

@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use libbpf_rs::{Object, ObjectBuilder};
 use zerocopy::IntoBytes;
 
-use super::reduced::Reduced;
 use super::refusal::{self, Refusal};
 use super::ProbeSettings;
 use crate::calls;
@@ -20,11 +19,6 @@ fn load_with(settings: &ProbeSettings, wanted: &[&'static ProbeInfo]) -> libbpf_
         .flat_map(|p| p.programs.iter().map(|(name, _)| *name))
         .collect();
     let mut builder = ObjectBuilder::default();
-    // Where it can be had, it must live until all is loaded.
-    let types = Reduced::of_this_kernel();
-    if let Some(types) = &types {
-        builder.btf_custom_path(types.path())?;
-    }
     let mut open = builder.name("timesink")?.open_memory(OBJECT)?;
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();

@@ -4,7 +4,6 @@
 mod control;
 mod inject;
 mod load;
-mod reduced;
 mod refusal;
 mod symbols;
 mod types;
