@@ -1,6 +1,8 @@
 //! Loops of events, as runtimes have them: what their threads wait for in `epoll_wait` is whatever comes first, and where
 //! nothing comes, a timer that the program set.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use timesink_analysis::facts::sockets::{receives, Role, Sockets};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::ObjectKind;
@@ -13,26 +15,45 @@ pub fn is_one(inquiry: &Inquiry<'_>, object: Option<ObjectId>) -> bool {
     object.is_some_and(|object| object.kind == ObjectKind::Epoll)
 }
 
-/// Whether somebody whom a process asks owes it an answer: then a timer that is due may be what it allowed for that.
-pub fn awaits_an_answer(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
-    let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
-    let asking = inquiry.facts.objects.iter().filter(|object| {
-        matches!(object.kind, ObjectKind::TcpSocket | ObjectKind::UdpSocket)
-            && object.remote.is_some()
-            && matches!(sockets.role(object.object), None | Some(Role::Asking))
-    });
-    let mut asking = asking.map(|object| {
+/// Who was asked and never answered. A timer that is due may be what the one who asked allowed for that.
+pub struct Owed {
+    to: BTreeSet<ProcessId>,
+    /// Something was asked, and it is not known by whom.
+    to_somebody: bool,
+}
+
+impl Owed {
+    pub fn of(inquiry: &Inquiry<'_>) -> Owed {
+        let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
+        let asking = inquiry.facts.objects.iter().filter(|object| {
+            matches!(object.kind, ObjectKind::TcpSocket | ObjectKind::UdpSocket)
+                && object.remote.is_some()
+                && matches!(sockets.role(object.object), None | Some(Role::Asking))
+        });
+        let mut silent: BTreeMap<ObjectId, BTreeSet<ProcessId>> = asking
+            .map(|object| (object.object, BTreeSet::new()))
+            .collect();
+        let mut unknown: BTreeSet<ObjectId> = silent.keys().copied().collect();
         let calls = inquiry.facts.calls.iter();
-        calls.filter(move |row| row.object == Some(object.object) && row.count > row.errors)
-    });
-    // Where no call on it is known, it may be anybody's.
-    asking.any(|calls| {
-        let mut answered = calls
-            .clone()
-            .filter(|row| receives(&row.call) && row.bytes > 0);
-        let mut calls = calls.peekable();
-        let is_known = calls.peek().is_some();
-        let own = calls.any(|row| row.process == Some(process));
-        (own || !is_known) && answered.next().is_none()
-    })
+        for row in calls.filter(|row| row.count > row.errors) {
+            let Some(object) = row.object else {
+                continue;
+            };
+            unknown.remove(&object);
+            if receives(&row.call) && row.bytes > 0 {
+                silent.remove(&object);
+            } else if let Some(by) = silent.get_mut(&object) {
+                by.extend(row.process);
+            }
+        }
+        Owed {
+            to_somebody: !unknown.is_empty(),
+            to: silent.into_values().flatten().collect(),
+        }
+    }
+
+    /// Whether somebody owes this process an answer.
+    pub fn is_to(&self, process: ProcessId) -> bool {
+        self.to_somebody || self.to.contains(&process)
+    }
 }

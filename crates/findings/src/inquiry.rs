@@ -8,7 +8,7 @@ use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
 use timesink_analysis::stacks::{FunctionIx, Spot, StackIx, Stacks};
-use timesink_analysis::timeline::Timeline;
+use timesink_analysis::timeline::{Span, Timeline};
 use timesink_analysis::waits::arrivals::Arrivals;
 use timesink_analysis::waits::peers::Peer;
 use timesink_analysis::waits::WaitGroup;
@@ -51,6 +51,17 @@ impl Inquiry<'_> {
     /// By whom processes were asked, and how they waited for that.
     pub fn asking(&self) -> &[Peer] {
         &self.waited.peers(self.facts, self.timeline).asking
+    }
+
+    /// The waits of these processes one by one, each with its index.
+    pub fn single_waits<'a>(
+        &'a self,
+        is_meant: impl Fn(ProcessId) -> bool + 'a,
+    ) -> impl Iterator<Item = (usize, &'a Span)> + 'a {
+        let threads = self.timeline.threads.iter().enumerate();
+        let theirs = threads.filter(move |(_, thread)| is_meant(thread.process));
+        let spans = theirs.flat_map(|(slot, _)| self.timeline.indexed(slot));
+        spans.filter(|(_, span)| span.state == State::Wait)
     }
 
     /// What comes in to threads in so many pieces or more.

@@ -157,9 +157,7 @@ impl Suspect {
     /// Where it has no place yet but in the language's own functions, as in a loop of events: at the place that most such calls
     /// of a process come from.
     pub fn or_seen_at(self, inquiry: &Inquiry<'_>, process: ProcessId, names: &[&str]) -> Suspect {
-        let code = &inquiry.stacks.code;
-        let is_own =
-            |spot: &Spot| !code.is_system(spot.function) && !code.is_of_language(spot.function);
+        let is_own = |spot: &Spot| inquiry.stacks.code.is_of_program(spot.function);
         if self.frames.iter().any(is_own) {
             return self;
         }

@@ -287,7 +287,7 @@ impl Code {
         let script = spots.iter().any(|spot| is_script(&spot));
         let is_code = |spot: &&Spot| match script {
             true => is_script(spot),
-            false => !self.is_system(spot.function) && !self.is_of_language(spot.function),
+            false => self.is_of_program(spot.function),
         };
         let code: Vec<&Spot> = spots.iter().filter(is_code).collect();
         let own = code
@@ -343,6 +343,11 @@ impl Code {
                 .iter()
                 .chain(&SOURCES)
                 .any(|folder| file.contains(folder))
+    }
+
+    /// Whether a function is of the program or of a library that others made: neither of the system nor of its language.
+    pub fn is_of_program(&self, function: FunctionIx) -> bool {
+        !self.is_system(function) && !self.is_of_language(function)
     }
 
     /// Whether a compiled function came with its language, which is linked into the program: Go's packages and runtime, the

@@ -69,8 +69,8 @@ fn roughly(asked_ns: u64) -> u64 {
 }
 
 /// Of the times that were over, the one that was so most often.
-fn over(over: &FxHashMap<u64, u64>, asked: &FxHashMap<u64, u64>) -> Option<Over> {
-    let (asked_ns, expired) = most_often(over.clone())?;
+fn over(over: FxHashMap<u64, u64>, asked: &FxHashMap<u64, u64>) -> Option<Over> {
+    let (asked_ns, expired) = most_often(over)?;
     let about = |ns: &&u64| {
         let (less, more) = (*(*ns).min(&asked_ns), *(*ns).max(&asked_ns));
         more as f64 <= less as f64 * ABOUT
@@ -205,7 +205,7 @@ impl Sum {
     fn group(mut self, key: Key, names: &[String]) -> WaitGroup {
         let (process, detail, object, ..) = key;
         let call = self.call.unwrap_or_default();
-        let over = over(&self.over, &self.asked);
+        let over = over(self.over, &self.asked);
         self.lengths.sort_unstable();
         let most = |sums: &FxHashMap<StackId, u64>| {
             let most = sums

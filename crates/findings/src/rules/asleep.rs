@@ -10,10 +10,10 @@ use timesink_analysis::path::{own_function, Key};
 use timesink_analysis::replay::What;
 use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::{Detail, State, WakeSource};
+use timesink_recording::words::{Detail, WakeSource};
 
 use super::fixed_delay;
-use crate::event_loop;
+use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
 use crate::rule::{Blames, Rule, Suspect};
@@ -23,7 +23,7 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "asleep",
     looks_for: "sleeps of any length, in an event loop too, that together take much of the time",
-    why: "A sleep waits for nothing in particular: what it was added for has mostly happened long before.",
+    why: "A sleep waits for nothing in particular: what it was added for has usually happened long before it ends.",
     advice: "wait for the event that the sleep is meant to cover, or shorten it; if it is a pause between retries, find out why the first try fails",
     wrong_if: "the pace is intended, or there is nothing to do",
     limits: &[&limits::PART, &limits::IN_LOOP],
@@ -55,6 +55,11 @@ mod limits {
 const ALIKE: f64 = 0.9;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let owed = Owed::of(inquiry);
+    let sleepers = sleepers(inquiry, &owed);
+    if sleepers.is_empty() {
+        return Vec::new();
+    }
     // Those of one length are told elsewhere. Who sleeps and looks whether another is done is on the path only when that
     // one sleeps, too.
     let mut told = BTreeSet::new();
@@ -65,27 +70,24 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
             _ => BTreeSet::new(),
         }));
     }
-    let sleepers = sleepers(inquiry).into_iter();
+    let sleepers = sleepers.into_iter();
     sleepers
-        .filter_map(|process| suspect(inquiry, process, &told))
+        .filter_map(|process| suspect(inquiry, process, &owed, &told))
         .collect()
 }
 
 /// Whether a wait on the path is one that a timer of the program's own may have ended.
-fn may_sleep(inquiry: &Inquiry<'_>, key: &Key) -> bool {
+fn may_sleep(inquiry: &Inquiry<'_>, owed: &Owed, key: &Key) -> bool {
     match key.detail {
         Some(Detail::Sleep) => true,
-        Some(Detail::Poll) => {
-            event_loop::is_one(inquiry, key.object)
-                && !event_loop::awaits_an_answer(inquiry, key.process)
-        }
+        Some(Detail::Poll) => event_loop::is_one(inquiry, key.object) && !owed.is_to(key.process),
         _ => false,
     }
 }
 
 /// The processes on the path whose programs sleep there.
-fn sleepers(inquiry: &Inquiry<'_>) -> BTreeSet<ProcessId> {
-    let causes = inquiry.waits_on_path(|key| may_sleep(inquiry, key));
+fn sleepers(inquiry: &Inquiry<'_>, owed: &Owed) -> BTreeSet<ProcessId> {
+    let causes = inquiry.waits_on_path(|key| may_sleep(inquiry, owed, key));
     let causes = causes.into_iter();
     let programs: BTreeSet<ProcessId> = causes
         .filter_map(|at| Some(inquiry.outlook.causes.get(at)?.cause.key.process))
@@ -100,22 +102,24 @@ fn sleepers(inquiry: &Inquiry<'_>) -> BTreeSet<ProcessId> {
 }
 
 /// All sleeps of a process that are not told elsewhere, if they are a good part of the path.
-fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, told: &BTreeSet<usize>) -> Option<Suspect> {
-    let causes = inquiry
-        .waits_on_path(|key| inquiry.same_program(key.process, process) && may_sleep(inquiry, key));
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    owed: &Owed,
+    told: &BTreeSet<usize>,
+) -> Option<Suspect> {
+    let causes = inquiry.waits_on_path(|key| {
+        inquiry.same_program(key.process, process) && may_sleep(inquiry, owed, key)
+    });
     let keys: BTreeSet<_> = causes
         .iter()
         .filter_map(|&at| inquiry.outlook.causes.get(at))
         .map(|on_path| (on_path.cause.key.detail, on_path.cause.key.object))
         .collect();
-    let threads = inquiry.timeline.threads.iter().enumerate();
-    let own = threads.filter(|(_, thread)| {
-        thread.process == process && inquiry.outlook.in_threads.contains_key(&thread.thread)
-    });
-    let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
+    let waits = inquiry.single_waits(|of| of == process);
     let least = RULE.limit(inquiry, &limits::IN_LOOP);
-    let slept = spans.filter(|(at, span)| {
-        span.state == State::Wait
+    let slept = waits.filter(|(at, span)| {
+        inquiry.outlook.in_threads.contains_key(&span.thread)
             && keys.contains(&(Some(span.detail), span.object()))
             && span.wake_source == Some(WakeSource::Timer)
             && (span.detail == Detail::Sleep || span.t1.since(span.t0) as f64 >= least)
@@ -203,7 +207,7 @@ fn follows(inquiry: &Inquiry<'_>, process: ProcessId, picked: &Picked) -> Vec<Sp
                 let own = own_function(code, &code.functions_of(event.stack))?;
                 let is_own = match has_scripts {
                     true => code.function(own).is_script() && !code.is_standard(own),
-                    false => !code.is_of_language(own) && !code.is_system(own),
+                    false => code.is_of_program(own),
                 };
                 is_own.then_some((event.at, own, event.stack))
             });

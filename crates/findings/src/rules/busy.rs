@@ -106,8 +106,7 @@ impl Divided {
     /// `busy on CPU in handler(): pbkdf2Sync() 48 %, parse() in config() 31 %`.
     fn title(&self, inquiry: &Inquiry<'_>) -> Sentence {
         let code = &inquiry.stacks.code;
-        let is_of_system = |function| code.is_system(function) || code.is_of_language(function);
-        let is_own = |function| !code.is_installed(function) && !is_of_system(function);
+        let is_own = |function| !code.is_installed(function) && code.is_of_program(function);
         let innermost = self.division.innermost(|_| true);
         let caller = self.division.innermost(is_own);
         let mut title = match (innermost, self.division.chain.first()) {

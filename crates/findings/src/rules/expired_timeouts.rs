@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use timesink_analysis::replay::What;
 use timesink_analysis::waits::{Over, WaitGroup};
-use timesink_recording::words::{Detail, State, WakeSource};
+use timesink_recording::words::{Detail, WakeSource};
 
-use crate::event_loop;
+use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
 use crate::picked::Picked;
@@ -61,10 +61,9 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     // Who waits for Python's own lock asks for it again and again: that is another matter.
     let waits = waits.filter(|group| !interpreter_lock::is_one(inquiry, group));
     // A loop of events that nobody owes an answer waits for the program's own timers.
-    let waits = waits.filter(|group| {
-        !event_loop::is_one(inquiry, group.object)
-            || event_loop::awaits_an_answer(inquiry, group.process)
-    });
+    let owed = Owed::of(inquiry);
+    let waits = waits
+        .filter(|group| !event_loop::is_one(inquiry, group.object) || owed.is_to(group.process));
     waits.filter_map(|group| suspect(inquiry, group)).collect()
 }
 
@@ -119,12 +118,9 @@ fn those<'a>(
     group: &'a WaitGroup,
     over: Over,
 ) -> impl Iterator<Item = usize> + 'a {
-    let threads = inquiry.timeline.threads.iter().enumerate();
-    let own = threads.filter(|(_, thread)| thread.process == group.process);
-    let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
-    let of_it = spans.filter(move |(_, span)| {
-        span.state == State::Wait
-            && span.detail == group.detail
+    let waits = inquiry.single_waits(|process| process == group.process);
+    let of_it = waits.filter(move |(_, span)| {
+        span.detail == group.detail
             && span.object() == group.object
             && span.wake_source == Some(WakeSource::Timer)
             && span.t1.since(span.t0) as f64 >= over.asked_ns as f64 * WHOLE

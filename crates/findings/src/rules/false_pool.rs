@@ -195,18 +195,12 @@ fn turns(inquiry: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turn
         (lock.object, waits.collect::<BTreeSet<usize>>(), false)
     });
     let interpreters = interpreter_lock::of_process(inquiry, process);
-    let threads = inquiry.timeline.threads.iter().enumerate();
-    let slots = threads.filter(|(_, thread)| thread.process == process);
-    let waits = slots
-        .map(|(slot, _)| slot)
-        .flat_map(|slot| inquiry.timeline.indexed(slot))
-        .filter(|(_, span)| {
-            span.state == State::Wait
-                && matches!(span.detail, Detail::Condition | Detail::Lock)
-                && span
-                    .object()
-                    .is_some_and(|object| interpreters.contains(&object))
-        });
+    let waits = inquiry.single_waits(|of| of == process);
+    let waits = waits.filter(|(_, span)| {
+        let of_interpreter = |object| interpreters.contains(&object);
+        matches!(span.detail, Detail::Condition | Detail::Lock)
+            && span.object().is_some_and(of_interpreter)
+    });
     let waits: BTreeSet<usize> = waits.map(|(index, _)| index).collect();
     let interpreters = interpreters.first().map(|&object| (object, waits, true));
     let all = own

@@ -16,7 +16,7 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "fixed-delay",
     looks_for: "sleeps of the same length, again and again",
-    why: "A sleep of a fixed length waits for nothing in particular: what it was added for has mostly happened long before.",
+    why: "A sleep of a fixed length waits for nothing in particular: what it was added for has usually happened long before it ends.",
     advice: "wait for the event that the delay is meant to cover, or shorten the delay",
     wrong_if: "the pace is intended: a rate limit, or consideration for a peer",
     limits: &[&limits::SLEEPS, &limits::ALIKE, &limits::AT_WORK],
@@ -91,13 +91,10 @@ fn sleeps(
     lengths: (u64, u64),
     polled: &BTreeSet<usize>,
 ) -> BTreeSet<usize> {
-    let threads = inquiry.timeline.threads.iter().enumerate();
-    let own = threads.filter(|(_, thread)| thread.process == process);
-    let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
-    let alike = spans.filter(|(at, span)| {
+    let waits = inquiry.single_waits(|of| of == process);
+    let alike = waits.filter(|(at, span)| {
         let ns = span.t1.since(span.t0);
-        span.state == State::Wait
-            && span.detail == Detail::Sleep
+        span.detail == Detail::Sleep
             && (lengths.0..=lengths.1).contains(&ns)
             && !polled.contains(at)
     });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::ProcessId;
-use timesink_recording::words::{Detail, State};
+use timesink_recording::words::Detail;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
@@ -173,12 +173,9 @@ fn whose(inquiry: &Inquiry<'_>, group: Option<&WaitGroup>, freeing: &InCode) -> 
 fn fix(inquiry: &Inquiry<'_>, process: ProcessId, freeing: &InCode) -> Fix {
     let processes = inquiry.of_program(process);
     let without = |details: &[Detail]| {
-        let threads = inquiry.timeline.threads.iter().enumerate();
-        let own = threads.filter(|(_, thread)| processes.contains(&thread.process));
-        let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
-        let meant = spans
-            .filter(|(_, span)| span.state == State::Wait && details.contains(&span.detail))
-            .map(|(index, _)| index);
+        let waits = inquiry.single_waits(|process| processes.contains(&process));
+        let meant = waits.filter(|(_, span)| details.contains(&span.detail));
+        let meant = meant.map(|(index, _)| index);
         Change {
             what: What::Spans(meant.collect()),
             processes: Some(processes.clone()),

@@ -10,7 +10,7 @@ use timesink_analysis::stacks::CallSite;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Object;
-use timesink_recording::words::{Detail, ObjectKind, State, WakeSource};
+use timesink_recording::words::{Detail, ObjectKind, WakeSource};
 
 use crate::floor;
 use crate::in_code::InCode;
@@ -307,12 +307,8 @@ fn answers(
         };
         return (all, 0);
     }
-    let threads = inquiry.timeline.threads.iter().enumerate();
-    let own = threads.filter(|(_, thread)| thread.process == process);
-    let spans = own.flat_map(|(slot, _)| inquiry.timeline.indexed(slot));
-    let waits = spans.filter(|(_, span)| {
-        span.state == State::Wait && span.object() == Some(object) && is_answer(span.detail)
-    });
+    let waits = inquiry.single_waits(|of| of == process);
+    let waits = waits.filter(|(_, span)| span.object() == Some(object) && is_answer(span.detail));
     let (expired, answered): (Vec<_>, Vec<_>) =
         waits.partition(|(_, span)| span.wake_source == Some(WakeSource::Timer));
     let at = |(at, _): (usize, _)| at;

@@ -556,6 +556,11 @@ pub(crate) fn flushes(count: u64, each_us: u64, search_us: u64) -> Draft {
     ))
 }
 
+/// One of each kind.
+pub(crate) fn all() -> [Draft; 6] {
+    [import(), coded(), forks(), weather(), hostile(), served()]
+}
+
 /// A recording that is drawn for a rule, such as `flush-per-record.fires`.
 pub(crate) fn rule_case(name: &str) -> Draft {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../findings/cases");

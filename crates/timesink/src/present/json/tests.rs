@@ -69,14 +69,7 @@ fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn documented_fields_are_the_fields() {
     let mut written = BTreeSet::new();
-    for drawn in [
-        samples::import(),
-        samples::coded(),
-        samples::forks(),
-        samples::weather(),
-        samples::hostile(),
-        samples::served(),
-    ] {
+    for drawn in samples::all() {
         paths(&json(&drawn), "", &mut written);
     }
     paths(&muted(), "", &mut written);

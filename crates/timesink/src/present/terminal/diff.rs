@@ -259,7 +259,7 @@ fn came_true(comparison: &Comparison, style: &Style) -> Vec<String> {
     let wall = comparison.wall.a_ns.max(comparison.wall.b_ns);
     let span = units::Span::within(wall);
     let verdict = match prediction.verdict {
-        Verdict::Inside => "as predicted, inside of the interval",
+        Verdict::Inside => "as predicted, within the interval",
         Verdict::Less => "less than the least that was predicted",
         Verdict::More => "more than the most that was predicted",
     };

@@ -196,14 +196,7 @@ fn operations_in_full() {
 /// On a terminal no line but the foot's sentences is wider than the terminal.
 #[test]
 fn tables_fit_the_terminal() {
-    for drawn in [
-        samples::import(),
-        samples::coded(),
-        samples::forks(),
-        samples::weather(),
-        samples::hostile(),
-        samples::served(),
-    ] {
+    for drawn in samples::all() {
         for width in [72, 79, 80, 99, 100, 120, 200] {
             let style = Style { width, ..NARROW };
             let page = page(&drawn, &style) + &views(&drawn, &Filter::default(), &style);
@@ -399,14 +392,7 @@ fn differences_of_the_same_and_of_others() {
 /// A comparison fits a screen whatever was recorded, and no name in it moves a cursor.
 #[test]
 fn differences_fit_a_screen() {
-    let drawn = [
-        samples::import(),
-        samples::coded(),
-        samples::forks(),
-        samples::weather(),
-        samples::hostile(),
-        samples::served(),
-    ];
+    let drawn = samples::all();
     for a in &drawn {
         for b in &drawn {
             let (a, b) = (std::slice::from_ref(a), std::slice::from_ref(b));
