@@ -245,14 +245,29 @@ impl Recorded {
     }
 
     /// What is wrong with the waits of a kind that took a thread so long by the program's own clock, which counts with them what
-    /// it needed before and after.
+    /// it needed before and after. A wait that began before the thread was followed is not the program's: a child waits for
+    /// timesink to let it go, in a read from a pipe.
     pub fn waits_by_its_clock(&self, thread: &Value, detail: &str, real_ns: f64) -> Option<String> {
-        let ours = self.cause(thread, "wait", detail).1;
+        let ours = self.cause(thread, "wait", detail).1 - self.held_ns(thread, detail);
         let right = (real_ns - not_waiting(thread)..=real_ns).contains(&ours);
         (!right).then(|| {
             let causes = &thread["causes"];
             format!("{detail}: {ours} ns, in truth {real_ns}: {causes}")
         })
+    }
+
+    /// How long a thread was in a wait of this kind that had begun before it was followed.
+    fn held_ns(&self, thread: &Value, detail: &str) -> f64 {
+        let tid = number(thread, "tid") as u32;
+        let threads = self.rows::<Thread>();
+        let followed = threads.iter().find(|t| t.tid == tid && t.born_before);
+        let Some(followed) = followed else {
+            return 0.0;
+        };
+        let spans = self.rows::<Span>();
+        let first = spans.iter().find(|s| s.thread == followed.thread);
+        let held = first.filter(|s| s.state == State::Wait && s.detail.as_str() == detail);
+        held.map_or(0.0, |s| s.t1.since(s.t0) as f64)
     }
 }
 

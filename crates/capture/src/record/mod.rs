@@ -145,9 +145,10 @@ pub fn run(
     let mut begin = session.begin("run", command, &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
     session.seed(&[held.pid()])?;
+    session.seed_others(&with)?;
+    // What lies between this and the release is the program's time in the books, though it waits for us.
     begin.zero = now_ns();
     session.started(begin, options);
-    session.seed_others(&with)?;
     let mut running = match held.release() {
         Ok(running) => running,
         Err(error) => {
@@ -155,6 +156,7 @@ pub fn run(
             return Err(error.into());
         }
     };
+    session.flush();
     let status = session.follow(&mut running, watch)?;
     let ending = Ending::begin(running.into_signals(), &options.folder);
     session.await_last_switch();
@@ -190,6 +192,7 @@ pub fn attach(
     let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
     session.started(begin, options);
+    session.flush();
     session.seed_others(pids)?;
     let end = limit.map(|l| Instant::now() + l);
     loop {
@@ -454,7 +457,10 @@ impl Session {
                 without: g.without.into(),
             });
         }
-        sink.spool.flush();
+    }
+
+    fn flush(&self) {
+        self.sink.borrow_mut().spool.flush();
     }
 
     fn drain(&mut self) {
