@@ -205,7 +205,9 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 	}
 	if (st->batched >= TS_BATCH)
 		flush_calls(st, now);
-	count_site(st, &id, (u16)call | compat << 16, result, now);
+	st->site_t = 0;
+	if (st->calls > TS_SITE_START_UP)
+		count_site(st, &id, (u16)call | compat << 16, result, now);
 	count_timed(st->site_t ? TS_SITE_COST : 1);
 	return 1;
 }

@@ -11,6 +11,11 @@
 #define TS_SITE_EARNED 64 /* calls by which one stack is earned */
 #define TS_SITE_FIRST (8 * TS_SITE_EARNED) /* what a thread begins with */
 #define TS_SITE_MOST (32 * TS_SITE_EARNED)
+/*
+ * The first calls of a thread are not looked at: a program's loader makes them. /bin/true makes 45, and 500 of it took 1.5 %
+ * longer than without all this, 0.8 % with this limit. So few calls take no time that matters, or are waits, which have stacks.
+ */
+#define TS_SITE_START_UP 64
 #define TS_SITE_FREE 16 /* from so many on a stack is taken whatever the credit: it is one of as many calls */
 
 /* Tells paths apart: their length and last letters. */
@@ -67,7 +72,6 @@ static __noinline int count_site(struct ts_thread *st, struct ts_identity *id, u
 	u32 occurrence, credit = st->site_credit;
 	struct ts_site *e;
 
-	st->site_t = 0;
 	mark = mixed(mixed(mark, call_and_compat), error);
 	occurrence = count_of(st, mark);
 	if (credit < TS_SITE_MOST)
