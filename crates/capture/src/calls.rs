@@ -206,7 +206,7 @@ const WORDS: &[(&str, u32)] = &[
     ("pidfd_open", NEWFD),
     ("epoll_create", NEWFD),
     ("epoll_create1", NEWFD),
-    ("epoll_ctl", fd(1)),
+    ("epoll_ctl", fd(1) | e::TS_C_WATCHES),
     ("epoll_wait", fd(1) | time(4, MS) | e::TS_C_EPOLL),
     ("epoll_pwait", fd(1) | time(4, MS) | e::TS_C_EPOLL),
     ("epoll_pwait2", fd(1) | time(4, TIMESPEC) | e::TS_C_EPOLL),

@@ -1,11 +1,15 @@
 //! Recording what runs already.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use timesink_live::{ns, number, output, timesink, Folder, Ran, Recorded, Running};
+use timesink_live::{ns, number, output, program, timesink, Folder, Ran, Recorded, Running};
+use timesink_recording::tables::{Object, Wait};
+use timesink_recording::words::ObjectKind;
+use timesink_recording::ObjectId;
 
 /// A process with a thread that sleeps for long, one that waits for a lock, and one that computes;
 /// it says when it is ready and ends when its input does.
@@ -31,7 +35,12 @@ impl Target {
             .args(["-c", PROGRAM])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        let mut child = command.spawn().expect("python3");
+        Target::of(command)
+    }
+
+    /// One that says when it is ready.
+    fn of(mut command: Command) -> Target {
+        let mut child = command.spawn().expect("the program");
         let mut said = [0; 6];
         let out = child.stdout.as_mut().expect("its output");
         std::io::Read::read_exact(out, &mut said).expect("it says that it is ready");
@@ -165,4 +174,58 @@ fn to_nobody() {
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     assert!(ran.err.contains("4194305"), "{}", ran.err);
     assert!(!recording.exists());
+}
+
+/// How many waits in epoll are known to have ended with this many sockets.
+fn known_to_end_with_a_socket(recorded: &Recorded) -> (usize, usize) {
+    let objects: Vec<Object> = recorded.rows();
+    let is_socket = |id: ObjectId| {
+        let object = objects.iter().find(|object| object.object == id);
+        object.is_some_and(|object| object.kind == ObjectKind::TcpSocket)
+    };
+    let waits: Vec<Wait> = recorded.rows();
+    let ended = waits.iter().filter(|wait| wait.call == "epoll_wait");
+    let sockets: Vec<ObjectId> = ended.filter_map(|wait| wait.woken_object).collect();
+    let distinct: BTreeSet<ObjectId> = sockets.iter().copied().collect();
+    assert!(sockets.iter().all(|&socket| is_socket(socket)));
+    (sockets.len(), distinct.len())
+}
+
+/// A program may give epoll a word of its own for a descriptor, such as a pointer: which connection ended a wait is known
+/// all the same, whether it gave the word during the recording or before.
+#[test]
+fn a_connection_that_a_word_stands_for_in_epoll() {
+    let folder = Folder::new("attach-word");
+    let recorded = Recorded::run(
+        &folder.join("run.timesink"),
+        &["--exact"],
+        &[program("watched").to_str().expect("a name"), "40"],
+        0,
+    );
+    let (waits, sockets) = known_to_end_with_a_socket(&recorded);
+    assert!(
+        waits >= 35 && sockets == 1,
+        "{waits} waits, {sockets} sockets"
+    );
+
+    let mut command = Command::new(program("watched"));
+    command
+        .arg("40")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut target = Target::of(command);
+    let recording = folder.join("attach.timesink");
+    let running = Running::start(&mut attach(&recording, target.pid(), &["--exact"]));
+    while !recording.join("spool.bin").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    drop(target.child.stdin.take());
+    target.child.wait().expect("its end");
+    let recorded = Recorded::open(&recording, running.end().exits(0));
+    let (waits, sockets) = known_to_end_with_a_socket(&recorded);
+    assert!(
+        waits >= 35 && sockets == 1,
+        "{waits} waits, {sockets} sockets"
+    );
 }

@@ -1,4 +1,4 @@
-//! From where calls are made: the stacks of their 1st, 2nd, 4th, 8th, ... occurrences.
+//! From where calls are made: the stacks of their 1st, 2nd, 4th, 8th, ... occurrences, and of those just after a long wait.
 //!
 //! How many there were is told by the counts in [`crate::facts`]. What is here places them.
 
@@ -38,7 +38,11 @@ impl CallSite {
             path: row.path.clone(),
             error: row.error.clone(),
             stack: stack?,
-            count: (row.occurrence / 2).max(1),
+            count: match row.occurrence.is_power_of_two() {
+                true => (row.occurrence / 2).max(1),
+                // Taken because of when it was: it stands for itself.
+                false => 1,
+            },
         })
     }
 

@@ -412,7 +412,16 @@ impl<'a> Context<'a> {
         wake: Nanos,
     ) -> Result<(), Error> {
         let before = stream.cursor;
-        let waited = self.look_at(stream, turn, long, wake);
+        let mut waited = self.look_at(stream, turn, long, wake);
+        let long = long.filter(|_| wake > before);
+        let (stack, waker_stack) = match long {
+            Some(long) => self.stacks_of(stream, long),
+            None => (None, None),
+        };
+        let sleeps = |stack: StackId| self.stacks.sleeps(stack);
+        if waited.detail == Detail::Condition && stack.is_some_and(sleeps) {
+            (waited.detail, waited.object) = (Detail::Sleep, None);
+        }
         let mut span = plain_span(
             stream.thread,
             wake,
@@ -430,10 +439,9 @@ impl<'a> Context<'a> {
         {
             span.wake_source = Some(WakeSource::Timer);
         }
-        if let Some(long) = long.filter(|_| wake > before) {
+        if let Some(long) = long {
             let expired =
                 (long.asked_ns != u64::MAX).then(|| span.wake_source == Some(WakeSource::Timer));
-            let (stack, waker_stack) = self.stacks_of(stream, long);
             stream.pending_out = turn.t_out;
             stream.pending = Some(Wait {
                 thread: stream.thread,

@@ -344,6 +344,18 @@ impl StackRows {
         self.of_node.get(node as usize).copied().flatten()
     }
 
+    /// Whether a stack is in a function by which programs sleep. A runtime may have something else wait for that: Java's
+    /// threads wait on a condition variable.
+    pub fn sleeps(&self, stack: StackId) -> bool {
+        const SLEEPS: [&str; 1] = ["java.lang.Thread.sleep"];
+        let up = |stack: &StackId| self.stacks[stack.index()].parent;
+        let mut callers = std::iter::successors(Some(stack), up);
+        callers.any(|stack| {
+            let frame = self.stacks[stack.index()].frame;
+            SLEEPS.contains(&self.frames[frame.index()].function.as_str())
+        })
+    }
+
     /// The stack of a node with kernel frames, innermost first, on top of it.
     pub fn with_kernel(
         &mut self,

@@ -7,11 +7,14 @@ mod load;
 mod refusal;
 mod symbols;
 mod types;
+mod watched;
 
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ProgramImpl};
+
+use zerocopy::IntoBytes;
 
 use crate::budget::CountedEvents;
 use crate::error::Error;
@@ -251,6 +254,25 @@ impl Kernel {
         let seeds = self.writable("seeds")?;
         for pid in pids {
             let _ = seeds.delete(&pid.to_ne_bytes());
+        }
+        self.know_watched(pids)
+    }
+
+    /// What these processes have given epoll for their descriptors, before anybody looked.
+    fn know_watched(&self, pids: &[u32]) -> Result<(), Error> {
+        let map = self.writable("watched")?;
+        for watched in pids.iter().flat_map(|&pid| watched::of(pid)) {
+            let key = events::ts_watched {
+                pid: watched.pid,
+                pad: 0,
+                word: watched.word,
+            };
+            // What is not known here is told as a wait for any of several.
+            let _ = map.update(
+                key.as_bytes(),
+                &watched.descriptor.to_ne_bytes(),
+                MapFlags::ANY,
+            );
         }
         Ok(())
     }

@@ -563,6 +563,14 @@ struct ts_config {
 };
 _Static_assert(sizeof(struct ts_config) == 40 + 2048, "config");
 
+/* What a process has given epoll for one of its descriptors. */
+struct ts_watched {
+	__u32 pid;
+	__u32 pad;
+	__u64 word;
+};
+_Static_assert(sizeof(struct ts_watched) == 16, "watched");
+
 /* What a call's arguments mean: one word a call number, made by user space before loading. */
 #define TS_C_FD(w) ((w)&7) /* which argument is a descriptor, from 1; 0: none */
 #define TS_C_PATH(w) (((w) >> 3) & 7) /* which is a path */
@@ -575,6 +583,7 @@ _Static_assert(sizeof(struct ts_config) == 40 + 2048, "config");
 #define TS_C_FUTEX (1 << 16)
 #define TS_C_POLL (1 << 17)
 #define TS_C_EPOLL (1 << 18)
+#define TS_C_WATCHES (1 << 19) /* epoll_ctl */
 enum ts_time_kind {
 	TS_T_MS = 1, /* milliseconds, in the register */
 	TS_T_TIMESPEC = 2,

@@ -75,7 +75,8 @@ struct ts_thread {
 	u32 stack_hits;
 	u8 stack_taken; /* of the present wait */
 	u8 short_delays; /* in a row, of those in which it lost the processor */
-	u8 pad2[2];
+	u8 sites_due; /* of so many calls to come the stacks are taken, whatever they are */
+	u8 pad2;
 	u64 python; /* where Python keeps what it knows of the thread */
 	u32 no_python; /* how often it knew nothing */
 	u8 short_waits[16]; /* in a row, by call */

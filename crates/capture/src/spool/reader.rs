@@ -38,8 +38,13 @@ impl SpoolReader {
         let path = folder.path_of(NAME);
         let file = folder.open_file(NAME)?;
         let mut file = BufReader::with_capacity(1 << 18, file);
-        let mut magic = [0; MAGIC.len()];
-        if file.read_exact(&mut magic).is_err() || &magic != MAGIC {
+        // One that ends within its first bytes was killed as it began, and holds nothing.
+        let mut magic = Vec::with_capacity(MAGIC.len());
+        let read = file
+            .by_ref()
+            .take(MAGIC.len() as u64)
+            .read_to_end(&mut magic);
+        if read.is_err() || !MAGIC.starts_with(&magic) {
             return Err(Error::Damaged {
                 path,
                 what: "this is not a spool of timesink".into(),
@@ -233,5 +238,16 @@ mod tests {
         };
         let (entries, ending) = read(&spool("spool-long", 12, entry));
         assert_eq!((entries, ending), (12 * (1 << 20) / 64, SpoolEnding::Whole));
+    }
+
+    /// Who is killed between making the file and writing its first bytes leaves one that is empty, or nearly so.
+    #[test]
+    fn a_spool_that_was_only_begun_holds_nothing() {
+        for length in 0..MAGIC.len() {
+            let folder = spool("spool-begun", 0, || [0; 64]);
+            let file = folder.join(NAME);
+            std::fs::write(&file, &MAGIC[..length]).expect("a file");
+            assert_eq!(read(&folder), (0, SpoolEnding::Whole));
+        }
     }
 }

@@ -11,6 +11,7 @@ use timesink_analysis::replay::What;
 use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, WakeSource};
+use timesink_recording::Nanos;
 
 use super::fixed_delay;
 use crate::event_loop::{self, Owed};
@@ -191,27 +192,27 @@ fn lengths(picked: &Picked) -> Vec<Piece> {
 }
 
 /// What a program mostly does when it has slept in its loop: the function of its own that the first stack after most of these
-/// sleeps shows.
+/// sleeps shows, of a call or a sample.
 fn follows(inquiry: &Inquiry<'_>, process: ProcessId, picked: &Picked) -> Vec<Spot> {
-    let code = &inquiry.stacks.code;
-    let has_scripts = code.functions.iter().any(Function::is_script);
     let threads = inquiry.threads_of(&BTreeSet::from([process]));
+    let is_own = own_functions(inquiry);
     let mut found: BTreeMap<FunctionIx, (u64, StackIx)> = BTreeMap::new();
     for span in picked.waits(inquiry) {
-        let after = threads.iter().flat_map(|thread| {
-            let events = inquiry.stacks.events_of(*thread);
-            let from = events.partition_point(|event| event.at < span.t1);
-            let events = events[from..].iter();
-            let samples = events.filter(|event| event.account == Account::Cpu);
-            let own = samples.filter_map(|event| {
-                let own = own_function(code, &code.functions_of(event.stack))?;
-                let is_own = match has_scripts {
-                    true => code.function(own).is_script() && !code.is_standard(own),
-                    false => code.is_of_program(own),
-                };
-                is_own.then_some((event.at, own, event.stack))
-            });
-            own.take(1)
+        let after = threads.iter().filter_map(|&thread| {
+            let events = inquiry.stacks.events_of(thread);
+            let events = &events[events.partition_point(|event| event.at < span.t1)..];
+            let samples = events
+                .iter()
+                .filter(|event| event.account == Account::Cpu)
+                .map(|event| (event.at, event.stack));
+            let sites = inquiry.stacks.sites_of(thread);
+            let sites = sites.iter().filter(|site| site.at > span.t1);
+            let first = |mut stacks: Box<dyn Iterator<Item = (Nanos, StackIx)> + '_>| {
+                stacks.find_map(|(at, stack)| Some((at, is_own(stack)?, stack)))
+            };
+            let sampled = first(Box::new(samples));
+            let called = first(Box::new(sites.map(|site| (site.at, site.stack))));
+            sampled.into_iter().chain(called).min_by_key(|(at, ..)| *at)
         });
         if let Some((_, function, stack)) = after.min_by_key(|(at, ..)| *at) {
             found.entry(function).or_insert((0, stack)).0 += 1;
@@ -219,4 +220,18 @@ fn follows(inquiry: &Inquiry<'_>, process: ProcessId, picked: &Picked) -> Vec<Sp
     }
     let most = found.into_values().max_by_key(|(count, _)| *count);
     most.map_or(Vec::new(), |(_, stack)| inquiry.spots(stack))
+}
+
+/// What tells the program's own function of a stack, if it shows one: of its scripts, where it has any.
+fn own_functions<'a>(inquiry: &'a Inquiry<'_>) -> impl Fn(StackIx) -> Option<FunctionIx> + 'a {
+    let code = &inquiry.stacks.code;
+    let has_scripts = code.functions.iter().any(Function::is_script);
+    move |stack| {
+        let own = own_function(code, &code.functions_of(stack))?;
+        let is_own = match has_scripts {
+            true => code.function(own).is_script() && !code.is_standard(own),
+            false => code.is_of_program(own),
+        };
+        is_own.then_some(own)
+    }
 }

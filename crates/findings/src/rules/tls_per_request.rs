@@ -79,6 +79,17 @@ struct Shaken {
     examples: Vec<Example>,
 }
 
+/// Whether a span, by its index in the timeline, is a wait in a handshake.
+pub(super) fn is_in_handshake(inquiry: &Inquiry<'_>, span: usize) -> bool {
+    let stack = inquiry.timeline.span(span).and_then(|span| {
+        let events = inquiry.stacks.events_of(span.thread);
+        let at = events.partition_point(|event| event.at < span.t0);
+        let event = events.get(at).filter(|event| event.at == span.t0)?;
+        Some(event.stack)
+    });
+    stack.is_some_and(|stack| handshake(inquiry, stack).is_some())
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let shaken = shaken(inquiry).into_iter();
     shaken

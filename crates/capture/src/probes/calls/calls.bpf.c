@@ -43,19 +43,6 @@ static __noinline s32 ready_in_poll(u64 address, u32 count)
 	return -1;
 }
 
-/*
- * epoll gives back a word of the program's own choice. Most store the descriptor there; a word that
- * is not a plausible descriptor is not one.
- */
-static __always_inline s32 ready_in_epoll(struct pt_regs *regs)
-{
-	struct epoll_event_user event = {};
-
-	if (bpf_probe_read_user(&event, sizeof(event), (void *)regs->si) || event.data > 0xffff)
-		return -1;
-	return event.data;
-}
-
 /* Those below it, counted: without branches, of which the verifier would follow each combination. */
 __attribute__((noinline)) u32 lowest_bit(u64 set)
 {
@@ -99,7 +86,7 @@ static __always_inline void send_result(struct ts_thread *st, struct task_struct
 	if (result > 0 && (word & TS_C_POLL))
 		e->fd = (call == 7 || call == 271) ? ready_in_poll(regs->di, regs->si) : ready_in_select(regs);
 	else if (result > 0 && (word & TS_C_EPOLL))
-		e->fd = ready_in_epoll(regs);
+		e->fd = ready_in_epoll(task, regs);
 	if (e->fd >= 0 && identify(task, e->fd, &id))
 		make_known(st, &id, false);
 	else
@@ -189,6 +176,8 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 	}
 	if (TS_C_PATH(word) && (result < 0 || !(word & TS_C_NEWFD)))
 		send_path(st, argument(regs, TS_C_PATH(word)), (u16)call | compat << 16, result, now);
+	if ((word & TS_C_WATCHES) && !result)
+		watch(task, regs);
 	if (st->long_wait)
 		send_result(st, task, regs, call, word, result, now);
 	at = st->batched;
@@ -206,8 +195,10 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 	if (st->batched >= TS_BATCH)
 		flush_calls(st, now);
 	st->site_t = 0;
-	if (st->calls > TS_SITE_START_UP)
+	if (st->calls > TS_SITE_START_UP || task->pid != task->tgid)
 		count_site(st, &id, (u16)call | compat << 16, result, now);
+	if (st->long_wait && has_slept(result, ns))
+		st->sites_due = TS_SITE_AFTER;
 	count_timed(st->site_t ? TS_SITE_COST : 1);
 	return 1;
 }
