@@ -64,17 +64,6 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     {
         return None;
     }
-    eprintln!(
-        "DBG {} conns {} waits {} ns {} among {} connects {} under_way {} at_once {}",
-        peer.address,
-        count,
-        peer.waits.len(),
-        peer.waits.iter().map(|w| w.ns).sum::<u64>(),
-        peer.waits.iter().filter(|w| w.among_many).count(),
-        peer.waits.iter().filter(|w| w.connects()).count(),
-        peer.under_way.len(),
-        peer.at_once
-    );
     // One connection is needed in any case.
     let set_up = set_up(inquiry, peer, each);
     let spans = set_up.values().skip(1).flatten();
