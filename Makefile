@@ -247,11 +247,12 @@ tidy:
 	@! grep -rnE '(^|[^a-z_])((e?print(ln)?|dbg)!|(stdout|stderr)\(\))' crates/*/src --include='*.rs' \
 	  | grep -vE '^crates/timesink/src/out\.rs:|:[0-9]+: *//' | grep . \
 	  || { echo "what is printed goes through crates/timesink/src/out.rs"; exit 1; }
-	@! grep -n '^timesink-' crates/recording/Cargo.toml
+	@! grep -n '^timesink-' crates/recording/Cargo.toml crates/trials/Cargo.toml
 	@! grep -n '^timesink-capture' crates/analysis/Cargo.toml
 	@! grep -n -e '^timesink-analysis' -e '^timesink-findings' crates/capture/Cargo.toml
 	@! grep -n '^timesink-capture' crates/findings/Cargo.toml crates/story/Cargo.toml crates/comparison/Cargo.toml
-	@! grep -n '^timesink-comparison' crates/{recording,capture,analysis,findings,story}/Cargo.toml
+	@! grep -n -e '^timesink-comparison' -e '^timesink-trials' crates/{recording,capture,analysis,findings,story}/Cargo.toml
+	@! grep -n '^timesink-trials' crates/comparison/Cargo.toml
 	@echo "tidy: ok"
 
 # Relative links in *.md lead somewhere, and README stays short: a test, so that `cargo test` alone tells it too.
