@@ -2,6 +2,7 @@
 
 #![deny(unsafe_code)]
 
+mod bench;
 mod commands;
 mod export;
 #[allow(unsafe_code)]
@@ -81,6 +82,19 @@ enum Command {
                       timesink diff a1.timesink a2.timesink -- b1.timesink b2.timesink"
     )]
     Diff(commands::diff::Arguments),
+    /// Run commands in turn and say which is faster, by how much, and how sure that is
+    ///
+    /// Each round runs every command once, in random order; what counts are ratios within rounds. The first command is what the
+    /// others are held against. Ends with one of three verdicts: changed, the same within --margin, or not decided, and how
+    /// many more rounds would tell. Needs no root. Exit status: 0; 2 if a command fails or nothing was measured; 130 after
+    /// Ctrl-C, with what was measured until then; with --gate see there.
+    #[command(
+        after_help = "Examples:\n  timesink bench './import old.txt' './import new.txt'\n  \
+                      timesink bench --until-decided --gate 5% ./main ./branch\n  \
+                      timesink bench -p size=64,4k,1m 'dd if=/dev/zero of=x bs={size} count=100'\n  \
+                      sudo timesink bench --record ./slow ./fixed"
+    )]
+    Bench(commands::bench::Arguments),
     /// Show a finding in full: evidence, system calls, waits and stacks
     ///
     /// Without a number, shows all findings. Without a file, uses the latest recording in the current directory.
@@ -144,6 +158,9 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Diff(a) => commands::diff::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Bench(a) => {
+            commands::bench::run(&a).map_err(|e| (commands::bench::NOT_MEASURED, e))
+        }
         Command::Why(a) => commands::why::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Rules(a) => commands::rules::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Casebook(a) => commands::casebook::run(&a).map_err(|e| (1, e)),
@@ -193,6 +210,11 @@ mod tests {
             "diff a b --calls",
             "diff a b --folded=cpu",
             "diff a1 a2 -- b1 b2 --json",
+            "bench true false",
+            "bench -p size=64,4k --rounds 20 --warmup 2 dd --json",
+            "bench --runs 20 --until-decided --gate 5% --margin 1% a b --json=x --csv=y --hyperfine",
+            "bench --metric q:([0-9.]+) --higher-is-better --same-output --timeout 2s a",
+            "bench --by cpu --seed 7 --shell --ignore-failure --same-environment a b",
             "floors",
             "floors --json --dir /tmp --dir . --peer db:5432 --peer [::1]:80",
             "why",
@@ -218,6 +240,13 @@ mod tests {
             "report x --top --between 2s..1s",
             "diff",
             "diff a b --json --full",
+            "bench",
+            "bench -p size a",
+            "bench --metric ( a",
+            "bench --higher-is-better a",
+            "bench --by faults a",
+            "bench --rounds 0 a",
+            "bench --gate 0 a b",
             "whatif",
             "whatif x --scale func=f",
             "floors --peer db",

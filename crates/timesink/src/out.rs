@@ -88,6 +88,11 @@ pub fn progress(line: &str) {
     }
 }
 
+/// Whether anybody sees it.
+pub fn is_progress_shown() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// What a failure to write means.
 pub fn written(result: io::Result<()>) -> anyhow::Result<()> {
     result.or_else(|error| match error.kind() {

@@ -18,13 +18,14 @@ struct ProcessorTimes {
     short_us: Option<u64>,
 }
 
-pub(super) struct LoadWatch {
+/// From its start on.
+pub struct LoadWatch {
     begun: Instant,
     before: ProcessorTimes,
 }
 
 impl LoadWatch {
-    pub(super) fn start() -> LoadWatch {
+    pub fn start() -> LoadWatch {
         LoadWatch {
             begun: Instant::now(),
             before: now(),
@@ -32,7 +33,7 @@ impl LoadWatch {
     }
 
     /// What happened since the start.
-    pub(super) fn end(&self) -> Load {
+    pub fn end(&self) -> Load {
         let us = self.begun.elapsed().as_micros() as u64;
         load(&self.before, &now(), us)
     }

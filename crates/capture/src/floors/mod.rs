@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::host::HostFacts;
 
 pub use kept::{keep, kept};
+pub use load::LoadWatch;
 
 /// For so long rounds are begun,
 const TIME: Duration = Duration::from_secs(20);

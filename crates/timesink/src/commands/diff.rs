@@ -118,6 +118,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     out::page(&page, &style)
 }
 
+/// Prints on one screen what differs between two sides.
+pub fn show(first: Vec<PathBuf>, second: Vec<PathBuf>) -> anyhow::Result<()> {
+    run(&Arguments {
+        first,
+        second,
+        full: false,
+        calls: false,
+        json: false,
+        folded: None,
+    })
+}
+
 /// What one recording says, and what else is asked of its story, without keeping the recording.
 fn told<T>(
     recording: &Recording,

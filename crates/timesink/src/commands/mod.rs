@@ -3,6 +3,7 @@
 use timesink_capture::launch::Identity;
 
 pub mod attach;
+pub mod bench;
 pub mod casebook;
 pub mod completions;
 pub mod diff;

@@ -1,5 +1,6 @@
 //! Presentation: facts in, text out. Nothing here reads a recording or decides what is true.
 
+pub mod bench;
 pub mod compared;
 pub mod json;
 pub mod names;

@@ -58,7 +58,7 @@ pub fn guarded(work: impl FnOnce() -> anyhow::Result<u8>) -> anyhow::Result<u8> 
 
 /// Whether who started us wants this signal to do nothing, as `nohup` does.
 #[allow(unsafe_code)]
-fn is_ignored(signal: i32) -> bool {
+pub fn is_ignored(signal: i32) -> bool {
     let mut now = std::mem::MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: nothing is changed, and what is there is read only if it was written.
     unsafe {

@@ -1,9 +1,9 @@
 //! `timesink casebook`: old stories of slow programs that still run, and whether the tool tells the cause of each.
 
 mod case;
-mod guard;
+pub(in crate::commands) mod guard;
 mod kin;
-mod running;
+pub(in crate::commands) mod running;
 mod stage;
 mod trial;
 

@@ -3,6 +3,7 @@
 //! Every name in it was chosen by somebody else. JSON escapes what breaks JSON; this also escapes
 //! what would do something to a terminal that the text is shown on.
 
+mod bench;
 mod code;
 mod diff;
 mod findings;
@@ -16,6 +17,7 @@ use std::io::{self, Write};
 
 use timesink_recording::floors::Floors;
 
+use super::bench::Bench;
 use super::compared::Compared;
 use super::{Prediction, Report};
 
@@ -31,6 +33,16 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
 /// A comparison, as one JSON object and a line feed.
 pub fn comparison(compared: &Compared<'_>, out: &mut impl Write) -> io::Result<()> {
     writer::write(&diff::page(compared), out)
+}
+
+/// Commands held against each other, as one JSON object and a line feed.
+pub fn bench(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&bench::page(bench), out)
+}
+
+/// The same as hyperfine writes it.
+pub fn hyperfine(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&bench::hyperfine(bench), out)
 }
 
 /// What a machine does at best, as one JSON object and a line feed: the same as `floors` in a report.

@@ -4,6 +4,7 @@
 //! module puts them together.
 
 mod answer;
+mod bench;
 mod calls;
 mod code;
 mod diff;
@@ -26,6 +27,7 @@ mod views;
 mod whatif;
 mod why;
 
+pub use bench::{bench, bench_progress};
 pub use diff::{calls as compared_calls, comparison, Amount};
 pub use finding::findings;
 pub use floors::page as floors;

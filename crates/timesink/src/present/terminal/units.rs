@@ -176,6 +176,22 @@ pub fn signed_percent(value: f64) -> String {
     text
 }
 
+/// A ratio: `1.012`, `12.40`, `120.0`.
+pub fn ratio(value: f64) -> String {
+    let decimals = match value {
+        v if v < 10.0 => 3,
+        v if v < 100.0 => 2,
+        _ => 1,
+    };
+    decimal(value, decimals)
+}
+
+/// A figure of an unknown unit, with four digits: `0.01234`, `12.34`, `1,234`.
+pub fn figure(value: f64) -> String {
+    let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
+    decimal(value, (3.0 - magnitude).clamp(0.0, 12.0) as usize)
+}
+
 /// `1 thread`, `3 threads`.
 pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
@@ -197,6 +213,10 @@ mod tests {
         assert_eq!(time(10_920_000_000_000), "3 h 02 min");
         assert_eq!(times(1.66), "1.7 times");
         assert_eq!(times(1204.4), "1,204 times");
+        assert_eq!(ratio(1.0123), "1.012");
+        assert_eq!(ratio(1204.4), "1,204.4");
+        assert_eq!(figure(0.012_34), "0.01234");
+        assert_eq!(figure(12_340.0), "12,340");
         assert_eq!(bytes(1_800_000), "1.8 MB");
         assert_eq!(bytes(999_999), "1.0 MB");
         assert_eq!(signed_percent(-0.01), "±0.0 %");

@@ -1,0 +1,108 @@
+//! What a run is measured by.
+
+/// A run of a command that came to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    pub wall_ns: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    /// Memory of the largest of its processes; `None`: no more than timesink itself has, which is all that can be said then.
+    pub memory_bytes: Option<u64>,
+    /// Switches of threads: because they waited, and because they were made to.
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    /// Page faults: without and with reading from a disk.
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub exit_code: u8,
+    /// The figure that the command printed itself.
+    pub metric: Option<f64>,
+}
+
+/// One of these figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Figure {
+    /// Wall time
+    Wall,
+    /// CPU time: user and system
+    Cpu,
+    /// CPU time in the program
+    User,
+    /// CPU time in the kernel
+    System,
+    /// Memory of the largest process
+    Memory,
+    #[value(skip)]
+    Switches,
+    #[value(skip)]
+    Faults,
+    #[value(skip)]
+    Metric,
+}
+
+/// A figure that commands print themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    pub name: String,
+    pub higher_is_better: bool,
+}
+
+impl Figure {
+    /// Those that are looked at besides the one that decides.
+    pub const OTHERS: [Figure; 5] = [
+        Figure::Wall,
+        Figure::Cpu,
+        Figure::Memory,
+        Figure::Switches,
+        Figure::Faults,
+    ];
+
+    pub fn of(self, sample: &Sample) -> Option<f64> {
+        let count = |n: u64| Some(n as f64);
+        match self {
+            Figure::Wall => count(sample.wall_ns),
+            Figure::Cpu => count(sample.user_ns + sample.system_ns),
+            Figure::User => count(sample.user_ns),
+            Figure::System => count(sample.system_ns),
+            Figure::Memory => sample.memory_bytes.map(|n| n as f64),
+            Figure::Switches => count(sample.voluntary_switches + sample.involuntary_switches),
+            Figure::Faults => count(sample.minor_faults + sample.major_faults),
+            Figure::Metric => sample.metric,
+        }
+    }
+
+    /// For people; a metric has a name of its own.
+    pub fn name(self) -> &'static str {
+        match self {
+            Figure::Wall => "wall time",
+            Figure::Cpu => "CPU time",
+            Figure::User => "user time",
+            Figure::System => "system time",
+            Figure::Memory => "memory",
+            Figure::Switches => "switches",
+            Figure::Faults => "page faults",
+            Figure::Metric => "metric",
+        }
+    }
+
+    /// For programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Figure::Wall => "wall",
+            Figure::Cpu => "cpu",
+            Figure::User => "user",
+            Figure::System => "system",
+            Figure::Memory => "memory",
+            Figure::Switches => "switches",
+            Figure::Faults => "faults",
+            Figure::Metric => "metric",
+        }
+    }
+
+    pub fn is_time(self) -> bool {
+        matches!(
+            self,
+            Figure::Wall | Figure::Cpu | Figure::User | Figure::System
+        )
+    }
+}

@@ -1,0 +1,31 @@
+//! Commands held against each other: what a run is measured by, and what runs allow to be said. Nothing here starts a
+//! process or prints; `commands/bench` does the one, `present` and `export` the other.
+
+pub mod figure;
+pub mod outcome;
+#[cfg(test)]
+pub mod samples;
+
+pub use figure::{Figure, Metric, Sample};
+pub use outcome::{Comparison, Outcome, Question};
+
+/// One command that is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// As it was given, parameters filled in.
+    pub text: String,
+    /// Its words: program and arguments.
+    pub words: Vec<String>,
+    /// Parameters that were filled in.
+    pub parameters: Vec<(String, String)>,
+    /// The number of the command that it is held against.
+    pub reference: Option<usize>,
+}
+
+/// What a command is called: A, B, ... Z, then 27, 28.
+pub fn label(number: usize) -> String {
+    match u8::try_from(number) {
+        Ok(small) if small < 26 => char::from(b'A' + small).to_string(),
+        _ => (number + 1).to_string(),
+    }
+}

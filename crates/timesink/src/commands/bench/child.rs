@@ -1,0 +1,204 @@
+//! One process from its start to its end, with what the kernel counted of it. Nothing looks now and then whether it has
+//! ended: the kernel tells, and so it does for a signal that ends us.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{kill_process_group, pidfd_open, Pid, PidfdFlags, Signal};
+
+use crate::commands::casebook::guard::is_ignored;
+
+/// The descriptor that a handler writes to; nothing below zero.
+static TOLD: AtomicI32 = AtomicI32::new(-1);
+
+/// Whether somebody wants us to end (Ctrl-C).
+pub struct Interrupt {
+    told: OwnedFd,
+}
+
+impl Interrupt {
+    /// From now on signals that would end us are noted instead. Handlers, and not a mask: what is started from here has neither.
+    #[allow(unsafe_code)]
+    pub fn watch() -> io::Result<Interrupt> {
+        extern "C" fn note(_: i32) {
+            let one = 1u64.to_ne_bytes();
+            // SAFETY: writing is allowed in a handler, and the bytes are there.
+            unsafe { libc::write(TOLD.load(Ordering::Relaxed), one.as_ptr().cast(), one.len()) };
+        }
+        let told = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        TOLD.store(told.as_raw_fd(), Ordering::Relaxed);
+        let ending = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+        for signal in ending.into_iter().filter(|&signal| !is_ignored(signal)) {
+            // SAFETY: the handler only writes to a descriptor; calls that it interrupts go on.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = note as extern "C" fn(i32) as libc::sighandler_t;
+                action.sa_flags = libc::SA_RESTART;
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+        }
+        Ok(Interrupt { told })
+    }
+
+    pub fn came(&self) -> bool {
+        let mut fds = [PollFd::new(&self.told, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        TOLD.store(-1, Ordering::Relaxed);
+    }
+}
+
+/// How a process ended.
+pub enum End {
+    Ended(Ended),
+    /// It took too long, and was killed with its group.
+    TimedOut,
+    /// We are to end; it was killed with its group.
+    Interrupted,
+}
+
+/// What is known of a process that ended by itself.
+pub struct Ended {
+    pub wall: Duration,
+    pub status: ExitStatus,
+    pub usage: Usage,
+}
+
+/// What the kernel counted of a process and those of its children that it waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    pub user: Duration,
+    pub system: Duration,
+    /// Of the largest process. It is never less than what its parent had at that time: `exec` carries it over.
+    pub memory_bytes: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+}
+
+impl From<libc::rusage> for Usage {
+    fn from(usage: libc::rusage) -> Usage {
+        let time = |t: libc::timeval| {
+            let us = u64::try_from(t.tv_usec).unwrap_or(0);
+            Duration::from_secs(u64::try_from(t.tv_sec).unwrap_or(0)) + Duration::from_micros(us)
+        };
+        let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
+        Usage {
+            user: time(usage.ru_utime),
+            system: time(usage.ru_stime),
+            memory_bytes: count(usage.ru_maxrss) * 1024,
+            voluntary_switches: count(usage.ru_nvcsw),
+            involuntary_switches: count(usage.ru_nivcsw),
+            minor_faults: count(usage.ru_minflt),
+            major_faults: count(usage.ru_majflt),
+        }
+    }
+}
+
+/// The most memory that we ourselves had so far: a child's figure says nothing below that.
+#[allow(unsafe_code)]
+pub fn own_memory_bytes() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: writes the structure given, which is all zero before.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    Usage::from(usage).memory_bytes
+}
+
+/// Runs a command in a group of processes of its own, until it ends, the time is up or we are to end.
+pub fn run(
+    command: &mut Command,
+    limit: Option<Duration>,
+    interrupt: &Interrupt,
+) -> io::Result<End> {
+    command.process_group(0);
+    let begun = Instant::now();
+    let child = command.spawn()?;
+    let pid = Pid::from_child(&child);
+    let ready = pidfd_open(pid, PidfdFlags::empty())
+        .map_err(io::Error::from)
+        .and_then(|end| wait(end.as_fd(), interrupt, limit.map(|limit| begun + limit)));
+    let wall = begun.elapsed();
+    if !matches!(ready, Ok(Ready::Ended)) {
+        // It is our child, and was not waited for yet.
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+    let (status, usage) = reap(pid)?;
+    Ok(match ready? {
+        Ready::Ended => End::Ended(Ended {
+            wall,
+            status,
+            usage,
+        }),
+        Ready::TimedOut => End::TimedOut,
+        Ready::Interrupted => End::Interrupted,
+    })
+}
+
+enum Ready {
+    Ended,
+    TimedOut,
+    Interrupted,
+}
+
+fn wait(end: BorrowedFd<'_>, interrupt: &Interrupt, until: Option<Instant>) -> io::Result<Ready> {
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.map(|left| Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        });
+        let mut fds = [
+            PollFd::new(&end, PollFlags::IN),
+            PollFd::new(&interrupt.told, PollFlags::IN),
+        ];
+        match poll(&mut fds, left.as_ref()) {
+            Ok(0) => return Ok(Ready::TimedOut),
+            Ok(_) if !fds[1].revents().is_empty() => return Ok(Ready::Interrupted),
+            Ok(_) => return Ok(Ready::Ended),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Waits for a child that has ended, or is about to.
+#[allow(unsafe_code)]
+fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: writes the number and the structure given; the child is ours, and nobody else waits for it.
+        let came = unsafe {
+            libc::wait4(
+                pid.as_raw_nonzero().get(),
+                &raw mut status,
+                0,
+                usage.as_mut_ptr(),
+            )
+        };
+        if came >= 0 {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    // SAFETY: all zero is a value of it, and the call wrote it.
+    let usage = unsafe { usage.assume_init() };
+    Ok((ExitStatus::from_raw(status), usage.into()))
+}

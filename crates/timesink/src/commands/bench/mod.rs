@@ -1,0 +1,527 @@
+//! `timesink bench A B ...`: is it really faster? Commands in rounds, each round once each in random order, until there is a
+//! verdict or all rounds are run.
+
+mod child;
+mod grid;
+mod record;
+mod runner;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{bail, Context};
+use regex_lite::Regex;
+use timesink_capture::floors::LoadWatch;
+use timesink_capture::launch::Identity;
+use timesink_recording::files::NewFile;
+use timesink_trials::{doubling, per_look, rounds, Flow, Gate, Round, Schedule, Stopped};
+
+use super::recording::parse_time;
+use super::{as_caller, diff};
+use crate::bench::outcome::ALPHA;
+use crate::bench::{Figure, Job, Metric, Outcome, Question, Sample};
+use crate::out;
+use crate::present::bench::{tables, Bench};
+use crate::present::{json, terminal};
+use child::Interrupt;
+use grid::{filled, jobs, parse_parameter, Parameter};
+use runner::{NoSample, Runner, MOST_PADDING};
+
+/// A loss beyond the gate is proven.
+const LOST: u8 = 1;
+/// A command failed, or nothing could be measured: 1 is for a proven loss.
+pub const NOT_MEASURED: u8 = 2;
+/// With a gate: neither a loss nor its absence is proven.
+const UNDECIDED: u8 = 3;
+/// Ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+/// Rounds where nobody says how many: what fits into a minute, between these. Fewer than ten say little, and of thirty
+/// pairs that scatter by 5 % a difference of 2.6 % is seen.
+const ROUNDS: (usize, usize) = (10, 30);
+const MINUTE: Duration = Duration::from_secs(60);
+/// The most rounds until it is decided: four looks before the last.
+const MOST_ROUNDS: usize = 160;
+/// Progress is shown no more often than this.
+const SHOWN_EVERY: Duration = Duration::from_millis(250);
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The commands, each in quotes; they are run without a shell
+    #[arg(required = true, value_name = "CMD")]
+    commands: Vec<String>,
+
+    /// Values for {NAME} in the commands; several parameters make a grid
+    #[arg(short, long = "parameter", value_name = "NAME=A,B,...", value_parser = parse_parameter)]
+    parameters: Vec<Parameter>,
+
+    /// Rounds to run: each holds every command once [default: what fits into a minute, from 10 to 30]
+    #[arg(short, long, visible_alias = "runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=2000))]
+    rounds: Option<u16>,
+
+    /// Stop as soon as there is a verdict, looking at moments that are set before, at a stricter level; --rounds is the most
+    /// [default: 160]
+    #[arg(long)]
+    until_decided: bool,
+
+    /// Rounds to run first without measuring. Slow first runs are left out by themselves
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    warmup: u16,
+
+    /// Run this by sh before the first run of each command
+    #[arg(long, value_name = "CMD")]
+    setup: Option<String>,
+
+    /// Run this by sh before each run, without measuring it
+    #[arg(long, value_name = "CMD")]
+    prepare: Option<String>,
+
+    /// Run this by sh after the last run of each command, whatever happened
+    #[arg(long, value_name = "CMD")]
+    cleanup: Option<String>,
+
+    /// Run the commands by sh -c; its start is measured, too
+    #[arg(long)]
+    shell: bool,
+
+    /// Standard input of the commands [default: none]
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+
+    /// All runs have to print the same on standard output
+    #[arg(long)]
+    same_output: bool,
+
+    /// Measure commands that fail, too
+    #[arg(long)]
+    ignore_failure: bool,
+
+    /// End a run that takes longer, and stop
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    timeout: Option<Duration>,
+
+    /// Leave the environment as it is; else a variable of random length is added
+    #[arg(long)]
+    same_environment: bool,
+
+    /// The figure that decides
+    #[arg(
+        long,
+        value_name = "FIGURE",
+        default_value = "wall",
+        conflicts_with = "metric"
+    )]
+    by: Figure,
+
+    /// Decide by a figure that the commands print: the first group of a regular expression, such as 'queries/s: ([0-9.]+)'
+    #[arg(long, value_name = "REGEX", value_parser = parse_metric)]
+    metric: Option<Regex>,
+
+    /// More of the metric is better
+    #[arg(long, requires = "metric")]
+    higher_is_better: bool,
+
+    /// Commands within this of each other count as the same
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = parse_share)]
+    margin: f64,
+
+    /// Exit with 1 if a loss beyond this is proven, with 0 if it is proven that there is none, else with 3
+    #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
+    gate: Option<f64>,
+
+    /// Draw the same orders as another time
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Then record the first two commands three times each, and print what differs (needs root)
+    #[arg(long)]
+    record: bool,
+
+    #[command(
+        flatten,
+        next_help_heading = "Formats (on standard output instead of the page, or into a file that must not exist)"
+    )]
+    formats: Formats,
+}
+
+#[derive(clap::Args)]
+struct Formats {
+    /// Everything as JSON (documented in docs/json.md)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    json: Option<PathBuf>,
+    /// A table in Markdown
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    markdown: Option<PathBuf>,
+    /// A line for each run
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    csv: Option<PathBuf>,
+    /// JSON as hyperfine writes it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    hyperfine: Option<PathBuf>,
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
+        _ => Err("expected more than 0% and at most 100%".to_owned()),
+    }
+}
+
+fn parse_metric(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| error.to_string())
+}
+
+/// How many rounds there are to be.
+enum Amount {
+    Fixed(usize),
+    /// What fits into a minute.
+    Fitting,
+    /// Until it is decided, at these looks.
+    Looks(Vec<usize>),
+}
+
+impl Amount {
+    fn of(arguments: &Arguments) -> Amount {
+        let wanted = arguments.rounds.map(usize::from);
+        match (arguments.until_decided, wanted) {
+            (true, most) => Amount::Looks(doubling(most.unwrap_or(MOST_ROUNDS))),
+            (false, Some(rounds)) => Amount::Fixed(rounds),
+            (false, None) => Amount::Fitting,
+        }
+    }
+
+    /// How many at most, as far as that is known after the first rounds.
+    fn most(&self, one: Duration) -> usize {
+        match self {
+            Amount::Fixed(rounds) => *rounds,
+            Amount::Fitting => {
+                let fit = MINUTE.as_secs_f64() / one.as_secs_f64().max(1e-6);
+                (fit as usize).clamp(ROUNDS.0, ROUNDS.1)
+            }
+            Amount::Looks(looks) => looks.last().copied().unwrap_or(MOST_ROUNDS),
+        }
+    }
+}
+
+/// Measures, prints, and says with its exit code what the gate wants to know.
+pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
+    let jobs = jobs(&arguments.commands, &arguments.parameters, arguments.shell)?;
+    if arguments.record {
+        record::is_possible(&jobs)?;
+    }
+    if arguments.gate.is_some() && jobs.len() < 2 {
+        bail!("--gate needs two commands: the first is what the others are held against");
+    }
+    arguments.formats.check()?;
+    let amount = Amount::of(arguments);
+    let question = question(arguments, &jobs, &amount);
+    let alone = alone();
+    let load = LoadWatch::start();
+    let mut runner = runner(arguments)?;
+    let seed = arguments.seed.unwrap_or_else(some_seed);
+    let mut schedule = Schedule::new(jobs.len(), seed);
+    let measured = Measurement {
+        arguments,
+        jobs: &jobs,
+        question: &question,
+        amount: &amount,
+    };
+    let measured = measured.run(&mut runner, &mut schedule);
+    out::progress("");
+    let was_interrupted = matches!(measured.stopped, Some(NoSample::Interrupted));
+    if let Some(NoSample::Failed(error)) = measured.stopped {
+        return Err(error);
+    }
+    let done = measured.rounds;
+    if done.is_empty() {
+        return Ok(INTERRUPTED);
+    }
+    let outcome = Outcome::of(&jobs, &done, &question);
+    let bench = Bench {
+        jobs: &jobs,
+        rounds: &done,
+        question: &question,
+        outcome: &outcome,
+        load: load.end(),
+        is_alone: alone.is_some(),
+        was_interrupted,
+        looked_at: matches!(amount, Amount::Looks(_)),
+        seed,
+    };
+    print(&arguments.formats, &bench)?;
+    if was_interrupted {
+        return Ok(INTERRUPTED);
+    }
+    if let Some([first, second]) = measured.recordings {
+        diff::show(first, second)?;
+    }
+    Ok(match outcome.gate() {
+        Some(Gate::Lost) => LOST,
+        Some(Gate::Undecided { .. }) => UNDECIDED,
+        Some(Gate::Passed) | None => 0,
+    })
+}
+
+/// A seed that is another one each time, and that a person can type.
+fn some_seed() -> u64 {
+    const SEEDS: u128 = 1_000_000;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let us = now.map_or(0, |since| since.as_micros());
+    u64::try_from(us % SEEDS).unwrap_or(0)
+}
+
+/// Held while we measure, so that another bench on this machine can see it; `None`: there is one.
+fn alone() -> Option<UnixListener> {
+    let address = SocketAddr::from_abstract_name("timesink-bench").ok()?;
+    UnixListener::bind_addr(&address).ok()
+}
+
+fn question(arguments: &Arguments, jobs: &[Job], amount: &Amount) -> Question {
+    let comparisons = jobs.iter().filter(|job| job.reference.is_some()).count();
+    let alpha = ALPHA / comparisons.max(1) as f64;
+    let alpha = match amount {
+        Amount::Looks(looks) => per_look(looks, alpha),
+        Amount::Fixed(_) | Amount::Fitting => alpha,
+    };
+    let metric = arguments.metric.as_ref().map(|metric| Metric {
+        name: metric_name(metric.as_str()),
+        higher_is_better: arguments.higher_is_better,
+    });
+    Question {
+        figure: match metric {
+            Some(_) => Figure::Metric,
+            None => arguments.by,
+        },
+        metric,
+        margin: arguments.margin,
+        gate: arguments.gate,
+        alpha,
+    }
+}
+
+/// What a metric is called: what stands before its group.
+fn metric_name(expression: &str) -> String {
+    let before = expression.split('(').next().unwrap_or("");
+    let name = before.trim_matches(|c: char| !c.is_alphanumeric() && c != '%');
+    match name {
+        "" => "the metric".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+fn runner(arguments: &Arguments) -> anyhow::Result<Runner> {
+    Ok(Runner {
+        identity: Identity::from_sudo()?,
+        interrupt: Interrupt::watch().context("signals")?,
+        input: arguments.input.clone(),
+        timeout: arguments.timeout,
+        ignores_failure: arguments.ignore_failure,
+        same_output: arguments.same_output,
+        metric: arguments.metric.clone(),
+        expected: BTreeMap::new(),
+    })
+}
+
+/// What is measured, and how.
+struct Measurement<'a> {
+    arguments: &'a Arguments,
+    jobs: &'a [Job],
+    question: &'a Question,
+    amount: &'a Amount,
+}
+
+/// What came of it.
+struct Measured {
+    rounds: Vec<Round<Sample>>,
+    /// Why it ended before it should; whole rounds are kept.
+    stopped: Option<NoSample>,
+    recordings: Option<[Vec<PathBuf>; 2]>,
+}
+
+impl Measurement<'_> {
+    /// Set-up, warm-up, rounds, recordings, and cleaning whatever happened.
+    fn run(&self, runner: &mut Runner, schedule: &mut Schedule) -> Measured {
+        let mut measured = Measured {
+            rounds: Vec::new(),
+            stopped: None,
+            recordings: None,
+        };
+        let result = self.all(runner, schedule, &mut measured);
+        let cleaned = self.for_each_job(runner, "cleanup", &self.arguments.cleanup);
+        measured.stopped = result.err().or(cleaned.err());
+        measured
+    }
+
+    fn all(
+        &self,
+        runner: &mut Runner,
+        schedule: &mut Schedule,
+        measured: &mut Measured,
+    ) -> Result<(), NoSample> {
+        self.for_each_job(runner, "setup", &self.arguments.setup)?;
+        for _ in 0..self.arguments.warmup {
+            for command in schedule.next_round() {
+                self.one(runner, command, schedule)?;
+            }
+        }
+        let mut look = Look::new(self.jobs, self.question, self.amount);
+        let run = |command: usize, schedule: &mut Schedule| self.one(runner, command, schedule);
+        let (done, stopped) = rounds(schedule, run, |done| look.at(done));
+        measured.rounds = done;
+        if let Stopped::Failed(why) = stopped {
+            return Err(why);
+        }
+        if self.arguments.record {
+            measured.recordings =
+                Some(record::both(self.jobs, schedule, runner, |runner, job| {
+                    self.of_user(runner, "prepare", &self.arguments.prepare, job)
+                })?);
+        }
+        Ok(())
+    }
+
+    /// A run of a command, after what prepares it.
+    fn one(
+        &self,
+        runner: &mut Runner,
+        command: usize,
+        schedule: &mut Schedule,
+    ) -> Result<Sample, NoSample> {
+        let job = &self.jobs[command];
+        self.of_user(runner, "prepare", &self.arguments.prepare, job)?;
+        let padding = (!self.arguments.same_environment).then(|| schedule.draw(MOST_PADDING));
+        runner.run(job, command, padding)
+    }
+
+    fn for_each_job(
+        &self,
+        runner: &Runner,
+        what: &str,
+        line: &Option<String>,
+    ) -> Result<(), NoSample> {
+        let mut jobs = self.jobs.iter();
+        jobs.try_for_each(|job| self.of_user(runner, what, line, job))
+    }
+
+    /// A command line of the user's, if there is one.
+    fn of_user(
+        &self,
+        runner: &Runner,
+        what: &str,
+        line: &Option<String>,
+        job: &Job,
+    ) -> Result<(), NoSample> {
+        match line {
+            Some(line) => runner.prepare(what, &filled(line, &job.parameters)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Looks at rounds as they come: whether they are enough, and what to show meanwhile.
+struct Look<'a> {
+    jobs: &'a [Job],
+    question: &'a Question,
+    amount: &'a Amount,
+    begun: Instant,
+    shown: Option<Instant>,
+}
+
+impl<'a> Look<'a> {
+    fn new(jobs: &'a [Job], question: &'a Question, amount: &'a Amount) -> Look<'a> {
+        Look {
+            jobs,
+            question,
+            amount,
+            begun: Instant::now(),
+            shown: None,
+        }
+    }
+
+    fn at(&mut self, done: &[Round<Sample>]) -> Flow {
+        let one = self.begun.elapsed() / u32::try_from(done.len()).unwrap_or(1).max(1);
+        let most = self.amount.most(one);
+        if done.len() >= most {
+            return Flow::Enough;
+        }
+        let is_look = match self.amount {
+            Amount::Looks(looks) => looks.contains(&done.len()),
+            Amount::Fixed(_) | Amount::Fitting => false,
+        };
+        let is_due = self.shown.is_none_or(|at| at.elapsed() >= SHOWN_EVERY);
+        if is_look || (is_due && out::is_progress_shown()) {
+            self.shown = Some(Instant::now());
+            let outcome = Outcome::of(self.jobs, done, self.question);
+            if is_look && outcome.is_decided() {
+                return Flow::Enough;
+            }
+            let left = one * u32::try_from(most - done.len()).unwrap_or(u32::MAX);
+            out::progress(&terminal::bench_progress(&outcome, most, left));
+        }
+        Flow::On
+    }
+}
+
+impl Formats {
+    fn all<'a>(&'a self) -> [(&'static str, &'a Option<PathBuf>); 4] {
+        [
+            ("json", &self.json),
+            ("markdown", &self.markdown),
+            ("csv", &self.csv),
+            ("hyperfine", &self.hyperfine),
+        ]
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        let given = self.all().into_iter().filter_map(|(_, path)| path.as_ref());
+        let (printed, files): (Vec<_>, Vec<_>) = given.partition(|path| path.as_os_str() == "-");
+        if printed.len() > 1 {
+            bail!("one format only can go to standard output: name files for the others, as --json=FILE");
+        }
+        // Better now than after all has been measured.
+        if let Some(there) = files
+            .into_iter()
+            .find(|path| path.symlink_metadata().is_ok())
+        {
+            bail!("{} exists, and is not overwritten", there.display());
+        }
+        Ok(())
+    }
+}
+
+fn print(formats: &Formats, bench: &Bench<'_>) -> anyhow::Result<()> {
+    let mut prints_page = true;
+    for (format, path) in formats.all() {
+        let Some(path) = path else { continue };
+        let mut text = Vec::new();
+        match format {
+            "json" => json::bench(bench, &mut text)?,
+            "markdown" => tables::markdown(bench, &mut text)?,
+            "csv" => tables::csv(bench, &mut text)?,
+            _ => json::hyperfine(bench, &mut text)?,
+        }
+        if path.as_os_str() == "-" {
+            prints_page = false;
+            let mut to = out::machines();
+            out::written(to.write_all(&text).and_then(|()| to.flush()))?;
+            continue;
+        }
+        as_caller(|| {
+            let mut file = NewFile::at(path)?;
+            file.write_all(&text)?;
+            Ok(file.keep()?)
+        })
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    match prints_page {
+        true => {
+            let style = out::style();
+            out::page(&terminal::bench(bench, &style), &style)
+        }
+        false => Ok(()),
+    }
+}

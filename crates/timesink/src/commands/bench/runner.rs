@@ -1,0 +1,337 @@
+//! Runs of the commands that are measured, and of what prepares them. What a command prints goes to memory, so that no pipe
+//! that somebody has to read is part of the measurement.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{bail, Context};
+use regex_lite::Regex;
+use rustix::fs::{memfd_create, MemfdFlags};
+use timesink_capture::launch::Identity;
+
+use super::child::{self, End, Ended, Interrupt};
+use crate::bench::{label, Job, Sample};
+use crate::commands::casebook::running::printed;
+
+/// The variable that makes the environment longer or shorter from run to run: where a program's stack begins depends on
+/// that, and some programs' speed on where the stack begins.
+const PADDING: &str = "TIMESINK_BENCH_PADDING";
+/// A page: what lies beyond it is where it was.
+pub const MOST_PADDING: usize = 4096;
+
+/// Why there is no sample.
+pub enum NoSample {
+    /// We are to end.
+    Interrupted,
+    Failed(anyhow::Error),
+}
+
+impl From<anyhow::Error> for NoSample {
+    fn from(error: anyhow::Error) -> NoSample {
+        NoSample::Failed(error)
+    }
+}
+
+/// How commands are run.
+pub struct Runner {
+    pub identity: Option<Identity>,
+    pub interrupt: Interrupt,
+    pub input: Option<PathBuf>,
+    pub timeout: Option<Duration>,
+    pub ignores_failure: bool,
+    pub same_output: bool,
+    pub metric: Option<Regex>,
+    /// What the first run printed, for each choice of parameters, if all have to print the same.
+    pub expected: BTreeMap<Vec<(String, String)>, Vec<u8>>,
+}
+
+/// What a process printed.
+struct Printed {
+    output: File,
+    errors: File,
+}
+
+impl Printed {
+    fn nothing() -> anyhow::Result<Printed> {
+        let memory = || -> anyhow::Result<File> {
+            let memory = memfd_create("timesink-bench", MemfdFlags::CLOEXEC);
+            Ok(File::from(
+                memory.context("memory for what commands print")?,
+            ))
+        };
+        Ok(Printed {
+            output: memory()?,
+            errors: memory()?,
+        })
+    }
+
+    /// The end of it, for people.
+    fn shown(&self) -> String {
+        let has_errors = self.errors.metadata().is_ok_and(|about| about.len() > 0);
+        match has_errors {
+            true => printed(&self.errors),
+            false => printed(&self.output),
+        }
+    }
+
+    fn bytes(&mut self) -> anyhow::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.output.rewind()?;
+        self.output.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Runner {
+    /// Runs a command line of the user's by a shell. It is not measured, but has to succeed.
+    pub fn prepare(&self, what: &str, line: &str) -> Result<(), NoSample> {
+        let words = ["sh", "-c", line].map(str::to_owned);
+        let printed = Printed::nothing()?;
+        match self.start(&words, None, &printed, None)? {
+            End::Ended(ended) if ended.status.success() => Ok(()),
+            End::Ended(ended) => {
+                Err(failed(&format!("--{what} {line}"), ended.status, &printed).into())
+            }
+            End::TimedOut | End::Interrupted => Err(NoSample::Interrupted),
+        }
+    }
+
+    /// One run of a command, with an environment that is so much longer.
+    pub fn run(
+        &mut self,
+        job: &Job,
+        number: usize,
+        padding: Option<usize>,
+    ) -> Result<Sample, NoSample> {
+        let mut printed = Printed::nothing()?;
+        let name = format!("{} ({})", label(number), job.text);
+        let ended = match self.start(&job.words, padding, &printed, self.timeout)? {
+            End::Ended(ended) => ended,
+            End::Interrupted => return Err(NoSample::Interrupted),
+            End::TimedOut => {
+                let seconds = self.timeout.unwrap_or_default().as_secs_f64();
+                let shown = printed.shown();
+                return Err(anyhow::anyhow!(
+                    "{name} took longer than {seconds} s and was ended{shown}"
+                )
+                .into());
+            }
+        };
+        if !ended.status.success() && !self.ignores_failure {
+            let hint = "\n(--ignore-failure measures commands that fail)";
+            return Err(failed(&name, ended.status, &printed)
+                .context(hint.trim())
+                .into());
+        }
+        if self.same_output {
+            self.compare(job, &name, printed.bytes()?)?;
+        }
+        let metric = match &self.metric {
+            Some(metric) => Some(own_figure(metric, &name, &mut printed)?),
+            None => None,
+        };
+        Ok(sample(&ended, metric))
+    }
+
+    fn start(
+        &self,
+        words: &[String],
+        padding: Option<usize>,
+        printed: &Printed,
+        limit: Option<Duration>,
+    ) -> anyhow::Result<End> {
+        let (program, arguments) = words.split_first().context("no command")?;
+        let mut command = Command::new(program);
+        if let Some(user) = &self.identity {
+            user.runs(&mut command);
+        }
+        command
+            .args(arguments)
+            .stdin(self.input()?)
+            .stdout(printed.output.try_clone()?)
+            .stderr(printed.errors.try_clone()?);
+        if let Some(padding) = padding {
+            command.env(PADDING, "x".repeat(padding));
+        }
+        child::run(&mut command, limit, &self.interrupt)
+            .with_context(|| format!("{program} cannot be started"))
+    }
+
+    /// Standard input of a command.
+    pub fn input(&self) -> anyhow::Result<Stdio> {
+        let Some(path) = &self.input else {
+            return Ok(Stdio::null());
+        };
+        let file = File::open(path);
+        Ok(file
+            .with_context(|| format!("cannot read {}", path.display()))?
+            .into())
+    }
+
+    fn compare(&mut self, job: &Job, name: &str, output: Vec<u8>) -> anyhow::Result<()> {
+        let Some(expected) = self.expected.get(&job.parameters) else {
+            self.expected.insert(job.parameters.clone(), output);
+            return Ok(());
+        };
+        if *expected == output {
+            return Ok(());
+        }
+        let lines = |bytes: &[u8]| -> Vec<String> {
+            let text = String::from_utf8_lossy(bytes);
+            text.lines().map(str::to_owned).collect()
+        };
+        let (expected, output) = (lines(expected), lines(&output));
+        let longer = expected.len().max(output.len());
+        let at = (0..longer).find(|at| expected.get(*at) != output.get(*at));
+        let at = at.unwrap_or(0);
+        let line = |lines: &[String]| match lines.get(at) {
+            Some(line) => line.chars().take(200).collect(),
+            None => "(no such line)".to_owned(),
+        };
+        bail!(
+            "{name} printed something else than the first run, from line {} on:\n  first run: {}\n  this run:  {}",
+            at + 1,
+            line(&expected),
+            line(&output)
+        )
+    }
+}
+
+/// The sentence about a command that failed, with what it printed last.
+fn failed(name: &str, status: ExitStatus, printed: &Printed) -> anyhow::Error {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("failed with exit code {code}"),
+        (None, Some(signal)) => format!("was killed by signal {signal}"),
+        (None, None) => "failed".to_owned(),
+    };
+    anyhow::anyhow!("{name} {how}{}", printed.shown())
+}
+
+/// The figure that a command printed: what the first group of the expression holds, or all of it.
+fn own_figure(metric: &Regex, name: &str, printed: &mut Printed) -> anyhow::Result<f64> {
+    let bytes = printed.bytes()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let Some(found) = metric.captures(&text) else {
+        bail!(
+            "{name} printed nothing that --metric {metric} matches{}",
+            printed.shown()
+        );
+    };
+    let figure = found
+        .get(1)
+        .or(found.get(0))
+        .map_or("", |group| group.as_str());
+    let value = figure.replace(',', "").parse::<f64>();
+    match value {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => bail!("{name} printed {figure:?}, which is no figure above 0, where --metric {metric} matches"),
+    }
+}
+
+fn sample(ended: &Ended, metric: Option<f64>) -> Sample {
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let usage = &ended.usage;
+    let code = ended
+        .status
+        .code()
+        .unwrap_or_else(|| 128 + ended.status.signal().unwrap_or(0));
+    Sample {
+        wall_ns: ns(ended.wall),
+        user_ns: ns(usage.user),
+        system_ns: ns(usage.system),
+        memory_bytes: Some(usage.memory_bytes).filter(|bytes| *bytes > child::own_memory_bytes()),
+        voluntary_switches: usage.voluntary_switches,
+        involuntary_switches: usage.involuntary_switches,
+        minor_faults: usage.minor_faults,
+        major_faults: usage.major_faults,
+        exit_code: u8::try_from(code).unwrap_or(u8::MAX),
+        metric,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runner() -> Runner {
+        Runner {
+            identity: None,
+            interrupt: Interrupt::watch().expect("a descriptor"),
+            input: None,
+            timeout: None,
+            ignores_failure: false,
+            same_output: true,
+            metric: None,
+            expected: BTreeMap::new(),
+        }
+    }
+
+    fn job(line: &str) -> Job {
+        Job {
+            text: line.to_owned(),
+            words: ["sh", "-c", line].map(str::to_owned).to_vec(),
+            parameters: Vec::new(),
+            reference: None,
+        }
+    }
+
+    fn told(result: Result<Sample, NoSample>) -> String {
+        match result {
+            Ok(_) => "a sample".to_owned(),
+            Err(NoSample::Interrupted) => "interrupted".to_owned(),
+            Err(NoSample::Failed(error)) => format!("{error:#}"),
+        }
+    }
+
+    /// What a run did is known of it, its children included, and a figure that it printed is read.
+    #[test]
+    fn a_run_is_measured() {
+        let mut runner = runner();
+        runner.metric = Regex::new("rate: ([0-9.,]+)").ok();
+        let run = runner.run(&job("echo rate: 1,250.5; sh -c true; exit 0"), 0, Some(100));
+        let Ok(sample) = run else {
+            panic!("{}", told(run));
+        };
+        assert_eq!((sample.metric, sample.exit_code), (Some(1250.5), 0));
+        assert!(sample.wall_ns > 0 && sample.minor_faults > 0);
+        let told = told(runner.run(&job("echo rate: 1,250.5; echo more"), 1, None));
+        assert!(
+            told.contains("from line 2 on") && told.contains("this run:  more"),
+            "{told}"
+        );
+    }
+
+    /// A command that fails, is killed, hangs or is not there says so, with what it printed.
+    #[test]
+    fn what_goes_wrong_is_said() {
+        let mut runner = runner();
+        let text = told(runner.run(&job("echo no disk >&2; exit 3"), 0, None));
+        assert!(
+            text.contains("exit code 3") && text.contains("no disk"),
+            "{text}"
+        );
+        let text = told(runner.run(&job("kill -9 $$"), 0, None));
+        assert!(text.contains("killed by signal 9"), "{text}");
+        runner.timeout = Some(Duration::from_millis(50));
+        let text = told(runner.run(&job("sleep 1000"), 1, None));
+        assert!(
+            text.starts_with("B (sleep 1000) took longer than 0.05 s"),
+            "{text}"
+        );
+        let mut missing = job("x");
+        missing.words = vec!["/no/such/program".to_owned()];
+        let text = told(runner.run(&missing, 0, None));
+        assert!(
+            text.starts_with("/no/such/program cannot be started"),
+            "{text}"
+        );
+        runner.ignores_failure = true;
+        let run = runner.run(&job("exit 3"), 0, None);
+        assert!(matches!(run, Ok(sample) if sample.exit_code == 3));
+    }
+}
