@@ -261,10 +261,10 @@ pages:
 	  $(CARGO) test $(LOCKED) --quiet -p timesink-recording --test pages
 	@echo "pages: ok"
 
-# A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file. An export for Perfetto is
+# The statistics of trials are SciPy's. A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file. An export for Perfetto is
 # what Perfetto's own messages say.
 VENV := target/venv
-PYTHON_PACKAGES := duckdb pandas pyarrow perfetto protobuf
+PYTHON_PACKAGES := duckdb pandas pyarrow perfetto protobuf scipy
 INTEROP := target/interop
 interop: $(VENV)/ready demo-build
 	@rm -rf $(INTEROP) && mkdir -p $(INTEROP)/unpacked
@@ -280,6 +280,8 @@ interop: $(VENV)/ready demo-build
 	  $(TIMESINK) export $(INTEROP)/small.timesink --to $$format -o $(INTEROP)/export.$$format; \
 	done
 	$(VENV)/bin/python tests/interop/check_perfetto.py $(INTEROP)/export.perfetto $(INTEROP)/export.folded
+	$(CARGO) build $(LOCKED) --release -p timesink-trials --examples
+	$(VENV)/bin/python tests/interop/check_trials.py target/release/examples/judge
 
 # What others wrote, changed in all ways that a generator with a seed comes upon: see tests/fuzz/src/main.rs. Faults are kept in
 # target/fuzz. `make fuzz` builds with a counter for each branch, and inputs that take new ones are kept and changed further:

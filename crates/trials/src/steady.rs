@@ -6,6 +6,8 @@ use crate::summary::median;
 const ALPHA: f64 = 0.01;
 /// The first run alone is told from so many median deviations on: of normal runs, one in 2,700 is as slow.
 const FAR: f64 = 5.0;
+/// Median deviations are taken to be no less than this share: of figures that are all alike, a hair more is not far.
+const LEAST: f64 = 0.01;
 /// One run in so many may belong to the start.
 const START: usize = 4;
 /// Smaller shifts are not worth a sentence.
@@ -43,7 +45,7 @@ fn starts_slow(values: &[f64], k: usize) -> bool {
     }
     let middle = median(rest);
     let deviations: Vec<f64> = rest.iter().map(|value| (value - middle).abs()).collect();
-    start[0] - middle > FAR * median(&deviations)
+    start[0] - middle > FAR * median(&deviations).max(LEAST * middle)
 }
 
 /// How many ways there are to choose k of n.
@@ -111,6 +113,7 @@ mod tests {
         }
         assert!(wrong <= 45, "{wrong} of 3000");
         assert_eq!(slow_start(&[]), 0);
+        assert_eq!(slow_start(&[1.04, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 0);
         assert_eq!(slow_start(&[3.0, 1.0, 1.0]), 0);
     }
 

@@ -87,12 +87,14 @@ pub struct Other {
     pub estimate: Estimate,
     /// Its p value, adjusted for how many such figures there are.
     pub p_adjusted: f64,
+    /// It lies within the margin.
+    pub is_within_margin: bool,
 }
 
 impl Other {
     /// Whether it is worth telling.
     pub fn differs(&self) -> bool {
-        self.p_adjusted <= ALPHA
+        self.p_adjusted <= ALPHA && !self.is_within_margin
     }
 }
 
@@ -236,6 +238,7 @@ fn compare(rounds: &[Round<Sample>], a: usize, b: usize, question: &Question) ->
                 Some(Other {
                     figure: *figure,
                     p_adjusted: estimate.p,
+                    is_within_margin: verdict(&estimate, question.margin) == Verdict::Same,
                     estimate,
                 })
             })

@@ -130,6 +130,19 @@ pub fn bad_weather(tell: impl FnOnce(&Bench<'_>)) {
     });
 }
 
+/// A grid of one command, whose second half of rounds is another story than the first.
+pub fn drifting(tell: impl FnOnce(&Bench<'_>)) {
+    let rounds = rounds(40, 2, |command, round| match (command, round) {
+        (1, 20..) => 1.5,
+        _ => 1.0,
+    });
+    let mut jobs = [job("dd bs=64", None), job("dd bs=4k", Some(0))];
+    for (job, size) in jobs.iter_mut().zip(["64", "4k"]) {
+        job.parameters = vec![("size".to_owned(), size.to_owned())];
+    }
+    show(&jobs, &rounds, &question(), tell);
+}
+
 /// One command alone.
 pub fn alone(tell: impl FnOnce(&Bench<'_>)) {
     let rounds = rounds(10, 1, |_, _| 1.0);

@@ -123,10 +123,9 @@ impl Runner {
             }
         };
         if !ended.status.success() && !self.ignores_failure {
-            let hint = "\n(--ignore-failure measures commands that fail)";
-            return Err(failed(&name, ended.status, &printed)
-                .context(hint.trim())
-                .into());
+            let failed = failed(&name, ended.status, &printed);
+            let hint = "(--ignore-failure measures commands that fail, too)";
+            return Err(anyhow::anyhow!("{failed}\n{hint}").into());
         }
         if self.same_output {
             self.compare(job, &name, printed.bytes()?)?;

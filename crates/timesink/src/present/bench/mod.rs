@@ -94,13 +94,20 @@ pub fn changed(a: &str, b: &str, what: Figure, name: &str, estimate: &Estimate) 
     let Estimate {
         ratio, interval, ..
     } = *estimate;
-    if !(1.0 / TIMES..TIMES).contains(&ratio) {
+    if ratio <= 1.0 / TIMES {
+        let part = |ratio: f64| format!("1/{}", units::factor(1.0 / ratio));
         let range = interval.map_or(String::new(), |Interval { lo, hi }| {
-            format!(" ({}-{})", units::ratio(lo), units::ratio(hi))
+            format!(" ({} to {})", part(lo), part(hi))
+        });
+        return format!("{b} {verb} {} of the {name} of {a}{range}", part(ratio));
+    }
+    if ratio >= TIMES {
+        let range = interval.map_or(String::new(), |Interval { lo, hi }| {
+            format!(" ({}-{})", units::factor(lo), units::factor(hi))
         });
         return format!(
             "{b} {verb} {} times the {name} of {a}{range}",
-            units::ratio(ratio)
+            units::factor(ratio)
         );
     }
     let word = if ratio > 1.0 { "more" } else { "less" };
@@ -155,7 +162,8 @@ pub fn warnings(bench: &Bench<'_>) -> Vec<String> {
     for one in &outcome.comparisons {
         if let Some(Shift { at, ratio, .. }) = one.shift {
             told.push(format!(
-                "The ratio of {} to {} changed at round {}, to {} times what it was before: one figure does not tell it; measure again",
+                "The ratio of {} to {} changed at round {}, to {} times what it was before: no single figure is true of both parts; \
+                 measure again",
                 label(one.b),
                 label(one.a),
                 at + outcome.left_out + 1,
@@ -164,9 +172,15 @@ pub fn warnings(bench: &Bench<'_>) -> Vec<String> {
         }
     }
     if let Some(Shift { at, ratio, .. }) = outcome.shift {
+        let (who, what) = match bench.jobs.len() {
+            1 => ("A", "Its figures mix both"),
+            _ => (
+                "all commands together",
+                "Ratios within rounds are not affected by that, medians mix both",
+            ),
+        };
         told.push(format!(
-            "From round {} on all commands together had {} times the {} that they had before: the machine changed. Ratios \
-             within rounds are not affected by that, medians mix both",
+            "From round {} on {who} had {} times the {} of before: the machine changed, or was changed. {what}",
             at + 1,
             units::ratio(ratio),
             bench.question.name()
@@ -231,8 +245,10 @@ pub fn method(bench: &Bench<'_>) -> Vec<String> {
     if outcome.commands.iter().all(|command| command.failed == 0) {
         parts.push("no run failed".to_owned());
     }
-    let others = units::percent(bench.load.others_pct);
-    parts.push(format!("other programs used {others} of the CPU time"));
+    if bench.load.others_pct <= BUSY_PCT {
+        let others = units::percent(bench.load.others_pct);
+        parts.push(format!("other programs used {others} of the CPU time"));
+    }
     parts
 }
 

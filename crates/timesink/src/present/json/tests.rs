@@ -6,6 +6,8 @@ use serde_json::Value;
 use timesink_recording::notation::{compare_with_kept, draft, Draft};
 
 use super::write;
+use crate::bench;
+use crate::present::bench::Bench;
 use crate::present::names::is_hostile;
 use crate::present::samples;
 use crate::settings::Settings;
@@ -103,13 +105,54 @@ fn documented_fields_of_a_comparison_are_the_fields() {
         });
     }
     are_documented(&written, |page| {
-        let comparison = page.split(COMPARISON);
-        comparison.skip(1).collect()
+        let comparison = page.split(COMPARISON).nth(1).unwrap_or_default();
+        comparison.split(BENCH).take(1).collect()
+    });
+}
+
+/// Every field of a benchmark is documented, and nothing else is.
+#[test]
+fn documented_fields_of_a_benchmark_are_the_fields() {
+    let mut written = BTreeSet::new();
+    let mut add = |shown: &Bench<'_>| {
+        let mut out = Vec::new();
+        super::bench(shown, &mut out).expect("memory takes it");
+        let page = serde_json::from_slice(&out).expect("it is JSON");
+        paths(&page, "", &mut written);
+    };
+    bench::samples::changed(&mut add);
+    bench::samples::drifting(&mut add);
+    bench::samples::bad_weather(&mut add);
+    are_documented(&written, |page| page.split(BENCH).skip(1).collect());
+}
+
+/// Hyperfine's readers find what they look for.
+#[test]
+fn hyperfine_reads_it() {
+    bench::samples::drifting(|shown| {
+        let mut out = Vec::new();
+        super::hyperfine(shown, &mut out).expect("memory takes it");
+        let page: Value = serde_json::from_slice(&out).expect("it is JSON");
+        let result = &page["results"][1];
+        assert_eq!(result["command"], "dd bs=4k");
+        assert_eq!(result["parameters"]["size"], "4k");
+        assert_eq!(result["times"].as_array().map(Vec::len), Some(40));
+        assert_eq!(result["exit_codes"][0], 0);
+        for field in ["mean", "stddev", "median", "user", "system", "min", "max"] {
+            let seconds = result[field].as_f64();
+            assert!(
+                seconds.is_some_and(|s| s > 0.0 && s < 1.0),
+                "{field}: {seconds:?}"
+            );
+        }
     });
 }
 
 /// Where docs/json.md turns from the report to the comparison.
 const COMPARISON: &str = "\n# The JSON of a comparison\n";
+
+/// Where it turns to the benchmark.
+const BENCH: &str = "\n# The JSON of a benchmark\n";
 
 /// These are the fields in the rows of a part of docs/json.md.
 fn are_documented(written: &BTreeSet<String>, part: impl Fn(&str) -> String) {

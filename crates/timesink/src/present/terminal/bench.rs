@@ -44,11 +44,11 @@ pub fn bench_progress(outcome: &Outcome, most: usize, left: Duration) -> String 
 fn verdicts(bench: &Bench<'_>, style: &Style) -> Vec<String> {
     let mut lines = Vec::new();
     for comparison in &bench.outcome.comparisons {
-        let verdict = bench::verdict(comparison, bench.question);
-        lines.extend(wrap(&verdict, "", Ink::Title, style));
         if let Some(gate) = bench::gate(comparison, bench.question) {
             lines.extend(wrap(&gate, "", Ink::Title, style));
         }
+        let verdict = bench::verdict(comparison, bench.question);
+        lines.extend(wrap(&verdict, "", Ink::Title, style));
     }
     lines
 }
@@ -168,6 +168,28 @@ mod tests {
         samples::undecided(|shown| check("bench_undecided_plain", &bench(shown, &Style::PLAIN)));
         samples::bad_weather(|shown| check("bench_weather_plain", &bench(shown, &Style::PLAIN)));
         samples::alone(|shown| check("bench_alone_plain", &bench(shown, &Style::PLAIN)));
+    }
+
+    /// What is many times more or less is told by factors.
+    #[test]
+    fn large_ratios() {
+        let pairs = |a: f64, b: f64| -> Vec<(f64, f64)> { vec![(a, b); 10] };
+        let told = |a: f64, b: f64| {
+            let estimate = timesink_trials::Estimate::of(&pairs(a, b), 0.05).expect("a ratio");
+            bench::changed("A", "B", Figure::Wall, "wall time", &estimate)
+        };
+        assert_eq!(
+            told(1.0, 2.41),
+            "B takes 2.41 times the wall time of A (2.41-2.41)"
+        );
+        assert_eq!(
+            told(97.0, 1.0),
+            "B takes 1/97.0 of the wall time of A (1/97.0 to 1/97.0)"
+        );
+        assert_eq!(
+            told(1.0, 0.9),
+            "B takes 10.0 % less wall time than A (10.0 to 10.0 %)"
+        );
     }
 
     /// Progress says how far it is, and what the ratio is so far.

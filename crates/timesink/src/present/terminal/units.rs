@@ -186,6 +186,11 @@ pub fn ratio(value: f64) -> String {
     decimal(value, decimals)
 }
 
+/// How many times, with three digits: `2.41`, `120`.
+pub fn factor(value: f64) -> String {
+    three_digits(value)
+}
+
 /// A figure of an unknown unit, with four digits: `0.01234`, `12.34`, `1,234`.
 pub fn figure(value: f64) -> String {
     let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
@@ -213,6 +218,7 @@ mod tests {
         assert_eq!(time(10_920_000_000_000), "3 h 02 min");
         assert_eq!(times(1.66), "1.7 times");
         assert_eq!(times(1204.4), "1,204 times");
+        assert_eq!(factor(2.412), "2.41");
         assert_eq!(ratio(1.0123), "1.012");
         assert_eq!(ratio(1204.4), "1,204.4");
         assert_eq!(figure(0.012_34), "0.01234");

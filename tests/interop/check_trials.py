@@ -1,0 +1,88 @@
+"""Holds the figures of crates/trials against SciPy's, on samples drawn from a seed.
+
+    python check_trials.py target/release/examples/judge [SAMPLES]
+
+Each sample is a comparison of two commands: 6 to 120 pairs, some of them with ties. The ratio has to be the median of all
+means of two logarithms (Hodges-Lehmann), the p value SciPy's for Wilcoxon's signed-rank test, and the interval what inverts
+that test: its p value is above 5 % just inside each end, and not just outside. Exits with 1 at the first difference.
+"""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+from scipy import stats
+
+SAMPLES = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
+EXACT = 100
+ALPHA = 0.05
+
+
+def drawn(random):
+    n = int(random.integers(6, 121))
+    a = np.exp(random.normal(0, 0.1, n))
+    b = a * np.exp(random.normal(random.choice([0, 0.02, -0.05]), 0.05, n))
+    # Every fifth is of whole milliseconds, so that differences are equal to each other, or nothing.
+    if random.integers(5) == 0:
+        a, b = np.maximum(np.round(a * 20), 1), np.maximum(np.round(b * 20), 1)
+    return a, b
+
+
+def p_value(d):
+    """Wilcoxon's, without differences of nothing: exact up to EXACT of them without ties, else normal with a correction for
+    continuity."""
+    d = d[d != 0]
+    if len(d) == 0:
+        return 1.0
+    # Equal differences are equal for both sides only if they are to the last bit.
+    has_ties = len(set(np.abs(d))) < len(d)
+    if len(d) <= EXACT and not has_ties:
+        return stats.wilcoxon(d, method="exact").pvalue
+    return stats.wilcoxon(d, correction=True, method="asymptotic").pvalue
+
+
+def differs(ours, theirs):
+    return abs(ours - theirs) > 1e-7 * max(abs(theirs), 1e-6)
+
+
+def check(a, b, judged):
+    d = np.array([math.log(y / x) for x, y in zip(a, b)])
+    _, _, ratio, lo, hi, p = judged.split()
+    i, j = np.triu_indices(len(d))
+    walsh = np.sort((d[i] + d[j]) / 2)
+    if differs(float(ratio), math.exp(np.median(walsh))):
+        return f"ratio {ratio}, SciPy's {math.exp(np.median(walsh))}"
+    if differs(float(p), p_value(d)):
+        return f"p {p}, SciPy's {p_value(d)}"
+    if len(set(walsh)) < len(walsh):
+        return None
+    for end, outwards in ((math.log(float(lo)), -1), (math.log(float(hi)), 1)):
+        step = 1e-9
+        inside, outside = (p_value(d - end + outwards * step * side) for side in (1, -1))
+        # Beyond EXACT pairs the normal approximation decides on both sides, up to one place.
+        slack = 0 if len(d) <= EXACT else 0.002
+        if inside <= ALPHA - slack or outside > ALPHA + slack:
+            return f"an end of the interval is {math.exp(end)}: p {inside} inside, {outside} outside"
+    return None
+
+
+def main():
+    random = np.random.default_rng(17)
+    samples = [drawn(random) for _ in range(SAMPLES)]
+    lines = []
+    for a, b in samples:
+        pairs = " ".join(f"{x!r} {y!r}" for x, y in zip(a.tolist(), b.tolist()))
+        lines.append(f"{ALPHA} 0.02 {pairs}\n")
+    judged = subprocess.run([sys.argv[1]], input="".join(lines), capture_output=True, text=True, check=True)
+    answers = judged.stdout.splitlines()
+    if len(answers) != len(samples):
+        sys.exit("check_trials: not every sample was judged")
+    for number, ((a, b), answer) in enumerate(zip(samples, answers)):
+        wrong = check(a, b, answer)
+        if wrong:
+            sys.exit(f"check_trials: sample {number} of {len(a)} pairs: {wrong}")
+    print(f"check_trials: {len(samples)} samples as SciPy has them")
+
+
+main()
