@@ -10,7 +10,10 @@ const METRIC: &str = "rate ([0-9]+)";
 
 fn bench(folder: &Folder, arguments: &[&str]) -> Command {
     let mut command = Command::new(timesink());
-    command.arg("bench").args(arguments).current_dir(folder.path());
+    command
+        .arg("bench")
+        .args(arguments)
+        .current_dir(folder.path());
     command
 }
 
@@ -27,12 +30,29 @@ fn text(folder: &Folder, name: &str) -> String {
 fn the_gate_says_what_is_proven() {
     let folder = Folder::new("bench-gate");
     let gate = |rounds: &str, more: &[&str]| {
-        let common = ["--gate", "5%", "--metric", METRIC, "--rounds", rounds, "echo rate 100", "echo rate 50"];
+        let common = [
+            "--gate",
+            "5%",
+            "--metric",
+            METRIC,
+            "--rounds",
+            rounds,
+            "echo rate 100",
+            "echo rate 50",
+        ];
         ran(&folder, &[&common, more].concat())
     };
     let lost = gate("10", &["--higher-is-better"]).exits(1);
-    assert!(lost.text().contains("Gate: B loses more than 5.0 %"), "{}", lost.text());
-    assert!(lost.text().contains("B has 1/2.00 of the rate of A"), "{}", lost.text());
+    assert!(
+        lost.text().contains("Gate: B loses more than 5.0 %"),
+        "{}",
+        lost.text()
+    );
+    assert!(
+        lost.text().contains("B has 1/2.00 of the rate of A"),
+        "{}",
+        lost.text()
+    );
     gate("10", &[]).exits(0);
     let few = gate("3", &[]).exits(3);
     assert!(few.text().contains("Gate: not decided"), "{}", few.text());
@@ -47,15 +67,37 @@ fn the_gate_says_what_is_proven() {
 fn what_goes_wrong_stops_it() {
     let folder = Folder::new("bench-wrong");
     let failed = ran(&folder, &["--shell", "true", "echo no disk; exit 3"]).exits(2);
-    assert!(failed.err.contains("exit code 3") && failed.err.contains("no disk"), "{}", failed.err);
-    let ignored = ran(&folder, &["--shell", "--ignore-failure", "--rounds", "3", "exit 3"]).exits(0);
-    assert!(ignored.text().contains("A failed in 3 of 3 runs"), "{}", ignored.text());
+    assert!(
+        failed.err.contains("exit code 3") && failed.err.contains("no disk"),
+        "{}",
+        failed.err
+    );
+    let ignored = ran(
+        &folder,
+        &["--shell", "--ignore-failure", "--rounds", "3", "exit 3"],
+    )
+    .exits(0);
+    assert!(
+        ignored.text().contains("A failed in 3 of 3 runs"),
+        "{}",
+        ignored.text()
+    );
     let late = ran(&folder, &["--timeout", "50ms", "sleep 1000"]).exits(2);
     assert!(late.err.contains("took longer than 0.05 s"), "{}", late.err);
     let other = ran(&folder, &["--same-output", "echo 1", "echo 2"]).exits(2);
-    assert!(other.err.contains("printed something else than the first run, from line 1 on"), "{}", other.err);
+    assert!(
+        other
+            .err
+            .contains("printed something else than the first run, from line 1 on"),
+        "{}",
+        other.err
+    );
     let missing = ran(&folder, &["no-such-program"]).exits(2);
-    assert!(missing.err.contains("no-such-program cannot be started"), "{}", missing.err);
+    assert!(
+        missing.err.contains("no-such-program cannot be started"),
+        "{}",
+        missing.err
+    );
 }
 
 /// Set-up comes before all, preparation before each run, cleaning at the end; warm-up runs are runs, and parameters are
@@ -66,15 +108,31 @@ fn what_is_run_when() {
     let rounds = ran(
         &folder,
         &[
-            "-p", "n=1,2", "--rounds", "3", "--warmup", "1", "--shell", "--setup", "echo setup {n} >> log",
-            "--prepare", "echo prepare {n} >> log", "--cleanup", "echo cleanup {n} >> log", "echo run {n} >> log",
+            "-p",
+            "n=1,2",
+            "--rounds",
+            "3",
+            "--warmup",
+            "1",
+            "--shell",
+            "--setup",
+            "echo setup {n} >> log",
+            "--prepare",
+            "echo prepare {n} >> log",
+            "--cleanup",
+            "echo cleanup {n} >> log",
+            "echo run {n} >> log",
         ],
     );
     rounds.exits(0);
     let log = text(&folder, "log");
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines[..2], ["setup 1", "setup 2"], "{log}");
-    assert_eq!(lines[lines.len() - 2..], ["cleanup 1", "cleanup 2"], "{log}");
+    assert_eq!(
+        lines[lines.len() - 2..],
+        ["cleanup 1", "cleanup 2"],
+        "{log}"
+    );
     let between = &lines[2..lines.len() - 2];
     assert_eq!(between.len(), 2 * 2 * 4, "{log}");
     for run in between.chunks(2) {
@@ -90,13 +148,24 @@ fn what_is_run_when() {
 fn ctrl_c_keeps_what_was_measured() {
     let folder = Folder::new("bench-interrupted");
     let arguments = [
-        "--rounds", "2000", "--prepare", "echo x >> log", "--cleanup", "echo >> cleaned", "sleep 0.05", "sleep 0.051",
+        "--rounds",
+        "2000",
+        "--prepare",
+        "echo x >> log",
+        "--cleanup",
+        "echo >> cleaned",
+        "sleep 0.05",
+        "sleep 0.051",
     ];
     let running = Running::start(&mut bench(&folder, &arguments));
     wait_for("some rounds", || text(&folder, "log").len() >= 12);
     running.signal(libc::SIGINT);
     let ran = running.end().exits(130);
-    assert!(ran.text().contains("Ended before all rounds were run"), "{}", ran.text());
+    assert!(
+        ran.text().contains("Ended before all rounds were run"),
+        "{}",
+        ran.text()
+    );
     assert_eq!(text(&folder, "cleaned"), "\n\n");
 }
 
@@ -104,17 +173,32 @@ fn ctrl_c_keeps_what_was_measured() {
 #[test]
 fn formats_go_where_they_are_wanted() {
     let folder = Folder::new("bench-formats");
-    let arguments = ["--rounds", "4", "--json=j", "--csv=c", "--markdown=m", "--hyperfine", "true", "echo"];
+    let arguments = [
+        "--rounds",
+        "4",
+        "--json=j",
+        "--csv=c",
+        "--markdown=m",
+        "--hyperfine",
+        "true",
+        "echo",
+    ];
     let hyperfine = ran(&folder, &arguments).exits(0);
     let theirs: Value = serde_json::from_slice(&hyperfine.out).expect("it is JSON");
     let ours: Value = serde_json::from_str(&text(&folder, "j")).expect("it is JSON");
-    let wall = ours["commands"][1]["runs"][3]["wall_ns"].as_f64().expect("a figure");
+    let wall = ours["commands"][1]["runs"][3]["wall_ns"]
+        .as_f64()
+        .expect("a figure");
     let seconds = theirs["results"][1]["times"][3].as_f64().expect("a figure");
     assert!((wall / 1e9 - seconds).abs() < 1e-9, "{wall} {seconds}");
     assert_eq!(text(&folder, "c").lines().count(), 1 + 2 * 4);
     assert!(text(&folder, "m").contains("| B | `echo` |"));
     let again = ran(&folder, &arguments).exits(2);
-    assert!(again.err.contains("exists, and is not overwritten"), "{}", again.err);
+    assert!(
+        again.err.contains("exists, and is not overwritten"),
+        "{}",
+        again.err
+    );
     ran(&folder, &["--json", "--csv", "true"]).exits(2);
 }
 
@@ -123,11 +207,25 @@ fn formats_go_where_they_are_wanted() {
 fn recordings_say_why() {
     let folder = Folder::new("bench-record");
     let children = "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done";
-    let arguments = ["--record", "--rounds", "3", "--shell", children, "for i in 1 2; do /bin/true; done"];
+    let arguments = [
+        "--record",
+        "--rounds",
+        "3",
+        "--shell",
+        children,
+        "for i in 1 2; do /bin/true; done",
+    ];
     let ran = ran(&folder, &arguments).exits(0);
     let page = ran.text();
     assert!(page.contains("processes in A, 2 processes in B"), "{page}");
-    for name in ["bench-a", "bench-a-2", "bench-a-3", "bench-b", "bench-b-2", "bench-b-3"] {
+    for name in [
+        "bench-a",
+        "bench-a-2",
+        "bench-a-3",
+        "bench-b",
+        "bench-b-2",
+        "bench-b-3",
+    ] {
         assert!(folder.join(&format!("{name}.timesink")).is_dir(), "{name}");
     }
 }

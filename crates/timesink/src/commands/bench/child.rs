@@ -46,6 +46,12 @@ impl Interrupt {
         Ok(Interrupt { told })
     }
 
+    /// What came has been heeded: cleaning up is not to be ended by it, only by another.
+    pub fn heeded(&self) {
+        // Nothing to read is nothing that came.
+        let _ = rustix::io::read(&self.told, &mut [0; 8]);
+    }
+
     pub fn came(&self) -> bool {
         let mut fds = [PollFd::new(&self.told, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)

@@ -351,6 +351,7 @@ impl Measurement<'_> {
             recordings: None,
         };
         let result = self.all(runner, schedule, &mut measured);
+        runner.interrupt.heeded();
         let cleaned = self.for_each_job(runner, "cleanup", &self.arguments.cleanup);
         measured.stopped = result.err().or(cleaned.err());
         measured
