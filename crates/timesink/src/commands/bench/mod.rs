@@ -468,7 +468,7 @@ impl<'a> Look<'a> {
 }
 
 impl Formats {
-    fn all<'a>(&'a self) -> [(&'static str, &'a Option<PathBuf>); 4] {
+    fn all(&self) -> [(&'static str, &Option<PathBuf>); 4] {
         [
             ("json", &self.json),
             ("markdown", &self.markdown),
