@@ -100,11 +100,15 @@ fn work(arguments: &Arguments, folders: &[PathBuf]) -> anyhow::Result<()> {
                 bail!("ended by a signal");
             }
             print(&table(&outcomes))?;
+            // Once more at the end: of a long log people often have only that.
+            for fault in &faults {
+                out::note(indented(fault));
+            }
             if let Some(file) = keep {
                 let kept = serde_json::to_string_pretty(&Kept::now(&outcomes))?;
                 as_caller(|| keep_in(file, &(kept + "\n")))?;
             }
-            failed(faults)
+            failed(faults.len())
         }
     }
 }
@@ -223,11 +227,12 @@ fn wrong(outcome: &TrialOutcome) -> (usize, usize) {
 fn best(folder: &Path) -> anyhow::Result<TrialOutcome> {
     let case = Case::read(folder)?;
     let mut best = trial(&case, &ready(&case)?);
-    for _ in 1..TRIES {
+    for number in 1..TRIES {
         let known = best.as_ref().map(wrong).ok();
         if known == Some((0, 0)) || is_ending() {
             break;
         }
+        note_try(&case.name, number, &best);
         let next = ready(&case).and_then(|stage| trial(&case, &stage));
         let is_better = match (&next, known) {
             (Ok(next), Some(known)) => wrong(next) < known,
@@ -241,15 +246,32 @@ fn best(folder: &Path) -> anyhow::Result<TrialOutcome> {
     best
 }
 
-/// A case at its best, and a line that says how it went; `None`: it could not be run.
-fn verified(folder: &Path) -> Option<TrialOutcome> {
+/// Says what a try came to that is not the last: what fails now and then must not be hidden by what came after it.
+fn note_try(case: &str, number: usize, tried: &anyhow::Result<TrialOutcome>) {
+    let said = match tried {
+        Ok(outcome) => {
+            let outside = gains(std::slice::from_ref(outcome)).filter(|gain| !gain.within);
+            let outside = outside.map(|gain| {
+                let measured = percent(gain.measured);
+                format!("predicted {}, measured {measured}", predicted(gain))
+            });
+            let said: Vec<String> = outcome.problems.iter().cloned().chain(outside).collect();
+            said.join("\n")
+        }
+        Err(error) => format!("{error:#}"),
+    };
+    out::note(format_args!(
+        "{case:24} try {number}: {}",
+        indented(said.trim_end())
+    ));
+}
+
+/// A case at its best, and a line that says how it went; an error: it could not be run.
+fn verified(folder: &Path) -> Result<TrialOutcome, String> {
     let case = name(folder);
     let since = Instant::now();
     let outcome = best(folder);
     let took = since.elapsed().as_secs_f64();
-    if is_ending() {
-        return None;
-    }
     match outcome {
         Ok(outcome) => {
             let verdict = if outcome.problems.is_empty() {
@@ -261,24 +283,27 @@ fn verified(folder: &Path) -> Option<TrialOutcome> {
             for problem in &outcome.problems {
                 out::note(format_args!("    {}", indented(problem)));
             }
-            Some(outcome)
+            Ok(outcome)
         }
         Err(error) => {
             let said = format!("{case:24} FAILED: {error:#}");
-            out::note(indented(said.trim_end()));
-            None
+            let said = said.trim_end().to_owned();
+            if !is_ending() {
+                out::note(indented(&said));
+            }
+            Err(said)
         }
     }
 }
 
-/// All cases, one line each as they end; what came out, and how much is not as it should be.
-fn verify(folders: &[&PathBuf]) -> (Vec<TrialOutcome>, usize) {
+/// All cases, one line each as they end; what came out, and what is not as it should be.
+fn verify(folders: &[&PathBuf]) -> (Vec<TrialOutcome>, Vec<String>) {
     let mut outcomes: Vec<TrialOutcome> = Vec::new();
-    let mut faults = 0;
+    let mut faults = Vec::new();
     for folder in folders.iter().take_while(|_| !is_ending()) {
         match verified(folder) {
-            Some(outcome) => outcomes.push(outcome),
-            None => faults += 1,
+            Ok(outcome) => outcomes.push(outcome),
+            Err(fault) => faults.push(fault),
         }
     }
     let within = |outcomes: &[TrialOutcome]| {
@@ -296,17 +321,20 @@ fn verify(folders: &[&PathBuf]) -> (Vec<TrialOutcome>, usize) {
         }
         if let Some(outcome) = outcomes.iter_mut().find(met) {
             match verified(folder) {
-                Some(again) if wrong(&again) < wrong(outcome) => *outcome = again,
+                Ok(again) if wrong(&again) < wrong(outcome) => *outcome = again,
                 _ => {}
             }
         }
     }
-    faults += outcomes.iter().map(|o| o.problems.len()).sum::<usize>();
+    for outcome in &outcomes {
+        let case = &outcome.case;
+        let problems = outcome.problems.iter();
+        faults.extend(problems.map(|problem| format!("{case:24} {problem}")));
+    }
     if let (within, all, false) = within(&outcomes) {
-        out::note(format_args!(
+        faults.push(format!(
             "only {within} of {all} measured gains are within what was predicted"
         ));
-        faults += 1;
     }
     (outcomes, faults)
 }
