@@ -1,6 +1,7 @@
-//! Waits that a runtime's own thread ends because another thread of the process waits: Go's monitor gives the processor of a
-//! thread that is long in a system call to the next one. Without that wait there is nothing to hand over, so that the part
-//! of the one that lies beside the other goes with it.
+//! Waits that a runtime's own thread ends because of what another thread of the process does: Go's monitor gives the processor
+//! of a thread that is long in a system call to the next one. Without that call there is nothing to hand over, so that the part
+//! of the wait that lies beside it goes with it. So it is with the monitor's own sleeps: it looks as long as there is something
+//! to look after.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use timesink_recording::Nanos;
 use super::Recorded;
 use crate::timeline::Waker;
 
-/// A wait that takes less than it did: from when, until when, and how much of it is gone.
+/// What takes less than it did: from when, until when, and how much of it is gone.
 type Shorter = (Nanos, Nanos, f64);
 
 /// Shortens what is interrupted by what becomes shorter.
@@ -24,9 +25,15 @@ pub(super) fn shorten(recorded: &Recorded<'_>, factors: &mut [f32]) {
         let Some(shorter) = shorter.get(&thread.process) else {
             continue;
         };
+        let is_housekeeping = recorded.timeline.is_housekeeping(slot);
         for (index, span) in recorded.timeline.indexed(slot) {
-            let is_interrupted =
-                span.state == State::Wait && recorded.timeline.waker(span) == Waker::Housekeeping;
+            let is_interrupted = span.state == State::Wait
+                && match recorded.timeline.waker(span) {
+                    Waker::Housekeeping => true,
+                    // It looks after what the others do as long as they do it.
+                    Waker::Outside => is_housekeeping,
+                    Waker::Thread { .. } | Waker::Impossible => false,
+                };
             let Some(factor) = factors
                 .get_mut(index)
                 .filter(|f| is_interrupted && **f >= 1.0)
@@ -52,7 +59,7 @@ fn shorter(recorded: &Recorded<'_>, factors: &[f32]) -> BTreeMap<ProcessId, Vec<
         };
         for (index, span) in timeline.indexed(slot) {
             let factor = factors.get(index).map_or(1.0, |&factor| f64::from(factor));
-            if span.state == State::Wait && factor < 1.0 {
+            if matches!(span.state, State::Wait | State::Cpu) && factor < 1.0 {
                 of_process.push((span.t0, span.t1, 1.0 - factor));
             }
         }

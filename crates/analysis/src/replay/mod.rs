@@ -223,7 +223,8 @@ impl<'a> Replay<'a> {
         if let Some(thread) = threads.get_mut(self.slot) {
             (thread.start, thread.end) = (self.from, end);
         }
-        let timeline = Timeline::from(Spans::new(threads, spans));
+        let mut timeline = Timeline::from(Spans::new(threads, spans));
+        timeline.set_housekeeping(&self.timeline.housekeeping());
         let path = Path::of_thread(&timeline, self.slot);
         (timeline, path)
     }

@@ -82,6 +82,12 @@ impl Spans {
         self.housekeeping = slots.collect();
     }
 
+    /// The threads that a runtime looks after itself with.
+    pub fn housekeeping(&self) -> BTreeSet<ThreadId> {
+        let slots = self.housekeeping.iter();
+        slots.map(|&slot| self.threads[slot].thread).collect()
+    }
+
     /// Whether a runtime looks after itself with this thread.
     pub fn is_housekeeping(&self, slot: usize) -> bool {
         self.housekeeping.contains(&slot)
