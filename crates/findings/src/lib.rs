@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod alike;
+pub mod around;
 mod crowd;
 mod disk_waits;
 pub mod engine;

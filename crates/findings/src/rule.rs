@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::path::OnStack;
-use timesink_analysis::replay::{entered, Change, How, What};
-use timesink_analysis::stacks::{Function, Region, Spot};
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::{Region, Spot};
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::Nanos;
 
+use crate::around::Around;
 use crate::inquiry::Inquiry;
 use crate::sentence::Sentence;
 
@@ -155,8 +156,22 @@ impl Suspect {
             processes,
             kinds,
             objects: None,
+            whole: false,
         });
         self
+    }
+
+    /// The same with all that is done for each item: what comes as often as these calls goes with them.
+    pub fn with_whole_items(
+        self,
+        processes: BTreeSet<ProcessId>,
+        kinds: &[&[&'static str]],
+    ) -> Suspect {
+        let mut suspect = self.with_what_is_around(processes, kinds);
+        if let Some(around) = &mut suspect.around {
+            around.whole = true;
+        }
+        suspect
     }
 
     /// Of these calls only those on such things, where it is known what they are on.
@@ -269,20 +284,6 @@ impl Weight {
     }
 }
 
-/// Interpreters whose functions are not read: what is seen of them is one loop, whatever the script does.
-const UNSEEN: [&str; 8] = ["perl", "ruby", "lua", "php", "tclsh", "awk", "gawk", "mawk"];
-
-/// Whether these processes run scripts whose functions nobody sees.
-fn runs_unseen(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> bool {
-    let mut programs = processes.iter().filter_map(|&p| inquiry.program(p));
-    let unseen = programs.any(|path| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        UNSEEN.iter().any(|start| name.starts_with(start))
-    });
-    let mut functions = inquiry.stacks.code.functions.iter();
-    unseen && !functions.any(Function::is_script)
-}
-
 /// How the replay tells what a fix would buy.
 #[derive(Clone, Debug)]
 pub enum Fix {
@@ -322,38 +323,6 @@ impl Fix {
         };
         let calls = What::Calls(calls.iter().copied().collect());
         Fix::Changes(vec![change(waits, 0.0), change(calls, 1.0 - share)])
-    }
-
-    /// The same, which may also take away what is around.
-    pub fn with(self, around: &Around, inquiry: &Inquiry<'_>) -> Fix {
-        let threads = inquiry.threads_of(&around.processes);
-        let kind = |function: &str| {
-            let call = entered(function)?;
-            around.kinds.iter().position(|kind| kind.contains(&call))
-        };
-        let by_sites = inquiry.stacks.region_of_sites(&threads, |site| {
-            let about =
-                |objects: &BTreeSet<ObjectId>| site.object.is_none_or(|o| objects.contains(&o));
-            let is_meant = !site.has_failed() && around.objects.as_ref().is_none_or(about);
-            let mut kinds = around.kinds.iter();
-            kinds.position(|kind| is_meant && kind.contains(&site.call.as_str()))
-        });
-        let region = by_sites.or_else(|| inquiry.stacks.region(&threads, kind));
-        let region = region.filter(|_| !runs_unseen(inquiry, &around.processes));
-        let what = match region {
-            Some(region) => What::Functions(BTreeSet::from([inquiry
-                .stacks
-                .outermost(&region, &threads)])),
-            // It is done in no function of its own: at most all goes that is done in between.
-            None => What::Stretches(inquiry.stacks.extents(&threads, |f| kind(f).is_some())),
-        };
-        let (least, mut most) = (self.changes(), self.most());
-        most.push(Change {
-            what,
-            processes: Some(around.processes.clone()),
-            how: How::Scale(0.0),
-        });
-        Fix::AtLeast(least, most)
     }
 
     /// The change that it is, if it is one; else what it changes at least, if that is one.
@@ -412,16 +381,6 @@ impl Fix {
             how: How::Scale(factor),
         })
     }
-}
-
-/// All that these processes do in the function of the program that stands around calls of each of these kinds: who does
-/// at once what is done one by one does the rest of it less often, too.
-#[derive(Clone, Debug)]
-pub struct Around {
-    pub processes: BTreeSet<ProcessId>,
-    pub kinds: Vec<Vec<&'static str>>,
-    /// Only calls on these, or on nothing that has a number, if that is said.
-    pub objects: Option<BTreeSet<ObjectId>>,
 }
 
 /// A figure of the evidence, and the limit that it was held against.

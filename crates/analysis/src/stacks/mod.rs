@@ -24,7 +24,7 @@ pub use code::{Code, Function, FunctionIx, Spot, StackIx};
 pub use filter::{Filter, Selected};
 pub use lines::{Lines, Place};
 pub(crate) use region::without_recursion;
-pub use region::Region;
+pub use region::{Part, Region};
 pub use top::{TopRow, What};
 pub use tree::{Direction, Node, Step, Tree};
 pub use view::{Amount, Dominant, View};

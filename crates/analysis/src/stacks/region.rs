@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
@@ -23,6 +24,15 @@ pub struct Region {
     pub examples: Vec<(ThreadId, Nanos)>,
     /// The stack of one of them.
     pub stack: StackIx,
+}
+
+/// What a call is to the items that it is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// Such calls are counted: one of each kind for each item, or some.
+    Counted(usize),
+    /// A call of another kind that comes as often.
+    Beside(usize),
 }
 
 /// So many of a kind tell where it is; fewer may be chance.
@@ -52,6 +62,12 @@ impl Seeds {
         if self.first.len() < EXAMPLES {
             self.first.push(seen);
         }
+    }
+
+    /// Whether nearly all of these pass through a function.
+    fn is_mostly_in(&self, function: FunctionIx) -> bool {
+        let through = self.through.get(&function).map_or(0, |(count, _)| *count);
+        through as f64 >= self.count as f64 * MOST
     }
 }
 
@@ -83,14 +99,7 @@ impl Stacks {
         threads: &[ThreadId],
         kind: impl Fn(&CallSite) -> Option<usize>,
     ) -> Option<Region> {
-        let mut kinds: FxHashMap<usize, Seeds> = FxHashMap::default();
-        let sites = threads.iter().flat_map(|&thread| self.sites_of(thread));
-        for (site, kind) in sites.filter_map(|site| Some((site, kind(site)?))) {
-            let own = self.own_inwards(&self.code.functions_of(site.stack));
-            let count = usize::try_from(site.count).unwrap_or(usize::MAX);
-            let seeds = kinds.entry(kind).or_default();
-            seeds.add(&own, count, (site.thread, site.at, site.stack));
-        }
+        let kinds = self.seeds_of_sites(threads, &kind);
         let region = self.around(threads, kinds)?;
         let is_within = |site: &CallSite| {
             let functions = self.code.functions_of(site.stack);
@@ -103,11 +112,61 @@ impl Stacks {
         })
     }
 
+    /// The function of the program that does whole items: around what is counted, and around all that comes as often and is
+    /// made within the same functions.
+    pub fn region_of_items(
+        &self,
+        threads: &[ThreadId],
+        part: impl Fn(&CallSite) -> Option<Part>,
+    ) -> Option<Region> {
+        let parts = self.seeds_of_sites(threads, part);
+        let often = parts.into_iter().filter(|(_, seeds)| seeds.count >= ENOUGH);
+        let mut counted: FxHashMap<usize, Seeds> = FxHashMap::default();
+        let mut beside: Vec<Seeds> = Vec::new();
+        for (part, seeds) in often {
+            match part {
+                Part::Counted(kind) => {
+                    counted.insert(kind, seeds);
+                }
+                Part::Beside(_) => beside.push(seeds),
+            }
+        }
+        let function = with_all_beside(&counted, &beside)?;
+        self.region_at(threads, &counted, function)
+    }
+
+    /// The places of such calls, by kind.
+    fn seeds_of_sites<K: Eq + Hash>(
+        &self,
+        threads: &[ThreadId],
+        kind: impl Fn(&CallSite) -> Option<K>,
+    ) -> FxHashMap<K, Seeds> {
+        let mut kinds: FxHashMap<K, Seeds> = FxHashMap::default();
+        let sites = threads.iter().flat_map(|&thread| self.sites_of(thread));
+        for (site, kind) in sites.filter_map(|site| Some((site, kind(site)?))) {
+            let own = self.own_inwards(&self.code.functions_of(site.stack));
+            let count = usize::try_from(site.count).unwrap_or(usize::MAX);
+            let seeds = kinds.entry(kind).or_default();
+            seeds.add(&own, count, (site.thread, site.at, site.stack));
+        }
+        kinds
+    }
+
     /// The region of these kinds.
     fn around(&self, threads: &[ThreadId], mut kinds: FxHashMap<usize, Seeds>) -> Option<Region> {
-        let events = || threads.iter().flat_map(|&thread| self.events_of(thread));
         kinds.retain(|_, seeds| seeds.count >= ENOUGH);
         let function = innermost(&kinds)?;
+        self.region_at(threads, &kinds, function)
+    }
+
+    /// A function with what is done in it.
+    fn region_at(
+        &self,
+        threads: &[ThreadId],
+        kinds: &FxHashMap<usize, Seeds>,
+        function: FunctionIx,
+    ) -> Option<Region> {
+        let events = || threads.iter().flat_map(|&thread| self.events_of(thread));
         let first = kinds.values().flat_map(|seeds| &seeds.first);
         let mut first: Vec<_> = first.copied().collect();
         first.sort_unstable();
@@ -275,18 +334,35 @@ pub(crate) fn without_recursion(mut functions: Vec<FunctionIx>) -> Vec<FunctionI
 
 /// The function that stands furthest in, of those that nearly all of each kind passes through.
 fn innermost(kinds: &FxHashMap<usize, Seeds>) -> Option<FunctionIx> {
+    let around = around_all(kinds)?;
+    let (function, _) = around
+        .into_iter()
+        .max_by_key(|&(function, depth)| (depth, Reverse(function)))?;
+    Some(function)
+}
+
+/// The functions that nearly all of each kind passes through, and how far in each stands, in thousandths.
+fn around_all(kinds: &FxHashMap<usize, Seeds>) -> Option<Vec<(FunctionIx, usize)>> {
     let any = kinds.values().min_by_key(|seeds| seeds.count)?;
-    let around = any.through.keys().copied().filter(|function| {
-        kinds.values().all(|seeds| {
-            let through = seeds.through.get(function).map_or(0, |(count, _)| *count);
-            through as f64 >= seeds.count as f64 * MOST
-        })
+    let around = any.through.iter().filter(|(&function, _)| {
+        let mut kinds = kinds.values();
+        kinds.all(|seeds| seeds.is_mostly_in(function))
     });
-    around.max_by_key(|function| {
-        let (count, depths) = any.through[function];
-        (
-            depths.saturating_mul(1000) / count.max(1),
-            Reverse(*function),
-        )
-    })
+    let around = around.map(|(&function, &(count, depths))| {
+        (function, depths.saturating_mul(1000) / count.max(1))
+    });
+    Some(around.collect())
+}
+
+/// Of the functions around what is counted the outermost one that is needed to have each kind beside it inside, of those that
+/// are in one of them at all.
+fn with_all_beside(counted: &FxHashMap<usize, Seeds>, beside: &[Seeds]) -> Option<FunctionIx> {
+    let mut around = around_all(counted)?;
+    around.sort_by_key(|&(function, depth)| (Reverse(depth), function));
+    let innermost_of = |seeds: &Seeds| {
+        let mut inwards = around.iter();
+        inwards.position(|&(function, _)| seeds.is_mostly_in(function))
+    };
+    let needed = beside.iter().filter_map(innermost_of).max().unwrap_or(0);
+    around.get(needed).map(|&(function, _)| function)
 }

@@ -90,7 +90,7 @@ impl Divided {
     fn suspect(self, inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Suspect {
         let wall = inquiry.outlook.wall_ns.max(1) as f64;
         let share = self.division.ns as f64 / wall;
-        let fix = at_most(self.all(inquiry));
+        let fix = at_most(self.longest(inquiry), self.all(inquiry));
         Suspect {
             frames: self.frames(inquiry),
             ..Suspect::new(self.title(inquiry), fix, Weight::all(busy))
@@ -139,8 +139,21 @@ impl Divided {
         matches!(self.parts.as_slice(), [one] if one.chain.is_empty())
     }
 
-    /// All that a fix may take away: the first part where that is the most of it, else all that divides there.
+    /// All that is computed by the program in which it divides, or by all where that is in several.
     fn all(&self, inquiry: &Inquiry<'_>) -> Change {
+        let processes = self.division.chain.first().and_then(|step| match step {
+            Within::Program(process) => Some(inquiry.of_program(*process)),
+            Within::Function(_) => None,
+        });
+        Change {
+            what: What::Cpu,
+            processes,
+            how: How::Scale(0.0),
+        }
+    }
+
+    /// The first part where that is the most of it, else all that divides there.
+    fn longest(&self, inquiry: &Inquiry<'_>) -> Change {
         let first = self
             .parts
             .first()
@@ -206,9 +219,14 @@ fn label(part: &Part) -> Vec<Piece> {
     }
 }
 
-/// That much or nothing: nobody knows how much of it is needed.
-fn at_most(all: Change) -> Fix {
-    Fix::Between(vec![all], Vec::new())
+/// Nobody knows how much of it is needed: half of the longest part, perhaps nothing, and at most all that is computed. What
+/// computes less also has less memory to clear, less to collect, compile and prepare.
+fn at_most(longest: Change, all: Change) -> Fix {
+    let half = Change {
+        how: How::Scale(0.5),
+        ..longest
+    };
+    Fix::Likely(Vec::new(), vec![half], vec![all])
 }
 
 /// The same of a program whose functions have no names, or are many with little each.
@@ -218,11 +236,12 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
         .max_by_key(|&&cause| inquiry.on_path_ns(&[cause]))?;
     let process = inquiry.outlook.causes.get(*longest)?.cause.key.process;
     let share = inquiry.on_path_ns(&[*longest]) as f64 / inquiry.outlook.wall_ns.max(1) as f64;
-    let fix = at_most(Change {
+    let all = Change {
         what: What::Cpu,
         processes: Some(inquiry.of_program(process)),
         how: How::Scale(0.0),
-    });
+    };
+    let fix = at_most(all.clone(), all);
     let named = has_names(inquiry, process);
     let title = match named {
         true => say!["busy on CPU: ", process, ", in many functions"],

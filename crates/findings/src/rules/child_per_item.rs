@@ -70,11 +70,23 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
                 .push(start);
         }
     }
-    let many = pairs
-        .into_iter()
-        .filter(|(_, starts)| starts.len() as f64 >= RULE.limit(inquiry, &limits::STARTS));
-    many.filter_map(|(pair, starts)| suspect(inquiry, pair, &starts))
+    pairs.retain(|_, starts| starts.len() as f64 >= RULE.limit(inquiry, &limits::STARTS));
+    let many = pairs.iter();
+    many.filter_map(|(pair, starts)| suspect(inquiry, *pair, starts, &beside(*pair, &pairs)))
         .collect()
+}
+
+/// Beside copies of a process, which are made to do something, all that it starts again and again: who does without the one
+/// does without the other. Who starts a program may do so for its own sake.
+fn beside(
+    (parent, _, copy): Pair<'_>,
+    pairs: &BTreeMap<Pair<'_>, Vec<&Start>>,
+) -> BTreeSet<ProcessId> {
+    let of_parent = pairs
+        .iter()
+        .filter(|((other, ..), _)| copy && *other == parent);
+    let starts = of_parent.flat_map(|(_, starts)| starts);
+    starts.map(|start| start.process).collect()
 }
 
 /// Of what these processes do, the share that is starting them and taking them down: by samples, and where there are
@@ -178,6 +190,7 @@ fn suspect(
     inquiry: &Inquiry<'_>,
     (_, program, copy): Pair<'_>,
     starts: &[&Start],
+    beside: &BTreeSet<ProcessId>,
 ) -> Option<Suspect> {
     let parent = starts.first()?.parent?;
     let children = inquiry.with_descendants(starts.iter().map(|start| start.process).collect());
@@ -209,14 +222,16 @@ fn suspect(
         ],
     };
     let (all, weight) = (children.len(), weight(inquiry, parent, &children));
-    // At most the parent is spared all that it does around them, and they are not needed at all.
-    let most = Fix::without(What::All, children.clone());
+    // At most the parent is spared all that it does around them, and none is needed at all.
+    let mut none = inquiry.with_descendants(beside.clone());
+    none.extend(&children);
+    let most = Fix::without(What::All, none);
     let fix = Fix::AtLeast(
         Fix::scaled(What::All, children, 1.0 - starting).changes(),
         most.changes(),
     );
     let suspect = Suspect::new(title, fix, weight)
-        .with_what_is_around(BTreeSet::from([parent]), &[&STARTS])
+        .with_whole_items(BTreeSet::from([parent]), &[&STARTS])
         .of(parent)
         .seen_in_most(inquiry, waits)
         .or_seen_at(inquiry, parent, &MAKES)

@@ -65,7 +65,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         return None;
     }
     // One connection is needed in any case.
-    let set_up = set_up(inquiry, peer, each);
+    let set_up = set_up(inquiry, peer, each, LastAnswer::Stays);
     let spans = set_up.values().skip(1).flatten();
     let again = Picked::of(inquiry, peer.process, spans.map(|wait| wait.span));
     let mut took: Vec<u64> = set_up
@@ -84,6 +84,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     ];
     let suspect = again
         .suspect(inquiry, title, 0.0)
+        .with_all_answers(inquiry, peer, each)
         .also(inquiry, peer, &calls)
         .about(peer.sockets.first().copied())
         .held(
@@ -149,18 +150,34 @@ impl SetUp {
 }
 
 impl Suspect {
+    /// At most no answer was to the request: with fewer waits than answers nobody knows which of them was waited for.
+    fn with_all_answers(mut self, inquiry: &Inquiry<'_>, peer: &Peer, sends: f64) -> Suspect {
+        let all = set_up(inquiry, peer, sends, LastAnswer::Goes);
+        let spans = all.values().skip(1).flatten();
+        let all = Picked::of(inquiry, peer.process, spans.map(|wait| wait.span));
+        let most = Fix::without(
+            What::Spans(all.spans().clone()),
+            BTreeSet::from([peer.process]),
+        );
+        self.fix = Fix::AtLeast(self.fix.changes(), most.changes());
+        self
+    }
+
     /// And what the calls take that make connections and end them.
     fn also(mut self, inquiry: &Inquiry<'_>, peer: &Peer, calls: &SetUp) -> Suspect {
         let own = BTreeSet::from([peer.process]);
         let again = 1.0 - 1.0 / peer.connections.max(1) as f64;
         let share = calls.own_ns as f64 / calls.all_ns.max(1) as f64;
-        let mut changes = self.fix.changes();
-        changes.push(Change {
+        let calls_again = Change {
             what: What::Calls(SET_UP.into_iter().collect()),
             processes: Some(own.clone()),
             how: How::Scale(1.0 - share * again),
+        };
+        let [least, most] = [self.fix.changes(), self.fix.most()].map(|mut changes| {
+            changes.push(calls_again.clone());
+            changes
         });
-        self.fix = Fix::Changes(changes);
+        self.fix = Fix::AtLeast(least, most);
         self.weight.causes.extend(inquiry.busy(peer.process));
         self.weight.at_most_ns = self.weight.at_most_ns.saturating_add(calls.own_ns);
         self.with_what_is_around(own, &[&["connect"]]).or_seen_at(
@@ -171,12 +188,20 @@ impl Suspect {
     }
 }
 
+/// Whether the last answer on a connection that has a handshake is to its request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LastAnswer {
+    Stays,
+    Goes,
+}
+
 /// What is waited for on each connection before it can be used: in `connect`, or first on a socket whose `connect` did not
 /// wait; and for answers to a handshake, if it has one. TLS's own is told elsewhere.
 fn set_up<'a>(
     inquiry: &Inquiry<'_>,
     peer: &'a Peer,
     sends: f64,
+    last: LastAnswer,
 ) -> BTreeMap<ObjectId, Vec<&'a PeerWait>> {
     /// A request may be sent in two parts, its head and its body.
     const OF_REQUEST: f64 = 2.0;
@@ -196,11 +221,11 @@ fn set_up<'a>(
         let is_first = *nth == 0;
         *nth += usize::from(!wait.connects());
         let connects = is_first && !wait.among_many && under_way.contains(&wait.socket);
-        // The last answer is the one to the request.
+        // The last answer is most probably the one to the request.
         let of_all = answers.get(&wait.socket).copied().unwrap_or(0);
         let shakes = !wait.connects()
             && *nth <= shaken
-            && *nth < of_all
+            && (*nth < of_all || last == LastAnswer::Goes)
             && !tls_per_request::is_in_handshake(inquiry, wait.span);
         if wait.connects() || connects || shakes {
             found.entry(wait.socket).or_default().push(wait);

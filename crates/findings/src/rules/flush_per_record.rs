@@ -149,7 +149,7 @@ fn suspect(
     });
     let own = BTreeSet::from([process]);
     let suspect = Suspect::new(title, Fix::without(what, own.clone()), Weight::all(causes))
-        .with_what_is_around(own, around(&anew))
+        .with_whole_items(own, around(&anew))
         .on(objects.iter().copied())
         .of(process)
         .about(Some(object))

@@ -149,8 +149,16 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Opt
         objects: Some(replaced.files.clone()),
     };
     let processes = BTreeSet::from([process]);
-    let fix = Fix::without_waits_and_calls(what, &FLUSHES, replaced.share(), processes);
+    let fix = Fix::without_waits_and_calls(what, &FLUSHES, replaced.share(), processes.clone());
+    // What is written by a flush has to be written all the same: a rename over another file does it, too.
+    let spans = inquiry.single_waits(|of| of == process);
+    let spans = spans.filter(|(_, wait)| about(wait.object()));
+    let spans = What::Spans(spans.map(|(at, _)| at).collect());
+    let least = Fix::without(spans, processes.clone()).changes();
+    let fix = Fix::Likely(least, fix.changes(), fix.most());
     let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.whole_ns()))
+        .with_whole_items(processes, &[&FLUSHES])
+        .on(replaced.files.iter().copied())
         .of(process)
         .about(longest.and_then(|group| group.object))
         .seen_in_most(inquiry, waits)

@@ -136,6 +136,11 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         " each time"
     ];
     let suspect = Suspect::new(title, fix, Weight::within(causes, ns))
+        .with_whole_items(
+            BTreeSet::from([one.process]),
+            &[Act::Open.calls(), Act::Write.calls()],
+        )
+        .on([one.object])
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())

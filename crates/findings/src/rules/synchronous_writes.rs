@@ -101,9 +101,11 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         .region(&inquiry.threads_of(&processes), |function| {
             (act(function)? == Act::Write).then_some(0)
         });
-    let fix = Fix::without_waits_and_calls(what, Act::Write.calls(), share, processes);
+    let fix = Fix::without_waits_and_calls(what, Act::Write.calls(), share, processes.clone());
     let each = writes.bytes / writes.count.max(1);
     let suspect = Suspect::new(title, fix, Weight::within(causes, writes.ns))
+        .with_whole_items(processes, &[Act::Write.calls()])
+        .on([object])
         .of(process)
         .about(Some(object))
         .seen_around(inquiry, region.as_ref())
