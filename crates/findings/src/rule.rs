@@ -308,21 +308,30 @@ impl Fix {
         Fix::scaled(what, processes, 0.0)
     }
 
-    /// That there are no such waits, nor the calls that they are in, of which this share is about them. What a call does on
-    /// a processor is known of all calls of a kind together.
-    pub fn without_waits_and_calls(
-        waits: What,
+    /// That there are no waits of these processes for these files; what the calls do that they are in stays.
+    pub fn without_waits_for(
+        inquiry: &Inquiry<'_>,
+        files: &BTreeSet<ObjectId>,
+        processes: BTreeSet<ProcessId>,
+    ) -> Fix {
+        let waits = inquiry.single_waits(|process| processes.contains(&process));
+        let waits = waits.filter(|(_, wait)| wait.object().is_some_and(|o| files.contains(&o)));
+        let waits = What::Spans(waits.map(|(at, _)| at).collect());
+        Fix::without(waits, processes)
+    }
+
+    /// The same without the calls, of which this share is meant. What a call does on a processor is known of all calls of a
+    /// kind together.
+    pub fn and_calls(
+        self,
         calls: &[&'static str],
         share: f64,
         processes: BTreeSet<ProcessId>,
     ) -> Fix {
-        let change = |what, factor| Change {
-            what,
-            processes: Some(processes.clone()),
-            how: How::Scale(factor),
-        };
         let calls = What::Calls(calls.iter().copied().collect());
-        Fix::Changes(vec![change(waits, 0.0), change(calls, 1.0 - share)])
+        let mut changes = self.changes();
+        changes.extend(Fix::scaled(calls, processes, 1.0 - share).changes());
+        Fix::Changes(changes)
     }
 
     /// The change that it is, if it is one; else what it changes at least, if that is one.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::ledger::Kind;
-use timesink_analysis::replay::What;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, ObjectKind};
 
@@ -144,18 +143,13 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Opt
         Piece::Count(files),
         " files, one at a time"
     ];
-    let what = What::Waits {
-        detail: None,
-        objects: Some(replaced.files.clone()),
-    };
     let processes = BTreeSet::from([process]);
-    let fix = Fix::without_waits_and_calls(what, &FLUSHES, replaced.share(), processes.clone());
+    let not_waiting = Fix::without_waits_for(inquiry, &replaced.files, processes.clone());
+    let all = not_waiting
+        .clone()
+        .and_calls(&FLUSHES, replaced.share(), processes.clone());
     // What is written by a flush has to be written all the same: a rename over another file does it, too.
-    let spans = inquiry.single_waits(|of| of == process);
-    let spans = spans.filter(|(_, wait)| about(wait.object()));
-    let spans = What::Spans(spans.map(|(at, _)| at).collect());
-    let least = Fix::without(spans, processes.clone()).changes();
-    let fix = Fix::Likely(least, fix.changes(), fix.most());
+    let fix = Fix::Likely(not_waiting.changes(), all.changes(), all.changes());
     let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.whole_ns()))
         .with_whole_items(processes, &[&FLUSHES])
         .on(replaced.files.iter().copied())

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::facts::uses::{Act, Use};
-use timesink_analysis::replay::What;
 use timesink_recording::words::Detail;
 
 use crate::file_functions::act;
@@ -90,10 +89,6 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         Piece::Count(writes.count),
         " times, and each write waits for the disk"
     ];
-    let what = What::Waits {
-        detail: None,
-        objects: Some(BTreeSet::from([object])),
-    };
     let processes = BTreeSet::from([process]);
     let share = inquiry.facts.uses.share_of_time(one, &[Act::Write]);
     let region = inquiry
@@ -101,7 +96,12 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
         .region(&inquiry.threads_of(&processes), |function| {
             (act(function)? == Act::Write).then_some(0)
         });
-    let fix = Fix::without_waits_and_calls(what, Act::Write.calls(), share, processes.clone());
+    let files = BTreeSet::from([object]);
+    let fix = Fix::without_waits_for(inquiry, &files, processes.clone()).and_calls(
+        Act::Write.calls(),
+        share,
+        processes.clone(),
+    );
     let each = writes.bytes / writes.count.max(1);
     let suspect = Suspect::new(title, fix, Weight::within(causes, writes.ns))
         .with_whole_items(processes, &[Act::Write.calls()])

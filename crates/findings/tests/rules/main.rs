@@ -9,6 +9,7 @@ mod delays;
 mod drawn;
 mod floors;
 mod gains;
+mod items;
 mod mixtures;
 mod properties;
 mod sites;
