@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{entered, Change, How, What};
-use timesink_analysis::stacks::{CallSite, Function, Part};
+use timesink_analysis::stacks::{CallSite, Function, Part, Region};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::Nanos;
 
@@ -22,6 +22,8 @@ pub struct Around {
     pub objects: Option<BTreeSet<ObjectId>>,
     /// Whether all goes that is done for an item, as told by what comes as often, and not only what is around these calls.
     pub whole: bool,
+    /// Where it is done, if stacks of calls and of the kernel do not tell.
+    pub region: Option<Region>,
 }
 
 /// Interpreters whose functions are not read: what is seen of them is one loop, whatever the script does.
@@ -54,7 +56,9 @@ impl Around {
         let by_sites = inquiry
             .stacks
             .region_of_items(&threads, |site| self.part(site, &beside));
-        let region = by_sites.or_else(|| inquiry.stacks.region(&threads, kind));
+        let region = by_sites
+            .or_else(|| inquiry.stacks.region(&threads, kind))
+            .or_else(|| self.region.clone());
         let region = region.filter(|_| !runs_unseen(inquiry, &self.processes));
         let what = match region {
             Some(region) => What::Functions(BTreeSet::from([inquiry
@@ -66,7 +70,7 @@ impl Around {
         Change {
             what,
             processes: Some(self.processes.clone()),
-            how: How::Scale(0.0),
+            how: How::Around,
         }
     }
 

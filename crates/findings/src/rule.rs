@@ -157,6 +157,7 @@ impl Suspect {
             kinds,
             objects: None,
             whole: false,
+            region: None,
         });
         self
     }
@@ -178,6 +179,14 @@ impl Suspect {
     pub fn on(mut self, objects: impl IntoIterator<Item = ObjectId>) -> Suspect {
         if let Some(around) = &mut self.around {
             around.objects = Some(objects.into_iter().collect());
+        }
+        self
+    }
+
+    /// In this function, if nothing else tells where it is done.
+    pub fn else_in(mut self, region: Option<&Region>) -> Suspect {
+        if let Some(around) = &mut self.around {
+            around.region = region.cloned();
         }
         self
     }

@@ -54,6 +54,8 @@ pub enum How {
     Scale(f64),
     /// So many become one.
     Batch(u32),
+    /// It does not take place, and what else is changed lies within it: no part of it is taken away twice.
+    Around,
     /// Of each thread only the first stays.
     KeepFirst,
     /// Those of a thread take place at the same time.
@@ -369,7 +371,7 @@ impl Change {
                 How::HandOver if is_wait => f64::from(f32::EPSILON),
                 How::HandOver => 0.0,
                 _ if meant.follows => before,
-                How::Scale(_) if by_thread && !is_lock(span.detail) => 1.0,
+                How::Scale(_) | How::Around if by_thread && !is_lock(span.detail) => 1.0,
                 How::Scale(factor) if by_thread => whether(factor > 0.0),
                 How::Scale(factor) => factor,
                 How::Batch(many) if by_thread => whether(waited % many.max(1) == 0),
@@ -377,7 +379,7 @@ impl Change {
                 How::KeepFirst => whether(span.t1 <= first_until),
                 How::Overlap if is_wait => whether(Some(meant.index) == longest),
                 How::Overlap | How::Last => 1.0,
-                How::Never => 0.0,
+                How::Never | How::Around => 0.0,
                 How::Even => even,
             };
             // All of a wait for a thread, or nothing of it.
@@ -389,7 +391,10 @@ impl Change {
                 before = factor;
             }
             if let Some(kept) = factors.get_mut(meant.index) {
-                *kept *= factor as f32;
+                match self.how {
+                    How::Around => *kept = kept.min(factor as f32),
+                    _ => *kept *= factor as f32,
+                }
             }
         }
     }

@@ -141,6 +141,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
             &[Act::Open.calls(), Act::Write.calls()],
         )
         .on([one.object])
+        .else_in(region.as_ref())
         .of(one.process)
         .about(Some(one.object))
         .seen_around(inquiry, region.as_ref())

@@ -106,6 +106,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let suspect = Suspect::new(title, fix, Weight::within(causes, writes.ns))
         .with_whole_items(processes, &[Act::Write.calls()])
         .on([object])
+        .else_in(region.as_ref())
         .of(process)
         .about(Some(object))
         .seen_around(inquiry, region.as_ref())
