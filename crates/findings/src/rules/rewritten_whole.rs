@@ -99,6 +99,20 @@ fn region(inquiry: &Inquiry<'_>, one: &Use) -> Option<Region> {
     })
 }
 
+/// That only this share of it stays; and how long all of it takes now.
+fn fix(inquiry: &Inquiry<'_>, one: &Use, placed: Option<&Placed>, kept: f64) -> (Fix, u64) {
+    let processes = BTreeSet::from([one.process]);
+    if let Some(placed) = placed {
+        let change = placed.scaled(&processes, kept);
+        return (Fix::Change(change), placed.region.ns);
+    }
+    let names = ACTS.iter().flat_map(|act| act.calls()).copied();
+    let share = inquiry.facts.uses.share_of_time(one, &ACTS);
+    let what = What::Calls(names.collect());
+    let kept = 1.0 - share * (1.0 - kept);
+    (Fix::scaled(what, processes, kept), one.ns(&ACTS))
+}
+
 fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let file = inquiry.facts.object(one.object)?;
     if file.kind != ObjectKind::File || !is_cut(inquiry, one) {
@@ -106,22 +120,8 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     }
     let count = one.done(Act::Open).count.max(1);
     let bytes = one.done(Act::Write).bytes;
-    let kept = STAYS / count as f64;
-    let processes = BTreeSet::from([one.process]);
     let placed = placed(inquiry, one);
-    let (fix, ns) = match &placed {
-        Some(placed) => {
-            let change = placed.scaled(&processes, kept);
-            (Fix::Change(change), placed.region.ns)
-        }
-        None => {
-            let names = ACTS.iter().flat_map(|act| act.calls()).copied();
-            let share = inquiry.facts.uses.share_of_time(one, &ACTS);
-            let what = What::Calls(names.collect());
-            let kept = 1.0 - share * (1.0 - kept);
-            (Fix::scaled(what, processes, kept), one.ns(&ACTS))
-        }
-    };
+    let (fix, ns) = fix(inquiry, one, placed.as_ref(), STAYS / count as f64);
     let region = placed.map(|placed| placed.region);
     let mut causes = inquiry.busy(one.process);
     causes.extend(inquiry.waits_on_path(|key| {
