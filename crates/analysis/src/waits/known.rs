@@ -1,7 +1,7 @@
 //! What is known of single waits beyond their spans: the call, whether a time-out ended it, which of several
 //! things did. Only waits that were recorded one by one have that.
 
-use timesink_recording::ids::ObjectId;
+use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::tables::{Call, CallSite, Wait};
 use timesink_recording::words::Detail;
 use timesink_recording::{Nanos, Recording};
@@ -53,8 +53,16 @@ pub struct KnownWaits {
     pub groups: Vec<WaitGroup>,
     /// Waits for files on disks, each with what was asked of the disk meanwhile.
     pub disk_reads: Vec<DiskReads>,
-    /// Moments at which something was sent on a socket: of the 1st, 2nd, 4th, ... of each thread.
-    pub sent: Vec<(ObjectId, Nanos)>,
+    /// Some of what was sent on sockets, in the order of threads and time.
+    pub sent: Vec<Sent>,
+}
+
+/// Something that was sent on a socket: the moment is known of the 1st, 2nd, 4th, ... time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sent {
+    pub thread: ThreadId,
+    pub at: Nanos,
+    pub socket: ObjectId,
 }
 
 impl KnownWaits {
@@ -83,10 +91,15 @@ impl KnownWaits {
         recording.scan(|rows: &[CallSite]| {
             let sends = rows.iter().filter(|row| sends(plain(&row.call)));
             let sent = sends.filter(|row| row.error.is_empty());
-            waited
-                .sent
-                .extend(sent.filter_map(|row| Some((row.object?, row.t))));
+            waited.sent.extend(sent.filter_map(|row| {
+                Some(Sent {
+                    thread: row.thread,
+                    at: row.t,
+                    socket: row.object?,
+                })
+            }));
         })?;
+        waited.sent.sort_unstable();
         waited.groups = grouping.finish();
         waited.calls.sort_by_key(|row| row.thread);
         if !waited.known.is_sorted_by_key(|known| known.span) {

@@ -19,7 +19,7 @@ pub mod peers;
 
 use arrivals::Arrivals;
 pub use groups::{quantile, Over, WaitGroup};
-pub use known::{Came, Known, KnownWaits};
+pub use known::{Came, Known, KnownWaits, Sent};
 use peers::Peers;
 
 /// What is known of waits, with the peers and the arrivals in them, which are looked for when they are asked for.

@@ -10,7 +10,7 @@ use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{Detail, ObjectKind, State};
 use timesink_recording::Nanos;
 
-use super::{Came, KnownWaits};
+use super::{Came, KnownWaits, Sent};
 use crate::facts::calls::CallSum;
 use crate::facts::sockets::{plain, receives, sends, Role, Sockets};
 use crate::facts::Facts;
@@ -238,8 +238,9 @@ fn gathered(
     for peer in &mut all {
         peer.sockets.sort_unstable();
         peer.sockets.dedup();
-        peer.at_once =
-            used_at_once(timeline, &peer.waits) && !is_in_turn(timeline, peer, &waited.sent);
+        let is_own = |sent: &&Sent| peer.sockets.binary_search(&sent.socket).is_ok();
+        let sent: Vec<Sent> = waited.sent.iter().filter(is_own).copied().collect();
+        peer.at_once = used_at_once(timeline, peer, &sent) && !is_in_turn(timeline, peer, &sent);
         if !peer.at_once {
             for wait in &mut peer.waits {
                 wait.among_many &= !timeline.was_poll(wait.span);
@@ -252,26 +253,33 @@ fn gathered(
     all
 }
 
-/// Whether a thread waits for one connection and then for another, again and again, rather than for one after the other.
-fn used_at_once(timeline: &Timeline, waits: &[PeerWait]) -> bool {
+/// Whether a thread uses one connection and then another, again and again, rather than one after the other: by what it waits for,
+/// and by what it sends, for who is answered quickly does not wait.
+fn used_at_once(timeline: &Timeline, peer: &Peer, sent: &[Sent]) -> bool {
+    let waits = peer.waits.iter().filter_map(|wait| {
+        let span = timeline.span(wait.span)?;
+        Some((span.thread, wait.socket))
+    });
+    take_turns(waits) || take_turns(sent.iter().map(|sent| (sent.thread, sent.socket)))
+}
+
+/// Whether connections are used by turns, by who used which, in the order of threads and time.
+fn take_turns(uses: impl Iterator<Item = (ThreadId, ObjectId)>) -> bool {
     /// One after the other there are no more turns from one to another than connections, or hardly more.
     const MORE: f64 = 1.25;
     let mut used: BTreeSet<(ThreadId, ObjectId)> = BTreeSet::new();
     let (mut turns, mut last) = (0u64, None);
-    for wait in waits {
-        let now = timeline
-            .span(wait.span)
-            .map(|span| (span.thread, wait.socket));
-        turns += u64::from(now != last);
-        used.extend(now);
-        last = now;
+    for now in uses {
+        turns += u64::from(Some(now) != last);
+        used.insert(now);
+        last = Some(now);
     }
     turns as f64 > used.len() as f64 * MORE
 }
 
 /// Whether nothing else came in between what was sent and its answer, whatever connection each took: by the moments of some that were
 /// sent. A client may take its connections by turns, and ask one thing at a time.
-fn is_in_turn(timeline: &Timeline, peer: &Peer, sent: &[(ObjectId, Nanos)]) -> bool {
+fn is_in_turn(timeline: &Timeline, peer: &Peer, sent: &[Sent]) -> bool {
     /// So many must be known, and of these so much be answered before anything else.
     const KNOWN: usize = 4;
     const MOST: f64 = 0.8;
@@ -282,12 +290,9 @@ fn is_in_turn(timeline: &Timeline, peer: &Peer, sent: &[(ObjectId, Nanos)]) -> b
         .filter_map(|wait| Some((timeline.span(wait.span)?.t1, wait.socket)))
         .collect();
     answers.sort_unstable();
-    let sent = sent
-        .iter()
-        .filter(|(socket, _)| peer.sockets.binary_search(socket).is_ok());
-    let next = sent.filter_map(|&(socket, at)| {
-        let later = answers.partition_point(|(answered, _)| *answered <= at);
-        answers.get(later).map(|(_, first)| *first == socket)
+    let next = sent.iter().filter_map(|sent| {
+        let later = answers.partition_point(|(answered, _)| *answered <= sent.at);
+        answers.get(later).map(|(_, first)| *first == sent.socket)
     });
     let (mut known, mut alone) = (0usize, 0usize);
     for is_its_own in next {

@@ -1,13 +1,15 @@
 //! Many small questions to one peer, each waited for: by whatever call, so the exact counts of what was sent and received
 //! decide. Waits that were recorded one by one say how long an answer takes, and where.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::CallSite;
-use timesink_analysis::waits::WaitGroup;
+use timesink_analysis::timeline::Span;
+use timesink_analysis::waits::{quantile, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Object;
 use timesink_recording::words::{Detail, ObjectKind, WakeSource};
@@ -108,17 +110,45 @@ impl Calls {
     }
 }
 
-/// What was sent and received on one connection, and how it was waited for: in whatever call.
+/// What was sent and received on a connection, or on all those to one peer, and how it was waited for: in whatever call.
 #[derive(Clone, Default)]
 struct Conversation<'a> {
+    sockets: BTreeSet<ObjectId>,
     sent: Calls,
     received: Calls,
-    /// The longest of them, where waits were recorded one by one.
-    group: Option<&'a WaitGroup>,
+    /// The longest of each connection, where waits were recorded one by one.
+    groups: BTreeMap<ObjectId, &'a WaitGroup>,
+}
+
+impl<'a> Conversation<'a> {
+    fn waits(&self) -> u64 {
+        let groups = self.groups.values();
+        let answered = groups.map(|group| group.count() - group.expired);
+        answered.sum()
+    }
+
+    /// How many its own time ended, without an answer.
+    fn unanswered(&self) -> u64 {
+        self.groups.values().map(|group| group.expired).sum()
+    }
+
+    fn longest(&self) -> Option<&'a WaitGroup> {
+        let groups = self.groups.values().copied();
+        groups.max_by_key(|group| (group.ns, Reverse(group.object)))
+    }
+
+    /// The median and the 90th percentile of how long an answer was waited for.
+    fn took(&self) -> (u64, u64) {
+        let lengths = self.groups.values().flat_map(|group| &group.lengths);
+        let mut lengths: Vec<u64> = lengths.copied().collect();
+        lengths.sort_unstable();
+        (quantile(&lengths, 0.5), quantile(&lengths, 0.9))
+    }
 }
 
 /// The conversations of all processes.
 struct Conversations<'a> {
+    /// By the first of the connections.
     on: BTreeMap<(ProcessId, ObjectId), Conversation<'a>>,
     /// What all such calls of a process take, on sockets or not.
     ns: BTreeMap<ProcessId, u64>,
@@ -128,6 +158,21 @@ struct Conversations<'a> {
     at_once: BTreeSet<(ProcessId, ObjectId)>,
 }
 
+/// The first of several connections to the same peer. With hardly a request on each, the connections are what costs: that is
+/// told elsewhere.
+fn firsts(inquiry: &Inquiry<'_>) -> BTreeMap<(ProcessId, ObjectId), ObjectId> {
+    /// What the limits ask of a connection that is told by itself.
+    const REQUESTS: u64 = 10;
+    let peers = inquiry.peers().iter();
+    let several = peers.filter(|peer| peer.sends >= REQUESTS * peer.sockets.len() as u64);
+    let each = several.flat_map(|peer| {
+        let first = peer.sockets.first().copied();
+        let sockets = peer.sockets.iter();
+        sockets.filter_map(move |&socket| Some(((peer.process, socket), first?)))
+    });
+    each.collect()
+}
+
 impl<'a> Conversations<'a> {
     fn of(inquiry: &'a Inquiry<'_>, sockets: &Sockets) -> Conversations<'a> {
         let mut all = Conversations {
@@ -135,6 +180,11 @@ impl<'a> Conversations<'a> {
             ns: BTreeMap::new(),
             asked: BTreeMap::new(),
             at_once: BTreeSet::new(),
+        };
+        let firsts = firsts(inquiry);
+        let first = |process: ProcessId, object: ObjectId| {
+            let first = firsts.get(&(process, object)).copied();
+            (process, first.unwrap_or(object))
         };
         for call in &inquiry.facts.calls {
             let (sends, receives) = (
@@ -153,7 +203,8 @@ impl<'a> Conversations<'a> {
                 let asked = all.asked.entry(process).or_default();
                 *asked = asked.saturating_add(call.count.saturating_sub(call.errors));
             }
-            let on = all.on.entry((process, object)).or_default();
+            let on = all.on.entry(first(process, object)).or_default();
+            on.sockets.insert(object);
             match sends {
                 true => on.sent.add(call),
                 false => on.received.add(call),
@@ -164,14 +215,15 @@ impl<'a> Conversations<'a> {
             all.at_once.extend(own);
         }
         for group in inquiry.waits() {
-            let object = group.object.filter(|_| is_answer(group.detail));
-            let on = object.and_then(|object| all.on.get_mut(&(group.process, object)));
-            if let Some(on) = on {
-                on.group = on.group.or(Some(group));
+            let Some(object) = group.object.filter(|_| is_answer(group.detail)) else {
+                continue;
+            };
+            if let Some(on) = all.on.get_mut(&first(group.process, object)) {
+                on.groups.entry(object).or_insert(group);
             }
         }
         all.on.retain(|(_, object), on| {
-            on.group.is_some() || inquiry.facts.object(*object).is_some_and(is_connection)
+            !on.groups.is_empty() || inquiry.facts.object(*object).is_some_and(is_connection)
         });
         all
     }
@@ -217,10 +269,7 @@ fn suspect(
     on: &Conversation<'_>,
     all: &Conversations<'_>,
 ) -> Option<Suspect> {
-    let (sent, received, group) = (on.sent, on.received, on.group);
-    // What its own time ended brought no answer.
-    let unanswered = group.map_or(0, |group| group.expired);
-    let waits = group.map_or(0, WaitGroup::count) - unanswered;
+    let (sent, received, waits) = (on.sent, on.received, on.waits());
     // On the same processor the peer may answer before the question's call is over: not each answer is waited for. And one
     // that comes in pieces is waited for several times.
     let count = waits.min(sent.came).max(sent.came.min(received.came));
@@ -242,16 +291,22 @@ fn suspect(
         return None;
     }
     let own = BTreeSet::from([process]);
-    let placed = placed(inquiry, &own, object);
-    let (mut weight, called) = weight(inquiry, (process, object), on, placed.as_ref());
-    let (answers, unanswered_ns) = answers(inquiry, process, object, unanswered);
+    let placed = placed(inquiry, &own, &on.sockets);
+    let (mut weight, called) = weight(inquiry, process, on, placed.as_ref());
+    let (answers, unanswered_ns) = answers(inquiry, process, on);
     weight.at_most_ns = weight.at_most_ns.saturating_sub(unanswered_ns);
-    let title = say![
+    let mut title = say![
         Piece::Count(count),
         " requests to ",
         object,
         ", one at a time"
     ];
+    if on.sockets.len() > 1 {
+        let connections = Piece::Count(on.sockets.len() as u64);
+        title
+            .0
+            .extend([", over ".into(), connections, " connections".into()]);
+    }
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let all_ns = all.ns.get(&process).copied().unwrap_or(0);
     let share = called as f64 / all_ns.max(1) as f64;
@@ -260,7 +315,7 @@ fn suspect(
         .with_what_is_around(own, &[&names])
         .of(process)
         .about(Some(object))
-        .seen_in(inquiry, group)
+        .seen_in(inquiry, on.longest())
         .seen_around(inquiry, placed.as_ref().map(|placed| &placed.region))
         .or_seen_at(inquiry, process, &SENDS)
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
@@ -278,10 +333,10 @@ fn suspect(
             " each; responses of ",
             Piece::Bytes(bytes)
         ]);
-    let Some(group) = group else {
+    if on.groups.is_empty() {
         return Some(suspect);
-    };
-    let (half, most) = (group.quantile(0.5), group.quantile(0.9));
+    }
+    let (half, most) = on.took();
     let suspect = suspect
         .told(say![
             "a response takes ",
@@ -293,22 +348,18 @@ fn suspect(
     Some(suspect)
 }
 
-/// The waits of a process on one connection that brought an answer, and how long those were that a timer ended.
-fn answers(
-    inquiry: &Inquiry<'_>,
-    process: ProcessId,
-    object: ObjectId,
-    unanswered: u64,
-) -> (What, u64) {
-    if unanswered == 0 {
+/// The waits of a process in a conversation that brought an answer, and how long those were that a timer ended.
+fn answers(inquiry: &Inquiry<'_>, process: ProcessId, on: &Conversation<'_>) -> (What, u64) {
+    if on.unanswered() == 0 {
         let all = What::Waits {
             detail: None,
-            objects: Some(BTreeSet::from([object])),
+            objects: Some(on.sockets.clone()),
         };
         return (all, 0);
     }
     let waits = inquiry.single_waits(|of| of == process);
-    let waits = waits.filter(|(_, span)| span.object() == Some(object) && is_answer(span.detail));
+    let is_on = |span: &Span| span.object().is_some_and(|o| on.sockets.contains(&o));
+    let waits = waits.filter(|(_, span)| is_on(span) && is_answer(span.detail));
     let (expired, answered): (Vec<_>, Vec<_>) =
         waits.partition(|(_, span)| span.wake_source == Some(WakeSource::Timer));
     let at = |(at, _): (usize, _)| at;
@@ -317,9 +368,13 @@ fn answers(
     (answered, expired.ns())
 }
 
-/// The function in which a process sends and receives on one connection.
-fn placed(inquiry: &Inquiry<'_>, own: &BTreeSet<ProcessId>, object: ObjectId) -> Option<Placed> {
-    let is_meant = |site: &CallSite| site.object == Some(object);
+/// The function in which a process sends and receives on these sockets.
+fn placed(
+    inquiry: &Inquiry<'_>,
+    own: &BTreeSet<ProcessId>,
+    sockets: &BTreeSet<ObjectId>,
+) -> Option<Placed> {
+    let is_meant = |site: &CallSite| site.object.is_some_and(|o| sockets.contains(&o));
     let kind = |site: &CallSite| {
         let is = |names: &[&str]| names.contains(&site.call.as_str()) && !site.has_failed();
         let kinds = [is(&SENDS), is(&RECEIVES)];
@@ -332,12 +387,12 @@ fn placed(inquiry: &Inquiry<'_>, own: &BTreeSet<ProcessId>, object: ObjectId) ->
 /// around them; and what they take in all.
 fn weight(
     inquiry: &Inquiry<'_>,
-    (process, object): (ProcessId, ObjectId),
+    process: ProcessId,
     on: &Conversation<'_>,
     placed: Option<&Placed>,
 ) -> (Weight, u64) {
     let mut causes = inquiry.waits_on_path(|key| {
-        key.object == Some(object)
+        key.object.is_some_and(|o| on.sockets.contains(&o))
             && key.detail.is_some_and(is_answer)
             && inquiry.same_program(key.process, process)
     });

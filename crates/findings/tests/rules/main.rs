@@ -5,6 +5,7 @@
 mod cases;
 mod code;
 mod computing;
+mod conversations;
 mod delays;
 mod drawn;
 mod floors;
