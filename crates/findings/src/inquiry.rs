@@ -145,6 +145,12 @@ impl Inquiry<'_> {
         self.programs.alike(self.programs.first(process))
     }
 
+    /// Whose thread it is.
+    pub fn process_of(&self, thread: ThreadId) -> Option<ProcessId> {
+        let slot = self.timeline.slot(thread)?;
+        Some(self.timeline.threads[slot].process)
+    }
+
     /// The threads of these processes.
     pub fn threads_of(&self, processes: &BTreeSet<ProcessId>) -> Vec<ThreadId> {
         let threads = self.timeline.threads.iter();

@@ -1,5 +1,6 @@
-//! Waits of one process, picked one by one: how long they are, what they are on the path, and a suspect of them.
+//! Waits of one process, or of those that run one program, picked one by one: how long they are, what they are on the path, and a suspect of them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use timesink_analysis::replay::What;
@@ -15,7 +16,9 @@ use crate::sentence::Sentence;
 
 /// The waits, as indexes of spans, and how long they are.
 pub struct Picked {
+    /// The one that is named.
     process: ProcessId,
+    processes: BTreeSet<ProcessId>,
     spans: BTreeSet<usize>,
     /// Shortest first.
     lengths: Vec<u64>,
@@ -36,9 +39,34 @@ impl Picked {
         lengths.sort_unstable();
         Picked {
             process,
+            processes: BTreeSet::from([process]),
             spans,
             lengths,
         }
+    }
+
+    /// Waits of processes that run the same program; the one with the longest is named.
+    pub fn of_program(
+        inquiry: &Inquiry<'_>,
+        spans: impl IntoIterator<Item = usize>,
+    ) -> Option<Picked> {
+        let spans: Vec<usize> = spans.into_iter().collect();
+        let waits = || spans.iter().filter_map(|&at| inquiry.timeline.span(at));
+        let longest = waits().max_by_key(|span| (span.t1.since(span.t0), Reverse(span.t0)))?;
+        let process = inquiry.process_of(longest.thread)?;
+        let processes = waits().filter_map(|span| inquiry.process_of(span.thread));
+        Some(Picked {
+            processes: processes.collect(),
+            ..Picked::of(inquiry, process, spans.iter().copied())
+        })
+    }
+
+    pub fn process(&self) -> ProcessId {
+        self.process
+    }
+
+    pub fn processes(&self) -> &BTreeSet<ProcessId> {
+        &self.processes
     }
 
     pub fn spans(&self) -> &BTreeSet<usize> {
@@ -63,7 +91,7 @@ impl Picked {
     /// A suspect whose fix makes them take so many times as long.
     pub fn suspect(&self, inquiry: &Inquiry<'_>, title: Sentence, factor: f64) -> Suspect {
         let what = What::Spans(self.spans.clone());
-        let fix = Fix::scaled(what, BTreeSet::from([self.process]), factor);
+        let fix = Fix::scaled(what, self.processes.clone(), factor);
         let mut suspect = Suspect::new(title, fix, self.weight(inquiry)).of(self.process);
         let first = self.waits(inquiry).take(EXAMPLES);
         suspect.examples = first
@@ -96,12 +124,8 @@ impl Picked {
 
     /// The functions that one of them was in, the first with a stack.
     fn frames(&self, inquiry: &Inquiry<'_>) -> Vec<Spot> {
-        let stack = self.waits(inquiry).find_map(|span| {
-            let events = inquiry.stacks.events_of(span.thread);
-            let at = events.partition_point(|event| event.at < span.t0);
-            let event = events.get(at).filter(|event| event.at == span.t0)?;
-            Some(event.stack)
-        });
+        let mut waits = self.waits(inquiry);
+        let stack = waits.find_map(|span| inquiry.stacks.stack_at(span.thread, span.t0));
         stack.map_or(Vec::new(), |stack| inquiry.spots(stack))
     }
 }

@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use timesink_live::{ns, number, output, program, timesink, Folder, Ran, Recorded, Running};
+use timesink_live::{
+    ns, number, output, program, timesink, wait_for, Folder, Ran, Recorded, Running,
+};
 use timesink_recording::tables::{Object, Wait};
 use timesink_recording::words::ObjectKind;
 use timesink_recording::ObjectId;
@@ -129,6 +131,11 @@ fn for_a_time() {
     target.ends_by_itself();
 }
 
+/// A recording has begun when its spool has.
+fn until_it_records(recording: &Path) {
+    wait_for("it records", || recording.join("spool.bin").exists());
+}
+
 /// Until Ctrl-C, which ends the recording and nothing else.
 #[test]
 fn until_control_c() {
@@ -136,10 +143,8 @@ fn until_control_c() {
         let (folder, target) = (Folder::new("attach"), Target::start());
         let recording = folder.join("a.timesink");
         let running = Running::start(&mut attach(&recording, target.pid(), &[]));
-        // It has begun when the spool has; then some time to record.
-        while !recording.join("spool.bin").exists() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        // Then some time to record.
+        until_it_records(&recording);
         std::thread::sleep(Duration::from_millis(700));
         running.signal(signal);
         let ran: Ran = running.end().exits(0);
@@ -154,9 +159,7 @@ fn until_the_process_ends() {
     let (folder, target) = (Folder::new("attach"), Target::start());
     let recording = folder.join("a.timesink");
     let running = Running::start(&mut attach(&recording, target.pid(), &[]));
-    while !recording.join("spool.bin").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until_it_records(&recording);
     std::thread::sleep(Duration::from_millis(300));
     target.ends_by_itself();
     let recorded = Recorded::open(&recording, running.end().exits(0));
@@ -216,9 +219,7 @@ fn a_connection_that_a_word_stands_for_in_epoll() {
     let mut target = Target::of(command);
     let recording = folder.join("attach.timesink");
     let running = Running::start(&mut attach(&recording, target.pid(), &["--exact"]));
-    while !recording.join("spool.bin").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until_it_records(&recording);
     std::thread::sleep(Duration::from_millis(500));
     drop(target.child.stdin.take());
     target.child.wait().expect("its end");

@@ -195,7 +195,9 @@ fn formats_go_where_they_are_wanted() {
     assert!(text(&folder, "m").contains("| B | `echo` |"));
     let again = ran(&folder, &arguments).exits(2);
     assert!(
-        again.err.contains("exists, and is not overwritten"),
+        again
+            .err
+            .contains("already exists and will not be overwritten"),
         "{}",
         again.err
     );
@@ -213,7 +215,7 @@ fn recordings_say_why() {
     .exits(0);
     let page = ran.text();
     assert!(
-        page.contains("faster each time: sleep sleeps: once in both"),
+        page.contains("faster each time: sleep sleeps, once in both"),
         "{page}"
     );
     let sides = [

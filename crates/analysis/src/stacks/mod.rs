@@ -188,6 +188,14 @@ impl Stacks {
         &self.rests[from..to]
     }
 
+    /// The stack of a thread at a moment: of a wait that began then, or of a sample.
+    pub fn stack_at(&self, thread: ThreadId, moment: Nanos) -> Option<StackIx> {
+        let events = self.events_of(thread);
+        let at = events.partition_point(|event| event.at < moment);
+        let event = events.get(at).filter(|event| event.at == moment)?;
+        Some(event.stack)
+    }
+
     /// The samples, waits and times ready of one thread, in order.
     pub fn events_of(&self, thread: ThreadId) -> &[Event] {
         let from = self.events.partition_point(|event| event.thread < thread);

@@ -121,11 +121,7 @@ fn find_own(timeline: &Spans, holds: &mut [Hold]) {
     let mut taken: FxHashMap<(usize, Nanos), u64> = FxHashMap::default();
     for at in order {
         let hold = &mut holds[at];
-        let spans = timeline.spans_of(hold.holder);
-        let first = spans.partition_point(|span| span.t1 <= hold.from);
-        let during = spans[first..].iter();
-        for span in during.take_while(|span| span.t0 < hold.until) {
-            let within = span.t1.min(hold.until).since(span.t0.max(hold.from));
+        for (span, within) in timeline.between(hold.holder, hold.from, hold.until) {
             let own = match (span.state, span.detail) {
                 (State::Cpu, Detail::SwitchingIn) => 0,
                 (State::Cpu, _) => {

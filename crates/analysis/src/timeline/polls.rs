@@ -325,13 +325,8 @@ fn share_alive(timeline: &Spans, slot: usize, from: Nanos, until: Nanos) -> f64 
 
 /// The share of a stretch in which a thread did something that was not resting; of what it was not there, nothing.
 fn share_at_work(timeline: &Spans, slot: usize, from: Nanos, until: Nanos) -> f64 {
-    let spans = timeline.spans_of(slot);
-    let begin = spans.partition_point(|span| span.t1 <= from);
-    let mut worked = 0u64;
-    for span in spans[begin..].iter().take_while(|span| span.t0 < until) {
-        if !rests(span) && !is_sleep(span) {
-            worked = worked.saturating_add(span.t1.min(until).since(span.t0.max(from)));
-        }
-    }
+    let at_work = timeline.between(slot, from, until);
+    let at_work = at_work.filter(|(span, _)| !rests(span) && !is_sleep(span));
+    let worked: u64 = at_work.map(|(_, ns)| ns).sum();
     worked as f64 / until.since(from).max(1) as f64
 }

@@ -137,6 +137,21 @@ impl Spans {
         spans.map(move |(at, span)| (first + at, span))
     }
 
+    /// What a thread does between two moments, and for how long each lies in between.
+    pub fn between(
+        &self,
+        slot: usize,
+        from: Nanos,
+        until: Nanos,
+    ) -> impl Iterator<Item = (&Span, u64)> {
+        let spans = self.spans_of(slot);
+        let first = spans.partition_point(|span| span.t1 <= from);
+        let then = spans[first..]
+            .iter()
+            .take_while(move |span| span.t0 < until);
+        then.map(move |span| (span, span.t1.min(until).since(span.t0.max(from))))
+    }
+
     /// The wait of a thread that begins at a moment, with its index.
     pub fn wait_at(&self, slot: usize, t0: Nanos) -> Option<usize> {
         let spans = self.spans_of(slot);

@@ -13,7 +13,6 @@ use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ProgramImpl};
-
 use zerocopy::IntoBytes;
 
 use crate::budget::CountedEvents;
@@ -255,11 +254,11 @@ impl Kernel {
         for pid in pids {
             let _ = seeds.delete(&pid.to_ne_bytes());
         }
-        self.know_watched(pids)
+        Ok(())
     }
 
-    /// What these processes have given epoll for their descriptors, before anybody looked.
-    fn know_watched(&self, pids: &[u32]) -> Result<(), Error> {
+    /// What these processes, which ran before, have given epoll for their descriptors.
+    pub fn know_watched(&self, pids: &[u32]) -> Result<(), Error> {
         let map = self.writable("watched")?;
         for watched in pids.iter().flat_map(|&pid| watched::of(pid)) {
             let key = events::ts_watched {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use crate::probes::events::TS_MOST_DESCRIPTOR;
+
 /// A word of a process's own choice, and the descriptor it stands for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Watched {
@@ -31,15 +33,16 @@ pub fn of(pid: u32) -> Vec<Watched> {
     all.take(MOST).collect()
 }
 
-/// The lines that tell of a descriptor: `tfd: 8 events: 19 data: 7f0c pos:0 ino:61 sdev:7`.
+/// The lines that tell of a descriptor with a word that is not its number: `tfd: 8 events: 19 data: 7f0c pos:0 ino:61 sdev:7`.
 fn told(pid: u32, info: &str) -> Vec<Watched> {
     let lines = info.lines().filter_map(|line| {
         let mut words = line.strip_prefix("tfd:")?.split_ascii_whitespace();
         let descriptor = words.next()?.parse().ok()?;
         let word = words.skip_while(|word| *word != "data:").nth(1)?;
-        Some(Watched {
+        let word = u64::from_str_radix(word, 16).ok()?;
+        (word > u64::from(TS_MOST_DESCRIPTOR)).then_some(Watched {
             pid,
-            word: u64::from_str_radix(word, 16).ok()?,
+            word,
             descriptor,
         })
     });
@@ -60,7 +63,7 @@ mod tests {
             .iter()
             .map(|w| (w.descriptor, w.word))
             .collect();
-        assert_eq!(words, [(5, 0x7f55_e40a_1dd8), (11, 11)]);
+        assert_eq!(words, [(5, 0x7f55_e40a_1dd8)]);
     }
 
     #[test]

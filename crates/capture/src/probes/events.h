@@ -563,6 +563,8 @@ struct ts_config {
 };
 _Static_assert(sizeof(struct ts_config) == 40 + 2048, "config");
 
+#define TS_MOST_DESCRIPTOR 0xffff /* a word of epoll's beyond this is no descriptor */
+
 /* What a process has given epoll for one of its descriptors. */
 struct ts_watched {
 	__u32 pid;

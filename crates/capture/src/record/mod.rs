@@ -374,6 +374,7 @@ impl Session {
         if !pids.is_empty() {
             self.sink.borrow_mut().stacks.ran_before(pids);
             self.seed(pids)?;
+            self.kernel.know_watched(pids)?;
         }
         self.kernel.control().follow();
         Ok(())
@@ -391,6 +392,7 @@ impl Session {
         pids.iter().for_each(|&pid| sink.stacks.seed(pid));
         drop(sink);
         let _ = self.kernel.seed_rest(&pids);
+        let _ = self.kernel.know_watched(&pids);
     }
 
     fn begin(

@@ -9,9 +9,8 @@ use timesink_analysis::ledger::Account;
 use timesink_analysis::path::{own_function, Key};
 use timesink_analysis::replay::What;
 use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
-use timesink_recording::ids::ProcessId;
+use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{Detail, WakeSource};
-use timesink_recording::Nanos;
 
 use super::fixed_delay;
 use crate::event_loop::{self, Owed};
@@ -71,9 +70,20 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
             _ => BTreeSet::new(),
         }));
     }
-    let sleepers = sleepers.into_iter();
-    sleepers
-        .filter_map(|process| suspect(inquiry, process, &owed, &told))
+    let mut by_program: BTreeMap<ProcessId, BTreeSet<usize>> = BTreeMap::new();
+    for process in sleepers {
+        let slept = slept(inquiry, process, &owed, &told);
+        if !fixed_delay::waits_for_work(inquiry, process, &slept) {
+            let program = inquiry.of_program(process).first().copied();
+            by_program
+                .entry(program.unwrap_or(process))
+                .or_default()
+                .extend(slept);
+        }
+    }
+    let programs = by_program.into_iter();
+    programs
+        .filter_map(|(program, slept)| suspect(inquiry, program, &owed, slept))
         .collect()
 }
 
@@ -102,21 +112,31 @@ fn sleepers(inquiry: &Inquiry<'_>, owed: &Owed) -> BTreeSet<ProcessId> {
     on_path.map(|t| t.process).filter(asleep).collect()
 }
 
-/// All sleeps of a process that are not told elsewhere, if they are a good part of the path.
-fn suspect(
+/// What the processes of this one's program sleep on the path, as causes; and for what.
+fn on_path(
     inquiry: &Inquiry<'_>,
     process: ProcessId,
     owed: &Owed,
-    told: &BTreeSet<usize>,
-) -> Option<Suspect> {
+) -> (Vec<usize>, BTreeSet<(Option<Detail>, Option<ObjectId>)>) {
     let causes = inquiry.waits_on_path(|key| {
         inquiry.same_program(key.process, process) && may_sleep(inquiry, owed, key)
     });
-    let keys: BTreeSet<_> = causes
+    let keys = causes
         .iter()
         .filter_map(|&at| inquiry.outlook.causes.get(at))
         .map(|on_path| (on_path.cause.key.detail, on_path.cause.key.object))
         .collect();
+    (causes, keys)
+}
+
+/// All sleeps of a process that are not told elsewhere.
+fn slept(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    owed: &Owed,
+    told: &BTreeSet<usize>,
+) -> BTreeSet<usize> {
+    let (_, keys) = on_path(inquiry, process, owed);
     let waits = inquiry.single_waits(|of| of == process);
     let least = RULE.limit(inquiry, &limits::IN_LOOP);
     let slept = waits.filter(|(at, span)| {
@@ -126,11 +146,19 @@ fn suspect(
             && (span.detail == Detail::Sleep || span.t1.since(span.t0) as f64 >= least)
             && !told.contains(at)
     });
-    let slept: BTreeSet<usize> = slept.map(|(at, _)| at).collect();
-    if fixed_delay::waits_for_work(inquiry, process, &slept) {
-        return None;
-    }
-    let picked = Picked::of(inquiry, process, longest(inquiry, slept));
+    slept.map(|(at, _)| at).collect()
+}
+
+/// The sleeps of a program's processes, if they are a good part of the path.
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    program: ProcessId,
+    owed: &Owed,
+    slept: BTreeSet<usize>,
+) -> Option<Suspect> {
+    let (causes, keys) = on_path(inquiry, program, owed);
+    let picked = Picked::of_program(inquiry, longest(inquiry, slept))?;
+    let process = picked.process();
     let on_path_ns = inquiry.on_path_ns(&causes).min(picked.ns());
     let share = on_path_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
     if share < RULE.limit(inquiry, &limits::PART) {
@@ -141,7 +169,16 @@ fn suspect(
         1 => " time",
         _ => " times",
     };
-    let mut title = say![process, " sleeps ", Piece::Count(picked.count()), times];
+    let mut title = match picked.processes().len() {
+        1 => say![process, " sleeps "],
+        many => say![
+            Piece::Count(many as u64),
+            " processes like ",
+            process,
+            " sleep "
+        ],
+    };
+    title.0.extend([Piece::Count(picked.count()), times.into()]);
     title.0.push(Piece::Text(match in_loop {
         true => " in its event loop, ",
         false => ", ",
@@ -155,7 +192,7 @@ fn suspect(
         suspect = suspect.told(say![
             "nothing but a timer of its own ended them: a delay, a pause before it tries again, or a timeout"
         ]);
-        suspect.frames = follows(inquiry, process, &picked);
+        suspect.frames = follows(inquiry, &picked);
     }
     Some(suspect)
 }
@@ -193,27 +230,34 @@ fn lengths(picked: &Picked) -> Vec<Piece> {
 
 /// What a program mostly does when it has slept in its loop: the function of its own that the first stack after most of these
 /// sleeps shows, of a call or a sample.
-fn follows(inquiry: &Inquiry<'_>, process: ProcessId, picked: &Picked) -> Vec<Spot> {
-    let threads = inquiry.threads_of(&BTreeSet::from([process]));
+fn follows(inquiry: &Inquiry<'_>, picked: &Picked) -> Vec<Spot> {
     let is_own = own_functions(inquiry);
     let mut found: BTreeMap<FunctionIx, (u64, StackIx)> = BTreeMap::new();
+    let mut threads: BTreeMap<ProcessId, Vec<ThreadId>> = BTreeMap::new();
     for span in picked.waits(inquiry) {
-        let after = threads.iter().filter_map(|&thread| {
-            let events = inquiry.stacks.events_of(thread);
-            let events = &events[events.partition_point(|event| event.at < span.t1)..];
-            let samples = events
-                .iter()
-                .filter(|event| event.account == Account::Cpu)
-                .map(|event| (event.at, event.stack));
-            let sites = inquiry.stacks.sites_of(thread);
-            let sites = sites.iter().filter(|site| site.at > span.t1);
-            let first = |mut stacks: Box<dyn Iterator<Item = (Nanos, StackIx)> + '_>| {
-                stacks.find_map(|(at, stack)| Some((at, is_own(stack)?, stack)))
-            };
-            let sampled = first(Box::new(samples));
-            let called = first(Box::new(sites.map(|site| (site.at, site.stack))));
-            sampled.into_iter().chain(called).min_by_key(|(at, ..)| *at)
-        });
+        let Some(process) = inquiry.process_of(span.thread) else {
+            continue;
+        };
+        let own = || inquiry.threads_of(&BTreeSet::from([process]));
+        let after = threads
+            .entry(process)
+            .or_insert_with(own)
+            .iter()
+            .filter_map(|&thread| {
+                let events = inquiry.stacks.events_of(thread);
+                let events = &events[events.partition_point(|event| event.at < span.t1)..];
+                let samples = events
+                    .iter()
+                    .filter(|event| event.account == Account::Cpu)
+                    .map(|event| (event.at, event.stack));
+                let sites = inquiry.stacks.sites_of(thread);
+                let sites = sites.iter().filter(|site| site.at > span.t1);
+                let calls = sites.map(|site| (site.at, site.stack));
+                let own = |(at, stack)| Some((at, is_own(stack)?, stack));
+                let (sampled, called) =
+                    (samples.filter_map(own).next(), calls.filter_map(own).next());
+                sampled.into_iter().chain(called).min_by_key(|(at, ..)| *at)
+            });
         if let Some((_, function, stack)) = after.min_by_key(|(at, ..)| *at) {
             found.entry(function).or_insert((0, stack)).0 += 1;
         }

@@ -205,31 +205,32 @@ fn set_up<'a>(
 ) -> BTreeMap<ObjectId, Vec<&'a PeerWait>> {
     /// A request may be sent in two parts, its head and its body.
     const OF_REQUEST: f64 = 2.0;
-    let under_way: BTreeSet<_> = peer.under_way.iter().copied().collect();
-    let mut answers: BTreeMap<ObjectId, usize> = BTreeMap::new();
-    for wait in peer.waits.iter().filter(|wait| !wait.connects()) {
-        *answers.entry(wait.socket).or_default() += 1;
-    }
     let shaken = match sends > OF_REQUEST {
         true => (sends - 1.0).round() as usize,
         false => 0,
     };
-    let mut found: BTreeMap<ObjectId, Vec<&'a PeerWait>> = BTreeMap::new();
-    let mut seen: BTreeMap<ObjectId, usize> = BTreeMap::new();
+    let mut by_socket: BTreeMap<ObjectId, Vec<&PeerWait>> = BTreeMap::new();
     for wait in &peer.waits {
-        let nth = seen.entry(wait.socket).or_default();
-        let is_first = *nth == 0;
-        *nth += usize::from(!wait.connects());
-        let connects = is_first && !wait.among_many && under_way.contains(&wait.socket);
-        // The last answer is most probably the one to the request.
-        let of_all = answers.get(&wait.socket).copied().unwrap_or(0);
-        let shakes = !wait.connects()
-            && *nth <= shaken
-            && (*nth < of_all || last == LastAnswer::Goes)
-            && !tls_per_request::is_in_handshake(inquiry, wait.span);
-        if wait.connects() || connects || shakes {
-            found.entry(wait.socket).or_default().push(wait);
-        }
+        by_socket.entry(wait.socket).or_default().push(wait);
     }
-    found
+    let under_way: BTreeSet<ObjectId> = peer.under_way.iter().copied().collect();
+    for (socket, waits) in &mut by_socket {
+        let is_under_way = under_way.contains(socket);
+        let answers = waits.iter().filter(|wait| !wait.connects()).count();
+        // The last answer is most probably the one to the request.
+        let shaken = match last {
+            LastAnswer::Stays => shaken.min(answers.saturating_sub(1)),
+            LastAnswer::Goes => shaken,
+        };
+        let mut answered = 0;
+        waits.retain(|wait| {
+            let is_first = answered == 0 && !wait.among_many;
+            let of_connection = wait.connects() || is_first && is_under_way;
+            answered += usize::from(!wait.connects());
+            of_connection
+                || answered <= shaken && !tls_per_request::is_in_handshake(inquiry, wait.span)
+        });
+    }
+    by_socket.retain(|_, waits| !waits.is_empty());
+    by_socket
 }

@@ -1,5 +1,7 @@
 //! A program that has done its work, and waits for a time to be over before it ends.
 
+use std::ops::RangeInclusive;
+
 use timesink_analysis::timeline::Span;
 use timesink_recording::words::{State, WakeSource};
 
@@ -35,7 +37,8 @@ mod limits {
         name: "after",
         value: 2e6,
         unit: Unit::Nanoseconds,
-        means: "maximum time on CPU after it, exit included, if a 200th of the wait is not more",
+        means:
+            "maximum time on CPU after it, exit included (or 1/200 of the wait, if that is longer)",
     };
     pub static BEFORE: Limit = Limit {
         name: "before",
@@ -72,12 +75,9 @@ fn others_work(inquiry: &Inquiry<'_>, slot: usize, wait: &Span) -> bool {
     others.any(|other| {
         let lives_on =
             threads[other].process == threads[slot].process && threads[other].end > wait.t1;
-        let spans = inquiry.timeline.spans_of(other);
-        let from = spans.partition_point(|span| span.t1 <= wait.t0);
-        let during = spans[from..].iter().take_while(|span| span.t0 < wait.t1);
-        let during = during.filter(|span| span.state == State::Cpu);
-        let ran = during.map(|span| span.t1.min(wait.t1).since(span.t0.max(wait.t0)));
-        ran.sum::<u64>() > if lives_on { ASIDE } else { 0 }
+        let during = inquiry.timeline.between(other, wait.t0, wait.t1);
+        let ran = during.filter(|(span, _)| span.state == State::Cpu);
+        ran.map(|(_, ns)| ns).sum::<u64>() > if lives_on { ASIDE } else { 0 }
     })
 }
 
@@ -93,66 +93,61 @@ const LOOKS_AFTER: u64 = 2_000_000;
 /// Node.js's own.
 const ASIDE: u64 = 1_000_000;
 
-/// The last wait of the thread at a place that is long, with those just before and after it that a timer ended, if hardly
-/// anything comes after. Who is sent something after it was not done.
-fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<Vec<usize>> {
-    let least = RULE.limit(inquiry, &limits::LEAST);
-    let spans = inquiry.timeline.spans_of(slot);
-    let at = spans
-        .iter()
-        .rposition(|span| span.state == State::Wait && span.t1.since(span.t0) as f64 >= least)?;
-    let timed = |span: &&Span| span.wake_source == Some(WakeSource::Timer);
-    let (mut from, mut until) = (at, at);
-    if timed(&&spans[at]) {
-        let waits = |range: std::ops::Range<usize>| {
-            let waits = spans[range.clone()].iter().zip(range);
-            waits.filter(|(span, _)| span.state == State::Wait)
-        };
-        let follows_at_once =
-            |one: usize, next: usize| on_processor(spans[one..next].iter()) <= LOOKS_AFTER;
-        let earlier: Vec<_> = waits(0..at).collect();
-        for (span, before) in earlier.into_iter().rev() {
-            if !timed(&span) || !follows_at_once(before, from) {
-                break;
-            }
-            from = before;
-        }
-        for (span, after) in waits(at + 1..spans.len()) {
-            if !timed(&span) || !follows_at_once(until, after) {
-                break;
-            }
-            until = after;
+/// The last long wait of a thread and, if a timer ended it, those just before and after it that a timer ended, too: from the first
+/// to the last of them.
+fn rest(spans: &[Span], least_ns: f64) -> Option<RangeInclusive<usize>> {
+    let long = |span: &Span| span.state == State::Wait && span.t1.since(span.t0) as f64 >= least_ns;
+    let at = spans.iter().rposition(long)?;
+    if !is_timed(&spans[at]) {
+        return Some(at..=at);
+    }
+    let (before, after) = (spans[..at].iter().rev(), spans[at + 1..].iter());
+    Some(at - timed(before)..=at + timed(after))
+}
+
+fn is_timed(span: &Span) -> bool {
+    span.wake_source == Some(WakeSource::Timer)
+}
+
+/// How many of these spans it is to the last wait that a timer ended, with nothing but short looks between such waits.
+fn timed<'a>(spans: impl Iterator<Item = &'a Span>) -> usize {
+    let (mut ran, mut last) = (0, 0);
+    for (number, span) in (1..).zip(spans) {
+        match span.state {
+            State::Cpu => ran += span.t1.since(span.t0),
+            State::Wait if ran > LOOKS_AFTER || !is_timed(span) => break,
+            State::Wait => (ran, last) = (0, number),
+            _ => {}
         }
     }
-    let waited: u64 = spans[from..=until]
-        .iter()
-        .filter(|span| span.state == State::Wait)
-        .map(|span| span.t1.since(span.t0))
-        .sum();
-    let later = &spans[until + 1..];
-    let is_sent = later
-        .iter()
-        .any(|span| span.wake_source == Some(WakeSource::Network));
+    last
+}
+
+/// The waits that a thread ends with, if hardly anything comes after. Who is sent something after them was not done.
+fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<Vec<usize>> {
+    let spans = inquiry.timeline.spans_of(slot);
+    let rest = rest(spans, RULE.limit(inquiry, &limits::LEAST))?;
+    let waits = |span: &Span| span.state == State::Wait;
+    let waited = spans[rest.clone()].iter().filter(|span| waits(span));
+    let waited: u64 = waited.map(|span| span.t1.since(span.t0)).sum();
+    let later = &spans[rest.end() + 1..];
+    let is_sent = |span: &Span| span.wake_source == Some(WakeSource::Network);
     let most = RULE
         .limit(inquiry, &limits::AFTER)
         .max((waited / PART_AFTER) as f64);
-    if on_processor(later.iter()) as f64 > most || is_sent {
+    if on_processor(later.iter()) as f64 > most || later.iter().any(is_sent) {
         return None;
     }
-    let own = inquiry.timeline.indexed(slot).skip(from);
-    let own = own.take(until + 1 - from);
-    Some(
-        own.filter(|(_, span)| span.state == State::Wait)
-            .map(|(index, _)| index)
-            .collect(),
-    )
+    let indexed = inquiry.timeline.indexed(slot).zip(0..);
+    let within = indexed.filter(|((_, span), at)| rest.contains(at) && waits(span));
+    Some(within.map(|((index, _), _)| index).collect())
 }
 
 fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
-    let waits = last(inquiry, slot)?;
-    let longest = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
-    let wait = longest.max_by_key(|span| span.t1.since(span.t0))?;
     let thread = &inquiry.timeline.threads[slot];
+    let picked = Picked::of(inquiry, thread.process, last(inquiry, slot)?);
+    let waits = picked.waits(inquiry);
+    let wait = waits.max_by_key(|span| span.t1.since(span.t0))?;
     if thread.alive_at_end || thread.end_lost {
         return None;
     }
@@ -167,14 +162,12 @@ fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
     let worked = on_processor(before.take_while(|span| span.t0 < wait.t0));
     if wait.wake_source != Some(WakeSource::Timer)
         || (worked as f64) < RULE.limit(inquiry, &limits::BEFORE)
-        || waits
-            .iter()
-            .filter_map(|&at| inquiry.timeline.span(at))
+        || picked
+            .waits(inquiry)
             .any(|wait| others_work(inquiry, slot, wait))
     {
         return None;
     }
-    let picked = Picked::of(inquiry, thread.process, waits);
     let title = say![
         thread.thread,
         " waits ",

@@ -153,13 +153,9 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
 
 /// How long a thread was on a processor or ready between two moments.
 fn at_work(inquiry: &Inquiry<'_>, slot: usize, from: Nanos, until: Nanos) -> u64 {
-    let spans = inquiry.timeline.spans_of(slot);
-    let begin = spans.partition_point(|span| span.t1 <= from);
-    let spans = spans[begin..].iter().take_while(|span| span.t0 < until);
-    let works = spans.filter(|span| matches!(span.state, State::Cpu | State::Ready));
-    works
-        .map(|span| span.t1.min(until).since(span.t0.max(from)))
-        .sum()
+    let spans = inquiry.timeline.between(slot, from, until);
+    let works = spans.filter(|(span, _)| matches!(span.state, State::Cpu | State::Ready));
+    works.map(|(_, ns)| ns).sum()
 }
 
 /// Whether a thread does little, and waits for that one to hand it something.

@@ -80,13 +80,10 @@ const RECEIVES: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"]
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
     let all = Conversations::of(inquiry, &sockets);
-    let suspects = all.on.iter();
+    let with_peers = all.by_peer(inquiry, &sockets);
+    let suspects = with_peers.iter();
     suspects
-        .filter_map(|(&(process, object), calls)| {
-            // Who is asked on a socket waits for questions there, not for answers.
-            matches!(sockets.role(object), None | Some(Role::Asking))
-                .then(|| suspect(inquiry, process, object, calls, &all))?
-        })
+        .filter_map(|(&(process, object), on)| suspect(inquiry, process, object, on, &all))
         .collect()
 }
 
@@ -101,12 +98,20 @@ struct Calls {
 }
 
 impl Calls {
-    fn add(&mut self, call: &CallSum) {
-        self.count = self.count.saturating_add(call.count);
-        let came = call.count.saturating_sub(call.errors);
-        self.came = self.came.saturating_add(came);
-        self.bytes = self.bytes.saturating_add(call.bytes);
-        self.ns = self.ns.saturating_add(call.ns);
+    fn of(call: &CallSum) -> Calls {
+        Calls {
+            count: call.count,
+            came: call.count.saturating_sub(call.errors),
+            bytes: call.bytes,
+            ns: call.ns,
+        }
+    }
+
+    fn add(&mut self, other: Calls) {
+        self.count = self.count.saturating_add(other.count);
+        self.came = self.came.saturating_add(other.came);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.ns = self.ns.saturating_add(other.ns);
     }
 }
 
@@ -121,6 +126,31 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
+    fn add(&mut self, other: &Conversation<'a>) {
+        self.sockets.extend(&other.sockets);
+        self.sent.add(other.sent);
+        self.received.add(other.received);
+        self.groups.extend(&other.groups);
+    }
+
+    /// How often something was asked. On the same processor the peer may answer before the question's call is over: not each
+    /// answer is waited for. And one that comes in pieces is waited for several times.
+    fn requests(&self) -> u64 {
+        let (sent, received) = (self.sent.came, self.received.came);
+        self.waits().min(sent).max(sent.min(received))
+    }
+
+    fn bytes_each(&self) -> u64 {
+        self.received.bytes / self.requests().max(1)
+    }
+
+    /// Whether it asks and is answered, rather than listens or loads.
+    fn asks(&self, inquiry: &Inquiry<'_>) -> bool {
+        self.received.count > 0
+            && self.bytes_each() as f64 <= RULE.limit(inquiry, &limits::BYTES)
+            && self.sent.count as f64 >= self.waits() as f64 * RULE.limit(inquiry, &limits::SENT)
+    }
+
     fn waits(&self) -> u64 {
         let groups = self.groups.values();
         let answered = groups.map(|group| group.count() - group.expired);
@@ -148,7 +178,6 @@ impl<'a> Conversation<'a> {
 
 /// The conversations of all processes.
 struct Conversations<'a> {
-    /// By the first of the connections.
     on: BTreeMap<(ProcessId, ObjectId), Conversation<'a>>,
     /// What all such calls of a process take, on sockets or not.
     ns: BTreeMap<ProcessId, u64>,
@@ -181,11 +210,6 @@ impl<'a> Conversations<'a> {
             asked: BTreeMap::new(),
             at_once: BTreeSet::new(),
         };
-        let firsts = firsts(inquiry);
-        let first = |process: ProcessId, object: ObjectId| {
-            let first = firsts.get(&(process, object)).copied();
-            (process, first.unwrap_or(object))
-        };
         for call in &inquiry.facts.calls {
             let (sends, receives) = (
                 SENDS.contains(&call.call.as_str()),
@@ -203,11 +227,11 @@ impl<'a> Conversations<'a> {
                 let asked = all.asked.entry(process).or_default();
                 *asked = asked.saturating_add(call.count.saturating_sub(call.errors));
             }
-            let on = all.on.entry(first(process, object)).or_default();
+            let on = all.on.entry((process, object)).or_default();
             on.sockets.insert(object);
             match sends {
-                true => on.sent.add(call),
-                false => on.received.add(call),
+                true => on.sent.add(Calls::of(call)),
+                false => on.received.add(Calls::of(call)),
             }
         }
         for peer in inquiry.peers().iter().filter(|peer| peer.at_once) {
@@ -218,7 +242,7 @@ impl<'a> Conversations<'a> {
             let Some(object) = group.object.filter(|_| is_answer(group.detail)) else {
                 continue;
             };
-            if let Some(on) = all.on.get_mut(&first(group.process, object)) {
+            if let Some(on) = all.on.get_mut(&(group.process, object)) {
                 on.groups.entry(object).or_insert(group);
             }
         }
@@ -226,6 +250,25 @@ impl<'a> Conversations<'a> {
             !on.groups.is_empty() || inquiry.facts.object(*object).is_some_and(is_connection)
         });
         all
+    }
+
+    /// Those in which a process asks: all with one peer together, under the first of the connections.
+    fn by_peer(
+        &self,
+        inquiry: &Inquiry<'_>,
+        sockets: &Sockets,
+    ) -> BTreeMap<(ProcessId, ObjectId), Conversation<'a>> {
+        let firsts = firsts(inquiry);
+        let mut with_peers: BTreeMap<_, Conversation<'a>> = BTreeMap::new();
+        for (&(process, object), on) in &self.on {
+            // Who is asked on a socket waits for questions there, not for answers.
+            if matches!(sockets.role(object), None | Some(Role::Asking)) && on.asks(inquiry) {
+                let first = firsts.get(&(process, object)).copied();
+                let with_peer = with_peers.entry((process, first.unwrap_or(object)));
+                with_peer.or_default().add(on);
+            }
+        }
+        with_peers
     }
 }
 
@@ -270,10 +313,7 @@ fn suspect(
     all: &Conversations<'_>,
 ) -> Option<Suspect> {
     let (sent, received, waits) = (on.sent, on.received, on.waits());
-    // On the same processor the peer may answer before the question's call is over: not each answer is waited for. And one
-    // that comes in pieces is waited for several times.
-    let count = waits.min(sent.came).max(sent.came.min(received.came));
-    let bytes = received.bytes / count.max(1);
+    let (count, bytes) = (on.requests(), on.bytes_each());
     // Who takes an answer for each question, thousands of times, asks one after the other whether it waits or not.
     let (fewer, more) = (
         sent.came.min(received.came) as f64,
@@ -282,10 +322,7 @@ fn suspect(
     let in_turn = fewer >= RULE.limit(inquiry, &limits::IN_TURN) && fewer >= more * ALIKE;
     let asked = all.asked.get(&process).copied().unwrap_or(0);
     if (waits as f64) < RULE.limit(inquiry, &limits::WAITS) && !in_turn
-        || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
-        || (sent.count as f64) < waits as f64 * RULE.limit(inquiry, &limits::SENT)
         || (sent.count as f64) < asked as f64 * RULE.limit(inquiry, &limits::PER_REQUEST)
-        || received.count == 0
         || all.at_once.contains(&(process, object))
     {
         return None;

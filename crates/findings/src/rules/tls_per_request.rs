@@ -81,12 +81,8 @@ struct Shaken {
 
 /// Whether a span, by its index in the timeline, is a wait in a handshake.
 pub(super) fn is_in_handshake(inquiry: &Inquiry<'_>, span: usize) -> bool {
-    let stack = inquiry.timeline.span(span).and_then(|span| {
-        let events = inquiry.stacks.events_of(span.thread);
-        let at = events.partition_point(|event| event.at < span.t0);
-        let event = events.get(at).filter(|event| event.at == span.t0)?;
-        Some(event.stack)
-    });
+    let span = inquiry.timeline.span(span);
+    let stack = span.and_then(|span| inquiry.stacks.stack_at(span.thread, span.t0));
     stack.is_some_and(|stack| handshake(inquiry, stack).is_some())
 }
 

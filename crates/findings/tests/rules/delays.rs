@@ -1,5 +1,6 @@
 //! Sleeps: what each length of them saves, and what is lost by sleeping on.
 
+use crate::cases::case;
 use crate::drawn::told_of_text;
 
 const ONE: &str = "run wall 1s\nprocess 1 import\nthread 1.1 tid 1 import\n";
@@ -55,4 +56,13 @@ fn two_workers_are_awaited_in_turn() {
     );
     let told = told_of_text(&text);
     assert_eq!(told.first(), Some(&("sleep-polling", 152)), "{told:?}");
+}
+
+/// Two copies of a program that sleep alike were two causes, each with half of what not sleeping saves.
+#[test]
+fn copies_that_sleep_alike_are_one_cause() {
+    let told = told_of_text(&case("asleep.fires-workers"));
+    let asleep: Vec<_> = told.iter().filter(|(rule, _)| *rule == "asleep").collect();
+    assert_eq!(asleep.len(), 1, "{told:?}");
+    assert!(asleep[0].1 >= 1190, "{told:?}");
 }

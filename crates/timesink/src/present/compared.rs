@@ -33,7 +33,7 @@ pub fn sentence(row: &Row) -> String {
                 }
             };
             match a == b {
-                true => format!("{what}: {} in both", times(a, &row.a)),
+                true => format!("{what}, {} in both", times(a, &row.a)),
                 false => format!(
                     "{what}: {} in A, {} in B",
                     times(a, &row.a),

@@ -7,7 +7,6 @@
 #ifndef TIMESINK_EPOLL_H
 #define TIMESINK_EPOLL_H
 
-#define TS_MOST_DESCRIPTOR 0xffff /* a word beyond this is no descriptor */
 #define TS_EPOLL_CTL_DEL 2
 
 struct {

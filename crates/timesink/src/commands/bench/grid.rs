@@ -14,7 +14,7 @@ pub struct Parameter {
 pub fn parse_parameter(text: &str) -> Result<Parameter, String> {
     let (name, values) = text
         .split_once('=')
-        .ok_or("expected a name and values, such as size=64,4k,1m")?;
+        .ok_or("expected NAME=VALUES, such as size=64,4k,1m")?;
     let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || !name.chars().all(is_plain) {
         return Err("a name has letters, digits, - and _".to_owned());

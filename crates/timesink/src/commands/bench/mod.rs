@@ -143,7 +143,7 @@ pub struct Arguments {
 
     #[command(
         flatten,
-        next_help_heading = "Formats (on standard output instead of the page, or into a file that must not exist)"
+        next_help_heading = "Output formats (printed instead of the report, or written to a new file)"
     )]
     formats: Formats,
 }
@@ -488,7 +488,10 @@ impl Formats {
             .into_iter()
             .find(|path| path.symlink_metadata().is_ok())
         {
-            bail!("{} exists, and is not overwritten", there.display());
+            bail!(
+                "{} already exists and will not be overwritten",
+                there.display()
+            );
         }
         Ok(())
     }

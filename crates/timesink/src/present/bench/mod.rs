@@ -157,7 +157,9 @@ pub fn warnings(bench: &Bench<'_>) -> Vec<String> {
     let outcome = bench.outcome;
     let mut told = Vec::new();
     if bench.was_interrupted {
-        told.push("Ended before all rounds were run; half a round is not counted".to_owned());
+        told.push(
+            "Stopped before all rounds had run; the unfinished round is not counted".to_owned(),
+        );
     }
     for one in &outcome.comparisons {
         if let Some(Shift { at, ratio, .. }) = one.shift {
@@ -176,7 +178,7 @@ pub fn warnings(bench: &Bench<'_>) -> Vec<String> {
             1 => ("A", "Its figures mix both"),
             _ => (
                 "all commands together",
-                "Ratios within rounds are not affected by that, medians mix both",
+                "Ratios within rounds are not affected; the medians mix both levels",
             ),
         };
         told.push(format!(
@@ -188,7 +190,7 @@ pub fn warnings(bench: &Bench<'_>) -> Vec<String> {
     }
     if !bench.is_alone {
         told.push(
-            "Another timesink bench was running on this machine: they disturb each other"
+            "Another timesink bench was running on this machine; the two disturb each other"
                 .to_owned(),
         );
     }
@@ -225,7 +227,7 @@ pub fn method(bench: &Bench<'_>) -> Vec<String> {
     let outcome = bench.outcome;
     let order = match bench.jobs.len() {
         1 => String::new(),
-        _ => ", each with every command once in random order".to_owned(),
+        _ => "; each round runs every command once, in random order".to_owned(),
     };
     let mut parts = vec![format!(
         "{}{order}",

@@ -339,7 +339,7 @@ fn differences_of_two_disks() {
     );
     let screen = compared(&fast, &slow, Amount::Screen, &SCREEN);
     assert!(
-        screen.contains("slower each time: import flushes rows.db: 100 times in both"),
+        screen.contains("slower each time: import flushes rows.db, 100 times in both"),
         "{screen}"
     );
     assert!(
