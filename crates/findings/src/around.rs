@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{entered, Change, How, What};
-use timesink_analysis::stacks::{CallSite, Function, Part, Region};
+use timesink_analysis::stacks::{CallSite, Function, FunctionIx, Part, Region, StackIx};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::Nanos;
 
@@ -59,7 +59,9 @@ impl Around {
         let region = by_sites
             .or_else(|| inquiry.stacks.region(&threads, kind))
             .or_else(|| self.region.clone());
-        let region = region.filter(|_| !runs_unseen(inquiry, &self.processes));
+        let region = region.filter(|region| {
+            !runs_unseen(inquiry, &self.processes) && !is_of_runtime(inquiry, &threads, region)
+        });
         let what = match region {
             Some(region) => What::Functions(BTreeSet::from([inquiry
                 .stacks
@@ -180,4 +182,21 @@ fn runs_unseen(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> bool {
     });
     let mut functions = inquiry.stacks.code.functions.iter();
     unseen && !functions.any(Function::is_script)
+}
+
+/// Whether a function is one of the interpreter's own, such as those of the threads that Node.js reads and writes files with: the
+/// script has them do it.
+fn is_of_runtime(inquiry: &Inquiry<'_>, threads: &[ThreadId], region: &Region) -> bool {
+    let code = &inquiry.stacks.code;
+    if code.function(region.function).is_script() || !code.functions.iter().any(Function::is_script)
+    {
+        return false;
+    }
+    let events = threads
+        .iter()
+        .flat_map(|&thread| inquiry.stacks.events_of(thread));
+    let stacks: BTreeSet<StackIx> = events.map(|event| event.stack).collect();
+    let is_script = |&function: &FunctionIx| code.function(function).is_script();
+    let mut stacks = stacks.into_iter();
+    stacks.any(|stack| code.functions_of(stack).iter().any(is_script))
 }

@@ -80,6 +80,13 @@ fn an_item_is_around_all_that_is_done_to_its_file() {
 /// done by the thread that they are made for. Only the threads that made them were looked at.
 #[test]
 fn who_has_calls_made_by_others_works_for_them() {
+    // Whether the functions of the thread that makes the calls have names or not: they are the runtime's, not the script's.
+    for stack in ["start", "start;worker;uv__fs_work;fsync"] {
+        calls_made_by_others(stack);
+    }
+}
+
+fn calls_made_by_others(stack: &str) {
     let told = |works_ms: u64| {
         let round = works_ms + 6;
         let mut text = format!(
@@ -97,12 +104,16 @@ for n in 1..40
 end
 call 1.2 fsync rows.db count 40 ns 200ms
 call 1.2 write rows.db count 40 bytes 4000
+frame push language javascript file /srv/rows.js line 7
+for n in 1..5
+sample 1.1 {{{round}000n+1500}}us weight 1ms stack \"main;push\"
+end
 "
         );
         for occurrence in [1, 2, 4, 8, 16, 32] {
             let at = occurrence * round;
             text += &format!(
-                "site 1.2 fsync rows.db occurrence {occurrence} at {at}ms stack \"start\"\n"
+                "site 1.2 fsync rows.db occurrence {occurrence} at {at}ms stack \"{stack}\"\n"
             );
         }
         gain("flush-per-record", &text)
