@@ -10,7 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use timesink_recording::tables::*;
-use timesink_recording::{pack, About, Error, ErrorKind, Recording, TableRow};
+use timesink_recording::{pack, About, Error, ErrorKind, Recording, TableRow, FORMAT_VERSION};
 
 /// Notes the largest request, so that a forged length is seen to be caught before it is believed.
 struct Watch;
@@ -230,7 +230,8 @@ fn random_bytes_are_refused() {
 fn a_newer_format_is_refused() {
     let place = Place::new();
     std::fs::create_dir(place.path("folder")).expect("a folder");
-    let manifest = r#"{"format_version": 7, "tables": "elsewhere"}"#;
+    let newer = FORMAT_VERSION + 1;
+    let manifest = format!(r#"{{"format_version": {newer}, "tables": "elsewhere"}}"#);
     std::fs::write(place.path("folder/recording.json"), manifest).expect("a manifest");
     let error = Recording::open(place.path("folder"))
         .err()
@@ -238,7 +239,9 @@ fn a_newer_format_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Newer);
     let text = error.to_string();
     assert!(
-        text.contains("made by a newer timesink (format 7, this one reads up to 6)"),
+        text.contains(&format!(
+            "made by a newer timesink (format {newer}, this one reads up to {FORMAT_VERSION})"
+        )),
         "{text}"
     );
     assert!(text.contains("recording.json"), "{text}");

@@ -90,6 +90,16 @@ fn version_5_opens() {
     assert!(!recording.rows::<Call>().expect("calls").is_empty());
 }
 
+/// A recording of version 6 (the same) tells from where calls were made, and not what was sent before waits.
+#[test]
+fn version_6_opens() {
+    let recording = fixture("version-6.tar");
+    assert_eq!(recording.about().format_version, 6);
+    assert!(!recording.rows::<CallSite>().expect("sites").is_empty());
+    let waits = recording.rows::<Wait>().expect("waits");
+    assert!(!waits.is_empty() && waits.iter().all(|wait| wait.sent_object.is_none()));
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

@@ -188,6 +188,9 @@ fn known_to_end_with_a_socket(recorded: &Recorded) -> (usize, usize) {
     };
     let waits: Vec<Wait> = recorded.rows();
     let ended = waits.iter().filter(|wait| wait.call == "epoll_wait");
+    // It asks on the connection before each of its waits, and waits for nothing else.
+    let asked = |wait: &&Wait| wait.woken_object.is_some() && wait.sent_object == wait.woken_object;
+    assert!(ended.clone().filter(asked).count() >= 35);
     let sockets: Vec<ObjectId> = ended.filter_map(|wait| wait.woken_object).collect();
     let distinct: BTreeSet<ObjectId> = sockets.iter().copied().collect();
     assert!(sockets.iter().all(|&socket| is_socket(socket)));

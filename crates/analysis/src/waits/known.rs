@@ -23,6 +23,8 @@ pub struct Known {
     pub came: Came,
     /// Of a wait for any of several things, the one that came.
     pub woken: Option<ObjectId>,
+    /// The socket that the thread last sent something on before it, and after its wait before.
+    pub sent: Option<ObjectId>,
     /// It was for one thing alone: also a poll may be, of one descriptor.
     pub alone: bool,
     /// The bytes that its call moved or was to write, as far as a number of this size holds them; 0 if that is not known.
@@ -134,6 +136,7 @@ impl KnownWaits {
                 Some(_) => Came::Something,
             },
             woken: row.woken_object,
+            sent: row.sent_object,
             alone: row.detail != Detail::Poll
                 || matches!(row.call.as_str(), "poll" | "ppoll") && row.flags == Some(1),
             moved: moved(row),

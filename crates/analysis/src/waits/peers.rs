@@ -65,6 +65,8 @@ pub struct PeerWait {
     pub among_many: bool,
     /// For this peer and nothing else: also a poll may be, of one descriptor.
     pub alone: bool,
+    /// The socket that the thread last sent something on before it, and after its wait before.
+    pub sent: Option<ObjectId>,
 }
 
 impl PeerWait {
@@ -232,6 +234,7 @@ fn gathered(
             among_many: timeline.was_poll(index)
                 || span.detail == Detail::Poll && span.object().is_some() && own.is_none(),
             alone: known.alone,
+            sent: known.sent,
         });
     }
     let mut all: Vec<Peer> = peers.into_values().collect();
@@ -240,7 +243,10 @@ fn gathered(
         peer.sockets.dedup();
         let is_own = |sent: &&Sent| peer.sockets.binary_search(&sent.socket).is_ok();
         let sent: Vec<Sent> = waited.sent.iter().filter(is_own).copied().collect();
-        peer.at_once = used_at_once(timeline, peer, &sent) && !is_in_turn(timeline, peer, &sent);
+        peer.at_once = match answered_at_once(peer) {
+            Some(at_once) => at_once,
+            None => used_at_once(timeline, peer, &sent) && !is_in_turn(timeline, peer, &sent),
+        };
         if !peer.at_once {
             for wait in &mut peer.waits {
                 wait.among_many &= !timeline.was_poll(wait.span);
@@ -277,12 +283,31 @@ fn take_turns(uses: impl Iterator<Item = (ThreadId, ObjectId)>) -> bool {
     turns as f64 > used.len() as f64 * MORE
 }
 
+/// So many answers must be known.
+const KNOWN: usize = 4;
+/// Of these so much comes before anything else where one thing is asked at a time.
+const MOST: f64 = 0.8;
+
+fn mostly(alone: usize, known: usize) -> bool {
+    alone as f64 >= known as f64 * MOST
+}
+
+/// Whether what is waited for comes on another connection than something was sent on last, as far as that is known of the waits.
+fn answered_at_once(peer: &Peer) -> Option<bool> {
+    let is_own = |sent: &ObjectId| peer.sockets.binary_search(sent).is_ok();
+    let answers = peer.waits.iter().filter(|wait| !wait.connects());
+    let answers = answers.filter_map(|wait| Some((wait.sent.filter(is_own)?, wait.socket)));
+    let (mut known, mut alone) = (0, 0);
+    for (sent, came) in answers {
+        known += 1;
+        alone += usize::from(sent == came);
+    }
+    (known >= KNOWN).then(|| !mostly(alone, known))
+}
+
 /// Whether nothing else came in between what was sent and its answer, whatever connection each took: by the moments of some that were
 /// sent. A client may take its connections by turns, and ask one thing at a time.
 fn is_in_turn(timeline: &Timeline, peer: &Peer, sent: &[Sent]) -> bool {
-    /// So many must be known, and of these so much be answered before anything else.
-    const KNOWN: usize = 4;
-    const MOST: f64 = 0.8;
     let mut answers: Vec<(Nanos, ObjectId)> = peer
         .waits
         .iter()
@@ -299,5 +324,5 @@ fn is_in_turn(timeline: &Timeline, peer: &Peer, sent: &[Sent]) -> bool {
         known += 1;
         alone += usize::from(is_its_own);
     }
-    known >= KNOWN && alone as f64 >= known as f64 * MOST
+    known >= KNOWN && mostly(alone, known)
 }

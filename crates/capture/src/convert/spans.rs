@@ -458,6 +458,7 @@ impl<'a> Context<'a> {
                 result: None,
                 woken_fd: None,
                 woken_object: None,
+                sent_object: None,
                 owner: self.owner(stream, long, wake),
                 stack,
                 waker_stack,
@@ -606,6 +607,12 @@ impl<'a> Context<'a> {
                 e::TS_O_OTHER
             } as u8;
             wait.woken_object = self.objects.find(r.device, r.key, kind).map(|o| o.id);
+        }
+        if r.sent_key != 0 {
+            let sent = self
+                .objects
+                .find(r.sent_device, r.sent_key, e::TS_O_SOCKET as u8);
+            wait.sent_object = sent.map(|o| o.id);
         }
     }
 

@@ -153,10 +153,13 @@ struct ts_result {
 	__u64 t_out; /* of the wait this is about */
 	__s64 result;
 	__u64 key; /* of the object found ready */
+	__u64 sent_key; /* of the socket that something was last sent on since the wait before; 0: nothing was */
 	__u32 device;
+	__u32 sent_device;
 	__s32 fd; /* found ready, -1: not told */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct ts_result) == 48, "result");
+_Static_assert(sizeof(struct ts_result) == 64, "result");
 
 #define TS_OCCUPANTS 8
 

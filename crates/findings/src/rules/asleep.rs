@@ -112,21 +112,20 @@ fn sleepers(inquiry: &Inquiry<'_>, owed: &Owed) -> BTreeSet<ProcessId> {
     on_path.map(|t| t.process).filter(asleep).collect()
 }
 
-/// What the processes of this one's program sleep on the path, as causes; and for what.
-fn on_path(
-    inquiry: &Inquiry<'_>,
-    process: ProcessId,
-    owed: &Owed,
-) -> (Vec<usize>, BTreeSet<(Option<Detail>, Option<ObjectId>)>) {
-    let causes = inquiry.waits_on_path(|key| {
+/// What the processes of this one's program sleep on the path, as causes.
+fn on_path(inquiry: &Inquiry<'_>, process: ProcessId, owed: &Owed) -> Vec<usize> {
+    inquiry.waits_on_path(|key| {
         inquiry.same_program(key.process, process) && may_sleep(inquiry, owed, key)
-    });
-    let keys = causes
-        .iter()
+    })
+}
+
+/// What these causes wait for.
+fn kinds(inquiry: &Inquiry<'_>, causes: &[usize]) -> BTreeSet<(Option<Detail>, Option<ObjectId>)> {
+    let causes = causes.iter();
+    causes
         .filter_map(|&at| inquiry.outlook.causes.get(at))
         .map(|on_path| (on_path.cause.key.detail, on_path.cause.key.object))
-        .collect();
-    (causes, keys)
+        .collect()
 }
 
 /// All sleeps of a process that are not told elsewhere.
@@ -136,12 +135,12 @@ fn slept(
     owed: &Owed,
     told: &BTreeSet<usize>,
 ) -> BTreeSet<usize> {
-    let (_, keys) = on_path(inquiry, process, owed);
+    let kinds = kinds(inquiry, &on_path(inquiry, process, owed));
     let waits = inquiry.single_waits(|of| of == process);
     let least = RULE.limit(inquiry, &limits::IN_LOOP);
     let slept = waits.filter(|(at, span)| {
         inquiry.outlook.in_threads.contains_key(&span.thread)
-            && keys.contains(&(Some(span.detail), span.object()))
+            && kinds.contains(&(Some(span.detail), span.object()))
             && span.wake_source == Some(WakeSource::Timer)
             && (span.detail == Detail::Sleep || span.t1.since(span.t0) as f64 >= least)
             && !told.contains(at)
@@ -156,7 +155,7 @@ fn suspect(
     owed: &Owed,
     slept: BTreeSet<usize>,
 ) -> Option<Suspect> {
-    let (causes, keys) = on_path(inquiry, program, owed);
+    let causes = on_path(inquiry, program, owed);
     let picked = Picked::of_program(inquiry, longest(inquiry, slept))?;
     let process = picked.process();
     let on_path_ns = inquiry.on_path_ns(&causes).min(picked.ns());
@@ -164,7 +163,8 @@ fn suspect(
     if share < RULE.limit(inquiry, &limits::PART) {
         return None;
     }
-    let in_loop = keys.iter().any(|(detail, _)| *detail == Some(Detail::Poll));
+    let mut kinds = kinds(inquiry, &causes).into_iter();
+    let in_loop = kinds.any(|(detail, _)| detail == Some(Detail::Poll));
     let times = match picked.count() {
         1 => " time",
         _ => " times",

@@ -191,6 +191,7 @@ fn add_events(first: &mut Draft, then: &Draft, numbers: &Numbers) {
         t1: numbers.t(row.t1),
         object: numbers.object(row.object),
         woken_object: numbers.object(row.woken_object),
+        sent_object: numbers.object(row.sent_object),
         owner: row.owner.map(|owner| numbers.thread(owner)),
         stack: numbers.stack(row.stack),
         waker_stack: numbers.stack(row.waker_stack),

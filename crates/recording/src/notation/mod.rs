@@ -34,7 +34,7 @@
 //! | `tracer TIME` | tracer_ns |
 //! | `taken TIME` | taken_ns |
 //! | `occupant P.T TIME`, `occupant outsider TID TIME` | a row of `occupants`; may be repeated |
-//! | `call NAME`, `function NAME`, `asked TIME`, `expired`, `not_expired`, `bytes N`, `flags N`, `result N`, `woken_fd N`, `woken_object OBJECT`, `owner P.T`, `stack STACK`, `waker_stack STACK` | the row of `waits` |
+//! | `call NAME`, `function NAME`, `asked TIME`, `expired`, `not_expired`, `bytes N`, `flags N`, `result N`, `woken_fd N`, `woken_object OBJECT`, `sent_object OBJECT`, `owner P.T`, `stack STACK`, `waker_stack STACK` | the row of `waits` |
 //!
 //! A wait gets a row in `waits` if it is as long as the threshold (50 us unless `run` says
 //! otherwise) or has one of its attributes. So does a time ready in `delays`, whose one attribute is `stack STACK`.

@@ -148,6 +148,10 @@ impl Parser {
                 let name = self.word(words);
                 wait.woken_object = Some(self.object_named(&name, ObjectKind::OtherSocket));
             }
+            "sent_object" => {
+                let name = self.word(words);
+                wait.sent_object = Some(self.object_named(&name, ObjectKind::OtherSocket));
+            }
             "owner" => wait.owner = Some(self.thread_name(words)),
             "stack" => wait.stack = Some(self.stack(words)),
             "waker_stack" => wait.waker_stack = Some(self.stack(words)),
@@ -172,6 +176,7 @@ const ATTRIBUTES: &[&str] = &[
     "result",
     "woken_fd",
     "woken_object",
+    "sent_object",
     "owner",
     "stack",
     "waker_stack",
@@ -235,6 +240,7 @@ fn empty_wait(span: &Span) -> Wait {
         result: None,
         woken_fd: None,
         woken_object: None,
+        sent_object: None,
         owner: None,
         stack: None,
         waker_stack: None,

@@ -44,5 +44,8 @@ table! {
         stack: Option<StackId>,
         /// Where the thread that ended the wait was then.
         waker_stack: Option<StackId>,
+        /// The socket that the thread last sent something on since its wait before in this table; null if it sent nothing,
+        /// or calls were not timed.
+        sent_object: Option<ObjectId>,
     }
 }

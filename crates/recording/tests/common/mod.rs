@@ -193,7 +193,7 @@ any_rows! {
     }
     Wait {
         thread, t0, t1, detail, object, call, function, asked_ns, expired, bytes, flags, result,
-        woken_fd, woken_object, owner, stack, waker_stack
+        woken_fd, woken_object, owner, stack, waker_stack, sent_object
     }
 }
 #[allow(unused_imports, clippy::single_component_path_imports)]

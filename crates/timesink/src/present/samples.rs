@@ -71,6 +71,7 @@ pub(crate) fn import() -> Draft {
         result: None,
         woken_fd: None,
         woken_object: None,
+        sent_object: None,
         owner: Some(writer),
         stack: None,
         waker_stack: None,

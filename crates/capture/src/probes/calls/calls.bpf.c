@@ -93,6 +93,10 @@ static __always_inline void send_result(struct ts_thread *st, struct task_struct
 		e->fd = -1;
 	e->key = id.key;
 	e->device = id.device;
+	e->sent_key = st->sent_key;
+	e->sent_device = st->sent_device;
+	e->pad = 0;
+	st->sent_key = 0;
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
@@ -180,6 +184,10 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 		watch(task, regs);
 	if (st->long_wait)
 		send_result(st, task, regs, call, word, result, now);
+	if ((word & TS_C_SENDS) && id.kind == TS_O_SOCKET && result > 0) {
+		st->sent_key = id.key;
+		st->sent_device = id.device;
+	}
 	at = st->batched;
 	if (at < TS_BATCH) {
 		record = &st->batch[at];
