@@ -16,26 +16,26 @@ const FRAME_POINTER: u8 = 10;
 
 /// A place in the code: the number of its section, and the bytes from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct CodePlace {
     section: usize,
     at: u64,
 }
 
-impl Place {
-    fn moved(self, bytes: i64) -> Place {
-        Place {
+impl CodePlace {
+    fn moved(self, bytes: i64) -> CodePlace {
+        CodePlace {
             at: self.at.wrapping_add_signed(bytes),
             ..self
         }
     }
 }
 
-struct Function {
+struct BpfFunction {
     name: String,
     size: u64,
     /// The lowest address that it uses, below the frame pointer.
     depth: u64,
-    calls: BTreeSet<Place>,
+    calls: BTreeSet<CodePlace>,
 }
 
 /// A chain of calls, and the stack that it takes.
@@ -59,14 +59,14 @@ impl std::fmt::Display for Chain {
 pub fn deepest_chains(object: &[u8]) -> Vec<Chain> {
     let file = object::File::parse(object).expect("clang wrote an object file");
     let functions = functions(&file);
-    let called: BTreeSet<Place> = functions.values().flat_map(|f| f.calls.clone()).collect();
+    let called: BTreeSet<CodePlace> = functions.values().flat_map(|f| f.calls.clone()).collect();
     let programs = functions.keys().filter(|place| !called.contains(place));
     let mut chains: Vec<Chain> = programs.map(|&place| deepest(&functions, place)).collect();
     chains.sort_by_key(|chain| std::cmp::Reverse(chain.bytes));
     chains
 }
 
-fn deepest(functions: &BTreeMap<Place, Function>, place: Place) -> Chain {
+fn deepest(functions: &BTreeMap<CodePlace, BpfFunction>, place: CodePlace) -> Chain {
     let function = &functions[&place];
     let own = function.depth.max(1).next_multiple_of(STEP);
     let below = function.calls.iter().map(|&call| deepest(functions, call));
@@ -79,20 +79,20 @@ fn deepest(functions: &BTreeMap<Place, Function>, place: Place) -> Chain {
     chain
 }
 
-fn functions(file: &object::File) -> BTreeMap<Place, Function> {
+fn functions(file: &object::File) -> BTreeMap<CodePlace, BpfFunction> {
     let mut functions = BTreeMap::new();
     for symbol in file.symbols() {
         let kind = symbol.kind() == object::SymbolKind::Text;
         let (Some(section), true) = (symbol.section_index(), kind && symbol.size() > 0) else {
             continue;
         };
-        let function = Function {
+        let function = BpfFunction {
             name: symbol.name().unwrap_or("?").to_string(),
             size: symbol.size(),
             depth: 0,
             calls: BTreeSet::new(),
         };
-        let place = Place {
+        let place = CodePlace {
             section: section.0,
             at: symbol.address(),
         };
@@ -111,7 +111,7 @@ fn functions(file: &object::File) -> BTreeMap<Place, Function> {
 }
 
 /// Which code the instructions of a section are to be linked to, by where they are; `None` if it is not ours.
-fn targets(file: &object::File, section: &object::Section) -> BTreeMap<u64, Option<Place>> {
+fn targets(file: &object::File, section: &object::Section) -> BTreeMap<u64, Option<CodePlace>> {
     let mut targets = BTreeMap::new();
     for (at, relocation) in section.relocations() {
         let RelocationTarget::Symbol(index) = relocation.target() else {
@@ -123,7 +123,7 @@ fn targets(file: &object::File, section: &object::Section) -> BTreeMap<u64, Opti
             .section_index()
             .and_then(|index| file.section_by_index(index).ok());
         let section = section.filter(|s| s.kind() == object::SectionKind::Text);
-        let place = section.map(|section| Place {
+        let place = section.map(|section| CodePlace {
             section: section.index().0,
             at: symbol.address(),
         });
@@ -166,10 +166,10 @@ const OWN_FUNCTION: u8 = 1; // as `from` of a call
 
 /// Note what a function uses of its stack, and what it calls.
 fn look_through(
-    function: &mut Function,
+    function: &mut BpfFunction,
     body: &[u8],
-    start: Place,
-    targets: &BTreeMap<u64, Option<Place>>,
+    start: CodePlace,
+    targets: &BTreeMap<u64, Option<CodePlace>>,
 ) {
     // How far from the frame pointer each register points that was made from it.
     let mut points: [Option<i64>; 11] = [None; 11];
@@ -195,7 +195,7 @@ fn look_through(
             CALL => {
                 points[..6].fill(None);
                 // Counted in instructions, from the next one or from where the linker will say.
-                let base = target.unwrap_or(Some(Place { at: place, ..start }));
+                let base = target.unwrap_or(Some(CodePlace { at: place, ..start }));
                 if let (OWN_FUNCTION, Some(base)) = (i.from, base) {
                     function.calls.insert(base.moved(8 * (immediate + 1)));
                 }

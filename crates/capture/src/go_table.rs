@@ -39,7 +39,7 @@ pub struct GoTable {
     is_20: bool,
 }
 
-pub struct Function {
+pub struct GoFunction {
     begins: u32,
     /// How far into it the address is that was asked for.
     into: u32,
@@ -97,7 +97,7 @@ impl GoTable {
     }
 
     /// The function that an address is in, if it is one of Go's.
-    pub fn function(&self, piece: Piece, address: u64) -> Option<Function> {
+    pub fn function(&self, piece: Piece, address: u64) -> Option<GoFunction> {
         let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
         let begins = |index: usize| half(&self.functions, index * 8).unwrap_or(u32::MAX);
         let (mut low, mut high) = (0, self.number + 1);
@@ -112,7 +112,7 @@ impl GoTable {
         let place = half(&self.functions, index * 8 + 4)?;
         let about = piece(self.about.checked_add(u64::from(place))?, 44)?;
         let flags = if self.is_20 { 41 } else { 37 };
-        let function = Function {
+        let function = GoFunction {
             begins: half(&about, 0)?,
             into: offset - begins(index),
             name: half(&about, 4)?,
@@ -122,7 +122,7 @@ impl GoTable {
         (function.begins == begins(index)).then_some(function)
     }
 
-    pub fn name(&self, piece: Piece, function: &Function) -> Option<Vec<u8>> {
+    pub fn name(&self, piece: Piece, function: &GoFunction) -> Option<Vec<u8>> {
         let at = self.names.checked_add(u64::from(function.name))?;
         let mut name = piece(at, LONGEST_NAME)?;
         name.truncate(name.iter().position(|byte| *byte == 0)?);
@@ -130,7 +130,7 @@ impl GoTable {
     }
 
     /// How far the stack pointer is from the return address.
-    pub fn distance(&self, piece: Piece, function: &Function) -> Option<i32> {
+    pub fn distance(&self, piece: Piece, function: &GoFunction) -> Option<i32> {
         let program = self.programs.checked_add(u64::from(function.program))?;
         distance(&piece(program, LONGEST_PROGRAM)?, function.into)
     }

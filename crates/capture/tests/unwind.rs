@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use object::{Object, ObjectSection, ObjectSymbol};
-use timesink_capture::address_space::{ImageKind, Part, Space, Spaces};
+use timesink_capture::address_space::{FilePart, ImageKind, Space, Spaces};
 use timesink_capture::unwind::{Ending, Frame, Piece, Registers, Stack, Unwinder};
 
 /// Compile the program anew, for one test.
@@ -514,7 +514,7 @@ fn replaced_file() {
     assert_eq!(seen.ending, Ending::Complete);
     // What it was can still be read, for its names.
     let module = unwinder.modules().iter().find(|m| m.path() == program);
-    let part = Part {
+    let part = FilePart {
         offset: 0,
         size: 1000,
         address: 0,

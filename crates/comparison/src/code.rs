@@ -18,7 +18,7 @@ use crate::{Does, Work};
 const SAMPLED: f64 = 0.5;
 
 /// A part of the time of one cause.
-pub(crate) struct Part {
+pub(crate) struct CauseShare {
     pub(crate) work: Work,
     /// Where it was seen.
     pub(crate) function: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Part {
 /// The time of one cause of the path on a processor.
 pub(crate) struct OnProcessor {
     /// They add up to the cause's time.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<CauseShare>,
 }
 
 /// What one stack is about.
@@ -84,7 +84,7 @@ impl OnProcessor {
 struct Parts<'a> {
     program: &'a str,
     code: &'a Code,
-    parts: Vec<Part>,
+    parts: Vec<CauseShare>,
 }
 
 impl Parts<'_> {
@@ -93,7 +93,7 @@ impl Parts<'_> {
             program: self.program.to_owned(),
             does,
         };
-        self.parts.push(Part { work, function, ns });
+        self.parts.push(CauseShare { work, function, ns });
     }
 
     fn add(&mut self, stack: StackIx, ns: u64, counted: &Counted) {

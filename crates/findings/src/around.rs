@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{entered, Change, How, What};
-use timesink_analysis::stacks::{CallSite, Function, FunctionIx, Part, Region, StackIx};
+use timesink_analysis::stacks::{CallSite, Function, FunctionIx, ItemPart, Region, StackIx};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::Nanos;
 
@@ -93,20 +93,20 @@ impl Around {
         objects.is_none_or(|objects| object.is_some_and(|object| objects.contains(&object)))
     }
 
-    fn part(&self, site: &CallSite, beside: &BTreeMap<Kind<'_>, usize>) -> Option<Part> {
+    fn part(&self, site: &CallSite, beside: &BTreeMap<Kind<'_>, usize>) -> Option<ItemPart> {
         if site.has_failed() {
             return None;
         }
         let call = site.call.as_str();
         if let Some(kind) = self.kind(call).filter(|_| self.is_about(site.object)) {
-            return Some(Part::Counted(kind));
+            return Some(ItemPart::Counted(kind));
         }
         if !self.is_on_them(site.object) {
             return None;
         }
         let on_one = beside.get(&(call, site.object));
         let other = on_one.or_else(|| beside.get(&(call, None)));
-        other.copied().map(Part::Beside)
+        other.copied().map(ItemPart::Beside)
     }
 
     /// The kinds of calls that come at least as often as those that are counted, each with a number. Things with few calls are

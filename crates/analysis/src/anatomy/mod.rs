@@ -15,7 +15,7 @@ use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use crate::operations::Recorded;
 use crate::outlook::Outlook;
 use crate::stacks::{FunctionIx, Spot, Stacks};
-use program::Program;
+use program::ProgramCalls;
 
 /// What is done again and again.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +99,9 @@ pub fn anatomies(recorded: &Recorded<'_>, stacks: &Stacks, outlook: &Outlook) ->
         ns.fold(0, u64::saturating_add) as f64 >= wall * LARGE
     });
     let mut found: Vec<Anatomy> = large
-        .flat_map(|(process, threads)| Program::of(recorded, stacks, process, &threads).anatomies())
+        .flat_map(|(process, threads)| {
+            ProgramCalls::of(recorded, stacks, process, &threads).anatomies()
+        })
         .filter(|one| one.working_ns() as f64 >= wall * LARGE)
         .collect();
     found.sort_by_key(|one| (Reverse(one.ns), Reverse(one.count)));

@@ -28,7 +28,7 @@ const HELPER: f64 = 0.1;
 const CLUSTERS: usize = 8;
 
 /// One program, and the calls that are made by those of its threads that the path is mostly in.
-pub(super) struct Program<'a> {
+pub(super) struct ProgramCalls<'a> {
     facts: &'a Facts,
     stacks: &'a Stacks,
     process: ProcessId,
@@ -40,18 +40,18 @@ pub(super) struct Program<'a> {
     sites: BTreeMap<Kind, Vec<&'a CallSite>>,
 }
 
-impl<'a> Program<'a> {
+impl<'a> ProgramCalls<'a> {
     pub(super) fn of(
         recorded: &Recorded<'a>,
         stacks: &'a Stacks,
         process: ProcessId,
         on_path: &[(ThreadId, u64)],
-    ) -> Program<'a> {
+    ) -> ProgramCalls<'a> {
         let facts = recorded.facts;
         let longest = on_path.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
         let threads = on_path.iter();
         let threads = threads.filter(|(_, ns)| *ns as f64 >= longest as f64 * HELPER);
-        let mut program = Program {
+        let mut program = ProgramCalls {
             facts,
             stacks,
             process,

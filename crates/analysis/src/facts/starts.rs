@@ -10,7 +10,7 @@ use timesink_recording::Nanos;
 
 /// What one step cost, and how large the image was then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct StartStep {
     /// `None` where it was not timed.
     pub cost_ns: Option<u64>,
     pub resident_bytes: u64,
@@ -27,13 +27,13 @@ pub struct Start {
     /// As last executed, one by one.
     pub arguments: Vec<String>,
     /// The fork that made it; `resident_bytes` is the parent's.
-    pub fork: Option<Step>,
+    pub fork: Option<StartStep>,
     pub by_vfork: bool,
     /// Executions, summed: cost, and the resident size of the last image left behind.
     pub execs: u64,
-    pub exec: Option<Step>,
+    pub exec: Option<StartStep>,
     /// Tear-down, from exit to the last switch.
-    pub exit: Option<Step>,
+    pub exit: Option<StartStep>,
     /// What it executed, one after the other.
     pub executed: Vec<Executed>,
 }
@@ -79,7 +79,7 @@ pub fn starts<'a>(processes: impl Iterator<Item = &'a Process>, images: &[Image]
         let Some(start) = starts.get_mut(&image.process) else {
             continue;
         };
-        let step = Step {
+        let step = StartStep {
             cost_ns: image.cost_ns,
             resident_bytes: image.resident_bytes,
         };
@@ -94,7 +94,7 @@ pub fn starts<'a>(processes: impl Iterator<Item = &'a Process>, images: &[Image]
                     (Some(a), Some(b)) => Some(a.saturating_add(b)),
                     (a, b) => a.or(b),
                 };
-                start.exec = Some(Step { cost_ns, ..step });
+                start.exec = Some(StartStep { cost_ns, ..step });
                 start.execs += 1;
                 start.executed.push(Executed {
                     at: image.t,

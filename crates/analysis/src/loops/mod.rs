@@ -31,12 +31,12 @@ pub struct Loop {
     /// The time of one.
     pub median_ns: u64,
     /// What is waited for in a round, in order.
-    pub body: Vec<Step>,
+    pub body: Vec<LoopStep>,
 }
 
 /// One step of a round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct LoopStep {
     pub detail: Detail,
     /// The kind of thing that is waited for.
     pub kind: Option<ObjectKind>,

@@ -6,7 +6,7 @@ use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::words::Detail;
 
 use super::sites::Waits;
-use super::{Loop, Step, FEW, SMALL};
+use super::{Loop, LoopStep, FEW, SMALL};
 use crate::timeline::Timeline;
 
 /// So many of the most frequent waits are tried as the end of a round.
@@ -70,7 +70,7 @@ pub(super) fn loops(timeline: &Timeline, slot: usize, waits: &Waits) -> Vec<Loop
 
 /// Whether a loop is another way to see one that is told. A loop of one wait within a round of others is not.
 fn is_part(one: &Loop, other: &Loop) -> bool {
-    let has = |steps: &[Step], step: &Step| {
+    let has = |steps: &[LoopStep], step: &LoopStep| {
         steps.iter().any(|found| {
             (found.detail, found.kind, found.function) == (step.detail, step.kind, step.function)
         })
@@ -235,7 +235,7 @@ impl Finder<'_> {
         }
     }
 
-    fn step(&self, members: impl Iterator<Item = (usize, usize)> + Clone) -> Step {
+    fn step(&self, members: impl Iterator<Item = (usize, usize)> + Clone) -> LoopStep {
         let rounds = members.clone().count().max(1);
         let waits: usize = members.clone().map(|(first, end)| end - first).sum();
         let mut objects = members.flat_map(|(first, end)| &self.waits.all[first..end]);
@@ -244,7 +244,7 @@ impl Finder<'_> {
         let one = objects.all(|wait| wait.object == object);
         let symbol = first.and_then(|wait| self.waits.symbols.get(wait.symbol as usize));
         let (detail, kind, site) = symbol.copied().unwrap_or((Detail::Unknown, None, None));
-        Step {
+        LoopStep {
             detail,
             kind,
             object: object.filter(|_| one),

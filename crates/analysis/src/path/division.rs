@@ -35,14 +35,14 @@ pub struct Division {
     pub chain: Vec<Within>,
     pub ns: u64,
     /// What it goes to from the last of the chain, the most first.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DividedPart>,
     /// What the runtime of scripts did beside them.
     pub runtime_ns: u64,
 }
 
 /// One of the parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct DividedPart {
     /// What nearly all of it passes through, from the outermost inwards; nothing for the function itself.
     pub chain: Vec<Within>,
     pub ns: u64,
@@ -96,14 +96,14 @@ impl Division {
         let code = &stacks.code;
         let (chain, within) = descend(code, all, 0);
         let ns = sum(&within);
-        let mut parts: Vec<Part> = by_step(&within, chain.len())
+        let mut parts: Vec<DividedPart> = by_step(&within, chain.len())
             .into_values()
             .filter_map(|part| {
                 let ns = sum(&part);
                 let heaviest = part.iter().max_by_key(|one| (one.ns, Reverse(one.stack)))?;
                 let stack = heaviest.stack;
                 let (chain, _) = descend(code, part, chain.len());
-                Some(Part { chain, ns, stack })
+                Some(DividedPart { chain, ns, stack })
             })
             .collect();
         parts.sort_by_cached_key(|part| {
@@ -126,7 +126,7 @@ impl Division {
     }
 }
 
-impl Part {
+impl DividedPart {
     /// Its functions, the outermost first.
     pub fn functions(&self) -> impl DoubleEndedIterator<Item = FunctionIx> + '_ {
         functions(&self.chain)

@@ -14,7 +14,7 @@ mod walk;
 
 pub use causes::{Cause, Key};
 pub use code::{own_function, InCode, Seen};
-pub use division::{walked, Division, Part, Within};
+pub use division::{walked, DividedPart, Division, Within};
 pub use on_processors::{OnProcessors, OnStack};
 pub use walk::Walker;
 

@@ -6,7 +6,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::program::{Program, Step, NO_SPAN};
+use super::program::{ReplayStep, ThreadSteps, NO_SPAN};
 use super::Processors;
 use crate::timeline::Timeline;
 
@@ -145,7 +145,7 @@ pub(super) struct Run {
 }
 
 struct Engine<'a, F> {
-    program: &'a Program,
+    program: &'a ThreadSteps,
     /// By what a span's time is multiplied.
     factor: F,
     pools: Vec<Pool>,
@@ -172,7 +172,7 @@ const HAPPENED: u32 = u32::MAX - 1;
 
 /// Runs all threads until the one at `slot` has ended.
 pub(super) fn run(
-    program: &Program,
+    program: &ThreadSteps,
     timeline: &Timeline,
     slot: usize,
     processors: Processors,
@@ -275,8 +275,11 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
     /// The thread is through with its present step.
     fn finish(&mut self, slot: usize) {
         let step = self.program.of(slot).get(self.next[slot]).copied();
-        if let Some(Step::Run { span, .. } | Step::Pass { span, .. } | Step::Await { span, .. }) =
-            step
+        if let Some(
+            ReplayStep::Run { span, .. }
+            | ReplayStep::Pass { span, .. }
+            | ReplayStep::Await { span, .. },
+        ) = step
         {
             self.note(span, self.began[slot]);
         }
@@ -308,7 +311,7 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         while let Some(&step) = steps.get(self.next[slot]) {
             self.began[slot] = self.now;
             match step {
-                Step::Run {
+                ReplayStep::Run {
                     ns,
                     span,
                     processor,
@@ -322,14 +325,14 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     }
                     self.note(span, self.now);
                 }
-                Step::Pass { ns, span } => {
+                ReplayStep::Pass { ns, span } => {
                     let ns = self.scaled(ns, span);
                     if ns > 0.0 {
                         return self.pass(slot, ns);
                     }
                     self.note(span, self.now);
                 }
-                Step::Await { event, span } => {
+                ReplayStep::Await { event, span } => {
                     let waits = span == NO_SPAN || (self.factor)(span as usize) > 0.0;
                     if waits && self.events[event as usize] != HAPPENED {
                         self.events[event as usize] = slot as u32;
@@ -337,15 +340,15 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     }
                     self.note(span, self.now);
                 }
-                Step::Meet { event, span } => {
+                ReplayStep::Meet { event, span } => {
                     let waits = (self.factor)(span as usize) > 0.0;
                     if waits && self.events[event as usize] != HAPPENED {
                         self.events[event as usize] = slot as u32;
                         return;
                     }
                 }
-                Step::Happen { event } => self.happen(event as usize),
-                Step::Look { event, to } => {
+                ReplayStep::Happen { event } => self.happen(event as usize),
+                ReplayStep::Look { event, to } => {
                     if self.events[event as usize] == HAPPENED {
                         self.leap(slot, to as usize);
                         continue;
@@ -362,7 +365,7 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         // Who asks for the times of spans asks for those in between, too.
         while self.times.is_none() {
             let after = self.program.of(slot).get(self.next[slot] + 1);
-            let Some(Step::Pass { ns: more, span }) = after.copied() else {
+            let Some(ReplayStep::Pass { ns: more, span }) = after.copied() else {
                 break;
             };
             ns += self.scaled(more, span);
@@ -387,7 +390,7 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
             .get(self.next[slot]..to)
             .unwrap_or_default()
         {
-            if let Step::Happen { event } = *step {
+            if let ReplayStep::Happen { event } = *step {
                 self.happen(event as usize);
             }
         }
@@ -398,7 +401,7 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         let step = self.program.of(slot).get(self.next[slot]);
         matches!(
             step,
-            Some(Step::Await { event: awaited, .. } | Step::Meet { event: awaited, .. })
+            Some(ReplayStep::Await { event: awaited, .. } | ReplayStep::Meet { event: awaited, .. })
                 if *awaited as usize == event
         )
     }

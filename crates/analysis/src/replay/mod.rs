@@ -32,7 +32,7 @@ use crate::path::Path;
 use crate::stacks::Stacks;
 use crate::timeline::{Spans, Timeline};
 use contention::{BehindRecorded, Contended};
-use program::Program;
+use program::ThreadSteps;
 
 /// Which processors there are in a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum Processors {
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {
     pub timeline: &'a Timeline,
-    program: Arc<Program>,
+    program: Arc<ThreadSteps>,
     /// Whose end is asked about.
     slot: usize,
     from: Nanos,

@@ -13,7 +13,7 @@ use crate::timeline::{Span, Timeline, Waker, SKEW_NS};
 
 /// One step of a thread. `span` is the index of the span it is of, in [`Timeline::span`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ReplayStep {
     /// It needs a processor for so long.
     Run { ns: u64, span: u32, processor: u16 },
     /// So much time passes: a device, a timer, a peer outside, or the way to a free processor.
@@ -34,8 +34,8 @@ pub(super) const NO_SPAN: u32 = u32::MAX;
 
 /// The steps of all threads.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
-    steps: Vec<Step>,
+pub(super) struct ThreadSteps {
+    steps: Vec<ReplayStep>,
     /// Where the steps of each thread begin; one more than there are threads.
     first: Vec<usize>,
     pub(super) events: usize,
@@ -44,7 +44,7 @@ pub(super) struct Program {
 }
 
 // A hundred million spans have more of them.
-const _: () = assert!(size_of::<Step>() == 16);
+const _: () = assert!(size_of::<ReplayStep>() == 16);
 
 /// A damaged recording may name any number.
 const MOST_PROCESSORS: u16 = 4096;
@@ -53,8 +53,8 @@ fn number(span: &Span) -> u16 {
     u16::try_from(span.processor).map_or(MOST_PROCESSORS, |number| number.min(MOST_PROCESSORS))
 }
 
-impl Program {
-    pub(super) fn of(&self, slot: usize) -> &[Step] {
+impl ThreadSteps {
+    pub(super) fn of(&self, slot: usize) -> &[ReplayStep] {
         &self.steps[self.first[slot]..self.first[slot + 1]]
     }
 
@@ -67,8 +67,8 @@ impl Program {
     }
 
     /// The same with these waits, by their spans, all where the last of them is in its thread.
-    pub(super) fn put_off(&self, waits: &BTreeSet<usize>) -> Program {
-        let mut program = Program {
+    pub(super) fn put_off(&self, waits: &BTreeSet<usize>) -> ThreadSteps {
+        let mut program = ThreadSteps {
             steps: Vec::with_capacity(self.steps.len()),
             first: vec![0],
             events: self.events,
@@ -83,19 +83,20 @@ impl Program {
 }
 
 /// The steps of one thread with these waits, and what is waited for in their wake, where the last of them is.
-fn put_off(steps: &[Step], waits: &BTreeSet<usize>, to: &mut Vec<Step>) {
-    let is_meant =
-        |step: &Step| matches!(step, Step::Await { span, .. } if waits.contains(&(*span as usize)));
+fn put_off(steps: &[ReplayStep], waits: &BTreeSet<usize>, to: &mut Vec<ReplayStep>) {
+    let is_meant = |step: &ReplayStep| matches!(step, ReplayStep::Await { span, .. } if waits.contains(&(*span as usize)));
     // A look knows other steps by their places.
-    let has_looks = steps.iter().any(|step| matches!(step, Step::Look { .. }));
+    let has_looks = steps
+        .iter()
+        .any(|step| matches!(step, ReplayStep::Look { .. }));
     let last = steps.iter().rposition(is_meant).filter(|_| !has_looks);
     let mut later = Vec::new();
     let mut wait: Option<u32> = None;
     for (at, step) in steps.iter().enumerate() {
         wait = match *step {
-            Step::Await { span, .. } if is_meant(step) => Some(span),
-            Step::Await { span: NO_SPAN, .. } => wait,
-            Step::Pass { span, .. } => wait.filter(|&wait| wait == span),
+            ReplayStep::Await { span, .. } if is_meant(step) => Some(span),
+            ReplayStep::Await { span: NO_SPAN, .. } => wait,
+            ReplayStep::Pass { span, .. } => wait.filter(|&wait| wait == span),
             _ => None,
         };
         if wait.is_some() && last.is_some_and(|last| at < last) {
@@ -149,7 +150,7 @@ struct Builder<'a> {
 }
 
 /// The program of all that happened from a moment on.
-pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> Program {
+pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> ThreadSteps {
     let threads = timeline.threads.len();
     let mut builder = Builder {
         timeline,
@@ -169,7 +170,7 @@ pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> 
         marks.sort_unstable();
     }
     let marks: usize = builder.marks.iter().map(Vec::len).sum();
-    let mut program = Program {
+    let mut program = ThreadSteps {
         // What happens within a span on a processor divides it.
         steps: Vec::with_capacity(timeline.len() + marks * 2 + builder.ends.len()),
         first: Vec::with_capacity(threads + 1),
@@ -182,7 +183,7 @@ pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> 
     }
     program.first.push(program.steps.len());
     let ran = program.steps.iter().filter_map(|step| match step {
-        Step::Run { processor, .. } => Some(*processor),
+        ReplayStep::Run { processor, .. } => Some(*processor),
         _ => None,
     });
     program.last_processor = ran.max().unwrap_or(0);
@@ -343,16 +344,16 @@ impl Builder<'_> {
     }
 
     /// The steps of one thread.
-    fn thread(&self, slot: usize, steps: &mut Vec<Step>) {
+    fn thread(&self, slot: usize, steps: &mut Vec<ReplayStep>) {
         let thread = &self.timeline.threads[slot];
         let first = steps.len();
         match self.starts[slot] {
-            Some(event) => steps.push(Step::Await {
+            Some(event) => steps.push(ReplayStep::Await {
                 event,
                 span: NO_SPAN,
             }),
             None if self.begins_with_a_wait(slot) => {}
-            None => steps.push(Step::Pass {
+            None => steps.push(ReplayStep::Pass {
                 ns: thread.start.since(self.from),
                 span: NO_SPAN,
             }),
@@ -368,7 +369,7 @@ impl Builder<'_> {
             let index = index as u32;
             // Holes are time that passed.
             if t0 > reached {
-                steps.push(Step::Pass {
+                steps.push(ReplayStep::Pass {
                     ns: t0.since(reached),
                     span: index,
                 });
@@ -382,7 +383,7 @@ impl Builder<'_> {
                     let processor = number(span);
                     while let Some((at, mark)) = marks.next_if(|(at, _)| *at <= t1) {
                         if *at > from {
-                            steps.push(Step::Run {
+                            steps.push(ReplayStep::Run {
                                 ns: at.since(from),
                                 span: index,
                                 processor,
@@ -392,7 +393,7 @@ impl Builder<'_> {
                         steps.push(mark.step());
                     }
                     if t1 > from {
-                        steps.push(Step::Run {
+                        steps.push(ReplayStep::Run {
                             ns: t1.since(from),
                             span: index,
                             processor,
@@ -411,22 +412,22 @@ impl Builder<'_> {
 
     /// After a sleep of a loop it looks whether it is done, and after the last one it is, however long that takes now.
     /// `looks`: the steps of this loop so far that have to be told where it ends.
-    fn look(&self, index: u32, first: usize, looks: &mut Vec<usize>, steps: &mut Vec<Step>) {
+    fn look(&self, index: u32, first: usize, looks: &mut Vec<usize>, steps: &mut Vec<ReplayStep>) {
         let Some(&(event, look)) = self.looks.get(&(index as usize)) else {
             return;
         };
         if look != Look::Last {
             looks.push(steps.len());
-            steps.push(Step::Look { event, to: 0 });
+            steps.push(ReplayStep::Look { event, to: 0 });
             return;
         }
         let end = (steps.len() - first) as u32;
         for look in looks.drain(..) {
-            steps[look] = Step::Look { event, to: end };
+            steps[look] = ReplayStep::Look { event, to: end };
         }
         // One that was woken waits there already, as long as there is that wait.
         if self.end(index).is_none() {
-            steps.push(Step::Await {
+            steps.push(ReplayStep::Await {
                 event,
                 span: NO_SPAN,
             });
@@ -449,11 +450,11 @@ impl Builder<'_> {
     }
 
     /// The steps of a span in which it did not run.
-    fn passing(&self, slot: usize, index: u32, span: &Span, ns: u64, steps: &mut Vec<Step>) {
+    fn passing(&self, slot: usize, index: u32, span: &Span, ns: u64, steps: &mut Vec<ReplayStep>) {
         if let Some(&End { event, late_ns, .. }) = self.end(index) {
-            steps.push(Step::Await { event, span: index });
+            steps.push(ReplayStep::Await { event, span: index });
             if late_ns > 0 {
-                steps.push(Step::Pass {
+                steps.push(ReplayStep::Pass {
                     ns: late_ns,
                     span: index,
                 });
@@ -461,14 +462,14 @@ impl Builder<'_> {
             return;
         }
         if let Some(&(event, Look::Woken)) = self.looks.get(&(index as usize)) {
-            steps.push(Step::Await { event, span: index });
+            steps.push(ReplayStep::Await { event, span: index });
             return;
         }
         let again = match span.state {
             State::Ready => self.contended.ns(slot, span.t0),
             _ => None,
         };
-        steps.push(Step::Pass {
+        steps.push(ReplayStep::Pass {
             ns: ns.saturating_sub(again.unwrap_or(0)),
             span: index,
         });
@@ -476,14 +477,14 @@ impl Builder<'_> {
 }
 
 impl Mark {
-    fn step(self) -> Step {
+    fn step(self) -> ReplayStep {
         match self {
-            Mark::Await(event) => Step::Await {
+            Mark::Await(event) => ReplayStep::Await {
                 event,
                 span: NO_SPAN,
             },
-            Mark::Meet(event, span) => Step::Meet { event, span },
-            Mark::Happen(event) => Step::Happen { event },
+            Mark::Meet(event, span) => ReplayStep::Meet { event, span },
+            Mark::Happen(event) => ReplayStep::Happen { event },
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{Amount, FunctionIx, View};
 
 /// A place in the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LineShare {
     pub function: FunctionIx,
     /// Empty if not known.
     pub file: String,
@@ -25,7 +25,7 @@ pub struct Place {
 pub struct Lines {
     pub functions: Vec<FunctionIx>,
     /// The most accumulated time first.
-    pub places: Vec<Place>,
+    pub places: Vec<LineShare>,
     /// Time that passes through any of the functions.
     pub total: Amount,
 }
@@ -66,9 +66,9 @@ impl View<'_> {
                 total.add(amount);
             }
         }
-        let mut places: Vec<Place> = sums
+        let mut places: Vec<LineShare> = sums
             .into_iter()
-            .map(|((function, file, line), (own, accumulated))| Place {
+            .map(|((function, file, line), (own, accumulated))| LineShare {
                 function,
                 file: file.to_owned(),
                 line,

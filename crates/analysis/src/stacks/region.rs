@@ -28,7 +28,7 @@ pub struct Region {
 
 /// What a call is to the items that it is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum ItemPart {
     /// Such calls are counted: one of each kind for each item, or some.
     Counted(usize),
     /// A call of another kind that comes as often.
@@ -117,7 +117,7 @@ impl Stacks {
     pub fn region_of_items(
         &self,
         threads: &[ThreadId],
-        part: impl Fn(&CallSite) -> Option<Part>,
+        part: impl Fn(&CallSite) -> Option<ItemPart>,
     ) -> Option<Region> {
         let parts = self.seeds_of_sites(threads, part);
         let often = parts.into_iter().filter(|(_, seeds)| seeds.count >= ENOUGH);
@@ -125,10 +125,10 @@ impl Stacks {
         let mut beside: Vec<Seeds> = Vec::new();
         for (part, seeds) in often {
             match part {
-                Part::Counted(kind) => {
+                ItemPart::Counted(kind) => {
                     counted.insert(kind, seeds);
                 }
-                Part::Beside(_) => beside.push(seeds),
+                ItemPart::Beside(_) => beside.push(seeds),
             }
         }
         let function = with_all_beside(&counted, &beside)?;

@@ -156,7 +156,7 @@ pub struct Peers {
     pub asking: Vec<Peer>,
 }
 
-type Place<'a> = (ProcessId, ObjectKind, &'a str);
+type PeerKey<'a> = (ProcessId, ObjectKind, &'a str);
 
 impl Peers {
     pub(crate) fn of(facts: &Facts, timeline: &Timeline, waited: &KnownWaits) -> Peers {
@@ -196,7 +196,7 @@ fn gathered(
     waited: &KnownWaits,
     places: &Places<'_>,
 ) -> Vec<Peer> {
-    let mut peers: FxHashMap<Place<'_>, Peer> = FxHashMap::default();
+    let mut peers: FxHashMap<PeerKey<'_>, Peer> = FxHashMap::default();
     for call in &facts.calls {
         let (Some(process), Some(object)) = (call.process, call.object) else {
             continue;

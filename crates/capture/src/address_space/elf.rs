@@ -85,7 +85,7 @@ pub struct Load {
 
 /// A part of the file, and the address it has by the file's own account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct FilePart {
     pub offset: u64,
     pub size: u64,
     pub address: u64,
@@ -96,14 +96,14 @@ pub struct Elf {
     pub loads: Vec<Load>,
     pub entry: u64,
     /// `.eh_frame`
-    pub frames: Option<Part>,
+    pub frames: Option<FilePart>,
     /// `.eh_frame_hdr`
-    pub frames_index: Option<Part>,
+    pub frames_index: Option<FilePart>,
     /// Go's own tables.
-    pub go: Option<Part>,
+    pub go: Option<FilePart>,
     /// What Go knows of the program as a whole.
-    pub go_module: Option<Part>,
-    pub text: Option<Part>,
+    pub go_module: Option<FilePart>,
+    pub text: Option<FilePart>,
     pub build_id: Option<Vec<u8>>,
 }
 
@@ -192,7 +192,7 @@ impl Elf {
                 executable: half(header, 4) & PF_X != 0,
             }),
             PT_GNU_EH_FRAME if size <= TABLE_LIMIT => {
-                self.frames_index = Some(Part {
+                self.frames_index = Some(FilePart {
                     offset,
                     size,
                     address,
@@ -231,7 +231,7 @@ impl Elf {
             let (offset, size) = (word(section, 24), word(section, 32));
             let end = offset.checked_add(size);
             if in_file && part.is_none() && end.is_some_and(|end| end <= source.length()) {
-                *part = Some(Part {
+                *part = Some(FilePart {
                     offset,
                     size,
                     address: word(section, 16),
@@ -244,7 +244,7 @@ impl Elf {
 
     /// Where section headers are stripped, the index still says where the frames begin. They have an end
     /// mark of their own.
-    fn frames_by_index(&self, source: &(impl Source + ?Sized)) -> Option<Part> {
+    fn frames_by_index(&self, source: &(impl Source + ?Sized)) -> Option<FilePart> {
         const PC_RELATIVE_HALF: u8 = 0x1b;
         let index = self.frames_index?;
         let head = table(source, index.offset, 8, 8).ok()?;
@@ -258,7 +258,7 @@ impl Elf {
             .iter()
             .find(|load| (load.address..load.address + load.size).contains(&address))?;
         let into = address - load.address;
-        Some(Part {
+        Some(FilePart {
             offset: load.offset + into,
             size: load.size - into,
             address,

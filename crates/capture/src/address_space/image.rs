@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-use super::elf::{self, Elf, ElfError, Part, Source};
+use super::elf::{self, Elf, ElfError, FilePart, Source};
 use super::{vdso, BuildId, FileNumber, Mapped};
 use crate::reader::{FileFacts, Reader, Theirs};
 
@@ -178,7 +178,7 @@ impl Image {
     }
 
     /// The bytes of a part.
-    pub fn read(&self, part: Part) -> Result<Vec<u8>, ElfError> {
+    pub fn read(&self, part: FilePart) -> Result<Vec<u8>, ElfError> {
         let range = part.offset..part.offset.saturating_add(part.size);
         match &self.bytes {
             Bytes::None => Err(ElfError::Unreadable),

@@ -10,12 +10,12 @@ use std::path::Path;
 use crate::address_space::{Image, ImageKind};
 use crate::probes::events::ts_bash;
 use crate::probes::ToldScript;
-use crate::python::Step;
+use crate::python::MergedFrame;
 use crate::symbols;
 
 /// What a native frame is to a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ScriptRole {
     /// Executes a command, of whatever kind.
     Command,
     /// Does nothing but lead there.
@@ -33,15 +33,15 @@ pub enum Part {
     Other,
 }
 
-const PARTS: [(&str, Part); 8] = [
-    ("execute_command_internal", Part::Command),
-    ("execute_command", Part::Entry),
-    ("wait_for", Part::Wait),
-    ("make_child", Part::Fork),
-    ("do_redirections", Part::Redirect),
-    ("command_substitute", Part::Substitute),
-    ("yyparse", Part::Parse),
-    ("parse_command", Part::Parse),
+const PARTS: [(&str, ScriptRole); 8] = [
+    ("execute_command_internal", ScriptRole::Command),
+    ("execute_command", ScriptRole::Entry),
+    ("wait_for", ScriptRole::Wait),
+    ("make_child", ScriptRole::Fork),
+    ("do_redirections", ScriptRole::Redirect),
+    ("command_substitute", ScriptRole::Substitute),
+    ("yyparse", ScriptRole::Parse),
+    ("parse_command", ScriptRole::Parse),
 ];
 
 /// What the file of a bash says.
@@ -49,17 +49,17 @@ const PARTS: [(&str, Part); 8] = [
 pub struct Bash {
     /// Where its variables are, as the file's symbol table counts.
     pub places: ts_bash,
-    parts: Vec<(Range<u64>, Part)>,
+    parts: Vec<(Range<u64>, ScriptRole)>,
 }
 
 impl Bash {
     /// What the function at this address, as the file counts, is to a script.
-    pub fn part(&self, address: u64) -> Part {
+    pub fn part(&self, address: u64) -> ScriptRole {
         let found = self
             .parts
             .iter()
             .find(|(range, _)| range.contains(&address));
-        found.map_or(Part::Other, |(_, part)| *part)
+        found.map_or(ScriptRole::Other, |(_, part)| *part)
     }
 }
 
@@ -89,7 +89,7 @@ fn is_wanted(name: &str) -> bool {
 }
 
 /// All of it must be there: with less, what it means is not known.
-fn bash(places: &[symbols::Place]) -> Option<Bash> {
+fn bash(places: &[symbols::FoundSymbol]) -> Option<Bash> {
     let named = |name: &str| places.iter().find(|place| place.name == name);
     let [line, simple_line, command, trap, variables] =
         VARIABLES.map(|name| named(name).map(|place| place.start));
@@ -119,8 +119,8 @@ const COMPOUND: [&str; 9] = [
 /// bash keeps two lines. One is of the last simple command, or `( )`, and is what a shell that waits for
 /// it is at. The other is the same while such a command is prepared, and is right while the head of `for`
 /// or `case` is expanded; else it is of nothing that is executed.
-fn line(parts: &[Part], script: &ToldScript) -> u32 {
-    let Some(at) = parts.iter().position(|part| *part == Part::Command) else {
+fn line(parts: &[ScriptRole], script: &ToldScript) -> u32 {
+    let Some(at) = parts.iter().position(|part| *part == ScriptRole::Command) else {
         return 0;
     };
     // What the innermost command does, the last thing first.
@@ -129,27 +129,30 @@ fn line(parts: &[Part], script: &ToldScript) -> u32 {
     let is_simple = script.line == script.simple_line;
     match direct {
         // A trap's lines are counted in its own text.
-        _ if script.trap != 0 || inner.contains(&Part::Parse) => 0,
-        Some(Part::Wait | Part::Fork) if compound => 0,
-        Some(Part::Wait) => script.simple_line,
+        _ if script.trap != 0 || inner.contains(&ScriptRole::Parse) => 0,
+        Some(ScriptRole::Wait | ScriptRole::Fork) if compound => 0,
+        Some(ScriptRole::Wait) => script.simple_line,
         _ if is_simple => script.line,
-        _ if inner.contains(&Part::Redirect) => 0,
-        _ if inner.contains(&Part::Substitute) => script.line,
+        _ if inner.contains(&ScriptRole::Redirect) => 0,
+        _ if inner.contains(&ScriptRole::Substitute) => script.line,
         _ => 0,
     }
 }
 
 /// The stack that is the two together, and the line of each frame of the script. Its functions take the place of all
 /// native frames that execute commands; where there are none, nothing is executed yet.
-pub fn merge(parts: &[Part], script: &ToldScript) -> (Vec<Step>, Vec<u32>) {
-    let leads = |part: &Part| matches!(part, Part::Command | Part::Entry);
+pub fn merge(parts: &[ScriptRole], script: &ToldScript) -> (Vec<MergedFrame>, Vec<u32>) {
+    let leads = |part: &ScriptRole| matches!(part, ScriptRole::Command | ScriptRole::Entry);
     let first = parts.iter().position(leads);
     let last = parts.iter().rposition(leads);
     let (Some(first), Some(last)) = (first, last) else {
-        return ((0..parts.len()).map(Step::Native).collect(), Vec::new());
+        return (
+            (0..parts.len()).map(MergedFrame::Native).collect(),
+            Vec::new(),
+        );
     };
-    let native = |range: Range<usize>| range.map(Step::Native);
-    let functions = (0..script.frames.len()).map(Step::Script);
+    let native = |range: Range<usize>| range.map(MergedFrame::Native);
+    let functions = (0..script.frames.len()).map(MergedFrame::Script);
     let steps = native(0..first)
         .chain(functions)
         .chain(native(last + 1..parts.len()));
@@ -164,16 +167,16 @@ mod tests {
     use crate::probes::ScriptFrame;
 
     /// Native frames as letters, the innermost first.
-    fn parts(letters: &str) -> Vec<Part> {
+    fn parts(letters: &str) -> Vec<ScriptRole> {
         let part = |letter: char| match letter {
-            'C' => Part::Command,
-            'E' => Part::Entry,
-            'W' => Part::Wait,
-            'F' => Part::Fork,
-            'R' => Part::Redirect,
-            'S' => Part::Substitute,
-            'P' => Part::Parse,
-            _ => Part::Other,
+            'C' => ScriptRole::Command,
+            'E' => ScriptRole::Entry,
+            'W' => ScriptRole::Wait,
+            'F' => ScriptRole::Fork,
+            'R' => ScriptRole::Redirect,
+            'S' => ScriptRole::Substitute,
+            'P' => ScriptRole::Parse,
+            _ => ScriptRole::Other,
         };
         letters.chars().map(part).collect()
     }
@@ -243,22 +246,24 @@ mod tests {
             ..script(9, 4, "sleep 1")
         };
         let (steps, lines) = merge(&parts("sWCECEm_"), &script);
-        let letter = |step: &Step| match step {
-            Step::Native(index) => "sWCECEm_".as_bytes()[*index] as char,
-            Step::Script(index) => script.frames[*index].function.chars().next().unwrap(),
+        let letter = |step: &MergedFrame| match step {
+            MergedFrame::Native(index) => "sWCECEm_".as_bytes()[*index] as char,
+            MergedFrame::Script(index) => script.frames[*index].function.chars().next().unwrap(),
         };
         let steps: String = steps.iter().map(letter).collect();
         assert_eq!((steps.as_str(), &lines[..2]), ("sWfmm_", &[4, 12][..]));
         let (steps, lines) = merge(&parts("sPm_"), &script);
         assert_eq!((steps.len(), lines.len()), (4, 0));
-        assert!(steps.iter().all(|step| matches!(step, Step::Native(_))));
+        assert!(steps
+            .iter()
+            .all(|step| matches!(step, MergedFrame::Native(_))));
     }
 
     /// A program that lacks one of the things that are looked for is none whose meaning is known.
     #[test]
     fn all_is_needed() {
         let names = VARIABLES.iter().chain(PARTS.iter().map(|(name, _)| name));
-        let place = |(at, name): (usize, &&str)| symbols::Place {
+        let place = |(at, name): (usize, &&str)| symbols::FoundSymbol {
             name: (*name).into(),
             start: 0x1000 + 0x100 * at as u64,
             size: 0x80,
@@ -267,8 +272,8 @@ mod tests {
         let places: Vec<_> = names.enumerate().map(place).collect();
         let whole = bash(&places).expect("a bash");
         assert_eq!(whole.places.variables, 0x1400);
-        assert_eq!(whole.part(0x157f), Part::Command);
-        assert_eq!(whole.part(0x1580), Part::Other);
+        assert_eq!(whole.part(0x157f), ScriptRole::Command);
+        assert_eq!(whole.part(0x1580), ScriptRole::Other);
         for missing in 0..places.len() {
             let mut places = places.clone();
             places.remove(missing);

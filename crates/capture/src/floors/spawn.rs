@@ -29,7 +29,7 @@ struct Size {
 
 pub(super) struct Starts {
     sizes: Vec<Size>,
-    program: Option<Program>,
+    program: Option<EmptyProgram>,
 }
 
 impl Starts {
@@ -47,7 +47,7 @@ impl Starts {
                 left_out.push(format!("starting from {size} MB: not enough free memory"));
             }
         }
-        let program = Program::new();
+        let program = EmptyProgram::new();
         let failed = |error| left_out.push(format!("posix_spawn: {error}"));
         Starts {
             sizes,
@@ -161,20 +161,20 @@ fn resident() -> u64 {
 }
 
 /// The smallest program there is, in memory.
-struct Program {
+struct EmptyProgram {
     _file: File,
     path: CString,
 }
 
-impl Program {
-    fn new() -> io::Result<Program> {
+impl EmptyProgram {
+    fn new() -> io::Result<EmptyProgram> {
         if !cfg!(target_arch = "x86_64") {
             return Err(io::Error::other("only known for x86-64"));
         }
         let mut file = empty_file()?;
         file.write_all(&empty_program())?;
         let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-        Ok(Program { _file: file, path })
+        Ok(EmptyProgram { _file: file, path })
     }
 
     fn spawn(&self) -> io::Result<libc::pid_t> {
@@ -243,7 +243,7 @@ mod tests {
     /// Children of each kind start, end well and are reaped.
     #[test]
     fn children_end_well() {
-        let program = Program::new().expect("a program");
+        let program = EmptyProgram::new().expect("a program");
         for start in [&fork as &dyn Fn() -> _, &vfork, &|| program.spawn()] {
             let child = start().expect("a child");
             assert_eq!(reap(child).expect("its end"), 0);

@@ -39,17 +39,17 @@ pub struct Layout {
 }
 
 /// A table of the virtual machine's.
-struct Table {
+struct VmTable {
     start: u64,
     stride: u64,
     type_name: u64,
 }
 
-impl Table {
+impl VmTable {
     /// `gHotSpotVMStructs` or `gHotSpotVMTypes`, and how they call their entries.
-    fn of(tables: &Tables<impl Memory>, table: &str, entry: &str) -> Option<Table> {
+    fn of(tables: &Tables<impl Memory>, table: &str, entry: &str) -> Option<VmTable> {
         let stride = tables.variable(&format!("{entry}ArrayStride"))?;
-        Some(Table {
+        Some(VmTable {
             start: tables.variable(table)?,
             stride: (8..=256).contains(&stride).then_some(stride)?,
             type_name: tables.variable(&format!("{entry}TypeNameOffset"))?,
@@ -214,7 +214,7 @@ const KINDS: [&str; 19] = [
 fn read_fields(tables: &Tables<impl Memory>) -> Option<Fields> {
     const ENTRY: &str = "gHotSpotVMStructEntry";
     let of_entry = |what: &str| tables.variable(&format!("{ENTRY}{what}Offset"));
-    let table = Table::of(tables, "gHotSpotVMStructs", ENTRY)?;
+    let table = VmTable::of(tables, "gHotSpotVMStructs", ENTRY)?;
     let (field_name, offset) = (of_entry("FieldName")?, of_entry("Offset")?);
     let address = of_entry("Address")?;
     let memory = tables.memory;
@@ -231,7 +231,7 @@ fn read_fields(tables: &Tables<impl Memory>) -> Option<Fields> {
 fn read_sizes(tables: &Tables<impl Memory>) -> Option<HashMap<String, u64>> {
     const ENTRY: &str = "gHotSpotVMTypeEntry";
     let size = tables.variable(&format!("{ENTRY}SizeOffset"))?;
-    let table = Table::of(tables, "gHotSpotVMTypes", ENTRY)?;
+    let table = VmTable::of(tables, "gHotSpotVMTypes", ENTRY)?;
     let wanted = |name: &str| matches!(name, "ConstantPool" | "HeapBlock");
     let sizes = table.entries(tables.memory, &wanted).map(|(kind, entry)| {
         let size = tables.memory.word(entry.wrapping_add(size))?;

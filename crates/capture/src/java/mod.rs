@@ -51,7 +51,7 @@ pub fn may_be(path: &Path) -> bool {
 }
 
 /// Where a virtual machine's file has what it says of itself: names and addresses, as the file counts.
-pub struct Description(Vec<symbols::Place>);
+pub struct Description(Vec<symbols::FoundSymbol>);
 
 impl Description {
     fn of(&self, name: &str) -> Option<u64> {

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::symbols::Place;
+use crate::symbols::FoundSymbol;
 
 /// Memory, and how often it was read.
 #[derive(Default)]
@@ -135,7 +135,7 @@ fn machine() -> (Drawn, Description) {
     let mut variable = |name: &str, value: u64| {
         let start = 0x100 + 16 * places.len() as u64;
         memory.words(start + MOVED, &[value]);
-        places.push(Place {
+        places.push(FoundSymbol {
             name: name.into(),
             start,
             size: 8,

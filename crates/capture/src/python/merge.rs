@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// What a native frame is to Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum PythonRole {
     /// The interpreter's loop.
     Eval,
     /// One of the functions that do nothing but lead into the loop.
@@ -16,7 +16,7 @@ pub enum Part {
 
 /// A frame of the stack that is the two together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum MergedFrame {
     Native(usize),
     /// A function of the interpreter's own list.
     Script(usize),
@@ -27,9 +27,12 @@ pub enum Step {
 /// (`whole` is false) they are put together from the innermost, and else from the outermost: as a run begins or
 /// ends, there is an interpreter for a moment that has no frames. Nothing is left out: runs without an
 /// interpreter stand beside the others.
-pub fn merge(parts: &[Part], fresh: &[bool], whole: bool) -> Vec<Step> {
+pub fn merge(parts: &[PythonRole], fresh: &[bool], whole: bool) -> Vec<MergedFrame> {
     let runs = runs(fresh);
-    let count = parts.iter().filter(|part| **part == Part::Eval).count();
+    let count = parts
+        .iter()
+        .filter(|part| **part == PythonRole::Eval)
+        .count();
     // Which run the innermost interpreter has; where there are too few, runs come before all, or after.
     let ahead = if whole {
         count.saturating_sub(runs.len())
@@ -45,17 +48,17 @@ pub fn merge(parts: &[Part], fresh: &[bool], whole: bool) -> Vec<Step> {
     let mut steps = Vec::with_capacity(parts.len() + fresh.len());
     let mut seen = 0;
     let mut replaced = false;
-    let put = |steps: &mut Vec<Step>, run: Option<&Range<usize>>| {
-        steps.extend(run.cloned().into_iter().flatten().map(Step::Script));
+    let put = |steps: &mut Vec<MergedFrame>, run: Option<&Range<usize>>| {
+        steps.extend(run.cloned().into_iter().flatten().map(MergedFrame::Script));
     };
     if count == 0 {
         (0..early).for_each(|_| put(&mut steps, waiting.next()));
     }
     for (index, part) in parts.iter().enumerate() {
-        replaced &= *part == Part::Entry;
-        if *part != Part::Eval {
+        replaced &= *part == PythonRole::Entry;
+        if *part != PythonRole::Eval {
             if !replaced {
-                steps.push(Step::Native(index));
+                steps.push(MergedFrame::Native(index));
             }
             continue;
         }
@@ -68,7 +71,7 @@ pub fn merge(parts: &[Part], fresh: &[bool], whole: bool) -> Vec<Step> {
                 put(&mut steps, Some(run));
                 replaced = true;
             }
-            None => steps.push(Step::Native(index)),
+            None => steps.push(MergedFrame::Native(index)),
         }
     }
     waiting.for_each(|run| put(&mut steps, Some(run)));
@@ -93,11 +96,11 @@ mod tests {
     /// Native frames as letters (`E`: the interpreter, `e`: what leads into it), Python frames as numbers, a stroke between runs.
     fn merged(native: &str, python: &str, whole: bool) -> String {
         let part = |letter: char| match letter {
-            'E' => Part::Eval,
-            'e' => Part::Entry,
-            _ => Part::Other,
+            'E' => PythonRole::Eval,
+            'e' => PythonRole::Entry,
+            _ => PythonRole::Other,
         };
-        let parts: Vec<Part> = native.chars().map(part).collect();
+        let parts: Vec<PythonRole> = native.chars().map(part).collect();
         let mut fresh = Vec::new();
         for run in python.split('|').filter(|run| !run.is_empty()) {
             fresh.extend((0..run.len()).map(|i| i == 0));
@@ -105,9 +108,9 @@ mod tests {
         let python: Vec<char> = python.chars().filter(|c| *c != '|').collect();
         let native: Vec<char> = native.chars().collect();
         let steps = merge(&parts, &fresh, whole);
-        let letter = |step: &Step| match step {
-            Step::Native(index) => native[*index],
-            Step::Script(index) => python[*index],
+        let letter = |step: &MergedFrame| match step {
+            MergedFrame::Native(index) => native[*index],
+            MergedFrame::Script(index) => python[*index],
         };
         steps.iter().map(letter).collect()
     }

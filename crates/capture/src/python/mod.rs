@@ -16,7 +16,7 @@ use crate::probes::events::ts_python;
 use crate::symbols;
 
 pub use lines::line;
-pub use merge::{merge, Part, Step};
+pub use merge::{merge, MergedFrame, PythonRole};
 
 /// What the file of an interpreter says.
 #[derive(Debug, Clone)]
@@ -33,12 +33,12 @@ pub struct Interpreter {
 
 impl Interpreter {
     /// What the function at this address, as the file counts, is to Python.
-    pub fn part(&self, address: u64) -> Part {
+    pub fn part(&self, address: u64) -> PythonRole {
         let has = |ranges: &[Range<u64>]| ranges.iter().any(|range| range.contains(&address));
         match () {
-            () if has(&self.eval) => Part::Eval,
-            () if has(&self.entry) => Part::Entry,
-            () => Part::Other,
+            () if has(&self.eval) => PythonRole::Eval,
+            () if has(&self.entry) => PythonRole::Entry,
+            () => PythonRole::Other,
         }
     }
 }
@@ -86,7 +86,7 @@ fn is_entry(name: &str) -> bool {
     ENTRIES.iter().any(|entry| is_part(name, entry))
 }
 
-fn interpreter(places: &[symbols::Place], path: &Path) -> Option<Interpreter> {
+fn interpreter(places: &[symbols::FoundSymbol], path: &Path) -> Option<Interpreter> {
     let named = |name: &str| places.iter().find(|place| place.name == name);
     let runtime = named("_PyRuntime")?;
     let version = named("Py_Version")
@@ -95,7 +95,8 @@ fn interpreter(places: &[symbols::Place], path: &Path) -> Option<Interpreter> {
         .or_else(|| version_in(path))?;
     let ranges = |wanted: fn(&str) -> bool| {
         let places = places.iter().filter(|place| wanted(&place.name));
-        let range = |place: &symbols::Place| place.start..place.start.saturating_add(place.size);
+        let range =
+            |place: &symbols::FoundSymbol| place.start..place.start.saturating_add(place.size);
         places.map(range).collect()
     };
     Some(Interpreter {
@@ -120,8 +121,8 @@ fn version_in(path: &Path) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn place(name: &str, start: u64, size: u64, bytes: &[u8]) -> symbols::Place {
-        symbols::Place {
+    fn place(name: &str, start: u64, size: u64, bytes: &[u8]) -> symbols::FoundSymbol {
+        symbols::FoundSymbol {
             name: name.into(),
             start,
             size,
@@ -143,11 +144,11 @@ mod tests {
         assert_eq!((found.runtime, found.layout.version), (0x1000, 0x30b));
         let parts = [0x10f, 0x83, 0x110, 0x84, 0x200].map(|address| found.part(address));
         let expected = [
-            Part::Eval,
-            Part::Eval,
-            Part::Other,
-            Part::Other,
-            Part::Entry,
+            PythonRole::Eval,
+            PythonRole::Eval,
+            PythonRole::Other,
+            PythonRole::Other,
+            PythonRole::Entry,
         ];
         assert_eq!(parts, expected);
         let named = |name: &str| {

@@ -9,7 +9,7 @@ use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::probes::{self, events, PythonFrames};
-use crate::python::{self, Interpreter, Part};
+use crate::python::{self, Interpreter, PythonRole};
 use crate::record::recognised::{Recognised, Sides};
 use crate::spool::{Note, Writer};
 
@@ -20,7 +20,7 @@ const MOST_WAITING: usize = 1 << 12;
 
 /// A function as the compiler made it. Many processes, and many objects in one, may have the same.
 #[derive(PartialEq, Eq, Hash)]
-struct Function {
+struct PythonFunction {
     version: u32,
     first_line: u32,
     name: String,
@@ -33,8 +33,8 @@ pub struct Pythons {
     serial: u32,
     /// The numbers of functions, from 1, by the probes' ids.
     codes: HashMap<u64, u32>,
-    numbers: HashMap<Arc<Function>, u32>,
-    functions: Vec<Arc<Function>>,
+    numbers: HashMap<Arc<PythonFunction>, u32>,
+    functions: Vec<Arc<PythonFunction>>,
     waiting: Sides<PythonFrames>,
 }
 
@@ -95,7 +95,7 @@ impl Pythons {
 
     /// A code object; it is told in the spool if its function is new.
     pub fn code(&mut self, code: &probes::ToldCode<'_>, spool: &mut Writer) {
-        let function = Arc::new(Function {
+        let function = Arc::new(PythonFunction {
             version: code.version,
             first_line: code.first_line,
             name: code.name.clone(),
@@ -131,8 +131,8 @@ impl Pythons {
     }
 
     /// What the function at an address, as the image counts, is to Python.
-    pub fn part(&self, image: &Image, address: u64) -> Part {
+    pub fn part(&self, image: &Image, address: u64) -> PythonRole {
         let found = self.interpreters.file(image);
-        found.map_or(Part::Other, |found| found.part(address))
+        found.map_or(PythonRole::Other, |found| found.part(address))
     }
 }

@@ -7,7 +7,7 @@ use libbpf_rs::MapHandle;
 use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
-use crate::bash::{self, Bash, Part};
+use crate::bash::{self, Bash, ScriptRole};
 use crate::probes::{self, events, ScriptFrame, ToldScript};
 use crate::record::recognised::{Recognised, Sides};
 use crate::spool::{Note, Writer};
@@ -101,8 +101,8 @@ impl Scripts {
     }
 
     /// What the function at an address, as the image counts, is to a script.
-    pub fn part(&self, image: &Image, address: u64) -> Part {
+    pub fn part(&self, image: &Image, address: u64) -> ScriptRole {
         let found = self.bashes.file(image);
-        found.map_or(Part::Other, |found| found.part(address))
+        found.map_or(ScriptRole::Other, |found| found.part(address))
     }
 }

@@ -12,7 +12,7 @@ use crate::address_space::{Change, Image, ImageKind, Spaces, Timed, Watch};
 use crate::bash;
 use crate::patience::Patience;
 use crate::probes::{self, events, PythonFrames, ToldScript};
-use crate::python::{self, merge, Step};
+use crate::python::{self, merge, MergedFrame};
 use crate::reader::Reader;
 use crate::record::java::{InFrame, Javas};
 use crate::record::node::Nodes;
@@ -41,7 +41,7 @@ fn looked_up(frame: &Frame) -> u64 {
 }
 
 /// Native frames and those of a script in their order; of the latter, by their index, the function's number and the line.
-type Merged = (Vec<Step>, Vec<(u32, u32)>);
+type Merged = (Vec<MergedFrame>, Vec<(u32, u32)>);
 
 pub struct LiveStacks {
     watch: Option<Watch>,
@@ -358,7 +358,7 @@ impl LiveStacks {
             let merged = self.with_script(&frames, &script, spool);
             (merged, complete && !script.cut)
         } else {
-            let native = (0..frames.len()).map(Step::Native).collect();
+            let native = (0..frames.len()).map(MergedFrame::Native).collect();
             ((native, Vec::new()), complete)
         };
         let native = (&*frames, &*methods, map);
@@ -371,9 +371,9 @@ impl LiveStacks {
     fn with_python(&self, frames: &[Frame], python: &PythonFrames, complete: bool) -> Merged {
         let part = |frame| match self.image_of(frame) {
             Some((image, address)) => self.pythons.part(image, address),
-            None => python::Part::Other,
+            None => python::PythonRole::Other,
         };
-        let parts: Vec<python::Part> = frames.iter().map(part).collect();
+        let parts: Vec<python::PythonRole> = frames.iter().map(part).collect();
         let fresh: Vec<bool> = python.frames.iter().map(|f| f.fresh != 0).collect();
         let places = python.frames.iter().map(|frame| self.pythons.place(frame));
         (merge(&parts, &fresh, complete), places.collect())
@@ -383,9 +383,9 @@ impl LiveStacks {
     fn with_script(&mut self, frames: &[Frame], script: &ToldScript, spool: &mut Writer) -> Merged {
         let part = |frame| match self.image_of(frame) {
             Some((image, address)) => self.scripts.part(image, address),
-            None => bash::Part::Other,
+            None => bash::ScriptRole::Other,
         };
-        let parts: Vec<bash::Part> = frames.iter().map(part).collect();
+        let parts: Vec<bash::ScriptRole> = frames.iter().map(part).collect();
         let (steps, lines) = bash::merge(&parts, script);
         let numbered = script.frames.iter().zip(lines);
         let places = numbered.map(|(frame, line)| (self.scripts.number(frame, spool), line));
@@ -404,16 +404,18 @@ impl LiveStacks {
         for step in steps.iter().rev() {
             let method = |index: usize| methods.get(index).copied().flatten();
             let place = match *step {
-                Step::Native(index) if method(index).is_some_and(|m| m.interpreted) => NodePlace {
-                    parent,
-                    module: 0,
-                    // Its line is not known.
-                    offset: 0,
-                    complete,
-                    exact: true,
-                    code: method(index).map_or(0, |method| method.code),
-                },
-                Step::Native(index) => {
+                MergedFrame::Native(index) if method(index).is_some_and(|m| m.interpreted) => {
+                    NodePlace {
+                        parent,
+                        module: 0,
+                        // Its line is not known.
+                        offset: 0,
+                        complete,
+                        exact: true,
+                        code: method(index).map_or(0, |method| method.code),
+                    }
+                }
+                MergedFrame::Native(index) => {
                     let frame = &frames[index];
                     let module = frame.module;
                     NodePlace {
@@ -425,7 +427,7 @@ impl LiveStacks {
                         code: method(index).map_or(0, |method| method.code),
                     }
                 }
-                Step::Script(index) => match places[index] {
+                MergedFrame::Script(index) => match places[index] {
                     // What it is called was lost.
                     (0, _) => continue,
                     (code, line) => NodePlace {
@@ -440,7 +442,9 @@ impl LiveStacks {
             };
             let known = self.nodes.len();
             parent = self.node(place, spool);
-            if let (Step::Native(index), Some(map), true) = (step, map, self.nodes.len() > known) {
+            if let (MergedFrame::Native(index), Some(map), true) =
+                (step, map, self.nodes.len() > known)
+            {
                 if self.is_made(&frames[*index]) {
                     self.maps.seen(map, looked_up(&frames[*index]));
                 }

@@ -19,7 +19,7 @@ use crate::launch::Identity;
 use crate::patience::Patience;
 use crate::symbols::{self, Named, Symbols};
 use beside::{Beside, Standing};
-use renamed::{Place, Renamed};
+use renamed::{FrameAddress, Renamed};
 
 /// The frames of a module before or after, inlined calls too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct SymbolizedModule {
 /// What was found: new names, and the outcome for each module.
 #[derive(Default)]
 struct FoundNames {
-    names: HashMap<Place, Vec<Named>>,
+    names: HashMap<FrameAddress, Vec<Named>>,
     outcomes: HashMap<ModuleId, SymbolizedModule>,
 }
 
@@ -136,9 +136,12 @@ impl FoundNames {
             self.outcomes.insert(module.module, outcome);
             return;
         }
-        let mut places: HashMap<Place, Vec<&Frame>> = HashMap::new();
+        let mut places: HashMap<FrameAddress, Vec<&Frame>> = HashMap::new();
         for frame in frames {
-            places.entry(Place::of(frame)).or_default().push(frame);
+            places
+                .entry(FrameAddress::of(frame))
+                .or_default()
+                .push(frame);
         }
         let places: Vec<_> = places.into_iter().collect();
         let offsets: Vec<u64> = places.iter().map(|(place, _)| place.looked_up()).collect();

@@ -10,15 +10,15 @@ use crate::symbols::Named;
 
 /// Where a frame is. Calls that are inlined there have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct FrameAddress {
     module: Option<ModuleId>,
     offset: u64,
     returns: bool,
 }
 
-impl Place {
-    pub fn of(frame: &Frame) -> Place {
-        Place {
+impl FrameAddress {
+    pub fn of(frame: &Frame) -> FrameAddress {
+        FrameAddress {
             module: frame.module,
             offset: frame.offset,
             returns: frame.returns,
@@ -38,7 +38,7 @@ pub struct Renamed {
     /// What became of each stack.
     pub ids: HashMap<StackId, StackId>,
     kept: HashMap<FrameId, FrameId>,
-    made: HashMap<(Place, usize), FrameId>,
+    made: HashMap<(FrameAddress, usize), FrameId>,
     numbers: HashMap<(Option<StackId>, FrameId, bool), StackId>,
 }
 
@@ -47,16 +47,16 @@ impl Renamed {
     pub fn new(
         frames: &[Frame],
         stacks: &[Stack],
-        names: &HashMap<Place, Vec<Named>>,
+        names: &HashMap<FrameAddress, Vec<Named>>,
     ) -> Result<Renamed, String> {
         let frames: HashMap<FrameId, &Frame> = frames.iter().map(|f| (f.frame, f)).collect();
-        let mut places: HashMap<StackId, Place> = HashMap::new();
+        let mut places: HashMap<StackId, FrameAddress> = HashMap::new();
         let mut renamed = Renamed::default();
         for row in stacks {
             let frame = frames
                 .get(&row.frame)
                 .ok_or("a stack refers to a frame that is missing")?;
-            let place = Place::of(frame);
+            let place = FrameAddress::of(frame);
             let parent = match row.parent {
                 Some(parent) => Some(renamed.ids.get(&parent).copied().ok_or("a lost caller")?),
                 None => None,
@@ -108,7 +108,10 @@ impl Renamed {
 
     fn make(&mut self, old: &Frame, which: usize, named: &Named) -> FrameId {
         let next = FrameId(self.frames.len() as u32);
-        let id = *self.made.entry((Place::of(old), which)).or_insert(next);
+        let id = *self
+            .made
+            .entry((FrameAddress::of(old), which))
+            .or_insert(next);
         if id == next {
             self.frames.push(Frame {
                 frame: id,

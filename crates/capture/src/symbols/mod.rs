@@ -31,7 +31,7 @@ pub use fault::Fault;
 pub use in_time::resolve_all;
 pub use perf_map::{Names, PerfMap, Tail, Wanted};
 pub(crate) use places::places;
-pub use places::Place;
+pub use places::FoundSymbol;
 pub use runtimes::understood;
 
 use cache::Cache;

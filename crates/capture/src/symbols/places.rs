@@ -12,7 +12,7 @@ const MOST_PLACES: usize = 256;
 
 /// A symbol: a function, or data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FoundSymbol {
     pub name: String,
     pub start: u64,
     pub size: u64,
@@ -21,13 +21,14 @@ pub struct Place {
 }
 
 /// The symbols of a file whose names are wanted, from both of its tables. The file is not to be trusted.
-pub(crate) fn places(file: Theirs, wanted: fn(&str) -> bool) -> Result<Vec<Place>, Fault> {
+pub(crate) fn places(file: Theirs, wanted: fn(&str) -> bool) -> Result<Vec<FoundSymbol>, Fault> {
     quietly(|| {
         let elf = Elf::from_theirs(file)?;
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<FoundSymbol> = Vec::new();
         for exports in [true, false] {
             for place in in_table(&elf, exports, wanted)? {
-                let known = |known: &Place| known.name == place.name && known.start == place.start;
+                let known =
+                    |known: &FoundSymbol| known.name == place.name && known.start == place.start;
                 if places.len() < MOST_PLACES && !places.iter().any(known) {
                     places.push(place);
                 }
@@ -37,7 +38,7 @@ pub(crate) fn places(file: Theirs, wanted: fn(&str) -> bool) -> Result<Vec<Place
     })
 }
 
-fn in_table(elf: &Elf, exports: bool, wanted: fn(&str) -> bool) -> Result<Vec<Place>, Fault> {
+fn in_table(elf: &Elf, exports: bool, wanted: fn(&str) -> bool) -> Result<Vec<FoundSymbol>, Fault> {
     let Some(section) = elf.symbol_table(exports) else {
         return Ok(Vec::new());
     };
@@ -55,7 +56,7 @@ fn in_table(elf: &Elf, exports: bool, wanted: fn(&str) -> bool) -> Result<Vec<Pl
         };
         let name = String::from_utf8_lossy(text_at(&names, symbol.name as usize));
         if wanted(&name) && places.len() < MOST_PLACES {
-            places.push(Place {
+            places.push(FoundSymbol {
                 name: name.into_owned(),
                 start: symbol.start,
                 size: symbol.size,

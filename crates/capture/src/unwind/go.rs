@@ -3,7 +3,7 @@
 
 use super::rule::{Rule, Saved};
 use super::stack::SAVED;
-use crate::address_space::{Elf, Image, Part};
+use crate::address_space::{Elf, FilePart, Image};
 use crate::go_table::{self, Code, GoTable};
 use gimli::X86_64;
 
@@ -65,9 +65,9 @@ pub fn rule(
 }
 
 /// Some bytes of a part, fewer at its end.
-fn piece(image: &Image, part: Part, from: u64, size: u64) -> Option<Vec<u8>> {
+fn piece(image: &Image, part: FilePart, from: u64, size: u64) -> Option<Vec<u8>> {
     let left = part.size.checked_sub(from)?;
-    let piece = Part {
+    let piece = FilePart {
         offset: part.offset.checked_add(from)?,
         size: size.min(left),
         address: part.address,

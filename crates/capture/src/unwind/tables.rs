@@ -12,7 +12,7 @@ use gimli::{
 use super::go;
 use super::rule::{self, Rule, Stuck};
 use super::stack::{Known, Stack};
-use crate::address_space::{Elf, Image, Part};
+use crate::address_space::{Elf, FilePart, Image};
 use crate::go_table::GoTable;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
@@ -33,20 +33,20 @@ pub struct Tables {
 }
 
 struct LoadedTables {
-    table: Option<Table>,
+    table: Option<UnwindTable>,
     go: Option<GoTable>,
     last_used: u64,
 }
 
 impl LoadedTables {
     fn size(&self) -> usize {
-        let size = self.table.as_ref().map_or(0, Table::size);
+        let size = self.table.as_ref().map_or(0, UnwindTable::size);
         size + self.go.as_ref().map_or(0, GoTable::size)
     }
 }
 
 /// One image's table.
-pub struct Table {
+pub struct UnwindTable {
     frames: Vec<u8>,
     address: u64,
     index: Index,
@@ -114,7 +114,7 @@ impl Tables {
         self.used
     }
 
-    fn get(&mut self, image: &Image) -> Option<(&Table, &mut UnwindContext<usize>)> {
+    fn get(&mut self, image: &Image) -> Option<(&UnwindTable, &mut UnwindContext<usize>)> {
         let loaded = self.loaded.get(&image.serial())?;
         Some((loaded.table.as_ref()?, &mut self.context))
     }
@@ -127,7 +127,7 @@ impl Tables {
             return;
         }
         let loaded = LoadedTables {
-            table: image.elf().and_then(|elf| Table::read(image, elf)),
+            table: image.elf().and_then(|elf| UnwindTable::read(image, elf)),
             go: image.elf().and_then(|elf| go::read(image, elf)),
             last_used,
         };
@@ -146,8 +146,8 @@ impl Tables {
     }
 }
 
-impl Table {
-    fn read(image: &Image, elf: &Elf) -> Option<Table> {
+impl UnwindTable {
+    fn read(image: &Image, elf: &Elf) -> Option<UnwindTable> {
         let part = elf.frames?;
         let frames = image.read(part).ok()?;
         let linked = elf.frames_index.and_then(|part| {
@@ -158,11 +158,11 @@ impl Table {
                 address: part.address,
             })
         });
-        Some(Table::new(frames, part, linked))
+        Some(UnwindTable::new(frames, part, linked))
     }
 
-    fn new(frames: Vec<u8>, part: Part, linked: Option<Index>) -> Table {
-        let mut table = Table {
+    fn new(frames: Vec<u8>, part: FilePart, linked: Option<Index>) -> UnwindTable {
+        let mut table = UnwindTable {
             frames,
             address: part.address,
             index: Index::Made(Vec::new()),
@@ -310,7 +310,7 @@ fn is_signal_return(image: &Image, address: u64) -> bool {
     // An address to return to is looked up by the byte before it.
     let from = |address: u64| {
         let offset = image.elf()?.offset_of(address)?;
-        let part = Part {
+        let part = FilePart {
             offset,
             size: CODE.len() as u64,
             address,

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::symbols::Place;
+use crate::symbols::FoundSymbol;
 
 /// What the names of all constants begin with.
 const PREFIX: &str = "v8dbg_";
@@ -148,11 +148,11 @@ pub(super) struct Strings {
 }
 
 /// The constants of a file.
-struct Constants<'a>(&'a [Place]);
+struct Constants<'a>(&'a [FoundSymbol]);
 
 impl Constants<'_> {
     fn value(&self, wanted: &str) -> Option<i32> {
-        let is_it = |place: &&Place| {
+        let is_it = |place: &&FoundSymbol| {
             let name = place.name.strip_prefix(PREFIX);
             name.is_some_and(|name| is(name, wanted))
         };
@@ -183,7 +183,7 @@ impl Constants<'_> {
 
 impl Layout {
     /// The layout that a file tells; `None` where it tells too little, or of words that are not as we read them.
-    pub(super) fn of(places: &[Place]) -> Option<Layout> {
+    pub(super) fn of(places: &[FoundSymbol]) -> Option<Layout> {
         let constants = Constants(places);
         let is = |name, value| constants.value(name) == Some(value);
         let words = is("SmiTag", 0) && is("SmiTagMask", 1) && is("SmiValueShift", 1);

@@ -1,7 +1,7 @@
 //! Where the lines of a script end: as V8 has counted them already, which it does when somebody asks for a line, or
 //! else as its text says.
 
-use super::objects::{number, Objects, Part};
+use super::objects::{number, Objects, TextPart};
 use crate::java::Memory;
 
 /// Longer scripts have no lines, nor have those of more lines.
@@ -55,7 +55,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn read(&mut self, memory: &impl Memory, part: &Part) -> Option<()> {
+    fn read(&mut self, memory: &impl Memory, part: &TextPart) -> Option<()> {
         let mut bytes = vec![0; BYTES];
         let mut address = part.address;
         let mut left = part.length << u32::from(part.wide);

@@ -44,7 +44,7 @@ pub struct Description {
 }
 
 impl Description {
-    fn of(places: &[symbols::Place]) -> Option<Description> {
+    fn of(places: &[symbols::FoundSymbol]) -> Option<Description> {
         let layout = Layout::of(places)?;
         let code = places.iter().find(|place| place.name == INTERPRETER)?;
         // Older versions do not say how long it is, but where the next function begins.

@@ -27,7 +27,7 @@ pub(super) fn number(word: u64) -> Option<i32> {
 
 /// A part of a string's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct TextPart {
     pub address: u64,
     /// In characters, which are two bytes long if they are wide.
     pub length: u64,
@@ -71,7 +71,7 @@ impl<M: Memory> Objects<'_, M> {
     }
 
     /// The parts of a string in their order, up to so many characters.
-    pub fn parts(&self, string: u64, most: u64) -> Option<Vec<Part>> {
+    pub fn parts(&self, string: u64, most: u64) -> Option<Vec<TextPart>> {
         let strings = &self.layout.strings;
         let mut parts = Vec::new();
         let length = self.length(string)?.min(most);
@@ -90,7 +90,7 @@ impl<M: Memory> Objects<'_, M> {
                 return None;
             }
             let wide = kind & strings.encoding != strings.one_byte;
-            let part = |start: u64| Part {
+            let part = |start: u64| TextPart {
                 address: start.wrapping_add(from << u32::from(wide)),
                 length,
                 wide,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::java::Memory;
-use crate::symbols::Place;
+use crate::symbols::FoundSymbol;
 
 #[derive(Default)]
 struct Drawn(RefCell<BTreeMap<u64, Vec<u8>>>);
@@ -85,10 +85,10 @@ const CONSTANTS: [(&str, i32, i32); 46] = [
     ("type_Unknown__UNKNOWN_TYPE", 300, 300),
 ];
 
-fn places(newer: bool) -> Vec<Place> {
+fn places(newer: bool) -> Vec<FoundSymbol> {
     let place = |(name, older, new): &(&str, i32, i32)| {
         let value = if newer { *new } else { *older };
-        Place {
+        FoundSymbol {
             name: format!("v8dbg_{name}"),
             start: 0x1000,
             size: 4,
@@ -99,8 +99,8 @@ fn places(newer: bool) -> Vec<Place> {
             },
         }
     };
-    let mut places: Vec<Place> = CONSTANTS.iter().map(place).collect();
-    let code = |name: &str, start, size| Place {
+    let mut places: Vec<FoundSymbol> = CONSTANTS.iter().map(place).collect();
+    let code = |name: &str, start, size| FoundSymbol {
         name: name.into(),
         start,
         size,

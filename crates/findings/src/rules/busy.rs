@@ -2,7 +2,7 @@
 //!
 //! It is told so that nobody looks elsewhere. What it would save is anything between nothing and all of that time.
 
-use timesink_analysis::path::{Division, Part, Within};
+use timesink_analysis::path::{DividedPart, Division, Within};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::Spot;
 use timesink_recording::ids::ProcessId;
@@ -64,7 +64,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 struct Divided {
     division: Division,
     /// The parts that are worth a word.
-    parts: Vec<Part>,
+    parts: Vec<DividedPart>,
 }
 
 /// So many parts are named.
@@ -73,9 +73,10 @@ const PARTS: usize = 3;
 impl Divided {
     fn of(inquiry: &Inquiry<'_>, division: Division) -> Option<Divided> {
         let wall = inquiry.outlook.wall_ns.max(1) as f64;
-        let large = |part: &Part| part.ns as f64 / wall >= RULE.limit(inquiry, &limits::FUNCTION);
+        let large =
+            |part: &DividedPart| part.ns as f64 / wall >= RULE.limit(inquiry, &limits::FUNCTION);
         let parts = division.parts.iter().filter(|part| large(part));
-        let parts: Vec<Part> = parts.take(PARTS).cloned().collect();
+        let parts: Vec<DividedPart> = parts.take(PARTS).cloned().collect();
         let first = parts.first();
         let named = division.innermost(|_| true).is_some()
             || first.is_some_and(|part| !part.chain.is_empty());
@@ -204,7 +205,7 @@ impl Suspect {
 const MUCH: f64 = 0.05;
 
 /// `itself`, `parse()`, `parse() in config()`, `cc1`.
-fn label(part: &Part) -> Vec<Piece> {
+fn label(part: &DividedPart) -> Vec<Piece> {
     let (outer, inner) = (part.functions().next(), part.functions().next_back());
     match (outer, inner, part.chain.first()) {
         (Some(outer), Some(inner), _) if outer != inner => {

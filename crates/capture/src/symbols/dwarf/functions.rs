@@ -1,7 +1,7 @@
 //! Functions and the calls that were inlined into them: which of a unit's entries reach over an address.
 
 use super::{inside, Clock, Fault, Slice, Task, UnitRef};
-use crate::symbols::dwarf::lines::Place;
+use crate::symbols::dwarf::lines::FileLine;
 use gimli::{Abbreviation, AttributeValue, EntriesRaw, UnitOffset};
 
 /// Calls inlined deeper than that are left out, the innermost ones first.
@@ -14,7 +14,7 @@ pub(super) struct Call {
     /// The entry that leads to its name.
     pub(super) entry: UnitOffset,
     /// The place of the call.
-    pub(super) from: Option<Place>,
+    pub(super) from: Option<FileLine>,
 }
 
 /// An entry whose children are being gone through.
@@ -108,7 +108,7 @@ fn read<'a>(
     task: &Task,
     clock: &mut Clock,
     found: &mut Vec<usize>,
-) -> Result<Option<Place>, Fault> {
+) -> Result<Option<FileLine>, Fault> {
     let (mut low, mut high, mut size, mut list) = (None, None, None, None);
     let (mut file, mut line) = (None, None);
     for spec in kind.attributes() {
@@ -152,7 +152,7 @@ fn read<'a>(
         ));
     }
     let line = line.and_then(|line| u32::try_from(line).ok());
-    Ok(file.map(|file| Place {
+    Ok(file.map(|file| FileLine {
         file,
         line: line.filter(|line| *line > 0),
     }))

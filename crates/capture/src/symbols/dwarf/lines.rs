@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A line of a file, which the unit has a number for.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct FileLine {
     pub(super) file: u64,
     pub(super) line: Option<u32>,
 }
@@ -19,14 +19,14 @@ pub(super) fn places(
     unit: &UnitRef,
     task: &Task,
     clock: &mut Clock,
-) -> Result<Vec<Option<Place>>, Fault> {
+) -> Result<Vec<Option<FileLine>>, Fault> {
     let mut found = vec![None; task.addresses.len()];
     let Some(program) = unit.line_program.clone() else {
         return Ok(found);
     };
     let mut rows = program.rows();
     // The row before this one, which reaches up to it, and the first wanted address that is not before it.
-    let mut before: Option<(u64, Place)> = None;
+    let mut before: Option<(u64, FileLine)> = None;
     let mut next = 0;
     while let Some((_, row)) = rows.next_row()? {
         clock.step()?;
@@ -47,7 +47,7 @@ pub(super) fn places(
         before = (!row.end_sequence()).then(|| {
             let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
             let file = row.file_index();
-            (address, Place { file, line })
+            (address, FileLine { file, line })
         });
     }
     Ok(found)

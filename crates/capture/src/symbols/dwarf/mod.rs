@@ -256,7 +256,7 @@ fn tolerate<T>(result: Result<T, Fault>, nothing: T) -> Result<T, Fault> {
 /// One address: where it is, the calls that were inlined around it, and the function of them all.
 fn frames<'a>(
     unit: &UnitRef<'a, '_>,
-    place: Option<lines::Place>,
+    place: Option<lines::FileLine>,
     chain: &[functions::Call],
     names: &mut Names<'a, '_>,
     files: &mut lines::Files,
@@ -284,7 +284,7 @@ fn frames<'a>(
 
 fn named(
     function: Arc<str>,
-    place: Option<lines::Place>,
+    place: Option<lines::FileLine>,
     files: &mut lines::Files,
     texts: &mut Texts,
     inlined: bool,

@@ -23,26 +23,26 @@ pub(super) struct Name {
 }
 
 /// One file's debug information, and the units of it that references led into.
-struct Part<'a, 'd> {
+struct DebugFile<'a, 'd> {
     dwarf: &'d Dwarf<'a>,
     units: &'d Units,
     open: HashMap<usize, Rc<Unit<'a>>>,
 }
 
 /// Where an entry is: in the shared part or not, and its offset in `.debug_info`.
-type Place = (bool, usize);
+type EntryAt = (bool, usize);
 
 pub(super) struct Names<'a, 'd> {
-    main: Part<'a, 'd>,
-    shared: Option<Part<'a, 'd>>,
-    known: HashMap<Place, Name>,
+    main: DebugFile<'a, 'd>,
+    shared: Option<DebugFile<'a, 'd>>,
+    known: HashMap<EntryAt, Name>,
 }
 
 /// What an entry says of its name.
 struct Said<'a> {
     linkage: Option<Slice<'a>>,
     plain: Option<Slice<'a>>,
-    next: Option<Place>,
+    next: Option<EntryAt>,
 }
 
 impl<'a, 'd> Names<'a, 'd> {
@@ -50,7 +50,7 @@ impl<'a, 'd> Names<'a, 'd> {
         main: (&'d Dwarf<'a>, &'d Units),
         shared: Option<(&'d Dwarf<'a>, &'d Units)>,
     ) -> Names<'a, 'd> {
-        let part = |(dwarf, units)| Part {
+        let part = |(dwarf, units)| DebugFile {
             dwarf,
             units,
             open: HashMap::new(),
@@ -102,7 +102,7 @@ impl<'a, 'd> Names<'a, 'd> {
         Ok(name)
     }
 
-    fn follow(&mut self, (shared, offset): Place) -> Option<Said<'a>> {
+    fn follow(&mut self, (shared, offset): EntryAt) -> Option<Said<'a>> {
         let part = match shared {
             true => self.shared.as_mut()?,
             false => &mut self.main,
@@ -113,7 +113,7 @@ impl<'a, 'd> Names<'a, 'd> {
     }
 }
 
-impl<'a> Part<'a, '_> {
+impl<'a> DebugFile<'a, '_> {
     fn holding(&mut self, offset: usize) -> Option<Rc<Unit<'a>>> {
         let index = self.units.holding(offset)?;
         if let Some(unit) = self.open.get(&index) {

@@ -49,7 +49,7 @@ pub struct TrialAnswer {
     pub title: String,
     pub told: Vec<String>,
     pub frames: Vec<String>,
-    pub places: Vec<Place>,
+    pub places: Vec<FramePlace>,
     pub advice: String,
     pub main: bool,
     pub gain: ToldGain,
@@ -57,7 +57,7 @@ pub struct TrialAnswer {
 
 /// Where in the code: one for each of the frames.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Place {
+pub struct FramePlace {
     pub file: Option<String>,
     pub line: Option<u32>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::files::{FileUse, Missing};
-use timesink_analysis::facts::starts::{Start, Step};
+use timesink_analysis::facts::starts::{Start, StartStep};
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{
     Balance, Behind, Books, Cause, Ends, ProcessLedger, Split, Sums, ThreadLedger, Tiling, Who,
@@ -605,7 +605,7 @@ fn missing_page(missing: &Missing) -> MissingPage<'_> {
     }
 }
 
-fn step(step: Step) -> StepPage {
+fn step(step: StartStep) -> StepPage {
     StepPage {
         cost_ns: step.cost_ns,
         resident_bytes: step.resident_bytes,

@@ -1,7 +1,7 @@
 //! The parts of the JSON report that are about operations and loops.
 
 use serde::Serialize;
-use timesink_analysis::loops::{Loop, Step};
+use timesink_analysis::loops::{Loop, LoopStep};
 use timesink_analysis::operations::{Detail, Differs, NoDifference, One, Told, Unlike};
 use timesink_analysis::path::{Cause, Key};
 use timesink_analysis::stacks::FunctionIx;
@@ -207,7 +207,7 @@ fn unlike_page<'a>(report: &Report<'a>, unlike: &Unlike) -> UnlikePage<'a> {
 
 /// Loops of threads that have no operations.
 pub(super) fn loops<'a>(report: &Report<'a>) -> Vec<LoopPage<'a>> {
-    let step = |step: &Step| OperationStepPage {
+    let step = |step: &LoopStep| OperationStepPage {
         detail: Word::as_str(step.detail),
         kind: step.kind.map(ObjectKind::as_str),
         object: step.object.map(|id| names::object(report.facts, id)),

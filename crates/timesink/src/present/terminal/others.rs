@@ -18,7 +18,7 @@ const LINES: usize = 10;
 const FEW: usize = 2;
 
 /// Threads that look alike: the same program and the same thread name.
-struct Kind {
+struct ThreadsAlike {
     threads: Vec<usize>,
     processes: usize,
     sums: Sums,
@@ -59,7 +59,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
 }
 
 /// All threads but the main one, by kind, the longest lives (in all) first.
-fn kinds(facts: &Facts) -> Vec<Kind> {
+fn kinds(facts: &Facts) -> Vec<ThreadsAlike> {
     let ledger = &facts.ledger;
     let mut by_name: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (at, thread) in ledger.threads.iter().enumerate() {
@@ -87,7 +87,7 @@ fn kinds(facts: &Facts) -> Vec<Kind> {
     kinds
 }
 
-fn kind(facts: &Facts, threads: Vec<usize>) -> Kind {
+fn kind(facts: &Facts, threads: Vec<usize>) -> ThreadsAlike {
     let mut sums = Sums::default();
     let mut processes: Vec<_> = threads
         .iter()
@@ -98,7 +98,7 @@ fn kind(facts: &Facts, threads: Vec<usize>) -> Kind {
     for &at in &threads {
         sums.add(&facts.ledger.threads[at].sums);
     }
-    Kind {
+    ThreadsAlike {
         threads,
         processes: processes.len(),
         sums,
@@ -115,7 +115,7 @@ fn program<'a>(facts: &'a Facts, thread: &ThreadLedger) -> &'a str {
 }
 
 /// Name, life, the three shares, and what it mostly did.
-fn cells(facts: &Facts, kind: &Kind) -> [String; 6] {
+fn cells(facts: &Facts, kind: &ThreadsAlike) -> [String; 6] {
     let accounted = kind.sums.accounted_ns();
     let share = |ns| units::percent(percent(ns, accounted));
     let count = kind.threads.len() as u64;
@@ -137,7 +137,7 @@ fn cells(facts: &Facts, kind: &Kind) -> [String; 6] {
     ]
 }
 
-fn label(facts: &Facts, kind: &Kind) -> String {
+fn label(facts: &Facts, kind: &ThreadsAlike) -> String {
     let Some(thread) = kind
         .threads
         .first()
@@ -173,7 +173,7 @@ fn label(facts: &Facts, kind: &Kind) -> String {
 }
 
 /// The largest cause of these threads, whatever the object.
-fn mostly(facts: &Facts, kind: &Kind) -> String {
+fn mostly(facts: &Facts, kind: &ThreadsAlike) -> String {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for cause in facts.ledger.causes_of(&kind.threads) {
         let function = cause
