@@ -162,11 +162,23 @@ fn ctrl_c_keeps_what_was_measured() {
     running.signal(libc::SIGINT);
     let ran = running.end().exits(130);
     assert!(
-        ran.text().contains("Ended before all rounds were run"),
+        ran.text().contains("Stopped before all rounds had run"),
         "{}",
         ran.text()
     );
     assert_eq!(text(&folder, "cleaned"), "\n\n");
+}
+
+/// What fails after all rounds have run, cleaning or a recording, takes no figures with it: they are printed, then the failure.
+#[test]
+fn a_failure_after_all_rounds_keeps_what_was_measured() {
+    let folder = Folder::new("bench-cleanup");
+    let arguments = ["--rounds", "3", "--json", "--cleanup", "exit 7"];
+    let ran = ran(&folder, &[&arguments[..], &["true", "true"]].concat()).exits(2);
+    assert!(ran.err.contains("--cleanup exit 7 failed"), "{}", ran.err);
+    let json: Value = serde_json::from_slice(&ran.out).expect("it is JSON");
+    assert_eq!(json["rounds"], 3);
+    assert_eq!(json["was_interrupted"], false);
 }
 
 /// Formats go where they are wanted, say the same, and overwrite nothing.

@@ -232,6 +232,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     };
     let measured = measured.run(&mut runner, &mut schedule);
     out::progress("");
+    // Ctrl-C in the recordings comes after all rounds: nothing that is printed lacks anything.
     let was_interrupted = matches!(measured.stopped, Some(NoSample::Interrupted));
     if let Some(NoSample::Failed(error)) = measured.stopped {
         return Err(error);
@@ -255,6 +256,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     print(&arguments.formats, &bench)?;
     if was_interrupted {
         return Ok(INTERRUPTED);
+    }
+    match measured.failed_after {
+        Some(NoSample::Failed(error)) => return Err(error),
+        Some(NoSample::Interrupted) => return Ok(INTERRUPTED),
+        None => {}
     }
     if let Some([first, second]) = measured.recordings {
         diff::show(first, second)?;
@@ -339,6 +345,8 @@ struct Measured {
     rounds: Vec<Round<Sample>>,
     /// Why it ended before it should; whole rounds are kept.
     stopped: Option<NoSample>,
+    /// What went wrong with recordings or cleaning, which takes nothing away from the rounds.
+    failed_after: Option<NoSample>,
     recordings: Option<[Vec<PathBuf>; 2]>,
 }
 
@@ -348,20 +356,28 @@ impl Measurement<'_> {
         let mut measured = Measured {
             rounds: Vec::new(),
             stopped: None,
+            failed_after: None,
             recordings: None,
         };
-        let result = self.all(runner, schedule, &mut measured);
+        measured.stopped = self.measure(runner, schedule, &mut measured.rounds).err();
+        if self.arguments.record && measured.stopped.is_none() {
+            match self.record(runner, schedule) {
+                Ok(recordings) => measured.recordings = Some(recordings),
+                Err(why) => measured.failed_after = Some(why),
+            }
+        }
         runner.interrupt.heeded();
         let cleaned = self.for_each_job(runner, "cleanup", &self.arguments.cleanup);
-        measured.stopped = result.err().or(cleaned.err());
+        measured.failed_after = measured.failed_after.or(cleaned.err());
         measured
     }
 
-    fn all(
+    /// Set-up, warm-up, and rounds until they are enough.
+    fn measure(
         &self,
         runner: &mut Runner,
         schedule: &mut Schedule,
-        measured: &mut Measured,
+        measured: &mut Vec<Round<Sample>>,
     ) -> Result<(), NoSample> {
         self.for_each_job(runner, "setup", &self.arguments.setup)?;
         for _ in 0..self.arguments.warmup {
@@ -372,17 +388,22 @@ impl Measurement<'_> {
         let mut look = Look::new(self.jobs, self.question, self.amount);
         let run = |command: usize, schedule: &mut Schedule| self.one(runner, command, schedule);
         let (done, stopped) = rounds(schedule, run, |done| look.at(done));
-        measured.rounds = done;
-        if let Stopped::Failed(why) = stopped {
-            return Err(why);
+        *measured = done;
+        match stopped {
+            Stopped::Failed(why) => Err(why),
+            Stopped::Enough => Ok(()),
         }
-        if self.arguments.record {
-            measured.recordings =
-                Some(record::both(self.jobs, schedule, runner, |runner, job| {
-                    self.of_user(runner, "prepare", &self.arguments.prepare, job)
-                })?);
-        }
-        Ok(())
+    }
+
+    /// Recordings of both sides, in turn.
+    fn record(
+        &self,
+        runner: &Runner,
+        schedule: &mut Schedule,
+    ) -> Result<[Vec<PathBuf>; 2], NoSample> {
+        record::both(self.jobs, schedule, runner, |runner, job| {
+            self.of_user(runner, "prepare", &self.arguments.prepare, job)
+        })
     }
 
     /// A run of a command, after what prepares it.
