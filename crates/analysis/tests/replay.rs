@@ -653,6 +653,33 @@ fn a_runtimes_monitor_sleeps_as_long_as_others_do_something() {
     assert!(saves > 9.0, "{saves}");
 }
 
+/// A thread of Go's that has no goroutine to run sleeps until the next timer, 10 ms away, and is woken later to run one: had there been
+/// one before, it would have been woken before. Programs of more than a second with a timer of a second saved only what came
+/// after that second.
+#[test]
+fn a_thread_without_a_goroutine_is_woken_as_soon_as_there_is_one() {
+    let text = "process 1 p
+         thread 1.1 tid 1 main
+         thread 1.2 tid 2 idle
+         thread 1.3 tid 3 keeper
+         1.1: cpu 0..1ms | wait ..11ms flush rows.db by block device call fsync | cpu ..11.5ms
+            | wait ..12.5ms condition by 1.2 | cpu ..13ms
+         1.2: wait 0..10ms poll by timer stack \"runtime.mcall;runtime.schedule;LOOK;runtime.netpoll\"
+            | cpu ..10.1ms | wait ..11.2ms condition by 1.1 | cpu ..13ms
+         1.3: wait 0..5ms sleep by timer | cpu ..5.1ms | wait ..13ms sleep by timer
+         sample 1.3 5.05ms weight 1ms stack \"runtime.mstart;runtime.sysmon\"";
+    let ms = |look: &str| {
+        let text = text.replace("LOOK", look);
+        saved(&text, waits(Detail::Flush), How::Scale(0.0))
+    };
+    assert!(
+        ms("runtime.findRunnable") > 9.5,
+        "{}",
+        ms("runtime.findRunnable")
+    );
+    assert!(ms("main.other") < 2.0, "{}", ms("main.other"));
+}
+
 /// Java's periodic thread was awake by its own timer as the program ended, and nobody woke it: the program would not have waited
 /// for its 500 ms of rounds had it been quicker. It was predicted to save 2 ms by having nothing to do.
 #[test]

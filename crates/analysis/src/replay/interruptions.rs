@@ -1,16 +1,18 @@
 //! Waits that a runtime's own thread ends because of what another thread of the process does: Go's monitor gives the processor
 //! of a thread that is long in a system call to the next one. Without that call there is nothing to hand over, so that the part
 //! of the wait that lies beside it goes with it. So it is with the monitor's own sleeps: it looks as long as there is something
-//! to look after.
+//! to look after. And so it is with a thread that has no goroutine to run and sleeps until the next timer: who has one for it
+//! meanwhile wakes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
 use super::Recorded;
-use crate::timeline::Waker;
+use crate::stacks::FunctionIx;
+use crate::timeline::{Span, Waker};
 
 /// What takes less than it did: from when, until when, and how much of it is gone.
 type Shorter = (Nanos, Nanos, f64);
@@ -21,6 +23,7 @@ pub(super) fn shorten(recorded: &Recorded<'_>, factors: &mut [f32]) {
     if shorter.is_empty() {
         return;
     }
+    let looks_for_work = looks_for_work(recorded);
     for (slot, thread) in recorded.timeline.threads.iter().enumerate() {
         let Some(shorter) = shorter.get(&thread.process) else {
             continue;
@@ -31,7 +34,7 @@ pub(super) fn shorten(recorded: &Recorded<'_>, factors: &mut [f32]) {
                 && match recorded.timeline.waker(span) {
                     Waker::Housekeeping => true,
                     // It looks after what the others do as long as they do it.
-                    Waker::Outside => is_housekeeping,
+                    Waker::Outside => is_housekeeping || looks_for_work(span),
                     Waker::Thread { .. } | Waker::Impossible => false,
                 };
             let Some(factor) = factors
@@ -42,6 +45,23 @@ pub(super) fn shorten(recorded: &Recorded<'_>, factors: &mut [f32]) {
             };
             *factor = (1.0 - gone(shorter, span.t0, span.t1)) as f32;
         }
+    }
+}
+
+/// Whether a thread of Go's waits because it has no goroutine to run.
+fn looks_for_work<'a>(recorded: &'a Recorded<'_>) -> impl Fn(&Span) -> bool + 'a {
+    /// The second one until Go 1.19.
+    const LOOK: [&str; 2] = ["runtime.findRunnable", "runtime.findrunnable"];
+    let (stacks, functions) = (recorded.stacks, recorded.stacks.code.functions.iter());
+    let look = functions
+        .enumerate()
+        .filter(|(_, f)| LOOK.contains(&f.name.as_str()));
+    let look: BTreeSet<FunctionIx> = look.map(|(at, _)| FunctionIx(at as u32)).collect();
+    move |span| {
+        let stack = Some(span).filter(|_| !look.is_empty());
+        let stack = stack.and_then(|span| stacks.stack_at(span.thread, span.t0));
+        let functions = stack.map(|stack| stacks.code.functions_of(stack));
+        functions.is_some_and(|functions| functions.iter().any(|f| look.contains(f)))
     }
 }
 
