@@ -532,6 +532,30 @@ fn own_functions_begin_with_main() {
     assert_eq!(own, ["start_thread", "main"]);
 }
 
+/// A goroutine that is started by a library and in which nothing of the program runs is told by the library's functions: the name
+/// resolver's look-ups were in `Syscall6`, called from `RawSyscall6`.
+#[test]
+fn own_functions_of_a_goroutine_without_any() {
+    let text = r#"
+        run wall 1ms
+        process 1 resolve
+        thread 1.1 tid 1 resolve
+        frame runtime.goexit module /srv/resolve
+        frame net.(*Resolver).exchange module /srv/resolve
+        frame internal/poll.(*FD).Write module /srv/resolve
+        frame syscall.RawSyscall6 module /srv/resolve
+        frame internal/runtime/syscall/linux.Syscall6 module /srv/resolve
+        1.1: cpu 0..1ms
+        sample 1.1 1ms weight 1ms stack "runtime.goexit;net.(*Resolver).exchange;internal/poll.(*FD).Write;syscall.RawSyscall6;internal/runtime/syscall/linux.Syscall6""#;
+    let stacks = stacks(text);
+    let spots = stacks.code.spots_of(stacks.events[0].stack);
+    let own = stacks.code.own_of(&spots).into_iter();
+    let own: Vec<_> = own
+        .map(|spot| name(&stacks.view(), spot.function))
+        .collect();
+    assert_eq!(own, ["net.(*Resolver).exchange"]);
+}
+
 /// A stack says at which line it passes through each of its functions; of many stacks it is the line with the most time,
 /// wherever in the line they were.
 #[test]

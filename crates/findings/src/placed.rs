@@ -155,15 +155,26 @@ impl Placed {
 
 impl Suspect {
     /// Where it has no place yet but in the language's own functions, as in a loop of events: at the place that most such calls
-    /// of a process come from.
-    pub fn or_seen_at(self, inquiry: &Inquiry<'_>, process: ProcessId, names: &[&str]) -> Suspect {
+    /// of a process come from; those on these objects, if the stack of any was taken.
+    pub fn or_seen_at(
+        self,
+        inquiry: &Inquiry<'_>,
+        process: ProcessId,
+        names: &[&str],
+        objects: &BTreeSet<ObjectId>,
+    ) -> Suspect {
         let is_own = |spot: &Spot| inquiry.stacks.code.is_of_program(spot.function);
         if self.frames.iter().any(is_own) {
             return self;
         }
         let threads = inquiry.threads_of(&BTreeSet::from([process]));
         let is_such = |site: &CallSite| names.contains(&site.call.as_str());
-        match inquiry.stacks.usual_site(&threads, is_such) {
+        let on_these = |site: &CallSite| {
+            is_such(site) && site.object.is_some_and(|object| objects.contains(&object))
+        };
+        let stacks = inquiry.stacks;
+        let on_these = stacks.usual_site(&threads, on_these);
+        match on_these.or_else(|| stacks.usual_site(&threads, is_such)) {
             Some(site) => Suspect {
                 frames: inquiry.spots(site.stack),
                 ..self

@@ -1,6 +1,8 @@
 //! Timing calls adapts to what it costs, and says so.
 
-use timesink_live::{number, Folder, Recorded};
+use timesink_live::{number, root, Folder, Recorded};
+use timesink_recording::tables::Object;
+use timesink_recording::words::ObjectKind;
 
 /// dd that reads and writes so many single bytes: reads + writes, and a few at its start.
 fn dd(folder: &Folder, options: &[&str], count: i64) -> Recorded {
@@ -68,4 +70,33 @@ fn exact_is_exact() {
         .find(read)
         .map(|c| number(c, "bytes"));
     assert_eq!(bytes, Some(500_000));
+}
+
+/// A socket that is not connected has the peer that all is sent to: not the server's, which answers, and not one that is
+/// used for two.
+#[test]
+fn a_socket_that_is_not_connected_has_the_peer_it_sends_to() {
+    let folder = Folder::new("datagrams");
+    let script = root().join("tests/live/programs/datagrams.py");
+    let first = 20_000 + std::process::id() % 5_000 * 2;
+    let ports = [first, first + 1].map(|port| port.to_string());
+    let command = [
+        "/usr/bin/python3",
+        script.to_str().unwrap(),
+        &ports[0],
+        &ports[1],
+    ];
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let objects: Vec<Object> = recorded.rows();
+    let sockets = objects
+        .iter()
+        .filter(|object| object.kind == ObjectKind::UdpSocket);
+    let mut peers: Vec<Option<&str>> = sockets.map(|socket| socket.remote.as_deref()).collect();
+    peers.sort_unstable();
+    let asked = format!("127.0.0.1:{first}");
+    assert_eq!(
+        peers,
+        [None, None, None, Some(asked.as_str())],
+        "{objects:?}"
+    );
 }

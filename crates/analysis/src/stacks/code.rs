@@ -269,7 +269,11 @@ impl Code {
             &|spot| is_script(spot) && !self.is_standard(spot.function),
             &is_compiled,
         ];
-        let of_programs: [Choice; 2] = [&|spot| is_compiled(spot) && is_mine(spot), &is_compiled];
+        let of_programs: [Choice; 3] = [
+            &|spot| is_compiled(spot) && is_mine(spot),
+            &is_compiled,
+            &|spot| !self.is_go_inside(spot.function),
+        ];
         let choices: &[Choice] = match own.iter().any(is_script) {
             true => &of_scripts,
             false => &of_programs,
@@ -303,7 +307,9 @@ impl Code {
     /// Whether a function does nothing but call where the program begins. Of those of the C library, which may be linked
     /// into the program, only names that no program may give to its own functions count.
     pub fn is_before_main(&self, function: FunctionIx) -> bool {
-        const BEFORE: [&str; 5] = [
+        const BEFORE: [&str; 7] = [
+            "runtime.goexit",
+            "runtime.main",
             "_start",
             "__libc_start_main",
             "__libc_start_main_impl",
@@ -362,6 +368,13 @@ impl Code {
             && (LIBRARIES.iter().any(|start| name.starts_with(start)) || is_of_go(&found.name))
     }
 
+    /// Whether a function is of Go's runtime or of what its packages share: what they do for a program is told by their own names.
+    fn is_go_inside(&self, function: FunctionIx) -> bool {
+        let found = self.function(function);
+        let package = package_of_go(&found.name).filter(|_| found.language == Language::Native);
+        package.is_some_and(|package| matches!(package, "runtime" | "internal" | "syscall"))
+    }
+
     /// Whether it is a piece of code that Java's virtual machine makes for itself, by the name that it gives it.
     fn is_of_hotspot(&self, function: FunctionIx) -> bool {
         const PIECES: [&str; 3] = ["StubRoutines (", "Interpreter", "I2C/C2I adapters"];
@@ -399,9 +412,13 @@ impl Code {
     }
 }
 
-/// Whether a function is of one of the packages that come with Go: those of others have a dot in the first part of their
-/// path, or are `main`. What a compiler of C adds to a name (`sort.isra.0`) is no package's function.
 fn is_of_go(name: &str) -> bool {
+    package_of_go(name).is_some()
+}
+
+/// The first part of the path of one of the packages that come with Go, if a function is of one: those of others have a dot in
+/// that part, or are `main`. What a compiler of C adds to a name (`sort.isra.0`) is no package's function.
+fn package_of_go(name: &str) -> Option<&str> {
     const PACKAGES: [&str; 42] = [
         "archive",
         "bufio",
@@ -463,7 +480,9 @@ fn is_of_go(name: &str) -> bool {
     let first = &path[..end];
     let function = name.get(end..).and_then(|rest| rest.split_once('.'));
     let is_added = |function: &str| ADDED.iter().any(|added| function.starts_with(added));
-    PACKAGES.contains(&first) && function.is_some_and(|(_, function)| !is_added(function))
+    let is_of_go =
+        PACKAGES.contains(&first) && function.is_some_and(|(_, function)| !is_added(function));
+    is_of_go.then_some(first)
 }
 
 #[cfg(test)]

@@ -589,6 +589,8 @@ _Static_assert(sizeof(struct ts_watched) == 16, "watched");
 #define TS_C_POLL (1 << 17)
 #define TS_C_EPOLL (1 << 18)
 #define TS_C_WATCHES (1 << 19) /* epoll_ctl */
+#define TS_C_SENDTO (1 << 20) /* the fifth argument is where to */
+#define TS_C_SENDMSG (1 << 21) /* the second argument is a message, which begins with where to */
 enum ts_time_kind {
 	TS_T_MS = 1, /* milliseconds, in the register */
 	TS_T_TIMESPEC = 2,

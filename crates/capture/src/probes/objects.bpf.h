@@ -34,9 +34,19 @@ struct ts_walk {
 	u32 arrived;
 };
 
+/* Where something is sent on a socket that is not connected: its peer, if it has no other. */
+struct ts_destination {
+	u64 key; /* of the socket */
+	u16 family; /* 0: none */
+	u16 port;
+	u8 address[16];
+	u32 pad;
+};
+
 struct ts_object_work {
 	struct ts_object object;
 	struct ts_walk walk;
+	struct ts_destination destination;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -243,6 +253,22 @@ static __always_inline void describe_path(struct ts_object_work *work, struct fi
 	work->object.path_length = w->length;
 }
 
+#define TS_FIRST_EPHEMERAL 32768
+
+/*
+ * A socket that is not connected has the peer that it sends to. Not if that has a port as those who ask are given them: then
+ * this is an answer.
+ */
+static __always_inline void describe_destination(struct ts_object *o, struct ts_destination *to)
+{
+	bool asks = to->port < TS_FIRST_EPHEMERAL && (!o->local_port || o->local_port > to->port);
+
+	if (to->key != o->key || to->family != o->family || o->remote_port || !asks)
+		return;
+	__builtin_memcpy(o->remote, to->address, sizeof(o->remote));
+	o->remote_port = to->port;
+}
+
 /*
  * Send an announcement. A function of its own (global, so that the verifier looks at it once and
  * not for each caller); the file comes as a number and is read with checks.
@@ -269,10 +295,12 @@ __attribute__((noinline)) int announce(u64 file_address, u64 key, u32 thread)
 	o->mode = BPF_CORE_READ(inode, i_mode);
 	bpf_probe_read_kernel_str(o->filesystem, sizeof(o->filesystem),
 				  BPF_CORE_READ(inode, i_sb, s_type, name));
-	if (kind_of_mode(o->mode) == TS_O_SOCKET)
+	if (kind_of_mode(o->mode) == TS_O_SOCKET) {
 		describe_socket(o, file);
-	else
+		describe_destination(o, &work->destination);
+	} else {
 		describe_path(work, file);
+	}
 	if (!has_room(TS_OBJECT) || bpf_ringbuf_output(&ring, o, sizeof(*o), BPF_RB_NO_WAKEUP)) {
 		struct ts_announced_key k = { .key = key, .device = o->device };
 

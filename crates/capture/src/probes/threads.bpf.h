@@ -17,6 +17,7 @@ enum ts_state {
 #define TS_SAMPLE_STACKS 8
 #define TS_KNOWN 8 /* objects a thread remembers to have announced */
 #define TS_SITES 64 /* calls on objects that a thread counts, see calls/sites.bpf.h */
+#define TS_NEW_SITES 32 /* calls that it counts the objects of */
 
 struct ts_thread {
 	u32 id;
@@ -88,6 +89,7 @@ struct ts_thread {
 	u32 site_credit; /* in calls, how much was earned for stacks of calls */
 	u32 path_mark; /* of the path that the call looked up; 0: none */
 	u64 sites[TS_SITES]; /* a mark of call and object, and how often */
+	u32 new_sites[TS_NEW_SITES]; /* how many objects it has made a call on, by call */
 	struct ts_call batch[TS_BATCH];
 };
 

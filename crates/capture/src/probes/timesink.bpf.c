@@ -18,6 +18,7 @@
 #include "bash.bpf.h"
 #include "stacks.bpf.h"
 #include "calls/sites.bpf.h"
+#include "calls/destinations.bpf.h"
 #include "calls/epoll.bpf.h"
 #include "track.bpf.h"
 #include "scheduling/scheduling.bpf.c"

@@ -234,7 +234,7 @@ fn suspect(
         .with_whole_items(BTreeSet::from([parent]), &[&STARTS])
         .of(parent)
         .seen_in_most(inquiry, waits)
-        .or_seen_at(inquiry, parent, &MAKES)
+        .or_seen_at(inquiry, parent, &MAKES, &BTreeSet::new())
         .held(inquiry, &RULE, "starts", count as f64, &limits::STARTS)
         .held(
             inquiry,

@@ -180,10 +180,12 @@ impl Suspect {
         self.fix = Fix::AtLeast(least, most);
         self.weight.causes.extend(inquiry.busy(peer.process));
         self.weight.at_most_ns = self.weight.at_most_ns.saturating_add(calls.own_ns);
+        let sockets = peer.sockets.iter().copied().collect();
         self.with_what_is_around(own, &[&["connect"]]).or_seen_at(
             inquiry,
             peer.process,
             &["connect"],
+            &sockets,
         )
     }
 }

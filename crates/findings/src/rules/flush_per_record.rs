@@ -154,7 +154,7 @@ fn suspect(
         .of(process)
         .about(Some(object))
         .seen_in_most(inquiry, waits)
-        .or_seen_at(inquiry, process, &FLUSHES)
+        .or_seen_at(inquiry, process, &FLUSHES, &objects)
         .held_all(
             inquiry,
             &RULE,

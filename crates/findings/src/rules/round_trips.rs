@@ -187,13 +187,21 @@ struct Conversations<'a> {
     at_once: BTreeSet<(ProcessId, ObjectId)>,
 }
 
-/// The first of several connections to the same peer. With hardly a request on each, the connections are what costs: that is
-/// told elsewhere.
+/// The first of several sockets for the same peer. With hardly a request on each connection, the connections are what costs: that
+/// is told elsewhere. Datagrams need none. But who looks names up to connect to them is told of as such, or needs each.
 fn firsts(inquiry: &Inquiry<'_>) -> BTreeMap<(ProcessId, ObjectId), ObjectId> {
     /// What the limits ask of a connection that is told by itself.
     const REQUESTS: u64 = 10;
     let peers = inquiry.peers().iter();
-    let several = peers.filter(|peer| peer.sends >= REQUESTS * peer.sockets.len() as u64);
+    let connecting: BTreeSet<ProcessId> = peers
+        .clone()
+        .filter(|peer| peer.kind == ObjectKind::TcpSocket)
+        .map(|peer| peer.process)
+        .collect();
+    let several = peers.filter(|peer| match peer.kind {
+        ObjectKind::UdpSocket => !peer.is_name_server() || !connecting.contains(&peer.process),
+        _ => peer.sends >= REQUESTS * peer.sockets.len() as u64,
+    });
     let each = several.flat_map(|peer| {
         let first = peer.sockets.first().copied();
         let sockets = peer.sockets.iter();
@@ -247,7 +255,7 @@ impl<'a> Conversations<'a> {
             }
         }
         all.on.retain(|(_, object), on| {
-            !on.groups.is_empty() || inquiry.facts.object(*object).is_some_and(is_connection)
+            !on.groups.is_empty() || inquiry.facts.object(*object).is_some_and(has_peer)
         });
         all
     }
@@ -282,6 +290,10 @@ fn is_answer(detail: Detail) -> bool {
 
 fn is_connection(object: &Object) -> bool {
     matches!(object.kind, ObjectKind::TcpSocket | ObjectKind::UnixSocket)
+}
+
+fn has_peer(object: &Object) -> bool {
+    is_connection(object) || object.kind == ObjectKind::UdpSocket && object.remote.is_some()
 }
 
 /// That so many questions are asked at once. Fewer questions are also fewer calls; of these this share is about it.
@@ -339,10 +351,14 @@ fn suspect(
         ", one at a time"
     ];
     if on.sockets.len() > 1 {
-        let connections = Piece::Count(on.sockets.len() as u64);
-        title
-            .0
-            .extend([", over ".into(), connections, " connections".into()]);
+        let connected = inquiry.facts.object(object).is_some_and(is_connection);
+        let sockets = Piece::Count(on.sockets.len() as u64);
+        let name = if connected {
+            " connections"
+        } else {
+            " sockets"
+        };
+        title.0.extend([", over ".into(), sockets, name.into()]);
     }
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let all_ns = all.ns.get(&process).copied().unwrap_or(0);
@@ -354,7 +370,7 @@ fn suspect(
         .about(Some(object))
         .seen_in(inquiry, on.longest())
         .seen_around(inquiry, placed.as_ref().map(|placed| &placed.region))
-        .or_seen_at(inquiry, process, &SENDS)
+        .or_seen_at(inquiry, process, &SENDS, &on.sockets)
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,

@@ -5,8 +5,9 @@ use crate::table::table;
 use crate::units::Nanos;
 
 table! {
-    /// The stack of a system call at its 1st, 2nd, 4th, 8th, ... occurrence, by thread, call, object (or path) and error. The
-    /// first few of calls on many different objects are left out. Counts are in `calls`; here is where they come from.
+    /// The stack of a system call at its 1st, 2nd, 4th, 8th, ... occurrence, by thread, call, object (or path) and error. Of calls
+    /// on many different objects the first on the 1st, 2nd, 4th, 8th, ... object are there, others are left out. Counts are in
+    /// `calls`; here is where they come from.
     table call_sites, row CallSite, since 6 {
         /// The thread.
         thread: ThreadId,

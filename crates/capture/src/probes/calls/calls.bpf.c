@@ -177,6 +177,8 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 	} else if (TS_C_FD(word)) {
 		if (identify(task, argument(regs, TS_C_FD(word)), &id))
 			make_known(st, &id, (word & TS_C_NAMES) != 0);
+		if ((word & (TS_C_SENDTO | TS_C_SENDMSG)) && id.kind == TS_O_SOCKET && result > 0)
+			learn_destination(st, regs, &id, word);
 	}
 	if (TS_C_PATH(word) && (result < 0 || !(word & TS_C_NEWFD)))
 		send_path(st, argument(regs, TS_C_PATH(word)), (u16)call | compat << 16, result, now);

@@ -2,7 +2,9 @@
 /*
  * From where a call is made: a thread counts its calls by kind, object and error, and the 1st, 2nd, 4th, 8th, ... of each
  * has its stack taken. What a call on many different objects would cost is bounded by a credit, which its calls earn:
- * the first few of each are the first to be left out, for what happens once matters least.
+ * the first few of each are the first to be left out, for what happens once matters least. What happens once on each of many
+ * objects (a socket for each question, a file for each item) matters all the same: of the first ones on objects the 1st, 2nd,
+ * 4th, 8th, ... count like those on one.
  */
 #ifndef TIMESINK_SITES_H
 #define TIMESINK_SITES_H
@@ -70,6 +72,17 @@ static __always_inline u32 count_of(struct ts_thread *st, u64 mark)
 	return 1;
 }
 
+/* On how many objects the thread has made such a call, with this one. Calls that share a place are looked at less often. */
+static __always_inline u32 count_new(struct ts_thread *st, u32 call, u32 kind, s32 error)
+{
+	return ++st->new_sites[(call ^ (kind << 2) ^ (error << 3)) & (TS_NEW_SITES - 1)];
+}
+
+static __always_inline bool is_due(u32 occurrence, u32 credit)
+{
+	return occurrence && !(occurrence & (occurrence - 1)) && credit >= credit_for(occurrence);
+}
+
 /* Whether a wait of so long in a call is over because its time is. */
 static __always_inline bool has_slept(s64 result, u64 ns)
 {
@@ -92,7 +105,8 @@ static __noinline int count_site(struct ts_thread *st, struct ts_identity *id, u
 		st->site_credit = ++credit;
 	if (st->sites_due)
 		st->sites_due--;
-	else if (!occurrence || occurrence & (occurrence - 1) || credit < credit_for(occurrence))
+	else if (!is_due(occurrence, credit) &&
+		 (occurrence != 1 || !is_due(count_new(st, call_and_compat, id->kind, error), credit)))
 		return 0;
 	e = RESERVE(struct ts_site, TS_SITE);
 	if (!e)
