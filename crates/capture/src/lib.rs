@@ -17,6 +17,7 @@ mod build_id;
 mod calls;
 mod clock;
 pub mod convert;
+mod environment;
 mod error;
 #[allow(unsafe_code)]
 pub mod floors;

@@ -56,6 +56,23 @@ pub fn arguments<T: AsRef<str>>(arguments: &[T]) -> Vec<String> {
     words(&all, 0)
 }
 
+/// What is kept of a variable of the environment. Of a secret 16 bits of a checksum stay: they tell that it is another one, and
+/// fit so many others that they do not tell which.
+pub fn variable(name: &str, value: &str) -> String {
+    // Working directories, for all their names.
+    const PLAIN: [&str; 2] = ["PWD", "OLDPWD"];
+    if is_telling(name) && !PLAIN.contains(&name) && !value.is_empty() {
+        let bits = crc32fast::hash(format!("{name}={value}").as_bytes()) & 0xffff;
+        return format!("{REDACTED} {bits:04x}");
+    }
+    text(value)
+}
+
+/// A text without what looks like a secret.
+pub fn text(text: &str) -> String {
+    assignments(&addresses(text))
+}
+
 /// How deep scripts within scripts are looked into: `sh -c "sh -c '...'"`.
 const DEEPEST: u32 = 3;
 
@@ -347,6 +364,19 @@ mod tests {
         for (line, expected) in LINES {
             assert_eq!(redacted(line), *expected);
         }
+    }
+
+    /// A variable that may be a secret leaves hardly anything of it, and still tells whether it is the same.
+    #[test]
+    fn variables() {
+        let token = variable("API_TOKEN", "S3cret");
+        assert_eq!(token.len(), "[redacted] 1234".len());
+        assert_eq!(token, variable("API_TOKEN", "S3cret"));
+        assert_ne!(token, variable("API_TOKEN", "S3cret2"));
+        assert_eq!(variable("LANG", "C.UTF-8"), "C.UTF-8");
+        assert_eq!(variable("PWD", "/srv"), "/srv");
+        let url = variable("DATABASE_URL", "postgres://ada:S3cret@db/x");
+        assert_eq!(url, "postgres://ada:[redacted]@db/x");
     }
 
     /// What is no secret stays as it is, with what is empty, odd or of other alphabets.

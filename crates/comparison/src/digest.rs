@@ -16,6 +16,7 @@ use timesink_story::Story;
 
 use crate::code::{function_name, OnProcessor};
 use crate::counts::{CallCount, Counted};
+use crate::environment::Environment;
 use crate::predicted::Found;
 use crate::{Act, Does, Sum, Thing, Work};
 
@@ -39,6 +40,8 @@ pub struct Digest {
     pub items: BTreeMap<(String, String), u64>,
     pub found: Vec<Found>,
     pub weather: Weather,
+    /// Where it ran; empty unless somebody says.
+    pub environment: Environment,
 }
 
 /// All processes that ran the same program.

@@ -15,6 +15,7 @@ mod code;
 mod comparison;
 mod counts;
 mod digest;
+mod environment;
 mod predicted;
 mod spread;
 mod thing;
@@ -27,6 +28,10 @@ pub use change::{Change, Effect};
 pub use comparison::{Comparison, Difference, Row, Total, Wall};
 pub use counts::{CallCount, CallDifference};
 pub use digest::{Digest, Program, Weather};
+pub use environment::{
+    resource_of, varies, ChangedTimes, Environment, EnvironmentDifferences, FactDifference,
+    KnownFact, LineDifference, Resource, Sources, Varies,
+};
 pub use predicted::{Found, Prediction, Side, Verdict};
 pub use spread::Range;
 pub use thing::Thing;

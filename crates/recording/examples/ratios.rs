@@ -21,7 +21,7 @@ fn sizes<R: TableRow>(recording: &Recording) -> timesink_recording::Result<Sizes
 
 macro_rules! for_each {
     ($visit:ident) => {
-        for_each!($visit: CallError CallHistogram CallWindow Call Delay Frame Image Lookup Loss Module Object Occupant
+        for_each!($visit: CallError CallHistogram CallWindow Call Delay Fact Frame Image Lookup Loss Module Object Occupant
             Outsider Probe Process Request Sample Span Stack Thread Wait);
     };
     ($visit:ident: $($row:ident)+) => { $( $visit!($row); )+ };

@@ -255,3 +255,113 @@ words! {
         Perl = "perl",
     }
 }
+
+words! {
+    /// What a fact about the environment is about. In the order of the kinds in docs/environment.md.
+    FactKind {
+        /// Model, stepping and microcode of the processors.
+        CpuModel = "CPU model",
+        /// What the processors can do, which a library may choose its code by.
+        CpuFlags = "CPU flags",
+        /// Processors on line, threads of a core, sockets.
+        Topology = "topology",
+        /// Caches of the first processor.
+        Caches = "caches",
+        /// Nodes of memory, and whether the kernel moves pages between them.
+        Numa = "NUMA",
+        /// Who decides how fast processors run.
+        Governor = "governor",
+        /// Limits of how fast processors run.
+        Boost = "boost",
+        /// How fast they ran, and how often they were throttled for heat.
+        Frequency = "frequency",
+        /// What the kernel does against faults of the processor.
+        Mitigations = "mitigations",
+        /// What the machine runs on, and what was stolen from it.
+        Hypervisor = "hypervisor",
+        /// What the kernel keeps the time by.
+        ClockSource = "clock source",
+        /// Release and build of the kernel.
+        Kernel = "kernel",
+        /// With which options it was booted.
+        CommandLine = "kernel command line",
+        /// Preemption and settings of the scheduler.
+        Scheduling = "scheduling",
+        /// Huge pages, and memory that is merged.
+        HugePages = "huge pages",
+        /// Swapping, dirty pages, overcommitment.
+        Writeback = "writeback",
+        /// Settings of TCP and of sockets.
+        Network = "network settings",
+        /// Address randomisation, and who may trace and measure.
+        Security = "security",
+        /// BPF programs and tracers that were loaded, ours included.
+        Tracers = "tracers",
+        /// Memory and swap space.
+        MemorySize = "memory size",
+        /// Free and cached memory, and pressure.
+        MemoryUse = "memory",
+        /// What had to be read from disks.
+        PageCache = "page cache",
+        /// Type and options of the file systems used.
+        Mount = "mount",
+        /// What is free on them.
+        FreeSpace = "free space",
+        /// The devices below them.
+        Disk = "disk",
+        /// Sizes and caches of their requests.
+        DiskQueue = "disk queue",
+        /// Overlays, networks and encryption below them.
+        Layers = "layers",
+        /// Quota, weight and set of processors of the control group.
+        CpuLimits = "CPU limits",
+        /// Limits of memory and of input and output of the control group.
+        MemoryLimits = "memory limits",
+        /// How often the control group was throttled, or out of memory.
+        Throttling = "throttling",
+        /// Which namespaces were the program's own.
+        Namespaces = "namespaces",
+        /// Limits of the process.
+        Ulimits = "ulimits",
+        /// Processors it may use, nice value and scheduling policy.
+        Affinity = "affinity",
+        /// Arguments, working directory and what the standard streams are.
+        Invocation = "invocation",
+        /// Environment variables.
+        Variable = "environment variable",
+        /// How much memory they take.
+        EnvironmentSize = "environment size",
+        /// The program's file.
+        Executable = "executable",
+        /// Libraries that were mapped.
+        Library = "library",
+        /// What interprets the program.
+        Interpreter = "interpreter",
+        /// What allocates its memory.
+        Allocator = "allocator",
+        /// Programs that its processes became.
+        Children = "programs started",
+        /// Files that were used, and paths that did not exist.
+        File = "file",
+        /// How the program ended, and the files that it wrote.
+        Outcome = "outcome",
+        /// Whom it exchanged data with, and who resolves names.
+        Peer = "peer",
+        /// What is spoken there.
+        Protocol = "protocol",
+        /// What else ran.
+        Load = "load",
+        /// How long the machine had been up.
+        Uptime = "uptime",
+    }
+}
+
+words! {
+    /// When a fact was taken.
+    Moment {
+        /// Before the program ran.
+        Begin = "begin",
+        /// After it.
+        End = "end",
+    }
+}

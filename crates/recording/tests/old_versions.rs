@@ -100,6 +100,15 @@ fn version_6_opens() {
     assert!(!waits.is_empty() && waits.iter().all(|wait| wait.sent_object.is_none()));
 }
 
+/// A recording of version 7 (the same) tells what was sent before waits, and has no facts about where it was made.
+#[test]
+fn version_7_opens() {
+    let recording = fixture("version-7.tar");
+    assert_eq!(recording.about().format_version, 7);
+    assert_eq!(recording.rows::<Fact>().map(|rows| rows.len()), Ok(0));
+    assert!(!recording.rows::<CallSite>().expect("sites").is_empty());
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

@@ -95,6 +95,9 @@ enum Command {
                       sudo timesink bench --record ./slow ./fixed"
     )]
     Bench(commands::bench::Arguments),
+    /// Show where a recording was made: machine, kernel, limits, variables, files; with two, what differs
+    #[command(after_help = "Example: timesink env fast.timesink slow.timesink")]
+    Env(commands::env::Arguments),
     /// Show a finding in full: evidence, system calls, waits and stacks
     ///
     /// Without a number, shows all findings. Without a file, uses the latest recording in the current directory.
@@ -161,6 +164,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Bench(a) => {
             commands::bench::run(&a).map_err(|e| (commands::bench::NOT_MEASURED, e))
         }
+        Command::Env(a) => commands::env::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Why(a) => commands::why::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Rules(a) => commands::rules::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Casebook(a) => commands::casebook::run(&a).map_err(|e| (1, e)),

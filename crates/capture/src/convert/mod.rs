@@ -20,11 +20,12 @@ use std::time::Instant;
 
 use timesink_recording::files::Folder;
 use timesink_recording::tables::call_windows::CallWindow;
+use timesink_recording::tables::facts::Fact;
 use timesink_recording::tables::losses::Loss;
 use timesink_recording::tables::outsiders::Outsider;
 use timesink_recording::tables::probes::Probe;
 use timesink_recording::tables::requests::Request;
-use timesink_recording::words::{Language, LossKind, RequestKind};
+use timesink_recording::words::{FactKind, Language, LossKind, Moment, RequestKind};
 use timesink_recording::{About, Costs, ErrorKind, Mode, Nanos, Recording, RecordingWriter};
 
 use crate::error::Error;
@@ -36,6 +37,7 @@ use crate::user_folder::user_folder;
 
 use calls::Calls;
 use lives::Lives;
+pub use objects::path_of;
 use objects::Objects;
 use scale::CallTiming;
 use sites::Sites;
@@ -56,6 +58,7 @@ struct Notes {
     made: HashMap<u32, HashMap<u64, String>>,
     codes: HashMap<u32, ToldFunction>,
     windows: Vec<(u64, u64)>,
+    facts: Vec<Fact>,
     /// What was given up while it was recorded, and how often.
     gave_up: Vec<(String, u64)>,
     /// The last moment that any event tells of.
@@ -285,6 +288,23 @@ impl Notes {
                 };
                 self.codes.insert(code, told);
             }
+            Note::Fact {
+                kind,
+                key,
+                value,
+                moment,
+            } => {
+                if let (Some(kind), Some(moment)) =
+                    (FactKind::from_str(&kind), Moment::from_str(&moment))
+                {
+                    self.facts.push(Fact {
+                        kind,
+                        key,
+                        value,
+                        moment,
+                    });
+                }
+            }
             Note::Window { t0, t1 } => self.windows.push((t0, t1)),
             Note::GaveUp { why, count } => self.gave_up.push((why, count)),
         }
@@ -430,6 +450,9 @@ fn write_notes(
             t0: Nanos(t0),
             t1: Nanos(t1),
         })?;
+    }
+    for row in &notes.facts {
+        out.push(row.clone())?;
     }
     for row in losses(notes, missing) {
         out.push(row)?;

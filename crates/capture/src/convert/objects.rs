@@ -240,7 +240,7 @@ fn bytes_of(o: &e::ts_object) -> Vec<u8> {
 }
 
 /// The path from its components, which come last first. The root's own name is left out.
-fn path_of(o: &e::ts_object) -> Option<String> {
+pub fn path_of(o: &e::ts_object) -> Option<String> {
     if o.mode & 0o170000 == 0o140000 {
         return None;
     }

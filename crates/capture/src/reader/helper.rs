@@ -114,15 +114,26 @@ fn answer(asked: Reply, identity: Option<&Identity>) -> io::Result<Answer> {
             opened(files::of_mapping(&mapped, &as_path(&path))?)
         }
         Ask::Named { path } => opened(files::regular(&as_path(&path))?),
+        Ask::AsCaller { path } => opened(with_rights_of(identity, || {
+            files::regular(&as_path(&path))
+        })?),
         Ask::In { name } => {
             let folder = with_fd()?;
-            let open = || files::regular_in(folder, &name);
-            opened(match identity {
-                Some(identity) => identity.with_files(open).map_err(io::Error::other)??,
-                None => open()?,
-            })
+            opened(with_rights_of(identity, || {
+                files::regular_in(folder, &name)
+            })?)
         }
         Ask::Folder { pid, which } => opened(File::from(files::folder(pid, which)?)),
+    }
+}
+
+fn with_rights_of(
+    identity: Option<&Identity>,
+    open: impl FnOnce() -> io::Result<File>,
+) -> io::Result<File> {
+    match identity {
+        Some(identity) => identity.with_files(open).map_err(io::Error::other)?,
+        None => open(),
     }
 }
 

@@ -171,6 +171,12 @@ impl Reader {
         self.theirs(self.ask(&Ask::named(path), None, culprit)?, culprit)
     }
 
+    /// A regular file, by its path, with the rights of who runs timesink.
+    pub fn as_caller(self: &Arc<Reader>, path: &Path, device: (u32, u32)) -> io::Result<Theirs> {
+        let culprit = Culprit::Device(device.0, device.1);
+        self.theirs(self.ask(&Ask::as_caller(path), None, culprit)?, culprit)
+    }
+
     /// A folder of a process, and what tells it from others.
     pub fn folder(&self, pid: u32, which: ProcessFolder) -> io::Result<(OwnedFd, FileFacts)> {
         let reply = self.ask(&Ask::Folder { pid, which }, None, Culprit::Process(pid))?;

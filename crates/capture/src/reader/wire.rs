@@ -47,6 +47,10 @@ pub enum Ask {
     Named {
         path: Vec<u8>,
     },
+    /// The same with the rights of who runs timesink.
+    AsCaller {
+        path: Vec<u8>,
+    },
     /// A file in this folder.
     In {
         name: String,
@@ -81,6 +85,11 @@ impl Ask {
     pub fn named(path: &Path) -> Ask {
         let path = as_bytes(path);
         Ask::Named { path }
+    }
+
+    pub fn as_caller(path: &Path) -> Ask {
+        let path = as_bytes(path);
+        Ask::AsCaller { path }
     }
 
     pub fn bytes(&self) -> Vec<u8> {

@@ -25,10 +25,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use timesink_recording::files::{self, Folder};
+use timesink_recording::words::Moment;
 
 use crate::address_space::Watch;
 use crate::budget::{Budget, BudgetStep, Prices};
 use crate::clock::{now_ns, own_cpu_ns};
+use crate::environment::{self, Facts};
 use crate::error::Error;
 use crate::floors;
 use crate::host::HostFacts;
@@ -80,6 +82,8 @@ pub struct Options {
     pub follow: bool,
     /// Keep the arguments of programs without what looks like a secret.
     pub redact: bool,
+    /// Keep what stands in small text files that were used.
+    pub keep_files: bool,
     /// With whose rights the recording is written.
     pub identity: Option<Identity>,
     /// When timesink itself was started.
@@ -139,6 +143,7 @@ pub fn run(
         reader.clone(),
     );
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
+    session.group = Some(environment::group_of(held.pid()));
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
     privileges::for_recording(options.identity.as_ref())?;
@@ -146,9 +151,11 @@ pub fn run(
     let without_floors = add_floors(&mut begin, &facts, options);
     session.seed(&[held.pid()])?;
     session.seed_others(&with)?;
+    let environment = session.environment(Some(held.pid()));
     // What lies between this and the release is the program's time in the books, though it waits for us.
     begin.zero = now_ns();
     session.started(begin, options);
+    session.tell(environment, Moment::Begin);
     let mut running = match held.release() {
         Ok(running) => running,
         Err(error) => {
@@ -191,7 +198,10 @@ pub fn attach(
     privileges::for_recording(options.identity.as_ref())?;
     let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
+    session.group = pids.first().copied().map(environment::group_of);
+    let environment = session.environment(pids.first().copied());
     session.started(begin, options);
+    session.tell(environment, Moment::Begin);
     session.flush();
     session.seed_others(pids)?;
     let end = limit.map(|l| Instant::now() + l);
@@ -293,6 +303,11 @@ struct Session {
     folder: Folder,
     lock: Option<File>,
     budget: Budget,
+    reader: Arc<Reader>,
+    keep_files: bool,
+    bpf_programs: usize,
+    /// The program's control group.
+    group: Option<PathBuf>,
     zero: u64,
     /// Our own processor time then.
     cpu_at_zero: u64,
@@ -319,6 +334,7 @@ impl Session {
         let mut kernel = Kernel::load(&settings)?;
         calibrator.bare_done();
         kernel.attach()?;
+        let bpf_programs = environment::count_bpf_programs();
         let newcomers = match kernel.has("follow") {
             true => Some(Newcomers::await_them(&mut kernel)?),
             false => None,
@@ -327,6 +343,7 @@ impl Session {
         let watch = Watch::open(&facts.processors).ok();
         let pythons = Pythons::new(kernel.pythons());
         let scripts = Scripts::new(kernel.bashes());
+        let own_reader = reader.clone();
         let javas = Javas::new(kernel.javas(), reader.clone());
         let nodes = Nodes::new(kernel.javas(), reader.clone());
         let stacks = LiveStacks::new(watch, maps, (pythons, javas, nodes, scripts), reader);
@@ -342,6 +359,10 @@ impl Session {
             folder,
             lock,
             budget: Budget::new(None, prices(&EventCosts::default()), 0, Vec::new()),
+            reader: own_reader,
+            keep_files: options.keep_files,
+            bpf_programs,
+            group: None,
             zero: 0,
             cpu_at_zero: 0,
             begun: start,
@@ -361,6 +382,26 @@ impl Session {
         Ok(costs)
     }
 
+    /// The facts about where the program is about to run.
+    fn environment(&self, pid: Option<u32>) -> Facts {
+        environment::at_begin(pid, self.group.as_deref(), self.bpf_programs, &self.reader)
+    }
+
+    fn tell(&self, facts: Facts, moment: Moment) {
+        let mut sink = self.sink.borrow_mut();
+        facts.notes(moment).for_each(|note| sink.spool.note(&note));
+    }
+
+    /// What these servers were told to read.
+    fn note_command_lines(&self, pids: &[u32]) {
+        const MOST: u64 = 64 << 10;
+        let mut sink = self.sink.borrow_mut();
+        for &pid in pids {
+            let line = self.reader.text(pid, "cmdline", MOST);
+            sink.files.note_command_line(&line.unwrap_or_default());
+        }
+    }
+
     /// Follow these processes from now on.
     fn seed(&mut self, pids: &[u32]) -> Result<(), Error> {
         let mut sink = self.sink.borrow_mut();
@@ -372,6 +413,7 @@ impl Session {
     /// Follow these as well, which ran before; and from now on whoever exchanges something with any of them.
     fn seed_others(&mut self, pids: &[u32]) -> Result<(), Error> {
         if !pids.is_empty() {
+            self.note_command_lines(pids);
             self.sink.borrow_mut().stacks.ran_before(pids);
             self.seed(pids)?;
             self.kernel.know_watched(pids)?;
@@ -387,6 +429,7 @@ impl Session {
         let Some(pids) = pids.filter(|pids| !pids.is_empty()) else {
             return;
         };
+        self.note_command_lines(&pids);
         let mut sink = self.sink.borrow_mut();
         sink.stacks.ran_before(&pids);
         pids.iter().for_each(|&pid| sink.stacks.seed(pid));
@@ -587,6 +630,9 @@ impl Session {
             kernel,
             ring,
             newcomers,
+            reader,
+            keep_files,
+            group,
             ..
         } = self;
         drop((ring, newcomers));
@@ -599,6 +645,14 @@ impl Session {
         sink.stacks.name_made_code(patience, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         sink.names.resolve_functions(&mut kernel, &mut sink.spool);
+        let facts = environment::at_end(group.as_deref(), &sink.files.devices);
+        let of_files = sink.files.facts(&reader, keep_files);
+        for note in [facts, of_files]
+            .into_iter()
+            .flat_map(|facts| facts.notes(Moment::End))
+        {
+            sink.spool.note(&note);
+        }
         if let Some((t0, t1)) = budget.open_window(end) {
             sink.spool.note(&Note::Window { t0, t1 });
         }

@@ -1,6 +1,7 @@
 //! Where the ring's events go: into the spool as they are, with a look at those that tell the loop
 //! something.
 
+use crate::environment::files::UsedFiles;
 use crate::probes::{self, events};
 use crate::record::names::Names;
 use crate::record::stacks::LiveStacks;
@@ -19,6 +20,7 @@ pub struct Sink {
     root_thread: Option<u32>,
     pub root_ended: bool,
     pub samples: u64,
+    pub files: UsedFiles,
     /// Arguments of programs are kept without what looks like a secret.
     redact: bool,
     /// The event that is about to be kept.
@@ -39,6 +41,7 @@ impl Sink {
             root_thread: None,
             root_ended: false,
             samples: 0,
+            files: UsedFiles::default(),
         }
     }
 
@@ -63,7 +66,12 @@ impl Sink {
         }
         match u32::from(head.kind) {
             // Switches are the bulk; the rest is decoded at leisure.
-            events::TS_CALLS | events::TS_OBJECT | events::TS_LOOKUP | events::TS_SITE => {}
+            events::TS_CALLS | events::TS_LOOKUP | events::TS_SITE => {}
+            events::TS_OBJECT => {
+                if let Some(probes::Event::Object(object)) = probes::decode(bytes) {
+                    self.files.note(&object);
+                }
+            }
             events::TS_STACK => return self.stack(bytes),
             events::TS_PYTHON | events::TS_CODE | events::TS_SCRIPT => {
                 return self.stacks.take(bytes)

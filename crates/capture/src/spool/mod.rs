@@ -124,6 +124,13 @@ pub enum Note {
         t0: u64,
         t1: u64,
     },
+    /// A fact about the environment; words of the table `facts`.
+    Fact {
+        kind: String,
+        key: String,
+        value: String,
+        moment: String,
+    },
     /// Something of the recorded programs could not be read in time, so often.
     GaveUp {
         why: String,

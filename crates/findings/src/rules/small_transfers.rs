@@ -72,6 +72,8 @@ mod limits {
 /// Of all such calls of a process, those of the one thing are at least this share: the time of calls is known for the
 /// process only.
 const MOST: f64 = 0.8;
+/// Who waits less often than once in so many reads finds that there is more.
+const SELDOM: u64 = 10;
 /// To move a byte in large pieces takes so long (measured, into the page cache of ext4).
 const NS_PER_BYTE: f64 = 0.35;
 
@@ -148,8 +150,15 @@ fn comes_in_pieces(inquiry: &Inquiry<'_>, call: &CallSum) -> bool {
     let (count, bytes) = writes.fold((0u64, 0u64), |(count, bytes), done| {
         (count + done.count, bytes + done.bytes)
     });
-    // Who wrote is not known: neither is how much there was to be had.
-    count == 0 || bytes * call.count <= 2 * call.bytes * count
+    if count == 0 {
+        // Who wrote is not known, as with splice(2). Who reads what is written piece by piece waits for most pieces.
+        let waits = call
+            .process
+            .zip(call.object)
+            .map(|(process, pipe)| inquiry.waited_for(process, Detail::PipeRead, pipe));
+        return waits.unwrap_or(0) * SELDOM >= call.count;
+    }
+    bytes * call.count <= 2 * call.bytes * count
 }
 
 fn suspect(
@@ -214,6 +223,7 @@ fn suspect(
         .of(process)
         .about(Some(object))
         .seen_around(inquiry, region.as_ref())
+        .or_seen_at(inquiry, process, names, &BTreeSet::from([object]))
         .held(inquiry, rule, "calls", call.count as f64, &limits::CALLS)
         .held(inquiry, rule, "bytes each", each as f64, most_bytes)
         .told(say![

@@ -145,6 +145,7 @@ draft_of! {
     call_windows: CallWindow,
     calls: Call,
     delays: Delay,
+    facts: Fact,
     frames: Frame,
     images: Image,
     lookups: Lookup,

@@ -38,6 +38,7 @@ tables! {
     call_windows::CallWindow,
     calls::Call,
     delays::Delay,
+    facts::Fact,
     frames::Frame,
     images::Image,
     lookups::Lookup,

@@ -128,7 +128,7 @@ macro_rules! any_of {
 
 any_of!(ThreadId(u32), ProcessId(u32), ObjectId(u32), ModuleId(u32), FrameId(u32), StackId(u32),
     Nanos(i64);
-    State, Detail, WakeSource, ObjectKind, ImageEvent, HistogramKind, RequestKind, LossKind,
+    State, Detail, WakeSource, ObjectKind, ImageEvent, HistogramKind, RequestKind, LossKind, FactKind, Moment,
     ModuleKind, SymbolSource, Language);
 
 macro_rules! any_rows {
@@ -164,6 +164,7 @@ any_rows! {
     CallWindow { t0, t1 }
     Call { thread, call, object, count, ns, bytes, errors, seen, estimated }
     Delay { thread, t0, t1, detail, stack }
+    Fact { kind, key, value, moment }
     Frame { frame, module, offset, returns, function, file, line, inlined, language }
     Image { process, thread, event, t, cost_ns, resident_bytes, executable, arguments }
     Lookup { process, call, path, error, count }

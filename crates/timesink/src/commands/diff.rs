@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{bail, Context};
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
-use timesink_comparison::{Branch, Comparison, Digest, Weights};
+use timesink_comparison::{Branch, ChangedTimes, Comparison, Digest, Weights};
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Story};
 
+use super::env;
 use super::read::{open_all, question};
 use crate::export::folded;
 use crate::out;
@@ -101,8 +102,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         names.collect()
     };
     let (a, b) = (names(first), names(second));
+    let changed = ChangedTimes::of(&comparison);
+    let environments = &comparison.a.environment;
     let compared = Compared {
         comparison: &comparison,
+        environment: &environments.compare(&comparison.b.environment, &changed),
         a: &a,
         b: &b,
     };
@@ -131,16 +135,19 @@ pub fn show(first: Vec<PathBuf>, second: Vec<PathBuf>) -> anyhow::Result<()> {
 }
 
 /// What one recording says, and what else is asked of its story, without keeping the recording.
-fn told<T>(
+pub fn told<T>(
     recording: &Recording,
     question: &Question<'_>,
     more: impl FnOnce(&Story<'_>) -> T,
 ) -> anyhow::Result<(Digest, T)> {
-    let story = Story::of(Loaded::of(recording)?, question)?;
+    let loaded = Loaded::of(recording)?;
+    let environment = env::of(recording, &loaded.facts)?;
+    let story = Story::of(loaded, question)?;
     let path = recording.path().display();
     let digest = Digest::of(&story);
-    let digest =
+    let mut digest =
         digest.with_context(|| format!("{path} has no main thread, so no critical path"))?;
+    digest.environment = environment;
     Ok((digest, more(&story)))
 }
 

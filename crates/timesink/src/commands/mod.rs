@@ -8,6 +8,7 @@ pub mod casebook;
 pub mod completions;
 pub mod diff;
 pub mod doctor;
+pub mod env;
 pub mod export;
 pub mod floors;
 pub mod last;

@@ -51,6 +51,10 @@ pub struct Shared {
     /// Remove what looks like a secret from recorded command lines
     #[arg(long)]
     pub redact: bool,
+    /// Keep the text of small files that were used, so that `timesink env` shows which lines differ. What looks like a secret is
+    /// left out
+    #[arg(long)]
+    pub keep_files: bool,
 
     /// Do not print the report
     #[arg(short, long)]
@@ -137,6 +141,7 @@ impl Shared {
             with: Vec::new(),
             follow: self.follow,
             redact: self.redact,
+            keep_files: self.keep_files,
             identity,
             started,
         }

@@ -1,6 +1,8 @@
 //! A comparison of two sides, in words: what a row is about, how often, what it takes each time.
 
-use timesink_comparison::{Act, Comparison, Difference, Does, Row, Thing, Total, Work};
+use timesink_comparison::{
+    Act, Comparison, Difference, Does, EnvironmentDifferences, Row, Thing, Total, Work,
+};
 
 use super::names::{called, harmless};
 use super::terminal::units;
@@ -10,6 +12,7 @@ use super::words;
 #[derive(Clone, Copy)]
 pub struct Compared<'a> {
     pub comparison: &'a Comparison,
+    pub environment: &'a EnvironmentDifferences,
     pub a: &'a [String],
     pub b: &'a [String],
 }

@@ -13,15 +13,18 @@ use timesink_recording::floors::{
     FLOORS_VERSION,
 };
 use timesink_recording::notation::{draft, Draft};
-use timesink_recording::tables::{CallError, Image, Lookup, Loss, Module, Probe, Wait};
-use timesink_recording::words::{Detail, ImageEvent, LossKind, ModuleKind, SymbolSource};
+use timesink_recording::tables::{CallError, Fact, Image, Lookup, Loss, Module, Probe, Wait};
+use timesink_recording::words::{
+    Detail, FactKind, ImageEvent, LossKind, ModuleKind, Moment, SymbolSource,
+};
 use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
-use timesink_comparison::{Comparison, Digest};
+use timesink_comparison::{ChangedTimes, Comparison, Digest};
 use timesink_story::{Loaded, Question, Story};
 
 use super::compared::Compared;
 use super::{Report, Shown};
+use crate::commands::env;
 use crate::commands::read::question;
 use crate::settings::Settings;
 
@@ -516,8 +519,11 @@ pub(crate) fn compare<T>(a: &[Draft], b: &[Draft], show: impl FnOnce(&Compared<'
         let recording = drawn.recording();
         let loaded = Loaded::of(&recording).expect("a drawn recording reads");
         let question = question(&settings, Wanted::Served, false);
+        let environment = env::of(&recording, &loaded.facts).expect("facts");
         let story = Story::of(loaded, &question).expect("a story");
-        Digest::of(&story).expect("it has a main thread")
+        let mut digest = Digest::of(&story).expect("it has a main thread");
+        digest.environment = environment;
+        digest
     };
     let digests = |side: &[Draft]| side.iter().map(digest).collect::<Vec<_>>();
     let names = |side: &[Draft], name: &str| -> Vec<String> {
@@ -525,11 +531,47 @@ pub(crate) fn compare<T>(a: &[Draft], b: &[Draft], show: impl FnOnce(&Compared<'
         numbers.map(|n| format!("{name}{n}.timesink")).collect()
     };
     let comparison = Comparison::of(digests(a), digests(b)).expect("both sides have one");
+    let changed = ChangedTimes::of(&comparison);
+    let environment = &comparison.a.environment;
     show(&Compared {
         comparison: &comparison,
+        environment: &environment.compare(&comparison.b.environment, &changed),
         a: &names(a, "a"),
         b: &names(b, "b"),
     })
+}
+
+/// Two runs in other places, of a program that reads its configuration.
+pub(crate) fn in_two_places() -> [Draft; 2] {
+    let facts = |keep_alive: &str, swappiness: &str, checksum: &str| {
+        let fact = |kind, key: &str, value: &str, moment| Fact {
+            kind,
+            key: key.to_owned(),
+            value: value.to_owned(),
+            moment,
+        };
+        let text = format!("Listen 80\nKeepAlive {keep_alive}\n");
+        let known = format!("size=27 changed=1763942400 crc32={checksum}");
+        vec![
+            fact(FactKind::CpuModel, "model", "EPYC", Moment::Begin),
+            fact(FactKind::Writeback, "swappiness", swappiness, Moment::Begin),
+            fact(FactKind::Load, "load average", "0.10", Moment::Begin),
+            fact(FactKind::Load, "load average", "0.30", Moment::End),
+            fact(FactKind::File, "/etc/server.conf", &known, Moment::End),
+            fact(
+                FactKind::File,
+                "/etc/server.conf (text)",
+                &text,
+                Moment::End,
+            ),
+        ]
+    };
+    let one = flushes(602, 97, 31);
+    let other = flushes(602, 3100, 31);
+    let (mut one, mut other) = (one, other);
+    one.facts = facts("On", "60", "9f86d081");
+    other.facts = facts("Off", "10", "31a5c0de");
+    [one, other]
 }
 
 /// An import that flushes so many rows one by one, each flush taking so long, and looks each up in so long.

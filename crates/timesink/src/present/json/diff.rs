@@ -5,6 +5,7 @@ use timesink_comparison::{
     CallCount, CallDifference, Difference, Digest, Does, Range, Row, Total, Work,
 };
 
+use super::environment::{self, EnvironmentPage};
 use crate::present::compared::{self, Compared};
 
 #[derive(Serialize)]
@@ -19,6 +20,7 @@ pub(super) struct Page<'a> {
     not_attributed_ns: i64,
     findings: Vec<FoundPage<'a>>,
     prediction: Option<PredictionPage>,
+    environment: EnvironmentPage<'a>,
     calls: Vec<CallPage<'a>>,
 }
 
@@ -149,6 +151,7 @@ pub(super) fn page<'a>(compared: &'a Compared<'a>) -> Page<'a> {
         differences: comparison.rows.iter().map(row).collect(),
         not_attributed_ns: comparison.not_attributed.difference_ns(),
         findings: found.collect(),
+        environment: environment::environment(compared.environment),
         prediction: comparison.prediction.map(|one| PredictionPage {
             gone: one.gone,
             lo_ns: one.lo_ns,

@@ -6,6 +6,7 @@
 mod bench;
 mod code;
 mod diff;
+mod environment;
 mod findings;
 mod model;
 mod operations;
@@ -15,6 +16,7 @@ mod writer;
 
 use std::io::{self, Write};
 
+use timesink_comparison::{Environment, EnvironmentDifferences};
 use timesink_recording::floors::Floors;
 
 use super::bench::Bench;
@@ -33,6 +35,16 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
 /// A comparison, as one JSON object and a line feed.
 pub fn comparison(compared: &Compared<'_>, out: &mut impl Write) -> io::Result<()> {
     writer::write(&diff::page(compared), out)
+}
+
+/// Where a recording was made, as one JSON object and a line feed.
+pub fn environment(environment: &Environment, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&environment::page(environment), out)
+}
+
+/// What differs between two of these.
+pub fn environments(found: &EnvironmentDifferences, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&environment::differences(found), out)
 }
 
 /// Commands held against each other, as one JSON object and a line feed.

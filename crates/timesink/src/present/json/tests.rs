@@ -104,6 +104,13 @@ fn documented_fields_of_a_comparison_are_the_fields() {
             paths(&page, "", &mut written);
         });
     }
+    let [here, there] = samples::in_two_places();
+    samples::compare(&[here], &[there], |compared| {
+        let mut out = Vec::new();
+        super::comparison(compared, &mut out).expect("memory takes it");
+        let page = serde_json::from_slice(&out).expect("it is JSON");
+        paths(&page, "", &mut written);
+    });
     are_documented(&written, |page| {
         let comparison = page.split(COMPARISON).nth(1).unwrap_or_default();
         comparison.split(BENCH).take(1).collect()

@@ -1,9 +1,11 @@
 //! Two sides beside each other on one screen: how much longer one takes, what explains it, findings, and what to believe of it.
 
 use timesink_comparison::{
-    Aligned, CallCount, CallDifference, Comparison, Digest, Range, Row, Side, Verdict, Wall,
+    Aligned, CallCount, CallDifference, Comparison, Digest, EnvironmentDifferences, Range, Row,
+    Side, Verdict, Wall,
 };
 
+use super::environment::differences;
 use super::style::{self, wrap, Ink, Style};
 use super::table::{self, Column};
 use super::{text, units};
@@ -31,22 +33,24 @@ pub fn comparison(compared: &Compared<'_>, amount: Amount, style: &Style) -> Str
     let rows = |most: usize| rows(compared.comparison, most, style);
     let head = head(compared, style);
     let findings = findings(compared.comparison, amount, style);
+    let facts = environment(compared.environment, amount, style);
     let foot = foot(compared, style);
     let rows = match amount {
         Amount::All => rows(usize::MAX),
         Amount::Screen => {
-            let room = LINES.saturating_sub(head.len() + findings.len() + foot.len() + BETWEEN);
+            let room = LINES
+                .saturating_sub(head.len() + findings.len() + facts.len() + foot.len() + BETWEEN);
             let fits = (1..=ROWS).rev().map(rows).find(|lines| lines.len() <= room);
             fits.unwrap_or_else(|| rows(1))
         }
     };
-    let parts = [head, rows, findings, foot];
+    let parts = [head, rows, findings, facts, foot];
     let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     text(&parts.join(&String::new()))
 }
 
 /// Empty lines between the parts.
-const BETWEEN: usize = 3;
+const BETWEEN: usize = 4;
 
 fn head(compared: &Compared<'_>, style: &Style) -> Vec<String> {
     let wall = &compared.comparison.wall;
@@ -252,6 +256,19 @@ fn findings(comparison: &Comparison, amount: Amount, style: &Style) -> Vec<Strin
     lines
 }
 
+/// Facts about where the two ran that can explain something; nothing if none differs.
+fn environment(found: &EnvironmentDifferences, amount: Amount, style: &Style) -> Vec<String> {
+    const FACTS: usize = 2;
+    if found.facts.is_empty() {
+        return Vec::new();
+    }
+    let (most, others) = match amount {
+        Amount::Screen => (FACTS, 0),
+        Amount::All => (usize::MAX, usize::MAX),
+    };
+    differences(found, most, others, style)
+}
+
 fn came_true(comparison: &Comparison, style: &Style) -> Vec<String> {
     let Some(prediction) = &comparison.prediction else {
         return Vec::new();
@@ -306,7 +323,14 @@ fn foot(compared: &Compared<'_>, style: &Style) -> Vec<String> {
         );
     }
     let mut lines = wrap(&notes.join(" · "), "", Ink::Plain, style);
-    let more = format!("More: {} --full · --calls · --json", command_line(compared));
+    let (diff, env) = (
+        command_line("diff", compared),
+        match (compared.a, compared.b) {
+            ([_], [_]) => format!(" · {}", command_line("env", compared)),
+            _ => String::new(),
+        },
+    );
+    let more = format!("More: {diff} --full · --calls · --json{env}");
     lines.extend(wrap(&more, "", Ink::Plain, style));
     lines
 }
@@ -327,7 +351,7 @@ fn aligned(aligned: &Aligned) -> String {
 /// Names that are told to be another in B.
 const RENAMED: usize = 2;
 
-fn command_line(compared: &Compared<'_>) -> String {
+fn command_line(command: &str, compared: &Compared<'_>) -> String {
     let words = |names: &[String]| {
         let words: Vec<String> = names
             .iter()
@@ -336,9 +360,13 @@ fn command_line(compared: &Compared<'_>) -> String {
         words.join(" ")
     };
     match (compared.a.len(), compared.b.len()) {
-        (1, 1) => format!("timesink diff {} {}", words(compared.a), words(compared.b)),
+        (1, 1) => format!(
+            "timesink {command} {} {}",
+            words(compared.a),
+            words(compared.b)
+        ),
         _ => format!(
-            "timesink diff {} -- {}",
+            "timesink {command} {} -- {}",
             words(compared.a),
             words(compared.b)
         ),

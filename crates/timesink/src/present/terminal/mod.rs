@@ -8,6 +8,7 @@ mod bench;
 mod calls;
 mod code;
 mod diff;
+mod environment;
 mod files;
 mod finding;
 mod floors;
@@ -29,6 +30,7 @@ mod why;
 
 pub use bench::{bench, bench_progress};
 pub use diff::{calls as compared_calls, comparison, Amount};
+pub use environment::{environment, environments};
 pub use finding::findings;
 pub use floors::page as floors;
 pub use operations::operations;

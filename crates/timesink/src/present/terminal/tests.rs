@@ -12,6 +12,7 @@ use super::{
     answer, compared_calls, comparison, gains, operations, prediction, render, tables, Amount,
     Style, Table,
 };
+use super::{environment, environments};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
 
@@ -328,6 +329,18 @@ fn differences_of_a_slow_and_a_fixed_form() {
     assert!(back.starts_with("B takes "), "{back}");
     let calls = samples::compare(&slow, &fixed, |compared| compared_calls(compared, &PLAIN));
     check("diff_fixed_calls", &calls);
+}
+
+/// Where two runs were made: what can explain the difference first, with the line of a file; what cannot, below. One alone.
+#[test]
+fn differences_of_two_places() {
+    let [here, there] = samples::in_two_places();
+    let page = samples::compare(&[here], &[there], |compared| {
+        let facts = environments(compared.environment, Amount::Screen, &SCREEN);
+        let own = environment(&compared.comparison.b.environment, &SCREEN);
+        format!("{facts}\n{own}")
+    });
+    check("environment_screen", &page);
 }
 
 /// As often and slower each time is told apart from more often.

@@ -1,0 +1,147 @@
+//! The process that becomes the program: limits, variables, control group.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use timesink_recording::words::FactKind::*;
+
+use super::{field, read, Facts};
+use crate::reader::Reader;
+use crate::redact;
+
+/// No environment is longer, as far as it is looked at.
+const ENVIRONMENT: u64 = 256 << 10;
+const TEXT: u64 = 64 << 10;
+
+pub fn add(facts: &mut Facts, pid: u32, reader: &Reader) {
+    let text = |name: &str, most: u64| {
+        let bytes = reader.text(pid, name, most).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    add_limits(facts, &text("limits", TEXT));
+    let status = text("status", TEXT);
+    facts.add(
+        Affinity,
+        "processors",
+        field(&status, "Cpus_allowed_list").unwrap_or_default(),
+    );
+    facts.add(
+        Affinity,
+        "memory nodes",
+        field(&status, "Mems_allowed_list").unwrap_or_default(),
+    );
+    // The name may have blanks and brackets; fields are counted from its end: nice is the 19th of all, policy the 41st.
+    let stat = text("stat", TEXT);
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    facts.add(Affinity, "nice", fields.get(16).unwrap_or(&""));
+    facts.add(Affinity, "policy", fields.get(38).unwrap_or(&""));
+    add_invocation(facts, pid);
+    add_variables(facts, &text("environ", ENVIRONMENT));
+    add_namespaces(facts, pid);
+}
+
+fn add_limits(facts: &mut Facts, limits: &str) {
+    // Name, soft limit, hard limit, unit; columns of fixed width.
+    const NAME: usize = 26;
+    for line in limits.lines().skip(1) {
+        if let (Some(name), Some(rest)) = (line.get(..NAME), line.get(NAME..)) {
+            let soft = rest.split_whitespace().next().unwrap_or_default();
+            facts.add(Ulimits, name.trim(), soft);
+        }
+    }
+}
+
+fn add_invocation(facts: &mut Facts, pid: u32) {
+    let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+    let length = folder.as_os_str().len();
+    facts.add(
+        Invocation,
+        "length of the working directory",
+        length.to_string(),
+    );
+    for (number, name) in [
+        (0, "standard input"),
+        (1, "standard output"),
+        (2, "standard error"),
+    ] {
+        let target = fs::read_link(format!("/proc/{pid}/fd/{number}"));
+        let target = target.unwrap_or_default();
+        let target = target.to_string_lossy();
+        let kind = match &*target {
+            "" => "closed",
+            "/dev/null" => "/dev/null",
+            _ if target.starts_with("pipe:") => "a pipe",
+            _ if target.starts_with("socket:") => "a socket",
+            _ if target.starts_with("/dev/pts/") || target.starts_with("/dev/tty") => "a terminal",
+            _ => "a file",
+        };
+        facts.add(Invocation, name, kind);
+    }
+}
+
+fn add_variables(facts: &mut Facts, environ: &str) {
+    facts.add(EnvironmentSize, "bytes", environ.len().to_string());
+    let mut variables: Vec<&str> = environ.split('\0').collect();
+    variables.sort_unstable();
+    for variable in variables {
+        if let Some((name, value)) = variable.split_once('=') {
+            facts.add(Variable, name, redact::variable(name, value));
+        }
+    }
+}
+
+/// Whether its namespaces are ours: their numbers say nothing elsewhere.
+fn add_namespaces(facts: &mut Facts, pid: u32) {
+    for name in ["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"] {
+        let link = |of: &str| fs::read_link(format!("/proc/{of}/ns/{name}")).ok();
+        let (theirs, ours) = (link(&pid.to_string()), link("self"));
+        if let (Some(theirs), Some(ours)) = (theirs, ours) {
+            let whose = if theirs == ours {
+                "timesink's"
+            } else {
+                "its own"
+            };
+            facts.add(Namespaces, name, whose);
+        }
+    }
+}
+
+/// The folder of its control group in version 2 of the hierarchy.
+pub fn group_of(pid: u32) -> PathBuf {
+    let groups = read(format!("/proc/{pid}/cgroup"));
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    Path::new("/sys/fs/cgroup").join(own.unwrap_or_default())
+}
+
+/// Limits: those of the group, else those of the nearest one around it that has any.
+pub fn add_group(facts: &mut Facts, group: &Path) {
+    for (kind, name) in [
+        (CpuLimits, "cpu.max"),
+        (CpuLimits, "cpu.weight"),
+        (CpuLimits, "cpuset.cpus.effective"),
+        (MemoryLimits, "memory.max"),
+        (MemoryLimits, "memory.high"),
+        (MemoryLimits, "io.max"),
+    ] {
+        let around = group
+            .ancestors()
+            .take_while(|folder| folder.starts_with("/sys/fs/cgroup"));
+        let texts = around.map(|folder| read(folder.join(name)));
+        let mut set = texts.filter(|text| !text.is_empty() && !text.starts_with("max"));
+        facts.add(kind, name, set.next().unwrap_or_default());
+    }
+}
+
+/// What moves by itself.
+pub fn add_group_moving(facts: &mut Facts, group: &Path) {
+    let cpu = read(group.join("cpu.stat"));
+    for name in ["nr_throttled", "throttled_usec"] {
+        facts.add(Throttling, name, field(&cpu, name).unwrap_or_default());
+    }
+    let memory = read(group.join("memory.events"));
+    for name in ["max", "oom_kill"] {
+        let value = field(&memory, name).unwrap_or_default();
+        facts.add(Throttling, format!("memory {name}"), value);
+    }
+}

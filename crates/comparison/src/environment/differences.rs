@@ -1,0 +1,463 @@
+//! Which facts of two runs differ, those first that the run had to do with and that can explain where its time changed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use timesink_recording::words::{Detail, FactKind};
+
+use super::{resource_of, varies, Environment, KnownFact, Resource, Varies};
+use crate::{Act, Comparison, Difference, Does, Thing};
+
+/// A fact that differs; `None` where it is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactDifference {
+    pub kind: FactKind,
+    /// Which one, as in A if it is there.
+    pub key: String,
+    pub a: Option<String>,
+    pub b: Option<String>,
+    pub varies: Varies,
+    pub resource: Resource,
+    /// Whether one of the runs had to do with it.
+    pub touched: bool,
+    /// It can explain where the time changed.
+    pub explains: bool,
+    /// Of a file whose text was kept in both.
+    pub lines: Vec<LineDifference>,
+}
+
+/// Lines of a text that the other does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineDifference {
+    pub a: Option<String>,
+    pub b: Option<String>,
+}
+
+/// All that differs between two environments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnvironmentDifferences {
+    /// Kinds of which both sides have facts, or one has what the other could have had.
+    pub compared: usize,
+    /// What matters most first.
+    pub facts: Vec<FactDifference>,
+}
+
+impl EnvironmentDifferences {
+    /// Kinds that differ.
+    pub fn kinds(&self) -> usize {
+        let kinds: BTreeSet<FactKind> = self.facts.iter().map(|fact| fact.kind).collect();
+        kinds.len()
+    }
+
+    pub fn touched(&self) -> usize {
+        self.facts.iter().filter(|fact| fact.touched).count()
+    }
+}
+
+/// By how much the time of the path changed that goes to each resource, whichever way.
+#[derive(Clone, Debug, Default)]
+pub struct ChangedTimes(HashMap<Resource, u64>);
+
+impl ChangedTimes {
+    pub fn of(comparison: &Comparison) -> ChangedTimes {
+        let mut changed: HashMap<Resource, u64> = HashMap::new();
+        for row in &comparison.rows {
+            let resource = match &row.about {
+                Difference::Work(does) => of_work(does),
+                Difference::Processes | Difference::OtherCode => Resource::Processor,
+            };
+            let sum = changed.entry(resource).or_default();
+            *sum = sum.saturating_add(row.difference_ns().unsigned_abs());
+        }
+        ChangedTimes(changed)
+    }
+
+    /// The share of all that changed; all of it where nothing is known.
+    fn share(&self, resource: Resource) -> f64 {
+        let all: u64 = self.0.values().sum();
+        match resource {
+            Resource::None => 0.0,
+            Resource::Any => 1.0,
+            _ if all == 0 => 1.0,
+            _ => self.0.get(&resource).copied().unwrap_or(0) as f64 / all as f64,
+        }
+    }
+}
+
+fn of_work(does: &Does) -> Resource {
+    match does {
+        Does::Calls { act, thing } => match act {
+            Act::Connect | Act::Accept | Act::Send | Act::Receive | Act::Poll => Resource::Network,
+            Act::Open
+            | Act::Close
+            | Act::LookUp
+            | Act::Read
+            | Act::Write
+            | Act::Flush
+            | Act::Remove
+            | Act::Rename
+                if *thing != Thing::Nothing =>
+            {
+                Resource::Disk
+            }
+            Act::Map => Resource::Memory,
+            _ => Resource::Processor,
+        },
+        Does::Waits { detail, .. } => match detail {
+            Detail::DiskRead | Detail::DiskWrite | Detail::Flush => Resource::Disk,
+            Detail::NetworkReceive | Detail::NetworkSend | Detail::NetworkConnect => {
+                Resource::Network
+            }
+            _ => Resource::Any,
+        },
+        Does::PageFaults => Resource::Memory,
+        Does::Code { .. } => Resource::Processor,
+        Does::Ready | Does::Throttled => Resource::Scheduler,
+        Does::Exit | Does::Unknown => Resource::None,
+    }
+}
+
+/// A resource explains something if so much of what changed is its.
+const EXPLAINS: f64 = 0.1;
+
+impl Environment {
+    /// What differs from A, which this is, to B.
+    pub fn compare(&self, b: &Environment, changed: &ChangedTimes) -> EnvironmentDifferences {
+        let pairs = self.pairs(b);
+        let mut compared: BTreeSet<FactKind> = BTreeSet::new();
+        let mut facts: Vec<FactDifference> = Vec::new();
+        for ((kind, key), one, other) in pairs {
+            // What is seen of one is known of both; of what the live system tells, both must.
+            if (self.only_observed || b.only_observed) && (one.is_none() || other.is_none()) {
+                continue;
+            }
+            compared.insert(kind);
+            if !differ(kind, one, other) {
+                continue;
+            }
+            let touched = [one, other].into_iter().flatten().any(|fact| fact.touched);
+            let resource = resource_of(kind);
+            let lines = match (one.and_then(text), other.and_then(text)) {
+                (Some(one), Some(other)) => lines(one, other),
+                _ => Vec::new(),
+            };
+            let value = |fact: Option<&KnownFact>| fact.map(|fact| fact.value().to_owned());
+            facts.push(FactDifference {
+                kind,
+                key,
+                a: value(one),
+                b: value(other),
+                varies: varies(kind),
+                resource,
+                touched,
+                explains: touched && changed.share(resource) >= EXPLAINS,
+                lines,
+            });
+        }
+        let rank = |fact: &FactDifference| {
+            let share = (changed.share(fact.resource) * 1000.0) as u64;
+            let there = fact.a.is_some() && fact.b.is_some();
+            (
+                !fact.explains,
+                !fact.touched,
+                !told_exactly(fact),
+                fact.varies == Varies::Moves,
+                std::cmp::Reverse(share),
+                !there,
+                fact.varies,
+                fact.kind,
+            )
+        };
+        facts.sort_by(|x, y| rank(x).cmp(&rank(y)).then_with(|| x.key.cmp(&y.key)));
+        EnvironmentDifferences {
+            compared: compared.len(),
+            facts,
+        }
+    }
+
+    /// The facts of both sides that are about the same: by kind and key; files in other folders by their names, if there is
+    /// one of each name.
+    #[allow(clippy::type_complexity)]
+    fn pairs<'a>(
+        &'a self,
+        b: &'a Environment,
+    ) -> Vec<(
+        (FactKind, String),
+        Option<&'a KnownFact>,
+        Option<&'a KnownFact>,
+    )> {
+        let (only_a, only_b) = (names(self, b), names(b, self));
+        let mut taken: BTreeSet<&(FactKind, String)> = BTreeSet::new();
+        let mut pairs = Vec::new();
+        for (at, one) in &self.facts {
+            let name = (at.0, name_of(at));
+            let moved = only_a
+                .get(&name)
+                .filter(|own| own.len() == 1)
+                .and_then(|_| only_b.get(&name))
+                .filter(|theirs| theirs.len() == 1)
+                .map(|theirs| theirs[0]);
+            let there = b.facts.get_key_value(at).map(|(at, _)| at).or(moved);
+            let other = there.and_then(|at| b.facts.get(at));
+            taken.extend(there);
+            pairs.push((at.clone(), Some(one), other));
+        }
+        let rest = b.facts.iter().filter(|(at, _)| !taken.contains(at));
+        pairs.extend(rest.map(|(at, other)| (at.clone(), None, Some(other))));
+        pairs
+    }
+}
+
+/// Paths that only one side has, by kind and file name.
+fn names<'a>(
+    own: &'a Environment,
+    other: &Environment,
+) -> BTreeMap<(FactKind, &'a str), Vec<&'a (FactKind, String)>> {
+    let mut names: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let files = own.facts.keys().filter(|(_, key)| key.starts_with('/'));
+    for at in files.filter(|at| !other.facts.contains_key(*at)) {
+        names.entry((at.0, name_of(at))).or_default().push(at);
+    }
+    names
+}
+
+fn name_of(at: &(FactKind, String)) -> &str {
+    at.1.rsplit('/').next().unwrap_or(&at.1)
+}
+
+fn text(fact: &KnownFact) -> Option<&str> {
+    fact.text.as_deref()
+}
+
+/// Whether it says which line or which value differs, rather than only that something does.
+fn told_exactly(fact: &FactDifference) -> bool {
+    !fact.lines.is_empty() || !matches!(fact.kind, FactKind::File | FactKind::Library)
+}
+
+fn differ(kind: FactKind, one: Option<&KnownFact>, other: Option<&KnownFact>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        // That one run looked for a path that does not exist, and the other did not, is no difference of where they ran.
+        let there = one.or(other).map_or("", KnownFact::value);
+        return there != "does not exist" && varies(kind) != Varies::Moves;
+    };
+    let (a, b) = (one.value(), other.value());
+    match (kind, varies(kind)) {
+        (FactKind::File | FactKind::Outcome, _) => files_differ(a, b),
+        (FactKind::Library, _) => files_differ(a, b),
+        (FactKind::Executable | FactKind::Interpreter, _) => programs_differ(a, b),
+        (_, Varies::Moves) | (FactKind::PageCache, _) => moved_far(kind, one, other),
+        (FactKind::Children, _) => false,
+        _ => a != b,
+    }
+}
+
+/// `size=3553 changed=1763942400 crc32=9f86d081`: what is in it counts, not when it was written.
+fn files_differ(a: &str, b: &str) -> bool {
+    let part = |text: &str, name: &str| -> Option<String> {
+        let found = text.split(' ').find_map(|word| word.strip_prefix(name));
+        found.map(str::to_owned)
+    };
+    let both = |name: &str| part(a, name).zip(part(b, name));
+    if part(a, "size=").is_none() || part(b, "size=").is_none() {
+        return a != b;
+    }
+    match (both("crc32="), both("size=")) {
+        (Some((a, b)), _) => a != b,
+        (None, Some((a, b))) => a != b,
+        (None, None) => false,
+    }
+}
+
+/// A program with the same build id is the same, wherever it lies.
+fn programs_differ(a: &str, b: &str) -> bool {
+    match (a.split_once(" build="), b.split_once(" build=")) {
+        (Some((_, a)), Some((_, b))) => a != b,
+        _ => a != b,
+    }
+}
+
+/// What moves by itself: only a large difference is one.
+fn moved_far(kind: FactKind, one: &KnownFact, other: &KnownFact) -> bool {
+    let number =
+        |text: Option<&str>| -> Option<f64> { text?.split_whitespace().next()?.parse().ok() };
+    let grown = |fact: &KnownFact| {
+        let (begin, end) = (number(fact.begin.as_deref()), number(fact.end.as_deref()));
+        Some((end? - begin?).max(0.0))
+    };
+    let of = |fact: &KnownFact| number(Some(fact.value()));
+    let (low, high) = match (of(one), of(other)) {
+        (Some(a), Some(b)) => (a.min(b), a.max(b)),
+        _ => return one.value() != other.value(),
+    };
+    match kind {
+        FactKind::Frequency => high > low * 1.1 && low > 0.0,
+        FactKind::Load => high - low > 1.0,
+        FactKind::Throttling | FactKind::Hypervisor => match (grown(one), grown(other)) {
+            (Some(a), Some(b)) => (a - b).abs() > 5.0 && a.max(b) > 2.0 * a.min(b),
+            _ => false,
+        },
+        FactKind::PageCache => high - low > 10.0 && high > low * 2.0,
+        FactKind::Uptime => false,
+        _ => high > low * 2.0 && high - low > 10.0,
+    }
+}
+
+/// No more lines of a text are told.
+const LINES: usize = 5;
+
+/// Lines of each that the other does not have, put side by side where both begin with the same word.
+fn lines(a: &str, b: &str) -> Vec<LineDifference> {
+    let count = |text: &'_ str| {
+        let mut lines: BTreeMap<String, i64> = BTreeMap::new();
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            *lines.entry(line.to_owned()).or_default() += 1;
+        }
+        lines
+    };
+    let (in_a, in_b) = (count(a), count(b));
+    let only = |text: &str, other: &BTreeMap<String, i64>| -> Vec<String> {
+        let lines = text.lines().map(str::trim);
+        let new = lines.filter(|line| !line.is_empty() && !other.contains_key(*line));
+        new.map(str::to_owned).collect()
+    };
+    let (only_a, mut only_b) = (only(a, &in_b), only(b, &in_a));
+    let first_word = |line: &str| -> String {
+        let end = line.find(|c: char| c.is_whitespace() || c == '=' || c == ':');
+        line[..end.unwrap_or(line.len())].to_owned()
+    };
+    let mut found = Vec::new();
+    for line in only_a {
+        let same = only_b
+            .iter()
+            .position(|other| first_word(other) == first_word(&line));
+        found.push(LineDifference {
+            b: same.map(|at| only_b.remove(at)),
+            a: Some(line),
+        });
+    }
+    found.extend(only_b.into_iter().map(|line| LineDifference {
+        a: None,
+        b: Some(line),
+    }));
+    found.truncate(LINES);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(facts: &[(FactKind, &str, &str, bool)]) -> Environment {
+        let known = |value: &str, touched| KnownFact {
+            begin: Some(value.to_owned()),
+            touched,
+            ..KnownFact::default()
+        };
+        let facts = facts
+            .iter()
+            .map(|&(kind, key, value, touched)| ((kind, key.to_owned()), known(value, touched)));
+        Environment {
+            facts: facts.collect(),
+            only_observed: false,
+        }
+    }
+
+    fn compared(
+        a: &[(FactKind, &str, &str, bool)],
+        b: &[(FactKind, &str, &str, bool)],
+        changed: &[(Resource, u64)],
+    ) -> Vec<String> {
+        let changed = ChangedTimes(changed.iter().copied().collect());
+        let found = environment(a).compare(&environment(b), &changed);
+        let told = |fact: &FactDifference| format!("{} {}", fact.kind, fact.key);
+        found.facts.iter().map(told).collect()
+    }
+
+    /// What the run used and what its changed time goes to comes first; what it has nothing to do with last, but it comes.
+    #[test]
+    fn what_explains_comes_first() {
+        use FactKind::*;
+        let a = [
+            (Network, "tcp_slow_start_after_idle", "1", true),
+            (HugePages, "transparent, enabled", "always", true),
+            (Variable, "HOME", "/root", false),
+            (Kernel, "release", "6.1", true),
+        ];
+        let b = [
+            (Network, "tcp_slow_start_after_idle", "0", true),
+            (HugePages, "transparent, enabled", "never", true),
+            (Variable, "HOME", "/home/ada", false),
+            (Kernel, "release", "6.1", true),
+        ];
+        let network = [(Resource::Network, 900), (Resource::Processor, 10)];
+        assert_eq!(
+            compared(&a, &b, &network),
+            [
+                "network settings tcp_slow_start_after_idle",
+                "huge pages transparent, enabled",
+                "environment variable HOME"
+            ]
+        );
+        let memory = [(Resource::Memory, 900)];
+        assert_eq!(
+            compared(&a, &b, &memory)[0],
+            "huge pages transparent, enabled"
+        );
+    }
+
+    /// A copy of a file is the same file, also in another folder; another content of the same size is not.
+    #[test]
+    fn files_are_what_is_in_them() {
+        use FactKind::File;
+        let a = [
+            (File, "/a/x.conf", "size=10 changed=1 crc32=aa", true),
+            (File, "/a/y.conf", "size=10 changed=1 crc32=aa", true),
+            (File, "/a/large", "size=9000000 changed=1", true),
+        ];
+        let b = [
+            (File, "/b/x.conf", "size=10 changed=2 crc32=aa", true),
+            (File, "/b/y.conf", "size=10 changed=2 crc32=bb", true),
+            (File, "/a/large", "size=9000000 changed=2", true),
+        ];
+        assert_eq!(compared(&a, &b, &[]), ["file /a/y.conf"]);
+    }
+
+    /// What moves by itself differs only if it is far apart; counters by how much they grew.
+    #[test]
+    fn what_moves_differs_if_it_is_far_apart() {
+        use FactKind::*;
+        let a = [
+            (Load, "load average", "0.10", true),
+            (Frequency, "mean MHz", "2600", true),
+            (MemoryUse, "MemFree", "9000000 kB", true),
+            (Uptime, "seconds", "100", false),
+        ];
+        let b = [
+            (Load, "load average", "6.00", true),
+            (Frequency, "mean MHz", "2650", true),
+            (MemoryUse, "MemFree", "8000000 kB", true),
+            (Uptime, "seconds", "90000", false),
+        ];
+        assert_eq!(compared(&a, &b, &[]), ["load load average"]);
+    }
+
+    /// The line that differs is told, beside the one it stands for.
+    #[test]
+    fn lines_that_differ() {
+        let a = "Listen 80\nKeepAlive On\nTimeout 5\n";
+        let b = "Listen 80\n  KeepAlive Off\nTimeout 5\nUser www\n";
+        let line = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            lines(a, b),
+            [
+                LineDifference {
+                    a: line("KeepAlive On"),
+                    b: line("KeepAlive Off")
+                },
+                LineDifference {
+                    a: None,
+                    b: line("User www")
+                }
+            ]
+        );
+    }
+}
