@@ -53,3 +53,5 @@ mod v8;
 
 pub use error::{Error, Kind};
 pub use kernel::{check_fields, try_probes, Fields, Granted, Refusal, Tried, Verified};
+
+pub use redact::REDACTED;

@@ -3,7 +3,7 @@
 //! that looks like anything else stays.
 
 /// What stands in a secret's place. How long that was is not told either.
-const REDACTED: &str = "[redacted]";
+pub const REDACTED: &str = "[redacted]";
 
 /// Names that have this in them are those of secrets, whatever stands around it.
 const TELLING: [&str; 11] = [

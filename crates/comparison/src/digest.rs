@@ -24,6 +24,8 @@ use crate::{Act, Does, Sum, Thing, Work};
 #[derive(Clone, Debug, Default)]
 pub struct Digest {
     pub command: Vec<String>,
+    /// Where it was started.
+    pub directory: String,
     /// From the start of the main thread to its end: the parts add up to it.
     pub wall_ns: u64,
     /// The program of the main thread.
@@ -79,6 +81,7 @@ impl Digest {
         let main = facts.ledger.threads.get(facts.ledger.main?)?;
         let mut digest = Digest {
             command: about.command.clone(),
+            directory: about.directory.clone(),
             wall_ns: outlook.wall_ns,
             root: program_name(facts, main.row.process),
             programs: programs(facts),

@@ -98,6 +98,17 @@ enum Command {
     /// Show where a recording was made: machine, kernel, limits, variables, files; with two, what differs
     #[command(after_help = "Example: timesink env fast.timesink slow.timesink")]
     Env(commands::env::Arguments),
+    /// Run the command of A in pairs, with one differing fact of B at a time: which fact makes the difference?
+    ///
+    /// Facts that can be set for one process are tried: environment variables, limits, processors, nice, huge pages, random
+    /// addresses, the allocator, and what stands in files (record with --keep-files).
+    #[command(
+        after_help = "Examples:\n  timesink prove fast.timesink slow.timesink\n  timesink prove --fact server.conf a.timesink b.timesink -- ./measure"
+    )]
+    Prove(commands::prove::Arguments),
+    /// Run a command with facts set for it alone
+    #[command(hide = true)]
+    Under(commands::under::Arguments),
     /// Show a finding in full: evidence, system calls, waits and stacks
     ///
     /// Without a number, shows all findings. Without a file, uses the latest recording in the current directory.
@@ -165,6 +176,8 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
             commands::bench::run(&a).map_err(|e| (commands::bench::NOT_MEASURED, e))
         }
         Command::Env(a) => commands::env::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Prove(a) => commands::prove::run(&a).map_err(|e| (1, e)),
+        Command::Under(a) => commands::under::run(&a).map(|()| 0).map_err(refused),
         Command::Why(a) => commands::why::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Rules(a) => commands::rules::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Casebook(a) => commands::casebook::run(&a).map_err(|e| (1, e)),

@@ -293,22 +293,21 @@ impl Notes {
                 key,
                 value,
                 moment,
-            } => {
-                if let (Some(kind), Some(moment)) =
-                    (FactKind::from_str(&kind), Moment::from_str(&moment))
-                {
-                    self.facts.push(Fact {
-                        kind,
-                        key,
-                        value,
-                        moment,
-                    });
-                }
-            }
+            } => self.facts.extend(fact(&kind, key, value, &moment)),
             Note::Window { t0, t1 } => self.windows.push((t0, t1)),
             Note::GaveUp { why, count } => self.gave_up.push((why, count)),
         }
     }
+}
+
+/// A row of a fact; none if its words are of no version that we know.
+fn fact(kind: &str, key: String, value: String, moment: &str) -> Option<Fact> {
+    Some(Fact {
+        kind: FactKind::from_str(kind)?,
+        key,
+        value,
+        moment: Moment::from_str(moment)?,
+    })
 }
 
 // The kernel's words for what a request does, in its flags.

@@ -5,10 +5,11 @@ use timesink_recording::words::FactKind::*;
 use super::{chosen, read, Facts};
 use crate::redact;
 
+/// Settings of memory.
+const MEMORY: &str = "/proc/sys/vm";
+
 pub fn add(facts: &mut Facts) {
     const SETTINGS: &str = "/proc/sys/kernel";
-    const MEMORY: &str = "/proc/sys/vm";
-    const TCP: &str = "/proc/sys/net/ipv4";
     facts.add_file(Kernel, "release", format!("{SETTINGS}/osrelease"));
     facts.add_file(Kernel, "build", format!("{SETTINGS}/version"));
     let options = read("/proc/cmdline");
@@ -35,6 +36,25 @@ pub fn add(facts: &mut Facts) {
     }
     facts.add_file(HugePages, "reserved", format!("{MEMORY}/nr_hugepages"));
     facts.add_file(HugePages, "merging (KSM)", "/sys/kernel/mm/ksm/run");
+    add_memory_and_network(facts);
+    facts.add_files(
+        Security,
+        SETTINGS,
+        &["randomize_va_space", "perf_event_paranoid", "kptr_restrict"],
+    );
+    facts.add_files(Security, "/sys/kernel/security", &["lsm", "lockdown"]);
+    facts.add_file(
+        Security,
+        "ptrace_scope",
+        "/proc/sys/kernel/yama/ptrace_scope",
+    );
+    for name in ["current_tracer", "set_event"] {
+        facts.add_file(Tracers, name, format!("/sys/kernel/tracing/{name}"));
+    }
+}
+
+fn add_memory_and_network(facts: &mut Facts) {
+    const TCP: &str = "/proc/sys/net/ipv4";
     facts.add_files(
         Writeback,
         MEMORY,
@@ -76,18 +96,4 @@ pub fn add(facts: &mut Facts) {
             "netdev_max_backlog",
         ],
     );
-    facts.add_files(
-        Security,
-        SETTINGS,
-        &["randomize_va_space", "perf_event_paranoid", "kptr_restrict"],
-    );
-    facts.add_files(Security, "/sys/kernel/security", &["lsm", "lockdown"]);
-    facts.add_file(
-        Security,
-        "ptrace_scope",
-        "/proc/sys/kernel/yama/ptrace_scope",
-    );
-    for name in ["current_tracer", "set_event"] {
-        facts.add_file(Tracers, name, format!("/sys/kernel/tracing/{name}"));
-    }
 }

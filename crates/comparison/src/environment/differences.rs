@@ -159,6 +159,7 @@ impl Environment {
             (
                 !fact.explains,
                 !fact.touched,
+                fact.lines.is_empty(),
                 !told_exactly(fact),
                 fact.varies == Varies::Moves,
                 std::cmp::Reverse(share),

@@ -21,7 +21,7 @@ use crate::picked::Picked;
 use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "round-trips",
@@ -317,6 +317,26 @@ fn at_once(
     ])
 }
 
+/// `600 requests to 10.0.0.1:5432, one at a time, over 3 connections`.
+fn title(inquiry: &Inquiry<'_>, object: ObjectId, on: &Conversation<'_>) -> Sentence {
+    let mut title = say![
+        Piece::Count(on.requests()),
+        " requests to ",
+        object,
+        ", one at a time"
+    ];
+    if on.sockets.len() > 1 {
+        let connected = inquiry.facts.object(object).is_some_and(is_connection);
+        let sockets = Piece::Count(on.sockets.len() as u64);
+        let name = match connected {
+            true => " connections",
+            false => " sockets",
+        };
+        title.0.extend([", over ".into(), sockets, name.into()]);
+    }
+    title
+}
+
 fn suspect(
     inquiry: &Inquiry<'_>,
     process: ProcessId,
@@ -344,22 +364,7 @@ fn suspect(
     let (mut weight, called) = weight(inquiry, process, on, placed.as_ref());
     let (answers, unanswered_ns) = answers(inquiry, process, on);
     weight.at_most_ns = weight.at_most_ns.saturating_sub(unanswered_ns);
-    let mut title = say![
-        Piece::Count(count),
-        " requests to ",
-        object,
-        ", one at a time"
-    ];
-    if on.sockets.len() > 1 {
-        let connected = inquiry.facts.object(object).is_some_and(is_connection);
-        let sockets = Piece::Count(on.sockets.len() as u64);
-        let name = if connected {
-            " connections"
-        } else {
-            " sockets"
-        };
-        title.0.extend([", over ".into(), sockets, name.into()]);
-    }
+    let title = title(inquiry, object, on);
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let all_ns = all.ns.get(&process).copied().unwrap_or(0);
     let share = called as f64 / all_ns.max(1) as f64;

@@ -16,6 +16,7 @@ pub mod man;
 pub mod named;
 pub mod operations;
 pub mod pack;
+pub mod prove;
 pub mod read;
 pub mod recording;
 pub mod report;
@@ -23,6 +24,7 @@ pub mod rules;
 pub mod run;
 pub mod selection;
 pub mod symbolize;
+pub mod under;
 pub mod whatif;
 pub mod why;
 

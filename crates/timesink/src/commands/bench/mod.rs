@@ -1,10 +1,10 @@
 //! `timesink bench A B ...`: is it really faster? Commands in rounds, each round once each in random order, until there is a
 //! verdict or all rounds are run.
 
-mod child;
+pub mod child;
 mod grid;
 mod record;
-mod runner;
+pub mod runner;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -164,7 +164,7 @@ struct Formats {
     hyperfine: Option<PathBuf>,
 }
 
-fn parse_share(text: &str) -> Result<f64, String> {
+pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
         _ => Err("expected more than 0% and at most 100%".to_owned()),

@@ -28,6 +28,7 @@ pub(super) struct Page<'a> {
 struct SidePage<'a> {
     recordings: &'a [String],
     command: &'a [String],
+    directory: &'a str,
     wall_ns: u64,
     spread: RangePage,
     unknown_ns: u64,
@@ -168,6 +169,7 @@ fn side<'a>(recordings: &'a [String], digest: &'a Digest, spread: Range) -> Side
     SidePage {
         recordings,
         command: &digest.command,
+        directory: &digest.directory,
         wall_ns: digest.wall_ns,
         spread: range(spread),
         unknown_ns: weather.unknown_ns,

@@ -17,6 +17,7 @@ struct FactPage<'a> {
     key: &'a str,
     begin: Option<&'a str>,
     end: Option<&'a str>,
+    text: Option<&'a str>,
     varies: &'static str,
     touched: bool,
 }
@@ -30,6 +31,7 @@ pub(super) fn page(environment: &Environment) -> Page<'_> {
             key,
             begin: fact.begin.as_deref(),
             end: fact.end.as_deref(),
+            text: fact.text.as_deref(),
             varies: timesink_comparison::varies(*kind).word(),
             touched: fact.touched,
         });

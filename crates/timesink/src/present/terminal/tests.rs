@@ -12,7 +12,8 @@ use super::{
     answer, compared_calls, comparison, gains, operations, prediction, render, tables, Amount,
     Style, Table,
 };
-use super::{environment, environments};
+use super::{environment, environments, proof};
+use crate::commands::prove::{FactVerdict, Proof, Tried};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
 
@@ -341,6 +342,51 @@ fn differences_of_two_places() {
         format!("{facts}\n{own}")
     });
     check("environment_screen", &page);
+}
+
+/// What was tried of two environments, with each of the verdicts.
+#[test]
+fn facts_that_were_tried() {
+    let tried = |name: &str, verdict| Tried {
+        name: name.to_owned(),
+        verdict,
+    };
+    let mut facts = vec![
+        tried(
+            "file /srv/a/server.conf",
+            FactVerdict::Confirmed {
+                ns: 32.5e6,
+                lo_ns: 19.9e6,
+                hi_ns: 63.3e6,
+            },
+        ),
+        tried(
+            "environment variable LANG",
+            FactVerdict::Excluded { ns: 6.1e6 },
+        ),
+        tried("affinity nice", FactVerdict::Undecided { more: Some(349) }),
+        tried(
+            "ulimits Max stack size",
+            FactVerdict::Undecided { more: None },
+        ),
+    ];
+    facts.extend((0..8).map(|number| {
+        let why = "it cannot be set for one process".to_owned();
+        tried(&format!("kernel {number}"), FactVerdict::NotTested { why })
+    }));
+    let mut shown = Proof {
+        difference_ns: 49_100_000,
+        rounds: 20,
+        run_ns: 147e6,
+        facts,
+    };
+    let slower = proof(&shown, &SCREEN);
+    shown.difference_ns = -49_100_000;
+    let faster = proof(&shown, &SCREEN);
+    shown.rounds = 0;
+    shown.facts.retain(|fact| fact.name.starts_with("kernel"));
+    let nothing = proof(&shown, &SCREEN);
+    check("proof_screen", &format!("{slower}\n{faster}\n{nothing}"));
 }
 
 /// As often and slower each time is told apart from more often.

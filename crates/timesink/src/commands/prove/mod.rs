@@ -1,0 +1,385 @@
+//! `timesink prove A B`: which of the facts that differ makes the difference? The command of A is run in pairs, as it was and with
+//! one fact of B's at a time.
+//!
+//! The recordings are read by a process of their own, which may do nothing else; what it says is shown before anything is run.
+
+pub mod setting;
+mod texts;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{bail, Context};
+use serde::Deserialize;
+use timesink_capture::launch::Identity;
+use timesink_trials::{rounds, Flow, Schedule};
+
+use super::bench::child::Interrupt;
+use super::bench::runner::{NoSample, Runner};
+use super::recording::parse_time;
+use crate::bench::outcome::ALPHA;
+use crate::bench::{Figure, Job, Outcome, Question};
+use crate::out;
+use crate::present::terminal;
+use setting::{Setting, Settings};
+use texts::Texts;
+
+/// Ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
+/// So many facts are tried if nobody names any: those that come first in `timesink env`.
+const MOST: usize = 6;
+/// What a run may take in all without being asked for.
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The recording whose command is run, as it was
+    #[arg(value_name = "A")]
+    first: PathBuf,
+    /// The recording whose facts are tried, one at a time
+    #[arg(value_name = "B")]
+    second: PathBuf,
+    /// Run this instead of the recorded command
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+
+    /// Only try facts whose name has this in it; repeatable
+    #[arg(long = "fact", value_name = "TEXT")]
+    facts: Vec<String>,
+
+    /// Rounds to run: each holds the command once as it was and once with each fact
+    #[arg(short, long, visible_alias = "runs", value_name = "N", default_value_t = 20,
+          value_parser = clap::value_parser!(u16).range(6..=2000))]
+    rounds: u16,
+
+    /// Run this by sh before each run, without measuring it
+    #[arg(long, value_name = "CMD")]
+    prepare: Option<String>,
+
+    /// End a run that takes longer, and stop
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    timeout: Option<Duration>,
+
+    /// What makes less of a difference counts as none
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::bench::parse_share)]
+    margin: f64,
+
+    /// Run also if it takes more than a minute
+    #[arg(long)]
+    yes: bool,
+
+    /// Draw the same orders as another time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+/// What `timesink diff --json` says, as far as it is needed.
+#[derive(Deserialize)]
+struct Told {
+    a: Side,
+    b: Side,
+    environment: Environment,
+}
+
+#[derive(Deserialize)]
+struct Side {
+    command: Vec<String>,
+    directory: String,
+    wall_ns: u64,
+}
+
+#[derive(Deserialize)]
+struct Environment {
+    differences: Vec<Differing>,
+}
+
+/// A fact that differs.
+#[derive(Clone, Deserialize)]
+pub struct Differing {
+    pub kind: String,
+    pub key: String,
+    pub a: Option<String>,
+    pub b: Option<String>,
+    pub touched: bool,
+}
+
+impl Differing {
+    pub fn name(&self) -> String {
+        format!("{} {}", self.kind, self.key)
+    }
+}
+
+/// What came of one fact.
+pub struct Tried {
+    pub name: String,
+    pub verdict: FactVerdict,
+}
+
+/// B's value instead of A's: what it does to the time.
+pub enum FactVerdict {
+    /// It changes the time by so much, between these.
+    Confirmed {
+        ns: f64,
+        lo_ns: f64,
+        hi_ns: f64,
+    },
+    /// What it changes is smaller than this.
+    Excluded {
+        ns: f64,
+    },
+    /// About so many more rounds would tell.
+    Undecided {
+        more: Option<usize>,
+    },
+    NotTested {
+        why: String,
+    },
+}
+
+/// All that is to be shown.
+pub struct Proof {
+    /// B minus A, as recorded.
+    pub difference_ns: i64,
+    pub rounds: usize,
+    pub run_ns: f64,
+    pub facts: Vec<Tried>,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
+    let told = told(&arguments.first, &arguments.second)?;
+    let command = command(arguments, &told)?;
+    let texts = Texts::of(&arguments.second)?;
+    let (tried, untried) = chosen(arguments, &told, &texts);
+    if tried.is_empty() {
+        return show(&Proof {
+            difference_ns: difference(&told),
+            rounds: 0,
+            run_ns: told.a.wall_ns as f64,
+            facts: untried,
+        });
+    }
+    let asked = Duration::from_nanos(told.a.wall_ns.max(told.b.wall_ns))
+        * u32::from(arguments.rounds)
+        * (tried.len() as u32 + 1);
+    out::note(format_args!(
+        "{} rounds of {} runs of {} take about {}",
+        arguments.rounds,
+        tried.len() + 1,
+        command.join(" "),
+        terminal::units::time(asked.as_nanos() as u64)
+    ));
+    let packed = [&arguments.first, &arguments.second]
+        .iter()
+        .any(|path| path.is_file());
+    if (asked > MINUTE || packed) && !arguments.yes {
+        let why = match packed {
+            true => {
+                "what a packed recording says may come from somebody else; look at timesink env"
+            }
+            false => "that is more than a minute",
+        };
+        bail!("{why}: add --yes to run it, or choose facts with --fact or fewer --rounds");
+    }
+    let baseline = Settings::baseline(&tried);
+    let jobs = jobs(&command, Path::new(&told.a.directory), &tried, &baseline)?;
+    let code = measured(arguments, &told, &jobs, tried, untried);
+    drop(texts);
+    code
+}
+
+fn measured(
+    arguments: &Arguments,
+    told: &Told,
+    jobs: &[Job],
+    tried: Vec<(Differing, Setting)>,
+    untried: Vec<Tried>,
+) -> anyhow::Result<u8> {
+    let mut runner = Runner {
+        identity: Identity::from_sudo()?,
+        interrupt: Interrupt::watch().context("signals")?,
+        input: None,
+        timeout: arguments.timeout,
+        ignores_failure: false,
+        same_output: false,
+        metric: None,
+        expected: BTreeMap::new(),
+    };
+    let question = Question {
+        figure: Figure::Wall,
+        metric: None,
+        margin: arguments.margin,
+        gate: None,
+        alpha: ALPHA / tried.len() as f64,
+    };
+    let mut schedule = Schedule::new(jobs.len(), arguments.seed);
+    let run = |number: usize, _: &mut Schedule| {
+        if let Some(line) = &arguments.prepare {
+            runner.prepare("prepare", line)?;
+        }
+        runner.run(&jobs[number], number, None)
+    };
+    let wanted = usize::from(arguments.rounds);
+    let (done, stopped) = rounds(&mut schedule, run, |done| {
+        out::progress(&format!("round {} of {wanted}", done.len()));
+        match done.len() >= wanted {
+            true => Flow::Enough,
+            false => Flow::On,
+        }
+    });
+    out::progress("");
+    let interrupted = match stopped {
+        timesink_trials::Stopped::Failed(NoSample::Failed(error)) => return Err(error),
+        timesink_trials::Stopped::Failed(NoSample::Interrupted) => true,
+        timesink_trials::Stopped::Enough => false,
+    };
+    let outcome = Outcome::of(jobs, &done, &question);
+    let run_ns = outcome.commands.first().and_then(|one| one.deciding);
+    let run_ns = run_ns.map_or(told.a.wall_ns as f64, |summary| summary.median);
+    let verdicts = outcome.comparisons.iter().map(|one| verdict(one, run_ns));
+    let names = tried.iter().map(|(fact, _)| fact.name());
+    let facts = names.zip(verdicts);
+    let mut facts: Vec<Tried> = facts
+        .map(|(name, verdict)| Tried { name, verdict })
+        .collect();
+    facts.extend(untried);
+    show(&Proof {
+        difference_ns: difference(told),
+        rounds: done.len(),
+        run_ns,
+        facts,
+    })?;
+    Ok(if interrupted { INTERRUPTED } else { 0 })
+}
+
+fn difference(told: &Told) -> i64 {
+    let wall = |side: &Side| i64::try_from(side.wall_ns).unwrap_or(i64::MAX);
+    wall(&told.b).saturating_sub(wall(&told.a))
+}
+
+fn show(proof: &Proof) -> anyhow::Result<u8> {
+    let style = out::style();
+    out::page(&terminal::proof(proof, &style), &style)?;
+    Ok(0)
+}
+
+fn verdict(compared: &crate::bench::Comparison, run_ns: f64) -> FactVerdict {
+    use timesink_trials::Verdict;
+    let Some(estimate) = compared.estimate else {
+        return FactVerdict::Undecided { more: None };
+    };
+    match (compared.verdict, estimate.interval) {
+        (Verdict::Changed, Some(interval)) => FactVerdict::Confirmed {
+            ns: (estimate.ratio - 1.0) * run_ns,
+            lo_ns: (interval.lo - 1.0) * run_ns,
+            hi_ns: (interval.hi - 1.0) * run_ns,
+        },
+        (Verdict::Same, Some(interval)) => FactVerdict::Excluded {
+            ns: (interval.lo - 1.0).abs().max((interval.hi - 1.0).abs()) * run_ns,
+        },
+        (Verdict::Undecided { more }, _) => FactVerdict::Undecided { more },
+        (_, None) => FactVerdict::Undecided { more: None },
+    }
+}
+
+/// What differs, as a process says that reads the recordings and may do nothing else.
+fn told(first: &Path, second: &Path) -> anyhow::Result<Told> {
+    let own = std::env::current_exe().context("the path of timesink")?;
+    let mut diff = Command::new(own);
+    diff.arg("diff").arg("--json").arg(first).arg(second);
+    let diff = diff.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let diff = diff.context("timesink diff cannot be started")?;
+    if !diff.status.success() {
+        bail!("the recordings cannot be compared");
+    }
+    serde_json::from_slice(&diff.stdout).context("what timesink diff says")
+}
+
+fn command(arguments: &Arguments, told: &Told) -> anyhow::Result<Vec<String>> {
+    if !arguments.command.is_empty() {
+        return Ok(arguments.command.clone());
+    }
+    let command = told.a.command.clone();
+    if command.is_empty() {
+        bail!("A was attached to and has no command: give it after --");
+    }
+    if command
+        .iter()
+        .any(|word| word.contains(timesink_capture::REDACTED))
+    {
+        bail!("the recorded command lacks what was redacted: give it after --");
+    }
+    Ok(command)
+}
+
+/// The facts that are tried, each with what sets it; and the others, each with why not.
+fn chosen(
+    arguments: &Arguments,
+    told: &Told,
+    texts: &Texts,
+) -> (Vec<(Differing, Setting)>, Vec<Tried>) {
+    let (mut tried, mut untried) = (Vec::new(), Vec::new());
+    for fact in &told.environment.differences {
+        let name = fact.name();
+        let is_named = arguments
+            .facts
+            .iter()
+            .any(|text| name.contains(text.as_str()));
+        if !arguments.facts.is_empty() && !is_named {
+            continue;
+        }
+        let why_not = match (is_named, fact.touched) {
+            (false, false) => Some("the run did not use it, as far as is known (--fact tries it)"),
+            (false, true) if tried.len() >= MOST => Some("others come first (--fact tries it)"),
+            _ => None,
+        };
+        let setting = match why_not {
+            Some(why) => Err(why.to_owned()),
+            None => Setting::of(fact, texts),
+        };
+        match setting {
+            Ok(setting) => tried.push((fact.clone(), setting)),
+            Err(why) => untried.push(Tried {
+                name,
+                verdict: FactVerdict::NotTested { why },
+            }),
+        }
+    }
+    (tried, untried)
+}
+
+/// The command as it was, and with each fact.
+fn jobs(
+    command: &[String],
+    directory: &Path,
+    tried: &[(Differing, Setting)],
+    baseline: &Settings,
+) -> anyhow::Result<Vec<Job>> {
+    let own = std::env::current_exe().context("the path of timesink")?;
+    let own = own.to_str().context("the path of timesink is no text")?;
+    let mut jobs = Vec::new();
+    let directory = match directory.is_dir() {
+        true => directory.to_string_lossy().into_owned(),
+        false => ".".to_owned(),
+    };
+    let flipped = (0..tried.len()).map(Some);
+    for flip in std::iter::once(None).chain(flipped) {
+        let settings = baseline.with(flip.and_then(|at| tried.get(at)));
+        let mut words = vec![own.to_owned(), "under".to_owned()];
+        words.extend(["--directory".to_owned(), directory.clone()]);
+        words.extend(settings.words());
+        words.push("--".to_owned());
+        words.extend_from_slice(command);
+        let name = flip
+            .and_then(|at| tried.get(at))
+            .map(|(fact, _)| fact.name());
+        jobs.push(Job {
+            text: name.unwrap_or_else(|| "as in A".to_owned()),
+            words,
+            parameters: Vec::new(),
+            reference: flip.map(|_| 0),
+        });
+    }
+    Ok(jobs)
+}

@@ -1,0 +1,184 @@
+//! What sets one fact for one process and those that it starts.
+
+use super::texts::Texts;
+use super::Differing;
+
+/// B's value of a fact, and A's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    Variable {
+        name: String,
+        a: Option<String>,
+        b: Option<String>,
+    },
+    Processors {
+        a: String,
+        b: String,
+    },
+    Nice {
+        a: i32,
+        b: i32,
+    },
+    Limit {
+        name: String,
+        a: String,
+        b: String,
+    },
+    /// B has no random addresses.
+    FixedAddresses,
+    /// B has no transparent huge pages.
+    NoHugePages,
+    /// In A's file stands what stands in this one.
+    File {
+        path: String,
+        source: String,
+    },
+    /// A library that is loaded first.
+    Preload {
+        path: String,
+    },
+}
+
+/// Limits that a process may set for itself.
+pub const LIMITS: [&str; 8] = [
+    "Max cpu time",
+    "Max file size",
+    "Max data size",
+    "Max stack size",
+    "Max core file size",
+    "Max open files",
+    "Max locked memory",
+    "Max address space",
+];
+
+impl Setting {
+    /// Why not, if nothing sets it.
+    pub fn of(fact: &Differing, texts: &Texts) -> Result<Setting, String> {
+        let both = || match (&fact.a, &fact.b) {
+            (Some(a), Some(b)) => Ok((a.clone(), b.clone())),
+            _ => Err("only one of the two has it".to_owned()),
+        };
+        match (fact.kind.as_str(), fact.key.as_str()) {
+            ("environment variable", name) => {
+                let is_secret = |value: &Option<String>| {
+                    let value = value.as_deref().unwrap_or_default();
+                    value.contains(timesink_capture::REDACTED)
+                };
+                if is_secret(&fact.a) || is_secret(&fact.b) {
+                    return Err("its value was not kept".to_owned());
+                }
+                Ok(Setting::Variable {
+                    name: name.to_owned(),
+                    a: fact.a.clone(),
+                    b: fact.b.clone(),
+                })
+            }
+            ("affinity", "processors") => both().map(|(a, b)| Setting::Processors { a, b }),
+            ("affinity", "nice") => {
+                let (a, b) = both()?;
+                match (a.parse(), b.parse()) {
+                    (Ok(a), Ok(b)) => Ok(Setting::Nice { a, b }),
+                    _ => Err("its values are no numbers".to_owned()),
+                }
+            }
+            ("ulimits", name) if LIMITS.contains(&name) => {
+                let (a, b) = both()?;
+                Ok(Setting::Limit {
+                    name: name.to_owned(),
+                    a,
+                    b,
+                })
+            }
+            ("security", "randomize_va_space") => match both()?.1.as_str() {
+                "0" => Ok(Setting::FixedAddresses),
+                _ => {
+                    Err("random addresses can be taken from a process, not given to it".to_owned())
+                }
+            },
+            ("huge pages", "transparent, enabled") => match both()?.1.as_str() {
+                "never" => Ok(Setting::NoHugePages),
+                _ => Err("huge pages can be taken from a process, not given to it".to_owned()),
+            },
+            ("allocator", "in use") => Setting::preload(&both()?.1),
+            ("file", path) => {
+                let (_, known) = both()?;
+                Ok(Setting::File {
+                    path: path.to_owned(),
+                    source: texts.placed(path, &known)?,
+                })
+            }
+            _ => Err("it cannot be set for one process".to_owned()),
+        }
+    }
+
+    fn preload(name: &str) -> Result<Setting, String> {
+        const FOLDERS: [&str; 3] = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+        let library = format!("lib{name}.so");
+        for folder in FOLDERS {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let mut names = entries.map(|entry| entry.path());
+            let found = names.find(|path| {
+                let name = path
+                    .file_name()
+                    .map(|name| name.to_string_lossy().into_owned());
+                name.is_some_and(|name| name.starts_with(&library))
+            });
+            if let Some(path) = found {
+                return Ok(Setting::Preload {
+                    path: path.to_string_lossy().into_owned(),
+                });
+            }
+        }
+        Err(format!("{library} is not here"))
+    }
+}
+
+/// All that is set for one run: A's values, but for one of B's.
+#[derive(Clone, Debug, Default)]
+pub struct Settings(Vec<(Setting, bool)>);
+
+impl Settings {
+    pub fn baseline(tried: &[(Differing, Setting)]) -> Settings {
+        Settings(
+            tried
+                .iter()
+                .map(|(_, setting)| (setting.clone(), false))
+                .collect(),
+        )
+    }
+
+    pub fn with(&self, flipped: Option<&(Differing, Setting)>) -> Settings {
+        let flipped = flipped.map(|(_, setting)| setting);
+        let set = self.0.iter().map(|(setting, _)| {
+            let is_flipped = Some(setting) == flipped;
+            (setting.clone(), is_flipped)
+        });
+        Settings(set.collect())
+    }
+
+    /// As the arguments of `timesink under`.
+    pub fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |name: &str, value: String| words.extend([format!("--{name}"), value]);
+        for (setting, of_b) in &self.0 {
+            let of = |a: &String, b: &String| if *of_b { b.clone() } else { a.clone() };
+            match setting {
+                Setting::Variable { name, a, b } => match if *of_b { b } else { a } {
+                    Some(value) => add("set", format!("{name}={value}")),
+                    None => add("unset", name.clone()),
+                },
+                Setting::Processors { a, b } => add("processors", of(a, b)),
+                Setting::Nice { a, b } => {
+                    add("nice", if *of_b { *b } else { *a }.to_string());
+                }
+                Setting::Limit { name, a, b } => add("limit", format!("{name}={}", of(a, b))),
+                Setting::FixedAddresses if *of_b => add("only", "fixed-addresses".to_owned()),
+                Setting::NoHugePages if *of_b => add("only", "no-huge-pages".to_owned()),
+                Setting::Preload { path } if *of_b => add("set", format!("LD_PRELOAD={path}")),
+                Setting::File { path, source } if *of_b => add("file", format!("{path}={source}")),
+                _ => {}
+            }
+        }
+        words
+    }
+}
