@@ -111,7 +111,11 @@ fn open(reader: &Arc<Reader>, path: &str, used: Option<Used>) -> Option<Theirs> 
     let device = used.map_or((0, 0), |used| (used.device >> 20, used.device & 0xf_ffff));
     let file = reader.as_caller(Path::new(path), device).ok()?;
     let about = file.about().ok()?;
-    let is_it = used.is_none_or(|used| used.layered || used.inode == about.inode);
+    // What a process names it need not be able to read.
+    let is_it = match used {
+        Some(used) => used.layered || used.inode == about.inode,
+        None => about.public,
+    };
     is_it.then_some(file)
 }
 

@@ -127,8 +127,10 @@ fn read(path: impl AsRef<Path>) -> String {
 /// What stands behind a name in a text of lines such as `name: value`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
-        let rest = line.strip_prefix(name)?.trim_start();
-        Some(rest.strip_prefix(':').unwrap_or(rest).trim())
+        let rest = line.strip_prefix(name)?;
+        let longer = rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+        let rest = rest.trim_start();
+        (!longer).then(|| rest.strip_prefix(':').unwrap_or(rest).trim())
     })
 }
 

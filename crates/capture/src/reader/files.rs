@@ -20,6 +20,8 @@ pub struct FileFacts {
     pub size: u64,
     pub modified: (i64, i64),
     pub user: u32,
+    /// Anybody may read it.
+    pub public: bool,
     /// No process serves the file system that it is on, so that reading it takes no longer than the disk does.
     pub direct: bool,
 }
@@ -33,6 +35,8 @@ pub enum ProcessFolder {
     Own,
 }
 
+const READABLE_BY_ALL: u32 = 0o004;
+
 impl FileFacts {
     pub fn of(file: &File) -> io::Result<FileFacts> {
         let about: Metadata = file.metadata()?;
@@ -42,6 +46,7 @@ impl FileFacts {
             size: about.size(),
             modified: (about.mtime(), about.mtime_nsec()),
             user: about.uid(),
+            public: about.mode() & READABLE_BY_ALL != 0,
             direct: is_direct(file),
         })
     }

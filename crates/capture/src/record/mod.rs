@@ -30,7 +30,7 @@ use timesink_recording::words::Moment;
 use crate::address_space::Watch;
 use crate::budget::{Budget, BudgetStep, Prices};
 use crate::clock::{now_ns, own_cpu_ns};
-use crate::environment::{self, Facts};
+use crate::environment;
 use crate::error::Error;
 use crate::floors;
 use crate::host::HostFacts;
@@ -151,11 +151,10 @@ pub fn run(
     let without_floors = add_floors(&mut begin, &facts, options);
     session.seed(&[held.pid()])?;
     session.seed_others(&with)?;
-    let environment = session.environment(Some(held.pid()));
+    session.tell_environment(Some(held.pid()));
     // What lies between this and the release is the program's time in the books, though it waits for us.
     begin.zero = now_ns();
     session.started(begin, options);
-    session.tell(environment, Moment::Begin);
     let mut running = match held.release() {
         Ok(running) => running,
         Err(error) => {
@@ -196,12 +195,11 @@ pub fn attach(
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     let cost = session.calibrate(calibrator)?;
     privileges::for_recording(options.identity.as_ref())?;
+    session.group = pids.first().copied().map(environment::group_of);
+    session.tell_environment(pids.first().copied());
     let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
-    session.group = pids.first().copied().map(environment::group_of);
-    let environment = session.environment(pids.first().copied());
     session.started(begin, options);
-    session.tell(environment, Moment::Begin);
     session.flush();
     session.seed_others(pids)?;
     let end = limit.map(|l| Instant::now() + l);
@@ -382,14 +380,13 @@ impl Session {
         Ok(costs)
     }
 
-    /// The facts about where the program is about to run.
-    fn environment(&self, pid: Option<u32>) -> Facts {
-        environment::at_begin(pid, self.group.as_deref(), self.bpf_programs, &self.reader)
-    }
-
-    fn tell(&self, facts: Facts, moment: Moment) {
+    /// Where the program is about to run. To be told before the recording's time begins: it takes some milliseconds.
+    fn tell_environment(&self, pid: Option<u32>) {
+        let group = self.group.as_deref();
+        let facts = environment::at_begin(pid, group, self.bpf_programs, &self.reader);
         let mut sink = self.sink.borrow_mut();
-        facts.notes(moment).for_each(|note| sink.spool.note(&note));
+        let notes = facts.notes(Moment::Begin);
+        notes.for_each(|note| sink.spool.note(&note));
     }
 
     /// What these servers were told to read.

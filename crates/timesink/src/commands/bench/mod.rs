@@ -162,6 +162,9 @@ struct Formats {
     /// JSON as hyperfine writes it
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     hyperfine: Option<PathBuf>,
+    /// JSON as Bencher takes it in (Bencher Metric Format)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    bencher: Option<PathBuf>,
 }
 
 pub fn parse_share(text: &str) -> Result<f64, String> {
@@ -489,12 +492,13 @@ impl<'a> Look<'a> {
 }
 
 impl Formats {
-    fn all(&self) -> [(&'static str, &Option<PathBuf>); 4] {
+    fn all(&self) -> [(&'static str, &Option<PathBuf>); 5] {
         [
             ("json", &self.json),
             ("markdown", &self.markdown),
             ("csv", &self.csv),
             ("hyperfine", &self.hyperfine),
+            ("bencher", &self.bencher),
         ]
     }
 
@@ -527,6 +531,7 @@ fn print(formats: &Formats, bench: &Bench<'_>) -> anyhow::Result<()> {
             "json" => json::bench(bench, &mut text)?,
             "markdown" => tables::markdown(bench, &mut text)?,
             "csv" => tables::csv(bench, &mut text)?,
+            "bencher" => json::bencher(bench, &mut text)?,
             _ => json::hyperfine(bench, &mut text)?,
         }
         if path.as_os_str() == "-" {

@@ -304,3 +304,46 @@ pub(super) fn hyperfine<'a>(bench: &'a Bench<'a>) -> Hyperfine<'a> {
         results: results.collect(),
     }
 }
+
+/// What Bencher takes in: benchmarks by name, each with its measures; times are in nanoseconds.
+pub(super) type BencherResults<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BencherMetric>>;
+
+/// The median, and where the middle half of the runs lies.
+#[derive(Serialize)]
+pub(super) struct BencherMetric {
+    value: f64,
+    lower_value: f64,
+    upper_value: f64,
+}
+
+pub(super) fn bencher<'a>(bench: &'a Bench<'a>) -> BencherResults<'a> {
+    let metric = bench.question.metric.as_ref();
+    let metric = metric.map_or("metric", |metric| metric.name.as_str());
+    let measures = [
+        ("latency", Figure::Wall),
+        ("memory", Figure::Memory),
+        (metric, Figure::Metric),
+    ];
+    let mut results = BencherResults::new();
+    for (at, job) in bench.jobs.iter().enumerate() {
+        let samples = bench
+            .rounds
+            .iter()
+            .filter_map(|round| round.results.get(at));
+        let of = |figure: Figure| {
+            let figures = samples.clone().filter_map(|sample| figure.of(sample));
+            Summary::of(&figures.collect::<Vec<f64>>())
+        };
+        let measured = measures.iter().filter_map(|&(name, figure)| {
+            let all = of(figure)?;
+            let metric = BencherMetric {
+                value: all.median,
+                lower_value: all.quartiles.0,
+                upper_value: all.quartiles.1,
+            };
+            Some((name, metric))
+        });
+        results.insert(&job.text, measured.collect());
+    }
+    results
+}

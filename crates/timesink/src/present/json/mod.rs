@@ -57,6 +57,11 @@ pub fn hyperfine(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
     writer::write(&bench::hyperfine(bench), out)
 }
 
+/// The same as Bencher takes it in.
+pub fn bencher(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&bench::bencher(bench), out)
+}
+
 /// What a machine does at best, as one JSON object and a line feed: the same as `floors` in a report.
 pub fn floors(floors: &Floors, out: &mut impl Write) -> io::Result<()> {
     writer::write(floors, out)

@@ -155,6 +155,22 @@ fn hyperfine_reads_it() {
     });
 }
 
+/// Bencher finds each command with its times in nanoseconds, and the figure that commands print.
+#[test]
+fn bencher_reads_it() {
+    bench::samples::drifting(|shown| {
+        let mut out = Vec::new();
+        super::bencher(shown, &mut out).expect("memory takes it");
+        let page: Value = serde_json::from_slice(&out).expect("it is JSON");
+        let latency = &page["dd bs=4k"]["latency"];
+        let [lower, value, upper] = ["lower_value", "value", "upper_value"].map(|field| {
+            let ns = latency[field].as_f64();
+            ns.unwrap_or_else(|| panic!("{field}: {page:#}"))
+        });
+        assert!(lower <= value && value <= upper && lower > 1e6, "{page:#}");
+    });
+}
+
 /// Where docs/json.md turns from the report to the comparison.
 const COMPARISON: &str = "\n# The JSON of a comparison\n";
 
