@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -53,7 +54,9 @@ impl Texts {
         let make = || -> anyhow::Result<NewFile> {
             let mut made = NewFile::within(&Folder::open(&folder)?, &name)?;
             made.write_all(&bytes)?;
-            made.file().set_permissions(own.permissions())?;
+            // Nobody becomes another user by it.
+            let rights = Permissions::from_mode(own.mode() & 0o777);
+            made.file().set_permissions(rights)?;
             Ok(made)
         };
         let made = as_caller(make).map_err(|error| format!("{error:#}"))?;
