@@ -95,12 +95,14 @@ enum Command {
                       sudo timesink bench --record ./slow ./fixed"
     )]
     Bench(commands::bench::Arguments),
-    /// Show where a recording was made: machine, kernel, limits, variables, files; with two, what differs
+    /// Show where a recording was made; with two, what of that differs
+    ///
+    /// Machine, kernel, limits, environment variables, file systems, and the files that the program used.
     #[command(after_help = "Example: timesink env fast.timesink slow.timesink")]
     Env(commands::env::Arguments),
-    /// Run the command of A in pairs, with one differing fact of B at a time: which fact makes the difference?
+    /// Try facts that differ, one at a time: which makes the difference?
     ///
-    /// Facts that can be set for one process are tried: environment variables, limits, processors, nice, huge pages, random
+    /// Runs the command of A in rounds, as it was and with one fact of B's at a time. Facts that can be set for one process are tried: environment variables, limits, processors, nice, huge pages, random
     /// addresses, the allocator, and what stands in files (record with --keep-files).
     #[command(
         after_help = "Examples:\n  timesink prove fast.timesink slow.timesink\n  timesink prove --fact server.conf a.timesink b.timesink -- ./measure"
