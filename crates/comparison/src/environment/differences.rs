@@ -55,10 +55,10 @@ impl EnvironmentDifferences {
 
 /// By how much the time of the path changed that goes to each resource, whichever way.
 #[derive(Clone, Debug, Default)]
-pub struct ChangedTimes(HashMap<Resource, u64>);
+struct ChangedTimes(HashMap<Resource, u64>);
 
 impl ChangedTimes {
-    pub fn of(comparison: &Comparison) -> ChangedTimes {
+    fn of(comparison: &Comparison) -> ChangedTimes {
         let mut changed: HashMap<Resource, u64> = HashMap::new();
         for row in &comparison.rows {
             let resource = match &row.about {
@@ -119,9 +119,17 @@ fn of_work(does: &Does) -> Resource {
 /// A resource explains something if so much of what changed is its.
 const EXPLAINS: f64 = 0.1;
 
+impl Comparison {
+    /// What differs between the places where its two sides ran.
+    pub fn environments(&self) -> EnvironmentDifferences {
+        let changed = ChangedTimes::of(self);
+        self.a.environment.compare(&self.b.environment, &changed)
+    }
+}
+
 impl Environment {
     /// What differs from A, which this is, to B.
-    pub fn compare(&self, b: &Environment, changed: &ChangedTimes) -> EnvironmentDifferences {
+    fn compare(&self, b: &Environment, changed: &ChangedTimes) -> EnvironmentDifferences {
         let pairs = self.pairs(b);
         let mut compared: BTreeSet<FactKind> = BTreeSet::new();
         let mut facts: Vec<FactDifference> = Vec::new();
@@ -160,7 +168,7 @@ impl Environment {
                 !fact.explains,
                 !fact.touched,
                 fact.lines.is_empty(),
-                !told_exactly(fact),
+                matches!(fact.kind, FactKind::File | FactKind::Library),
                 fact.varies == Varies::Moves,
                 std::cmp::Reverse(share),
                 !there,
@@ -229,11 +237,6 @@ fn text(fact: &KnownFact) -> Option<&str> {
     fact.text.as_deref()
 }
 
-/// Whether it says which line or which value differs, rather than only that something does.
-fn told_exactly(fact: &FactDifference) -> bool {
-    !fact.lines.is_empty() || !matches!(fact.kind, FactKind::File | FactKind::Library)
-}
-
 fn differ(kind: FactKind, one: Option<&KnownFact>, other: Option<&KnownFact>) -> bool {
     let (Some(one), Some(other)) = (one, other) else {
         // That one run looked for a path that does not exist, and the other did not, is no difference of where they ran.
@@ -242,8 +245,7 @@ fn differ(kind: FactKind, one: Option<&KnownFact>, other: Option<&KnownFact>) ->
     };
     let (a, b) = (one.value(), other.value());
     match (kind, varies(kind)) {
-        (FactKind::File | FactKind::Outcome, _) => files_differ(a, b),
-        (FactKind::Library, _) => files_differ(a, b),
+        (FactKind::File | FactKind::Outcome | FactKind::Library, _) => files_differ(a, b),
         (FactKind::Executable | FactKind::Interpreter, _) => programs_differ(a, b),
         (_, Varies::Moves) | (FactKind::PageCache, _) => moved_far(kind, one, other),
         (FactKind::Children, _) => false,
@@ -307,17 +309,12 @@ const LINES: usize = 5;
 
 /// Lines of each that the other does not have, put side by side where both begin with the same word.
 fn lines(a: &str, b: &str) -> Vec<LineDifference> {
-    let count = |text: &'_ str| {
-        let mut lines: BTreeMap<String, i64> = BTreeMap::new();
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            *lines.entry(line.to_owned()).or_default() += 1;
-        }
-        lines
-    };
-    let (in_a, in_b) = (count(a), count(b));
-    let only = |text: &str, other: &BTreeMap<String, i64>| -> Vec<String> {
-        let lines = text.lines().map(str::trim);
-        let new = lines.filter(|line| !line.is_empty() && !other.contains_key(*line));
+    fn filled(text: &str) -> impl Iterator<Item = &str> {
+        text.lines().map(str::trim).filter(|line| !line.is_empty())
+    }
+    let (in_a, in_b) = (filled(a).collect(), filled(b).collect());
+    let only = |text: &str, other: &BTreeSet<&str>| -> Vec<String> {
+        let new = filled(text).filter(|line| !other.contains(line));
         new.map(str::to_owned).collect()
     };
     let (only_a, mut only_b) = (only(a, &in_b), only(b, &in_a));

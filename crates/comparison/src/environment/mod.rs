@@ -14,7 +14,7 @@ use timesink_recording::tables::{Fact, Module};
 use timesink_recording::words::{FactKind, Moment};
 use timesink_recording::About;
 
-pub use differences::{ChangedTimes, EnvironmentDifferences, FactDifference, LineDifference};
+pub use differences::{EnvironmentDifferences, FactDifference, LineDifference};
 pub use kinds::{resource_of, varies, Resource, Varies};
 
 /// What stands behind the path of a file in the key of its text.

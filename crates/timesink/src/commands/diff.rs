@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{bail, Context};
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
-use timesink_comparison::{Branch, ChangedTimes, Comparison, Digest, Weights};
+use timesink_comparison::{Branch, Comparison, Digest, Weights};
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Story};
 
@@ -102,11 +102,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         names.collect()
     };
     let (a, b) = (names(first), names(second));
-    let changed = ChangedTimes::of(&comparison);
-    let environments = &comparison.a.environment;
     let compared = Compared {
         comparison: &comparison,
-        environment: &environments.compare(&comparison.b.environment, &changed),
+        environment: &comparison.environments(),
         a: &a,
         b: &b,
     };

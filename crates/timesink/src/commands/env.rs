@@ -7,7 +7,7 @@ use anyhow::Context;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
-use timesink_comparison::{ChangedTimes, Comparison, Environment, Sources};
+use timesink_comparison::{Comparison, Environment, Sources};
 use timesink_recording::Recording;
 use timesink_story::Question;
 
@@ -78,11 +78,7 @@ fn compare(arguments: &Arguments, second: &Path) -> anyhow::Result<()> {
     };
     let comparison = Comparison::of(vec![told(a)?.0], vec![told(b)?.0]);
     let comparison = comparison.context("nothing to compare")?;
-    let changed = ChangedTimes::of(&comparison);
-    let found = comparison
-        .a
-        .environment
-        .compare(&comparison.b.environment, &changed);
+    let found = comparison.environments();
     match arguments.json {
         true => {
             let mut out = out::machines();

@@ -116,7 +116,7 @@ fn set_limit(limit: &str) -> anyhow::Result<()> {
         "Max open files" => Resource::Nofile,
         "Max locked memory" => Resource::Memlock,
         "Max address space" => Resource::As,
-        _ => bail!("it is none that a process can set"),
+        _ => bail!("a process cannot set this limit"),
     };
     let current = match value {
         "unlimited" => None,

@@ -19,7 +19,7 @@ use timesink_recording::words::{
 };
 use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
-use timesink_comparison::{ChangedTimes, Comparison, Digest};
+use timesink_comparison::{Comparison, Digest};
 use timesink_story::{Loaded, Question, Story};
 
 use super::compared::Compared;
@@ -531,11 +531,9 @@ pub(crate) fn compare<T>(a: &[Draft], b: &[Draft], show: impl FnOnce(&Compared<'
         numbers.map(|n| format!("{name}{n}.timesink")).collect()
     };
     let comparison = Comparison::of(digests(a), digests(b)).expect("both sides have one");
-    let changed = ChangedTimes::of(&comparison);
-    let environment = &comparison.a.environment;
     show(&Compared {
         comparison: &comparison,
-        environment: &environment.compare(&comparison.b.environment, &changed),
+        environment: &comparison.environments(),
         a: &names(a, "a"),
         b: &names(b, "b"),
     })

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{bail, Context};
+use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use timesink_capture::launch::Identity;
 use timesink_trials::{rounds, Flow, Schedule};
@@ -148,7 +149,7 @@ pub struct Proof {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
-    let told = told(&arguments.first, &arguments.second)?;
+    let told: Told = asked("diff", &[&arguments.first, &arguments.second])?;
     let command = command(arguments, &told)?;
     let texts = Texts::of(&arguments.second)?;
     let (tried, untried) = chosen(arguments, &told, &texts);
@@ -283,17 +284,17 @@ fn verdict(compared: &crate::bench::Comparison, run_ns: f64) -> FactVerdict {
     }
 }
 
-/// What differs, as a process says that reads the recordings and may do nothing else.
-fn told(first: &Path, second: &Path) -> anyhow::Result<Told> {
+/// What timesink says as JSON, in a process of its own that reads recordings and may do nothing else.
+fn asked<T: DeserializeOwned>(command: &str, recordings: &[&Path]) -> anyhow::Result<T> {
     let own = std::env::current_exe().context("the path of timesink")?;
-    let mut diff = Command::new(own);
-    diff.arg("diff").arg("--json").arg(first).arg(second);
-    let diff = diff.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let diff = diff.context("timesink diff cannot be started")?;
-    if !diff.status.success() {
-        bail!("the recordings cannot be compared");
+    let mut asked = Command::new(own);
+    asked.arg(command).arg("--json").args(recordings);
+    let said = asked.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let said = said.with_context(|| format!("timesink {command} cannot be started"))?;
+    if !said.status.success() {
+        bail!("timesink {command} cannot read the recordings");
     }
-    serde_json::from_slice(&diff.stdout).context("what timesink diff says")
+    serde_json::from_slice(&said.stdout).with_context(|| format!("the JSON of timesink {command}"))
 }
 
 fn command(arguments: &Arguments, told: &Told) -> anyhow::Result<Vec<String>> {

@@ -91,13 +91,13 @@ impl Setting {
             }
             ("security", "randomize_va_space") => match both()?.1.as_str() {
                 "0" => Ok(Setting::FixedAddresses),
-                _ => {
-                    Err("random addresses can be taken from a process, not given to it".to_owned())
-                }
+                _ => Err(
+                    "address randomization can be disabled for one process, not enabled".to_owned(),
+                ),
             },
             ("huge pages", "transparent, enabled") => match both()?.1.as_str() {
                 "never" => Ok(Setting::NoHugePages),
-                _ => Err("huge pages can be taken from a process, not given to it".to_owned()),
+                _ => Err("huge pages can be disabled for one process, not enabled".to_owned()),
             },
             ("allocator", "in use") => Setting::preload(&both()?.1),
             ("file", path) => {

@@ -6,12 +6,11 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use anyhow::{bail, Context};
 use serde::Deserialize;
 use timesink_recording::files::{Folder, NewFile};
 
+use super::asked;
 use crate::commands::as_caller;
 
 /// No file is put in the place of another that is longer.
@@ -81,7 +80,7 @@ impl Texts {
     fn bytes_of_b(&self, path: &str, known: &str) -> Result<Vec<u8>, String> {
         if let Some(text) = self.b.get(path).and_then(Option::as_deref) {
             return match text.contains(timesink_capture::REDACTED) {
-                true => Err("its text was kept without what looks like a secret".to_owned()),
+                true => Err("its text was redacted".to_owned()),
                 false => Ok(text.as_bytes().to_vec()),
             };
         }
@@ -104,15 +103,7 @@ impl Texts {
 }
 
 fn told(path: &Path) -> anyhow::Result<BTreeMap<String, Option<String>>> {
-    let own = std::env::current_exe().context("the path of timesink")?;
-    let mut env = Command::new(own);
-    env.arg("env").arg("--json").arg(path);
-    let env = env.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let env = env.context("timesink env cannot be started")?;
-    if !env.status.success() {
-        bail!("{}: its facts cannot be read", path.display());
-    }
-    let told: Told = serde_json::from_slice(&env.stdout).context("what timesink env says")?;
+    let told: Told = asked("env", &[path])?;
     let files = told.facts.into_iter().filter(|fact| fact.kind == "file");
     Ok(files.map(|fact| (fact.key, fact.text)).collect())
 }

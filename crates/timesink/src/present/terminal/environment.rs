@@ -74,7 +74,7 @@ pub(super) fn differences(
     if rest.is_empty() || others == 0 {
         return lines;
     }
-    let below = "  not used by the run, or by nothing whose time changed:";
+    let below = "  not used by the run, or unrelated to what changed:";
     lines.push(style.paint(Ink::Faint, below));
     for fact in rest.iter().take(others) {
         lines.extend(told("", fact, style));

@@ -65,10 +65,7 @@ fn told(verdict: &FactVerdict, difference_ns: i64) -> (&'static str, String) {
         }
         FactVerdict::Excluded { ns } => {
             let ns = units::time(*ns as u64);
-            (
-                "excluded",
-                format!(": what it changes is smaller than {ns}"),
-            )
+            ("excluded", format!(": effect smaller than {ns}"))
         }
         FactVerdict::Undecided { more: Some(more) } => (
             "undecided",
