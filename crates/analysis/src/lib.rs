@@ -7,6 +7,7 @@
 
 pub mod anatomy;
 pub mod facts;
+pub mod joined;
 pub mod ledger;
 pub mod loops;
 pub mod operations;

@@ -11,6 +11,7 @@ use timesink_recording::Recording;
 
 use crate::facts::programs::Programs;
 use crate::facts::Facts;
+use crate::joined::joined;
 use crate::path::{Cause, InCode, Key, OnProcessors, Path};
 use crate::replay::{
     processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
@@ -117,6 +118,8 @@ impl Patience {
     }
 }
 
+/// So many spans make a recording large: from here on memory counts for more than time.
+const LARGE: usize = 5_000_000;
 /// Causes and functions with a smaller share of the path are not asked what they would buy.
 const SMALL: f64 = 0.001;
 
@@ -171,7 +174,15 @@ impl Outlook {
             (path, code, causes, on_processors)
         };
         let (replay, (path, code, causes, on_processors)) = std::thread::scope(|scope| {
-            let walked = scope.spawn(walk);
+            let walked = scope.spawn(|| {
+                let walked = walk();
+                // Rules will ask for these, and a replay takes longer than a walk. Of a large recording they are as large, and
+                // are not to be there together with what a replay is made of.
+                if timeline.len() < LARGE {
+                    timeline.locks();
+                }
+                walked
+            });
             let replay = Replay::of(recording, timeline, slot);
             (replay, joined(walked))
         });
@@ -299,13 +310,6 @@ fn without_function(function: FunctionIx, stacks: &Stacks, gains: &Gains<'_>) ->
         how: How::Scale(0.0),
     };
     gains.of(&[change], None)
-}
-
-/// What a thread of ours came to; its panic is ours.
-pub fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// What it would buy not to have a cause; nobody can tell of what is not known.

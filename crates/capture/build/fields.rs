@@ -39,12 +39,30 @@ pub fn table(object: &[u8]) -> String {
     text + "]\n"
 }
 
+/// The names of all types that are looked for in a kernel's, as a Rust expression.
+pub fn types(object: &[u8]) -> String {
+    let file = object::File::parse(object).expect("clang wrote an object file");
+    let types = Types::parse(section(&file, ".BTF"));
+    let relocations = relocations(section(&file, ".BTF.ext"), &types);
+    let name =
+        |r: &Relocation| kernel_name(&types.all[types.plain(r.root) as usize].name).to_string();
+    let names: BTreeSet<String> = relocations.iter().map(name).collect();
+    format!("&{names:?}\n").replace('{', "[").replace('}', "]")
+}
+
+/// What the kernel calls a type: `page___old` is a `page`.
+fn kernel_name(name: &str) -> &str {
+    name.split_once("___").map_or(name, |(name, _)| name)
+}
+
+fn section<'a>(file: &object::File<'a>, name: &str) -> &'a [u8] {
+    let section = file.section_by_name(name).expect("it has type information");
+    section.data().expect("its sections can be read")
+}
+
 fn fields(object: &[u8]) -> BTreeSet<Field> {
     let file = object::File::parse(object).expect("clang wrote an object file");
-    let section = |name: &str| {
-        let section = file.section_by_name(name).expect("it has type information");
-        section.data().expect("its sections can be read")
-    };
+    let section = |name: &str| section(&file, name);
     let types = Types::parse(section(".BTF"));
     let relocations = relocations(section(".BTF.ext"), &types);
     let asked: Vec<(u32, Vec<String>)> = relocations
@@ -65,10 +83,8 @@ fn fields(object: &[u8]) -> BTreeSet<Field> {
         let (path, end) = types.follow(r.root, &r.access);
         let code = section(&r.section)[r.instruction as usize];
         let name = &types.all[r.root as usize].name;
-        let (root, old) = name
-            .split_once("___")
-            .map_or((name.as_str(), false), |(name, _)| (name, true));
-        let asked_for = old
+        let root = kernel_name(name);
+        let asked_for = root != name
             || asked
                 .iter()
                 .any(|(root, asked)| *root == r.root && covers(asked, &path));

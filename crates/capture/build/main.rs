@@ -17,7 +17,11 @@ fn main() {
     compile(probes, &out);
     let object = std::fs::read(out.join("timesink.bpf.o")).expect("clang wrote it");
     measure_stack(&object, &out);
-    std::fs::write(out.join("fields.rs"), fields::table(&object)).expect("OUT_DIR can be written");
+    let write = |name: &str, text: String| {
+        std::fs::write(out.join(name), text).expect("OUT_DIR can be written");
+    };
+    write("fields.rs", fields::table(&object));
+    write("types.rs", fields::types(&object));
     generate(&probes.join("events.h"), &out.join("events.rs"));
 }
 

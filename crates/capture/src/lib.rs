@@ -31,6 +31,8 @@ mod kernel;
 #[allow(unsafe_code)]
 pub mod launch;
 #[allow(unsafe_code)]
+mod memory_file;
+#[allow(unsafe_code)]
 mod only_these;
 pub mod patience;
 #[allow(unsafe_code)]

@@ -233,11 +233,15 @@ fn shared(inquiry: &Inquiry<'_>, one: &Weight, other: &Weight) -> u64 {
 fn gain(inquiry: &Inquiry<'_>, fix: &Fix, gains: &Gains<'_>) -> Gain {
     let processors = match fix {
         Fix::Between(one, other) => {
-            return Gain::between(gains.of(one, None), gains.of(other, None))
+            let [one, other] = gains.of_each([one, other]);
+            return Gain::between(one, other);
         }
-        Fix::AtLeast(least, most) => return gains.of(least, None).at_least(gains.of(most, None)),
+        Fix::AtLeast(least, most) => {
+            let [least, most] = gains.of_each([least, most]);
+            return least.at_least(most);
+        }
         Fix::Likely(least, likely, most) => {
-            let [least, likely, most] = [least, likely, most].map(|part| gains.of(part, None));
+            let [least, likely, most] = gains.of_each([least, likely, most]);
             return likely.at_least(most).at_most(least);
         }
         Fix::Change(_) | Fix::Changes(_) => None,

@@ -2,8 +2,8 @@
 
 use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::{Facts, Gathering};
+use timesink_analysis::joined::joined;
 use timesink_analysis::operations::Recorded;
-use timesink_analysis::outlook::joined;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::{Asking, KeptSpans, Spans, Timeline};
 use timesink_analysis::waits::Waited;

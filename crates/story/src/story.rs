@@ -1,9 +1,10 @@
 //! The story itself, and what it is asked for.
 
 use timesink_analysis::anatomy::{anatomies, Anatomy};
+use timesink_analysis::joined::joined;
 use timesink_analysis::loops::{loops, Loop};
 use timesink_analysis::operations::{Kind, Set, Told, Wanted};
-use timesink_analysis::outlook::{joined, Outlook, Patience};
+use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::replay::Gains;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;

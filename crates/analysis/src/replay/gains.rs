@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::joined::joined;
+
 use super::{interruptions, Change, How, Processors, Recorded, Replay};
 
 /// What a change would buy.
@@ -127,7 +129,7 @@ impl<'a> Gains<'a> {
             Processors::Any(_) => Processors::AsRecorded,
             Processors::AsRecorded => Processors::Any(processors),
         });
-        other.unchanged_ns = other.run(|_| 1.0).wall_ns;
+        other.try_out();
         // What cannot even tell what was does not tell what would be.
         self.other = (other.error_pct().abs() <= FAR_PCT).then_some(other);
         self
@@ -154,6 +156,17 @@ impl<'a> Gains<'a> {
             }
             other => (self.replay, other.as_ref()),
         }
+    }
+
+    /// What each of several sets of changes would buy.
+    pub fn of_each<const N: usize>(&self, each: [&[Change]; N]) -> [Gain; N] {
+        if !self.replay.go_side_by_side() {
+            return each.map(|changes| self.of(changes, None));
+        }
+        std::thread::scope(|scope| {
+            let running = each.map(|changes| scope.spawn(|| self.of(changes, None)));
+            running.map(joined)
+        })
     }
 
     /// What these changes together would buy, on other processors if so said.

@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use timesink_recording::floors::{Floors, StartFloors};
@@ -12,6 +12,7 @@ use timesink_recording::floors::{Floors, StartFloors};
 use super::memory::{may_use, Area};
 use super::pinned::{processors, Pinned};
 use super::{Kind, Lengths};
+use crate::memory_file;
 
 /// How large the parent is.
 const SIZES: [u64; 3] = [10_000_000, 100_000_000, 500_000_000];
@@ -201,15 +202,7 @@ impl EmptyProgram {
 /// A file in memory that may be executed. Kernels from 6.3 on want to be told so, others do not know the word.
 fn empty_file() -> io::Result<File> {
     let name = c"timesink-empty-program";
-    for flags in [libc::MFD_CLOEXEC | libc::MFD_EXEC, libc::MFD_CLOEXEC] {
-        // SAFETY: a name and flags; the descriptor is nobody else's.
-        let fd = unsafe { libc::memfd_create(name.as_ptr(), flags) };
-        if fd >= 0 {
-            // SAFETY: as above.
-            return Ok(unsafe { File::from_raw_fd(fd) });
-        }
-    }
-    Err(io::Error::last_os_error())
+    memory_file::create(name, libc::MFD_EXEC).or_else(|_| memory_file::create(name, 0))
 }
 
 /// An ELF file with one segment, whose code is `exit(0)`.

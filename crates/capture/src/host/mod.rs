@@ -42,14 +42,15 @@ fn scheduler_clock_stable(clock_source: &str) -> bool {
     !UNSTABLE_CLOCK_SOURCES.contains(&clock_source)
 }
 
-const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// The kernel's own description of its types.
+pub const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// What type information begins with.
 const BTF_MAGIC: [u8; 2] = 0xeb9f_u16.to_le_bytes();
 
 /// Where the kernel's description of its types is.
 pub fn types() -> PathBuf {
     std::env::var_os("TIMESINK_BTF")
-        .unwrap_or_else(|| BTF.into())
+        .unwrap_or_else(|| KERNEL_TYPES.into())
         .into()
 }
 

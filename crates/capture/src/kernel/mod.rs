@@ -4,6 +4,7 @@
 mod control;
 mod inject;
 mod load;
+mod needed_types;
 mod refusal;
 mod symbols;
 mod types;

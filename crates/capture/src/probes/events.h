@@ -555,6 +555,17 @@ struct ts_symbol {
 };
 _Static_assert(sizeof(struct ts_symbol) == 128, "symbol");
 
+/* Numbers of the kernel's types that pointers are declared to point at. */
+struct ts_type_numbers {
+	__u32 task_struct;
+	__u32 pt_regs;
+	__u32 list_head;
+	__u32 file;
+	__u32 rq;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct ts_type_numbers) == 24, "type numbers");
+
 /* What user space fixes before loading. */
 struct ts_config {
 	__u64 threshold_ns; /* waits from here up get an event with particulars */
@@ -562,9 +573,10 @@ struct ts_config {
 	__u32 output_device[2]; /* where our own output and errors go, if that is a pipe or a socket */
 	__u32 unstable_clock; /* the scheduler's clock does not tick as ours does: ours alone counts */
 	__u64 output_key[2];
+	struct ts_type_numbers types;
 	__u32 call_words[512]; /* TS_C_... by call number */
 };
-_Static_assert(sizeof(struct ts_config) == 40 + 2048, "config");
+_Static_assert(sizeof(struct ts_config) == 64 + 2048, "config");
 
 #define TS_MOST_DESCRIPTOR 0xffff /* a word of epoll's beyond this is no descriptor */
 
@@ -586,11 +598,12 @@ _Static_assert(sizeof(struct ts_watched) == 16, "watched");
 #define TS_C_NAMES (1 << 14) /* changes what a socket is: connect, bind, accept */
 #define TS_C_CLOSES (1 << 15)
 #define TS_C_FUTEX (1 << 16)
-#define TS_C_POLL (1 << 17)
+#define TS_C_POLL (1 << 17) /* poll, ppoll */
 #define TS_C_EPOLL (1 << 18)
 #define TS_C_WATCHES (1 << 19) /* epoll_ctl */
 #define TS_C_SENDTO (1 << 20) /* the fifth argument is where to */
 #define TS_C_SENDMSG (1 << 21) /* the second argument is a message, which begins with where to */
+#define TS_C_SELECT (1 << 22) /* select, pselect6 */
 enum ts_time_kind {
 	TS_T_MS = 1, /* milliseconds, in the register */
 	TS_T_TIMESPEC = 2,

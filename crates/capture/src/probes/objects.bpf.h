@@ -7,13 +7,6 @@
 #ifndef TIMESINK_OBJECTS_H
 #define TIMESINK_OBJECTS_H
 
-struct ts_identity {
-	u64 key;
-	u32 device;
-	u32 kind; /* enum ts_object_kind */
-	u64 slot; /* where in the table of descriptors it stands */
-};
-
 struct ts_announced_key {
 	u64 key;
 	u64 device;
@@ -88,13 +81,13 @@ static __always_inline u64 key_of(u64 inode, u32 generation)
 /* The file behind a descriptor, its inode and the inode's file system. */
 static __always_inline bool identify_directly(struct file **slot, struct ts_identity *id)
 {
-	struct list_head *word = AS(struct list_head, slot)->next;
+	struct list_head *word = AS(list_head, slot)->next;
 	struct inode *inode;
 	struct file *file;
 
 	if (!word)
 		return false;
-	file = AS(struct file, word);
+	file = AS(file, word);
 	inode = file->f_inode;
 	if (!inode)
 		return false;

@@ -19,6 +19,14 @@ enum ts_state {
 #define TS_SITES 64 /* calls on objects that a thread counts, see calls/sites.bpf.h */
 #define TS_NEW_SITES 32 /* calls that it counts the objects of */
 
+/* A file, a pipe, a socket or the like, see objects.bpf.h. */
+struct ts_identity {
+	u64 key;
+	u32 device;
+	u32 kind; /* enum ts_object_kind; 0: none */
+	u64 slot; /* where in the table of descriptors it stands */
+};
+
 struct ts_thread {
 	u32 id;
 	u32 tid;
@@ -69,9 +77,7 @@ struct ts_thread {
 	u64 sent_key; /* of the socket that it last sent something on since its last long wait; 0: none */
 	u32 sent_device;
 	u32 pad3;
-	u64 closing_key;
-	u32 closing_device;
-	u32 closing_kind;
+	struct ts_identity called; /* what the last call was made on that returned, or what the present one closes */
 	u32 batched;
 	/* Which stacks were copied lately, by their registers, and how often that saved a copy. */
 	u64 stacks[TS_WAIT_STACKS + TS_SAMPLE_STACKS];
@@ -129,13 +135,13 @@ const volatile struct ts_config config SEC(".rodata.config") = {};
 /* Since 6.2 a pointer can be declared to point at a kernel type: reads through it are then single
  * instructions, where otherwise each is a call of a helper. */
 extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
-#define AS(type, pointer) ((type *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)))
+#define AS(type, pointer) ((struct type *)bpf_rdonly_cast(pointer, config.types.type))
 
 /* A task to follow pointers from. For each pointer read from one that it trusts the verifier searches
  * all type names, half a millisecond each; helpers that take a task want the trusted one. */
 static __always_inline struct task_struct *plain(struct task_struct *task)
 {
-	return bpf_ksym_exists(bpf_rdonly_cast) ? AS(struct task_struct, task) : task;
+	return bpf_ksym_exists(bpf_rdonly_cast) ? AS(task_struct, task) : task;
 }
 
 static __always_inline struct ts_control *get_control(void)
@@ -219,7 +225,7 @@ static __always_inline s16 call_of(struct task_struct *task, struct pt_regs *reg
 /* A thread's registers in user space. They stay at one place all its life. */
 static __always_inline struct pt_regs *registers_of(struct ts_thread *st, struct task_struct *task)
 {
-	return bpf_ksym_exists(bpf_rdonly_cast) ? AS(struct pt_regs, (void *)st->registers) :
+	return bpf_ksym_exists(bpf_rdonly_cast) ? AS(pt_regs, (void *)st->registers) :
 						  (void *)bpf_task_pt_regs(task);
 }
 
@@ -262,6 +268,27 @@ static __always_inline u64 resident_bytes(struct mm_struct *mm)
 	return pages < 0 ? 0 : (u64)pages * 4096;
 }
 
+/*
+ * How many calls were timed on each processor, for the budget: not by thread, because threads that
+ * hand work to each other on one processor all wait for each other's calls. Counted as batches are handed over, which costs
+ * less; a thread is behind by less than a batch.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} timed SEC(".maps");
+
+static __always_inline void count_timed(u64 many)
+{
+	u32 zero = 0;
+	u64 *calls = bpf_map_lookup_elem(&timed, &zero);
+
+	if (calls)
+		*calls += many;
+}
+
 /* Hand the batch of timed calls to user space. */
 static __always_inline void flush_calls(struct ts_thread *st, u64 now)
 {
@@ -269,6 +296,7 @@ static __always_inline void flush_calls(struct ts_thread *st, u64 now)
 
 	if (!st->batched)
 		return;
+	count_timed(st->batched);
 	event = has_room(TS_CALLS) ? bpf_ringbuf_reserve(&ring, sizeof(*event), 0) : NULL;
 	if (!event) {
 		count_lost(TS_CALLS, st->batched);

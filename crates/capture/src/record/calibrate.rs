@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use crate::clock::now_ns;
+use crate::memory_file;
 use crate::spool::EventCosts;
 
 /// Calls, or round trips, in one batch, and batches: the fastest counts, the others were disturbed.
@@ -98,13 +99,7 @@ fn stay_here() {
 /// A file that only we have. One that the program may use as well, such as /dev/zero, would be told of
 /// once, while it is ours, be left out with all that is ours, and have no name in the recording.
 fn empty_file() -> io::Result<File> {
-    // SAFETY: a constant name; the descriptor is new and nobody else's.
-    unsafe {
-        match libc::memfd_create(c"timesink".as_ptr(), libc::MFD_CLOEXEC) {
-            -1 => Err(io::Error::last_os_error()),
-            fd => Ok(OwnedFd::from_raw_fd(fd).into()),
-        }
-    }
+    memory_file::create(c"timesink", 0)
 }
 
 /// The child: what a call and a round trip take, bare at once, and again when told to.

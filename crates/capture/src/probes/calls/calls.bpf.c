@@ -6,12 +6,19 @@
  * seen from one whose entry was not.
  */
 
-/* Functions of their own, these two, so that what they need of the stack is not also there while a stack is taken. */
-static __noinline int send_path(struct ts_thread *st, u64 address, u32 call_and_compat, s64 result, u64 now)
+/*
+ * The steps of a call's return are global functions, which the verifier looks at once each. It would follow each way through
+ * one step into the next otherwise, and what is loaded again for each recording would take five times as long. What a step finds
+ * out lies in the thread's state: of that the verifier knows nothing, so that all ways are the same to it.
+ */
+__attribute__((noinline)) int send_path(struct ts_thread *st, u64 address, u32 call_and_compat, s64 result, u64 now)
 {
-	struct ts_lookup *e = RESERVE(struct ts_lookup, TS_LOOKUP);
+	struct ts_lookup *e;
 	long length;
 
+	if (!st)
+		return 0;
+	e = RESERVE(struct ts_lookup, TS_LOOKUP);
 	if (!e)
 		return 0;
 	head(&e->head, TS_LOOKUP, st->id, now);
@@ -71,20 +78,28 @@ static __always_inline s32 ready_in_select(struct pt_regs *regs)
 	return -1;
 }
 
-static __always_inline void send_result(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs,
-					s16 call, u32 word, s64 result, u64 now)
+/* How a long wait in a call ended: what it found ready, and what was sent on before. */
+__attribute__((noinline)) int send_result(struct ts_thread *st, u32 word, s64 result, u64 now)
 {
-	struct ts_result *e = RESERVE(struct ts_result, TS_RESULT);
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_identity id = {};
+	struct pt_regs *regs;
+	struct ts_result *e;
 
+	if (!st)
+		return 0;
+	e = RESERVE(struct ts_result, TS_RESULT);
 	if (!e)
-		return;
+		return 0;
+	regs = registers_of(st, task);
 	head(&e->head, TS_RESULT, st->id, now);
 	e->t_out = st->long_wait;
 	e->result = result;
 	e->fd = -1;
 	if (result > 0 && (word & TS_C_POLL))
-		e->fd = (call == 7 || call == 271) ? ready_in_poll(regs->di, regs->si) : ready_in_select(regs);
+		e->fd = ready_in_poll(regs->di, regs->si);
+	else if (result > 0 && (word & TS_C_SELECT))
+		e->fd = ready_in_select(regs);
 	else if (result > 0 && (word & TS_C_EPOLL))
 		e->fd = ready_in_epoll(task, regs);
 	if (e->fd >= 0 && identify(task, e->fd, &id))
@@ -98,26 +113,7 @@ static __always_inline void send_result(struct ts_thread *st, struct task_struct
 	e->pad = 0;
 	st->sent_key = 0;
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-}
-
-/*
- * How many calls were timed on each processor, for the budget: not by thread, because threads that
- * hand work to each other on one processor all wait for each other's calls.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u64);
-} timed SEC(".maps");
-
-static __always_inline void count_timed(u64 many)
-{
-	u32 zero = 0;
-	u64 *calls = bpf_map_lookup_elem(&timed, &zero);
-
-	if (calls)
-		*calls += many;
+	return 0;
 }
 
 SEC("raw_tp/sys_enter")
@@ -136,12 +132,9 @@ int on_enter(u64 *ctx)
 	word = call_word(ctx[1]);
 	if (word & TS_C_CLOSES) {
 		struct pt_regs *regs = registers_of(st, task);
-		struct ts_identity id = {};
 
-		identify(task, regs->di, &id);
-		st->closing_key = id.key;
-		st->closing_device = id.device;
-		st->closing_kind = id.kind;
+		st->called = (struct ts_identity){};
+		identify(task, regs->di, &st->called);
 	}
 	st->call_epoch = c->call_epoch;
 	st->long_wait = 0;
@@ -149,67 +142,94 @@ int on_enter(u64 *ctx)
 	return 0;
 }
 
+/* What the call that returns was made on, into `called`; announced where it is new. What it closed was found as it began. */
+__attribute__((noinline)) int find_called(struct ts_thread *st, u32 word, s64 result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ts_identity *called;
+	struct pt_regs *regs;
+
+	if (!st || (word & TS_C_CLOSES))
+		return 0;
+	called = &st->called;
+	*called = (struct ts_identity){};
+	regs = registers_of(st, task);
+	if (word & TS_C_NEWFD) {
+		/* Nameless things reuse their addresses: a new one is always told. */
+		if (result >= 0 && identify(task, result, called))
+			make_known(st, called, (word & TS_C_NAMES) || called->kind == TS_O_ANON);
+	} else if (TS_C_FD(word)) {
+		if (identify(task, argument(regs, TS_C_FD(word)), called))
+			make_known(st, called, (word & TS_C_NAMES) != 0);
+	}
+	return 0;
+}
+
+__attribute__((noinline)) int hand_over_calls(struct ts_thread *st, u64 now)
+{
+	if (st)
+		flush_calls(st, now);
+	return 0;
+}
+
+/* Puts the call into the batch, and hands that over when it is full. */
+static __always_inline void batch_call(struct ts_thread *st, u32 call_and_compat, u64 ns, s64 result, u64 now)
+{
+	struct ts_call *record;
+	u32 at = st->batched;
+
+	if (at < TS_BATCH) {
+		record = &st->batch[at];
+		record->key = st->called.key;
+		record->device = st->called.device;
+		record->ns = ns < 0x80000000 ? ns : (0x80000000 | (ns >> 10));
+		record->result = result > 0x7fffffff ? 0x7fffffff : (result < -4095 ? 0x7fffffff : result);
+		record->call = call_and_compat;
+		record->object_kind = st->called.kind;
+		record->compat = call_and_compat >> 16;
+		st->batched = at + 1;
+	}
+	if (st->batched >= TS_BATCH)
+		hand_over_calls(st, now);
+}
+
 /* The call that a thread returns from, but for the stack of a wait in it. 0: it was in none. */
 static __noinline int finish_call(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs, s64 result)
 {
 	u64 now = bpf_ktime_get_ns(), ns = now - st->call_since;
-	struct ts_identity id = {};
-	struct ts_call *record;
-	u32 word, at;
+	u32 word, call_and_compat;
 	u8 compat;
 	s16 call;
 
 	st->call_since = 0;
 	st->path_mark = 0;
+	st->site_t = 0;
 	st->calls++;
 	call = call_of(task, regs, &compat);
 	if (call < 0)
 		return 0;
+	call_and_compat = (u16)call | compat << 16;
 	word = compat ? 0 : call_word(call);
-	if (word & TS_C_CLOSES) {
-		id.key = st->closing_key;
-		id.device = st->closing_device;
-		id.kind = st->closing_kind;
-	} else if (word & TS_C_NEWFD) {
-		/* Nameless things reuse their addresses: a new one is always told. */
-		if (result >= 0 && identify(task, result, &id))
-			make_known(st, &id, (word & TS_C_NAMES) || id.kind == TS_O_ANON);
-	} else if (TS_C_FD(word)) {
-		if (identify(task, argument(regs, TS_C_FD(word)), &id))
-			make_known(st, &id, (word & TS_C_NAMES) != 0);
-		if ((word & (TS_C_SENDTO | TS_C_SENDMSG)) && id.kind == TS_O_SOCKET && result > 0)
-			learn_destination(st, regs, &id, word);
-	}
+	find_called(st, word, result);
+	if ((word & (TS_C_SENDTO | TS_C_SENDMSG)) && st->called.kind == TS_O_SOCKET && result > 0)
+		learn_destination(st, word);
 	if (TS_C_PATH(word) && (result < 0 || !(word & TS_C_NEWFD)))
-		send_path(st, argument(regs, TS_C_PATH(word)), (u16)call | compat << 16, result, now);
+		send_path(st, argument(regs, TS_C_PATH(word)), call_and_compat, result, now);
 	if ((word & TS_C_WATCHES) && !result)
 		watch(task, regs);
 	if (st->long_wait)
-		send_result(st, task, regs, call, word, result, now);
-	if ((word & TS_C_SENDS) && id.kind == TS_O_SOCKET && result > 0) {
-		st->sent_key = id.key;
-		st->sent_device = id.device;
+		send_result(st, word, result, now);
+	if ((word & TS_C_SENDS) && st->called.kind == TS_O_SOCKET && result > 0) {
+		st->sent_key = st->called.key;
+		st->sent_device = st->called.device;
 	}
-	at = st->batched;
-	if (at < TS_BATCH) {
-		record = &st->batch[at];
-		record->key = id.key;
-		record->device = id.device;
-		record->ns = ns < 0x80000000 ? ns : (0x80000000 | (ns >> 10));
-		record->result = result > 0x7fffffff ? 0x7fffffff : (result < -4095 ? 0x7fffffff : result);
-		record->call = call;
-		record->object_kind = id.kind;
-		record->compat = compat;
-		st->batched = at + 1;
-	}
-	if (st->batched >= TS_BATCH)
-		flush_calls(st, now);
-	st->site_t = 0;
+	batch_call(st, call_and_compat, ns, result, now);
 	if (st->calls > TS_SITE_START_UP || task->pid != task->tgid)
-		count_site(st, &id, (u16)call | compat << 16, result, now);
+		count_site(st, call_and_compat, result, now);
 	if (st->long_wait && has_slept(result, ns))
 		st->sites_due = TS_SITE_AFTER;
-	count_timed(st->site_t ? TS_SITE_COST : 1);
+	if (st->site_t)
+		count_timed(TS_SITE_COST);
 	return 1;
 }
 
@@ -228,7 +248,7 @@ int on_return(u64 *ctx)
 		return 0;
 	/* The tracepoint hands over the registers: no helper is needed to find them. */
 	if (bpf_ksym_exists(bpf_rdonly_cast))
-		known = finish_call(st, task, AS(struct pt_regs, (void *)ctx[0]), ctx[1]);
+		known = finish_call(st, task, AS(pt_regs, (void *)ctx[0]), ctx[1]);
 	else
 		known = finish_call(st, task, registers_of(st, task), ctx[1]);
 	if (known && st->long_wait && !st->stack_taken)

@@ -48,12 +48,18 @@ static __always_inline u32 hash_destination(struct ts_destination *to)
 }
 
 /* Announce a socket again when it is first sent on, and, without a peer, when it is sent to another. */
-static __noinline int learn_destination(struct ts_thread *st, struct pt_regs *regs, struct ts_identity *id, u32 word)
+__attribute__((noinline)) int learn_destination(struct ts_thread *st, u32 word)
 {
-	struct ts_announced_key k = { .key = id->key, .device = id->device };
+	struct ts_announced_key k = {};
 	struct ts_object_work *work;
 	u32 zero = 0, hash, *told;
+	struct pt_regs *regs;
 
+	if (!st)
+		return 0;
+	k.key = st->called.key;
+	k.device = st->called.device;
+	regs = registers_of(st, bpf_get_current_task_btf());
 	work = bpf_map_lookup_elem(&object_scratch, &zero);
 	if (!work || !read_destination(regs, word, &work->destination))
 		return 0;
@@ -61,9 +67,9 @@ static __noinline int learn_destination(struct ts_thread *st, struct pt_regs *re
 	told = bpf_map_lookup_elem(&announced, &k);
 	if (!told || *told == hash || *told == TS_MANY_DESTINATIONS)
 		return 0;
-	work->destination.key = *told == TS_ANNOUNCED ? id->key : 0;
+	work->destination.key = *told == TS_ANNOUNCED ? k.key : 0;
 	*told = *told == TS_ANNOUNCED ? hash : TS_MANY_DESTINATIONS;
-	announce(file_at(id->slot), id->key, st->id);
+	announce(file_at(st->called.slot), k.key, st->id);
 	work->destination.key = 0;
 	return 0;
 }

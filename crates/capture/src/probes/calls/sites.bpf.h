@@ -92,13 +92,19 @@ static __always_inline bool has_slept(s64 result, u64 ns)
 }
 
 /* Notes a call that has returned; where its stack is to be taken, tells of it, and leaves the moment in `site_t`. */
-static __noinline int count_site(struct ts_thread *st, struct ts_identity *id, u32 call_and_compat, s64 result, u64 now)
+__attribute__((noinline)) int count_site(struct ts_thread *st, u32 call_and_compat, s64 result, u64 now)
 {
 	s32 error = result < 0 && result >= -4095 ? -result : 0;
-	u64 mark = id->key ^ ((u64)id->device << 40) ^ st->path_mark;
-	u32 occurrence, credit = st->site_credit;
+	struct ts_identity *called;
+	u32 occurrence, credit;
 	struct ts_site *e;
+	u64 mark;
 
+	if (!st)
+		return 0;
+	called = &st->called;
+	credit = st->site_credit;
+	mark = called->key ^ ((u64)called->device << 40) ^ st->path_mark;
 	mark = mixed(mixed(mark, call_and_compat), error);
 	occurrence = count_of(st, mark);
 	if (credit < TS_SITE_MOST)
@@ -106,19 +112,19 @@ static __noinline int count_site(struct ts_thread *st, struct ts_identity *id, u
 	if (st->sites_due)
 		st->sites_due--;
 	else if (!is_due(occurrence, credit) &&
-		 (occurrence != 1 || !is_due(count_new(st, call_and_compat, id->kind, error), credit)))
+		 (occurrence != 1 || !is_due(count_new(st, call_and_compat, called->kind, error), credit)))
 		return 0;
 	e = RESERVE(struct ts_site, TS_SITE);
 	if (!e)
 		return 0;
 	st->site_credit = credit > TS_SITE_EARNED ? credit - TS_SITE_EARNED : 0;
 	head(&e->head, TS_SITE, st->id, now);
-	e->key = id->key;
-	e->device = id->device;
+	e->key = called->key;
+	e->device = called->device;
 	e->occurrence = occurrence;
 	e->error = error;
 	e->call = call_and_compat;
-	e->object_kind = id->kind;
+	e->object_kind = called->kind;
 	e->compat = call_and_compat >> 16;
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	st->site_t = now;

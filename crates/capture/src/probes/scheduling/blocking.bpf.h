@@ -30,30 +30,38 @@ static __always_inline u64 asked_time(struct pt_regs *regs, u32 word, u64 now)
 	return time.sec * 1000000000 + time.nsec;
 }
 
+/* Operations of futex, without the bit that says that no other process uses it. */
+#define TS_FUTEX_OPERATION 0x7f
+#define TS_FUTEX_WAIT 0
+#define TS_FUTEX_LOCK_PI 6
+#define TS_FUTEX_WAIT_BITSET 9
+#define TS_FUTEX_LOCK_PI2 13
+#define TS_FUTEX_CLOCK_REALTIME 256 /* beside the operation */
+#define TS_FUTEX_OWNER 0x3fffffff /* of a word that holds it: the bits above say that somebody waits */
+#define TS_CONTENDED 2 /* glibc's mutex holds this when somebody waits; its owner stands 8 bytes behind */
+
 static __always_inline void look_at_futex(struct ts_thread *st, struct pt_regs *regs, u64 now)
 {
-	u32 operation = regs->si & 0x7f, owner = 0;
+	u32 operation = regs->si & TS_FUTEX_OPERATION, owner = 0;
 	struct timespec_user time = {};
 
-	/* FUTEX_WAIT and FUTEX_WAIT_BITSET; glibc's mutex stores 2 when somebody waits, its owner
-	 * stands 8 bytes behind. User space checks that it is a thread of this process. */
-	if (operation == 6 || operation == 13) {
-		/* FUTEX_LOCK_PI: the word itself holds the owner. */
+	/* User space checks that an owner is a thread of this process. */
+	if (operation == TS_FUTEX_LOCK_PI || operation == TS_FUTEX_LOCK_PI2) {
 		if (!bpf_probe_read_user(&owner, sizeof(owner), (void *)regs->di))
-			st->owner = owner & 0x3fffffff;
+			st->owner = owner & TS_FUTEX_OWNER;
 		return;
 	}
-	if (operation != 0 && operation != 9)
+	if (operation != TS_FUTEX_WAIT && operation != TS_FUTEX_WAIT_BITSET)
 		return;
-	if ((u32)regs->dx == 2 &&
+	if ((u32)regs->dx == TS_CONTENDED &&
 	    !bpf_probe_read_user(&owner, sizeof(owner), (void *)regs->di + 8))
 		st->owner = owner;
 	if (!regs->r10 || bpf_probe_read_user(&time, sizeof(time), (void *)regs->r10))
 		return;
 	st->asked_ns = time.sec * 1000000000 + time.nsec;
-	if (operation == 9) {
-		/* FUTEX_WAIT_BITSET takes an absolute time, on the real-time clock if bit 8 is set. */
-		if ((regs->si & 256) || st->asked_ns < now)
+	if (operation == TS_FUTEX_WAIT_BITSET) {
+		/* It takes an absolute time. */
+		if ((regs->si & TS_FUTEX_CLOCK_REALTIME) || st->asked_ns < now)
 			st->asked_ns = ~0ULL;
 		else
 			st->asked_ns -= now;
@@ -73,8 +81,8 @@ static __always_inline void note_call(struct ts_thread *st, struct task_struct *
 	if (TS_C_FD(word)) {
 		st->about = argument(regs, TS_C_FD(word));
 	} else if (word & TS_C_FUTEX) {
-		st->futex_operation = regs->si & 0x7f;
-		st->futex_contended = (u32)regs->dx == 2;
+		st->futex_operation = regs->si & TS_FUTEX_OPERATION;
+		st->futex_contended = (u32)regs->dx == TS_CONTENDED;
 		st->about = regs->di;
 	}
 }
@@ -87,7 +95,7 @@ static __always_inline void look_at_poll(struct ts_thread *st, struct pt_regs *r
 	struct pollfd_user polled = {};
 	u16 wanted;
 
-	if ((st->call != 7 && st->call != 271) || regs->si != 1 ||
+	if (regs->si != 1 ||
 	    bpf_probe_read_user(&polled, sizeof(polled), (void *)regs->di) || polled.fd < 0)
 		return;
 	wanted = polled.events & (TS_POLLIN | TS_POLLOUT);

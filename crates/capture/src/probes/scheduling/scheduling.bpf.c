@@ -129,7 +129,7 @@ static __always_inline u8 wake_context(void)
 static __always_inline void read_name(char *name, struct task_struct *task)
 {
 	if (bpf_ksym_exists(bpf_rdonly_cast)) {
-		struct list_head *words = AS(struct list_head, task->comm);
+		struct list_head *words = AS(list_head, task->comm);
 
 		((u64 *)name)[0] = (u64)words->next;
 		((u64 *)name)[1] = (u64)words->prev;
@@ -282,7 +282,7 @@ static __always_inline void read_clocks(struct ts_history *h, struct task_struct
 		return;
 	h->clock_before = h->clock;
 	if (bpf_ksym_exists(bpf_rdonly_cast) && h->rq) {
-		rq = AS(struct rq, (void *)h->rq);
+		rq = AS(rq, (void *)h->rq);
 	} else {
 		queue = plain(task)->se.cfs_rq;
 		if (!queue)
