@@ -156,9 +156,64 @@ pub fn function(code: &Code, function: FunctionIx) -> String {
     }
 }
 
+/// Types that a function was made for, in a sentence: `Vec<T>::push` says more than `Vec::push`, a hundred letters do not.
+const LONGEST_TYPES: usize = 20;
+
+/// A name without long lists of types: `scan<a::b::Row, {closure_env#0}<a::b::Row>>` is `scan`.
+fn without_types(name: &str) -> Cow<'_, str> {
+    if name.len() <= LONGEST_TYPES || !name.contains('<') {
+        return name.into();
+    }
+    let mut short = String::new();
+    let mut rest = name;
+    while let Some(start) = rest.find('<') {
+        let (before, from) = rest.split_at(start);
+        let Some(length) = length_of_types(from).filter(|_| !before.ends_with("operator")) else {
+            break;
+        };
+        let (types, after) = from.split_at(length);
+        short.push_str(before);
+        // `<Reader as Read>::read` begins with what it is a function of.
+        if short.is_empty() {
+            short = format!("<{}>", without_types(&types[1..length - 1]));
+        } else if types.len() <= LONGEST_TYPES {
+            short.push_str(types);
+        }
+        rest = after;
+    }
+    short.push_str(rest);
+    short.into()
+}
+
+/// The length of what stands between a bracket, which the text begins with, and its own closing one, both included.
+fn length_of_types(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            // `->` is no bracket.
+            '>' if before != '-' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    None
+}
+
+/// A function by its name, without long lists of types.
+fn function_in_short(code: &Code, of: FunctionIx) -> String {
+    without_types(&function(code, of)).into_owned()
+}
+
 /// A function as a sentence names it. `<module>` and `(anonymous)` there are many of: the file says which.
 pub fn function_told(code: &Code, of: FunctionIx) -> String {
-    let name = function(code, of);
+    let name = function_in_short(code, of);
     let file = harmless(file_name(&code.function(of).file)).into_owned();
     match name.starts_with(['<', '(']) && !file.is_empty() {
         true => format!("{name} {file}"),
@@ -189,7 +244,7 @@ pub fn function_at(code: &Code, spot: Spot) -> String {
 
 /// A function as a call: `store()`. A name that tells its parameters, or of what is no function, stays as it is.
 pub fn call(code: &Code, of: FunctionIx) -> String {
-    called(&function(code, of))
+    called(&function_in_short(code, of))
 }
 
 /// The same of its name.
@@ -258,6 +313,48 @@ mod tests {
             .filter(|c| c.is_control())
         {
             assert!(!harmless(&c.to_string()).chars().any(is_hostile));
+        }
+    }
+
+    /// A sentence has no room for the types that a function was made for.
+    #[test]
+    fn long_types_are_left_out_of_names() {
+        let cases = [
+            (
+                "scan<a::tables::Span, a::store::{impl#0}::decode::{closure_env#0}<a::Span>>",
+                "scan",
+            ),
+            (
+                "std::vector<int, std::allocator<int>>::push_back(int&&)",
+                "std::vector::push_back(int&&)",
+            ),
+            ("Vec<T>::push", "Vec<T>::push"),
+            ("<module>", "<module>"),
+            (
+                "<alloc::vec::Vec<timesink::Row, Global> as Extend>::extend",
+                "<alloc::vec::Vec as Extend>::extend",
+            ),
+            (
+                "operator<<(std::ostream&, a_long_name_of_a_type)",
+                "operator<<(std::ostream&, a_long_name_of_a_type)",
+            ),
+            ("call<fn(a::First) -> a::Second, a::Third>", "call"),
+            (
+                "unbalanced<a::b::c::d::e::f::g::h",
+                "unbalanced<a::b::c::d::e::f::g::h",
+            ),
+            (
+                "unbalanced a::b::c::d::e::f::g::h>",
+                "unbalanced a::b::c::d::e::f::g::h>",
+            ),
+            ("<<<<<<<<<<<<<<<<<<<<<<<<<<<", "<<<<<<<<<<<<<<<<<<<<<<<<<<<"),
+            (
+                "->->->->->->->->->->->->->->->",
+                "->->->->->->->->->->->->->->->",
+            ),
+        ];
+        for (name, want) in cases {
+            assert_eq!(without_types(name), want, "{name}");
         }
     }
 
