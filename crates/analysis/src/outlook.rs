@@ -155,10 +155,8 @@ impl Outlook {
         patience: Patience,
         more: impl FnOnce(&Outlook, &Gains<'_>) -> T,
     ) -> timesink_recording::Result<Option<(Outlook, T)>> {
-        let Some(main) = facts.ledger.main else {
-            return Ok(None);
-        };
-        let Some(slot) = timeline.slot(facts.ledger.threads[main].row.thread) else {
+        let main = facts.ledger.main.map(|main| &facts.ledger.threads[main]);
+        let Some(slot) = main.and_then(|main| timeline.slot(main.row.thread)) else {
             return Ok(None);
         };
         let programs = Programs::of(facts);
@@ -171,18 +169,11 @@ impl Outlook {
             });
             let causes = path.causes(timeline, |process| programs.first(process));
             let on_processors = OnProcessors::of(&code, &causes, stacks);
+            find_locks_early(timeline);
             (path, code, causes, on_processors)
         };
         let (replay, (path, code, causes, on_processors)) = std::thread::scope(|scope| {
-            let walked = scope.spawn(|| {
-                let walked = walk();
-                // Rules will ask for these, and a replay takes longer than a walk. Of a large recording they are as large, and
-                // are not to be there together with what a replay is made of.
-                if timeline.len() < LARGE {
-                    timeline.locks();
-                }
-                walked
-            });
+            let walked = scope.spawn(walk);
             let replay = Replay::of(recording, timeline, slot);
             (replay, joined(walked))
         });
@@ -225,14 +216,22 @@ impl Outlook {
             replay_error_pct: replay.error_pct(),
             segments: path.segments.len(),
             processors: processors(recording),
+            in_threads: in_threads(&path, timeline),
             causes,
             kinds,
             functions,
             on_processors,
-            in_threads: in_threads(&path, timeline),
         };
         let more = more(&outlook, &gains);
         Ok(Some((outlook, more)))
+    }
+}
+
+/// Rules will ask for them, and a replay takes longer than a walk. Of a large recording they are as large, and are not to be
+/// there together with what a replay is made of.
+fn find_locks_early(timeline: &Timeline) {
+    if timeline.len() < LARGE {
+        timeline.locks();
     }
 }
 

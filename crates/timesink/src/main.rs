@@ -9,6 +9,8 @@ mod export;
 mod large_blocks;
 mod out;
 mod present;
+mod proof;
+mod rounds;
 mod settings;
 
 use std::process::ExitCode;
@@ -95,6 +97,19 @@ enum Command {
                       sudo timesink bench --record ./slow ./fixed"
     )]
     Bench(commands::bench::Arguments),
+    /// Measure and record a command as one round of an optimisation, and keep both
+    ///
+    /// Keeps in .timesink/rounds of the project: what was tried, each run, the recording (as root), the first finding, what was
+    /// predicted for findings that are gone, the commit with what was not committed, and how many facts about where it
+    /// ran differ. Without a command, runs that of the round before.
+    #[command(
+        after_help = "Examples:\n  timesink round baseline -- ./import rows.txt\n  \
+                      timesink round --build make 'one transaction'"
+    )]
+    Round(commands::round::Arguments),
+    /// Show the rounds of an optimisation so far, or measure one of them again
+    #[command(after_help = "Examples:\n  timesink rounds\n  timesink rounds --again 2")]
+    Rounds(commands::rounds::Arguments),
     /// Show where a recording was made; with two, what of that differs
     ///
     /// Machine, kernel, limits, environment variables, file systems, and the files that the program used.
@@ -177,6 +192,10 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Bench(a) => {
             commands::bench::run(&a).map_err(|e| (commands::bench::NOT_MEASURED, e))
         }
+        Command::Round(a) => commands::round::run(&a)
+            .map_err(|e| (commands::bench::NOT_MEASURED, e))
+            .map(|()| 0),
+        Command::Rounds(a) => commands::rounds::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Env(a) => commands::env::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Prove(a) => commands::prove::run(&a).map_err(|e| (1, e)),
         Command::Under(a) => commands::under::run(&a).map(|()| 0).map_err(refused),

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod apart;
 mod experiment;
 mod looks;
 mod paired;
@@ -16,6 +17,7 @@ mod steady;
 mod summary;
 mod verdict;
 
+pub use apart::Apart;
 pub use experiment::{rounds, Flow, Round, Stopped};
 pub use looks::{doubling, per_look};
 pub use paired::{Estimate, Interval};

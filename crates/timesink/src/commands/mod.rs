@@ -1,5 +1,10 @@
 //! The commands, one a file.
 
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{bail, Context};
+use serde::de::DeserializeOwned;
 use timesink_capture::launch::Identity;
 
 pub mod attach;
@@ -20,6 +25,8 @@ pub mod prove;
 pub mod read;
 pub mod recording;
 pub mod report;
+pub mod round;
+pub mod rounds;
 pub mod rules;
 pub mod run;
 pub mod selection;
@@ -31,4 +38,23 @@ pub mod why;
 /// Makes something with the rights to files of the user who called sudo, whose it is then; else with our own.
 fn as_caller<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     Identity::acting(Identity::from_sudo()?.as_ref(), work)?
+}
+
+/// Timesink as a command of its own.
+fn ourselves() -> anyhow::Result<Command> {
+    let path = std::env::current_exe().context("the path of timesink")?;
+    Ok(Command::new(path))
+}
+
+/// What timesink says as JSON, in a process of its own that reads recordings and may do nothing else.
+fn asked<T: DeserializeOwned>(command: &str, recordings: &[impl AsRef<Path>]) -> anyhow::Result<T> {
+    let mut asked = ourselves()?;
+    asked.arg(command).arg("--json");
+    asked.args(recordings.iter().map(AsRef::as_ref));
+    let said = asked.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let said = said.with_context(|| format!("timesink {command} cannot be started"))?;
+    if !said.status.success() {
+        bail!("timesink {command} cannot read the recordings");
+    }
+    serde_json::from_slice(&said.stdout).with_context(|| format!("the JSON of timesink {command}"))
 }

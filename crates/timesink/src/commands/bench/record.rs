@@ -2,7 +2,7 @@
 //! the middle by its wall time stands for its side.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{bail, Context};
 use timesink_capture::host::HostFacts;
@@ -10,7 +10,7 @@ use timesink_trials::Schedule;
 
 use super::runner::{NoSample, Runner};
 use crate::bench::{label, Job};
-use crate::commands::recording;
+use crate::commands::{ourselves, recording};
 use crate::out;
 
 /// Recordings of each side: the least that says how far two runs of the same lie apart.
@@ -52,8 +52,7 @@ pub fn both(
 }
 
 fn record(job: &Job, input: Stdio, folder: &Path) -> anyhow::Result<()> {
-    let ourselves = std::env::current_exe().context("where timesink itself is")?;
-    let done = Command::new(ourselves)
+    let done = ourselves()?
         .args(["run", "--quiet", "--output"])
         .arg(folder)
         .arg("--")

@@ -8,15 +8,14 @@ mod texts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{bail, Context};
-use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use timesink_capture::launch::Identity;
 use timesink_trials::{rounds, Flow, Schedule};
 
+use super::asked;
 use super::bench::child::Interrupt;
 use super::bench::runner::{NoSample, Runner};
 use super::recording::parse_time;
@@ -24,6 +23,7 @@ use crate::bench::outcome::ALPHA;
 use crate::bench::{Figure, Job, Outcome, Question};
 use crate::out;
 use crate::present::terminal;
+use crate::proof::{FactVerdict, Proof, Tried};
 use setting::{Setting, Settings};
 use texts::Texts;
 
@@ -110,42 +110,6 @@ impl Differing {
     pub fn name(&self) -> String {
         format!("{} {}", self.kind, self.key)
     }
-}
-
-/// What came of one fact.
-pub struct Tried {
-    pub name: String,
-    pub verdict: FactVerdict,
-}
-
-/// B's value instead of A's: what it does to the time.
-pub enum FactVerdict {
-    /// It changes the time by so much, between these.
-    Confirmed {
-        ns: f64,
-        lo_ns: f64,
-        hi_ns: f64,
-    },
-    /// What it changes is smaller than this.
-    Excluded {
-        ns: f64,
-    },
-    /// About so many more rounds would tell.
-    Undecided {
-        more: Option<usize>,
-    },
-    NotTested {
-        why: String,
-    },
-}
-
-/// All that is to be shown.
-pub struct Proof {
-    /// B minus A, as recorded.
-    pub difference_ns: i64,
-    pub rounds: usize,
-    pub run_ns: f64,
-    pub facts: Vec<Tried>,
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
@@ -282,19 +246,6 @@ fn verdict(compared: &crate::bench::Comparison, run_ns: f64) -> FactVerdict {
         (Verdict::Undecided { more }, _) => FactVerdict::Undecided { more },
         (_, None) => FactVerdict::Undecided { more: None },
     }
-}
-
-/// What timesink says as JSON, in a process of its own that reads recordings and may do nothing else.
-fn asked<T: DeserializeOwned>(command: &str, recordings: &[&Path]) -> anyhow::Result<T> {
-    let own = std::env::current_exe().context("the path of timesink")?;
-    let mut asked = Command::new(own);
-    asked.arg(command).arg("--json").args(recordings);
-    let said = asked.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let said = said.with_context(|| format!("timesink {command} cannot be started"))?;
-    if !said.status.success() {
-        bail!("timesink {command} cannot read the recordings");
-    }
-    serde_json::from_slice(&said.stdout).with_context(|| format!("the JSON of timesink {command}"))
 }
 
 fn command(arguments: &Arguments, told: &Told) -> anyhow::Result<Vec<String>> {

@@ -10,8 +10,8 @@ use std::path::Path;
 use serde::Deserialize;
 use timesink_recording::files::{Folder, NewFile};
 
-use super::asked;
 use crate::commands::as_caller;
+use crate::commands::asked;
 
 /// No file is put in the place of another that is longer.
 const LONGEST: u64 = 16 << 20;

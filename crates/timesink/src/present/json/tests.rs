@@ -10,6 +10,7 @@ use crate::bench;
 use crate::present::bench::Bench;
 use crate::present::names::is_hostile;
 use crate::present::samples;
+use crate::rounds::tests::whole_round;
 use crate::settings::Settings;
 
 fn text(drawn: &Draft) -> String {
@@ -130,7 +131,19 @@ fn documented_fields_of_a_benchmark_are_the_fields() {
     bench::samples::changed(&mut add);
     bench::samples::drifting(&mut add);
     bench::samples::bad_weather(&mut add);
-    are_documented(&written, |page| page.split(BENCH).skip(1).collect());
+    are_documented(&written, |page| {
+        let bench = page.split(BENCH).nth(1).unwrap_or_default();
+        bench.split(ROUNDS).take(1).collect()
+    });
+}
+
+/// Every field of a round is documented, and nothing else is.
+#[test]
+fn documented_fields_of_rounds_are_the_fields() {
+    let page = serde_json::to_value(whole_round()).expect("it is JSON");
+    let mut written = BTreeSet::new();
+    paths(&page, "", &mut written);
+    are_documented(&written, |page| page.split(ROUNDS).skip(1).collect());
 }
 
 /// Hyperfine's readers find what they look for.
@@ -176,6 +189,9 @@ const COMPARISON: &str = "\n# The JSON of a comparison\n";
 
 /// Where it turns to the benchmark.
 const BENCH: &str = "\n# The JSON of a benchmark\n";
+
+/// And where it turns to rounds.
+const ROUNDS: &str = "\n# The JSON of rounds\n";
 
 /// These are the fields in the rows of a part of docs/json.md.
 fn are_documented(written: &BTreeSet<String>, part: impl Fn(&str) -> String) {

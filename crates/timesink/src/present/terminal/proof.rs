@@ -2,9 +2,9 @@
 
 use super::style::{wrap, Ink, Style};
 use super::{text, units};
-use crate::commands::prove::{FactVerdict, Proof, Tried};
 use crate::present::compared::signed;
 use crate::present::names::harmless;
+use crate::proof::{FactVerdict, Proof, Tried};
 
 /// The page, ending in a line feed.
 pub fn proof(proof: &Proof, style: &Style) -> String {

@@ -13,9 +13,9 @@ use super::{
     Style, Table,
 };
 use super::{environment, environments, proof};
-use crate::commands::prove::{FactVerdict, Proof, Tried};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
+use crate::proof::{FactVerdict, Proof, Tried};
 
 pub(super) const PLAIN: Style = Style::PLAIN;
 const COLOUR: Style = Style {

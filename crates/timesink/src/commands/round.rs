@@ -1,0 +1,327 @@
+//! `timesink round NAME -- CMD`: measures and records a command as one round of an optimisation, and keeps both.
+//!
+//! Measuring, recording and reading are timesink's own commands, each in a process of its own with no more rights than it needs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use anyhow::{bail, Context};
+use serde::Deserialize;
+use timesink_capture::launch::Identity;
+use timesink_recording::files::Folder;
+
+use super::{as_caller, asked, ourselves};
+use crate::out;
+use crate::present::terminal;
+use crate::rounds::source::Git;
+use crate::rounds::{
+    keep, keep_text, Begun, FirstCause, Job, Predicted, Project, Round, CHANGES, RECORDING, VERSION,
+};
+
+const RUNS: u16 = 10;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What was tried, in a few words
+    name: String,
+    /// The command [default: that of the round before, with its options]
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+
+    /// Runs to measure [default: 10]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(4..=50))]
+    runs: Option<u16>,
+
+    /// Run this by sh once before
+    #[arg(long, value_name = "CMD")]
+    build: Option<String>,
+
+    /// Run this by sh before each run, without measuring it
+    #[arg(long, value_name = "CMD")]
+    prepare: Option<String>,
+
+    /// Measure a figure that the command prints: the first group of a regular expression, such as 'queries/s: ([0-9.]+)'
+    #[arg(long, value_name = "REGEX")]
+    metric: Option<String>,
+
+    /// More of the metric is better
+    #[arg(long, requires = "metric")]
+    higher_is_better: bool,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let here = std::env::current_dir().context("the current directory")?;
+    let project = Project::find(&here);
+    let mut rounds = as_caller(|| project.rounds())?;
+    let job = job(arguments, &project, &here, rounds.last())?;
+    let number = rounds.last().map_or(1, |last| last.number + 1);
+    let Begun { folder, lock } = as_caller(|| project.begin(number))?;
+    let measured = round(arguments, &project, &folder, job, rounds.last());
+    let measured = match measured {
+        Ok(round) => round,
+        Err(error) => {
+            as_caller(|| Ok(folder.clear()?))?;
+            return Err(error);
+        }
+    };
+    as_caller(|| keep(&folder, &measured))?;
+    drop(lock);
+    rounds.push(measured);
+    let style = out::style();
+    out::page(&terminal::rounds(&rounds, &style), &style)
+}
+
+/// What is run: as told, else as in the round before.
+fn job(
+    arguments: &Arguments,
+    project: &Project,
+    here: &Path,
+    before: Option<&Round>,
+) -> anyhow::Result<Job> {
+    let inherited = match (arguments.command.is_empty(), before) {
+        (true, None) => bail!("the first round needs a command: timesink round NAME -- CMD"),
+        (true, Some(before)) => before.job.clone(),
+        (false, _) => Job {
+            command: arguments.command.clone(),
+            directory: here
+                .strip_prefix(&project.root)
+                .unwrap_or(here)
+                .to_string_lossy()
+                .into_owned(),
+            build: None,
+            prepare: None,
+            runs: RUNS,
+            metric: None,
+            higher_is_better: false,
+        },
+    };
+    Ok(Job {
+        build: arguments.build.clone().or(inherited.build),
+        prepare: arguments.prepare.clone().or(inherited.prepare),
+        runs: arguments.runs.unwrap_or(inherited.runs),
+        higher_is_better: match arguments.metric {
+            Some(_) => arguments.higher_is_better,
+            None => inherited.higher_is_better,
+        },
+        metric: arguments.metric.clone().or(inherited.metric),
+        ..inherited
+    })
+}
+
+fn round(
+    arguments: &Arguments,
+    project: &Project,
+    folder: &Folder,
+    job: Job,
+    before: Option<&Round>,
+) -> anyhow::Result<Round> {
+    let identity = Identity::from_sudo()?;
+    let directory = project.root.join(&job.directory);
+    if let Some(line) = &job.build {
+        by_sh("build", line, &directory, identity.as_ref())?;
+    }
+    let git = Git {
+        folder: &project.root,
+        identity: identity.as_ref(),
+    };
+    let source = git.source();
+    if let Some(changes) = git.changes() {
+        as_caller(|| keep_text(folder, CHANGES, &changes))?;
+    }
+    let figures = figures(&job, &directory)?;
+    if let Some(line) = &job.prepare {
+        by_sh("prepare", line, &directory, identity.as_ref())?;
+    }
+    let number = before.map_or(1, |before| before.number + 1);
+    let recording = project.folder_of(number).join(RECORDING);
+    let not_recorded = record(&job, &directory, &recording).err();
+    let mut round = Round {
+        version: VERSION,
+        number,
+        name: arguments.name.clone(),
+        measured_unix_s: SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs()),
+        job,
+        figures,
+        not_recorded: not_recorded.map(|why| format!("{why:#}")),
+        first: None,
+        predicted: None,
+        facts_differ: None,
+        source,
+    };
+    if round.not_recorded.is_none() {
+        round.first = first_cause(&recording)?;
+        let earlier = before.map(|before| project.folder_of(before.number).join(RECORDING));
+        if let Some(earlier) = earlier.filter(|earlier| earlier.exists()) {
+            let diff: Diff = asked("diff", &[&earlier, &recording])?;
+            round.predicted = diff.prediction();
+            round.facts_differ = Some(diff.environment.differ);
+        }
+    }
+    Ok(round)
+}
+
+/// Has sh run a line as the caller.
+pub fn by_sh(
+    what: &str,
+    line: &str,
+    directory: &Path,
+    identity: Option<&Identity>,
+) -> anyhow::Result<()> {
+    out::progress(line);
+    let mut sh = Command::new("sh");
+    if let Some(user) = identity {
+        user.runs(&mut sh);
+    }
+    let done = sh
+        .args(["-c", line])
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .context("sh cannot be started")?;
+    out::progress("");
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        bail!("--{what} {line} failed: {}", said.trim());
+    }
+    Ok(())
+}
+
+/// What `timesink bench --json` says, as far as it is needed.
+#[derive(Deserialize)]
+struct Bench {
+    commands: Vec<Benched>,
+}
+
+#[derive(Deserialize)]
+struct Benched {
+    runs: Vec<BenchedRun>,
+}
+
+#[derive(Deserialize)]
+struct BenchedRun {
+    wall_ns: f64,
+    metric: Option<f64>,
+}
+
+/// The figure of each run.
+pub fn figures(job: &Job, directory: &Path) -> anyhow::Result<Vec<f64>> {
+    let words = job.command.iter().map(String::as_str);
+    let command = shlex::try_join(words).context("the command has a zero byte in it")?;
+    let mut bench = ourselves()?;
+    bench.args(["bench", "--json", "--rounds", &job.runs.to_string()]);
+    for (option, value) in [("--prepare", &job.prepare), ("--metric", &job.metric)] {
+        if let Some(value) = value {
+            bench.arg(option).arg(value);
+        }
+    }
+    if job.higher_is_better {
+        bench.arg("--higher-is-better");
+    }
+    bench.arg("--").arg(command).current_dir(directory);
+    let said = bench
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("timesink bench")?;
+    if !said.status.success() {
+        bail!("the command could not be measured");
+    }
+    let bench: Bench =
+        serde_json::from_slice(&said.stdout).context("the JSON of timesink bench")?;
+    let runs = bench.commands.into_iter().flat_map(|one| one.runs);
+    Ok(runs.map(|run| run.metric.unwrap_or(run.wall_ns)).collect())
+}
+
+fn record(job: &Job, directory: &Path, recording: &PathBuf) -> anyhow::Result<()> {
+    out::progress("recording");
+    let done = ourselves()?
+        .args(["run", "--quiet", "--output"])
+        .arg(recording)
+        .arg("--")
+        .args(&job.command)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .context("timesink run")?;
+    out::progress("");
+    if !recording.exists() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        bail!("{}", said.trim().trim_start_matches("timesink: "));
+    }
+    Ok(())
+}
+
+/// What `timesink report --json` says, as far as it is needed.
+#[derive(Deserialize)]
+struct Told {
+    wall_ns: u64,
+    findings: Vec<Finding>,
+}
+
+#[derive(Deserialize)]
+struct Finding {
+    rule: String,
+    title: String,
+    gain: Gain,
+}
+
+#[derive(Deserialize)]
+struct Gain {
+    lo_ns: f64,
+    hi_ns: f64,
+}
+
+fn first_cause(recording: &Path) -> anyhow::Result<Option<FirstCause>> {
+    let told: Told = asked("report", &[recording])?;
+    let wall_ns = told.wall_ns.max(1) as f64;
+    let first = told.findings.into_iter().next();
+    Ok(first.map(|first| FirstCause {
+        rule: first.rule,
+        title: first.title,
+        saves_lo: first.gain.lo_ns / wall_ns,
+        saves_hi: first.gain.hi_ns / wall_ns,
+    }))
+}
+
+/// What `timesink diff --json` says, as far as it is needed.
+#[derive(Deserialize)]
+struct Diff {
+    a: Side,
+    b: Side,
+    prediction: Option<Prediction>,
+    environment: Environment,
+}
+
+#[derive(Deserialize)]
+struct Side {
+    wall_ns: f64,
+}
+
+#[derive(Deserialize)]
+struct Prediction {
+    lo_ns: f64,
+    hi_ns: f64,
+    measured_ns: f64,
+}
+
+#[derive(Deserialize)]
+struct Environment {
+    differ: u64,
+}
+
+impl Diff {
+    /// It speaks of the slower of the two: where that is the later one, of what going back would save.
+    fn prediction(&self) -> Option<Predicted> {
+        let wall_ns = self.a.wall_ns.max(1.0);
+        let prediction = self.prediction.as_ref();
+        let prediction = prediction.filter(|_| self.a.wall_ns >= self.b.wall_ns);
+        prediction.map(|one| Predicted {
+            saves_lo: one.lo_ns / wall_ns,
+            saves_hi: one.hi_ns / wall_ns,
+            saved: one.measured_ns / wall_ns,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! `timesink rounds`: the rounds of a project so far; one of them again, from its commit.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, Context};
+use timesink_capture::launch::Identity;
+
+use super::{as_caller, round};
+use crate::out;
+use crate::present::terminal;
+use crate::rounds::source::Git;
+use crate::rounds::{Project, Round, CHANGES};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Measure a round again, from its commit in a work tree of its own (with what was not committed)
+    #[arg(long, value_name = "N")]
+    again: Option<u32>,
+
+    /// Print all that is kept of the rounds as JSON (documented in docs/json.md)
+    #[arg(long, conflicts_with = "again")]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let here = std::env::current_dir().context("the current directory")?;
+    let project = Project::find(&here);
+    let mut rounds = as_caller(|| project.rounds())?;
+    if let Some(number) = arguments.again {
+        let found = rounds.iter().find(|round| round.number == number);
+        let before = found.with_context(|| format!("there is no round {number}"))?;
+        let again = again(&project, before)?;
+        rounds = vec![before.clone(), again];
+    }
+    if arguments.json {
+        let mut to = out::machines();
+        serde_json::to_writer_pretty(&mut to, &rounds)?;
+        return out::written(to.write_all(b"\n").and_then(|()| to.flush()));
+    }
+    if rounds.is_empty() {
+        bail!(
+            "no rounds in {}: timesink round NAME -- CMD makes the first",
+            project.folder().display()
+        );
+    }
+    let style = out::style();
+    out::page(&terminal::rounds(&rounds, &style), &style)
+}
+
+/// The round's command on the round's source.
+fn again(project: &Project, before: &Round) -> anyhow::Result<Round> {
+    let Some(source) = &before.source else {
+        bail!(
+            "round {} was not measured in a git repository",
+            before.number
+        );
+    };
+    let identity = Identity::from_sudo()?;
+    let checked_out = CheckedOut::make(project, &source.commit, identity.as_ref())?;
+    let changes = project.folder_of(before.number).join(CHANGES);
+    if changes.exists() {
+        let git = Git {
+            folder: &checked_out.folder,
+            identity: identity.as_ref(),
+        };
+        git.apply(&changes)?;
+    }
+    let directory = checked_out.folder.join(&before.job.directory);
+    if let Some(line) = &before.job.build {
+        round::by_sh("build", line, &directory, identity.as_ref())?;
+    }
+    let figures = round::figures(&before.job, &directory)
+        .context("in the work tree, which has only what git knows: --build makes the rest")?;
+    Ok(Round {
+        name: format!("{} (again)", before.name),
+        figures,
+        first: None,
+        not_recorded: None,
+        predicted: None,
+        facts_differ: None,
+        ..before.clone()
+    })
+}
+
+/// A work tree that is gone when we are.
+struct CheckedOut<'a> {
+    folder: PathBuf,
+    git: Git<'a>,
+}
+
+impl<'a> CheckedOut<'a> {
+    fn make(
+        project: &'a Project,
+        commit: &str,
+        identity: Option<&'a Identity>,
+    ) -> anyhow::Result<CheckedOut<'a>> {
+        let name = format!("again-{}", std::process::id());
+        let folder = Path::new(&project.folder()).join(name);
+        let git = Git {
+            folder: &project.root,
+            identity,
+        };
+        git.check_out(commit, &folder)?;
+        Ok(CheckedOut { folder, git })
+    }
+}
+
+impl Drop for CheckedOut<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.git.remove(&self.folder) {
+            out::tell(format_args!("{error:#}"));
+        }
+    }
+}
