@@ -138,36 +138,51 @@ clean: ## Remove all that was built
 DEMO := target/demo
 
 .PHONY: demo demo-build
-demo: need-rust need-demo demo-build ## Record a slow program and print its report
-	@rm -rf $(DEMO)/nightly-import.timesink
+demo: need-rust need-demo demo-build ## Record a slow program, change one thing, and prove that it is faster (as root)
+	@rm -rf $(DEMO)/*.timesink $(DEMO)/.timesink
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo "All is built, but recording needs root. Run:" >&2; \
 	  echo "  cd $(DEMO) && sudo ../release/timesink run -o nightly-import.timesink -- ./nightly-import data.txt" >&2; \
 	  exit 2; \
 	fi
-	@echo; echo '$$ cd $(DEMO)'
-	@echo '$$ timesink run -o nightly-import.timesink -- ./nightly-import data.txt'
-	@cd $(DEMO) && ../release/timesink run -o nightly-import.timesink -- ./nightly-import data.txt
+	@echo; echo '$$ cd $(DEMO)'; mkdir $(DEMO)/.timesink
+	@echo; echo '# 1. Why is it slow?'
+	$(call shown,timesink run -o nightly-import.timesink -- ./nightly-import data.txt)
+	@echo; echo '# 2. The first round: as it is, measured five times and recorded.'
+	$(call shown,timesink round --runs 5 baseline -- ./nightly-import data.txt)
+	@echo; echo '# 3. The first finding, fixed: one flush at the end (cc -DFLUSH_EACH_ROW=0). Did it save what was predicted?'
+	$(call shown,timesink round --runs 5 "one flush" -- ./one-flush data.txt)
+	@echo; echo '# 4. What differs?'
+	$(call shown,timesink diff .timesink/rounds/0001/recording.timesink .timesink/rounds/0002/recording.timesink)
+	@echo; echo '# 5. Is it really faster? Both in turn, in random order.'
+	$(call shown,timesink bench --rounds 8 "./nightly-import data.txt" "./one-flush data.txt")
 	@echo
 	@echo "The recording is the folder $(DEMO)/nightly-import.timesink, the program demo/nightly-import.c."
 	@echo "What to try next:"
+	@echo "  $(TIMESINK) why $(DEMO)/nightly-import.timesink 1"
 	@echo "  $(TIMESINK) whatif $(DEMO)/nightly-import.timesink --cut sleep"
-	@echo "  $(TIMESINK) report $(DEMO)/nightly-import.timesink | less"
-	@echo "  $(TIMESINK) report --json $(DEMO)/nightly-import.timesink | python3 -m json.tool | less"
+	@echo "  $(TIMESINK) report --full $(DEMO)/nightly-import.timesink | less"
 	@echo "  cd $(DEMO)/nightly-import.timesink && duckdb -c \\"
 	@echo "    \"SELECT detail, count(*), sum(t1 - t0) / 1e9 AS s FROM 'spans.parquet' GROUP BY 1 ORDER BY 3 DESC\""
 	@echo "  sudo $(TIMESINK) run -- YOUR-PROGRAM"
-	@echo "docs/report.md explains each part of the report, FORMAT.md the tables."
+	@echo "docs/report.md explains each part of the report, docs/rounds.md rounds, FORMAT.md the tables."
+
+# Prints a command of timesink as a user would type it, and runs it there.
+define shown
+@echo '$$ $(1)'; cd $(DEMO) && ../release/$(1)
+endef
 
 .PHONY: picture
 picture: need-rust need-demo need-root need-python demo-build ## Record the demo and draw README's picture and screen anew (as root)
 	python3 docs/picture.py $(TIMESINK) $(DEMO)
 
-demo-build: build $(DEMO)/nightly-import $(DEMO)/data.txt $(DEMO)/prices.txt
+demo-build: build $(DEMO)/nightly-import $(DEMO)/one-flush $(DEMO)/data.txt $(DEMO)/prices.txt
 
-$(DEMO)/nightly-import: demo/nightly-import.c
+$(DEMO)/nightly-import: FLUSH_EACH_ROW = 1
+$(DEMO)/one-flush: FLUSH_EACH_ROW = 0
+$(DEMO)/nightly-import $(DEMO)/one-flush: demo/nightly-import.c Makefile
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -O2 -g -Wall -Wextra -Werror -pthread -o $@ $<
+	$(CC) -std=gnu17 -O2 -g -Wall -Wextra -Werror -pthread -DFLUSH_EACH_ROW=$(FLUSH_EACH_ROW) -o $@ $<
 $(DEMO)/data.txt: Makefile
 	@mkdir -p $(@D)
 	@seq 4000 | awk '{ print $$1 * 7919 % 400, $$1 }' > $@

@@ -96,7 +96,7 @@ enum Command {
                       timesink bench -p size=64,4k,1m 'dd if=/dev/zero of=x bs={size} count=100'\n  \
                       sudo timesink bench --record ./slow ./fixed"
     )]
-    Bench(commands::bench::Arguments),
+    Bench(Box<commands::bench::Arguments>),
     /// Measure and record a command as one round of an optimisation, and keep both
     ///
     /// Keeps in .timesink/rounds of the project: what was tried, each run, the recording (as root), the first finding, what was
@@ -249,6 +249,12 @@ mod tests {
             "diff a b --folded=cpu",
             "diff a1 a2 -- b1 b2 --json",
             "bench true false",
+            "bench",
+            "bench --file bench.toml --rounds 20",
+            "bench --import a.json b.json",
+            "round baseline --runs 5 --build make -- ./import rows.txt",
+            "round batched",
+            "rounds --again 1",
             "bench -p size=64,4k --rounds 20 --warmup 2 dd --json",
             "bench --runs 20 --until-decided --gate 5% --margin 1% a b --json=x --csv=y --hyperfine",
             "bench --metric q:([0-9.]+) --higher-is-better --same-output --timeout 2s a",
@@ -269,6 +275,10 @@ mod tests {
             let words = std::iter::once("timesink").chain(line.split(' '));
             assert!(Arguments::try_parse_from(words).is_ok(), "{line}");
         }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
         for line in [
             "run --with -- true",
             "attach --with postgres 123",
@@ -278,7 +288,11 @@ mod tests {
             "report x --top --between 2s..1s",
             "diff",
             "diff a b --json --full",
-            "bench",
+            "bench --file x a",
+            "bench --import x.json --file x",
+            "round",
+            "round a --runs 3 -- b",
+            "rounds --again x",
             "bench -p size a",
             "bench --metric ( a",
             "bench --higher-is-better a",

@@ -2,6 +2,7 @@
 //! process or prints; `commands/bench` does the one, `present` and `export` the other.
 
 pub mod figure;
+pub mod imported;
 pub mod outcome;
 #[cfg(test)]
 pub mod samples;

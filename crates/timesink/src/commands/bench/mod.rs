@@ -2,7 +2,9 @@
 //! verdict or all rounds are run.
 
 pub mod child;
+mod file;
 mod grid;
+mod imported;
 mod record;
 pub mod runner;
 
@@ -10,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{bail, Context};
@@ -51,9 +53,17 @@ const SHOWN_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The commands, each in quotes; they are run without a shell
-    #[arg(required = true, value_name = "CMD")]
+    /// The commands, each in quotes; they are run without a shell [default: those of bench.toml, with its options]
+    #[arg(value_name = "CMD")]
     commands: Vec<String>,
+
+    /// Read commands and options from this file; the command line counts for more
+    #[arg(long, value_name = "FILE", conflicts_with = "commands")]
+    file: Option<PathBuf>,
+
+    /// Compare the results in hyperfine's JSON files, and run nothing
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["commands", "file"])]
+    import: Vec<PathBuf>,
 
     /// Values for {NAME} in the commands; several parameters make a grid
     #[arg(short, long = "parameter", value_name = "NAME=A,B,...", value_parser = parse_parameter)]
@@ -212,6 +222,21 @@ impl Amount {
 
 /// Measures, prints, and says with its exit code what the gate wants to know.
 pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
+    if !arguments.import.is_empty() {
+        return imported::compare(&arguments.import).map(|()| 0);
+    }
+    if !arguments.commands.is_empty() {
+        return measure(arguments);
+    }
+    let file = arguments.file.as_deref();
+    let arguments = file::arguments(file.unwrap_or(Path::new(file::NAME)))?;
+    if arguments.commands.is_empty() {
+        bail!("the file has no commands = [...]");
+    }
+    measure(&arguments)
+}
+
+fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
     let jobs = jobs(&arguments.commands, &arguments.parameters, arguments.shell)?;
     if arguments.record {
         record::is_possible(&jobs)?;

@@ -90,6 +90,9 @@ pub struct Expected {
     pub main: bool,
     /// The form that has not this cause, to measure the gain by; none: it has other differences, too.
     pub fixed: Option<String>,
+    /// Words in the first row of `diff` between the two; none: it may be any.
+    #[serde(default)]
+    pub differs: Vec<String>,
 }
 
 fn yes() -> bool {
@@ -178,8 +181,10 @@ impl Case {
         }
         if let Some(told) = &form.told {
             rule(&told.rule).context("told.rule")?;
-            if let Some(fixed) = &told.fixed {
-                self.known(fixed).context("told.fixed")?;
+            match &told.fixed {
+                Some(fixed) => self.known(fixed).context("told.fixed")?,
+                None if told.differs.is_empty() => {}
+                None => bail!("told.differs: told.fixed says from what"),
             }
         }
         for silent in &form.silent {

@@ -1,6 +1,7 @@
 //! `timesink casebook`: old stories of slow programs that still run, and whether the tool tells the cause of each.
 
-mod case;
+pub(in crate::commands) mod case;
+mod difference;
 pub(in crate::commands) mod guard;
 mod kin;
 pub(in crate::commands) mod running;
@@ -389,6 +390,14 @@ fn told(outcome: &TrialOutcome) -> String {
                 predicted(gain),
                 gain.fixed,
                 percent(gain.measured)
+            );
+        }
+        if let Some(difference) = &form.difference {
+            text += &format!(
+                "    beside {}, diff says first: {} ({} of the difference)\n",
+                difference.fixed,
+                difference.first,
+                percent(difference.first_share)
             );
         }
     }

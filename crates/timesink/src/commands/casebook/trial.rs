@@ -1,14 +1,15 @@
 //! Runs the forms of a case: some times as they are, once recorded; and holds what is told against what has to be.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{bail, Context};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::case::{Case, Fact, Form};
+use super::case::{Case, Expected, Fact, Form};
+use super::difference::DifferenceOutcome;
 use super::stage::Stage;
+use crate::commands::ourselves;
 use crate::present::{file_name, names};
 
 /// Each form is run so often by itself; the middle one counts.
@@ -40,6 +41,8 @@ pub struct FormOutcome {
     pub why: String,
     /// The gain of what was expected, against the form without it.
     pub gain: Option<GainOutcome>,
+    /// The same two, recorded and held beside each other.
+    pub difference: Option<DifferenceOutcome>,
 }
 
 /// A finding, in the tool's own words.
@@ -131,13 +134,13 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
         let at = case.forms.iter().position(|form| form.name == name)?;
         middles.get(at).copied()
     };
-    for (form, &seconds) in case.forms.iter().zip(&middles) {
+    for (at, (form, &seconds)) in case.forms.iter().zip(&middles).enumerate() {
         say(&format!("{}, recorded", form.name));
         let RecordedTrial {
             findings,
             wall_ns,
             why,
-        } = recorded(stage, form)?;
+        } = recorded(stage, form, &recording(stage, at))?;
         outcome.problems.extend(problems(form, &findings));
         let gain = form.told.as_ref().and_then(|expected| {
             let fixed = expected.fixed.as_ref()?;
@@ -156,11 +159,45 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
             told: findings.first().cloned(),
             why,
             gain,
+            difference: None,
         });
+    }
+    for (at, form) in case.forms.iter().enumerate() {
+        if let Some(expected) = &form.told {
+            let difference = difference(case, stage, at, expected)?;
+            let problems = difference
+                .iter()
+                .flat_map(|one| one.problems(&form.name, expected));
+            outcome.problems.extend(problems);
+            outcome.forms[at].difference = difference;
+        }
     }
     let facts = case.facts.iter();
     outcome.facts = facts.filter_map(|fact| ours(case, fact, took)).collect();
     Ok(outcome)
+}
+
+/// Where the recording of a form goes, by its place in the case.
+fn recording(stage: &Stage, form: usize) -> PathBuf {
+    stage.work.join(format!("form-{form}.timesink"))
+}
+
+/// What `diff` says of a form and of the one without its cause, if there is one.
+fn difference(
+    case: &Case,
+    stage: &Stage,
+    form: usize,
+    expected: &Expected,
+) -> anyhow::Result<Option<DifferenceOutcome>> {
+    let Some(fixed) = &expected.fixed else {
+        return Ok(None);
+    };
+    let place = case.forms.iter().position(|form| form.name == *fixed);
+    let place = place.with_context(|| format!("there is no form {fixed}"))?;
+    let sides = [recording(stage, form), recording(stage, place)];
+    let json = read(stage, "diff", &["--json"], &[&sides[0], &sides[1]])?;
+    let json = json.replace(&*stage.work.to_string_lossy(), "work");
+    DifferenceOutcome::read(fixed, &json).map(Some)
 }
 
 /// What a fact is here. `took` says how many seconds a form takes.
@@ -204,13 +241,12 @@ struct RecordedTrial {
     why: String,
 }
 
-fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<RecordedTrial> {
+fn recorded(stage: &Stage, form: &Form, file: &Path) -> anyhow::Result<RecordedTrial> {
     let ourselves = std::env::current_exe().context("where timesink itself is")?;
-    let file: PathBuf = stage.work.join("case.timesink");
-    let _ = stage.with_files(|| std::fs::remove_dir_all(&file));
+    let _ = stage.with_files(|| std::fs::remove_dir_all(file));
     let mut run = stage.command_of_ours(&ourselves.to_string_lossy());
     run.args(["run", "-q", "-o"])
-        .arg(&file)
+        .arg(file)
         .args(&form.options)
         .arg("--")
         .args(stage.filled(&form.command));
@@ -220,14 +256,14 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<RecordedTrial> {
     // Where the project lies is nobody's concern.
     let work = stage.work.to_string_lossy();
     let shown = |page: String| page.replace(&*work, "work");
-    let json = shown(report(stage, &file, &["--json"])?);
+    let json = shown(read(stage, "report", &["--json"], &[file])?);
     let mut json: Value = serde_json::from_str(&json).context("the report")?;
     let mut findings: Vec<TrialAnswer> =
         serde_json::from_value(json["findings"].take()).context("the findings")?;
     for place in findings.iter_mut().flat_map(|told| &mut told.places) {
         place.file = place.file.as_deref().map(|file| file_name(file).to_owned());
     }
-    let page = shown(report(stage, &file, &[])?);
+    let page = shown(read(stage, "report", &[], &[file])?);
     let why = page.split_once("\nWHY ").map_or("", |(_, why)| why);
     let findings_alone = why.split_once("\n\n").map_or(why, |(why, _)| why);
     let why = findings_alone.split_once('\n').map_or("", |(_, why)| why);
@@ -238,15 +274,16 @@ fn recorded(stage: &Stage, form: &Form) -> anyhow::Result<RecordedTrial> {
     })
 }
 
-/// What the file says was written by the case's program, and is read with no more rights than that had.
-fn report(stage: &Stage, file: &Path, options: &[&str]) -> anyhow::Result<String> {
-    let mut asked = Command::new(std::env::current_exe().context("where timesink itself is")?);
+/// What the files say was written by the case's program, and is read with no more rights than that had.
+fn read(stage: &Stage, command: &str, options: &[&str], files: &[&Path]) -> anyhow::Result<String> {
+    let mut asked = ourselves()?;
     if let Some(user) = stage.user() {
         user.runs(&mut asked);
     }
-    let asked = asked.arg("report").args(options).arg(file).output()?;
+    let asked = asked.arg(command).args(options).args(files).output()?;
     if !asked.status.success() {
-        bail!("report: {}", String::from_utf8_lossy(&asked.stderr).trim());
+        let said = String::from_utf8_lossy(&asked.stderr);
+        bail!("{command}: {}", said.trim());
     }
     Ok(String::from_utf8_lossy(&asked.stdout).into_owned())
 }
