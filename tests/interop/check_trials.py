@@ -4,7 +4,8 @@
 
 Each sample is a comparison of two commands: 6 to 120 pairs, some of them with ties. The ratio has to be the median of all
 means of two logarithms (Hodges-Lehmann), the p value SciPy's for Wilcoxon's signed-rank test, and the interval what inverts
-that test: its p value is above 5 % just inside each end, and not just outside. Exits with 1 at the first difference.
+that test: its p value is above 5 % just inside each end, and not just outside. A tenth as many samples are of 4 to 30 runs of
+each command that were not made in turn: the same with the Mann-Whitney test. Exits with 1 at the first difference.
 """
 
 import math
@@ -67,22 +68,56 @@ def check(a, b, judged):
     return None
 
 
+def drawn_apart(random):
+    a = np.exp(random.normal(0, 0.1, int(random.integers(4, 31))))
+    return a, np.exp(random.normal(random.choice([0, 0.02, -0.05]), 0.05, int(random.integers(4, 31))))
+
+
+def check_apart(a, b, judged):
+    a, b = np.log(a), np.log(b)
+    ratio, lo, hi = map(float, judged.split())
+    middle = math.exp(np.median(np.subtract.outer(b, a)))
+    if differs(ratio, middle):
+        return f"ratio {ratio}, SciPy's {middle}"
+    for end, outwards in ((math.log(lo), -1), (math.log(hi), 1)):
+        step = 1e-9
+        inside, outside = (
+            stats.mannwhitneyu(b - end + outwards * step * side, a, method="exact").pvalue for side in (1, -1)
+        )
+        if inside <= ALPHA or outside > ALPHA:
+            return f"an end of the interval is {math.exp(end)}: p {inside} inside, {outside} outside"
+    return None
+
+
+def judge(lines):
+    judged = subprocess.run([sys.argv[1]], input="".join(lines), capture_output=True, text=True, check=True)
+    answers = judged.stdout.splitlines()
+    if len(answers) != len(lines):
+        sys.exit("check_trials: not every sample was judged")
+    return answers
+
+
+def words(*numbers):
+    return " ".join(repr(x) for some in numbers for x in some.tolist())
+
+
 def main():
     random = np.random.default_rng(17)
     samples = [drawn(random) for _ in range(SAMPLES)]
     lines = []
     for a, b in samples:
-        pairs = " ".join(f"{x!r} {y!r}" for x, y in zip(a.tolist(), b.tolist()))
-        lines.append(f"{ALPHA} 0.02 {pairs}\n")
-    judged = subprocess.run([sys.argv[1]], input="".join(lines), capture_output=True, text=True, check=True)
-    answers = judged.stdout.splitlines()
-    if len(answers) != len(samples):
-        sys.exit("check_trials: not every sample was judged")
-    for number, ((a, b), answer) in enumerate(zip(samples, answers)):
+        lines.append(f"{ALPHA} 0.02 {words(np.column_stack((a, b)).ravel())}\n")
+    for number, ((a, b), answer) in enumerate(zip(samples, judge(lines))):
         wrong = check(a, b, answer)
         if wrong:
             sys.exit(f"check_trials: sample {number} of {len(a)} pairs: {wrong}")
-    print(f"check_trials: {len(samples)} samples as SciPy has them")
+    apart = [drawn_apart(random) for _ in range(SAMPLES // 10)]
+    lines = [f"apart {ALPHA} {len(a)} {words(a, b)}\n" for a, b in apart]
+    for number, ((a, b), answer) in enumerate(zip(apart, judge(lines))):
+        wrong = check_apart(a, b, answer)
+        if wrong:
+            sys.exit(f"check_trials: sample {number} of {len(a)} and {len(b)} runs apart: {wrong}")
+    print(f"check_trials: {len(samples)} samples of pairs and {len(apart)} of runs apart as SciPy has them")
 
 
 main()

@@ -1,13 +1,19 @@
 //! Judges comparisons from standard input, one a line, for scripts that hold our figures against other people's:
 //! `ALPHA MARGIN a1 b1 a2 b2 ...` in, `VERDICT GATE RATIO LO HI P` out. The gate is at 5 %; what there is not is `-`.
+//! Of runs that are apart, `apart ALPHA RUNS_OF_A a1 a2 ... b1 b2 ...` in, `RATIO LO HI` out.
 
 use std::io::{self, BufRead};
 
-use timesink_trials::{gate, verdict, Estimate, Gate, Verdict};
+use timesink_trials::{gate, verdict, Apart, Estimate, Gate, Interval, Verdict};
 
 fn main() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
-        println!("{}", judged(&line?).unwrap_or_else(|| "-".to_owned()));
+        let line = line?;
+        let judged = match line.strip_prefix("apart ") {
+            Some(runs) => apart(runs),
+            None => judged(&line),
+        };
+        println!("{}", judged.unwrap_or_else(|| "-".to_owned()));
     }
     Ok(())
 }
@@ -31,10 +37,23 @@ fn judged(line: &str) -> Option<String> {
         Gate::Passed => "passed",
         Gate::Undecided { .. } => "undecided",
     };
-    let (lo, hi) = match estimate.interval {
-        Some(one) => (format!("{:e}", one.lo), format!("{:e}", one.hi)),
-        None => ("-".to_owned(), "-".to_owned()),
-    };
+    let ends = ends(estimate.interval);
     let Estimate { ratio, p, .. } = estimate;
-    Some(format!("{verdict} {gate} {ratio:e} {lo} {hi} {p:e}"))
+    Some(format!("{verdict} {gate} {ratio:e} {ends} {p:e}"))
+}
+
+fn ends(interval: Option<Interval>) -> String {
+    match interval {
+        Some(one) => format!("{:e} {:e}", one.lo, one.hi),
+        None => "- -".to_owned(),
+    }
+}
+
+fn apart(line: &str) -> Option<String> {
+    let numbers: Option<Vec<f64>> = line.split(' ').map(|word| word.parse().ok()).collect();
+    let numbers = numbers?;
+    let (settings, figures) = numbers.split_at_checked(2)?;
+    let (a, b) = figures.split_at_checked(settings[1] as usize)?;
+    let found = Apart::of(a, b, settings[0])?;
+    Some(format!("{:e} {}", found.ratio, ends(found.interval)))
 }
