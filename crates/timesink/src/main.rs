@@ -252,6 +252,7 @@ mod tests {
             "bench",
             "bench --file bench.toml --rounds 20",
             "bench --import a.json b.json",
+            "bench --resume before.json --json=after.json a b",
             "round baseline --runs 5 --build make -- ./import rows.txt",
             "round batched",
             "rounds --again 1",

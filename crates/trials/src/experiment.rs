@@ -26,13 +26,18 @@ pub enum Stopped<E> {
     Failed(E),
 }
 
-/// Runs rounds. `run` gets the command, and the schedule for what else is drawn; `look` sees the rounds so far.
+/// Runs rounds after those that were run `before`. `run` gets the command, and the schedule for what else is drawn; `look` sees
+/// all rounds so far.
 pub fn rounds<T, E>(
     schedule: &mut Schedule,
+    before: Vec<Round<T>>,
     mut run: impl FnMut(usize, &mut Schedule) -> Result<T, E>,
     mut look: impl FnMut(&[Round<T>]) -> Flow,
 ) -> (Vec<Round<T>>, Stopped<E>) {
-    let mut done: Vec<Round<T>> = Vec::new();
+    let mut done = before;
+    if !done.is_empty() && look(&done) == Flow::Enough {
+        return (done, Stopped::Enough);
+    }
     loop {
         let order = schedule.next_round();
         let mut results: Vec<(usize, T)> = Vec::with_capacity(order.len());
@@ -63,7 +68,12 @@ mod tests {
             _ => Flow::On,
         };
         let mut schedule = Schedule::new(3, 1);
-        let (done, stopped) = rounds(&mut schedule, |command, _| Ok::<_, ()>(command), enough);
+        let (done, stopped) = rounds(
+            &mut schedule,
+            Vec::new(),
+            |command, _| Ok::<_, ()>(command),
+            enough,
+        );
         assert!(matches!(stopped, Stopped::Enough));
         assert!(done.iter().all(|round| round.results == [0, 1, 2]));
         assert!(done.iter().any(|round| round.order != [0, 1, 2]));
@@ -75,8 +85,30 @@ mod tests {
             }
             Ok(command)
         };
-        let (done, stopped) = rounds(&mut schedule, fails, enough);
+        let (done, stopped) = rounds(&mut schedule, Vec::new(), fails, enough);
         assert!(matches!(stopped, Stopped::Failed("killed")));
         assert_eq!(done.len(), 2);
+    }
+
+    /// Rounds of before count, and if they are enough none is run.
+    #[test]
+    fn rounds_go_on_after_those_of_before() {
+        let mut schedule = Schedule::new(2, 1);
+        let one = || Round {
+            order: vec![0, 1],
+            results: vec![7, 7],
+        };
+        let enough = |done: &[Round<usize>]| match done.len() {
+            0..3 => Flow::On,
+            _ => Flow::Enough,
+        };
+        let run = |command: usize, _: &mut Schedule| Ok::<_, ()>(command);
+        let (done, _) = rounds(&mut schedule, vec![one(), one()], run, enough);
+        let results: Vec<_> = done.into_iter().map(|round| round.results).collect();
+        assert_eq!(results, [[7, 7], [7, 7], [0, 1]]);
+        let never = |_: usize, _: &mut Schedule| Err("it is run");
+        let before = vec![one(), one(), one()];
+        let (done, stopped) = rounds(&mut schedule, before, never, enough);
+        assert!(done.len() == 3 && matches!(stopped, Stopped::Enough));
     }
 }

@@ -4,6 +4,7 @@
 pub mod figure;
 pub mod imported;
 pub mod outcome;
+pub mod resumed;
 #[cfg(test)]
 pub mod samples;
 

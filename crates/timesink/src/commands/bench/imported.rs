@@ -26,7 +26,7 @@ pub fn compare(files: &[PathBuf]) -> anyhow::Result<()> {
     )
 }
 
-fn text(file: &Path) -> anyhow::Result<String> {
+pub fn text(file: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     std::fs::File::open(file)?
         .take(LONGEST)

@@ -61,8 +61,12 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "commands")]
     file: Option<PathBuf>,
 
+    /// Go on after the rounds in this file, which --json=FILE has written of the same commands
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+
     /// Compare the results in hyperfine's JSON files, and run nothing
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["commands", "file"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["commands", "file", "resume"])]
     import: Vec<PathBuf>,
 
     /// Values for {NAME} in the commands; several parameters make a grid
@@ -247,6 +251,10 @@ fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
     arguments.formats.check()?;
     let amount = Amount::of(arguments);
     let question = question(arguments, &jobs, &amount);
+    let before = match &arguments.resume {
+        Some(file) => before(file, &jobs, &question)?,
+        None => Vec::new(),
+    };
     let alone = alone();
     let load = LoadWatch::start();
     let mut runner = runner(arguments)?;
@@ -258,7 +266,7 @@ fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
         question: &question,
         amount: &amount,
     };
-    let measured = measured.run(&mut runner, &mut schedule);
+    let measured = measured.run(&mut runner, &mut schedule, before);
     out::progress("");
     // Ctrl-C in the recordings comes after all rounds: nothing that is printed lacks anything.
     let was_interrupted = matches!(measured.stopped, Some(NoSample::Interrupted));
@@ -306,6 +314,20 @@ fn some_seed() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let us = now.map_or(0, |since| since.as_micros());
     u64::try_from(us % SEEDS).unwrap_or(0)
+}
+
+/// The rounds that another time measured and was ended in.
+fn before(file: &Path, jobs: &[Job], question: &Question) -> anyhow::Result<Vec<Round<Sample>>> {
+    let read = || -> anyhow::Result<Vec<Round<Sample>>> {
+        let text = as_caller(|| imported::text(file))?;
+        crate::bench::resumed::rounds(&text, jobs, question)
+    };
+    let rounds = read().with_context(|| file.display().to_string())?;
+    out::note(format_args!(
+        "going on after {}",
+        terminal::units::plural(rounds.len() as u64, "round", "rounds")
+    ));
+    Ok(rounds)
 }
 
 /// Held while we measure, so that another bench on this machine can see it; `None`: there is one.
@@ -380,9 +402,14 @@ struct Measured {
 
 impl Measurement<'_> {
     /// Set-up, warm-up, rounds, recordings, and cleaning whatever happened.
-    fn run(&self, runner: &mut Runner, schedule: &mut Schedule) -> Measured {
+    fn run(
+        &self,
+        runner: &mut Runner,
+        schedule: &mut Schedule,
+        before: Vec<Round<Sample>>,
+    ) -> Measured {
         let mut measured = Measured {
-            rounds: Vec::new(),
+            rounds: before,
             stopped: None,
             failed_after: None,
             recordings: None,
@@ -415,7 +442,9 @@ impl Measurement<'_> {
         }
         let mut look = Look::new(self.jobs, self.question, self.amount);
         let run = |command: usize, schedule: &mut Schedule| self.one(runner, command, schedule);
-        let (done, stopped) = rounds(schedule, run, |done| look.at(done));
+        let before = std::mem::take(measured);
+        look.before = before.len();
+        let (done, stopped) = rounds(schedule, before, run, |done| look.at(done));
         *measured = done;
         match stopped {
             Stopped::Failed(why) => Err(why),
@@ -477,6 +506,8 @@ struct Look<'a> {
     jobs: &'a [Job],
     question: &'a Question,
     amount: &'a Amount,
+    /// So many rounds were run another time.
+    before: usize,
     begun: Instant,
     shown: Option<Instant>,
 }
@@ -487,13 +518,15 @@ impl<'a> Look<'a> {
             jobs,
             question,
             amount,
+            before: 0,
             begun: Instant::now(),
             shown: None,
         }
     }
 
     fn at(&mut self, done: &[Round<Sample>]) -> Flow {
-        let one = self.begun.elapsed() / u32::try_from(done.len()).unwrap_or(1).max(1);
+        let here = done.len() - self.before;
+        let one = self.begun.elapsed() / u32::try_from(here).unwrap_or(1).max(1);
         let most = self.amount.most(one);
         if done.len() >= most {
             return Flow::Enough;

@@ -186,7 +186,7 @@ fn measured(
         runner.run(&jobs[number], number, None)
     };
     let wanted = usize::from(arguments.rounds);
-    let (done, stopped) = rounds(&mut schedule, run, |done| {
+    let (done, stopped) = rounds(&mut schedule, Vec::new(), run, |done| {
         out::progress(&format!("round {} of {wanted}", done.len()));
         match done.len() >= wanted {
             true => Flow::Enough,
