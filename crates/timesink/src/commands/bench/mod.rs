@@ -27,7 +27,7 @@ use super::{as_caller, diff};
 use crate::bench::outcome::ALPHA;
 use crate::bench::{Figure, Job, Metric, Outcome, Question, Sample};
 use crate::out;
-use crate::present::bench::{tables, Bench};
+use crate::present::bench::{svg, tables, Bench};
 use crate::present::{json, terminal};
 use child::Interrupt;
 use grid::{filled, jobs, parse_parameter, Parameter};
@@ -179,6 +179,9 @@ struct Formats {
     /// JSON as Bencher takes it in (Bencher Metric Format)
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     bencher: Option<PathBuf>,
+    /// A drawing (SVG): runs in order, how they scatter, ratios with intervals
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    svg: Option<PathBuf>,
 }
 
 pub fn parse_share(text: &str) -> Result<f64, String> {
@@ -550,13 +553,14 @@ impl<'a> Look<'a> {
 }
 
 impl Formats {
-    fn all(&self) -> [(&'static str, &Option<PathBuf>); 5] {
+    fn all(&self) -> [(&'static str, &Option<PathBuf>); 6] {
         [
             ("json", &self.json),
             ("markdown", &self.markdown),
             ("csv", &self.csv),
             ("hyperfine", &self.hyperfine),
             ("bencher", &self.bencher),
+            ("svg", &self.svg),
         ]
     }
 
@@ -590,6 +594,7 @@ fn print(formats: &Formats, bench: &Bench<'_>) -> anyhow::Result<()> {
             "markdown" => tables::markdown(bench, &mut text)?,
             "csv" => tables::csv(bench, &mut text)?,
             "bencher" => json::bencher(bench, &mut text)?,
+            "svg" => svg::svg(bench, &mut text)?,
             _ => json::hyperfine(bench, &mut text)?,
         }
         if path.as_os_str() == "-" {

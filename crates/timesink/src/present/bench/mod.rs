@@ -1,5 +1,6 @@
 //! Commands held against each other, in words.
 
+pub mod svg;
 pub mod tables;
 
 use timesink_recording::floors::Load;
