@@ -60,7 +60,9 @@ fn report(path: &std::path::Path) -> Ran {
 fn what_a_recording_lacks() {
     let told = Folder::new("lacks");
     let whole = told.join("whole.timesink");
-    Recorded::run(&whole, &["-q"], &[&flushing(), "fires"], 0);
+    // It writes where it runs.
+    let place = format!("cd {} && exec \"$0\" fires", told.path().display());
+    Recorded::run(&whole, &["-q"], &["sh", "-c", &place, &flushing()], 0);
     let whole = Recording::open(&whole).expect("it opens");
     for (lacks, without, rule) in [
         ("system-call data", "calls", "flush-per-record"),

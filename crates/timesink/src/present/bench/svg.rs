@@ -156,7 +156,7 @@ fn runs(bench: &Bench<'_>, of_command: &[Vec<(usize, f64)>], drawing: &mut Drawi
     if left_out > 0 {
         let x = (along(left_out - 1) + along(left_out)) / 2.0;
         drawing.line((x, top), (x, bottom), "#bbbbbb", 1.0);
-        drawing.text(x - 4.0, top + 12.0, "end", "normal", "left out");
+        drawing.text(x + 4.0, top + 12.0, "start", "normal", "left out");
     }
     for (command, values) in of_command.iter().enumerate() {
         for (round, value) in values {
