@@ -1,7 +1,9 @@
 //! What a run is measured by.
 
-/// A run of a command that came to its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+use serde::{Deserialize, Serialize};
+
+/// A run of a command that came to its end; a field here is a field of docs/json.md.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Sample {
     pub wall_ns: u64,
     pub user_ns: u64,
@@ -17,6 +19,15 @@ pub struct Sample {
     pub exit_code: u8,
     /// The figure that the command printed itself.
     pub metric: Option<f64>,
+}
+
+/// A run as JSON has it, which is written and read again.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct RunPage {
+    /// In its round, from 1.
+    pub place: usize,
+    #[serde(flatten)]
+    pub sample: Sample,
 }
 
 /// One of these figures.

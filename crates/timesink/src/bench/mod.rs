@@ -8,7 +8,7 @@ pub mod resumed;
 #[cfg(test)]
 pub mod samples;
 
-pub use figure::{Figure, Metric, Sample};
+pub use figure::{Figure, Metric, RunPage, Sample};
 pub use outcome::{Comparison, Outcome, Question};
 
 /// One command that is measured.

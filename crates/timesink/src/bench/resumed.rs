@@ -4,7 +4,7 @@ use anyhow::{bail, Context};
 use serde::Deserialize;
 use timesink_trials::Round;
 
-use super::{Job, Question, Sample};
+use super::{Job, Question, RunPage, Sample};
 
 #[derive(Deserialize)]
 struct Page {
@@ -19,39 +19,7 @@ struct Page {
 #[derive(Deserialize)]
 struct Command {
     command: String,
-    runs: Vec<Run>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct Run {
-    place: usize,
-    wall_ns: u64,
-    user_ns: u64,
-    system_ns: u64,
-    memory_bytes: Option<u64>,
-    voluntary_switches: u64,
-    involuntary_switches: u64,
-    minor_faults: u64,
-    major_faults: u64,
-    exit_code: u8,
-    metric: Option<f64>,
-}
-
-impl From<Run> for Sample {
-    fn from(run: Run) -> Sample {
-        Sample {
-            wall_ns: run.wall_ns,
-            user_ns: run.user_ns,
-            system_ns: run.system_ns,
-            memory_bytes: run.memory_bytes,
-            voluntary_switches: run.voluntary_switches,
-            involuntary_switches: run.involuntary_switches,
-            minor_faults: run.minor_faults,
-            major_faults: run.major_faults,
-            exit_code: run.exit_code,
-            metric: run.metric,
-        }
-    }
+    runs: Vec<RunPage>,
 }
 
 /// The rounds, if they are of these commands, and answer this question.
@@ -69,7 +37,7 @@ pub fn rounds(text: &str, jobs: &[Job], question: &Question) -> anyhow::Result<V
         && page.metric.as_ref() == metric
         && page.higher_is_better == question.higher_is_better();
     if !is_same {
-        bail!("another figure decided there: {}", page.figure);
+        bail!("it was measured by another figure: {}", page.figure);
     }
     (0..page.rounds)
         .map(|at| round(&page.commands, at).context("a round lacks a run"))
@@ -77,7 +45,7 @@ pub fn rounds(text: &str, jobs: &[Job], question: &Question) -> anyhow::Result<V
 }
 
 fn round(commands: &[Command], at: usize) -> Option<Round<Sample>> {
-    let runs: Option<Vec<Run>> = commands
+    let runs: Option<Vec<RunPage>> = commands
         .iter()
         .map(|one| one.runs.get(at).copied())
         .collect();
@@ -86,7 +54,7 @@ fn round(commands: &[Command], at: usize) -> Option<Round<Sample>> {
     order.sort_by_key(|command| runs[*command].place);
     Some(Round {
         order,
-        results: runs.into_iter().map(Sample::from).collect(),
+        results: runs.into_iter().map(|run| run.sample).collect(),
     })
 }
 

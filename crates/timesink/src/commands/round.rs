@@ -57,7 +57,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let job = job(arguments, &project, &here, rounds.last())?;
     let number = rounds.last().map_or(1, |last| last.number + 1);
     let Begun { folder, lock } = as_caller(|| project.begin(number))?;
-    let measured = round(arguments, &project, &folder, job, rounds.last());
+    let place = Place {
+        project: &project,
+        folder: &folder,
+        number,
+    };
+    let measured = round(&arguments.name, &place, job, rounds.last());
     let measured = match measured {
         Ok(round) => round,
         Err(error) => {
@@ -109,13 +114,19 @@ fn job(
     })
 }
 
-fn round(
-    arguments: &Arguments,
-    project: &Project,
-    folder: &Folder,
-    job: Job,
-    before: Option<&Round>,
-) -> anyhow::Result<Round> {
+/// Where a round is kept.
+struct Place<'a> {
+    project: &'a Project,
+    folder: &'a Folder,
+    number: u32,
+}
+
+fn round(name: &str, place: &Place<'_>, job: Job, before: Option<&Round>) -> anyhow::Result<Round> {
+    let Place {
+        project,
+        folder,
+        number,
+    } = *place;
     let identity = Identity::from_sudo()?;
     let directory = project.root.join(&job.directory);
     if let Some(line) = &job.build {
@@ -133,13 +144,12 @@ fn round(
     if let Some(line) = &job.prepare {
         by_sh("prepare", line, &directory, identity.as_ref())?;
     }
-    let number = before.map_or(1, |before| before.number + 1);
-    let recording = project.folder_of(number).join(RECORDING);
+    let recording = folder.path_of(RECORDING);
     let not_recorded = record(&job, &directory, &recording).err();
     let mut round = Round {
         version: VERSION,
         number,
-        name: arguments.name.clone(),
+        name: name.to_owned(),
         measured_unix_s: SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .map_or(0, |since| since.as_secs()),

@@ -160,10 +160,9 @@ fn folder_name(number: u32) -> String {
 
 /// Keeps a round, in one step.
 pub fn keep(folder: &Folder, round: &Round) -> anyhow::Result<()> {
-    let mut file = NewFile::within(folder, FILE)?;
-    serde_json::to_writer_pretty(&mut file, round)?;
-    file.write_all(b"\n")?;
-    Ok(file.keep()?)
+    let mut text = serde_json::to_vec_pretty(round)?;
+    text.push(b'\n');
+    keep_text(folder, FILE, &text)
 }
 
 /// Keeps a text beside it.

@@ -167,7 +167,7 @@ fn runs(bench: &Bench<'_>, of_command: &[Vec<(usize, f64)>], drawing: &mut Drawi
 }
 
 fn scatter(bench: &Bench<'_>, of_command: &[Vec<(usize, f64)>], drawing: &mut Drawing) {
-    drawing.title("How they scatter: all runs, half of them, the median");
+    drawing.title("Distribution: all runs, the middle half, the median");
     let all = of_command.iter().flatten().map(|(_, value)| *value);
     let along = Axis::over(all, LEFT, RIGHT);
     for (command, values) in of_command.iter().enumerate() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use timesink_trials::{Estimate, Gate, Shift, Summary, Verdict};
 
 use crate::bench::outcome::Other;
-use crate::bench::{label, Comparison, Figure, Sample};
+use crate::bench::{label, Comparison, Figure, RunPage, Sample};
 use crate::present::bench::{self, Bench};
 
 #[derive(Serialize)]
@@ -62,21 +62,6 @@ struct SummaryPage {
     most: f64,
     quarter: f64,
     three_quarters: f64,
-}
-
-#[derive(Serialize)]
-struct RunPage {
-    place: usize,
-    wall_ns: u64,
-    user_ns: u64,
-    system_ns: u64,
-    memory_bytes: Option<u64>,
-    voluntary_switches: u64,
-    involuntary_switches: u64,
-    minor_faults: u64,
-    major_faults: u64,
-    exit_code: u8,
-    metric: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -159,7 +144,10 @@ fn command<'a>(bench: &Bench<'a>, at: usize) -> CommandPage<'a> {
     let outcome = bench.outcome.commands.get(at);
     let runs = bench.rounds.iter().filter_map(|round| {
         let place = round.order.iter().position(|command| *command == at)?;
-        Some(run(place + 1, round.results.get(at)?))
+        Some(RunPage {
+            place: place + 1,
+            sample: *round.results.get(at)?,
+        })
     });
     let parameters = job.parameters.iter();
     CommandPage {
@@ -183,22 +171,6 @@ fn summary(all: Summary) -> SummaryPage {
         most: all.most,
         quarter: all.quartiles.0,
         three_quarters: all.quartiles.1,
-    }
-}
-
-fn run(place: usize, sample: &Sample) -> RunPage {
-    RunPage {
-        place,
-        wall_ns: sample.wall_ns,
-        user_ns: sample.user_ns,
-        system_ns: sample.system_ns,
-        memory_bytes: sample.memory_bytes,
-        voluntary_switches: sample.voluntary_switches,
-        involuntary_switches: sample.involuntary_switches,
-        minor_faults: sample.minor_faults,
-        major_faults: sample.major_faults,
-        exit_code: sample.exit_code,
-        metric: sample.metric,
     }
 }
 
