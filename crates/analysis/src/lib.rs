@@ -17,5 +17,6 @@ pub mod replay;
 mod slots;
 mod span;
 pub mod stacks;
+pub mod tasks;
 pub mod timeline;
 pub mod waits;

@@ -21,6 +21,7 @@ mod environment;
 mod error;
 #[allow(unsafe_code)]
 pub mod floors;
+mod go_layout;
 mod go_table;
 pub mod host;
 #[allow(unsafe_code)]

@@ -21,8 +21,8 @@ fn sizes<R: TableRow>(recording: &Recording) -> timesink_recording::Result<Sizes
 
 macro_rules! for_each {
     ($visit:ident) => {
-        for_each!($visit: CallError CallHistogram CallWindow Call Delay Fact Frame Image Lookup Loss Module Object Occupant
-            Outsider Probe Process Request Sample Span Stack Thread Wait);
+        for_each!($visit: CallError CallHistogram CallSite CallWindow Call Delay Fact Frame Image Lookup Loss Module Object Occupant
+            Outsider Probe Process Request Sample Span Stack Task TaskTurn Thread Wait);
     };
     ($visit:ident: $($row:ident)+) => { $( $visit!($row); )+ };
 }

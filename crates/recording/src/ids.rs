@@ -50,3 +50,7 @@ id! {
     /// A stack, as numbered in `stacks`.
     StackId
 }
+id! {
+    /// A task (a goroutine), as numbered in `tasks`.
+    TaskId
+}

@@ -365,3 +365,11 @@ words! {
         End = "end",
     }
 }
+
+words! {
+    /// What a task is.
+    TaskKind {
+        /// A goroutine of Go.
+        Goroutine = "goroutine",
+    }
+}

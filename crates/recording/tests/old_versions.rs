@@ -109,6 +109,16 @@ fn version_7_opens() {
     assert!(!recording.rows::<CallSite>().expect("sites").is_empty());
 }
 
+/// A recording of version 8 (the same) tells where it was made, and knows of no tasks.
+#[test]
+fn version_8_opens() {
+    let recording = fixture("version-8.tar");
+    assert_eq!(recording.about().format_version, 8);
+    assert!(!recording.rows::<Fact>().expect("facts").is_empty());
+    assert_eq!(recording.rows::<Task>().map(|rows| rows.len()), Ok(0));
+    assert_eq!(recording.rows::<TaskTurn>().map(|rows| rows.len()), Ok(0));
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

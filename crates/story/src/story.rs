@@ -5,7 +5,9 @@ use timesink_analysis::joined::joined;
 use timesink_analysis::loops::{loops, Loop};
 use timesink_analysis::operations::{Kind, Set, Told, Wanted};
 use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::path::Path;
 use timesink_analysis::replay::Gains;
+use timesink_analysis::tasks::Tasks;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
 use timesink_findings::mutes::{Day, Mute};
@@ -41,6 +43,8 @@ pub struct Story<'a> {
     pub loops: Vec<Loop>,
     /// What is done again and again, and what one of it consists of.
     pub anatomies: Vec<Anatomy>,
+    /// Whose work threads did; `None` where no runtime divides them among tasks.
+    pub tasks: Option<Tasks>,
 }
 
 /// What happened again and again.
@@ -82,8 +86,16 @@ impl<'a> Story<'a> {
         let anatomies = outlook.as_ref().map_or(Vec::new(), |outlook| {
             anatomies(&loaded.recorded(), &loaded.stacks, outlook)
         });
+        let main = || {
+            let main = loaded.facts.ledger.main?;
+            let main = loaded.facts.ledger.threads.get(main)?;
+            let slot = loaded.timeline.slot(main.row.thread)?;
+            Some(Path::of_thread(&loaded.timeline, slot))
+        };
+        let tasks = Tasks::of(loaded.recording, &loaded.timeline, &loaded.stacks, main)?;
         Ok(Story {
             anatomies,
+            tasks,
             loaded,
             outlook,
             findings,

@@ -103,6 +103,8 @@ pub struct Elf {
     pub go: Option<FilePart>,
     /// What Go knows of the program as a whole.
     pub go_module: Option<FilePart>,
+    /// Which version of Go it was built with.
+    pub go_build: Option<FilePart>,
     pub text: Option<FilePart>,
     pub build_id: Option<Vec<u8>>,
 }
@@ -224,6 +226,7 @@ impl Elf {
                 b".eh_frame" => &mut self.frames,
                 b".gopclntab" | b".data.rel.ro.gopclntab" => &mut self.go,
                 b".go.module" => &mut self.go_module,
+                b".go.buildinfo" => &mut self.go_build,
                 b".text" => &mut self.text,
                 _ => continue,
             };

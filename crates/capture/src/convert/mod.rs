@@ -11,6 +11,7 @@ mod sites;
 mod sort;
 mod spans;
 mod stacks;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -44,6 +45,7 @@ use sites::Sites;
 use sort::Sorter;
 use spans::{Context, Timing};
 use stacks::{Naming, StackRows, ToldFunction, ToldModule};
+use tasks::Tasks;
 
 /// What the notes of a spool say.
 #[derive(Default)]
@@ -124,6 +126,7 @@ fn convert_here(
         mut objects,
         calls,
         sites,
+        mut tasks,
         sorter,
         samples,
         nodes,
@@ -169,12 +172,11 @@ fn convert_here(
         recorder_cpu_ns: notes.end.as_ref().and_then(|end| end.recorder_cpu_ns),
         ..cost(&begin, &lives, seen, samples, wall, started)
     };
-    for row in objects.rows {
-        out.push(row)?;
-    }
+    objects.write(&mut out)?;
     sites.write(&lives, &stacks, &mut out)?;
-    write_lives(lives, &mut out)?;
+    tasks.write(&lives, &stacks, &mut out)?;
     stacks.write(&mut out)?;
+    write_lives(lives, &mut out)?;
     let about = out.finish(about)?;
     folder.remove(spool::NAME)?;
     Ok(about)
@@ -324,6 +326,7 @@ struct FirstPass {
     objects: Objects,
     calls: Calls,
     sites: Sites,
+    tasks: Tasks,
     sorter: Sorter,
     samples: u64,
     nodes: Vec<e::ts_node>,
@@ -336,6 +339,7 @@ impl FirstPass {
             objects: Objects::default(),
             calls: Calls::new(early_until),
             sites: Sites::default(),
+            tasks: Tasks::default(),
             sorter: Sorter::new(folder),
             samples: 0,
             nodes: Vec::new(),
@@ -368,7 +372,10 @@ impl FirstPass {
         }
         match probes::decode(bytes) {
             Some(Event::Start(start)) => self.lives.start(&start),
-            Some(Event::Exec(exec)) => self.lives.exec(&exec),
+            Some(Event::Exec(exec)) => {
+                self.tasks.executed(&exec, &self.lives, out)?;
+                self.lives.exec(&exec);
+            }
             Some(Event::Exit(exit)) => self.lives.exit(&exit),
             Some(Event::End(end)) => self.lives.end(&end),
             Some(Event::Object(object)) => self.objects.announce(&object),
@@ -382,6 +389,7 @@ impl FirstPass {
             Some(Event::Node(node)) if node.node as usize == self.nodes.len() + 1 => {
                 self.nodes.push(node);
             }
+            Some(Event::Task(task)) => self.tasks.take(&task, &self.lives, out)?,
             Some(Event::Request(request)) => out.push(self.request(&request))?,
             _ => {}
         }
@@ -481,6 +489,10 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
         e::TS_STACK => (
             LossKind::Samples,
             "samples or stacks are missing; the counts of samples are whole",
+        ),
+        e::TS_TASK => (
+            LossKind::Samples,
+            "some changes from one task to another are missing",
         ),
         e::TS_CODE => (
             LossKind::Samples,

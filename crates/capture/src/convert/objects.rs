@@ -5,8 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use timesink_recording::tables::objects::Object;
 use timesink_recording::words::ObjectKind;
-use timesink_recording::{ObjectId, ProcessId};
+use timesink_recording::{ObjectId, ProcessId, RecordingWriter};
 
+use crate::error::Error;
 use crate::probes::{events as e, text};
 
 const AF_UNIX: u16 = 1;
@@ -50,6 +51,13 @@ fn empty(object: ObjectId, kind: ObjectKind, label: String) -> Object {
 }
 
 impl Objects {
+    pub fn write(self, out: &mut RecordingWriter) -> Result<(), Error> {
+        for row in self.rows {
+            out.push(row)?;
+        }
+        Ok(())
+    }
+
     fn add(&mut self, kind: ObjectKind, label: String) -> ObjectId {
         let id = ObjectId(self.rows.len() as u32);
         self.rows.push(empty(id, kind, label));

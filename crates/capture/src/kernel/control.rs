@@ -52,6 +52,12 @@ impl Control {
         unsafe { (&raw mut (*self.page.as_ptr()).following).write_volatile(1) }
     }
 
+    /// There are processes whose tasks are to be told.
+    pub fn tell_tasks(&self) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.page.as_ptr()).tasks).write_volatile(1) }
+    }
+
     /// How many threads are tracked that have not ended.
     pub fn alive(&self) -> u32 {
         // SAFETY: as above.

@@ -339,6 +339,11 @@ impl Kernel {
         self.map("bashes")
     }
 
+    /// The map that says which processes are Go.
+    pub fn gos(&self) -> Option<MapHandle> {
+        self.map("gos")
+    }
+
     fn map(&self, name: &str) -> Option<MapHandle> {
         let map = self.object.maps().find(|m| m.name() == name)?;
         MapHandle::try_from(&map).ok()

@@ -32,11 +32,12 @@ enum ts_kind {
 	TS_CODE = 18, /* a code object of Python seen for the first time */
 	TS_SCRIPT = 19, /* where in its scripts the bash of the stack that follows is */
 	TS_SITE = 20, /* which call the stack of the same moment is of */
-	TS_KINDS = 21,
+	TS_TASK = 21, /* a thread is at work for another task */
+	TS_KINDS = 22,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 21, /* a thread could not be tracked for want of memory */
-	TS_NOT_FOLLOWED = 22, /* a process was not followed: there were too many */
-	TS_COUNTERS = 23,
+	TS_NO_STORAGE = 22, /* a thread could not be tracked for want of memory */
+	TS_NOT_FOLLOWED = 23, /* a process was not followed: there were too many */
+	TS_COUNTERS = 24,
 };
 
 struct ts_head {
@@ -483,6 +484,29 @@ struct ts_bash {
 };
 _Static_assert(sizeof(struct ts_bash) == 40, "bash");
 
+/* Go as it is laid out in one process: offsets in a goroutine, and in a thread. */
+struct ts_go {
+	__u32 number; /* which goroutine it is */
+	__u32 parent; /* the number of the one that started it; 0: it is not kept */
+	__u32 started_at; /* the place of the go statement */
+	__u32 entry; /* its first function */
+	__u32 current; /* of a thread: the goroutine that it works for */
+};
+_Static_assert(sizeof(struct ts_go) == 20, "go");
+
+/* A thread is at work for another task than before. */
+struct ts_task {
+	struct ts_head head; /* t: since when, as far as is known */
+	__u64 seen_before; /* when it was last seen at work for the one before; 0: for none */
+	__u64 number; /* 0: for the runtime itself */
+	__u64 parent; /* the number of the one that started it; 0: not known */
+	__u64 started_at; /* the place in the code where it was started; 0: not known */
+	__u64 entry; /* its first function */
+	__u32 pid;
+	__u32 node; /* made by user space: its first function under where it was started */
+};
+_Static_assert(sizeof(struct ts_task) == 64, "task");
+
 #define TS_BASH_FRAMES 32
 
 /* A function that it is in. Texts that fill their room were longer. */
@@ -542,7 +566,7 @@ struct ts_control {
 	__u32 following; /* processes may come in from now on */
 	__u32 followed; /* how many have, or would have */
 	__u32 met; /* threads of theirs that have yet to be tracked */
-	__u32 pad;
+	__u32 tasks; /* there are processes whose tasks are known */
 };
 _Static_assert(sizeof(struct ts_control) == 32, "control");
 

@@ -81,6 +81,7 @@ pub enum Event {
     Request(events::ts_request),
     Seen(Box<events::ts_seen>),
     Node(events::ts_node),
+    Task(events::ts_task),
 }
 
 /// The head of an event; `None` for bytes that are none.
@@ -106,6 +107,7 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
         events::TS_REQUEST => Event::Request(plain(bytes)?),
         events::TS_SEEN => Event::Seen(Box::new(plain(bytes)?)),
         events::TS_NODE => Event::Node(plain(bytes)?),
+        events::TS_TASK => Event::Task(plain(bytes)?),
         _ => return None,
     })
 }

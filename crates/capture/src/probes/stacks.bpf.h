@@ -139,60 +139,6 @@ static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s
 	return false;
 }
 
-/* As Go lays out its goroutines and threads since 1.13. */
-#define TS_GO_THREAD 48 /* of a goroutine: its thread */
-#define TS_GO_LEFT 56 /* of a goroutine: sp and ip when it was left */
-#define TS_GO_CURRENT 0xb8 /* of a thread: its current goroutine; before 1.25 one word later */
-#define TS_GO_OUTERMOST 512 /* more than lies between where a thread's stack is thought to end and who called there */
-
-/* A goroutine's own words; false for what is none. */
-static __always_inline bool read_goroutine(u64 *to, u32 size, u64 goroutine)
-{
-	return goroutine > TS_PAGE && !(goroutine & 7) && !bpf_probe_read_user(to, size, (void *)goroutine);
-}
-
-/*
- * Whether this is Go on the stack that a thread has for the scheduler and the collector, and which goroutine called for
- * that, if any: its own stack has the callers. Tells where the stack ends, which is else known of the first thread only.
- */
-__attribute__((noinline)) u64 look_into_go(u32 where, u64 end)
-{
-	struct ts_stack *s = scratch_of(where);
-	u64 own[7] = {}, left[9] = {}, current[2] = {}, first = 0, lo, hi;
-	u32 i;
-
-	if (!s)
-		return end;
-	s->left_ip = 0;
-	s->left_sp = 0;
-	if (!read_goroutine(own, sizeof(own), s->r14))
-		return end;
-	lo = own[0];
-	hi = own[1];
-	if (s->sp < lo || s->sp >= hi || hi - lo > 1 << 30 || (hi & 7))
-		return end;
-	/* Its thread's first goroutine is the one that has that other stack, whose end C knows and Go guesses. */
-	if (bpf_probe_read_user(&first, 8, (void *)own[TS_GO_THREAD / 8]) || first != s->r14)
-		return hi;
-	hi += TS_GO_OUTERMOST;
-	if (bpf_probe_read_user(current, sizeof(current), (void *)own[TS_GO_THREAD / 8] + TS_GO_CURRENT))
-		return hi;
-	for (i = 0; i < 2; i++) {
-		if (!read_goroutine(left, sizeof(left), current[i]) || left[TS_GO_THREAD / 8] != own[TS_GO_THREAD / 8])
-			continue;
-		if (left[TS_GO_LEFT / 8] < left[0] || left[TS_GO_LEFT / 8] >= left[1])
-			continue;
-		s->left_sp = left[TS_GO_LEFT / 8];
-		s->left_ip = left[TS_GO_LEFT / 8 + 1];
-		/* So much of it there is. */
-		s->beyond_length = left[1] - s->left_sp < TS_COPY ? left[1] - s->left_sp : TS_COPY;
-		return hi;
-	}
-	if (!current[0] || !current[1])
-		s->user |= TS_NO_GOROUTINE;
-	return hi;
-}
-
 /*
  * Hand over the stack that was begun in the scratch, with the current thread's user side where its registers
  * are in it; 1: there was no room. A global function, so that the verifier looks at it once.

@@ -95,6 +95,8 @@ struct ts_thread {
 	u32 site_credit; /* in calls, how much was earned for stacks of calls */
 	u32 path_mark; /* of the path that the call looked up; 0: none */
 	u64 sites[TS_SITES]; /* a mark of call and object, and how often */
+	u64 task; /* that it was last seen at work for; 0: the runtime itself */
+	u64 task_seen; /* when; 0: it was not */
 	u32 new_sites[TS_NEW_SITES]; /* how many objects it has made a call on, by call */
 	struct ts_call batch[TS_BATCH];
 };

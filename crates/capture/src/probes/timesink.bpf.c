@@ -16,6 +16,7 @@
 #include "python.bpf.h"
 #include "java.bpf.h"
 #include "bash.bpf.h"
+#include "go.bpf.h"
 #include "stacks.bpf.h"
 #include "calls/sites.bpf.h"
 #include "calls/destinations.bpf.h"

@@ -3,6 +3,7 @@
 
 #[allow(unsafe_code)]
 mod calibrate;
+mod goroutines;
 mod java;
 mod memory;
 mod names;
@@ -44,6 +45,7 @@ use crate::redact;
 use crate::spool::{self, BeginNote, EndNote, EventCosts, Note};
 
 use calibrate::Calibrator;
+use goroutines::Goroutines;
 use java::Javas;
 use newcomers::Newcomers;
 use node::Nodes;
@@ -51,7 +53,7 @@ use perf_maps::PerfMaps;
 use python::Pythons;
 use scripts::Scripts;
 use sink::Sink;
-use stacks::LiveStacks;
+use stacks::{LiveStacks, Runtimes};
 
 /// How often the ring is drained. 16 MiB hold several times what can come in that time.
 const DRAIN_EVERY: Duration = Duration::from_millis(20);
@@ -344,7 +346,14 @@ impl Session {
         let own_reader = reader.clone();
         let javas = Javas::new(kernel.javas(), reader.clone());
         let nodes = Nodes::new(kernel.javas(), reader.clone());
-        let stacks = LiveStacks::new(watch, maps, (pythons, javas, nodes, scripts), reader);
+        let runtimes = Runtimes {
+            pythons,
+            javas,
+            v8s: nodes,
+            scripts,
+            gos: Goroutines::new(kernel.gos()),
+        };
+        let stacks = LiveStacks::new(watch, maps, runtimes, reader);
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks, options.redact)));
         let taker = Rc::clone(&sink);
         let ring = kernel.ring("ring", move |bytes| taker.borrow_mut().take(bytes))?;
@@ -520,6 +529,9 @@ impl Session {
         let mut sink = self.sink.borrow_mut();
         let sink = &mut *sink;
         sink.stacks.settle(from, &mut sink.spool);
+        if sink.stacks.have_tasks() {
+            self.kernel.control().tell_tasks();
+        }
         sink.names.resolve_threads(&mut sink.spool);
         if self.flushed.elapsed() >= FLUSH_EVERY {
             sink.stacks.look_again();

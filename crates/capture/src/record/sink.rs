@@ -73,7 +73,7 @@ impl Sink {
                 }
             }
             events::TS_STACK => return self.stack(bytes),
-            events::TS_PYTHON | events::TS_CODE | events::TS_SCRIPT => {
+            events::TS_PYTHON | events::TS_CODE | events::TS_SCRIPT | events::TS_TASK => {
                 return self.stacks.take(bytes)
             }
             _ => {

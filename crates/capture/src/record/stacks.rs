@@ -8,12 +8,13 @@ use std::sync::Arc;
 use timesink_recording::words::ModuleKind;
 use zerocopy::IntoBytes;
 
-use crate::address_space::{Change, Image, ImageKind, Spaces, Timed, Watch};
+use crate::address_space::{Change, Image, ImageKind, Space, Spaces, Timed, Watch};
 use crate::bash;
 use crate::patience::Patience;
-use crate::probes::{self, events, PythonFrames, ToldScript};
+use crate::probes::{self, events, Event, PythonFrames, ToldScript};
 use crate::python::{self, merge, MergedFrame};
 use crate::reader::Reader;
+use crate::record::goroutines::Goroutines;
 use crate::record::java::{InFrame, Javas};
 use crate::record::node::Nodes;
 use crate::record::perf_maps::{MapIndex, PerfMaps};
@@ -43,13 +44,39 @@ fn looked_up(frame: &Frame) -> u64 {
 /// Native frames and those of a script in their order; of the latter, by their index, the function's number and the line.
 type Merged = (Vec<MergedFrame>, Vec<(u32, u32)>);
 
+/// What is known of processes that run code of a language of their own.
+pub struct Runtimes {
+    pub pythons: Pythons,
+    pub javas: Javas,
+    pub v8s: Nodes,
+    pub scripts: Scripts,
+    pub gos: Goroutines,
+}
+
+impl Runtimes {
+    /// A process was found running.
+    fn seeded(&mut self, pid: u32, space: &Space) {
+        self.pythons.seeded(pid, space);
+        self.javas.seeded(pid, space);
+        self.v8s.seeded(pid, space);
+        self.scripts.seeded(pid, space);
+        self.gos.seeded(pid, space);
+    }
+
+    /// What happened has been applied to the address spaces.
+    fn applied(&mut self, change: &Change, spaces: &mut Spaces) {
+        self.pythons.applied(change, spaces);
+        self.javas.applied(change, spaces);
+        self.v8s.applied(change, spaces);
+        self.scripts.applied(change, spaces);
+        self.gos.applied(change, spaces);
+    }
+}
+
 pub struct LiveStacks {
     watch: Option<Watch>,
     spaces: Spaces,
-    pythons: Pythons,
-    javas: Javas,
-    v8s: Nodes,
-    scripts: Scripts,
+    runtimes: Runtimes,
     unwinder: Unwinder,
     changes: Vec<Timed<Change>>,
     /// Not unwound yet, in the order of the ring.
@@ -78,17 +105,14 @@ impl LiveStacks {
     pub fn new(
         watch: Option<Watch>,
         maps: PerfMaps,
-        (pythons, javas, v8s, scripts): (Pythons, Javas, Nodes, Scripts),
+        runtimes: Runtimes,
         reader: Arc<Reader>,
     ) -> LiveStacks {
         LiveStacks {
             watch,
             spaces: Spaces::reading_through(Some(reader.clone())),
             reader,
-            pythons,
-            javas,
-            v8s,
-            scripts,
+            runtimes,
             unwinder: Unwinder::new(),
             changes: Vec::new(),
             waiting: Vec::new(),
@@ -114,6 +138,11 @@ impl LiveStacks {
         })
     }
 
+    /// Whether there are processes whose tasks the probes are to tell of.
+    pub fn have_tasks(&self) -> bool {
+        self.runtimes.gos.any()
+    }
+
     /// How many notices of what processes have mapped did not come.
     pub fn lost(&self) -> u64 {
         self.watch.as_ref().map_or(0, Watch::lost)
@@ -129,10 +158,7 @@ impl LiveStacks {
         // One that is gone already has no stacks either.
         if self.spaces.seed(pid).is_ok() {
             if let Some(space) = self.spaces.space(pid) {
-                self.pythons.seeded(pid, space);
-                self.javas.seeded(pid, space);
-                self.v8s.seeded(pid, space);
-                self.scripts.seeded(pid, space);
+                self.runtimes.seeded(pid, space);
             }
         }
         self.notice_makers();
@@ -158,8 +184,8 @@ impl LiveStacks {
             self.changes.extend(watch.read());
         }
         self.changes.sort_by_key(|change| change.time_ns);
-        self.javas.settle();
-        self.v8s.settle();
+        self.runtimes.javas.settle();
+        self.runtimes.v8s.settle();
         self.maps.follow();
         let waiting = std::mem::take(&mut self.waiting);
         let mut applied = 0;
@@ -182,9 +208,10 @@ impl LiveStacks {
         spool: &mut Writer,
     ) -> Option<probes::CopiedStack<'a>> {
         match u32::from(probes::head(bytes)?.kind) {
-            events::TS_PYTHON => self.pythons.frames(probes::python_frames(bytes)?),
-            events::TS_CODE => self.pythons.code(&probes::code(bytes)?, spool),
-            events::TS_SCRIPT => self.scripts.frames(probes::script(bytes)?),
+            events::TS_PYTHON => self.runtimes.pythons.frames(probes::python_frames(bytes)?),
+            events::TS_CODE => self.runtimes.pythons.code(&probes::code(bytes)?, spool),
+            events::TS_SCRIPT => self.runtimes.scripts.frames(probes::script(bytes)?),
+            events::TS_TASK => self.task(probes::decode(bytes)?, spool),
             _ => return probes::stack(bytes),
         }
         None
@@ -198,10 +225,7 @@ impl LiveStacks {
             .filter(|change| change.time_ns <= until)
         {
             self.spaces.apply(change);
-            self.pythons.applied(&change.what, &mut self.spaces);
-            self.javas.applied(&change.what, &mut self.spaces);
-            self.v8s.applied(&change.what, &mut self.spaces);
-            self.scripts.applied(&change.what, &mut self.spaces);
+            self.runtimes.applied(&change.what, &mut self.spaces);
             at += 1;
             self.notice_makers();
         }
@@ -346,15 +370,21 @@ impl LiveStacks {
         let left = u32::from(stack.user) & events::TS_NO_GOROUTINE != 0;
         let complete = ending == Ending::Complete || ending == Ending::NoGoroutine && left;
         let map = self.maps.of(stack.pid);
-        let mut methods = self.javas.methods(stack.pid, &copied, &frames, spool);
+        let mut methods = self
+            .runtimes
+            .javas
+            .methods(stack.pid, &copied, &frames, spool);
         if methods.is_empty() {
             let framed = (&*frames, self.unwinder.modules());
-            methods = self.v8s.functions(stack.pid, &copied, framed, spool);
+            methods = self
+                .runtimes
+                .v8s
+                .functions(stack.pid, &copied, framed, spool);
         }
-        let (merged, complete) = if let Some(python) = self.pythons.side_of(stack) {
+        let (merged, complete) = if let Some(python) = self.runtimes.pythons.side_of(stack) {
             let complete = complete && !python.cut;
             (self.with_python(&frames, &python, complete), complete)
-        } else if let Some(script) = self.scripts.side_of(stack) {
+        } else if let Some(script) = self.runtimes.scripts.side_of(stack) {
             let merged = self.with_script(&frames, &script, spool);
             (merged, complete && !script.cut)
         } else {
@@ -367,28 +397,61 @@ impl LiveStacks {
         (node, complete)
     }
 
+    /// A thread is at work for another task: where that began is made a stack.
+    fn task(&mut self, event: Event, spool: &mut Writer) {
+        let Event::Task(mut task) = event else {
+            return;
+        };
+        let space = self.spaces.space(task.pid).cloned();
+        let mut parent = 0;
+        // Where it was started is behind the call; where it begins is exact.
+        for (address, exact) in [(task.started_at, false), (task.entry, true)] {
+            let Some(space) = space.as_ref().filter(|_| address != 0) else {
+                continue;
+            };
+            let frame = self.unwinder.frame(space, address, exact);
+            let place = NodePlace {
+                parent,
+                module: frame
+                    .module
+                    .map_or(0, |index| self.module(index, None, spool)),
+                offset: frame.address,
+                complete: true,
+                exact,
+                code: 0,
+            };
+            parent = self.node(place, spool);
+        }
+        task.node = parent;
+        spool.event(task.as_bytes());
+    }
+
     /// The frames of Python where they belong among the native ones.
     fn with_python(&self, frames: &[Frame], python: &PythonFrames, complete: bool) -> Merged {
         let part = |frame| match self.image_of(frame) {
-            Some((image, address)) => self.pythons.part(image, address),
+            Some((image, address)) => self.runtimes.pythons.part(image, address),
             None => python::PythonRole::Other,
         };
         let parts: Vec<python::PythonRole> = frames.iter().map(part).collect();
         let fresh: Vec<bool> = python.frames.iter().map(|f| f.fresh != 0).collect();
-        let places = python.frames.iter().map(|frame| self.pythons.place(frame));
+        let places = python
+            .frames
+            .iter()
+            .map(|frame| self.runtimes.pythons.place(frame));
         (merge(&parts, &fresh, complete), places.collect())
     }
 
     /// The functions of a script of bash where they belong among the native frames.
     fn with_script(&mut self, frames: &[Frame], script: &ToldScript, spool: &mut Writer) -> Merged {
         let part = |frame| match self.image_of(frame) {
-            Some((image, address)) => self.scripts.part(image, address),
+            Some((image, address)) => self.runtimes.scripts.part(image, address),
             None => bash::ScriptRole::Other,
         };
         let parts: Vec<bash::ScriptRole> = frames.iter().map(part).collect();
         let (steps, lines) = bash::merge(&parts, script);
         let numbered = script.frames.iter().zip(lines);
-        let places = numbered.map(|(frame, line)| (self.scripts.number(frame, spool), line));
+        let places =
+            numbered.map(|(frame, line)| (self.runtimes.scripts.number(frame, spool), line));
         (steps, places.collect())
     }
 

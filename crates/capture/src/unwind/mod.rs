@@ -141,12 +141,11 @@ impl Unwinder {
             if mapping.is_none() && !frames.is_empty() {
                 return Ending::NoRules;
             }
-            let in_image = mapping.map_or(lookup, |m| m.in_image(lookup));
+            let frame = self.frame(space, known.ip(), exact);
+            let in_image = frame.address.wrapping_sub(back);
             frames.push(Frame {
-                module: mapping.map(|m| self.intern(&m.image)),
-                address: in_image.wrapping_add(back),
-                exact,
                 frame_pointer: known.get(X86_64::RBP).unwrap_or(0),
+                ..frame
             });
             let caller = match mapping {
                 Some(m) => self.leave(space, &m.image, (in_image, exact), &known, stack),
@@ -192,6 +191,20 @@ impl Unwinder {
             };
         }
         Ending::TooDeep
+    }
+
+    /// The frame of an address: exact, or behind the call that returns to it.
+    pub fn frame(&mut self, space: &Space, address: u64, exact: bool) -> Frame {
+        let back = u64::from(!exact);
+        let lookup = address.wrapping_sub(back);
+        let mapping = space.find(lookup);
+        let in_image = mapping.map_or(lookup, |m| m.in_image(lookup));
+        Frame {
+            module: mapping.map(|m| self.intern(&m.image)),
+            address: in_image.wrapping_add(back),
+            exact,
+            frame_pointer: 0,
+        }
     }
 
     fn intern(&mut self, image: &Arc<Image>) -> ModuleIndex {

@@ -71,6 +71,9 @@
 //!
 //! **Requests to disks.** `request P.T FROM..TO read|write|flush|discard|other SECTOR [bytes N] [device N]`.
 //!
+//! **Tasks.** `task N PROCESS [parent N] [stack STACK]`: a goroutine, its first function under where it was started;
+//! `turn P.T FROM..TO [task N]`: when the thread was seen at work for it, or for none.
+//!
 //! **Lines again and again.** `for n in 1..30` up to `end`: the lines between, thirty times, in which `{n}`, `{12n}`
 //! and `{12n+1}` are numbers. A line that begins with `|` still goes on with the thread before.
 //!
@@ -160,6 +163,8 @@ draft_of! {
     samples: Sample,
     spans: Span,
     stacks: Stack,
+    task_turns: TaskTurn,
+    tasks: Task,
     threads: Thread,
     waits: Wait,
 }

@@ -76,6 +76,8 @@ impl Parser {
             Some("sample") => self.sample(words),
             Some("error") => self.call_error(words),
             Some("site") => self.call_site(words),
+            Some("task") => self.task(words),
+            Some("turn") => self.task_turn(words),
             Some("lookup") => self.lookup(words),
             Some("histogram") => self.histogram(words),
             Some("image") => self.image(words),

@@ -1,11 +1,11 @@
 //! Reading statements that are one row each: failed calls, call sites, look-ups, sizes and lengths of calls, steps of processes,
-//! requests to disks.
+//! requests to disks, tasks and turns with them.
 
 use super::parser::{Parser, Words};
-use crate::ids::ProcessId;
-use crate::tables::{CallError, CallHistogram, CallSite, Image, Lookup, Request};
+use crate::ids::{ProcessId, TaskId};
+use crate::tables::{CallError, CallHistogram, CallSite, Image, Lookup, Request, Task, TaskTurn};
 use crate::units::Nanos;
-use crate::words::{HistogramKind, ImageEvent, ObjectKind, RequestKind};
+use crate::words::{HistogramKind, ImageEvent, ObjectKind, RequestKind, TaskKind};
 
 impl Parser {
     pub(super) fn call_error(&mut self, mut words: Words) {
@@ -49,6 +49,49 @@ impl Parser {
             }
         }
         self.draft.call_sites.push(site);
+    }
+
+    pub(super) fn task(&mut self, mut words: Words) {
+        let task = TaskId(self.number(&mut words));
+        let process = ProcessId(self.number(&mut words));
+        let mut row = Task {
+            task,
+            process,
+            kind: TaskKind::Goroutine,
+            number: u64::from(task.0),
+            parent: None,
+            stack: None,
+        };
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "parent" => row.parent = Some(TaskId(self.number(&mut words))),
+                "stack" => row.stack = Some(self.stack(&mut words)),
+                _ => self.fail(format!("{key:?} is not known of a task")),
+            }
+        }
+        self.draft.tasks.push(row);
+    }
+
+    pub(super) fn task_turn(&mut self, mut words: Words) {
+        let thread = self.thread_name(&mut words);
+        let when = self.word(&mut words);
+        let Some((t0, t1)) = when.split_once("..") else {
+            self.fail(format!("{when:?} is not a time from..to"));
+        };
+        let (t0, t1) = (Nanos(self.nanos(t0)), Nanos(self.nanos(t1)));
+        let mut task = None;
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "task" => task = Some(TaskId(self.number(&mut words))),
+                _ => self.fail(format!("{key:?} is not known of a turn")),
+            }
+        }
+        self.draft.task_turns.push(TaskTurn {
+            thread,
+            task,
+            t0,
+            t1,
+        });
     }
 
     pub(super) fn lookup(&mut self, mut words: Words) {

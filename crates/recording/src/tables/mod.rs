@@ -53,6 +53,8 @@ tables! {
     samples::Sample,
     spans::Span,
     stacks::Stack,
+    task_turns::TaskTurn,
+    tasks::Task,
     threads::Thread,
     waits::Wait,
 }

@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Print loops: what is waited for in each round
     #[arg(long, conflicts_with_all = TABLES)]
     loops: bool,
+    /// Print tasks: what goroutines did, by where they were started
+    #[arg(long, conflicts_with_all = TABLES)]
+    tasks: bool,
     /// Print everything as JSON (documented in docs/json.md)
     #[arg(long, conflicts_with_all = ["top", "tree", "line"])]
     json: bool,
@@ -97,6 +100,7 @@ impl Arguments {
             (self.files, Section::Files),
             (self.starts, Section::Starts),
             (self.loops, Section::Loops),
+            (self.tasks, Section::Tasks),
         ];
         let asked = sections.into_iter().filter(|(is_asked, _)| *is_asked);
         let asked: Vec<Section> = asked.map(|(_, section)| section).collect();

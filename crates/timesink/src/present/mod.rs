@@ -23,6 +23,7 @@ use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Cause;
 use timesink_analysis::replay::Gain;
 use timesink_analysis::stacks::Stacks;
+use timesink_analysis::tasks::Tasks;
 use timesink_findings::engine::Findings;
 use timesink_recording::about::About;
 use timesink_story::{AllTouched, Loaded, Story};
@@ -46,6 +47,8 @@ pub struct Report<'a> {
     pub loops: &'a [Loop],
     /// What is done again and again, and what one of it consists of.
     pub anatomies: &'a [Anatomy],
+    /// Whose work threads did, where a runtime divides them among tasks.
+    pub tasks: Option<&'a Tasks>,
     /// What rules made of it; `None` if they were not asked.
     pub findings: Option<&'a Findings>,
     /// The spans that the fix of each finding is about, if that was asked.
@@ -95,6 +98,7 @@ impl<'a> Report<'a> {
             operations: &story.operations,
             loops: &story.loops,
             anatomies: &story.anatomies,
+            tasks: story.tasks.as_ref(),
             findings: story.findings.as_ref(),
             touched: Some(&story.touched),
             ..Report::facts_only(&story.loaded, recording, settings)
@@ -117,6 +121,7 @@ impl<'a> Report<'a> {
             operations: &[],
             loops: &[],
             anatomies: &[],
+            tasks: None,
             findings: None,
             touched: None,
             settings,

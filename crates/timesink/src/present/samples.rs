@@ -597,9 +597,53 @@ pub(crate) fn flushes(count: u64, each_us: u64, search_us: u64) -> Draft {
     ))
 }
 
+/// A server whose goroutines flush a log and compress, each started at a place of its own.
+pub(crate) fn goroutines() -> Draft {
+    draft(
+        "run wall 1s exit 0 command ./server
+         process 1 pid 700 server executable /srv/server
+         thread 1.1 tid 700 server
+         thread 1.2 tid 701 server parent 1.1
+         frame main.serve.gowrap1 module /srv/server file server.go line 30
+         frame main.serve module /srv/server file server.go line 31
+         frame main.handle module /srv/server file server.go line 12
+         frame main.audit module /srv/server file server.go line 22
+         frame main.main module /srv/server file server.go line 50
+         frame runtime.main module /srv/server file proc.go line 283
+         frame runtime.newproc module /srv/server file proc.go line 5000
+         task 1 1 stack \"runtime.newproc;runtime.main\"
+         task 2 1 parent 1 stack \"main.main;main.audit\"
+         for n in 3..10
+         task {n} 1 parent 1 stack \"main.serve;main.serve.gowrap1\"
+         end
+         object audit.log file audit.log
+         1.1: cpu 0..300ms | wait ..700ms flush audit.log by block device call fsync | cpu ..1s
+         1.2: wait 0..20ms condition idle | ready ..50ms | cpu ..900ms | wait ..950ms condition idle | cpu ..1s
+         turn 1.1 10ms..290ms task 1
+         turn 1.1 299ms..710ms task 2
+         turn 1.1 720ms..1s task 3
+         turn 1.2 60ms..400ms task 4
+         turn 1.2 401ms..900ms task 5
+         turn 1.2 900ms..1s
+         sample 1.1 100ms weight 300ms stack \"runtime.main;main.main\"
+         sample 1.1 900ms weight 300ms stack \"main.serve.gowrap1;main.handle\"
+         sample 1.2 300ms weight 450ms stack \"main.serve.gowrap1;main.handle\"
+         sample 1.2 800ms weight 400ms stack \"main.serve.gowrap1;main.handle\"
+         sample 1.2 980ms weight 50ms stack \"main.serve.gowrap1;main.handle\"",
+    )
+}
+
 /// One of each kind.
-pub(crate) fn all() -> [Draft; 6] {
-    [import(), coded(), forks(), weather(), hostile(), served()]
+pub(crate) fn all() -> [Draft; 7] {
+    [
+        import(),
+        coded(),
+        forks(),
+        weather(),
+        hostile(),
+        served(),
+        goroutines(),
+    ]
 }
 
 /// A recording that is drawn for a rule, such as `flush-per-record.fires`.

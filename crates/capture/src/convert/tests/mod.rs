@@ -457,3 +457,38 @@ fn between_two_programs_there_is_no_stack() {
                 | cpu ..5ms"#,
     );
 }
+
+/// A thread is at work for a task from when it is first seen so until it is last seen before another, or until its end.
+#[test]
+fn turns_with_tasks() {
+    becomes(
+        "until 10ms
+         thread main
+         main: task 1 1ms
+         main: task 0 3ms seen 2.5ms
+         main: task 18 4ms seen 3.5ms
+         main: task 1 6ms seen 5ms
+         main: run 0..8ms wait ..9ms
+         main: end 9ms..10ms alive",
+        "main: cpu 0..8ms | wait ..9ms other | cpu ..10ms
+         turn main 1ms..2.5ms task 1
+         turn main 3ms..3.5ms
+         turn main 4ms..5ms task 18
+         turn main 6ms..10ms task 1",
+    );
+}
+
+/// One that executes another program has left the tasks of the old one.
+#[test]
+fn turns_end_with_the_program() {
+    becomes(
+        "until 10ms
+         thread main
+         main: task 1 1ms
+         main: exec 4ms
+         main: run 0..8ms wait ..9ms
+         main: end 9ms..10ms alive",
+        "main: cpu 0..8ms | wait ..9ms other | cpu ..10ms
+         turn main 1ms..4ms task 1",
+    );
+}

@@ -2,7 +2,7 @@
 //! that begin where the one before ended are written `..TO`; any other begin shows, so that what does not tile is seen.
 
 use timesink_recording::tables::{
-    Delay, Frame, Loss, Object, Occupant, Sample, Span, Stack, Thread, Wait,
+    Delay, Frame, Loss, Object, Occupant, Sample, Span, Stack, Task, TaskTurn, Thread, Wait,
 };
 use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::{FrameId, Nanos, ObjectId, Recording, StackId, ThreadId};
@@ -18,6 +18,8 @@ pub struct Told {
     frames: Vec<Frame>,
     stacks: Vec<Stack>,
     losses: Vec<Loss>,
+    tasks: Vec<Task>,
+    turns: Vec<TaskTurn>,
 }
 
 /// The shortest way to write a time.
@@ -53,16 +55,30 @@ impl Told {
             frames: rows(recording),
             stacks: rows(recording),
             losses: rows(recording),
+            tasks: rows(recording),
+            turns: rows(recording),
         }
     }
 
-    /// All lines: threads, samples, losses.
+    /// All lines: threads, samples, turns with tasks, losses.
     pub fn lines(&self) -> Vec<String> {
         let threads = self.threads.iter().map(|thread| self.thread(thread));
         let samples = self.samples.iter().map(|sample| self.sample(sample));
         let losses = self.losses.iter();
         let losses = losses.map(|loss| format!("lost {} {}", loss.kind, loss.count));
-        threads.chain(samples).chain(losses).collect()
+        let turns = self.turns.iter().map(|turn| self.turn(turn));
+        let all = threads.chain(samples).chain(turns);
+        all.chain(losses).collect()
+    }
+
+    /// With the runtime's own number of the task.
+    fn turn(&self, turn: &TaskTurn) -> String {
+        let name = self.name(turn.thread);
+        let stretch = format!("turn {name} {}..{}", time(turn.t0), time(turn.t1));
+        match turn.task {
+            Some(task) => format!("{stretch} task {}", self.tasks[task.index()].number),
+            None => stretch,
+        }
     }
 
     fn name(&self, thread: ThreadId) -> &str {

@@ -194,13 +194,16 @@ static __always_inline void batch_call(struct ts_thread *st, u32 call_and_compat
 }
 
 /* The call that a thread returns from, but for the stack of a wait in it. 0: it was in none. */
-static __noinline int finish_call(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs, s64 result)
+static __noinline int finish_call(struct ts_thread *st, struct task_struct *task, struct pt_regs *regs, s64 result,
+				  struct ts_control *c)
 {
 	u64 now = bpf_ktime_get_ns(), ns = now - st->call_since;
 	u32 word, call_and_compat;
 	u8 compat;
 	s16 call;
 
+	if (c->tasks)
+		note_task(st, regs->r14, regs->sp, st->call_since, now);
 	st->call_since = 0;
 	st->path_mark = 0;
 	st->site_t = 0;
@@ -248,9 +251,9 @@ int on_return(u64 *ctx)
 		return 0;
 	/* The tracepoint hands over the registers: no helper is needed to find them. */
 	if (bpf_ksym_exists(bpf_rdonly_cast))
-		known = finish_call(st, task, AS(pt_regs, (void *)ctx[0]), ctx[1]);
+		known = finish_call(st, task, AS(pt_regs, (void *)ctx[0]), ctx[1], c);
 	else
-		known = finish_call(st, task, registers_of(st, task), ctx[1]);
+		known = finish_call(st, task, registers_of(st, task), ctx[1], c);
 	if (known && st->long_wait && !st->stack_taken)
 		take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->long_wait);
 	st->long_wait = 0;

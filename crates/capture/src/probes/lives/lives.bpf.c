@@ -91,6 +91,8 @@ int on_exec(u64 *ctx)
 	bpf_map_delete_elem(&pythons, &pid);
 	bpf_map_delete_elem(&javas, &pid);
 	bpf_map_delete_elem(&bashes, &pid);
+	bpf_map_delete_elem(&gos, &pid);
+	st->task_seen = 0;
 	e = RESERVE(struct ts_exec, TS_EXEC);
 	if (!e)
 		return 0;

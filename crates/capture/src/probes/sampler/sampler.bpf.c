@@ -11,6 +11,7 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 	bool user = (cs & 3) != 0;
 	struct ts_gathered *g = gathered_here();
 	u64 now = bpf_ktime_get_ns();
+	struct ts_control *c = get_control();
 	struct ts_stack *s;
 	long bytes;
 
@@ -23,6 +24,8 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 		st->samples_user++;
 	else
 		st->samples_kernel++;
+	if (c && c->tasks && user)
+		note_task(st, r14, sp, now, now);
 	s = new_stack(TS_IN_SAMPLE, st, task, TS_OF_SAMPLE, st->id, now);
 	if (!s)
 		return 0;

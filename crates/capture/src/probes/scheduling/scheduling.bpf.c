@@ -750,6 +750,8 @@ int on_switch(u64 *ctx)
 
 		if (from->state != TS_CPU)
 			untold(from, prev, h, g, left);
+		if (c->tasks)
+			note_task_of(from, prev, c, left);
 		switch_out(from, prev, h, left, state, preempted);
 	}
 	to = next->pid ? thread_of(next) : NULL;

@@ -12,6 +12,7 @@ mod model;
 mod operations;
 mod path;
 mod repeated;
+mod tasks;
 mod writer;
 
 use std::io::{self, Write};

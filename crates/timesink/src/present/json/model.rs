@@ -18,6 +18,7 @@ use super::findings::{self, ClearedPage, FindingPage, MutedPage, NotAskedPage};
 use super::operations::{self, LoopPage, SetPage};
 use super::path::{self, PathPage};
 use super::repeated::{self, RepeatedPage};
+use super::tasks::{self, TasksPage};
 use crate::present::{trust, Report};
 
 #[derive(Serialize)]
@@ -52,6 +53,7 @@ pub(super) struct Page<'a> {
     path: Option<PathPage<'a>>,
     operations: Vec<SetPage<'a>>,
     loops: Vec<LoopPage<'a>>,
+    tasks: Option<TasksPage<'a>>,
     repeated: Vec<RepeatedPage<'a>>,
     threads: Vec<ThreadPage<'a>>,
     processes: Vec<ProcessPage<'a>>,
@@ -309,6 +311,7 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         path: path::path(report),
         operations: operations::operations(report),
         loops: operations::loops(report),
+        tasks: tasks::tasks(report),
         repeated: repeated::repeated(report),
         threads: ledger
             .threads

@@ -25,6 +25,7 @@ mod rows;
 mod starts;
 mod style;
 mod table;
+mod tasks;
 mod time;
 pub(crate) mod units;
 mod views;
@@ -54,6 +55,7 @@ pub enum Section {
     Files,
     Starts,
     Loops,
+    Tasks,
 }
 
 impl Section {
@@ -65,6 +67,9 @@ impl Section {
             Section::Files => "No file was opened, read or looked for more than once.",
             Section::Starts => "No process was started.",
             Section::Loops => "No loop of any thread takes 5 % of the time or more.",
+            Section::Tasks => {
+                "No goroutine was seen at work. See docs/tasks.md for what can be seen."
+            }
         }
     }
 }
@@ -87,6 +92,7 @@ pub fn sections(report: &Report, wanted: &[Section], style: &Style) -> String {
             Section::Files => files::lines(report, style),
             Section::Starts => starts::lines(report, style),
             Section::Loops => loops::lines(report, style),
+            Section::Tasks => tasks::lines(report, style),
         };
         match lines.is_empty() {
             true => vec![section.nothing().to_owned()],
@@ -106,6 +112,7 @@ pub fn render(report: &Report, style: &Style) -> String {
         code::lines(report, style),
         operations::lines(report, style),
         loops::lines(report, style),
+        tasks::lines(report, style),
         others::lines(report, style),
         calls::lines(report, style),
         files::lines(report, style),

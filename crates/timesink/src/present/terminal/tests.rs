@@ -9,8 +9,8 @@ use timesink_recording::notation::{compare_with_kept, draft, Draft};
 use timesink_recording::Recording;
 
 use super::{
-    answer, compared_calls, comparison, gains, operations, prediction, render, tables, Amount,
-    Style, Table,
+    answer, compared_calls, comparison, gains, operations, prediction, render, sections, tables,
+    Amount, Section, Style, Table,
 };
 use super::{environment, environments, proof};
 use crate::present::names::is_hostile;
@@ -55,6 +55,18 @@ fn views(drawn: &Draft, filter: &Filter, style: &Style) -> String {
 #[test]
 fn coded_plain() {
     check("coded_plain", &page(&samples::coded(), &PLAIN));
+}
+
+/// What goroutines did, by where they were started, as wide as it likes and in 80 columns.
+#[test]
+fn tasks() {
+    let both = [("tasks", PLAIN), ("tasks_narrow", NARROW)];
+    for (name, style) in both {
+        let page = samples::present(&samples::goroutines(), "server.timesink", |report| {
+            sections(report, &[Section::Tasks], &style)
+        });
+        check(name, &page);
+    }
 }
 
 /// The tables about code, in a pipe.

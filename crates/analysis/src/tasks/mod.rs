@@ -1,0 +1,300 @@
+//! Whose work threads did, where a runtime divides them among units of its own: goroutines.
+//!
+//! A thread is looked at when it leaves a processor, when a call returns and when it is sampled; `turns.rs` says what it was at
+//! work for then. So waits in calls and times runnable are known one by one. Time on a processor goes by samples: a task that
+//! runs between two calls of another is seen only if a sample hits it, and what samples miss here they add there.
+//!
+//! It does not say what a task waits for in the runtime (a channel, a lock of its own, a timer, the network): it is parked then.
+
+mod turns;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
+use timesink_recording::tables::Task;
+use timesink_recording::words::{Detail, State, TaskKind};
+use timesink_recording::{Nanos, Recording};
+
+use crate::ledger::Account;
+use crate::path::Path;
+use crate::stacks::{Code, FunctionIx, StackIx, Stacks};
+use crate::timeline::Timeline;
+pub use turns::TaskTurns;
+
+/// Time of threads, as they were at work for something.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CarriedTime {
+    /// On a processor, by samples.
+    pub cpu_ns: u64,
+    pub samples: u64,
+    pub ready_ns: u64,
+    /// In calls and page faults, by kind.
+    pub waits: BTreeMap<Detail, CarriedWaits>,
+}
+
+/// Waits of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CarriedWaits {
+    pub count: u64,
+    pub ns: u64,
+}
+
+impl CarriedTime {
+    pub fn wait_ns(&self) -> u64 {
+        self.waits.values().map(|waits| waits.ns).sum()
+    }
+}
+
+/// The tasks of a process that were started at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskGroup {
+    pub process: ProcessId,
+    pub kind: TaskKind,
+    /// Their first function under where they were started.
+    pub stack: Option<StackId>,
+    /// The first function that a programmer wrote: a goroutine that is given arguments begins in one that the compiler made.
+    pub entry: Option<FunctionIx>,
+    /// How many were seen at work.
+    pub count: u64,
+    pub carried: CarriedTime,
+    /// From when each was first seen to when it was last seen, without what is above: it was in the runtime's hands.
+    pub parked_ns: u64,
+    /// Of the main thread's critical path.
+    pub on_path_ns: u64,
+}
+
+/// What the compiler calls a function that only passes arguments on.
+const WRAPPER: &str = ".gowrap";
+
+impl TaskGroup {
+    /// Looks into a stack of such a task for the function that its first one calls, if that was made by the compiler.
+    fn find_entry(&mut self, code: &Code, stack: StackIx) {
+        let first = self.stack.and_then(|own| code.stack(own));
+        let first = first.and_then(|own| code.functions_of(own).first().copied());
+        let is_wrapper = |f: FunctionIx| code.function(f).name.contains(WRAPPER);
+        match (self.entry, first) {
+            (None, Some(first)) if !is_wrapper(first) => self.entry = Some(first),
+            (None, Some(first)) => {
+                let functions = code.functions_of(stack);
+                let at = functions.iter().position(|function| *function == first);
+                let called = at.and_then(|at| functions.get(at.checked_sub(1)?));
+                self.entry = called.copied();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All that threads did for tasks, and what they did for none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tasks {
+    /// Those with most of the path first, then those with most time.
+    pub groups: Vec<TaskGroup>,
+    /// The runtime itself: its scheduler, its collector, threads without anything to do.
+    pub runtime: CarriedTime,
+    /// Of the same threads, before anything was seen of them.
+    pub unseen: CarriedTime,
+}
+
+/// What a thread was at work for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Group(usize),
+    Runtime,
+    Unseen,
+}
+
+/// The tasks in groups, and the turns that threads took with them.
+struct Grouping<'t> {
+    turns: &'t TaskTurns,
+    /// The group of each task.
+    group_of: FxHashMap<TaskId, usize>,
+}
+
+impl Grouping<'_> {
+    fn at(&self, thread: ThreadId, moment: Nanos) -> Whose {
+        match self.turns.at(thread, moment) {
+            None => Whose::Unseen,
+            Some(turn) => turn
+                .task
+                .and_then(|task| self.group_of.get(&task))
+                .map_or(Whose::Runtime, |&group| Whose::Group(group)),
+        }
+    }
+}
+
+impl Tasks {
+    /// None if no thread was seen at work for a task. The path is the main thread's.
+    pub fn of(
+        recording: &Recording,
+        timeline: &Timeline,
+        stacks: &Stacks,
+        path: impl FnOnce() -> Option<Path>,
+    ) -> timesink_recording::Result<Option<Tasks>> {
+        let rows = recording.rows::<Task>()?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let turns = TaskTurns::of(recording)?;
+        let mut tasks = Tasks::default();
+        let grouping = Grouping {
+            turns: &turns,
+            group_of: tasks.group(&rows),
+        };
+        for thread in turns.threads() {
+            tasks.add_thread(&grouping, thread, timeline, stacks);
+        }
+        tasks.add_parked(&grouping);
+        if let Some(path) = path() {
+            tasks.add_path(&grouping, &path, timeline, stacks);
+        }
+        let weight = |group: &TaskGroup| group.carried.cpu_ns + group.carried.wait_ns();
+        tasks
+            .groups
+            .sort_by_key(|group| Reverse((group.on_path_ns, weight(group))));
+        Ok(Some(tasks))
+    }
+
+    /// Makes the groups; the group of each task.
+    fn group(&mut self, rows: &[Task]) -> FxHashMap<TaskId, usize> {
+        let mut known: FxHashMap<(ProcessId, TaskKind, Option<StackId>), usize> =
+            FxHashMap::default();
+        let mut group_of = FxHashMap::default();
+        for row in rows {
+            let key = (row.process, row.kind, row.stack);
+            let group = *known.entry(key).or_insert_with(|| {
+                self.groups.push(TaskGroup {
+                    process: row.process,
+                    kind: row.kind,
+                    stack: row.stack,
+                    entry: None,
+                    count: 0,
+                    carried: CarriedTime::default(),
+                    parked_ns: 0,
+                    on_path_ns: 0,
+                });
+                self.groups.len() - 1
+            });
+            self.groups[group].count += 1;
+            group_of.insert(row.task, group);
+        }
+        group_of
+    }
+
+    fn time_of(&mut self, whose: Whose) -> &mut CarriedTime {
+        match whose {
+            Whose::Group(group) => &mut self.groups[group].carried,
+            Whose::Runtime => &mut self.runtime,
+            Whose::Unseen => &mut self.unseen,
+        }
+    }
+
+    fn add_thread(
+        &mut self,
+        grouping: &Grouping<'_>,
+        thread: ThreadId,
+        timeline: &Timeline,
+        stacks: &Stacks,
+    ) {
+        for event in stacks.events_of(thread) {
+            if let Whose::Group(group) = grouping.at(thread, event.at) {
+                self.groups[group].find_entry(&stacks.code, event.stack);
+            }
+        }
+        let on_cpu = stacks.events_of(thread).iter();
+        for event in on_cpu.filter(|event| event.account == Account::Cpu) {
+            let time = self.time_of(grouping.at(thread, event.at));
+            time.cpu_ns = time.cpu_ns.saturating_add(event.ns);
+            time.samples += 1;
+        }
+        let Some(slot) = timeline.slot(thread) else {
+            return;
+        };
+        for span in timeline.spans_of(slot) {
+            let ns = span.t1.since(span.t0);
+            let time = match span.state {
+                State::Ready | State::Wait => self.time_of(grouping.at(thread, span.t0)),
+                _ => continue,
+            };
+            if span.state == State::Ready {
+                time.ready_ns = time.ready_ns.saturating_add(ns);
+                continue;
+            }
+            let waits = time.waits.entry(span.detail).or_default();
+            waits.count += 1;
+            waits.ns = waits.ns.saturating_add(ns);
+        }
+    }
+
+    /// What lies between the turns of each task.
+    fn add_parked(&mut self, grouping: &Grouping<'_>) {
+        let mut of_task: FxHashMap<TaskId, Vec<(Nanos, Nanos)>> = FxHashMap::default();
+        for thread in grouping.turns.threads() {
+            for turn in grouping.turns.stretches(thread) {
+                if let Some(task) = turn.task {
+                    of_task.entry(task).or_default().push((turn.t0, turn.t1));
+                }
+            }
+        }
+        for (task, mut stretches) in of_task {
+            stretches.sort_unstable();
+            let mut until = None;
+            let mut parked_ns = 0u64;
+            for (t0, t1) in stretches {
+                parked_ns += until.map_or(0, |until| t0.since(until));
+                until = until.max(Some(t1));
+            }
+            if let Some(&group) = grouping.group_of.get(&task) {
+                self.groups[group].parked_ns += parked_ns;
+            }
+        }
+    }
+
+    /// Waits and times runnable on the path one by one; time on a processor as samples there divide it.
+    fn add_path(
+        &mut self,
+        grouping: &Grouping<'_>,
+        path: &Path,
+        timeline: &Timeline,
+        stacks: &Stacks,
+    ) {
+        let mut running: FxHashMap<ThreadId, Vec<(Nanos, Nanos)>> = FxHashMap::default();
+        let mut on_cpu_ns = 0u64;
+        for segment in &path.segments {
+            let thread = timeline.threads[segment.slot].thread;
+            if segment.state == State::Cpu {
+                let stretch = (segment.t0, segment.t1);
+                running.entry(thread).or_default().push(stretch);
+                if grouping.turns.has(thread) {
+                    on_cpu_ns += segment.ns();
+                }
+            } else if let Whose::Group(group) = grouping.at(thread, segment.t0) {
+                self.groups[group].on_path_ns += segment.ns();
+            }
+        }
+        let mut hits: FxHashMap<usize, u64> = FxHashMap::default();
+        let mut all = 0u64;
+        for (thread, stretches) in running {
+            let events = stacks.events_of(thread).iter();
+            for event in events.filter(|event| event.account == Account::Cpu) {
+                let at = stretches.partition_point(|(t0, _)| *t0 <= event.at);
+                let on_path = at
+                    .checked_sub(1)
+                    .is_some_and(|at| event.at < stretches[at].1);
+                if !on_path || !grouping.turns.has(thread) {
+                    continue;
+                }
+                all += event.ns;
+                if let Whose::Group(group) = grouping.at(thread, event.at) {
+                    *hits.entry(group).or_default() += event.ns;
+                }
+            }
+        }
+        for (group, ns) in hits {
+            let part = on_cpu_ns as f64 * ns as f64 / all.max(1) as f64;
+            self.groups[group].on_path_ns += part as u64;
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What each thread was at work for, in the order of time.
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::ThreadId;
+use timesink_recording::tables::TaskTurn;
+use timesink_recording::{Nanos, Recording};
+
+/// The turns of each thread.
+#[derive(Clone, Debug, Default)]
+pub struct TaskTurns {
+    by_thread: FxHashMap<ThreadId, Vec<TaskTurn>>,
+}
+
+impl TaskTurns {
+    pub fn of(recording: &Recording) -> timesink_recording::Result<TaskTurns> {
+        let mut by_thread: FxHashMap<ThreadId, Vec<TaskTurn>> = FxHashMap::default();
+        recording.scan(|rows: &[TaskTurn]| {
+            for row in rows {
+                by_thread.entry(row.thread).or_default().push(row.clone());
+            }
+        })?;
+        for turns in by_thread.values_mut() {
+            turns.sort_by_key(|turn| (turn.t0, turn.t1));
+        }
+        Ok(TaskTurns { by_thread })
+    }
+
+    /// The threads that were seen at work, in their order.
+    pub fn threads(&self) -> Vec<ThreadId> {
+        let mut threads: Vec<ThreadId> = self.by_thread.keys().copied().collect();
+        threads.sort_unstable();
+        threads
+    }
+
+    /// Whether a thread was ever seen at work.
+    pub fn has(&self, thread: ThreadId) -> bool {
+        self.by_thread.contains_key(&thread)
+    }
+
+    fn turns(&self, thread: ThreadId) -> &[TaskTurn] {
+        self.by_thread.get(&thread).map_or(&[], Vec::as_slice)
+    }
+
+    /// The last turn that had begun by a moment.
+    pub fn at(&self, thread: ThreadId, moment: Nanos) -> Option<&TaskTurn> {
+        let turns = self.turns(thread);
+        let begun = turns.partition_point(|turn| turn.t0 <= moment);
+        turns.get(begun.checked_sub(1)?)
+    }
+
+    /// The turns, each made as long as it probably was: from one task to the next a thread changed half way between seeing the
+    /// one for the last time and the other for the first.
+    pub fn stretches(&self, thread: ThreadId) -> impl Iterator<Item = TaskTurn> + '_ {
+        let turns = self.turns(thread);
+        let half_way = |a: &TaskTurn, b: &TaskTurn| Nanos(a.t1.0 + (b.t0.0 - a.t1.0) / 2);
+        turns.iter().enumerate().map(move |(index, turn)| {
+            let before = index.checked_sub(1).map(|before| &turns[before]);
+            let after = turns.get(index + 1);
+            TaskTurn {
+                t0: before.map_or(turn.t0, |before| half_way(before, turn)),
+                t1: after.map_or(turn.t1, |after| half_way(turn, after)),
+                ..turn.clone()
+            }
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Whose work threads did, on small recordings drawn as text.
+
+use timesink_analysis::facts::Facts;
+use timesink_analysis::path::Path;
+use timesink_analysis::stacks::{Filter, Stacks};
+use timesink_analysis::tasks::{TaskGroup, Tasks};
+use timesink_analysis::timeline::Timeline;
+use timesink_recording::notation::draft;
+use timesink_recording::words::Detail;
+
+/// The tasks, and the names of what each group begins with.
+fn tasks(text: &str) -> Option<(Tasks, Vec<String>)> {
+    let recording = draft(text).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(&recording).expect("its spans");
+    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
+    let main = || Some(Path::of_thread(&timeline, 0));
+    let tasks = Tasks::of(&recording, &timeline, &stacks, main).expect("its tasks")?;
+    let name = |group: &TaskGroup| {
+        let function = group.entry.map(|function| stacks.code.function(function));
+        function.map_or(String::new(), |function| function.name.clone())
+    };
+    let names = tasks.groups.iter().map(name).collect();
+    Some((tasks, names))
+}
+
+/// Two threads carry three goroutines: a wait in a call belongs to the one that made it, time on a processor to those whose
+/// samples hit it, and what lies between the turns of one is time parked.
+const CARRIED: &str = "
+    process 1 p
+    thread 1.1 main
+    thread 1.2 worker parent 1.1
+    task 1 1 stack \"runtime.main\"
+    task 2 1 parent 1 stack \"main.main;main.serve\"
+    task 3 1 parent 1 stack \"main.main;main.serve\"
+    1.1: cpu 0..10ms | wait ..14ms flush log call fsync | cpu ..20ms
+    1.2: wait 0..5ms condition c | ready ..6ms | cpu ..16ms | wait ..20ms condition c
+    turn 1.1 1ms..4ms task 1
+    turn 1.1 6ms..20ms task 2
+    turn 1.2 0..6ms
+    turn 1.2 8ms..12ms task 3
+    turn 1.2 14ms..16ms task 1
+    turn 1.2 16ms..20ms
+    sample 1.1 2ms weight 5ms stack \"runtime.main;main.main\"
+    sample 1.1 9ms weight 5ms stack \"main.serve;crc32\"
+    sample 1.1 18ms weight 6ms stack \"main.serve;crc32\"
+    sample 1.2 10ms weight 6ms stack \"main.serve;crc32\"
+    sample 1.2 15ms weight 4ms stack \"runtime.main;main.main\"";
+
+#[test]
+fn time_is_that_of_who_was_carried() {
+    let (tasks, names) = tasks(CARRIED).expect("there are tasks");
+    assert_eq!(names, ["main.serve", "runtime.main"]);
+    let [serve, main] = tasks.groups.as_slice() else {
+        panic!("{tasks:?}");
+    };
+    assert_eq!((serve.count, main.count), (2, 1));
+    assert_eq!(serve.carried.cpu_ns, 17_000_000);
+    assert_eq!(serve.carried.waits[&Detail::Flush].ns, 4_000_000);
+    assert_eq!(main.carried.cpu_ns, 9_000_000);
+    // From 5 ms, half way to the next one there, to 13 ms, half way from the one before there.
+    assert_eq!(main.parked_ns, 8_000_000);
+    assert_eq!(serve.parked_ns, 0);
+    // The path is the first thread's: 4 ms of its wait, and 16 ms on a processor as its samples divide them.
+    assert_eq!(serve.on_path_ns, 15_000_000);
+    assert_eq!(main.on_path_ns, 5_000_000);
+}
+
+/// What threads do is carried by somebody, by the runtime, or was not seen: nothing is left out.
+#[test]
+fn nothing_is_left_out() {
+    let (tasks, _) = tasks(CARRIED).expect("there are tasks");
+    let groups = tasks.groups.iter().map(|group| &group.carried);
+    let all: Vec<_> = groups.chain([&tasks.runtime, &tasks.unseen]).collect();
+    let cpu: u64 = all.iter().map(|time| time.cpu_ns).sum();
+    let ready: u64 = all.iter().map(|time| time.ready_ns).sum();
+    let waits: u64 = all.iter().map(|time| time.wait_ns()).sum();
+    assert_eq!((cpu, ready, waits), (26_000_000, 1_000_000, 13_000_000));
+    assert_eq!(tasks.runtime.wait_ns(), 9_000_000);
+}
+
+/// What the compiler made to pass arguments on is not what was started.
+#[test]
+fn a_wrapper_is_not_told() {
+    let text = "
+        process 1 p
+        thread 1.1 main
+        task 1 1 stack \"main.main;main.main.gowrap1\"
+        1.1: cpu 0..10ms
+        turn 1.1 0..10ms task 1
+        sample 1.1 5ms weight 10ms stack \"runtime.goexit;main.main.gowrap1;main.serve;crc32\"";
+    let (_, names) = tasks(text).expect("there are tasks");
+    assert_eq!(names, ["main.serve"]);
+}
+
+#[test]
+fn threads_without_tasks_have_none() {
+    assert!(tasks("process 1 p\nthread 1.1 main\n1.1: cpu 0..10ms").is_none());
+}

@@ -1,0 +1,21 @@
+//! `task_turns`: which thread was at work for which task, and when.
+
+use crate::ids::{TaskId, ThreadId};
+use crate::table::table;
+use crate::units::Nanos;
+
+table! {
+    /// A stretch of time in which a thread was seen at work for one task and no other. It is looked at when it leaves a CPU,
+    /// when a call returns and when it is sampled: between the end of one row and the start of the thread's next
+    /// one it changed from one task to the other, but when is not known.
+    table task_turns, row TaskTurn, since 9 {
+        /// The thread.
+        thread: ThreadId,
+        /// The task; null for the runtime itself, such as its scheduler when nothing is to be done.
+        task: Option<TaskId>,
+        /// When it was first seen at work for it, nanoseconds since the start of the recording.
+        t0: Nanos,
+        /// When it was last seen.
+        t1: Nanos,
+    }
+}

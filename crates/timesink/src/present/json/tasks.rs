@@ -1,0 +1,101 @@
+//! The part of the JSON report that is about tasks.
+
+use serde::Serialize;
+use timesink_analysis::stacks::Spot;
+use timesink_analysis::tasks::{CarriedTime, TaskGroup};
+
+use crate::present::Report;
+
+#[derive(Serialize)]
+pub(super) struct TasksPage<'a> {
+    groups: Vec<TaskGroupPage<'a>>,
+    runtime: CarriedPage,
+    unseen: CarriedPage,
+}
+
+#[derive(Serialize)]
+struct TaskGroupPage<'a> {
+    process: u32,
+    kind: &'static str,
+    count: u64,
+    function: Option<&'a str>,
+    first: Option<TaskPlacePage<'a>>,
+    started: Option<TaskPlacePage<'a>>,
+    #[serde(flatten)]
+    carried: CarriedPage,
+    parked_ns: u64,
+    path_ns: u64,
+}
+
+#[derive(Serialize)]
+struct TaskPlacePage<'a> {
+    function: &'a str,
+    file: &'a str,
+    line: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct CarriedPage {
+    cpu_ns: u64,
+    samples: u64,
+    ready_ns: u64,
+    wait_ns: u64,
+    waits: Vec<CarriedWaitsPage>,
+}
+
+#[derive(Serialize)]
+struct CarriedWaitsPage {
+    detail: &'static str,
+    count: u64,
+    ns: u64,
+}
+
+pub(super) fn tasks<'a>(report: &Report<'a>) -> Option<TasksPage<'a>> {
+    let tasks = report.tasks?;
+    Some(TasksPage {
+        groups: tasks.groups.iter().map(|one| group(report, one)).collect(),
+        runtime: carried(&tasks.runtime),
+        unseen: carried(&tasks.unseen),
+    })
+}
+
+fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
+    let code = &report.stacks.code;
+    let stack = group.stack.and_then(|stack| code.stack(stack));
+    let spots = stack.map_or(Vec::new(), |stack| code.spots_of(stack));
+    let place = |spot: &Spot| TaskPlacePage {
+        function: &code.function(spot.function).name,
+        file: code.frame(*spot).map_or("", |frame| &frame.file),
+        line: code.frame(*spot).and_then(|frame| frame.line),
+    };
+    TaskGroupPage {
+        process: group.process.0,
+        kind: group.kind.as_str(),
+        count: group.count,
+        function: group
+            .entry
+            .map(|function| code.function(function).name.as_str()),
+        first: spots.first().map(place),
+        started: spots.get(1).map(place),
+        carried: carried(&group.carried),
+        parked_ns: group.parked_ns,
+        path_ns: group.on_path_ns,
+    }
+}
+
+fn carried(time: &CarriedTime) -> CarriedPage {
+    let waits = time.waits.iter();
+    CarriedPage {
+        cpu_ns: time.cpu_ns,
+        samples: time.samples,
+        ready_ns: time.ready_ns,
+        wait_ns: time.wait_ns(),
+        waits: waits
+            .map(|(&detail, waits)| CarriedWaitsPage {
+                detail: detail.as_str(),
+                count: waits.count,
+                ns: waits.ns,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Tasks: whose work threads did, by where the tasks were started.
+
+use timesink_analysis::stacks::Spot;
+use timesink_analysis::tasks::{CarriedTime, TaskGroup, Tasks};
+
+use super::rows::{align, title, Row};
+use super::style::{Ink, Style};
+use super::{units, Report};
+use crate::present::{names, words};
+
+/// So many places are told.
+const ROWS: usize = 12;
+/// So many kinds of waits of each.
+const WAITS: usize = 2;
+/// What takes less than this part of a place's time is left out of its line.
+const SMALL: f64 = 0.01;
+/// The first function of the goroutine that runs main().
+const MAIN: &str = "runtime.main";
+
+pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let Some(tasks) = report.tasks else {
+        return Vec::new();
+    };
+    let wall = report.outlook.map_or(1, |outlook| outlook.wall_ns.max(1));
+    let shown = tasks.groups.iter().take(ROWS);
+    let mut rows: Vec<Row> = shown
+        .map(|group| Row {
+            label: label(report, group),
+            ns: carried_ns(&group.carried),
+            estimated: true,
+            share: Some(group.on_path_ns as f64 / wall as f64),
+            more: about(report, group),
+            ink: Some(Ink::Wait),
+            ..Row::default()
+        })
+        .collect();
+    rows.extend(runtime(tasks));
+    let most = rows.iter().map(|row| row.ns).max().unwrap_or(0);
+    let about =
+        "goroutines by where they were started: time on threads, share of the critical path";
+    let mut lines = vec![title("TASKS", about, style)];
+    lines.extend(align(&rows, most, style));
+    let more = tasks.groups.len().saturating_sub(ROWS);
+    if more > 0 {
+        let more = units::plural(more as u64, "more place", "more places");
+        lines.push(format!("  and {more}"));
+    }
+    lines
+}
+
+/// The runtime's own threads wait for something to do: that is no time of interest.
+fn runtime(tasks: &Tasks) -> Option<Row> {
+    let ns = tasks.runtime.cpu_ns + tasks.runtime.ready_ns;
+    (ns > 0).then(|| Row {
+        label: "the runtime itself".into(),
+        ns,
+        estimated: true,
+        more: "scheduler and collector, without time idle".into(),
+        ..Row::default()
+    })
+}
+
+fn carried_ns(time: &CarriedTime) -> u64 {
+    time.cpu_ns
+        .saturating_add(time.ready_ns)
+        .saturating_add(time.wait_ns())
+}
+
+/// Their first function, under the place where they were started.
+fn spots(report: &Report, group: &TaskGroup) -> Vec<Spot> {
+    let code = &report.stacks.code;
+    let stack = group.stack.and_then(|stack| code.stack(stack));
+    stack.map_or(Vec::new(), |stack| code.spots_of(stack))
+}
+
+/// Whether it is the goroutine that runs the program's main function: nobody started that.
+fn is_main(report: &Report, group: &TaskGroup) -> bool {
+    let first = spots(report, group).first().copied();
+    first.is_some_and(|spot| report.stacks.code.function(spot.function).name == MAIN)
+}
+
+fn label(report: &Report, group: &TaskGroup) -> String {
+    let code = &report.stacks.code;
+    let first = spots(report, group).first().copied();
+    let first = group.entry.or(first.map(|spot| spot.function));
+    let name = match first {
+        _ if is_main(report, group) => "main goroutine".into(),
+        Some(function) => names::function(code, function),
+        None => "started at a place that is not known".into(),
+    };
+    match group.count {
+        1 => name,
+        count => format!("{} x {name}", units::count(count)),
+    }
+}
+
+/// What they did, and where they were started.
+fn about(report: &Report, group: &TaskGroup) -> String {
+    let time = &group.carried;
+    let least = carried_ns(time) as f64 * SMALL;
+    let mut parts = Vec::new();
+    let mut add = |words: &str, ns: u64| {
+        if ns > 0 && ns as f64 >= least {
+            parts.push(format!("{words} {}", units::time(ns)));
+        }
+    };
+    add("on CPU", time.cpu_ns);
+    add("runnable", time.ready_ns);
+    let mut waits: Vec<_> = time.waits.iter().collect();
+    waits.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.ns));
+    for (detail, waits) in waits.into_iter().take(WAITS) {
+        add(words::wait(*detail), waits.ns);
+    }
+    add("parked", group.parked_ns);
+    let code = &report.stacks.code;
+    if let ([_, started, ..], false) = (spots(report, group).as_slice(), is_main(report, group)) {
+        parts.push(format!("started in {}", names::function_at(code, *started)));
+    }
+    parts.join(" · ")
+}

@@ -1,0 +1,176 @@
+//! Whose work threads do: goroutines, by their first functions, held against the stacks of the same moments.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use timesink_live::{attempts, build_go, go_tools, none_of, Chain, Folder, Recorded};
+use timesink_recording::tables::{Sample, Task, TaskTurn, Wait};
+use timesink_recording::words::{Detail, Language};
+use timesink_recording::{Nanos, StackId, TaskId, ThreadId};
+
+/// Of what has a stack, so much is at work for the task that the stack began with.
+const RIGHT: f64 = 0.98;
+
+/// The first functions of the program's own goroutines.
+const STARTED: [&str; 4] = [
+    "main.spinner",
+    "main.flusher",
+    "main.sleeper",
+    "main.forwarder",
+];
+
+/// What was recorded of tasks.
+struct Seen {
+    chains: HashMap<StackId, Chain>,
+    tasks: HashMap<TaskId, Task>,
+    turns: BTreeMap<ThreadId, Vec<TaskTurn>>,
+}
+
+impl Seen {
+    fn of(recorded: &Recorded) -> Seen {
+        let mut turns: BTreeMap<ThreadId, Vec<TaskTurn>> = BTreeMap::new();
+        for turn in recorded.rows::<TaskTurn>() {
+            turns.entry(turn.thread).or_default().push(turn);
+        }
+        for turns in turns.values_mut() {
+            turns.sort_by_key(|turn| turn.t0);
+        }
+        let tasks = recorded.rows::<Task>().into_iter();
+        Seen {
+            chains: recorded.chains(),
+            tasks: tasks.map(|task| (task.task, task)).collect(),
+            turns,
+        }
+    }
+
+    /// The task's first function, under where it was started.
+    fn began(&self, task: &Task) -> Vec<&str> {
+        let chain = task.stack.and_then(|stack| self.chains.get(&stack));
+        chain.map_or(Vec::new(), Chain::functions)
+    }
+
+    /// Which of the program's goroutines a thread was at work for; none before it was seen at all, or for another.
+    fn at_work(&self, thread: ThreadId, at: Nanos) -> Option<usize> {
+        let turns = self.turns.get(&thread)?;
+        let begun = turns.partition_point(|turn| turn.t0 <= at);
+        let turn = turns.get(begun.checked_sub(1)?)?;
+        started(self.began(self.tasks.get(&turn.task?)?).first()?)
+    }
+
+    /// Which of the program's goroutines a stack began as.
+    fn began_as(&self, stack: Option<StackId>) -> Option<usize> {
+        let functions = self.chains.get(&stack?)?.functions();
+        let outer = functions.iter().rev().find(|f| **f != "runtime.goexit")?;
+        started(outer)
+    }
+}
+
+/// Which of them a function is the first of. What passes arguments on to it has a number: gowrap2, or func2 in older versions.
+fn started(function: &str) -> Option<usize> {
+    let named = STARTED.iter().position(|name| *name == function);
+    named.or_else(|| {
+        let wrapper = function.strip_prefix("main.main.")?;
+        let number = wrapper.trim_start_matches(|c: char| !c.is_ascii_digit());
+        number.parse::<usize>().ok()?.checked_sub(1)
+    })
+}
+
+/// What is wrong with tasks of this program.
+fn problems(built: &Path) -> Vec<String> {
+    let folder = Folder::new("tasks");
+    let command = [built.to_str().unwrap(), folder.path().to_str().unwrap()];
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let seen = Seen::of(&recorded);
+    let mut problems = Vec::new();
+    for (which, count) in [3, 1, 1, 50].into_iter().enumerate() {
+        let name = STARTED[which];
+        let told = seen.tasks.values().filter(|task| {
+            let began = seen.began(task).first().copied();
+            began.and_then(started) == Some(which)
+        });
+        // A forwarder that never happens to be sampled, or to make a call, is not seen.
+        let told = told.count();
+        let least = if count == 50 { 1 } else { count };
+        if told < least || told > count {
+            problems.push(format!("{told} goroutines began with {name}, not {count}"));
+        }
+    }
+    problems.extend(held_against_stacks(&recorded, &seen));
+    let waits = recorded.rows::<Wait>();
+    for (detail, which) in [(Detail::Flush, 1), (Detail::Sleep, 2)] {
+        let name = STARTED[which];
+        let own = waits.iter().filter(|wait| {
+            let stack = wait.stack.and_then(|stack| seen.chains.get(&stack));
+            wait.detail == detail && stack.is_some_and(|chain| chain.functions().contains(&name))
+        });
+        let (mut right, mut all) = (0, 0);
+        for wait in own {
+            all += 1;
+            right += usize::from(seen.at_work(wait.thread, wait.t0) == Some(which));
+        }
+        if all == 0 || right < all {
+            problems.push(format!("{right} of {all} waits of {name} are its own"));
+        }
+    }
+    problems
+}
+
+/// What a stack began as is what its thread was at work for.
+fn held_against_stacks(recorded: &Recorded, seen: &Seen) -> Option<String> {
+    let samples = recorded.rows::<Sample>().into_iter();
+    let samples = samples.map(|row| (row.thread, row.t, row.stack));
+    let (mut right, mut all) = (0u32, 0u32);
+    let mut wrong: BTreeMap<(usize, Option<usize>), u32> = BTreeMap::new();
+    for (thread, t, stack) in samples {
+        let (Some(began), Some(turns)) = (seen.began_as(stack), seen.turns.get(&thread)) else {
+            continue;
+        };
+        if turns.first().is_none_or(|turn| turn.t0 > t) {
+            continue;
+        }
+        all += 1;
+        match seen.at_work(thread, t) {
+            Some(told) if told == began => right += 1,
+            told => *wrong.entry((began, told)).or_default() += 1,
+        }
+    }
+    let enough = all > 100 && f64::from(right) >= f64::from(all) * RIGHT;
+    (!enough).then(|| format!("{right} of {all} samples are of the task they began as: {wrong:?}"))
+}
+
+/// Each wait and each sample is of the goroutine that its stack began with, whichever build of whichever Go.
+#[test]
+fn goroutines_have_their_work() {
+    for go in go_tools() {
+        for options in [&[][..], &["-ldflags=-s -w"], &["-buildmode=pie"]] {
+            let folder = Folder::new("tasks-build");
+            let built = build_go(&go, "tasks.go", &folder, options);
+            attempts(|| {
+                let problems = problems(&built);
+                none_of(&problems).map_err(|e| format!("{} {options:?}: {e}", go.display()))
+            });
+        }
+    }
+}
+
+/// A program of no Go that is known has no tasks, and one of another language has none.
+#[test]
+fn others_have_no_tasks() {
+    let folder = Folder::new("no-tasks");
+    let go = go_tools().remove(0);
+    let built = build_go(&go, "tasks.go", &folder, &[]);
+    let mut bytes = std::fs::read(&built).expect("the program");
+    let head = b"\xff Go buildinf:";
+    let at = bytes.windows(head.len()).position(|part| part == head);
+    let at = at.expect("it says what built it") + 33;
+    assert_eq!(&bytes[at..at + 4], b"go1.");
+    bytes[at + 4..at + 6].copy_from_slice(b"99");
+    std::fs::write(&built, bytes).expect("the program of a later Go");
+    let path = built.to_str().unwrap();
+    let command = [path, folder.path().to_str().unwrap()];
+    let recorded = Recorded::run(&folder.join("later.timesink"), &["-q"], &command, 0);
+    assert!(recorded.rows::<Task>().is_empty() && recorded.rows::<TaskTurn>().is_empty());
+    let native = recorded.chains().into_values();
+    let mut frames = native.flat_map(|chain| chain.frames);
+    assert!(frames.any(|frame| frame.language != Language::Kernel));
+}
