@@ -19,6 +19,7 @@ fn story(recording: &Recording) -> Story<'_> {
         today: Day::default(),
         operations: Wanted::Served,
         closely: false,
+        tasks: false,
     };
     let loaded = Loaded::of(recording).expect("what was drawn can be read");
     Story::of(loaded, &question).expect("it has a story")

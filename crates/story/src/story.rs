@@ -26,6 +26,8 @@ pub struct Question<'q> {
     pub operations: Wanted,
     /// Each operation in detail, and the spans that each fix is about.
     pub closely: bool,
+    /// Whose work threads did.
+    pub tasks: bool,
 }
 
 /// All that one recording says.
@@ -43,7 +45,7 @@ pub struct Story<'a> {
     pub loops: Vec<Loop>,
     /// What is done again and again, and what one of it consists of.
     pub anatomies: Vec<Anatomy>,
-    /// Whose work threads did; `None` where no runtime divides them among tasks.
+    /// Whose work threads did; `None` where no runtime divides them among tasks, or nobody asked.
     pub tasks: Option<Tasks>,
 }
 
@@ -92,7 +94,10 @@ impl<'a> Story<'a> {
             let slot = loaded.timeline.slot(main.row.thread)?;
             Some(Path::of_thread(&loaded.timeline, slot))
         };
-        let tasks = Tasks::of(loaded.recording, &loaded.timeline, &loaded.stacks, main)?;
+        let tasks = match question.tasks {
+            true => Tasks::of(loaded.recording, &loaded.timeline, &loaded.stacks, main)?,
+            false => None,
+        };
         Ok(Story {
             anatomies,
             tasks,

@@ -153,9 +153,9 @@ fn goroutines_have_their_work() {
     }
 }
 
-/// A program of no Go that is known has no tasks, and one of another language has none.
+/// A program that a later Go built than any that is known has no tasks, and stacks all the same.
 #[test]
-fn others_have_no_tasks() {
+fn a_later_go_has_no_tasks() {
     let folder = Folder::new("no-tasks");
     let go = go_tools().remove(0);
     let built = build_go(&go, "tasks.go", &folder, &[]);

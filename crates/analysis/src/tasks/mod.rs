@@ -19,7 +19,7 @@ use timesink_recording::{Nanos, Recording};
 
 use crate::ledger::Account;
 use crate::path::Path;
-use crate::stacks::{Code, FunctionIx, StackIx, Stacks};
+use crate::stacks::{Code, FunctionIx, Spot, StackIx, Stacks};
 use crate::timeline::Timeline;
 pub use turns::TaskTurns;
 
@@ -71,19 +71,25 @@ const WRAPPER: &str = ".gowrap";
 impl TaskGroup {
     /// Looks into a stack of such a task for the function that its first one calls, if that was made by the compiler.
     fn find_entry(&mut self, code: &Code, stack: StackIx) {
-        let first = self.stack.and_then(|own| code.stack(own));
-        let first = first.and_then(|own| code.functions_of(own).first().copied());
-        let is_wrapper = |f: FunctionIx| code.function(f).name.contains(WRAPPER);
-        match (self.entry, first) {
-            (None, Some(first)) if !is_wrapper(first) => self.entry = Some(first),
-            (None, Some(first)) => {
-                let functions = code.functions_of(stack);
-                let at = functions.iter().position(|function| *function == first);
-                let called = at.and_then(|at| functions.get(at.checked_sub(1)?));
-                self.entry = called.copied();
-            }
-            _ => {}
+        if self.entry.is_some() {
+            return;
         }
+        let Some(first) = self.spots(code).first().map(|spot| spot.function) else {
+            return;
+        };
+        if !code.function(first).name.contains(WRAPPER) {
+            self.entry = Some(first);
+            return;
+        }
+        let functions = code.functions_of(stack);
+        let at = functions.iter().position(|function| *function == first);
+        self.entry = at.and_then(|at| functions.get(at.checked_sub(1)?)).copied();
+    }
+
+    /// Their first function, then where they were started; fewer where that is not known.
+    pub fn spots(&self, code: &Code) -> Vec<Spot> {
+        let stack = self.stack.and_then(|stack| code.stack(stack));
+        stack.map_or(Vec::new(), |stack| code.spots_of(stack))
     }
 }
 
@@ -199,15 +205,15 @@ impl Tasks {
         stacks: &Stacks,
     ) {
         for event in stacks.events_of(thread) {
-            if let Whose::Group(group) = grouping.at(thread, event.at) {
+            let whose = grouping.at(thread, event.at);
+            if let Whose::Group(group) = whose {
                 self.groups[group].find_entry(&stacks.code, event.stack);
             }
-        }
-        let on_cpu = stacks.events_of(thread).iter();
-        for event in on_cpu.filter(|event| event.account == Account::Cpu) {
-            let time = self.time_of(grouping.at(thread, event.at));
-            time.cpu_ns = time.cpu_ns.saturating_add(event.ns);
-            time.samples += 1;
+            if event.account == Account::Cpu {
+                let time = self.time_of(whose);
+                time.cpu_ns = time.cpu_ns.saturating_add(event.ns);
+                time.samples += 1;
+            }
         }
         let Some(slot) = timeline.slot(thread) else {
             return;

@@ -490,10 +490,7 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
             LossKind::Samples,
             "samples or stacks are missing; the counts of samples are whole",
         ),
-        e::TS_TASK => (
-            LossKind::Samples,
-            "some changes from one task to another are missing",
-        ),
+        e::TS_TASK => (LossKind::Samples, "some switches between tasks are missing"),
         e::TS_CODE => (
             LossKind::Samples,
             "functions of Python are missing from some stacks",

@@ -402,27 +402,15 @@ impl LiveStacks {
         let Event::Task(mut task) = event else {
             return;
         };
-        let space = self.spaces.space(task.pid).cloned();
-        let mut parent = 0;
-        // Where it was started is behind the call; where it begins is exact.
-        for (address, exact) in [(task.started_at, false), (task.entry, true)] {
-            let Some(space) = space.as_ref().filter(|_| address != 0) else {
-                continue;
-            };
-            let frame = self.unwinder.frame(space, address, exact);
-            let place = NodePlace {
-                parent,
-                module: frame
-                    .module
-                    .map_or(0, |index| self.module(index, None, spool)),
-                offset: frame.address,
-                complete: true,
-                exact,
-                code: 0,
-            };
-            parent = self.node(place, spool);
+        if let Some(space) = self.spaces.space(task.pid) {
+            // Where it begins is exact; where it was started is behind the call.
+            let places = [(task.entry, true), (task.started_at, false)];
+            let known = places.into_iter().filter(|(address, _)| *address != 0);
+            let frame = |(address, exact)| self.unwinder.frame(space, address, exact);
+            let frames: Vec<Frame> = known.map(frame).collect();
+            let native = (0..frames.len()).map(MergedFrame::Native).collect();
+            task.node = self.nodes_of((&frames, &[], None), (native, Vec::new()), true, spool);
         }
-        task.node = parent;
         spool.event(task.as_bytes());
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use gimli::X86_64;
 
-use crate::address_space::{Image, Space};
+use crate::address_space::{Image, Mapping, Space};
 use rule::{Rule, Stuck};
 use stack::{Known, Missing};
 pub use stack::{Piece, Stack};
@@ -141,7 +141,7 @@ impl Unwinder {
             if mapping.is_none() && !frames.is_empty() {
                 return Ending::NoRules;
             }
-            let frame = self.frame(space, known.ip(), exact);
+            let frame = self.frame_in(mapping, known.ip(), exact);
             let in_image = frame.address.wrapping_sub(back);
             frames.push(Frame {
                 frame_pointer: known.get(X86_64::RBP).unwrap_or(0),
@@ -195,9 +195,14 @@ impl Unwinder {
 
     /// The frame of an address: exact, or behind the call that returns to it.
     pub fn frame(&mut self, space: &Space, address: u64, exact: bool) -> Frame {
+        let lookup = address.wrapping_sub(u64::from(!exact));
+        self.frame_in(space.find(lookup), address, exact)
+    }
+
+    /// The same, where the mapping is known that it is in.
+    fn frame_in(&mut self, mapping: Option<&Mapping>, address: u64, exact: bool) -> Frame {
         let back = u64::from(!exact);
         let lookup = address.wrapping_sub(back);
-        let mapping = space.find(lookup);
         let in_image = mapping.map_or(lookup, |m| m.in_image(lookup));
         Frame {
             module: mapping.map(|m| self.intern(&m.image)),

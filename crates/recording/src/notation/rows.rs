@@ -72,13 +72,18 @@ impl Parser {
         self.draft.tasks.push(row);
     }
 
-    pub(super) fn task_turn(&mut self, mut words: Words) {
-        let thread = self.thread_name(&mut words);
-        let when = self.word(&mut words);
-        let Some((t0, t1)) = when.split_once("..") else {
+    /// Two moments, `FROM..TO`.
+    fn stretch(&mut self, words: &mut Words) -> (Nanos, Nanos) {
+        let when = self.word(words);
+        let Some((from, to)) = when.split_once("..") else {
             self.fail(format!("{when:?} is not a time from..to"));
         };
-        let (t0, t1) = (Nanos(self.nanos(t0)), Nanos(self.nanos(t1)));
+        (Nanos(self.nanos(from)), Nanos(self.nanos(to)))
+    }
+
+    pub(super) fn task_turn(&mut self, mut words: Words) {
+        let thread = self.thread_name(&mut words);
+        let (t0, t1) = self.stretch(&mut words);
         let mut task = None;
         while let Some(key) = words.next() {
             match key.as_str() {
@@ -166,18 +171,14 @@ impl Parser {
     }
     pub(super) fn request(&mut self, mut words: Words) {
         let thread = self.thread_name(&mut words);
-        let when = self.word(&mut words);
-        let Some((issued, completed)) = when.split_once("..") else {
-            self.fail(format!("{when:?} is not a time from..to"));
-        };
-        let (issued, completed) = (self.nanos(issued), self.nanos(completed));
+        let (issued, completed) = self.stretch(&mut words);
         let kind = self.word(&mut words);
         let Some(kind) = RequestKind::from_str(&kind) else {
             self.fail(format!("{kind:?} is nothing that a disk is asked for"));
         };
         let mut row = Request {
-            issued: Nanos(issued),
-            completed: Nanos(completed),
+            issued,
+            completed,
             device: 1,
             sector: self.number(&mut words),
             bytes: 0,

@@ -6,8 +6,8 @@ use crate::units::Nanos;
 
 table! {
     /// A stretch of time in which a thread was seen at work for one task and no other. It is looked at when it leaves a CPU,
-    /// when a call returns and when it is sampled: between the end of one row and the start of the thread's next
-    /// one it changed from one task to the other, but when is not known.
+    /// when a call returns and when it is sampled; what it did for others in between, unseen, is not known. Between the end of one
+    /// row and the start of the thread's next one it switched from one task to the other.
     table task_turns, row TaskTurn, since 9 {
         /// The thread.
         thread: ThreadId,

@@ -113,5 +113,6 @@ pub fn question(settings: &Settings, operations: Wanted, closely: bool) -> Quest
         today: settings.today,
         operations,
         closely,
+        tasks: false,
     }
 }

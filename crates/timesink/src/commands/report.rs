@@ -157,8 +157,14 @@ fn page(recording: &Recording, part: &ReportPart, style: &Style) -> anyhow::Resu
         ReportPart::Full => Patience::SHORT,
         ReportPart::Answer | ReportPart::Sections(_) => Patience::FINDINGS,
     };
+    let tasks = match part {
+        ReportPart::Full => true,
+        ReportPart::Sections(sections) => sections.contains(&Section::Tasks),
+        ReportPart::Answer => false,
+    };
     let question = Question {
         patience,
+        tasks,
         ..question(&settings, Wanted::Served, false)
     };
     let story = Story::of(Loaded::of(recording)?, &question)?;
@@ -175,7 +181,11 @@ fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
     let settings = Settings::told();
     let loaded = Loaded::of(recording)?;
     let wanted = wanted(op, &loaded)?;
-    let story = Story::of(loaded, &question(&settings, wanted.clone(), true))?;
+    let question = Question {
+        tasks: true,
+        ..question(&settings, wanted.clone(), true)
+    };
+    let story = Story::of(loaded, &question)?;
     if op.is_some() && story.operations.is_empty() {
         return Err(operations::none(&wanted, &story.loaded.timeline));
     }

@@ -498,6 +498,7 @@ pub(crate) fn present_with<T>(
     let loaded = Loaded::of(recording).expect("a kept or drawn recording reads");
     let question = Question {
         patience: Patience::LONG,
+        tasks: true,
         ..question(settings, Wanted::Served, true)
     };
     let mut story = Story::of(loaded, &question).expect("a story");

@@ -61,8 +61,7 @@ pub(super) fn tasks<'a>(report: &Report<'a>) -> Option<TasksPage<'a>> {
 
 fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
     let code = &report.stacks.code;
-    let stack = group.stack.and_then(|stack| code.stack(stack));
-    let spots = stack.map_or(Vec::new(), |stack| code.spots_of(stack));
+    let spots = group.spots(code);
     let place = |spot: &Spot| TaskPlacePage {
         function: &code.function(spot.function).name,
         file: code.frame(*spot).map_or("", |frame| &frame.file),

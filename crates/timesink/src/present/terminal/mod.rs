@@ -68,7 +68,7 @@ impl Section {
             Section::Starts => "No process was started.",
             Section::Loops => "No loop of any thread takes 5 % of the time or more.",
             Section::Tasks => {
-                "No goroutine was seen at work. See docs/tasks.md for what can be seen."
+                "No goroutines were recorded. docs/tasks.md says which versions of Go are supported."
             }
         }
     }

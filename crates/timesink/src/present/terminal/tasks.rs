@@ -1,6 +1,5 @@
 //! Tasks: whose work threads did, by where the tasks were started.
 
-use timesink_analysis::stacks::Spot;
 use timesink_analysis::tasks::{CarriedTime, TaskGroup, Tasks};
 
 use super::rows::{align, title, Row};
@@ -55,7 +54,7 @@ fn runtime(tasks: &Tasks) -> Option<Row> {
         label: "the runtime itself".into(),
         ns,
         estimated: true,
-        more: "scheduler and collector, without time idle".into(),
+        more: "scheduler and garbage collector, idle time left out".into(),
         ..Row::default()
     })
 }
@@ -66,27 +65,20 @@ fn carried_ns(time: &CarriedTime) -> u64 {
         .saturating_add(time.wait_ns())
 }
 
-/// Their first function, under the place where they were started.
-fn spots(report: &Report, group: &TaskGroup) -> Vec<Spot> {
-    let code = &report.stacks.code;
-    let stack = group.stack.and_then(|stack| code.stack(stack));
-    stack.map_or(Vec::new(), |stack| code.spots_of(stack))
-}
-
 /// Whether it is the goroutine that runs the program's main function: nobody started that.
 fn is_main(report: &Report, group: &TaskGroup) -> bool {
-    let first = spots(report, group).first().copied();
+    let first = group.spots(&report.stacks.code).first().copied();
     first.is_some_and(|spot| report.stacks.code.function(spot.function).name == MAIN)
 }
 
 fn label(report: &Report, group: &TaskGroup) -> String {
     let code = &report.stacks.code;
-    let first = spots(report, group).first().copied();
+    let first = group.spots(&report.stacks.code).first().copied();
     let first = group.entry.or(first.map(|spot| spot.function));
     let name = match first {
         _ if is_main(report, group) => "main goroutine".into(),
         Some(function) => names::function(code, function),
-        None => "started at a place that is not known".into(),
+        None => "started at an unknown place".into(),
     };
     match group.count {
         1 => name,
@@ -113,7 +105,10 @@ fn about(report: &Report, group: &TaskGroup) -> String {
     }
     add("parked", group.parked_ns);
     let code = &report.stacks.code;
-    if let ([_, started, ..], false) = (spots(report, group).as_slice(), is_main(report, group)) {
+    if let ([_, started, ..], false) = (
+        group.spots(&report.stacks.code).as_slice(),
+        is_main(report, group),
+    ) {
         parts.push(format!("started in {}", names::function_at(code, *started)));
     }
     parts.join(" · ")
