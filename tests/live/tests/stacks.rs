@@ -255,6 +255,32 @@ fn whole_in_a_database() {
     is_whole("whole-sqlite", &["sh", "-c", script], 98.0);
 }
 
+/// A flush waits several times, now for longer than expected and now not. A wait that was expected to be short is owed
+/// its stack as the call returns, also where one of the same call that followed has got its own: one in ten had none.
+#[test]
+fn each_wait_of_a_call_has_its_stack() {
+    attempts(|| {
+        let folder = Folder::new("whole-flushes");
+        let path = folder.join("t.db");
+        let script = format!(
+            "(echo 'create table t(a);'; for i in $(seq 600); do echo \"insert into t values($i);\"; done) | sqlite3 {}",
+            path.display()
+        );
+        let command = ["sh", "-c", &script];
+        let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+        let chains = recorded.chains();
+        let waits = recorded.rows::<Wait>();
+        let flushes = waits.iter().filter(|wait| wait.detail == Detail::Flush);
+        let stacks: Vec<_> = flushes.map(|wait| chains.get(&wait.stack?)).collect();
+        let whole = stacks.iter().flatten().filter(|chain| chain.complete);
+        match (whole.count(), stacks.len()) {
+            (_, 0..20) => Err(format!("only {} flushes were waited for", stacks.len())),
+            (whole, all) if whole == all => Ok(()),
+            (whole, all) => Err(format!("{whole} of {all} waits have a whole stack")),
+        }
+    });
+}
+
 /// A program with several threads.
 #[test]
 fn whole_in_sort() {

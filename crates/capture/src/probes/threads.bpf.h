@@ -74,6 +74,7 @@ struct ts_thread {
 	u32 call_epoch;
 	u64 call_since;
 	u64 long_wait; /* t_out of the last long wait in this call */
+	u64 stack_owed; /* t_out of a long wait in this call whose stack is to be taken as it returns; 0: of none */
 	u64 sent_key; /* of the socket that it last sent something on since its last long wait; 0: none */
 	u32 sent_device;
 	u32 pad3;

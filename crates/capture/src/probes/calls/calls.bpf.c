@@ -138,6 +138,7 @@ int on_enter(u64 *ctx)
 	}
 	st->call_epoch = c->call_epoch;
 	st->long_wait = 0;
+	st->stack_owed = 0;
 	st->call_since = bpf_ktime_get_ns();
 	return 0;
 }
@@ -254,8 +255,9 @@ int on_return(u64 *ctx)
 		known = finish_call(st, task, AS(pt_regs, (void *)ctx[0]), ctx[1], c);
 	else
 		known = finish_call(st, task, registers_of(st, task), ctx[1], c);
-	if (known && st->long_wait && !st->stack_taken)
-		take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->long_wait);
+	/* The waits of the call that followed may have one already: it is owed to the one that was expected to be short. */
+	if (known && st->stack_owed)
+		take_own_stack(TS_IN_CALL, TS_OF_WAIT, st->stack_owed);
 	st->long_wait = 0;
 	if (known && st->site_t)
 		take_own_stack(TS_IN_CALL, TS_OF_CALL, st->site_t);

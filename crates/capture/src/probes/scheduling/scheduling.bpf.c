@@ -593,8 +593,11 @@ static __always_inline void long_wait(struct ts_thread *st, struct task_struct *
 	e->args[5] = regs->r9;
 	e->asked_ns = TS_C_TIME(st->word) || (st->word & TS_C_FUTEX) ? st->asked_ns : ~0ULL;
 	e->owner = st->word & TS_C_FUTEX ? st->owner : 0;
-	if (!st->stack_taken)
+	if (!st->stack_taken) {
 		recalled = recall_wait_stack(st, task);
+		if (!recalled)
+			st->stack_owed = st->t_out;
+	}
 	bytes = st->stack_taken && !recalled ? 0 : bpf_get_task_stack(task, e->frame, sizeof(e->frame), 0);
 	e->frames = bytes > 0 ? (u32)bytes / 8 : 0;
 	__builtin_memcpy(e->waker_name, st->waker_name, 16);
