@@ -87,6 +87,7 @@ fn note_number(numbers: &mut events::ts_type_numbers, name: &[u8], number: u32) 
         b"list_head" => &mut numbers.list_head,
         b"file" => &mut numbers.file,
         b"rq" => &mut numbers.rq,
+        b"request" => &mut numbers.request,
         _ => return,
     };
     if *place == 0 {
@@ -330,6 +331,7 @@ mod tests {
         assert_eq!(needed.list_head, number("list_head"));
         assert_eq!(needed.file, number("file"));
         assert_eq!(needed.rq, number("rq"));
+        assert_eq!(needed.request, number("request"));
     }
 
     #[test]

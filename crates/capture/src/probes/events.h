@@ -586,7 +586,7 @@ struct ts_type_numbers {
 	__u32 list_head;
 	__u32 file;
 	__u32 rq;
-	__u32 pad;
+	__u32 request;
 };
 _Static_assert(sizeof(struct ts_type_numbers) == 24, "type numbers");
 

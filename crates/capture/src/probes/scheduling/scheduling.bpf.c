@@ -163,6 +163,9 @@ static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct
 	if (st->waker != current->pid)
 		return;
 	waker = thread_of(current);
+	/* Who ends has left its program: the same part of the kernel is in each such stack, at 2 us for each child of a shell. */
+	if (waker && (waker->how & TS_EXITING))
+		return;
 	s = new_stack(TS_IN_SWITCH, waker ? waker : st, current, TS_OF_WAKER, st->id, st->t_out);
 	if (!s)
 		return;
