@@ -269,7 +269,7 @@ words! {
         Caches = "caches",
         /// Nodes of memory, and whether the kernel moves pages between them.
         Numa = "NUMA",
-        /// Who decides how fast processors run.
+        /// The CPU frequency governor.
         Governor = "governor",
         /// Limits of how fast processors run.
         Boost = "boost",
@@ -345,7 +345,7 @@ words! {
         File = "file",
         /// How the program ended, and the files that it wrote.
         Outcome = "outcome",
-        /// Whom it exchanged data with, and who resolves names.
+        /// Network peers, and who resolves names.
         Peer = "peer",
         /// What is spoken there.
         Protocol = "protocol",

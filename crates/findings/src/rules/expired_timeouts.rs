@@ -44,8 +44,10 @@ mod limits {
     };
 }
 
-/// A timer may be a little early by the clock of the recording.
+/// A timer may be a little early by the clock of the recording, and late by this: what lasted longer had another timeout.
 const WHOLE: f64 = 0.95;
+const LATE: f64 = 1.5;
+const LATE_NS: f64 = 1e6;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let waits = inquiry.waits().iter().filter(|group| {
@@ -119,11 +121,13 @@ fn those<'a>(
     over: Over,
 ) -> impl Iterator<Item = usize> + 'a {
     let waits = inquiry.single_waits(|process| process == group.process);
+    let asked = over.asked_ns as f64;
+    let as_asked = asked * WHOLE..=(asked * LATE).max(asked + LATE_NS);
     let of_it = waits.filter(move |(_, span)| {
         span.detail == group.detail
             && span.object() == group.object
             && span.wake_source == Some(WakeSource::Timer)
-            && span.t1.since(span.t0) as f64 >= over.asked_ns as f64 * WHOLE
+            && as_asked.contains(&(span.t1.since(span.t0) as f64))
     });
     of_it.map(|(at, _)| at)
 }

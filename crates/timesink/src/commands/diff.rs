@@ -66,7 +66,7 @@ impl Arguments {
         match (self.first.as_slice(), self.second.as_slice()) {
             ([_, _], []) => Ok(self.first.split_at(1)),
             (_, []) => bail!(
-                "two recordings are compared: name both, or several of each side with -- between them"
+                "diff needs two recordings: give both, or several of each side with -- between them"
             ),
             (first, second) => Ok((first, second)),
         }

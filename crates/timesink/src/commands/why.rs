@@ -56,7 +56,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         false => findings.told.len(),
     };
     if number.is_some_and(|number| number == 0 || number > there) {
-        bail!("there is no such finding: this recording has {there}");
+        match there {
+            0 => bail!("this recording has no findings"),
+            1 => bail!("there is no such finding: this recording has only one"),
+            _ => bail!("there is no such finding: this recording has {there}, numbered from 1"),
+        }
     }
     let named = Named::of(&recording);
     let report = Report::of(&story, named.shown(), &settings);

@@ -211,7 +211,7 @@ fn calls(act: &Act, thing: &Thing) -> String {
         Act::Accept => on("accepts connections on", "accepts connections"),
         Act::Send => on("sends to", "sends to peers"),
         Act::Receive => on("receives from", "receives from peers"),
-        Act::Poll => "waits for any of several (poll)".to_owned(),
+        Act::Poll => "waits in poll for several descriptors".to_owned(),
         Act::Sleep => "sleeps".to_owned(),
         Act::Futex => "calls futex".to_owned(),
         Act::Start => "starts threads or processes".to_owned(),

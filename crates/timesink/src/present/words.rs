@@ -80,7 +80,7 @@ pub fn wait(detail: Detail) -> &'static str {
         Detail::Join => "thread join",
         Detail::FileLock => "file lock",
         Detail::Sleep => "sleeping (requested)",
-        Detail::Poll => "poll (any of several)",
+        Detail::Poll => "poll (several descriptors)",
         Detail::Child => "waiting for a child",
         Detail::Vfork => "waiting for a child (vfork)",
         Detail::Reclaim => "memory reclaim",

@@ -47,7 +47,7 @@ pub static TABLE: &[Slow] = &[
         what: "decompressing with zlib (inflate)",
         from: From::Library("libz.so"),
         functions: &["inflate", "uncompress", "uncompress2", "inflateBack"],
-        instead: "zlib-ng, ISA-L or libdeflate reads the same format",
+        instead: "zlib-ng, ISA-L or libdeflate, which read the same format",
         least: 1.3,
         most: 2.4,
     },

@@ -107,7 +107,7 @@ impl Setting {
                     source: texts.placed(path, &known)?,
                 })
             }
-            _ => Err("it cannot be set for one process".to_owned()),
+            _ => Err("it cannot be set for a single process".to_owned()),
         }
     }
 

@@ -68,7 +68,7 @@ impl Section {
             Section::Starts => "No process was started.",
             Section::Loops => "No loop of any thread takes 5 % of the time or more.",
             Section::Tasks => {
-                "No goroutines were recorded. docs/tasks.md says which versions of Go are supported."
+                "No goroutines were recorded: tasks are told of programs in Go alone, see docs/tasks.md."
             }
         }
     }

@@ -103,7 +103,7 @@ pub fn gains(report: &Report, style: &Style) -> String {
         })
         .collect();
     let about = format!(
-        "what each cause on the path would buy, of {}",
+        "what removing each cause on the path would save, of {}",
         units::time(outlook.wall_ns)
     );
     let mut lines = vec![title("WHAT IF IT TOOK NO TIME", &about, style)];

@@ -46,39 +46,34 @@ fn bound_by(report: &Report, outlook: &Outlook) -> String {
         .max_by_key(|(ns, _)| *ns)
         .unwrap_or((0, State::Lost));
     let percent = units::whole_percent(share(ns));
-    let (by, places) = match state {
-        State::Cpu => ("the CPU".to_owned(), functions(report, outlook)),
-        State::Ready => (
-            "a lack of CPUs: it is runnable but waiting for one".to_owned(),
-            Vec::new(),
-        ),
-        State::Lost => {
-            return format!("{percent} of the critical path is unknown: events were lost")
+    let of_path = format!("{percent} of the critical path");
+    let bound = match state {
+        State::Cpu => match functions(report, outlook).as_slice() {
+            [] => format!("Bound by the CPU: {of_path}"),
+            functions => format!("Bound by the CPU: {of_path}, {}", functions.join(", ")),
+        },
+        State::Ready => {
+            format!("Bound by a lack of CPUs: it is runnable but waiting for one: {of_path}")
         }
-        State::Wait => waits(report, outlook),
+        State::Lost => return format!("{of_path} is unknown: events were lost"),
+        State::Wait => format!("Mostly waiting: {of_path}{}", waits(report, outlook)),
     };
-    let places = match places.as_slice() {
-        [] => String::new(),
-        places => format!(", {}", places.join(", ")),
-    };
-    format!("No known pattern of slowness. Bound by {by}: {percent} of the critical path{places}")
+    format!("No known pattern of slowness. {bound}")
 }
 
-/// The kind of wait that the path is longest in, and on what.
-fn waits(report: &Report, outlook: &Outlook) -> (String, Vec<String>) {
+/// `; the largest part is network receive (62 %) from 127.0.0.1:5432`: the kind of wait that the path is longest in, and on what.
+fn waits(report: &Report, outlook: &Outlook) -> String {
     let longest = outlook.kinds.iter().find_map(|kind| {
         let first = outlook.causes.get(*kind.causes.first()?)?;
         (first.cause.key.state == State::Wait).then_some((kind.ns, first.cause.key))
     });
     let Some((ns, key)) = longest else {
-        return ("waits".to_owned(), Vec::new());
+        return String::new();
     };
     let share = units::whole_percent(ns as f64 / outlook.wall_ns as f64);
     let about = key.object.map(|object| names::object_in(report, object));
-    (
-        format!("waits, most of them: {} ({share})", path::label(&key)),
-        about.into_iter().collect(),
-    )
+    let about = about.map_or(String::new(), |name| format!(", {name}"));
+    format!("; the largest part is {} ({share}){about}", path::label(&key))
 }
 
 /// What its time on a processor divides into, from where it divides.

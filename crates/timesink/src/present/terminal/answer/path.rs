@@ -202,7 +202,7 @@ fn about_row(report: &Report, row: &PathRow) -> String {
         let things = row.divided(|key| key.object);
         match things.last() {
             Some((ns, thing)) if mostly(*ns) => parts.push(names::object_in(report, *thing)),
-            Some(_) => parts.push(format!("{} objects", units::count(things.len() as u64))),
+            Some(_) => parts.push(units::plural(things.len() as u64, "object", "objects")),
             None => {}
         }
     }

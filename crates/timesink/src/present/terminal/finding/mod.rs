@@ -162,7 +162,7 @@ fn wide(gain: &Gain) -> Option<String> {
     let told: Vec<String> = told
         .map(|(ns, what)| format!("{what} ({})", units::time(*ns)))
         .collect();
-    (!told.is_empty()).then(|| format!("so wide because of: {}", told.join("; ")))
+    (!told.is_empty()).then(|| format!("why the interval is wide: {}", told.join("; ")))
 }
 
 /// All that was counted and measured, held against the limits.
