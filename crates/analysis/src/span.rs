@@ -82,11 +82,87 @@ const _: () = assert!(size_of::<Span>() == 40);
 pub struct KeptSpans {
     pub(crate) spans: Vec<Span>,
     pub(crate) tracer_ns: Vec<u32>,
+    runs: Runs,
+}
+
+/// The spans of a recording in the order of threads and time.
+#[derive(Clone, Debug, Default)]
+pub struct SortedSpans {
+    pub(crate) spans: Vec<Span>,
+    /// The threads of which there are any, in order, and where those of each begin.
+    pub(crate) starts: Vec<(ThreadId, usize)>,
+}
+
+/// Where the spans of each thread begin: found as they are read, because to search a hundred million of them for that brings most
+/// of them into memory.
+#[derive(Clone, Debug, Default)]
+struct Runs {
+    starts: Vec<(ThreadId, usize)>,
+    /// Whether any stands where it does not belong: then they tell nothing.
+    out_of_order: bool,
+}
+
+impl Runs {
+    /// Goes on with those from a place on.
+    fn add(&mut self, spans: &[Span], from: usize) {
+        let joined = &spans[from.saturating_sub(1)..];
+        self.out_of_order |= !joined.is_sorted_by_key(Span::key);
+        if self.out_of_order {
+            return;
+        }
+        let mut at = from;
+        for run in spans[from..].chunk_by(|a, b| a.thread == b.thread) {
+            if let Some(first) = run.first() {
+                if self.starts.last().is_none_or(|last| last.0 != first.thread) {
+                    self.starts.push((first.thread, at));
+                }
+            }
+            at += run.len();
+        }
+    }
+}
+
+impl SortedSpans {
+    /// Puts them in order.
+    pub fn of(mut spans: Vec<Span>) -> SortedSpans {
+        if !spans.is_sorted_by_key(Span::key) {
+            spans.sort_by_key(Span::key);
+        }
+        let mut runs = Runs::default();
+        runs.add(&spans, 0);
+        SortedSpans {
+            spans,
+            starts: runs.starts,
+        }
+    }
+
+    /// Only those of some threads.
+    pub(crate) fn retain(self, is_known: impl Fn(ThreadId) -> bool) -> SortedSpans {
+        if self.starts.iter().all(|&(thread, _)| is_known(thread)) {
+            return self;
+        }
+        let mut spans = self.spans;
+        spans.retain(|span| is_known(span.thread));
+        SortedSpans::of(spans)
+    }
+}
+
+impl Span {
+    /// One without length comes before what begins with it, in whichever order the rows are.
+    pub(crate) fn key(&self) -> (ThreadId, Nanos, Nanos) {
+        (self.thread, self.t0, self.t1)
+    }
 }
 
 impl KeptSpans {
-    pub fn into_spans(self) -> Vec<Span> {
-        self.spans
+    pub fn into_spans(self) -> SortedSpans {
+        match self.runs.out_of_order {
+            true => SortedSpans::of(self.spans),
+            false => SortedSpans {
+                spans: self.spans,
+                starts: self.runs.starts,
+            },
+        }
     }
 
     /// Those of an open recording.
@@ -100,11 +176,53 @@ impl KeptSpans {
                 kept.spans.reserve_exact(count);
                 kept.tracer_ns.reserve_exact(count);
             }
+            let before = kept.spans.len();
             kept.spans.extend(rows.iter().map(Span::from));
+            kept.runs.add(&kept.spans, before);
             let tracer_ns = rows.iter().map(|row| row.tracer_ns);
             let tracer_ns = tracer_ns.map(|ns| u32::try_from(ns).unwrap_or(u32::MAX));
             kept.tracer_ns.extend(tracer_ns);
         })?;
         Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timesink_recording::notation::draft;
+
+    /// However the rows are divided, where the spans of each thread begin is known, and rows in another order are put in order.
+    #[test]
+    fn where_the_spans_of_each_thread_begin() {
+        let drawn = draft(
+            "process 1 p
+             thread 1.1 t
+             thread 1.2 t
+             thread 1.3 t
+             1.1: cpu 0..1us | ready ..2us | cpu ..3us
+             1.3: cpu 0..1us | ready ..2us",
+        );
+        let spans: Vec<Span> = drawn.spans.iter().map(Span::from).collect();
+        let (one, three) = (drawn.threads[0].thread, drawn.threads[2].thread);
+        let starts = [(one, 0), (three, 3)];
+        for batch in 1..=5 {
+            let (mut read, mut runs) = (Vec::new(), Runs::default());
+            for rows in spans.chunks(batch) {
+                let before = read.len();
+                read.extend_from_slice(rows);
+                runs.add(&read, before);
+            }
+            assert!(runs.starts == starts && !runs.out_of_order, "{runs:?}");
+        }
+        let mut turned = spans.clone();
+        turned.reverse();
+        let mut runs = Runs::default();
+        runs.add(&turned, 0);
+        assert!(runs.out_of_order);
+        let sorted = SortedSpans::of(turned);
+        assert!(sorted.spans == spans && sorted.starts == starts);
+        let only = sorted.retain(|thread| thread == three);
+        assert_eq!(only.starts, [(three, 0)]);
     }
 }

@@ -1,11 +1,14 @@
 //! How much of the time in which threads were runnable a replay makes anew: what other recorded threads took. What programs
 //! outside of the recording took stays as it was.
 
+use std::cmp::Reverse;
+use std::collections::binary_heap::{BinaryHeap, PeekMut};
+
 use timesink_recording::tables::Occupant;
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
-use crate::timeline::Timeline;
+use crate::timeline::{Span, Timeline};
 
 /// Of so many the list of a span may not be whole.
 const LISTED: u32 = 8;
@@ -117,6 +120,39 @@ impl Queued {
     }
 }
 
+/// The moments at which a thread begins and ceases to run, in order.
+struct Runs<'a> {
+    spans: std::slice::Iter<'a, Span>,
+    /// Whether it runs from the moment on that was told last.
+    is_running: bool,
+    reached: Nanos,
+    until: Nanos,
+}
+
+impl<'a> Runs<'a> {
+    fn of(spans: &'a [Span]) -> Runs<'a> {
+        Runs {
+            spans: spans.iter(),
+            is_running: false,
+            reached: Nanos(i64::MIN),
+            until: Nanos(i64::MIN),
+        }
+    }
+
+    fn next(&mut self) -> Option<Nanos> {
+        if self.is_running {
+            (self.is_running, self.reached) = (false, self.until);
+            return Some(self.until);
+        }
+        // Rows of a damaged recording may lie anywhere, but nobody runs twice at a time.
+        let reached = self.reached;
+        let runs = |span: &&Span| span.state == State::Cpu && span.t1 > span.t0.max(reached);
+        let span = self.spans.find(runs)?;
+        (self.is_running, self.until) = (true, span.t1);
+        Some(span.t0.max(reached))
+    }
+}
+
 /// For how long recorded threads had had all processors, at each moment at which that began or ended.
 struct Taken(Vec<(Nanos, u64)>);
 
@@ -126,18 +162,21 @@ impl Taken {
         if timeline.threads.len() < processors as usize {
             return Taken(Vec::new());
         }
-        let mut turns: Vec<(Nanos, i32)> = Vec::new();
-        for slot in 0..timeline.threads.len() {
-            let spans = timeline.spans_of(slot).iter();
-            for span in spans.filter(|span| span.state == State::Cpu && span.t1 > span.t0) {
-                turns.extend([(span.t0, 1), (span.t1, -1)]);
-            }
-        }
-        turns.sort_unstable();
+        let mut runs: Vec<Runs> = (0..timeline.threads.len())
+            .map(|slot| Runs::of(timeline.spans_of(slot)))
+            .collect();
+        // The threads by their next turns: as many as there are threads, however many turns there are.
+        let turns = (0..runs.len()).filter_map(|slot| Some(Reverse((runs[slot].next()?, slot))));
+        let mut turns: BinaryHeap<Reverse<(Nanos, usize)>> = turns.collect();
         let (mut running, mut sum, mut since) = (0i64, 0u64, None);
         let mut moments = Vec::new();
-        for (at, turn) in turns {
-            running += i64::from(turn);
+        while let Some(mut first) = turns.peek_mut() {
+            let Reverse((at, slot)) = *first;
+            running += if runs[slot].is_running { 1 } else { -1 };
+            match runs[slot].next() {
+                Some(next) => *first = Reverse((next, slot)),
+                None => drop(PeekMut::pop(first)),
+            }
             let all = running >= i64::from(processors);
             match since {
                 None if all => {
@@ -163,5 +202,55 @@ impl Taken {
         // They begin at the even ones.
         let all = passed % 2 == 1;
         sum.saturating_add(if all { moment.since(at) } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+    use timesink_recording::notation::draft;
+
+    /// At every moment as much of the time lies behind it in which all processors were taken as counting the runs of every stretch
+    /// between two moments says.
+    #[test]
+    fn the_time_in_which_all_processors_are_taken() {
+        for seed in 0..30 {
+            let dice = &mut Rng::with_seed(seed);
+            let mut text = String::from("process 1 p\n");
+            (1..=5).for_each(|thread| text += &format!("thread 1.{thread} t parent 1.1\n"));
+            for thread in 1..=5 {
+                let mut now = 0;
+                for at in 0..40 {
+                    let until = now + dice.u64(1..9);
+                    let state = ["cpu", "cpu", "ready"][dice.usize(..3)];
+                    let before = if at == 0 {
+                        format!("1.{thread}:")
+                    } else {
+                        " |".to_owned()
+                    };
+                    text += &format!("{before} {state} {now}ns..{until}ns");
+                    now = until;
+                }
+                text += "\n";
+            }
+            let drawn = draft(&text);
+            let runs = drawn.spans.iter().filter(|span| span.state == State::Cpu);
+            let runs: Vec<(i64, i64)> = runs.map(|span| (span.t0.0, span.t1.0)).collect();
+            let timeline = Timeline::new(drawn.threads, &drawn.spans);
+            for processors in 1..=5 {
+                let taken = Taken::of(&timeline, processors);
+                let mut counted = 0;
+                for moment in 0..400 {
+                    assert_eq!(
+                        taken.until(Nanos(moment)),
+                        counted,
+                        "seed {seed} at {moment}"
+                    );
+                    let running = runs.iter().filter(|(t0, t1)| (*t0..*t1).contains(&moment));
+                    counted += u64::from(running.count() >= processors as usize);
+                }
+            }
+        }
     }
 }

@@ -35,7 +35,15 @@ pub(super) fn gather(
     };
     drop(stacks);
     recording.scan(|rows| gathering.samples(rows))?;
-    recording.scan(|rows| gathering.waits(rows))?;
+    // Of millions a vector that grows would be copied again and again. As soon as there is a row, the table is known to be
+    // allowed as many as it says.
+    let mut room = usize::try_from(recording.row_count::<Wait>()?).unwrap_or(0);
+    recording.scan(|rows| {
+        if filter.is_empty() {
+            gathering.events.reserve_exact(std::mem::take(&mut room));
+        }
+        gathering.waits(rows);
+    })?;
     recording.scan(|rows| gathering.delays(rows))?;
     recording.scan(|rows| gathering.call_sites(rows))?;
     let mut sums: BTreeMap<ThreadId, Sums> = BTreeMap::new();
@@ -203,8 +211,8 @@ impl Gathering<'_> {
     }
 
     fn finish(mut self, sums: &BTreeMap<ThreadId, Sums>) -> Stacks {
-        // All of an event is in its order, so that the order of rows never shows.
-        self.events.sort_unstable();
+        // All of an event is in its order, so that the order of rows never shows. Mostly these are a few runs that are in order.
+        self.events.sort();
         self.sites.sort_unstable();
         let mut rests = Vec::new();
         // A thread that no span and no sum tells of has no time: its samples have none either.

@@ -72,7 +72,8 @@ fn hand_overs(
     (process, object, detail): (ProcessId, ObjectId, Detail),
     mut waits: Vec<usize>,
 ) -> Option<HandOvers> {
-    waits.sort_unstable_by_key(|&index| timeline.span(index).map(|span| span.t1));
+    // Each span is looked at once: of many they lie far apart.
+    waits.sort_by_cached_key(|&index| timeline.span(index).map(|span| span.t1));
     let (mut threads, mut wakers) = (BTreeSet::new(), BTreeSet::new());
     let mut woken: Option<(usize, usize)> = None;
     let mut known = HandOvers {

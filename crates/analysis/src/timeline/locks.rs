@@ -3,12 +3,14 @@
 //! Nothing tells when a lock is taken that nobody waits for. But whoever lets go of it while others wait has held it
 //! since they came, or since it was let go of last: so long at least, and holds do not overlap.
 
+use std::cmp::Reverse;
+
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use super::{Spans, Waker};
+use super::{Span, Spans, Waker};
 
 /// A stretch in which a lock was held while somebody waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,10 @@ pub struct Hold {
 impl Hold {
     pub fn ns(&self) -> u64 {
         self.until.since(self.from)
+    }
+
+    fn add_own(&mut self, ns: u64) {
+        self.own_ns = self.own_ns.saturating_add(ns);
     }
 }
 
@@ -69,9 +75,7 @@ impl Locks {
         let locks = waits.into_iter();
         let locks = locks.map(|((process, object), waits)| lock(timeline, process, object, waits));
         let mut locks: Vec<Lock> = locks.collect();
-        locks.sort_unstable_by_key(|lock| {
-            (std::cmp::Reverse(lock.wait_ns), lock.process, lock.object)
-        });
+        locks.sort_unstable_by_key(|lock| (Reverse(lock.wait_ns), lock.process, lock.object));
         Locks(locks)
     }
 
@@ -84,7 +88,8 @@ impl Locks {
 }
 
 fn lock(timeline: &Spans, process: ProcessId, object: ObjectId, mut waits: Vec<usize>) -> Lock {
-    waits.sort_by_key(|&index| timeline.span(index).map(|span| span.t1));
+    // Each span is looked at once: of many they lie far apart.
+    waits.sort_by_cached_key(|&index| timeline.span(index).map(|span| span.t1));
     let mut holds: Vec<Hold> = Vec::new();
     let mut wait_ns = 0u64;
     let mut let_go: Option<Nanos> = None;
@@ -113,28 +118,138 @@ fn lock(timeline: &Spans, process: ProcessId, object: ObjectId, mut waits: Vec<u
     }
 }
 
+/// Part of a run that lies within a stretch.
+struct Piece {
+    /// Which of the stretches.
+    hold: usize,
+    within_ns: u64,
+}
+
 /// How much of each stretch is the holder's own. What was taken from one of its runs is known, but not where in it:
-/// most likely where it took longest.
+/// most likely where it took longest. The stretches of each holder are gone through in the order of time, so that its spans are, too.
 fn find_own(timeline: &Spans, holds: &mut [Hold]) {
     let mut order: Vec<usize> = (0..holds.len()).collect();
-    order.sort_by_key(|&at| std::cmp::Reverse(holds[at].ns()));
-    let mut taken: FxHashMap<(usize, Nanos), u64> = FxHashMap::default();
+    order.sort_by_key(|&at| (holds[at].holder, holds[at].from));
+    // Those of the last run that something was taken from.
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut run: Option<&Span> = None;
     for at in order {
-        let hold = &mut holds[at];
-        for (span, within) in timeline.between(hold.holder, hold.from, hold.until) {
-            let own = match (span.state, span.detail) {
+        let Hold {
+            holder,
+            from,
+            until,
+            ..
+        } = holds[at];
+        for (span, within_ns) in timeline.between(holder, from, until) {
+            let own_ns = match (span.state, span.detail) {
                 (State::Cpu, Detail::SwitchingIn) => 0,
-                (State::Cpu, _) => {
-                    let left = taken.entry((hold.holder, span.t0));
-                    let left = left.or_insert(span.taken_ns());
-                    let here = within.min(*left);
-                    *left -= here;
-                    within - here
+                (State::Cpu, _) if span.taken_ns() > 0 => {
+                    if !run.is_some_and(|run| std::ptr::eq(run, span)) {
+                        share_run(run, &mut pieces, holds);
+                        run = Some(span);
+                    }
+                    pieces.push(Piece {
+                        hold: at,
+                        within_ns,
+                    });
+                    0
                 }
-                (State::Wait, _) => within,
+                (State::Cpu | State::Wait, _) => within_ns,
                 _ => 0,
             };
-            hold.own_ns = hold.own_ns.saturating_add(own);
+            holds[at].add_own(own_ns);
         }
+    }
+    share_run(run, &mut pieces, holds);
+}
+
+/// Gives what was taken from a run to the longest of the stretches that it lies in, and the rest of it to these.
+fn share_run(run: Option<&Span>, pieces: &mut Vec<Piece>, holds: &mut [Hold]) {
+    let mut taken_ns = run.map_or(0, Span::taken_ns);
+    pieces.sort_by_key(|piece| (Reverse(holds[piece.hold].ns()), piece.hold));
+    for Piece { hold, within_ns } in pieces.drain(..) {
+        let taken_here_ns = within_ns.min(taken_ns);
+        taken_ns -= taken_here_ns;
+        holds[hold].add_own(within_ns - taken_here_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+    use timesink_recording::notation::draft;
+    use timesink_recording::tables;
+
+    /// Four threads that run, are taken from, and wait for each other's lock, at random.
+    fn random(dice: &mut Rng) -> Spans {
+        let mut text = String::from("process 1 p\n");
+        for thread in 1..=4 {
+            text += &format!("thread 1.{thread} t parent 1.1\n");
+        }
+        for thread in 1..=4 {
+            let mut now = 0;
+            text += &format!("1.{thread}: ");
+            for _ in 0..60 {
+                let until = now + dice.u64(1..400);
+                let waker = dice.u64(1..5);
+                let span = match dice.u32(..8) {
+                    0..4 => format!("cpu {now}us..{until}us taken {}us", dice.u64(..300)),
+                    4 => format!("ready {now}us..{until}us preempted"),
+                    5 => format!("cpu {now}us..{until}us \"switching in\""),
+                    _ => format!("wait {now}us..{until}us lock l by 1.{waker}"),
+                };
+                text += &format!("{}{span}", if now > 0 { " | " } else { "" });
+                now = until;
+            }
+            text += "\n";
+        }
+        let drawn = draft(&text);
+        let spans = drawn.spans.iter().map(|row: &tables::Span| Span::from(row));
+        let spans = spans.collect();
+        Spans::new(drawn.threads, spans)
+    }
+
+    /// How much of each stretch is the holder's own, stretch by stretch, the longest first: what was taken from a run is
+    /// noted for each run.
+    fn longest_first(timeline: &Spans, holds: &[Hold]) -> Vec<u64> {
+        let mut own = vec![0; holds.len()];
+        let mut order: Vec<usize> = (0..holds.len()).collect();
+        order.sort_by_key(|&at| Reverse(holds[at].ns()));
+        let mut left: FxHashMap<(usize, Nanos), u64> = FxHashMap::default();
+        for at in order {
+            let hold = &holds[at];
+            for (span, within_ns) in timeline.between(hold.holder, hold.from, hold.until) {
+                let key = (hold.holder, span.t0);
+                own[at] += match (span.state, span.detail) {
+                    (State::Cpu, Detail::SwitchingIn) => 0,
+                    (State::Cpu, _) => {
+                        let left = left.entry(key).or_insert(span.taken_ns());
+                        let taken_ns = within_ns.min(*left);
+                        *left -= taken_ns;
+                        within_ns - taken_ns
+                    }
+                    (State::Wait, _) => within_ns,
+                    _ => 0,
+                };
+            }
+        }
+        own
+    }
+
+    /// Going through the stretches of each holder in the order of time gives each of them as much as going through all of them,
+    /// the longest first.
+    #[test]
+    fn what_was_taken_lies_in_the_longest_stretches() {
+        let mut holds_in_all = 0;
+        for seed in 0..50 {
+            let timeline = random(&mut Rng::with_seed(seed));
+            for lock in Locks::of(&timeline).0 {
+                let own: Vec<u64> = lock.holds.iter().map(|hold| hold.own_ns).collect();
+                assert_eq!(own, longest_first(&timeline, &lock.holds), "seed {seed}");
+                holds_in_all += own.len();
+            }
+        }
+        assert!(holds_in_all > 500, "{holds_in_all}");
     }
 }

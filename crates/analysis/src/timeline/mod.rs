@@ -20,7 +20,7 @@ pub mod pools;
 mod spans;
 pub mod touched;
 
-pub use crate::span::{KeptSpans, Span};
+pub use crate::span::{KeptSpans, SortedSpans, Span};
 use locks::Locks;
 pub use polled::Asking;
 use polls::Polls;

@@ -10,7 +10,7 @@ use timesink_recording::tables::{Call, Object, Thread};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::{Nanos, Recording};
 
-use super::{Asking, KeptSpans, Span};
+use super::{Asking, KeptSpans, SortedSpans, Span};
 use crate::slots::Slots;
 
 /// A wake-up is timed on the waker's processor, its run on its own: they differ by so much at most.
@@ -42,29 +42,28 @@ impl Spans {
     /// The same, of what has been read.
     pub fn with(
         recording: &Recording,
-        spans: Vec<Span>,
+        spans: SortedSpans,
         asking: &Asking,
     ) -> timesink_recording::Result<Spans> {
         let threads = recording.numbered_rows(|thread: &Thread| thread.thread.0)?;
-        Spans::new(threads, spans).with_polls_told_apart(recording, asking)
+        Spans::of_threads(threads, spans).with_polls_told_apart(recording, asking)
     }
 
     /// Those of these threads; spans of others are left out.
-    pub fn new(mut threads: Vec<Thread>, mut spans: Vec<Span>) -> Spans {
+    pub fn new(threads: Vec<Thread>, spans: Vec<Span>) -> Spans {
+        Spans::of_threads(threads, SortedSpans::of(spans))
+    }
+
+    fn of_threads(mut threads: Vec<Thread>, sorted: SortedSpans) -> Spans {
         threads.sort_by_key(|thread| thread.thread);
         threads.dedup_by_key(|thread| thread.thread);
         let slots = Slots::new(threads.iter().map(|thread| thread.thread.0));
-        spans.retain(|span| slots.get(span.thread.0).is_some());
-        // One without length comes before what begins with it, in whichever order the rows are.
-        if !spans.is_sorted_by_key(|span| (span.thread, span.t0, span.t1)) {
-            spans.sort_by_key(|span| (span.thread, span.t0, span.t1));
-        }
-        let mut first = Vec::with_capacity(threads.len() + 1);
-        let mut at = 0;
-        for thread in &threads {
-            first.push(at);
-            at += spans[at..].partition_point(|span| span.thread <= thread.thread);
-        }
+        let SortedSpans { spans, starts } = sorted.retain(|thread| slots.get(thread.0).is_some());
+        let start_of_next = |thread: &Thread| {
+            let at = starts.partition_point(|(other, _)| *other < thread.thread);
+            starts.get(at).map_or(spans.len(), |(_, start)| *start)
+        };
+        let mut first: Vec<usize> = threads.iter().map(start_of_next).collect();
         first.push(spans.len());
         Spans {
             threads,

@@ -80,7 +80,10 @@ impl KnownWaits {
             ..KnownWaits::default()
         };
         let mut grouping = Grouping::default();
+        // As soon as there is a row, the table is known to be allowed as many as it says.
+        let mut room = usize::try_from(recording.row_count::<Wait>()?).unwrap_or(0);
         recording.scan(|rows: &[Wait]| {
+            waited.known.reserve_exact(std::mem::take(&mut room));
             for row in rows {
                 let (detail, object) = timeline.was_for(row);
                 waited.calls_of.add(row, detail, object);

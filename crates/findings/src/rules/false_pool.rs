@@ -9,7 +9,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::timeline::locks::Hold;
 use timesink_analysis::timeline::pools::{over, Pool};
 use timesink_analysis::timeline::Span;
-use timesink_recording::ids::ObjectId;
+use timesink_recording::ids::{ObjectId, ThreadId};
 use timesink_recording::tables::Thread;
 use timesink_recording::words::{Detail, State};
 
@@ -74,8 +74,8 @@ const WORKER: f64 = 0.3;
 /// The lock that a pool takes turns at.
 struct Turns {
     lock: ObjectId,
-    /// The waits for it, as indexes of spans: also of who only hands out the work.
-    waits: BTreeSet<usize>,
+    /// The waits for it, as indexes of spans, in order: also of who only hands out the work.
+    waits: Vec<usize>,
     /// Those of the workers.
     wait_ns: u64,
     is_interpreters: bool,
@@ -135,7 +135,7 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
 /// as it was ready, unless it held it then; and who was woken for it while another held it.
 fn ready_in_vain(
     inquiry: &Inquiry<'_>,
-    waits: &BTreeSet<usize>,
+    waits: &[usize],
     holds: &[Hold],
     workers: &[&Thread],
 ) -> u64 {
@@ -145,7 +145,7 @@ fn ready_in_vain(
         .filter_map(|row| inquiry.timeline.slot(row.thread))
     {
         let spans: Vec<(usize, &Span)> = inquiry.timeline.indexed(slot).collect();
-        let is_lock = |at: usize| waits.contains(&spans[at].0);
+        let is_lock = |at: usize| waits.binary_search(&spans[at].0).is_ok();
         // From here on it works so long before it waits for the lock.
         let mut work: Option<u64> = None;
         for (at, (_, span)) in spans.iter().enumerate().rev() {
@@ -181,7 +181,8 @@ fn held(holds: &[Hold], span: &Span, by: impl Fn(usize) -> bool) -> u64 {
 /// The lock that these wait for longest: Python's own, if it is that.
 fn turns(inquiry: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turns> {
     let process = pool.process(inquiry.timeline);
-    let is_worker = |thread| workers.iter().any(|row| row.thread == thread);
+    let threads: BTreeSet<ThreadId> = workers.iter().map(|row| row.thread).collect();
+    let is_worker = |thread: ThreadId| threads.contains(&thread);
     let locks = inquiry.timeline.locks().0.iter();
     let locks = locks.filter(|lock| lock.process == process);
     let own = locks.map(|lock| {
@@ -192,7 +193,9 @@ fn turns(inquiry: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turn
                 .span(at)
                 .is_some_and(|s| is_worker(s.thread))
         });
-        (lock.object, waits.collect::<BTreeSet<usize>>(), false)
+        let mut waits: Vec<usize> = waits.collect();
+        waits.sort_unstable();
+        (lock.object, waits, false)
     });
     let interpreters = interpreter_lock::of_process(inquiry, process);
     let waits = inquiry.single_waits(|of| of == process);
@@ -201,7 +204,7 @@ fn turns(inquiry: &Inquiry<'_>, pool: &Pool, workers: &[&Thread]) -> Option<Turn
         matches!(span.detail, Detail::Condition | Detail::Lock)
             && span.object().is_some_and(of_interpreter)
     });
-    let waits: BTreeSet<usize> = waits.map(|(index, _)| index).collect();
+    let waits: Vec<usize> = waits.map(|(index, _)| index).collect();
     let interpreters = interpreters.first().map(|&object| (object, waits, true));
     let all = own
         .chain(interpreters)
@@ -248,7 +251,7 @@ fn told(
     let count = turns.waits.len() as u64;
     let first: Vec<usize> = turns.waits.iter().copied().take(3).collect();
     let fix = Fix::Change(Change {
-        what: What::Spans(turns.waits),
+        what: What::Spans(turns.waits.into_iter().collect()),
         processes: Some(BTreeSet::from([process])),
         how: How::Never,
     });
