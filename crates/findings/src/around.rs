@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::replay::{entered, Change, How, What};
+use timesink_analysis::replay::{entered, Change, Gains, How, What};
 use timesink_analysis::stacks::{CallSite, Function, FunctionIx, ItemPart, Region, StackIx};
+use timesink_analysis::timeline::{Span, Waker};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
+use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
@@ -22,9 +24,14 @@ pub struct Around {
     pub objects: Option<BTreeSet<ObjectId>>,
     /// Whether all goes that is done for an item, as told by what comes as often, and not only what is around these calls.
     pub whole: bool,
+    /// Whether all goes that is done between the first and the last item, where most of that is known to be for them.
+    pub between: bool,
     /// Where it is done, if stacks of calls and of the kernel do not tell.
     pub region: Option<Region>,
 }
+
+/// Where so much of what is done between the first and the last item is known to be for the items, the rest most probably is, too.
+const MOSTLY: f64 = 0.5;
 
 /// Interpreters whose functions are not read: what is seen of them is one loop, whatever the script does.
 const UNSEEN: [&str; 8] = ["perl", "ruby", "lua", "php", "tclsh", "awk", "gawk", "mawk"];
@@ -34,9 +41,12 @@ type Kind<'a> = (&'a str, Option<ObjectId>);
 
 impl Fix {
     /// The same, which may also take away what is around.
-    pub fn with(self, around: &Around, inquiry: &Inquiry<'_>) -> Fix {
+    pub fn with(self, around: &Around, inquiry: &Inquiry<'_>, gains: &Gains<'_>) -> Fix {
         let mut most = self.most();
         most.push(around.change(inquiry));
+        if around.between {
+            most.extend(around.all_between(inquiry, gains, &most));
+        }
         match self {
             Fix::Likely(least, likely, _) => Fix::Likely(least, likely, most),
             fix => Fix::AtLeast(fix.changes(), most),
@@ -74,6 +84,48 @@ impl Around {
             processes: Some(self.processes.clone()),
             how: How::Around,
         }
+    }
+
+    /// That all goes that is done between the first and the last item, if these changes take away most of that.
+    fn all_between(
+        &self,
+        inquiry: &Inquiry<'_>,
+        gains: &Gains<'_>,
+        most: &[Change],
+    ) -> Option<Change> {
+        let timeline = inquiry.timeline;
+        let threads = inquiry.threads_of(&self.processes);
+        let (factors, _) = gains.factors(most);
+        let gone = |index: usize| 1.0 - factors.get(index).map_or(1.0, |&kept| f64::from(kept));
+        let slots = || threads.iter().filter_map(|&thread| timeline.slot(thread));
+        let spans = || slots().flat_map(|slot| timeline.indexed(slot));
+        let seen = self.between(inquiry, &threads).into_values().next();
+        let waits = spans().filter(|(_, span)| span.state == State::Wait);
+        let waits = waits.filter(|(index, _)| gone(*index) > 0.0);
+        let (from, until) = waits
+            .map(|(_, wait)| (wait.t0, wait.t1))
+            .chain(seen)
+            .reduce(|(from, until), (t0, t1)| (from.min(t0), until.max(t1)))?;
+        let is_own = |span: &Span| match span.state {
+            State::Cpu => true,
+            State::Wait => {
+                let others = matches!(timeline.waker(span), Waker::Thread { .. });
+                span.detail != Detail::Sleep && !others
+            }
+            _ => false,
+        };
+        let (mut known, mut whole) = (0.0, 0.0);
+        for (index, span) in spans().filter(|(_, span)| is_own(span)) {
+            let ns = span.t1.min(until).since(span.t0.max(from)) as f64;
+            whole += ns;
+            known += ns * gone(index);
+        }
+        let stretches = threads.iter().map(|&thread| (thread, (from, until)));
+        (whole > 0.0 && known >= whole * MOSTLY).then(|| Change {
+            what: What::Between(stretches.collect()),
+            processes: Some(self.processes.clone()),
+            how: How::Around,
+        })
     }
 
     /// Which of the kinds a call is, whatever it is on.

@@ -34,6 +34,11 @@ const LEAST: usize = 12;
 /// where the same files were loaded again and again, 0.11 with a quadratic parser; 0.58 where it was allocation itself.
 const MOSTLY: f64 = 0.3;
 
+/// What is shorter than this is not told.
+pub fn least_told_ns(wall_ns: u64) -> u64 {
+    ((wall_ns as f64 * SHARE) as u64).max(LEAST_NS)
+}
+
 /// One cause, told.
 #[derive(Debug)]
 pub struct Finding {
@@ -112,7 +117,7 @@ impl Findings {
     /// Asks all rules.
     pub fn of(inquiry: &Inquiry<'_>, gains: &Gains<'_>) -> Findings {
         let wall_ns = inquiry.outlook.wall_ns;
-        let least = ((wall_ns as f64 * SHARE) as u64).max(LEAST_NS);
+        let least = least_told_ns(wall_ns);
         let mut findings = Findings::default();
         let mut explained = Explained::default();
         let mut asked = 0;
@@ -143,7 +148,7 @@ impl Findings {
                 }
                 asked += 1;
                 if let Some(around) = suspect.around.take() {
-                    suspect.fix = suspect.fix.with(&around, inquiry);
+                    suspect.fix = suspect.fix.with(&around, inquiry, gains);
                 }
                 let gain = gain(inquiry, &suspect.fix, gains);
                 if gain.ns < least as i64 {

@@ -120,14 +120,21 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// The peer at the other end of a socket. What has the same address at both ends is this machine.
+/// Whether the other end of a socket is on this machine: what has the same address at both ends is.
+pub fn is_here(socket: &Object) -> bool {
+    let end = |text: &Option<String>| text.as_deref().and_then(address);
+    let remote = end(&socket.remote);
+    remote.is_some_and(|remote| remote.is_loopback() || end(&socket.local) == Some(remote))
+}
+
+/// The peer at the other end of a socket.
 fn peer<'a>(inquiry: &Inquiry<'a>, socket: ObjectId) -> Option<(&'a Floors, &'a PeerFloors)> {
     let (floors, socket) = (inquiry.floors?, object(inquiry, socket)?);
     if socket.kind != ObjectKind::TcpSocket {
         return None;
     }
     let remote = address(socket.remote.as_deref()?)?;
-    let is_here = remote.is_loopback() || socket.local.as_deref().and_then(address) == Some(remote);
+    let is_here = is_here(socket);
     let is_it = |peer: &&PeerFloors| {
         let inquiry: Option<IpAddr> = peer.address.parse().ok();
         let inquiry = inquiry.map(|address| address.to_canonical());

@@ -30,4 +30,5 @@ pub mod rule;
 mod rules;
 pub mod sentence;
 pub mod signature;
+mod sleep_rows;
 mod start_up;

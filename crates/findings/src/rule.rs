@@ -157,6 +157,7 @@ impl Suspect {
             kinds,
             objects: None,
             whole: false,
+            between: false,
             region: None,
         });
         self
@@ -173,6 +174,15 @@ impl Suspect {
             around.whole = true;
         }
         suspect
+    }
+
+    /// And with all that is done between the first and the last of them, where most of that is for them: what is done in no
+    /// function around the calls may be for their sake, too.
+    pub fn with_all_between(mut self) -> Suspect {
+        if let Some(around) = &mut self.around {
+            around.between = true;
+        }
+        self
     }
 
     /// Of these calls only those on such things, where it is known what they are on.

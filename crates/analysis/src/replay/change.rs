@@ -45,6 +45,8 @@ pub enum What {
     Threads(BTreeSet<ThreadId>),
     /// The same, in each of them from one moment to another.
     Stretches(BTreeMap<ThreadId, (Nanos, Nanos)>),
+    /// All that these threads do and wait for from one moment to another, but sleeps.
+    Between(BTreeMap<ThreadId, (Nanos, Nanos)>),
 }
 
 /// What is done to it.
@@ -79,14 +81,18 @@ pub struct Change {
     pub how: How,
 }
 
-/// How much of a span on a processor lies within the stretch of its thread.
+/// How much of a span lies within the stretch of its thread.
 fn part_within(span: &Span, stretches: &BTreeMap<ThreadId, (Nanos, Nanos)>) -> f64 {
-    let stretch = stretches.get(&span.thread);
-    let Some(&(from, until)) = stretch.filter(|_| span.state == State::Cpu) else {
+    let Some(&(from, until)) = stretches.get(&span.thread) else {
         return 0.0;
     };
     let within = span.t1.min(until).since(span.t0.max(from));
     within as f64 / span.t1.since(span.t0).max(1) as f64
+}
+
+/// Whether a thread waits for nothing but a time.
+fn sleeps(span: &Span) -> bool {
+    span.state == State::Wait && span.detail == Detail::Sleep
 }
 
 /// Part of a span that a change is about.
@@ -155,7 +161,10 @@ impl Change {
                 let follows = woken && matches!(span.detail, Detail::Woken | Detail::SwitchingIn);
                 woken = follows;
                 let mut share = match (&shares, &self.what) {
-                    (_, What::Stretches(stretches)) => part_within(span, stretches),
+                    (_, What::Stretches(stretches)) if span.state == State::Cpu => {
+                        part_within(span, stretches)
+                    }
+                    (_, What::Between(stretches)) if !sleeps(span) => part_within(span, stretches),
                     // One call waits for many things in turn: only the waits that are meant go.
                     (_, What::Waits { .. } | What::Cause { .. })
                         if span.state == State::Wait

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::path::{own_function, Key};
-use timesink_analysis::replay::What;
 use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{Detail, WakeSource};
@@ -19,6 +18,7 @@ use crate::picked::Picked;
 use crate::rule::{Blames, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
+use crate::sleep_rows::Rows;
 
 pub static RULE: Rule = Rule {
     name: "asleep",
@@ -62,17 +62,15 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     }
     // Those of one length are told elsewhere. Who sleeps and looks whether another is done is on the path only when that
     // one sleeps, too.
-    let mut told = BTreeSet::new();
-    for delay in (fixed_delay::RULE.ask)(inquiry) {
-        let changes = delay.fix.changes().into_iter();
-        told.extend(changes.flat_map(|change| match change.what {
-            What::Spans(spans) => spans,
-            _ => BTreeSet::new(),
-        }));
-    }
+    let delays = fixed_delay::delays(inquiry).into_iter();
+    let told: BTreeSet<usize> = delays.flat_map(|delay| delay.sleeps).collect();
     let mut by_program: BTreeMap<ProcessId, BTreeSet<usize>> = BTreeMap::new();
     for process in sleepers {
         let slept = slept(inquiry, process, &owed, &told);
+        let slept = match Rows::of_looks(inquiry, process, &slept) {
+            Some(rows) => rows.last(),
+            None => slept,
+        };
         if !fixed_delay::waits_for_work(inquiry, process, &slept) {
             let program = inquiry.of_program(process).first().copied();
             by_program

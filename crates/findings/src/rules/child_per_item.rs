@@ -232,6 +232,7 @@ fn suspect(
     );
     let suspect = Suspect::new(title, fix, weight)
         .with_whole_items(BTreeSet::from([parent]), &[&STARTS])
+        .with_all_between()
         .of(parent)
         .seen_in_most(inquiry, waits)
         .or_seen_at(inquiry, parent, &MAKES, &BTreeSet::new())

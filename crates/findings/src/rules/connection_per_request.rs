@@ -150,16 +150,26 @@ impl SetUp {
 }
 
 impl Suspect {
-    /// At most no answer was to the request: with fewer waits than answers nobody knows which of them was waited for.
+    /// At most no answer was to the request: with fewer waits than answers nobody knows which of them was waited for. And who answers
+    /// first on a connection also has it to set up. Half of that is as probable as any part.
     fn with_all_answers(mut self, inquiry: &Inquiry<'_>, peer: &Peer, sends: f64) -> Suspect {
         let all = set_up(inquiry, peer, sends, LastAnswer::Goes);
         let spans = all.values().skip(1).flatten();
         let all = Picked::of(inquiry, peer.process, spans.map(|wait| wait.span));
-        let most = Fix::without(
-            What::Spans(all.spans().clone()),
-            BTreeSet::from([peer.process]),
-        );
-        self.fix = Fix::AtLeast(self.fix.changes(), most.changes());
+        let own = BTreeSet::from([peer.process]);
+        let least = self.fix.changes();
+        let known: BTreeSet<usize> = least
+            .iter()
+            .flat_map(|change| match &change.what {
+                What::Spans(spans) => spans.clone(),
+                _ => BTreeSet::new(),
+            })
+            .collect();
+        let unsure = What::Spans(all.spans().difference(&known).copied().collect());
+        let mut likely = least.clone();
+        likely.extend(Fix::scaled(unsure, own.clone(), 0.5).changes());
+        let most = Fix::without(What::Spans(all.spans().clone()), own);
+        self.fix = Fix::Likely(least, likely, most.changes());
         self
     }
 
@@ -173,11 +183,16 @@ impl Suspect {
             processes: Some(own.clone()),
             how: How::Scale(1.0 - share * again),
         };
-        let [least, most] = [self.fix.changes(), self.fix.most()].map(|mut changes| {
+        let (likely, most) = (self.fix.changes(), self.fix.most());
+        let least = match self.fix {
+            Fix::Likely(least, ..) => least,
+            fix => fix.changes(),
+        };
+        let [least, likely, most] = [least, likely, most].map(|mut changes| {
             changes.push(calls_again.clone());
             changes
         });
-        self.fix = Fix::AtLeast(least, most);
+        self.fix = Fix::Likely(least, likely, most);
         self.weight.causes.extend(inquiry.busy(peer.process));
         self.weight.at_most_ns = self.weight.at_most_ns.saturating_add(calls.own_ns);
         let sockets = peer.sockets.iter().copied().collect();
@@ -227,7 +242,10 @@ fn set_up<'a>(
         let mut answered = 0;
         waits.retain(|wait| {
             let is_first = answered == 0 && !wait.among_many;
-            let of_connection = wait.connects() || is_first && is_under_way;
+            // On one machine a connection is made at once, and what is waited for first is the answer to what was sent: only part
+            // of that is for the connection.
+            let has_asked = wait.sent == Some(wait.socket) && last == LastAnswer::Stays;
+            let of_connection = wait.connects() || is_first && is_under_way && !has_asked;
             answered += usize::from(!wait.connects());
             of_connection
                 || answered <= shaken && !tls_per_request::is_in_handshake(inquiry, wait.span)

@@ -8,10 +8,12 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
+use crate::engine::least_told_ns;
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
+use crate::sleep_rows::Rows;
 
 pub static RULE: Rule = Rule {
     name: "fixed-delay",
@@ -51,14 +53,30 @@ mod limits {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let sleeps = inquiry
-        .waits()
-        .iter()
-        .filter(|group| group.detail == Detail::Sleep);
+    let delays = delays(inquiry);
+    let suspects = delays.iter();
+    suspects
+        .filter_map(|delay| delay.suspect(inquiry))
+        .collect()
+}
+
+/// Sleeps of one process that have one length.
+pub(super) struct Delay<'a> {
+    group: &'a WaitGroup,
+    length: u64,
+    pub sleeps: BTreeSet<usize>,
+    /// If they look at something, their rows.
+    looks: Option<Rows>,
+}
+
+/// All sleeps of one length that wait for no recorded thread.
+pub(super) fn delays<'a>(inquiry: &'a Inquiry<'_>) -> Vec<Delay<'a>> {
+    let groups = inquiry.waits().iter();
+    let sleeps = groups.filter(|group| group.detail == Detail::Sleep);
     let polls = inquiry.timeline.polls().supposed();
     let polled: BTreeSet<usize> = polls.flat_map(|poll| &poll.sleeps).copied().collect();
     sleeps
-        .filter_map(|group| suspect(inquiry, group, &polled))
+        .filter_map(|group| Delay::of(inquiry, group, &polled))
         .collect()
 }
 
@@ -132,57 +150,104 @@ pub(super) fn waits_for_work(
     work_ns as f64 >= slept_ns as f64 * RULE.limit(inquiry, &limits::AT_WORK)
 }
 
-fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup, polled: &BTreeSet<usize>) -> Option<Suspect> {
-    let length = length(inquiry, group)?;
-    let process = group.process;
-    // One that was interrupted is no such sleep; one may take longer than was asked.
-    let least = (length as f64 * WHOLE) as u64;
-    let spans = sleeps(
-        inquiry,
-        process,
-        (
-            least,
-            (group.quantile(0.95).max(length) as f64 * LATE) as u64,
-        ),
-        polled,
-    );
-    let count = spans.len() as u64;
-    if (count as f64) < RULE.limit(inquiry, &limits::SLEEPS) {
-        return None;
+impl<'a> Delay<'a> {
+    fn of(
+        inquiry: &Inquiry<'_>,
+        group: &'a WaitGroup,
+        polled: &BTreeSet<usize>,
+    ) -> Option<Delay<'a>> {
+        let length = length(inquiry, group)?;
+        let process = group.process;
+        // One that was interrupted is no such sleep; one may take longer than was asked.
+        let least = (length as f64 * WHOLE) as u64;
+        let most = (group.quantile(0.95).max(length) as f64 * LATE) as u64;
+        let sleeps = sleeps(inquiry, process, (least, most), polled);
+        let too_few = (sleeps.len() as f64) < RULE.limit(inquiry, &limits::SLEEPS);
+        if too_few || waits_for_work(inquiry, process, &sleeps) {
+            return None;
+        }
+        Some(Delay {
+            group,
+            length,
+            looks: Rows::of_looks(inquiry, process, &sleeps),
+            sleeps,
+        })
     }
-    if waits_for_work(inquiry, process, &spans) {
-        return None;
-    }
-    let slept = spans.iter().filter_map(|&at| inquiry.timeline.span(at));
-    let slept_ns: u64 = slept.map(|span| span.t1.since(span.t0)).sum();
-    let title = say![
-        process,
-        " sleeps ",
-        Piece::Count(count),
-        " times for ",
-        Piece::Time(length),
-        " each"
-    ];
-    let causes = inquiry.waits_on_path(|key| {
-        key.detail == Some(Detail::Sleep) && inquiry.same_program(key.process, process)
-    });
-    let fix = Fix::without(What::Spans(spans), BTreeSet::from([process]));
-    let suspect = Suspect::new(title, fix, Weight::within(causes, slept_ns))
-        .of(process)
-        .seen_in(inquiry, Some(group))
-        .held(inquiry, &RULE, "sleeps", count as f64, &limits::SLEEPS)
-        .figure("length", length as f64, "ns")
-        .told(say![
+
+    fn suspect(&self, inquiry: &Inquiry<'_>) -> Option<Suspect> {
+        let (group, process) = (self.group, self.group.process);
+        let count = self.sleeps.len() as u64;
+        let mut title = say![
+            process,
+            " sleeps ",
             Piece::Count(count),
-            " sleeps of ",
-            Piece::Time(length),
-            " each, in ",
-            Piece::Name(group.call.clone())
-        ]);
-    let truth = group.quantile(0.5);
-    let late = (truth as f64 - length as f64) / length.max(1) as f64;
-    Some(match late > RULE.limit(inquiry, &limits::ALIKE) {
-        true => suspect.told(say!["they actually take ", Piece::Time(truth)]),
-        false => suspect,
-    })
+            " times for ",
+            Piece::Time(self.length),
+            " each"
+        ];
+        if self.looks.is_some() {
+            title.0.push(Piece::Text(" to look at something"));
+        }
+        let causes = inquiry.waits_on_path(|key| {
+            key.detail == Some(Detail::Sleep) && inquiry.same_program(key.process, process)
+        });
+        let last = self.looks.as_ref().map(Rows::last);
+        let lost = last.as_ref().unwrap_or(&self.sleeps);
+        let spans = lost.iter().filter_map(|&at| inquiry.timeline.span(at));
+        let lost_ns: u64 = spans.map(|span| span.t1.since(span.t0)).sum();
+        let scaled = |factor| {
+            let what = What::Spans(lost.clone());
+            Fix::scaled(what, BTreeSet::from([process]), factor)
+        };
+        let fix = match &self.looks {
+            // What was looked for may have come at any moment of the last sleep.
+            Some(rows) => {
+                // That it looks is supposed: what is surely lost must be worth telling.
+                let sure = rows.surely_lost();
+                if lost_ns as f64 * sure < least_told_ns(inquiry.outlook.wall_ns) as f64 {
+                    return None;
+                }
+                Fix::Likely(
+                    scaled(1.0 - sure).changes(),
+                    scaled(0.5).changes(),
+                    scaled(0.0).changes(),
+                )
+            }
+            None => scaled(0.0),
+        };
+        let suspect = Suspect::new(title, fix, Weight::within(causes, lost_ns))
+            .of(process)
+            .seen_in(inquiry, Some(group))
+            .held(inquiry, &RULE, "sleeps", count as f64, &limits::SLEEPS)
+            .figure("length", self.length as f64, "ns")
+            .told(say![
+                Piece::Count(count),
+                " sleeps of ",
+                Piece::Time(self.length),
+                " each, in ",
+                Piece::Name(group.call.clone())
+            ]);
+        Some(self.with_rows(self.with_lateness(inquiry, suspect)))
+    }
+
+    /// What they really take, if that is more than was asked for.
+    fn with_lateness(&self, inquiry: &Inquiry<'_>, suspect: Suspect) -> Suspect {
+        let truth = self.group.quantile(0.5);
+        let late = (truth as f64 - self.length as f64) / self.length.max(1) as f64;
+        match late > RULE.limit(inquiry, &limits::ALIKE) {
+            true => suspect.told(say!["they actually take ", Piece::Time(truth)]),
+            false => suspect,
+        }
+    }
+
+    fn with_rows(&self, suspect: Suspect) -> Suspect {
+        match &self.looks {
+            Some(rows) => suspect.told(say![
+                "they come in ",
+                Piece::Count(rows.count() as u64),
+                " rows with little between: each row is one wait, and only part of its last sleep is lost"
+            ]),
+            None => suspect,
+        }
+    }
 }

@@ -150,6 +150,7 @@ fn suspect(
     let own = BTreeSet::from([process]);
     let suspect = Suspect::new(title, Fix::without(what, own.clone()), Weight::all(causes))
         .with_whole_items(own, around(&anew))
+        .with_all_between()
         .on(objects.iter().copied())
         .of(process)
         .about(Some(object))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::starts::Start;
-use timesink_analysis::replay::What;
+use timesink_analysis::replay::{What, STARTS};
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
 
@@ -105,8 +105,17 @@ fn suspect(
         Piece::Count(count),
         " times, and spends most of its time on start-up"
     ];
-    let fix = Fix::scaled(What::All, processes, kept);
+    // At most the first one does what the others would: what each loads for its work alone is no start-up by name, but the same
+    // each time, too.
+    let parents: BTreeSet<ProcessId> = starts.iter().filter_map(|start| start.parent).collect();
+    let all = inquiry.with_descendants(processes.clone());
+    let fix = Fix::AtLeast(
+        Fix::scaled(What::All, processes, kept).changes(),
+        Fix::scaled(What::All, all, 1.0 / count.max(1) as f64).changes(),
+    );
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
+        .with_whole_items(parents, &[&STARTS])
+        .with_all_between()
         .of(parent)
         .seen_in_most(inquiry, waits)
         .held(inquiry, &RULE, "starts", count as f64, &limits::STARTS)

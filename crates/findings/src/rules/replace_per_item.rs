@@ -152,6 +152,7 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, replaced: Replaced) -> Opt
     let fix = Fix::Likely(not_waiting.changes(), all.changes(), all.changes());
     let suspect = Suspect::new(title, fix, Weight::within(causes, replaced.whole_ns()))
         .with_whole_items(processes, &[&FLUSHES])
+        .with_all_between()
         .on(replaced.files.iter().copied())
         .of(process)
         .about(longest.and_then(|group| group.object))

@@ -105,6 +105,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     let each = writes.bytes / writes.count.max(1);
     let suspect = Suspect::new(title, fix, Weight::within(causes, writes.ns))
         .with_whole_items(processes, &[Act::Write.calls()])
+        .with_all_between()
         .on([object])
         .else_in(region.as_ref())
         .of(process)

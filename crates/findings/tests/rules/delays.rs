@@ -66,3 +66,37 @@ fn copies_that_sleep_alike_are_one_cause() {
     assert_eq!(asleep.len(), 1, "{told:?}");
     assert!(asleep[0].1 >= 1190, "{told:?}");
 }
+
+/// Who tries a lock each millisecond until it is free waits for the lock, not for the sleeps: half of the last one is lost each
+/// time. All sleeps together were told as a delay, by this rule or the other, of programs that had been mended.
+#[test]
+fn looking_often_costs_little() {
+    let told = told_of_text(&case("fixed-delay.silent-looks-often"));
+    assert!(told.iter().all(|(rule, _)| *rule == "busy"), "{told:?}");
+}
+
+/// The same with long sleeps, in rows of different lengths: half of the last of each. In one row they may all be a delay.
+#[test]
+fn looking_seldom_costs_half_a_sleep_each_time() {
+    let sleep = " | wait +30ms sleep by timer call nanosleep asked 30ms expired | cpu +1ms";
+    let rows = |lengths: [usize; 7]| {
+        let rows = lengths.map(|many| sleep.repeat(many) + " | cpu +15ms");
+        format!("{ONE}1.1: cpu 0..1ms{}\n", rows.concat())
+    };
+    assert_eq!(
+        told_of_text(&rows([2, 4, 3, 2, 5, 3, 4])),
+        [("fixed-delay", 105)]
+    );
+    let one_row = format!("{ONE}1.1: cpu 0..1ms{}\n", sleep.repeat(23));
+    assert_eq!(told_of_text(&one_row), [("fixed-delay", 690)]);
+}
+
+/// A short sleep after each line that is written is a delay, though little is done between two of them.
+#[test]
+fn short_sleeps_between_lines_are_delays() {
+    let sleep = " | wait +2ms sleep by timer call nanosleep asked 2ms expired | cpu +50us";
+    let sleeps = format!("{ONE}1.1: cpu 0..1ms{}\n", sleep.repeat(200));
+    assert_eq!(told_of_text(&sleeps), []);
+    let written = sleeps + "object log file /app.log\ncall 1.1 write log count 200 bytes 8000\n";
+    assert_eq!(told_of_text(&written), [("fixed-delay", 400)]);
+}

@@ -1,0 +1,149 @@
+//! Sleeps that follow each other with little between them: who sleeps, looks whether something is there, and sleeps again, waits
+//! for that all the time. Looking now and then costs no more than the last sleep of such a row, and half of it on average.
+//!
+//! What is looked at no recording tells. So short sleeps in rows are taken for looking, if the program does not write or send
+//! something for each; long ones only where there are many rows, of different lengths.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::facts::sockets::sends;
+use timesink_analysis::timeline::Waker;
+use timesink_recording::ids::{ProcessId, ThreadId};
+use timesink_recording::words::{Detail, State};
+use timesink_recording::Nanos;
+
+use crate::inquiry::Inquiry;
+
+/// A look takes no longer than this part of the sleep before it.
+const LOOK: f64 = 0.25;
+/// Shorter sleeps may be part of waiting for something else, as those of an event loop may. Measured: 1.0 and 2.0 ms where locks,
+/// files and conditions are looked at in short intervals; 20 ms and more where a delay was to be found.
+pub const SHORT_NS: f64 = 10e6;
+/// So many sleeps in a row, on average, are no single delays.
+const IN_A_ROW: f64 = 1.5;
+/// So many rows of different lengths are no chance.
+const ROWS: usize = 5;
+/// With as many things written or sent as sleeps, but for this part, each sleep is a delay between two of them.
+const EACH: f64 = 0.8;
+
+/// The rows of some sleeps of one process, each by the indexes of their spans.
+#[derive(Clone, Debug, Default)]
+pub struct Rows(Vec<Vec<usize>>);
+
+impl Rows {
+    /// The rows of these sleeps, if they are looks at something rather than delays.
+    pub fn of_looks(
+        inquiry: &Inquiry<'_>,
+        process: ProcessId,
+        sleeps: &BTreeSet<usize>,
+    ) -> Option<Rows> {
+        let rows = Rows::of(inquiry, process, sleeps);
+        rows.are_looks(inquiry, process).then_some(rows)
+    }
+
+    fn of(inquiry: &Inquiry<'_>, process: ProcessId, sleeps: &BTreeSet<usize>) -> Rows {
+        let mut started: BTreeMap<ThreadId, Vec<Nanos>> = BTreeMap::new();
+        for thread in &inquiry.timeline.threads {
+            if let Some(parent) = thread.parent {
+                started.entry(parent).or_default().push(thread.start);
+            }
+        }
+        let threads = inquiry.threads_of(&BTreeSet::from([process])).into_iter();
+        let rows = threads.flat_map(|thread| {
+            let mut starts = started.remove(&thread).unwrap_or_default();
+            starts.sort_unstable();
+            of_thread(inquiry, thread, &starts, sleeps)
+        });
+        Rows(rows.collect())
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How many sleeps there are in all.
+    pub fn sleeps(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+
+    /// The last of each: what was looked for came while it lasted.
+    pub fn last(&self) -> BTreeSet<usize> {
+        let last = self.0.iter().filter_map(|row| row.last());
+        last.copied().collect()
+    }
+
+    /// Of the last sleeps, the part that is surely lost: on average a half, less what chance makes of that with so many.
+    pub fn surely_lost(&self) -> f64 {
+        // What ends at any moment of a sleep with the same probability has this variance.
+        let variance = 1.0 / 12.0 / self.count().max(1) as f64;
+        (0.5 - 2.0 * variance.sqrt()).max(0.0)
+    }
+
+    fn are_looks(&self, inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
+        let sleeps = self.sleeps();
+        if (sleeps as f64) < self.count() as f64 * IN_A_ROW
+            || sleeps == 0
+            || done_for_each(inquiry, process, sleeps)
+        {
+            return false;
+        }
+        let ns = self.0.iter().flatten().filter_map(|&at| {
+            let span = inquiry.timeline.span(at)?;
+            Some(span.t1.since(span.t0))
+        });
+        let each_ns = ns.fold(0, u64::saturating_add) as f64 / sleeps as f64;
+        let lengths: BTreeSet<usize> = self.0.iter().map(Vec::len).collect();
+        each_ns < SHORT_NS || self.count() >= ROWS && lengths.len() > 1
+    }
+}
+
+/// The rows of one thread, which started others at these moments: between two of them it did more than look.
+fn of_thread(
+    inquiry: &Inquiry<'_>,
+    thread: ThreadId,
+    starts: &[Nanos],
+    sleeps: &BTreeSet<usize>,
+) -> Vec<Vec<usize>> {
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    let slot = inquiry.timeline.slot(thread);
+    let spans = slot
+        .into_iter()
+        .flat_map(|slot| inquiry.timeline.indexed(slot));
+    let (mut awake_ns, mut before) = (0u64, None);
+    for (index, span) in spans {
+        let ns = span.t1.since(span.t0);
+        if !sleeps.contains(&index) {
+            match span.state {
+                State::Ready => {}
+                // What came from elsewhere meanwhile was an answer to something.
+                State::Wait
+                    if span.detail != Detail::Sleep
+                        && matches!(inquiry.timeline.waker(span), Waker::Outside) =>
+                {
+                    before = None;
+                }
+                _ => awake_ns = awake_ns.saturating_add(ns),
+            }
+            continue;
+        }
+        let follows = before.is_some_and(|(end, slept_ns): (Nanos, u64)| {
+            let next = starts.get(starts.partition_point(|start| *start < end));
+            let has_started = next.is_some_and(|start| *start <= span.t0);
+            !has_started && awake_ns as f64 <= slept_ns as f64 * LOOK
+        });
+        match rows.last_mut().filter(|_| follows) {
+            Some(row) => row.push(index),
+            None => rows.push(vec![index]),
+        }
+        (awake_ns, before) = (0, Some((span.t1, ns)));
+    }
+    rows
+}
+
+/// Whether a process writes or sends about as often as it sleeps: then it does something between two sleeps.
+fn done_for_each(inquiry: &Inquiry<'_>, process: ProcessId, sleeps: usize) -> bool {
+    let calls = inquiry.facts.calls.iter();
+    let own = calls.filter(|call| call.process == Some(process) && sends(&call.call));
+    let done = own.map(|call| call.count.saturating_sub(call.errors));
+    done.fold(0, u64::saturating_add) as f64 >= sleeps as f64 * EACH
+}
