@@ -37,7 +37,8 @@ pub fn wanted(text: &str, facts: &Facts, waited: &Waited) -> anyhow::Result<Want
         _ => {}
     }
     let ends = text.split_once("..");
-    let (first, last) = ends.with_context(|| format!("{text:?} is not an operation: {EXAMPLES}"))?;
+    let (first, last) =
+        ends.with_context(|| format!("{text:?} is not an operation: {EXAMPLES}"))?;
     let end = |text: &str| end(text.trim(), facts, waited);
     Ok(Wanted::Between(end(first)?, end(last)?))
 }

@@ -73,7 +73,10 @@ fn waits(report: &Report, outlook: &Outlook) -> String {
     let share = units::whole_percent(ns as f64 / outlook.wall_ns as f64);
     let about = key.object.map(|object| names::object_in(report, object));
     let about = about.map_or(String::new(), |name| format!(", {name}"));
-    format!("; the largest part is {} ({share}){about}", path::label(&key))
+    format!(
+        "; the largest part is {} ({share}){about}",
+        path::label(&key)
+    )
 }
 
 /// What its time on a processor divides into, from where it divides.

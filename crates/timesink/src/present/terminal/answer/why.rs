@@ -203,7 +203,11 @@ fn not_asked(findings: &Findings, style: &Style) -> Vec<String> {
     lacking.dedup();
     let mut parts = Vec::new();
     if !lacking.is_empty() {
-        let rules = units::plural(many as u64, "rule skipped: it needs", "rules skipped: they need");
+        let rules = units::plural(
+            many as u64,
+            "rule skipped: it needs",
+            "rules skipped: they need",
+        );
         parts.push(format!("{rules} {}", lacking.join("; ")));
     }
     if !findings.switched_off.is_empty() {
