@@ -38,7 +38,7 @@ FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless m
 FOR_KERNELS := $(FOR_BUILD) make binutils musl-tools python3-minimal qemu-system-x86 busybox-static cpio e2fsprogs
 # What a single pair needs beside these it says itself.
 FOR_PAIRS := $(FOR_BUILD) python3 python3-venv $(if $(shell command -v npm),,npm) $(if $(shell command -v go),,golang-go)
-FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace nginx-light redis-server nodejs default-jdk-headless g++ binutils
+FOR_BENCH := $(FOR_BUILD) make python3 sqlite3 linux-perf strace bpftrace nginx-light wrk redis-server nodejs default-jdk-headless g++ binutils
 
 # $(call need,PACKAGES): installs those that are missing; who is not root is told how to.
 define need
