@@ -5,7 +5,9 @@
 Each sample is a comparison of two commands: 6 to 120 pairs, some of them with ties. The ratio has to be the median of all
 means of two logarithms (Hodges-Lehmann), the p value SciPy's for Wilcoxon's signed-rank test, and the interval what inverts
 that test: its p value is above 5 % just inside each end, and not just outside. A tenth as many samples are of 4 to 30 runs of
-each command that were not made in turn: the same with the Mann-Whitney test. Exits with 1 at the first difference.
+each command that were not made in turn: the same with the Mann-Whitney test. As many again are histories of 4 to 40 figures: the best
+place to cut one in two has to be that with the largest energy statistic, by SciPy's energy distance, and of some of them the p
+value has to be that of a permutation test in NumPy, as far as two draws of orders agree. Exits with 1 at the first difference.
 """
 
 import math
@@ -89,6 +91,56 @@ def check_apart(a, b, judged):
     return None
 
 
+def drawn_history(random):
+    values = np.exp(random.normal(0, 0.05, int(random.integers(4, 41))))
+    values[int(random.integers(len(values))) :] *= random.choice([1, 1.03, 1.2])
+    return values if random.integers(5) else np.maximum(np.round(values * 10), 1)
+
+
+def weighed(values):
+    """Logarithms, none further from the median than three deviations, by the distances of neighbours."""
+    logarithms = np.log(values)
+    logarithms -= np.median(logarithms)
+    most = np.median(np.abs(np.diff(logarithms))) / 0.954 * 3
+    return np.clip(logarithms, -most, most) if most > 0 else logarithms
+
+
+def energies(values):
+    n = len(values)
+    cuts = range(2, n - 1)
+    return [k * (n - k) / n * stats.energy_distance(values[:k], values[k:]) ** 2 for k in cuts]
+
+
+def largest_energy(values):
+    """The same by all distances at once, for many orders."""
+    n = len(values)
+    distances = np.abs(np.subtract.outer(values, values))
+    sums = np.zeros((n + 1, n + 1))
+    sums[1:, 1:] = distances.cumsum(0).cumsum(1)
+    k = np.arange(2, n - 1)
+    left, right = sums[k, k], sums[n, n] - 2 * sums[k, n] + sums[k, k]
+    between = sums[k, n] - left
+    return np.max(k * (n - k) / n * (2 * between / (k * (n - k)) - left / k**2 - right / (n - k) ** 2))
+
+
+def check_history(random, values, judged, with_p):
+    figures = weighed(values)
+    at, statistic, p = judged.split()
+    energy = energies(figures)
+    best = max(energy)
+    if abs(float(statistic) - best) > 1e-7 or abs(energy[int(at) - 2] - best) > 1e-7:
+        return f"the best place is {at} with {statistic}, SciPy's has {best}"
+    if not with_p:
+        return None
+    drawn = [largest_energy(random.permutation(figures)) >= best * (1 - 1e-9) for _ in range(400)]
+    theirs = (sum(drawn) + 1) / (len(drawn) + 1)
+    # Ours stops drawing when it is above 5 %, and is a rough one then.
+    slack = 0.05 + 4 * math.sqrt(theirs * (1 - theirs) * (1 / 400 + 1 / 50))
+    if abs(float(p) - theirs) > slack:
+        return f"p {p}, by permutations in NumPy {theirs}"
+    return None
+
+
 def judge(lines):
     judged = subprocess.run([sys.argv[1]], input="".join(lines), capture_output=True, text=True, check=True)
     answers = judged.stdout.splitlines()
@@ -117,7 +169,16 @@ def main():
         wrong = check_apart(a, b, answer)
         if wrong:
             sys.exit(f"check_trials: sample {number} of {len(a)} and {len(b)} runs apart: {wrong}")
-    print(f"check_trials: {len(samples)} samples of pairs and {len(apart)} of runs apart as SciPy has them")
+    histories = [drawn_history(random) for _ in range(SAMPLES // 10)]
+    lines = [f"changes {words(values)}\n" for values in histories]
+    for number, (values, answer) in enumerate(zip(histories, judge(lines))):
+        wrong = check_history(random, values, answer, number % 10 == 0)
+        if wrong:
+            sys.exit(f"check_trials: history {number} of {len(values)} figures: {wrong}")
+    print(
+        f"check_trials: {len(samples)} samples of pairs, {len(apart)} of runs apart and {len(histories)} of histories "
+        "as SciPy has them"
+    )
 
 
 main()

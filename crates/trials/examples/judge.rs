@@ -1,17 +1,19 @@
 //! Judges comparisons from standard input, one a line, for scripts that hold our figures against other people's:
 //! `ALPHA MARGIN a1 b1 a2 b2 ...` in, `VERDICT GATE RATIO LO HI P` out. The gate is at 5 %; what there is not is `-`.
+//! Of a history, `changes v1 v2 ...` in, `AT STATISTIC P` of its best place out.
 //! Of runs that are apart, `apart ALPHA RUNS_OF_A a1 a2 ... b1 b2 ...` in, `RATIO LO HI` out.
 
 use std::io::{self, BufRead};
 
-use timesink_trials::{gate, verdict, Apart, Estimate, Gate, Interval, Verdict};
+use timesink_trials::{best_place, gate, verdict, Apart, Estimate, Gate, Interval, Verdict};
 
 fn main() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let line = line?;
-        let judged = match line.strip_prefix("apart ") {
-            Some(runs) => apart(runs),
-            None => judged(&line),
+        let judged = match line.split_once(' ') {
+            Some(("apart", runs)) => apart(runs),
+            Some(("changes", history)) => place(history),
+            _ => judged(&line),
         };
         println!("{}", judged.unwrap_or_else(|| "-".to_owned()));
     }
@@ -56,4 +58,10 @@ fn apart(line: &str) -> Option<String> {
     let (a, b) = figures.split_at_checked(settings[1] as usize)?;
     let found = Apart::of(a, b, settings[0])?;
     Some(format!("{:e} {}", found.ratio, ends(found.interval)))
+}
+
+fn place(line: &str) -> Option<String> {
+    let values: Option<Vec<f64>> = line.split(' ').map(|word| word.parse().ok()).collect();
+    let found = best_place(&values?)?;
+    Some(format!("{} {:e} {:e}", found.at, found.statistic, found.p))
 }

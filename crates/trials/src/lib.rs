@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod apart;
+mod changes;
 mod experiment;
 mod looks;
 mod paired;
@@ -18,6 +19,7 @@ mod summary;
 mod verdict;
 
 pub use apart::Apart;
+pub use changes::{best_place, changes, Change, Place};
 pub use experiment::{rounds, Flow, Round, Stopped};
 pub use looks::{doubling, per_look};
 pub use paired::{Estimate, Interval};
