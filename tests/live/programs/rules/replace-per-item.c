@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 	int each = fires(argc, argv);
 	for (int item = 0; item < ITEMS; item++) {
 		save_item(item, each);
-		compute_us(300);
+		compute_us(100);
 	}
 	int folder = open(".", O_RDONLY | O_DIRECTORY);
 	must(folder >= 0 && syncfs(folder) == 0);
