@@ -1,7 +1,8 @@
 //! Where the level of a history of figures changed: candidates, no more. Energy statistics with a permutation test (E-divisive;
 //! Matteson and James, 2014) on logarithms, in which a figure astray weighs no more than three deviations: the best place of all,
-//! then the best of each side, until none is left that chance would not make. Figures of one machine are alike for days and then are not, so of a history in which nothing
-//! changed one finds more than the level says: whoever speaks of a change has to measure both sides again.
+//! then the best of each side, until none is left that chance would not make. Figures of one machine are alike for days and then
+//! are not, so a history in which nothing changed has more candidates than the level says: whoever reports a change has to measure
+//! both sides again.
 
 use fastrand::Rng;
 

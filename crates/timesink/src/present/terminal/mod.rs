@@ -68,7 +68,7 @@ impl Section {
             Section::Starts => "No process was started.",
             Section::Loops => "No loop of any thread takes 5 % of the time or more.",
             Section::Tasks => {
-                "No goroutines were recorded: tasks are told of programs in Go alone, see docs/tasks.md."
+                "No goroutines were recorded. Tasks are reported for Go programs only: see docs/tasks.md."
             }
         }
     }

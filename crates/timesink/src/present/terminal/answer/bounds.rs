@@ -53,7 +53,7 @@ fn bound_by(report: &Report, outlook: &Outlook) -> String {
             functions => format!("Bound by the CPU: {of_path}, {}", functions.join(", ")),
         },
         State::Ready => {
-            format!("Bound by a lack of CPUs: it is runnable but waiting for one: {of_path}")
+            format!("Bound by a lack of CPUs: runnable (waiting for a CPU) for {of_path}")
         }
         State::Lost => return format!("{of_path} is unknown: events were lost"),
         State::Wait => format!("Mostly waiting: {of_path}{}", waits(report, outlook)),
