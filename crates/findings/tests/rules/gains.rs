@@ -1,6 +1,7 @@
 //! What the cases of `cases/` save: the gain of each is known from how it is drawn.
 
 use timesink_findings::rule::Limits;
+use timesink_findings::sentence::Piece;
 use timesink_recording::notation::recording;
 
 use crate::cases::{case, cases};
@@ -95,6 +96,18 @@ call 1.1 fsync t.db count 30 ns 300ms
 call 1.1 write t.db count 30 bytes 3000
 ";
     assert_eq!(told_of_text(text), [("flush-per-record", 450)]);
+    // The flushes of both were made, and both are counted: those of the journal were left out.
+    let findings = findings_of(&recording(text), &Limits::default());
+    let counted = findings.told[0]
+        .suspect
+        .title
+        .0
+        .iter()
+        .find_map(|piece| match piece {
+            Piece::Count(count) => Some(*count),
+            _ => None,
+        });
+    assert_eq!(counted, Some(60));
 }
 
 /// A program that loads a table each time it is started also gives its memory back each time: at most that goes, too.
