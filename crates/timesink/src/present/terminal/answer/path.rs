@@ -4,11 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use timesink_analysis::outlook::{OnPath, Outlook};
-use timesink_analysis::path::Key;
 use timesink_recording::words::State;
 
 use crate::present::names;
-use crate::present::terminal::path::{account, label};
+use crate::present::terminal::path::{account, label_of, object_of};
 use crate::present::terminal::style::{self, Ink, Style};
 use crate::present::terminal::{units, Report};
 use crate::present::words;
@@ -33,10 +32,10 @@ struct PathRow<'a> {
 
 impl PathRow<'_> {
     /// Its time by something of its causes, the most last.
-    fn divided<T: Ord>(&self, part: impl Fn(&Key) -> Option<T>) -> Vec<(u64, T)> {
+    fn divided<T: Ord>(&self, part: impl Fn(&OnPath) -> Option<T>) -> Vec<(u64, T)> {
         let mut sums: BTreeMap<T, u64> = BTreeMap::new();
         for on_path in &self.causes {
-            if let Some(part) = part(&on_path.cause.key) {
+            if let Some(part) = part(on_path) {
                 *sums.entry(part).or_default() += on_path.cause.ns;
             }
         }
@@ -159,7 +158,7 @@ impl Bar {
 fn rows(outlook: &Outlook) -> Vec<PathRow<'_>> {
     let mut rows: BTreeMap<String, PathRow> = BTreeMap::new();
     for on_path in &outlook.causes {
-        let label = label(&on_path.cause.key);
+        let label = label_of(on_path);
         let row = rows.entry(label.clone()).or_insert_with(|| PathRow {
             label,
             ns: 0,
@@ -199,7 +198,7 @@ fn about_row(report: &Report, row: &PathRow) -> String {
             let each = units::time(each);
             parts.push(format!("{} x {each}", units::count(count)));
         }
-        let things = row.divided(|key| key.object);
+        let things = row.divided(object_of);
         match things.last() {
             Some((ns, thing)) if mostly(*ns) => parts.push(names::object_in(report, *thing)),
             Some(_) => parts.push(units::plural(things.len() as u64, "object", "objects")),
@@ -207,7 +206,7 @@ fn about_row(report: &Report, row: &PathRow) -> String {
         }
     }
     let main = report.main().map(|main| main.row.process);
-    let first = row.divided(|key| Some(key.process)).pop();
+    let first = row.divided(|on_path| Some(on_path.cause.key.process)).pop();
     let elsewhere = first.filter(|(ns, process)| Some(*process) != main && mostly(*ns));
     if let Some((_, process)) = elsewhere {
         parts.push(format!("in {}", names::process_name(report.facts, process)));

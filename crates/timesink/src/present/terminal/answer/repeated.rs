@@ -46,11 +46,21 @@ fn told(report: &Report, one: &Anatomy) -> String {
         })
         .collect();
     format!(
-        "Repeated {about}{} times, {} each{place}: {}",
+        "Repeated {about}{} times{}, {} each{place}: {}",
         units::count(one.count),
+        at_once(one),
         units::time(one.ns / one.count.max(1)),
         parts.join(", ")
     )
+}
+
+/// ` in 8 threads at once`: so nobody adds up what each takes to more than there was.
+fn at_once(one: &Anatomy) -> String {
+    match (one.at_once.many, one.at_once.processes) {
+        (0 | 1, _) => String::new(),
+        (many, false) => format!(" in {} threads at once", units::count(many)),
+        (many, true) => format!(" in {} processes at once", units::count(many)),
+    }
 }
 
 fn does(report: &Report, one: &Anatomy, component: &Component) -> String {
