@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::outlook::Patience;
 use timesink_analysis::path::{Key, Segment};
-use timesink_analysis::replay::{Gain, Gains, Processors};
+use timesink_analysis::replay::{Change, Gain, Gains, Processors, What};
 use timesink_analysis::stacks::StackIx;
 use timesink_recording::words::ObjectKind;
 
@@ -347,7 +347,10 @@ fn kept_by_fixes(
     gains: &Gains<'_>,
 ) -> BTreeMap<Key, f64> {
     let accused = told.iter().filter(|finding| finding.rule.accuses());
-    let changes: Vec<_> = accused.flat_map(|told| told.suspect.fix.most()).collect();
+    // That all goes that is done from the first item to the last is a guess: it explains no code.
+    let is_known = |change: &Change| !matches!(change.what, What::Between(_) | What::Stretches(_));
+    let changes = accused.flat_map(|told| told.suspect.fix.most());
+    let changes: Vec<Change> = changes.filter(is_known).collect();
     let (factors, _) = gains.factors(&changes);
     let mut sums: BTreeMap<Key, (f64, f64)> = BTreeMap::new();
     let threads = inquiry.timeline.threads.iter().enumerate();

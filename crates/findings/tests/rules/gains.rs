@@ -193,7 +193,7 @@ fn what_a_finding_takes_away_is_explained() {
             18 * n + 6
         );
     }
-    with_work += "site 1.1 fsync rows.db at 11ms occurrence 1 stack \"_start;main;load_file;insert_row\"\n";
+    with_work += "site 1.1 fsync rows.db at 11ms occurrence 32 stack \"_start;main;load_file;insert_row\"\n";
     let findings = findings_of(&recording(&with_work), &Limits::default());
     assert_eq!(findings.told[0].rule.name, "flush-per-record");
     assert_eq!(findings.cleared, [], "{:?}", findings.told[0].suspect.fix);

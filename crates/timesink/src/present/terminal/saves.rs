@@ -16,7 +16,11 @@ pub(super) fn of_wall(report: &Report, finding: &Finding) -> String {
     let wall = report.outlook.map_or(0, |outlook| outlook.wall_ns);
     match error_pct(report) > USELESS_PCT {
         true => format!("{UNKNOWN}: the replay misses the recorded wall time by too much"),
-        false => format!("{} of {}", of_finding(report, finding), units::time(wall)),
+        false => {
+            let span = units::Span::within(report.about.wall_ns);
+            let wall = span.one(i64::try_from(wall).unwrap_or(i64::MAX));
+            format!("{} of {wall}", of_finding(report, finding))
+        }
     }
 }
 

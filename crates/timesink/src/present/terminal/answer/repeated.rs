@@ -119,6 +119,26 @@ mod tests {
     use crate::present::samples;
     use crate::present::terminal::tests::PLAIN;
 
+    /// "Repeated 800 times, 1.75 ms each" in a run of a second: two threads did it at once, and the line did not say so.
+    #[test]
+    fn what_threads_do_at_once_is_told_as_that() {
+        let drawn = draft(
+            "run wall 1s processors 2
+             process 1 p
+             thread 1.1 p
+             thread 1.2 p parent 1.1
+             1.1: cpu 0..450ms | wait ..455ms join t by 1.2 | cpu ..900ms
+             1.2: cpu 1ms..455ms | cpu ..900ms
+             call 1.1 write count 400 ns 700ms
+             call 1.2 write count 400 ns 700ms
+             site 1.1 write at 2ms occurrence 256 stack \"work;store\"
+             site 1.2 write at 3ms occurrence 256 stack \"work;store\"",
+        );
+        let text = samples::present(&drawn, "r", |report| lines(report, &PLAIN).join("\n"));
+        let wanted = "Repeated 800 times in 2 threads at once, 1.75 ms each";
+        assert!(text.contains(wanted), "{text}");
+    }
+
     /// Who wrote the recording chose the names of its calls, too: one with an escape was put into the answer as it was.
     #[test]
     fn names_of_calls_cannot_move_the_cursor() {
