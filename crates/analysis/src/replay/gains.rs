@@ -74,6 +74,10 @@ impl Gain {
                 .wall_lo_ns
                 .saturating_add(over(self.hi_ns))
                 .min(wall_ns),
+            wall_hi_ns: self
+                .wall_hi_ns
+                .saturating_add(over(self.lo_ns))
+                .max(wall_ns),
             ns: self.ns.min(most),
             lo_ns: self.lo_ns.min(most),
             hi_ns: self.hi_ns.min(most),

@@ -143,7 +143,11 @@ fn place(report: &Report, finding: &Finding) -> Option<String> {
     let process = elsewhere.map(|process| names::process(report.facts, process));
     match (calls.as_str(), process) {
         ("", None) => None,
-        ("", Some(process)) => Some(format!("in {process}")),
+        ("", Some(process)) => {
+            // Where the title names it, too, there is nothing to add.
+            let title = sentences::text(report, &finding.suspect.title);
+            (!title.contains(&process)).then(|| format!("in {process}"))
+        }
         (calls, None) => Some(format!("in {calls}")),
         (calls, Some(process)) => Some(format!("in {calls} · {process}")),
     }

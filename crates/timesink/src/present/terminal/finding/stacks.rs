@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::{Change, What};
 use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::timeline::touched::Touched;
 use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::StackId;
 use timesink_recording::words::{Detail, State};
@@ -15,6 +16,8 @@ use crate::present::terminal::style::{wrap, Ink, Style};
 
 /// Frames of a stack that are shown; the outer ones of a deeper one are the same for all.
 const DEEPEST: usize = 40;
+/// What is a smaller part of what the fix is about has no stack of its own.
+const LITTLE: f64 = 0.05;
 /// So many kinds of waits are asked for their stacks.
 const KINDS: usize = 2;
 
@@ -48,7 +51,7 @@ fn found(one: &One, stack: Option<StackId>) -> Option<StackIx> {
 /// The waits that were recorded one by one, of the kinds that the fix is about.
 fn groups<'a>(one: &'a One) -> Vec<&'a WaitGroup> {
     let programs = &one.report.loaded.programs;
-    let kinds = one.touched.iter().filter(|kind| kind.state == State::Wait);
+    let kinds = large(one).filter(|kind| kind.state == State::Wait);
     let of_kind = kinds.take(KINDS).filter_map(|kind| {
         let mut groups = one.report.loaded.waited.groups.iter();
         groups.find(|group| {
@@ -58,6 +61,14 @@ fn groups<'a>(one: &'a One) -> Vec<&'a WaitGroup> {
         })
     });
     of_kind.collect()
+}
+
+/// The kinds of spans that the fix is about by more than a little: to switch to a thread that slept is no work of it.
+fn large<'a>(one: &'a One) -> impl Iterator<Item = &'a Touched> {
+    let all = one.touched.iter().map(|kind| kind.ns);
+    let all = all.fold(0, u64::saturating_add);
+    let kinds = one.touched.iter();
+    kinds.filter(move |kind| kind.ns as f64 >= all as f64 * LITTLE)
 }
 
 /// Whether all that it is on the path is work: what its code waits for beside that shows nothing of it.
@@ -88,9 +99,7 @@ fn busy(one: &One) -> Option<StackIx> {
 
 /// The stack that was seen most on a processor, of what the fix is about there.
 fn seen_most(one: &One) -> Option<StackIx> {
-    if !one
-        .touched
-        .iter()
+    if !large(one)
         .take(KINDS)
         .any(|kind| kind.state == State::Cpu)
     {
