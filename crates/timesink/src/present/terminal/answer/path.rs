@@ -19,6 +19,8 @@ const LEAST: f64 = 0.01;
 const MOSTLY: f64 = 0.6;
 /// With fewer columns, what a row is about is left out.
 const ROOM: usize = 8;
+/// Between the parts of what a row is about.
+const BETWEEN: &str = " · ";
 /// The widest name of a state.
 const LABEL: usize = 28;
 
@@ -66,7 +68,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let bar = Bar::of(style);
     let label_width = label_width(shown.iter().map(|row| row.label.as_str()), style);
     for row in &shown {
-        let about = about_row(report, row);
+        let parts = about_row(report, row);
         let ink = words::ink(account(row.state));
         let figures = bar.figures(
             &row.label,
@@ -75,14 +77,14 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             share(row.ns),
             outlook.wall_ns,
         );
-        let drawn = bar.drawn(share(row.ns), ink, style, about.is_empty());
+        let drawn = bar.drawn(share(row.ns), ink, style, parts.is_empty());
         let room = style
             .width
             .saturating_sub(style::width(&figures) + bar.columns());
         let about = match style.terminal {
             true if room < ROOM => String::new(),
-            true => style::cut(&about, room),
-            false => about,
+            true => fitted(&parts, room),
+            false => parts.join(BETWEEN),
         };
         lines.push(format!(
             "{figures}{drawn}{}",
@@ -186,7 +188,7 @@ fn functions(report: &Report, of_ns: u64) -> Option<String> {
 }
 
 /// What most of a row is about: a thing and how often, functions, or other processes.
-fn about_row(report: &Report, row: &PathRow) -> String {
+fn about_row(report: &Report, row: &PathRow) -> Vec<String> {
     let mut parts = Vec::new();
     if row.state == State::Cpu {
         parts.extend(functions(report, row.ns));
@@ -211,5 +213,27 @@ fn about_row(report: &Report, row: &PathRow) -> String {
     if let Some((_, process)) = elsewhere {
         parts.push(format!("in {}", names::process_name(report.facts, process)));
     }
-    parts.join(" · ")
+    parts
+}
+
+/// As many of these parts as fit, whole; of a path its end, which tells most.
+fn fitted(parts: &[String], room: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let between = if text.is_empty() { "" } else { BETWEEN };
+        let left = room.saturating_sub(style::width(&text) + style::width(between));
+        let fits = style::width(part) <= left;
+        match (fits, left >= ROOM && part.contains('/')) {
+            (true, _) => text += &format!("{between}{part}"),
+            (false, true) => text += &format!("{between}{}", style::cut_front(part, left)),
+            (false, false) => {
+                let first = part.split(", ").next().unwrap_or(part);
+                if style::width(first) <= left {
+                    text += &format!("{between}{first}");
+                }
+                break;
+            }
+        }
+    }
+    text
 }
