@@ -341,11 +341,7 @@ fn cleared(
 }
 
 /// The share of each cause that the fixes of what is told leave at most, in the threads that the path was in.
-fn kept_by_fixes(
-    inquiry: &Inquiry<'_>,
-    told: &[Finding],
-    gains: &Gains<'_>,
-) -> BTreeMap<Key, f64> {
+fn kept_by_fixes(inquiry: &Inquiry<'_>, told: &[Finding], gains: &Gains<'_>) -> BTreeMap<Key, f64> {
     let accused = told.iter().filter(|finding| finding.rule.accuses());
     // That all goes that is done from the first item to the last is a guess: it explains no code.
     let is_known = |change: &Change| !matches!(change.what, What::Between(_) | What::Stretches(_));

@@ -83,5 +83,8 @@ fn own_line(inquiry: &Inquiry<'_>, stack: StackIx) -> Option<Line> {
     let code = &inquiry.stacks.code;
     let own = code.own_of(&code.spots_of(stack));
     let spot = own.first()?;
-    Some((spot.function, code.frame(*spot).and_then(|frame| frame.line)))
+    Some((
+        spot.function,
+        code.frame(*spot).and_then(|frame| frame.line),
+    ))
 }

@@ -105,7 +105,9 @@ impl Error {
 
 /// What the system said, without the number that it has for that.
 fn without_number(said: &str) -> String {
-    let said = said.split_once(" (os error ").map_or(said, |(said, _)| said);
+    let said = said
+        .split_once(" (os error ")
+        .map_or(said, |(said, _)| said);
     said.to_owned()
 }
 

@@ -75,8 +75,7 @@ impl<'a> ProgramCalls<'a> {
         let on_path = rows().filter(|row| self.threads.contains(&row.thread));
         let with_path: BTreeSet<ProcessId> = on_path.map(|row| row.process).collect();
         let callers = rows().filter(|row| {
-            let is_helper =
-                with_path.contains(&row.process) && !self.threads.contains(&row.thread);
+            let is_helper = with_path.contains(&row.process) && !self.threads.contains(&row.thread);
             processes.contains(&row.process) && !is_helper
         });
         callers.map(|row| row.thread).collect()

@@ -171,8 +171,13 @@ fn what_is_no_fault_saves_at_most_its_own_time() {
     }
     let findings = findings_of(&recording(&text), &Limits::default());
     let mut told = findings.told.iter();
-    let busy = told.find(|told| told.rule.name == "busy").expect("it is busy");
-    assert!((499_000_000..501_000_000).contains(&busy.on_path_ns), "{busy:?}");
+    let busy = told
+        .find(|told| told.rule.name == "busy")
+        .expect("it is busy");
+    assert!(
+        (499_000_000..501_000_000).contains(&busy.on_path_ns),
+        "{busy:?}"
+    );
     let (gain, most) = (busy.gain, busy.on_path_ns as i64);
     assert!(gain.ns <= most && gain.hi_ns <= most, "{gain:?} of {most}");
     assert!(gain.wall_lo_ns <= gain.wall_ns, "{gain:?}");
@@ -193,7 +198,8 @@ fn what_a_finding_takes_away_is_explained() {
             18 * n + 6
         );
     }
-    with_work += "site 1.1 fsync rows.db at 11ms occurrence 32 stack \"_start;main;load_file;insert_row\"\n";
+    with_work +=
+        "site 1.1 fsync rows.db at 11ms occurrence 32 stack \"_start;main;load_file;insert_row\"\n";
     let findings = findings_of(&recording(&with_work), &Limits::default());
     assert_eq!(findings.told[0].rule.name, "flush-per-record");
     assert_eq!(findings.cleared, [], "{:?}", findings.told[0].suspect.fix);

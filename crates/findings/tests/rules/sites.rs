@@ -113,5 +113,8 @@ fn what_is_started_is_seen_where_it_is_started() {
     let seen = seen_of(&recording(&text));
     let lines: Vec<Option<u32>> = seen.iter().map(|seen| seen.lines[0].1).collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines.contains(&Some(5)) && lines.contains(&Some(9)), "{lines:?}");
+    assert!(
+        lines.contains(&Some(5)) && lines.contains(&Some(9)),
+        "{lines:?}"
+    );
 }

@@ -26,7 +26,8 @@ pub struct Arguments {
 fn parse_pid(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
-        "expected the number of a process, such as 1234 (`pidof NAME` prints those of a name)".to_owned()
+        "expected the number of a process, such as 1234 (`pidof NAME` prints those of a name)"
+            .to_owned()
     })
 }
 

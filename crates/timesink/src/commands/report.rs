@@ -129,7 +129,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if !tables.is_empty() {
         let facts = Facts::of(&recording)?;
         let stacks = selection.stacks(&recording, &facts)?;
-        if let Some(name) = arguments.line.as_ref().filter(|name| !is_seen(&stacks, name)) {
+        if let Some(name) = arguments
+            .line
+            .as_ref()
+            .filter(|name| !is_seen(&stacks, name))
+        {
             bail!(
                 "no time was found in a function called {name:?} (`timesink report FILE --top` lists functions)"
             );

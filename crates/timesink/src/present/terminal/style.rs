@@ -238,7 +238,10 @@ mod tests {
         assert_eq!(Style::piped(Some("")), Style::PLAIN);
         assert_eq!(Style::piped(Some("0")), Style::PLAIN);
         let narrow = Style::piped(Some("60"));
-        assert_eq!((narrow.width, narrow.terminal, narrow.colour), (60, true, false));
+        assert_eq!(
+            (narrow.width, narrow.terminal, narrow.colour),
+            (60, true, false)
+        );
     }
 
     /// A bar grows by eighths and stays within its cells.

@@ -307,7 +307,12 @@ fn a_loop_that_waits_for_its_timer_sleeps() {
     );
     let page = samples::present(&drawn, "r", |report| answer(report, &PLAIN));
     assert!(page.contains("  sleeping (event loop timer)"), "{page}");
-    assert!(page.contains("the largest part is sleeping (event loop timer) (90 %), in <module> app.py:20"), "{page}");
+    assert!(
+        page.contains(
+            "the largest part is sleeping (event loop timer) (90 %), in <module> app.py:20"
+        ),
+        "{page}"
+    );
     assert!(!page.contains("eventpoll"), "{page}");
 }
 
@@ -322,7 +327,10 @@ fn a_narrow_answer_has_its_advice() {
     let page = samples::present(&samples::import(), "r", |report| answer(report, &narrow));
     let words: Vec<&str> = page.split_whitespace().collect();
     let page = words.join(" ");
-    assert!(page.contains("→ commit many rows at once, or buffer the writes and flush at the end"), "{page}");
+    assert!(
+        page.contains("→ commit many rows at once, or buffer the writes and flush at the end"),
+        "{page}"
+    );
 }
 
 /// The answer fits one screen and stays within its columns, whatever rule speaks, however narrow the terminal.

@@ -93,9 +93,9 @@ fn place(report: &Report, on_path: &OnPath) -> Option<String> {
     });
     let code = &report.stacks.code;
     let own = code.own_of(&code.spots_of(code.stack(alike?.stack?)?));
-    let innermost = own.first().filter(|spot| {
-        code.is_of_program(spot.function) && !code.is_standard(spot.function)
-    })?;
+    let innermost = own
+        .first()
+        .filter(|spot| code.is_of_program(spot.function) && !code.is_standard(spot.function))?;
     Some(names::calls_at(code, &[*innermost]))
 }
 
@@ -123,9 +123,8 @@ fn round(report: &Report) -> Option<String> {
     let wall = report.about.wall_ns.max(1) as f64;
     // That it waits for whatever comes first says nothing of what it does.
     let only_polls = |one: &Loop| one.body.iter().all(|step| step.detail == Detail::Poll);
-    let of_main = |one: &&Loop| {
-        one.thread == main && one.ns as f64 / wall >= LOOP && !only_polls(one)
-    };
+    let of_main =
+        |one: &&Loop| one.thread == main && one.ns as f64 / wall >= LOOP && !only_polls(one);
     let longest = report
         .loops
         .iter()

@@ -124,7 +124,8 @@ fn peer<'a>(report: &'a Report, sockets: &BTreeSet<ObjectId>) -> Option<(u32, &'
         }
     }
     let (name, (ns, tid)) = times.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
-    let is_kernels = name.is_empty() || name.starts_with("ksoftirqd/") || name.starts_with("swapper/");
+    let is_kernels =
+        name.is_empty() || name.starts_with("ksoftirqd/") || name.starts_with("swapper/");
     (!is_kernels && ns as f64 >= all as f64 * MOSTLY).then_some((tid, name))
 }
 
@@ -153,7 +154,9 @@ mod tests {
              | cpu ..200ms
              call 1.1 recvfrom s count 19 ns 95ms bytes 1900"
         );
-        samples::present(&draft(&text), "r", |report| lines(report, &PLAIN).join("\n"))
+        samples::present(&draft(&text), "r", |report| {
+            lines(report, &PLAIN).join("\n")
+        })
     }
 
     /// Who waits for a server on the same machine was not told that it can be recorded, too.

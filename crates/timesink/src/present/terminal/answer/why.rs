@@ -85,7 +85,11 @@ impl AnswerFinding<'_> {
         let faint =
             |line: String| format!("{}{}", " ".repeat(indent), style.paint(Ink::Faint, &line));
         if let Some(place) = place(report, self.finding) {
-            lines.extend(block(&place, indent, most(PLACE_LINES), style).into_iter().map(faint));
+            lines.extend(
+                block(&place, indent, most(PLACE_LINES), style)
+                    .into_iter()
+                    .map(faint),
+            );
         }
         let advice = format!("→ {}", names::harmless(self.finding.advice()));
         let advice = block(&advice, indent, most(ADVICE_LINES), style);

@@ -127,7 +127,9 @@ fn on_path(finding: &Finding) -> String {
     let time = units::time(finding.on_path_ns);
     let more = finding.gain.hi_ns > i64::try_from(finding.on_path_ns).unwrap_or(i64::MAX);
     let more = match more {
-        true => "; a fix may save more: what is done around it, and waits that it causes, go with it",
+        true => {
+            "; a fix may save more: what is done around it, and waits that it causes, go with it"
+        }
         false => "",
     };
     format!("it is {time} of the critical path at most, {share}{more}")

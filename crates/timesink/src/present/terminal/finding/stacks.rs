@@ -99,10 +99,7 @@ fn busy(one: &One) -> Option<StackIx> {
 
 /// The stack that was seen most on a processor, of what the fix is about there.
 fn seen_most(one: &One) -> Option<StackIx> {
-    if !large(one)
-        .take(KINDS)
-        .any(|kind| kind.state == State::Cpu)
-    {
+    if !large(one).take(KINDS).any(|kind| kind.state == State::Cpu) {
         return None;
     }
     let changes = one.finding.suspect.fix.changes();

@@ -42,10 +42,14 @@ fn a_finding_about_work_shows_stacks_on_a_cpu() {
          1.1: cpu 0..100ms",
     );
     for _ in 0..9 {
-        text += " | wait +20ms disk read rows call read stack \"main;crunch;load;read\" | cpu +80ms";
+        text +=
+            " | wait +20ms disk read rows call read stack \"main;crunch;load;read\" | cpu +80ms";
     }
     for n in 0..9 {
-        text += &format!("\nsample 1.1 {}ms weight 80ms stack \"main;crunch;sum\"", 100 * n + 150);
+        text += &format!(
+            "\nsample 1.1 {}ms weight 80ms stack \"main;crunch;sum\"",
+            100 * n + 150
+        );
     }
     let page = page(&draft(&text), &PLAIN);
     assert!(page.contains("busy on CPU in "), "{page}");
@@ -64,7 +68,10 @@ fn what_would_be_saved_is_the_same_everywhere() {
                 let saves = saves::of_finding(report, finding);
                 let page = findings(report, Some(rank + 1), false, &PLAIN);
                 let pages = [page, render(report, &PLAIN)];
-                assert!(pages.iter().all(|page| page.contains(&saves)), "{saves}\n{pages:?}");
+                assert!(
+                    pages.iter().all(|page| page.contains(&saves)),
+                    "{saves}\n{pages:?}"
+                );
                 let most = finding.gain.hi_ns <= finding.on_path_ns as i64;
                 assert!(most || finding.rule.accuses(), "{}: {saves}", rule.name);
             }
