@@ -39,7 +39,7 @@ fn limits_have_units() {
     let mut settings = Settings::default();
     let text =
         "[rules.lock-convoy]\nheld = \"100 us\"\n[rules.flush-per-record]\nbytes = \"64KiB\"\n\
-                [rules.copying]\nms = \"2s\"\nshare = \"25%\"\n[rules.niced]\ntime = \"3kB\"\n";
+                [rules.copying]\ntime = \"2s\"\nshare = \"25%\"\n[rules.niced]\ntime = \"3kB\"\n";
     settings.add_limits(text, "t.toml");
     let mut set: Vec<To> = settings.set.iter().map(|set| set.to).collect();
     set.sort_by_key(|to| format!("{to:?}"));
@@ -48,8 +48,8 @@ fn limits_have_units() {
         [
             To::Limit("bytes", 65536.0),
             To::Limit("held", 100_000.0),
-            To::Limit("ms", 2000.0),
             To::Limit("share", 0.25),
+            To::Limit("time", 2000.0),
         ]
     );
     let told = &settings.complaints;

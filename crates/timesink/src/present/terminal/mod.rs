@@ -22,6 +22,7 @@ mod path;
 mod proof;
 mod rounds;
 mod rows;
+mod saves;
 mod starts;
 mod style;
 mod table;

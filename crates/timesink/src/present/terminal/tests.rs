@@ -287,6 +287,52 @@ fn answers() {
     }
 }
 
+/// Where nothing came to a loop of events until its own timer, it was told as a wait for `[eventpoll]`, which is nobody's word for
+/// a sleep; and without the line that began it.
+#[test]
+fn a_loop_that_waits_for_its_timer_sleeps() {
+    let drawn = draft(
+        "run wall 1s
+         process 1 serve
+         thread 1.1 tid 1 serve
+         frame <module> module /srv/app.py file /srv/app.py line 20 language python
+         object loop epoll [eventpoll]
+         object answers tcp socket remote 10.0.0.1:80
+         1.1: cpu 0..10ms
+         for n in 1..9
+           | wait +{10n+50}ms poll loop by timer call epoll_wait asked {10n+50}ms expired stack \"<module>;select\" | cpu +10ms
+         end
+         call 1.1 connect answers count 1
+         call 1.1 sendto answers count 1 bytes 10",
+    );
+    let page = samples::present(&drawn, "r", |report| answer(report, &PLAIN));
+    assert!(page.contains("  sleeping (event loop timer)"), "{page}");
+    assert!(
+        page.contains(
+            "the largest part is sleeping (event loop timer) (90 %), in <module> app.py:20"
+        ),
+        "{page}"
+    );
+    assert!(!page.contains("eventpoll"), "{page}");
+}
+
+/// At 40 columns the advice was cut off, which is what the screen is read for.
+#[test]
+fn a_narrow_answer_has_its_advice() {
+    let narrow = Style {
+        colour: false,
+        terminal: true,
+        width: 40,
+    };
+    let page = samples::present(&samples::import(), "r", |report| answer(report, &narrow));
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let page = words.join(" ");
+    assert!(
+        page.contains("→ commit many rows at once, or buffer the writes and flush at the end"),
+        "{page}"
+    );
+}
+
 /// The answer fits one screen and stays within its columns, whatever rule speaks, however narrow the terminal.
 #[test]
 fn an_answer_fits_its_screen() {
