@@ -62,6 +62,16 @@ fn limits_have_units() {
     );
 }
 
+/// A limit that was renamed is still set by settings that were written before.
+#[test]
+fn settings_from_before_apply() {
+    let mut settings = Settings::default();
+    settings.add_limits("[rules.copying]\nms = \"2s\"\n", "t.toml");
+    assert_eq!(settings.complaints, Vec::<String>::new());
+    let set: Vec<To> = settings.set.iter().map(|set| set.to).collect();
+    assert_eq!(set, [To::Limit("time", 2000.0)]);
+}
+
 /// An error is reported with its line and perhaps a suggestion, and the rest applies.
 #[test]
 fn wrong_limits_are_told() {
