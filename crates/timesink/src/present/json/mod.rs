@@ -4,6 +4,7 @@
 //! what would do something to a terminal that the text is shown on.
 
 mod bench;
+mod branch;
 mod code;
 mod diff;
 mod environment;
@@ -17,7 +18,7 @@ mod writer;
 
 use std::io::{self, Write};
 
-use timesink_comparison::{Environment, EnvironmentDifferences};
+use timesink_comparison::{Branch, Environment, EnvironmentDifferences, Weights};
 use timesink_recording::floors::Floors;
 
 use super::bench::Bench;
@@ -36,6 +37,11 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
 /// A comparison, as one JSON object and a line feed.
 pub fn comparison(compared: &Compared<'_>, out: &mut impl Write) -> io::Result<()> {
     writer::write(&diff::page(compared), out)
+}
+
+/// Who called whom on both sides, as one JSON object and a line feed.
+pub fn tree(tree: &Branch, weights: Weights, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&branch::page(tree, weights), out)
 }
 
 /// Where a recording was made, as one JSON object and a line feed.
