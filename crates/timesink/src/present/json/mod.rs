@@ -12,6 +12,7 @@ mod findings;
 mod model;
 mod operations;
 mod path;
+mod proof;
 mod repeated;
 mod tasks;
 mod writer;
@@ -24,6 +25,7 @@ use timesink_recording::floors::Floors;
 use super::bench::Bench;
 use super::compared::Compared;
 use super::{Prediction, Report};
+use crate::proof::Proof;
 
 /// The version of this JSON. It grows when a field is removed or changes its meaning, not when one
 /// is added.
@@ -67,6 +69,11 @@ pub fn hyperfine(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
 /// The same as Bencher takes it in.
 pub fn bencher(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
     writer::write(&bench::bencher(bench), out)
+}
+
+/// Which facts make a difference, as one JSON object and a line feed.
+pub fn proof(proof: &Proof, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&proof::page(proof), out)
 }
 
 /// What a machine does at best, as one JSON object and a line feed: the same as `floors` in a report.
