@@ -67,7 +67,10 @@ fn difference(a: u64, b: u64) -> i64 {
 fn step(step: &BranchStep<'_>) -> String {
     let names = match step {
         BranchStep::Folded(count) => {
-            return format!("({} more, each below 1 % of what changed)", units::count(*count as u64))
+            return format!(
+                "({} more, each below 1 % of what changed)",
+                units::count(*count as u64)
+            )
         }
         BranchStep::Functions(names) => names,
     };
