@@ -27,13 +27,13 @@ pub struct Arguments {
     /// The recordings of the second side, where a side has several
     #[arg(last = true, value_name = "B")]
     second: Vec<PathBuf>,
-    /// Print all differences and findings, not only one screen
+    /// Print all differences, threads and findings, not only one screen
     #[arg(long)]
     full: bool,
     /// Print system calls whose count or time differs
     #[arg(long, conflicts_with = "full")]
     calls: bool,
-    /// Print threads by what they are for, with how many there are and how their time differs
+    /// Print threads grouped by what they are for: how many there are, and how their time differs
     #[arg(long, conflicts_with_all = ["full", "calls"])]
     threads: bool,
     /// Print who called whom, down to where the time of all threads differs
@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Print everything as JSON, or the whole tree with --tree (documented in docs/json.md)
     #[arg(long, conflicts_with_all = ["full", "calls", "threads"])]
     json: bool,
-    /// Print stacks of both, each with its time in A and in B in nanoseconds, as differential flame graphs are drawn from
+    /// Print stacks of both, each with its time in A and in B in nanoseconds: the input of differential flame graphs
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "both",
           conflicts_with_all = ["full", "calls", "threads", "tree", "json"])]
     folded: Option<Time>,

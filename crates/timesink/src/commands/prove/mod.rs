@@ -39,7 +39,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording whose command is run, as it was
+    /// The recording whose command is run: the baseline
     #[arg(value_name = "A")]
     first: PathBuf,
     /// The recording whose facts are tried, one at a time
@@ -49,20 +49,20 @@ pub struct Arguments {
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
 
-    /// Only try facts whose name has this in it; repeatable
+    /// Only try facts whose name contains this; repeatable
     #[arg(long = "fact", value_name = "TEXT")]
     facts: Vec<String>,
 
-    /// Rounds to run: each holds the command once as it was and once with each fact
+    /// Rounds to run: in each the command runs once as in A, and once with each fact of B
     #[arg(short, long, visible_alias = "runs", value_name = "N", default_value_t = 20,
           value_parser = clap::value_parser!(u16).range(6..=2000))]
     rounds: u16,
 
-    /// Run this by sh before each run, without measuring it
+    /// Run this with sh before each run, without measuring it
     #[arg(long, value_name = "CMD")]
     prepare: Option<String>,
 
-    /// End a run that takes longer, and stop
+    /// Kill a run that takes longer than this, and stop
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
 
