@@ -2,6 +2,7 @@
 //! after it, so that none of it is the program's time. What it says of files is in `files`.
 
 pub mod files;
+pub mod groups;
 mod kernel;
 mod machine;
 mod process;
@@ -15,7 +16,7 @@ use timesink_recording::words::{FactKind, Moment};
 
 use crate::reader::Reader;
 use crate::spool::Note;
-pub use process::group_of;
+pub use groups::Groups;
 
 /// No value is kept beyond this many bytes, and not more of all of them together.
 const MOST_OF_ONE: usize = 4096;
@@ -85,7 +86,7 @@ pub fn count_bpf_programs() -> usize {
 /// What there is before the program runs: of the machine, and of the process that will be it.
 pub fn at_begin(
     pid: Option<u32>,
-    group: Option<&Path>,
+    group: Option<&Groups>,
     bpf_programs: usize,
     reader: &Reader,
 ) -> Facts {
@@ -97,24 +98,24 @@ pub fn at_begin(
         process::add(&mut facts, pid, reader);
     }
     if let Some(group) = group {
-        process::add_group(&mut facts, group);
+        group.add(&mut facts);
     }
     moving(&mut facts, group);
     facts
 }
 
 /// What moves by itself, once more, and the file systems that were used.
-pub fn at_end(group: Option<&Path>, devices: &BTreeSet<u32>) -> Facts {
+pub fn at_end(group: Option<&Groups>, devices: &BTreeSet<u32>) -> Facts {
     let mut facts = Facts::default();
     moving(&mut facts, group);
     storage::add(&mut facts, devices);
     facts
 }
 
-fn moving(facts: &mut Facts, group: Option<&Path>) {
+fn moving(facts: &mut Facts, group: Option<&Groups>) {
     machine::add_moving(facts);
     if let Some(group) = group {
-        process::add_group_moving(facts, group);
+        group.add_moving(facts);
     }
 }
 

@@ -34,7 +34,9 @@ mod whatif;
 mod why;
 
 pub use bench::{bench, bench_progress};
-pub use diff::{calls as compared_calls, comparison, Amount};
+pub use diff::{
+    calls as compared_calls, comparison, threads as compared_threads, tree as compared_tree, Amount,
+};
 pub use environment::{environment, environments};
 pub use finding::findings;
 pub use floors::page as floors;

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{Direction, Filter};
+use timesink_comparison::Weights;
 use timesink_recording::notation::{compare_with_kept, draft, Draft};
 use timesink_recording::Recording;
 
 use super::{
-    answer, compared_calls, comparison, gains, operations, prediction, render, sections, tables,
-    Amount, Section, Style, Table,
+    answer, compared_calls, compared_threads, compared_tree, comparison, gains, operations,
+    prediction, render, sections, tables, Amount, Section, Style, Table,
 };
 use super::{environment, environments, proof};
 use crate::present::names::is_hostile;
@@ -388,6 +389,33 @@ fn differences_of_a_slow_and_a_fixed_form() {
     assert!(back.starts_with("B takes "), "{back}");
     let calls = samples::compare(&slow, &fixed, |compared| compared_calls(compared, &PLAIN));
     check("diff_fixed_calls", &calls);
+}
+
+/// What is done for each commit is one row, with how many times what is done; threads stand beside each other by what they are
+/// for, and functions by who called them.
+#[test]
+fn differences_of_commits() {
+    let (many, few) = (samples::commits(40), samples::commits(2));
+    let both = (std::slice::from_ref(&many), std::slice::from_ref(&few));
+    check(
+        "diff_items_plain",
+        &compared(both.0, both.1, Amount::All, &PLAIN),
+    );
+    let threads = samples::compare(both.0, both.1, |both| compared_threads(both, &NARROW));
+    check("diff_threads_narrow", &threads);
+    for (name, weights) in [
+        ("diff_tree_both", Weights::Both),
+        ("diff_tree_waits", Weights::Waits),
+    ] {
+        let tree = samples::beside(&many, &few, weights, |both| {
+            compared_tree(both, weights, &PLAIN)
+        });
+        check(name, &tree);
+    }
+    let same = samples::beside(&few, &few, Weights::Cpu, |both| {
+        compared_tree(both, Weights::Cpu, &PLAIN)
+    });
+    assert!(same.contains("Nothing differs."), "{same}");
 }
 
 /// Where two runs were made: what can explain the difference first, with the line of a file; what cannot, below. One alone.
