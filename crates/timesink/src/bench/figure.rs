@@ -72,7 +72,7 @@ impl Figure {
         let count = |n: u64| Some(n as f64);
         match self {
             Figure::Wall => count(sample.wall_ns),
-            Figure::Cpu => count(sample.user_ns + sample.system_ns),
+            Figure::Cpu => count(sample.user_ns.saturating_add(sample.system_ns)),
             Figure::User => count(sample.user_ns),
             Figure::System => count(sample.system_ns),
             Figure::Memory => sample.memory_bytes.map(|n| n as f64),
