@@ -86,7 +86,13 @@ impl Project {
     fn changed_by_hand(&self, sql: &str) {
         let script = "import sqlite3, sys\n\
                       to = sqlite3.connect('.timesink/history')\nto.executescript(sys.argv[1])\nto.commit()";
-        output(self.plain("python3").args(["-c", script, sql])).exits(0);
+        output(self.python(script).arg(sql)).exits(0);
+    }
+
+    fn python(&self, script: &str) -> Command {
+        let mut python = Command::new("python3");
+        python.args(["-c", script]).current_dir(self.0.path());
+        python
     }
 
     fn names(&self) -> Vec<String> {
@@ -372,7 +378,7 @@ fn a_history_of_somebody_else() {
     let feed = project.history(&["--atom"]).exits(0).text();
     fs::write(project.0.join("feed"), feed).expect("a file");
     let parse = "import xml.etree.ElementTree as e; e.parse('feed')";
-    output(project.plain("python3").args(["-c", parse])).exits(0);
+    output(&mut project.python(parse)).exits(0);
     let page = project.history(&["--markdown"]).exits(0).text();
     assert!(page.contains("``\\x1b[2J \\| <b>&"), "{page}");
 

@@ -58,6 +58,18 @@ pub struct Metric {
     pub higher_is_better: bool,
 }
 
+impl Metric {
+    /// What a metric is called: what stands before the group of its regular expression.
+    pub fn name_in(expression: &str) -> String {
+        let before = expression.split('(').next().unwrap_or("");
+        let name = before.trim_matches(|c: char| !c.is_alphanumeric() && c != '%');
+        match name {
+            "" => "the metric".to_owned(),
+            name => name.to_owned(),
+        }
+    }
+}
+
 impl Figure {
     /// Those that are looked at besides the one that decides.
     pub const OTHERS: [Figure; 5] = [

@@ -6,12 +6,16 @@ pub mod store;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use timesink_comparison::is_known_variable;
+use timesink_recording::words::FactKind;
 use timesink_trials::{changes, Summary};
 
-use crate::bench::{Figure, Sample};
+use crate::bench::{Figure, Metric, Sample};
 
 /// Facts about where something was measured, by kind and key.
 pub type Facts = BTreeMap<(String, String), String>;
+
+const VARIABLE: &str = FactKind::Variable.as_str();
 
 /// No more results of a benchmark are looked at: what was before them is past.
 const MOST_RESULTS: usize = 500;
@@ -186,10 +190,10 @@ impl Series {
         }
     }
 
-    pub fn name_of(&self, figure: Figure) -> &str {
+    pub fn name_of(&self, figure: Figure) -> String {
         match (&self.what.metric, figure) {
-            (Some(metric), Figure::Metric) => metric,
-            _ => figure.name(),
+            (Some(metric), Figure::Metric) => Metric::name_in(metric),
+            _ => figure.name().to_owned(),
         }
     }
 
@@ -272,7 +276,10 @@ fn facts_that_changed(
         old: old.get(key).cloned(),
         new: new.get(key).cloned(),
     };
-    changed.map(change).collect()
+    let mut changed: Vec<FactChange> = changed.map(change).collect();
+    // What only some program may know comes last.
+    changed.sort_by_key(|fact| fact.kind == VARIABLE && !is_known_variable(&fact.key));
+    changed
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub fn markdown(history: &History) -> String {
             "| {} | {} | {} | {} | {}, {} pairs |\n",
             code(&series.what.command),
             match figure_of(one) {
-                Figure::Metric => code(series.name_of(Figure::Metric)),
+                Figure::Metric => code(&series.name_of(Figure::Metric)),
                 figure => figure.name().to_owned(),
             },
             told(one, series),
@@ -206,7 +206,7 @@ mod tests {
             by(0.9, Some((0.85, 0.95)), Figure::Cpu, false),
             "faster by 10.0 % (5.0 to 15.0 %)"
         );
-        assert_eq!(by(2.0, None, Figure::Memory, false), "larger by 100 %");
+        assert_eq!(by(2.0, None, Figure::Memory, false), "larger by 100.0 %");
     }
 
     #[test]

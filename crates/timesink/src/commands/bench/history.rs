@@ -181,9 +181,15 @@ pub fn unix_s() -> u64 {
 
 /// Facts that stay as they are until somebody changes them.
 fn facts(user: Option<&Identity>) -> Facts {
-    let stays = |kind: FactKind| varies(kind) != Varies::Moves && kind != FactKind::EnvironmentSize;
+    // What shells set as they go.
+    const BY_SHELLS: [&str; 4] = ["_", "SHLVL", "PWD", "OLDPWD"];
+    let stays = |fact: &Fact| match fact.kind {
+        FactKind::EnvironmentSize => false,
+        FactKind::Variable => !BY_SHELLS.contains(&fact.key.as_str()),
+        kind => varies(kind) != Varies::Moves,
+    };
     let found = of_what_we_start(user).into_iter();
-    let kept = found.filter(|fact| stays(fact.kind)).map(|fact| {
+    let kept = found.filter(stays).map(|fact| {
         let value = published(&fact);
         ((fact.kind.as_str().to_owned(), fact.key), value)
     });

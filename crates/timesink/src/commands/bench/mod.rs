@@ -398,7 +398,7 @@ fn question(arguments: &Arguments, jobs: &[Job], amount: &Amount) -> Question {
         Amount::Fixed(_) | Amount::Fitting => alpha,
     };
     let metric = arguments.metric.as_ref().map(|metric| Metric {
-        name: metric_name(metric.as_str()),
+        name: Metric::name_in(metric.as_str()),
         higher_is_better: arguments.higher_is_better,
     });
     Question {
@@ -410,16 +410,6 @@ fn question(arguments: &Arguments, jobs: &[Job], amount: &Amount) -> Question {
         margin: arguments.margin,
         gate: arguments.gate,
         alpha,
-    }
-}
-
-/// What a metric is called: what stands before its group.
-fn metric_name(expression: &str) -> String {
-    let before = expression.split('(').next().unwrap_or("");
-    let name = before.trim_matches(|c: char| !c.is_alphanumeric() && c != '%');
-    match name {
-        "" => "the metric".to_owned(),
-        name => name.to_owned(),
     }
 }
 

@@ -45,7 +45,7 @@ fn one(history: &History, series: &Series, figure: Figure, style: &Style) -> Vec
     let title = format!(
         "HISTORY  {}{place} · {} · {}, {range}",
         harmless(&series.what.command),
-        harmless(series.name_of(figure)),
+        harmless(&series.name_of(figure)),
         units::plural(recent.len() as u64, "result", "results"),
     );
     let mut lines = wrap(&title, "", Ink::Title, style);
@@ -59,12 +59,12 @@ fn one(history: &History, series: &Series, figure: Figure, style: &Style) -> Vec
         one.ends.is_some() && known.is_none_or(|known| known.verdict == Verdict::Undecided)
     };
     if candidates.iter().any(is_open) {
-        let more = "a candidate is no finding: timesink history --confirm measures both sides again, in pairs";
+        let more = "A candidate proves nothing: timesink history --confirm measures both sides again, in pairs";
         lines.extend(wrap(more, "  ", Ink::Faint, style));
     }
     if recent.len() < 4 {
         lines.extend(wrap(
-            "changes are looked for from 4 results on",
+            "Changes are looked for from 4 results on",
             "  ",
             Ink::Faint,
             style,
@@ -273,10 +273,9 @@ mod tests {
             &candidate,
             &style(40),
         ));
-        assert!(
-            page.contains("cannot be measured") && !page.contains('\u{1b}'),
-            "{page}"
-        );
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("cannot be measured again"), "{page}");
+        assert!(!page.contains('\u{1b}'), "{page}");
         let narrow = history(&strange, None, &style(40));
         assert!(
             narrow
