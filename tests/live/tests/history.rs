@@ -3,18 +3,32 @@
 
 use std::fs;
 use std::os::unix::fs::{symlink, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 use timesink_live::{output, timesink, wait_for, Folder, Ran, Running, PLAIN_USER};
 
-/// A folder of the plain user's, who calls sudo.
-struct Project(Folder);
+/// A folder of the plain user's, who calls sudo, or one in it.
+struct Project {
+    folder: Folder,
+    part: &'static str,
+}
 
 impl Project {
     fn new(name: &str) -> Project {
-        Project(Folder::of_plain_user(name))
+        Project {
+            folder: Folder::of_plain_user(name),
+            part: "",
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join(self.part)
+    }
+
+    fn join(&self, name: &str) -> PathBuf {
+        self.path().join(name)
     }
 
     /// With a repository, whose first commits have a program that costs 100, and whose last ones one that costs `later`. At each of
@@ -22,12 +36,16 @@ impl Project {
     fn with_a_change(name: &str, later: &str, options: &[&str]) -> Project {
         let project = Project::new(name);
         project.git(&["init", "-q", "."]);
+        project.change(later, options);
+        project
+    }
+
+    fn change(&self, later: &str, options: &[&str]) {
         for number in 0..12 {
             let cost = if number < 6 { "echo cost 100" } else { later };
-            project.commit(&format!("#!/bin/sh\n# {number}\n{cost}\n"));
-            project.measure(options).exits(0);
+            self.commit(&format!("#!/bin/sh\n# {number}\n{cost}\n"));
+            self.measure(options).exits(0);
         }
-        project
     }
 
     fn git(&self, words: &[&str]) -> String {
@@ -44,14 +62,14 @@ impl Project {
             format!("--regid={PLAIN_USER}"),
             "--clear-groups".to_owned(),
         ]);
-        plain.arg(program).current_dir(self.0.path());
-        plain.env("HOME", self.0.path());
+        plain.arg(program).current_dir(self.path());
+        plain.env("HOME", self.path());
         plain.env_remove("SUDO_UID").env_remove("SUDO_GID");
         plain
     }
 
     fn commit(&self, script: &str) {
-        fs::write(self.0.join("work.sh"), script).expect("a file");
+        fs::write(self.join("work.sh"), script).expect("a file");
         self.git(&["add", "work.sh"]);
         self.git(&["commit", "-q", "-m", "more"]);
     }
@@ -60,8 +78,8 @@ impl Project {
         let mut command = Command::new(timesink());
         command
             .args(words)
-            .current_dir(self.0.path())
-            .env("HOME", self.0.path())
+            .current_dir(self.path())
+            .env("HOME", self.path())
             .env("SUDO_UID", PLAIN_USER.to_string())
             .env("SUDO_GID", PLAIN_USER.to_string());
         command
@@ -91,12 +109,12 @@ impl Project {
 
     fn python(&self, script: &str) -> Command {
         let mut python = Command::new("python3");
-        python.args(["-c", script]).current_dir(self.0.path());
+        python.args(["-c", script]).current_dir(self.path());
         python
     }
 
     fn names(&self) -> Vec<String> {
-        let all = fs::read_dir(self.0.join(".timesink")).expect("it is there");
+        let all = fs::read_dir(self.join(".timesink")).expect("it is there");
         let names = all.map(|one| one.expect("a name").file_name());
         let mut names: Vec<String> = names
             .map(|name| name.to_string_lossy().into_owned())
@@ -152,7 +170,7 @@ fn a_change_is_confirmed() {
         );
     }
     for path in [".timesink", ".timesink/history"] {
-        assert_eq!(owner(&project.0.join(path)), PLAIN_USER, "{path}");
+        assert_eq!(owner(&project.join(path)), PLAIN_USER, "{path}");
     }
     project.has_no_work_trees();
     let again = project.history(&["--confirm"]).exits(0);
@@ -163,13 +181,33 @@ fn a_change_is_confirmed() {
     );
 }
 
+/// A project may be a part of a repository: it is that part of a work tree that is measured.
+#[test]
+fn a_part_of_a_repository() {
+    let whole = Project::new("history-part");
+    whole.git(&["init", "-q", "."]);
+    let part = whole.join("part");
+    for folder in [part.clone(), part.join(".timesink")] {
+        fs::create_dir(&folder).expect("a folder");
+        std::os::unix::fs::chown(&folder, Some(PLAIN_USER), Some(PLAIN_USER)).expect("given");
+    }
+    let project = Project {
+        part: "part",
+        ..whole
+    };
+    project.change("echo cost 110", &[]);
+    let page = project.history(&["--confirm"]).exits(0).text();
+    assert!(page.contains("worse by 10.0 %"), "{page}");
+    project.has_no_work_trees();
+}
+
 /// What looked different and is the same when measured again was not the source.
 #[test]
 fn a_candidate_that_is_no_change_is_said() {
     // What it prints is in a file that git does not know, as if the machine had changed.
     let project = Project::new("history-same");
     project.git(&["init", "-q", "."]);
-    let cost = project.0.join("cost");
+    let cost = project.join("cost");
     for number in 0..12 {
         fs::write(&cost, if number < 6 { "cost 100" } else { "cost 90" }).expect("a file");
         let script = format!("# {number}\ncat {}\n", cost.display());
@@ -208,7 +246,7 @@ fn a_commit_that_fails_is_said() {
 #[test]
 fn ctrl_c_keeps_what_was_measured() {
     let project = Project::with_a_change("history-interrupted", "echo cost 110", &[]);
-    let log = project.0.join("log");
+    let log = project.join("log");
     let command = format!("echo >> {}; sleep 0.05; sh work.sh", log.display());
     let sql = format!(
         "UPDATE series SET what = json_set(what, '$.command', '{command}', '$.shell', json('true'))"
@@ -240,7 +278,7 @@ fn what_a_killed_one_left_goes() {
     let is_ready = || {
         let trees = project.names();
         let mut ready = trees.iter().map(|name| format!(".timesink/{name}/ready"));
-        ready.any(|path| project.0.join(&path).exists())
+        ready.any(|path| project.join(&path).exists())
     };
     wait_for("a work tree is set up", is_ready);
     running.signal(libc::SIGKILL);
@@ -279,7 +317,7 @@ fn without_git_there_are_days() {
         } else {
             "echo cost 110"
         };
-        fs::write(project.0.join("work.sh"), cost).expect("a file");
+        fs::write(project.join("work.sh"), cost).expect("a file");
         project.measure(&[]).exits(0);
     }
     let page = project.history(&["--confirm"]).exits(0);
@@ -313,8 +351,8 @@ fn the_disk_is_full() {
         ls -A .timesink"#;
     let mut full = Command::new("unshare");
     full.args(["-m", "sh", "-c", script]).arg(timesink());
-    full.arg("200k").current_dir(project.0.path());
-    full.env("HOME", project.0.path());
+    full.arg("200k").current_dir(project.path());
+    full.env("HOME", project.path());
     full.env("SUDO_UID", PLAIN_USER.to_string());
     full.env("SUDO_GID", PLAIN_USER.to_string());
     let ran = output(&mut full);
@@ -332,7 +370,7 @@ fn the_disk_is_full() {
 fn what_is_no_history_is_said() {
     let project = Project::new("history-newer");
     output(&mut project.by_sudo(&["bench", "--history", "--rounds", "3", "echo 1"])).exits(0);
-    let file = project.0.join(".timesink/history");
+    let file = project.join(".timesink/history");
     let whole = fs::read(&file).expect("it is kept");
     let mut newer = whole.clone();
     newer[63] = 99;
@@ -353,7 +391,7 @@ fn what_is_no_history_is_said() {
             assert!(said.err.contains(want), "{want} in {}", said.err);
             assert!(said.err.contains(".timesink/history"), "{}", said.err);
         }
-        assert!(!project.0.join("measured").exists());
+        assert!(!project.join("measured").exists());
         assert_eq!(fs::read(&file).expect("it is there"), bytes);
     }
 }
@@ -373,10 +411,10 @@ fn a_history_of_somebody_else() {
         let said = project.history(words).exits(0);
         let text = said.text();
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{words:?}: {text}");
-        fs::write(project.0.join("page"), &text).expect("a file");
+        fs::write(project.join("page"), &text).expect("a file");
     }
     let feed = project.history(&["--atom"]).exits(0).text();
-    fs::write(project.0.join("feed"), feed).expect("a file");
+    fs::write(project.join("feed"), feed).expect("a file");
     let parse = "import xml.etree.ElementTree as e; e.parse('feed')";
     output(&mut project.python(parse)).exits(0);
     let page = project.history(&["--markdown"]).exits(0).text();
@@ -414,7 +452,7 @@ fn links_lead_nowhere() {
     fs::write(&secret, "of somebody").expect("a file");
     let linked = |of_folder: bool| {
         let project = Project::new("history-links");
-        let kept = project.0.join(".timesink");
+        let kept = project.join(".timesink");
         if of_folder {
             symlink(elsewhere.path(), &kept).expect("a link");
         } else {
@@ -427,7 +465,7 @@ fn links_lead_nowhere() {
             assert!(said.code() == 1 || said.code() == 2, "{said:?}");
             assert!(!said.err.contains("of somebody"), "{}", said.err);
         }
-        assert!(!project.0.join("measured").exists());
+        assert!(!project.join("measured").exists());
     };
     linked(true);
     linked(false);

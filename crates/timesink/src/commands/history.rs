@@ -216,7 +216,7 @@ impl Task<'_> {
             setup: self.series.setup.as_deref(),
             cleanup: self.series.cleanup.as_deref(),
             figure: self.figure,
-            folders: [trees[0].folder.clone(), trees[1].folder.clone()],
+            folders: [trees[0].project.clone(), trees[1].project.clone()],
             here: &self.project.root,
             most_rounds: self.most_rounds,
         };

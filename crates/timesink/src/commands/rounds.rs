@@ -67,7 +67,7 @@ fn again(project: &Project, before: &Round) -> anyhow::Result<Round> {
         };
         git.apply(&changes)?;
     }
-    let directory = checked_out.folder.join(&before.job.directory);
+    let directory = checked_out.project.join(&before.job.directory);
     if let Some(line) = &before.job.build {
         round::by_sh("build", line, &directory, identity.as_ref())?;
     }

@@ -225,6 +225,31 @@ impl Series {
         found.iter().map(candidate).collect()
     }
 
+    /// Changes that pairs have shown, without those of which later ones said more: of a part of the stretch, or of all of it.
+    pub fn confirmed(&self) -> Vec<&Confirmation> {
+        let place = |commit: &str| {
+            let mut places = self.results.iter();
+            places.position(|one| one.again() == Some(commit))
+        };
+        let is_within = |one: &Confirmation, other: &Confirmation| {
+            let old = place(&other.old).zip(place(&one.old));
+            let new = place(&one.new).zip(place(&other.new));
+            old.zip(new)
+                .is_some_and(|(old, new)| old.0 <= old.1 && new.0 <= new.1)
+        };
+        let says_more = |later: &Confirmation, one: &Confirmation| {
+            let is_same = later.old == one.old && later.new == one.new;
+            let is_part = later.verdict == Verdict::Changed && is_within(later, one);
+            later.figure == one.figure && (is_same || is_part)
+        };
+        let all = self.confirmations.iter().enumerate();
+        let standing = all.filter(|(at, one)| {
+            let mut later = self.confirmations[at + 1..].iter();
+            one.verdict == Verdict::Changed && !later.any(|later| says_more(later, one))
+        });
+        standing.map(|(_, one)| one).collect()
+    }
+
     /// What pairs said of a candidate: the last time, if one side or the other was measured where it is now. With more
     /// results a place may move by one.
     pub fn confirmation(&self, candidate: &Candidate, figure: Figure) -> Option<&Confirmation> {
@@ -399,6 +424,31 @@ pub mod tests {
         assert!(series.confirmation(&one, Figure::Wall).is_some());
         one.at = 25;
         assert!(series.confirmation(&one, Figure::Wall).is_none());
+    }
+
+    /// Once a part of the stretch is known to have the change, the stretch is no news; a part without it says nothing of the rest.
+    #[test]
+    fn a_narrower_confirmation_takes_the_place_of_a_wider_one() {
+        let mut history = confirmed();
+        let series = &mut history.series[0];
+        let wide = Confirmation {
+            old: format!("{:040x}", 15),
+            new: format!("{:040x}", 24),
+            ..series.confirmations[0].clone()
+        };
+        let narrow = series.confirmations.remove(0);
+        let same = Confirmation {
+            verdict: Verdict::Same,
+            ..narrow.clone()
+        };
+        let mut standing = |all: &[&Confirmation]| {
+            series.confirmations = all.iter().map(|one| (*one).clone()).collect();
+            series.confirmed().into_iter().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(standing(&[&wide, &narrow]), [narrow.clone()]);
+        assert_eq!(standing(&[&wide, &same]), [wide.clone()]);
+        assert_eq!(standing(&[&narrow, &wide]), [narrow.clone(), wide.clone()]);
+        assert_eq!(standing(&[&narrow, &same]), []);
     }
 
     #[test]

@@ -40,6 +40,12 @@ pub fn told(one: &Confirmation, series: &Series) -> String {
     }
 }
 
+/// Whether that is a loss.
+pub fn is_loss(one: &Confirmation, series: &Series) -> bool {
+    let more_is_better = figure_of(one) == Figure::Metric && series.what.higher_is_better;
+    (one.ratio > 1.0) != more_is_better
+}
+
 /// A ratio of two levels in words.
 pub fn by(
     ratio: f64,
@@ -82,12 +88,10 @@ pub fn since(one: &Confirmation) -> String {
 /// All that was confirmed as changed, the latest first.
 fn confirmed(history: &History) -> Vec<(&Series, &Confirmation)> {
     let all = history.series.iter().flat_map(|series| {
-        let own = series.confirmations.iter();
+        let own = series.confirmed().into_iter();
         own.map(move |one| (series, one))
     });
-    let mut changed: Vec<_> = all
-        .filter(|(_, one)| one.verdict == Verdict::Changed)
-        .collect();
+    let mut changed: Vec<_> = all.collect();
     changed.sort_by_key(|(_, one)| std::cmp::Reverse(one.confirmed_unix_s));
     changed
 }

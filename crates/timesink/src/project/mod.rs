@@ -10,6 +10,7 @@ use timesink_recording::files::Folder;
 use timesink_recording::ErrorKind;
 
 const KEPT: &str = ".timesink";
+const GIT: &str = ".git";
 
 /// A folder in which something is kept.
 #[derive(Debug)]
@@ -20,12 +21,19 @@ pub struct Project {
 impl Project {
     /// The nearest folder from here upwards that has something of ours, or that git knows; else this one.
     pub fn find(from: &Path) -> Project {
-        let has = |folder: &&Path, name: &str| folder.join(name).symlink_metadata().is_ok();
-        let kept = from.ancestors().find(|folder| has(folder, KEPT));
-        let known = || from.ancestors().find(|folder| has(folder, ".git"));
+        let has = |folder: &Path, name: &str| folder.join(name).symlink_metadata().is_ok();
+        let mut all = from.ancestors();
+        let nearest = all.find(|folder| has(folder, KEPT) || has(folder, GIT));
         Project {
-            root: kept.or_else(known).unwrap_or(from).to_owned(),
+            root: nearest.unwrap_or(from).to_owned(),
         }
+    }
+
+    /// Whether git may know this folder.
+    pub fn is_in_git(&self) -> bool {
+        self.root
+            .ancestors()
+            .any(|folder| folder.join(GIT).symlink_metadata().is_ok())
     }
 
     /// Where all is that is kept.
@@ -65,8 +73,10 @@ mod tests {
         Folder::ensure(&below).expect("a folder");
         Folder::ensure(&root.join("a/.git")).expect("a folder");
         assert_eq!(Project::find(&below).root, root.join("a"));
+        // What is kept further up, in somebody's home perhaps, is of another project.
         Folder::ensure(&root.join(KEPT)).expect("a folder");
-        assert_eq!(Project::find(&below).root, root);
+        assert_eq!(Project::find(&below).root, root.join("a"));
+        assert_eq!(Project::find(&root).root, root);
         let linked = Project {
             root: below.clone(),
         };

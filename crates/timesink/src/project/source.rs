@@ -91,9 +91,16 @@ impl Git<'_> {
             .ok()
     }
 
-    pub(super) fn has(&self, commit: &str) -> bool {
+    /// An error if there is no such commit.
+    pub(super) fn look_up(&self, commit: &str) -> anyhow::Result<()> {
         let name = format!("{commit}^{{commit}}");
-        self.said(&["cat-file", "-e", &name]).is_some()
+        self.must(&["cat-file", "-e", &name])
+    }
+
+    /// This folder, from that of the repository.
+    pub(super) fn place(&self) -> PathBuf {
+        let said = self.said(&["rev-parse", "--show-prefix"]);
+        PathBuf::from(said.unwrap_or_default().trim_end_matches('\n'))
     }
 
     /// The folders of all work trees.

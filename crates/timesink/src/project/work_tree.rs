@@ -12,6 +12,8 @@ use crate::out;
 /// A work tree that is removed when this is dropped.
 pub struct WorkTree<'a> {
     pub folder: PathBuf,
+    /// What in it is the project's folder, which may be a part of a repository.
+    pub project: PathBuf,
     git: Git<'a>,
 }
 
@@ -31,9 +33,9 @@ impl<'a> WorkTree<'a> {
         if !is_commit(commit) {
             bail!("{commit:?} is no commit");
         }
-        if !git.has(commit) {
-            bail!("commit {commit} is not in this repository; a shallow clone lacks old ones: git fetch --unshallow");
-        }
+        git.look_up(commit).with_context(|| {
+            format!("git does not give commit {commit}; a shallow clone lacks old ones: git fetch --unshallow")
+        })?;
         let held = Identity::acting(identity, || project.held_or_made())??;
         let kept = held.path();
         for left in git
@@ -48,7 +50,11 @@ impl<'a> WorkTree<'a> {
         let folder = kept.join(format!("{purpose}-{}-{short}", std::process::id()));
         git.check_out(commit, &folder)
             .with_context(|| format!("cannot check out {commit}"))?;
-        Ok(WorkTree { folder, git })
+        Ok(WorkTree {
+            project: folder.join(git.place()),
+            folder,
+            git,
+        })
     }
 }
 

@@ -49,6 +49,9 @@ impl State {
                 is_changed: source.is_changed,
             })
         });
+        if commit.is_none() && project.is_in_git() {
+            out::tell("git does not say which commit is checked out (git status may say why): the result is kept by its day alone");
+        }
         let directory = match directories {
             [] => here,
             [one] => one.canonicalize().context("the directory of --in")?,

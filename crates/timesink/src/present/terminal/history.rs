@@ -1,19 +1,23 @@
 //! The history of benchmarks: the level of each over commits and days, what was confirmed and what only may have changed.
 
-use super::style::{bar, pad, pad_left, wrap, Ink, Style};
+use super::style::{bar, cut, pad, pad_left, wrap, Ink, Style};
 use super::text;
 use super::units;
 use crate::bench::Figure;
 use crate::history::{Candidate, History, Measured, Series, Verdict};
 use crate::present::bench::figure as shown;
-use crate::present::history::{by, day, short, since, told};
+use crate::present::history::{by, day, is_loss, short, since, told};
 use crate::present::names::harmless;
 
 /// Levels that are shown of a benchmark, and cells of a bar.
 const LEVELS: usize = 8;
 const BAR: usize = 20;
+/// What a line has besides the bar.
+const BESIDE_BAR: usize = 26;
 /// Facts that changed with a level.
 const FACTS: usize = 4;
+/// Columns of a value.
+const VALUE: usize = 60;
 
 /// The page, ending in a line feed.
 pub fn history(history: &History, figure: Option<Figure>, style: &Style) -> String {
@@ -43,7 +47,7 @@ fn one(history: &History, series: &Series, figure: Figure, style: &Style) -> Vec
         directory => format!(" (in {})", harmless(directory)),
     };
     let title = format!(
-        "HISTORY  {}{place} · {} · {}, {range}",
+        "HISTORY  {}{place} · {} · {}, measured {range}",
         harmless(&series.what.command),
         harmless(&series.name_of(figure)),
         units::plural(recent.len() as u64, "result", "results"),
@@ -97,6 +101,10 @@ fn levels(series: &Series, figure: Figure, candidates: &[Candidate], style: &Sty
         .iter()
         .filter_map(|one| median(one))
         .fold(0.0, f64::max);
+    let room = match style.terminal {
+        true => style.width.saturating_sub(BESIDE_BAR).clamp(1, BAR),
+        false => BAR,
+    };
     let mut lines = Vec::new();
     if left_out > 0 {
         lines.push(format!("  ({left_out} earlier levels)"));
@@ -109,7 +117,7 @@ fn levels(series: &Series, figure: Figure, candidates: &[Candidate], style: &Sty
         let line = format!(
             "  {}  {}  {}",
             pad_left(&shown(figure, level), 8),
-            pad(&bar(level / most.max(f64::MIN_POSITIVE), BAR), BAR),
+            pad(&bar(level / most.max(f64::MIN_POSITIVE), room), room),
             units::plural(stretch.len() as u64, "result", "results"),
         );
         let until = format!("{line}, to {}", at(last));
@@ -125,11 +133,7 @@ fn at(one: &Measured) -> String {
     match &one.commit {
         Some(commit) => {
             let changed = if commit.is_changed { " and more" } else { "" };
-            format!(
-                "{}{changed} ({})",
-                short(&commit.id),
-                day(one.measured_unix_s)
-            )
+            format!("{}{changed} ({})", short(&commit.id), day(commit.unix_s))
         }
         None => day(one.measured_unix_s),
     }
@@ -146,7 +150,7 @@ fn changed(series: &Series, figure: Figure, one: &Candidate, style: &Style) -> V
     let perhaps = by(one.ratio, None, figure, series.what.higher_is_better);
     let known = series.confirmation(one, figure);
     let ink = match known {
-        Some(known) if known.verdict == Verdict::Changed => Ink::Warning,
+        Some(known) if known.verdict == Verdict::Changed && is_loss(known, series) => Ink::Warning,
         _ => Ink::Plain,
     };
     let line = match known {
@@ -188,13 +192,13 @@ fn facts(one: &Candidate, style: &Style) -> Vec<String> {
         style,
     );
     let value = |value: &Option<String>| match value {
-        Some(value) => harmless(value).into_owned(),
+        Some(value) => cut(&harmless(value), VALUE),
         None => "(none)".to_owned(),
     };
     for fact in one.facts.iter().take(FACTS) {
         let line = format!(
             "{} {}: {} → {}",
-            fact.kind,
+            harmless(&fact.kind),
             harmless(&fact.key),
             value(&fact.old),
             value(&fact.new)
