@@ -34,8 +34,8 @@ pub use comparison::{Comparison, Difference, Row, Total, Wall, With};
 pub use counts::{CallCount, CallDifference};
 pub use digest::{Digest, Program, Weather};
 pub use environment::{
-    resource_of, varies, Environment, EnvironmentDifferences, FactDifference, KnownFact,
-    LineDifference, Resource, Sources, Varies,
+    is_known_variable, resource_of, varies, Environment, EnvironmentDifferences, FactDifference,
+    KnownFact, LineDifference, Resource, Sources, Varies,
 };
 pub use phase::Phase;
 pub use predicted::{Accused, Found, Prediction, Side, Verdict};

@@ -5,10 +5,12 @@
 mod bench;
 mod commands;
 mod export;
+mod history;
 #[allow(unsafe_code)]
 mod large_blocks;
 mod out;
 mod present;
+mod project;
 mod proof;
 mod rounds;
 mod settings;
@@ -110,6 +112,16 @@ enum Command {
     /// Show the rounds of an optimisation so far, or measure one of them again
     #[command(after_help = "Examples:\n  timesink rounds\n  timesink rounds --again 2")]
     Rounds(commands::rounds::Arguments),
+    /// Show results of benchmarks over commits and days, and confirm where they changed
+    ///
+    /// timesink bench --history keeps results in .timesink/history. Where their level changed there is a candidate, with the facts about
+    /// where it was measured that changed, too. --confirm measures both sides again in pairs, in work trees of their own; what is
+    /// slower or faster then, is told as that.
+    #[command(
+        after_help = "Examples:\n  timesink bench --history --setup make './import rows.txt'\n  \
+                      timesink history\n  timesink history --confirm\n  timesink history --atom > confirmed.xml"
+    )]
+    History(commands::history::Arguments),
     /// Show where a recording was made; with two, what of that differs
     ///
     /// Machine, kernel, limits, environment variables, file systems, and the files that the program used.
@@ -196,6 +208,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
             .map_err(|e| (commands::bench::NOT_MEASURED, e))
             .map(|()| 0),
         Command::Rounds(a) => commands::rounds::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::History(a) => commands::history::run(&a).map_err(|e| (1, e)),
         Command::Env(a) => commands::env::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Prove(a) => commands::prove::run(&a).map_err(|e| (1, e)),
         Command::Under(a) => commands::under::run(&a).map(|()| 0).map_err(refused),
@@ -256,6 +269,11 @@ mod tests {
             "round baseline --runs 5 --build make -- ./import rows.txt",
             "round batched",
             "rounds --again 1",
+            "bench --history --setup make ./import",
+            "bench --in base --in new ./import",
+            "history",
+            "history import --by cpu --confirm --rounds 40",
+            "history --json",
             "bench -p size=64,4k --rounds 20 --warmup 2 dd --json",
             "bench --runs 20 --until-decided --gate 5% --margin 1% a b --json=x --csv=y --hyperfine",
             "bench --metric q:([0-9.]+) --higher-is-better --same-output --timeout 2s a",
@@ -294,6 +312,8 @@ mod tests {
             "round",
             "round a --runs 3 -- b",
             "rounds --again x",
+            "history --json --atom",
+            "history --confirm --markdown",
             "bench -p size a",
             "bench --metric ( a",
             "bench --higher-is-better a",

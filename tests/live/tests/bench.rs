@@ -143,6 +143,30 @@ fn what_is_run_when() {
     }
 }
 
+/// One command in two directories is held against itself in the first, and recorded in both.
+#[test]
+fn a_command_runs_in_each_directory() {
+    let folder = Folder::new("bench-in");
+    for (name, rate) in [("old", "100"), ("new", "50")] {
+        std::fs::create_dir(folder.join(name)).expect("a folder");
+        std::fs::write(folder.join(name).join("rate"), format!("rate {rate}")).expect("a file");
+    }
+    let metric = ["--metric", METRIC, "--higher-is-better"];
+    let both = ["--in", "old", "--in", "new", "--rounds", "10", "cat rate"];
+    let page = ran(&folder, &[&metric[..], &both].concat()).exits(0).text();
+    assert!(page.contains("B has 1/2.00 of the rate of A"), "{page}");
+    assert!(page.contains("cat rate (in new)"), "{page}");
+    let page = ran(&folder, &[&["--record"][..], &both].concat()).exits(0);
+    let page = page.text();
+    let recorded = folder.join("bench-b.timesink");
+    assert!(
+        recorded.is_dir(),
+        "recordings are where timesink was called: {page}"
+    );
+    let gone = ran(&folder, &["--in", "gone", "true"]).exits(2);
+    assert!(gone.err.contains("no such directory"), "{}", gone.err);
+}
+
 /// Ctrl-C keeps whole rounds, cleans up, and leaves nothing that runs.
 #[test]
 fn ctrl_c_keeps_what_was_measured() {

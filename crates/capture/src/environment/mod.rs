@@ -9,11 +9,14 @@ mod process;
 mod storage;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use timesink_recording::words::{FactKind, Moment};
 
+use crate::launch::Identity;
 use crate::reader::Reader;
 use crate::spool::Note;
 pub use groups::Groups;
@@ -102,6 +105,49 @@ pub fn at_begin(
     }
     moving(&mut facts, group);
     facts
+}
+
+/// One fact about where a program runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    pub kind: FactKind,
+    pub key: String,
+    pub value: String,
+}
+
+/// What holds for a program that we start in the current folder as this user, where nothing is recorded: of the machine, of
+/// ourselves, which it inherits, and of the file system.
+pub fn of_what_we_start(user: Option<&Identity>) -> Vec<Fact> {
+    let mut facts = Facts::default();
+    machine::add(&mut facts);
+    kernel::add(&mut facts);
+    let own = |name: &str| read(Path::new("/proc/self").join(name));
+    process::add_texts(&mut facts, &own("limits"), &own("status"), &own("stat"));
+    process::add_variables(&mut facts, &environ(user));
+    Groups::of(std::process::id()).add(&mut facts);
+    if let Ok(here) = fs::metadata(".") {
+        let (major, minor) = (libc::major(here.dev()), libc::minor(here.dev()));
+        storage::add(&mut facts, &BTreeSet::from([(major << 20) | minor]));
+    }
+    let found = facts.found.into_iter();
+    let fact = |(kind, key, value)| Fact { kind, key, value };
+    found.map(fact).collect()
+}
+
+/// Our environment as `/proc` would have it, as it is given to what we start as this user.
+fn environ(user: Option<&Identity>) -> String {
+    let entries = std::env::vars_os().map(|(mut name, value)| {
+        name.push("=");
+        name.push(value);
+        name
+    });
+    let entries: Vec<OsString> = entries.collect();
+    let entries = match user {
+        Some(user) => user.environment(entries),
+        None => entries,
+    };
+    let texts = entries.iter().map(|entry| entry.to_string_lossy() + "\0");
+    texts.collect()
 }
 
 /// What moves by itself, once more, and the file systems that were used.

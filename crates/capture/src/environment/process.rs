@@ -17,27 +17,35 @@ pub fn add(facts: &mut Facts, pid: u32, reader: &Reader) {
         let bytes = reader.text(pid, name, most).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    add_limits(facts, &text("limits", TEXT));
-    let status = text("status", TEXT);
+    add_texts(
+        facts,
+        &text("limits", TEXT),
+        &text("status", TEXT),
+        &text("stat", TEXT),
+    );
+    add_invocation(facts, pid);
+    add_variables(facts, &text("environ", ENVIRONMENT));
+    add_namespaces(facts, pid);
+}
+
+/// What the kernel says of a process in these files.
+pub fn add_texts(facts: &mut Facts, limits: &str, status: &str, stat: &str) {
+    add_limits(facts, limits);
     facts.add(
         Affinity,
         "processors",
-        field(&status, "Cpus_allowed_list").unwrap_or_default(),
+        field(status, "Cpus_allowed_list").unwrap_or_default(),
     );
     facts.add(
         Affinity,
         "memory nodes",
-        field(&status, "Mems_allowed_list").unwrap_or_default(),
+        field(status, "Mems_allowed_list").unwrap_or_default(),
     );
     // The name may have blanks and brackets; fields are counted from its end: nice is the 19th of all, policy the 41st.
-    let stat = text("stat", TEXT);
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let fields: Vec<&str> = fields.split_whitespace().collect();
     facts.add(Affinity, "nice", fields.get(16).unwrap_or(&""));
     facts.add(Affinity, "policy", fields.get(38).unwrap_or(&""));
-    add_invocation(facts, pid);
-    add_variables(facts, &text("environ", ENVIRONMENT));
-    add_namespaces(facts, pid);
 }
 
 fn add_limits(facts: &mut Facts, limits: &str) {
@@ -79,7 +87,7 @@ fn add_invocation(facts: &mut Facts, pid: u32) {
     }
 }
 
-fn add_variables(facts: &mut Facts, environ: &str) {
+pub fn add_variables(facts: &mut Facts, environ: &str) {
     facts.add(EnvironmentSize, "bytes", environ.len().to_string());
     let mut variables: Vec<&str> = environ.split('\0').collect();
     variables.sort_unstable();

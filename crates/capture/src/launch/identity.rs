@@ -118,7 +118,7 @@ impl Identity {
 
     /// The environment as this user would have it: who they are, and no trace of sudo. `entries`
     /// are `NAME=value`, in order, and those that need no change are kept as they are.
-    pub(super) fn environment(&self, entries: Vec<OsString>) -> Vec<OsString> {
+    pub(crate) fn environment(&self, entries: Vec<OsString>) -> Vec<OsString> {
         let mut kept: Vec<OsString> = entries
             .into_iter()
             .filter(|entry| !entry.as_bytes().starts_with(b"SUDO_"))

@@ -16,6 +16,7 @@ use timesink_recording::About;
 
 pub use differences::{EnvironmentDifferences, FactDifference, LineDifference};
 pub use kinds::{resource_of, varies, Resource, Varies};
+pub use observed::is_known_variable;
 
 /// What stands behind the path of a file in the key of its text.
 const TEXT: &str = " (text)";

@@ -54,7 +54,7 @@ impl Used {
         match kind {
             Network => self.network,
             Writeback => self.writes,
-            Variable => matters(key),
+            Variable => is_known_variable(key),
             File | Outcome => !self.unused.contains(key),
             Security => key == "randomize_va_space",
             Namespaces | Ulimits | Uptime | Tracers | Numa => false,
@@ -64,7 +64,7 @@ impl Used {
 }
 
 /// Variables that libraries and runtimes go by; what others are for, only the program knows.
-fn matters(name: &str) -> bool {
+pub fn is_known_variable(name: &str) -> bool {
     const STARTS: [&str; 13] = [
         "LD_", "MALLOC_", "LC_", "PYTHON", "NODE_", "JAVA_", "JDK_", "RUBY", "PERL", "OMP_",
         "TOKIO_", "RUST_", "UV_",

@@ -58,6 +58,18 @@ pub struct Metric {
     pub higher_is_better: bool,
 }
 
+impl Metric {
+    /// What a metric is called: what stands before the group of its regular expression.
+    pub fn name_in(expression: &str) -> String {
+        let before = expression.split('(').next().unwrap_or("");
+        let name = before.trim_matches(|c: char| !c.is_alphanumeric() && c != '%');
+        match name {
+            "" => "the metric".to_owned(),
+            name => name.to_owned(),
+        }
+    }
+}
+
 impl Figure {
     /// Those that are looked at besides the one that decides.
     pub const OTHERS: [Figure; 5] = [
@@ -72,7 +84,7 @@ impl Figure {
         let count = |n: u64| Some(n as f64);
         match self {
             Figure::Wall => count(sample.wall_ns),
-            Figure::Cpu => count(sample.user_ns + sample.system_ns),
+            Figure::Cpu => count(sample.user_ns.saturating_add(sample.system_ns)),
             Figure::User => count(sample.user_ns),
             Figure::System => count(sample.system_ns),
             Figure::Memory => sample.memory_bytes.map(|n| n as f64),

@@ -1,6 +1,8 @@
 //! Commands held against each other: what a run is measured by, and what runs allow to be said. Nothing here starts a
 //! process or prints; `commands/bench` does the one, `present` and `export` the other.
 
+use std::path::PathBuf;
+
 pub mod figure;
 pub mod imported;
 pub mod outcome;
@@ -18,6 +20,8 @@ pub struct Job {
     pub text: String,
     /// Its words: program and arguments.
     pub words: Vec<String>,
+    /// Where it runs; `None`: where we are.
+    pub directory: Option<PathBuf>,
     /// Parameters that were filled in.
     pub parameters: Vec<(String, String)>,
     /// The number of the command that it is held against.

@@ -11,6 +11,7 @@ fn job(text: &str, reference: Option<usize>) -> Job {
         text: text.to_owned(),
         words: text.split(' ').map(str::to_owned).collect(),
         parameters: Vec::new(),
+        directory: None,
         reference,
     }
 }

@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod env;
 pub mod export;
 pub mod floors;
+pub mod history;
 pub mod last;
 pub mod man;
 pub mod named;

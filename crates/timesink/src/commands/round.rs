@@ -14,9 +14,10 @@ use timesink_recording::files::Folder;
 use super::{as_caller, asked, ourselves};
 use crate::out;
 use crate::present::terminal;
-use crate::rounds::source::Git;
+use crate::project::source::Git;
+use crate::project::Project;
 use crate::rounds::{
-    keep, keep_text, Begun, FirstCause, Job, Predicted, Project, Round, CHANGES, RECORDING, VERSION,
+    keep, keep_text, Begun, FirstCause, Job, Predicted, Round, CHANGES, RECORDING, VERSION,
 };
 
 const RUNS: u16 = 10;

@@ -1,7 +1,6 @@
 //! `timesink rounds`: the rounds of a project so far; one of them again, from its commit.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use anyhow::{bail, Context};
 use timesink_capture::launch::Identity;
@@ -9,8 +8,10 @@ use timesink_capture::launch::Identity;
 use super::{as_caller, round};
 use crate::out;
 use crate::present::terminal;
-use crate::rounds::source::Git;
-use crate::rounds::{Project, Round, CHANGES};
+use crate::project::source::Git;
+use crate::project::work_tree::WorkTree;
+use crate::project::Project;
+use crate::rounds::{Round, CHANGES};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -57,7 +58,7 @@ fn again(project: &Project, before: &Round) -> anyhow::Result<Round> {
         );
     };
     let identity = Identity::from_sudo()?;
-    let checked_out = CheckedOut::make(project, &source.commit, identity.as_ref())?;
+    let checked_out = WorkTree::make(project, "again", &source.commit, identity.as_ref())?;
     let changes = project.folder_of(before.number).join(CHANGES);
     if changes.exists() {
         let git = Git {
@@ -66,7 +67,7 @@ fn again(project: &Project, before: &Round) -> anyhow::Result<Round> {
         };
         git.apply(&changes)?;
     }
-    let directory = checked_out.folder.join(&before.job.directory);
+    let directory = checked_out.project.join(&before.job.directory);
     if let Some(line) = &before.job.build {
         round::by_sh("build", line, &directory, identity.as_ref())?;
     }
@@ -81,35 +82,4 @@ fn again(project: &Project, before: &Round) -> anyhow::Result<Round> {
         facts_differ: None,
         ..before.clone()
     })
-}
-
-/// A work tree that is gone when we are.
-struct CheckedOut<'a> {
-    folder: PathBuf,
-    git: Git<'a>,
-}
-
-impl<'a> CheckedOut<'a> {
-    fn make(
-        project: &'a Project,
-        commit: &str,
-        identity: Option<&'a Identity>,
-    ) -> anyhow::Result<CheckedOut<'a>> {
-        let name = format!("again-{}", std::process::id());
-        let folder = Path::new(&project.folder()).join(name);
-        let git = Git {
-            folder: &project.root,
-            identity,
-        };
-        git.check_out(commit, &folder)?;
-        Ok(CheckedOut { folder, git })
-    }
-}
-
-impl Drop for CheckedOut<'_> {
-    fn drop(&mut self) {
-        if let Err(error) = self.git.remove(&self.folder) {
-            out::tell(format_args!("{error:#}"));
-        }
-    }
 }

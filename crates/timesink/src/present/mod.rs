@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod compared;
+pub mod history;
 pub mod json;
 pub mod names;
 pub mod rules;

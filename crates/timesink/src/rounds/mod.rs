@@ -1,22 +1,20 @@
 //! The rounds of an optimisation: what was tried, what it was predicted to bring and what it brought. They are kept in
 //! `.timesink/rounds` of a project, a folder each.
 
-pub mod source;
-
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{bail, Context};
 use serde::{Deserialize, Serialize};
 use timesink_recording::files::{Folder, NewFile};
 use timesink_trials::Apart;
 
-use source::Source;
+use crate::project::source::Source;
+use crate::project::Project;
 
 /// The version of what is kept of a round.
 pub const VERSION: u32 = 1;
-const KEPT: &str = ".timesink";
 const ROUNDS: &str = "rounds";
 const FILE: &str = "round.json";
 pub const RECORDING: &str = "recording.timesink";
@@ -93,25 +91,9 @@ impl Round {
     }
 }
 
-/// A folder whose rounds are kept.
-#[derive(Debug)]
-pub struct Project {
-    pub root: PathBuf,
-}
-
 impl Project {
-    /// The nearest folder from here upwards that has rounds, or that git knows; else this one.
-    pub fn find(from: &Path) -> Project {
-        let has = |folder: &&Path, name: &str| folder.join(name).symlink_metadata().is_ok();
-        let kept = from.ancestors().find(|folder| has(folder, KEPT));
-        let known = || from.ancestors().find(|folder| has(folder, ".git"));
-        Project {
-            root: kept.or_else(known).unwrap_or(from).to_owned(),
-        }
-    }
-
     pub fn folder(&self) -> PathBuf {
-        self.root.join(KEPT).join(ROUNDS)
+        self.kept().join(ROUNDS)
     }
 
     pub fn folder_of(&self, number: u32) -> PathBuf {
@@ -304,18 +286,6 @@ pub mod tests {
             let error = parse(damaged).expect_err(damaged);
             assert!(format!("{error:#}").contains("not a round"), "{error:#}");
         }
-    }
-
-    #[test]
-    fn the_project_is_the_folder_with_rounds_or_with_git() {
-        let project = project("rounds-project");
-        let below = project.root.join("a/b");
-        Folder::ensure(&below).expect("a folder");
-        Folder::ensure(&project.root.join("a/.git")).expect("a folder");
-        assert_eq!(Project::find(&below).root, project.root.join("a"));
-        Folder::ensure(&project.root.join(KEPT)).expect("a folder");
-        assert_eq!(Project::find(&below).root, project.root);
-        gone(&project);
     }
 
     #[test]

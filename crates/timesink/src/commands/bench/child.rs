@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,10 @@ use crate::commands::casebook::guard::is_ignored;
 /// The descriptor that a handler writes to; nothing below zero.
 static TOLD: AtomicI32 = AtomicI32::new(-1);
 
-/// Whether somebody wants us to end (Ctrl-C).
+/// Whether somebody wants us to end (Ctrl-C). Clones are told the same.
+#[derive(Clone)]
 pub struct Interrupt {
-    told: OwnedFd,
+    told: Rc<OwnedFd>,
 }
 
 impl Interrupt {
@@ -43,24 +45,28 @@ impl Interrupt {
                 libc::sigaction(signal, &action, std::ptr::null_mut());
             }
         }
-        Ok(Interrupt { told })
+        Ok(Interrupt {
+            told: Rc::new(told),
+        })
     }
 
     /// What came has been heeded: cleaning up is not to be ended by it, only by another.
     pub fn heeded(&self) {
         // Nothing to read is nothing that came.
-        let _ = rustix::io::read(&self.told, &mut [0; 8]);
+        let _ = rustix::io::read(&*self.told, &mut [0; 8]);
     }
 
     pub fn came(&self) -> bool {
-        let mut fds = [PollFd::new(&self.told, PollFlags::IN)];
+        let mut fds = [PollFd::new(&*self.told, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
     }
 }
 
 impl Drop for Interrupt {
     fn drop(&mut self) {
-        TOLD.store(-1, Ordering::Relaxed);
+        if Rc::strong_count(&self.told) == 1 {
+            TOLD.store(-1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -169,7 +175,7 @@ fn wait(end: BorrowedFd<'_>, interrupt: &Interrupt, until: Option<Instant>) -> i
         });
         let mut fds = [
             PollFd::new(&end, PollFlags::IN),
-            PollFd::new(&interrupt.told, PollFlags::IN),
+            PollFd::new(&*interrupt.told, PollFlags::IN),
         ];
         match poll(&mut fds, left.as_ref()) {
             Ok(0) => return Ok(Ready::TimedOut),

@@ -64,6 +64,11 @@ fn together(text: &str, given: impl Iterator<Item = OsString>) -> anyhow::Result
         words.push("--".into());
         words.extend(commands.into_iter().map(OsString::from));
     }
+    parsed(words)
+}
+
+/// The arguments that a command line makes, whose first word is `bench`.
+pub fn parsed<T: Into<OsString> + Clone>(words: Vec<T>) -> anyhow::Result<Arguments> {
     Ok(Alone::try_parse_from(words)?.arguments)
 }
 
@@ -88,7 +93,7 @@ fn text_of(key: &str, value: &Value) -> anyhow::Result<String> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str, given: &[&str]) -> anyhow::Result<Arguments> {
+    fn from_both(text: &str, given: &[&str]) -> anyhow::Result<Arguments> {
         together(text, given.iter().map(OsString::from))
     }
 
@@ -105,7 +110,7 @@ mod tests {
 
     #[test]
     fn keys_are_options() {
-        let arguments = parsed(FILE, &[]).expect("it is one");
+        let arguments = from_both(FILE, &[]).expect("it is one");
         assert_eq!(
             arguments.commands,
             ["./import {rows} old", "./import {rows} new"]
@@ -118,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_command_line_counts_for_more() {
-        let arguments = parsed(FILE, &["--rounds", "7", "--gate=1%"]).expect("it is one");
+        let arguments = from_both(FILE, &["--rounds", "7", "--gate=1%"]).expect("it is one");
         assert_eq!((arguments.rounds, arguments.gate), (Some(7), Some(0.01)));
     }
 
@@ -134,7 +139,7 @@ mod tests {
             ("commands = ['a']\nrounds = 'many'", "many"),
             ("commands = [", "TOML"),
         ] {
-            let error = parsed(text, &[]).err().map(|error| format!("{error:#}"));
+            let error = from_both(text, &[]).err().map(|error| format!("{error:#}"));
             assert!(
                 error.as_ref().is_some_and(|e| e.contains(want)),
                 "{text}: {error:?}"

@@ -1,5 +1,7 @@
 //! From the commands as they were given, and values for their parameters, to the commands that are measured.
 
+use std::path::PathBuf;
+
 use anyhow::{bail, Context};
 
 use crate::bench::Job;
@@ -53,8 +55,43 @@ pub fn filled(text: &str, point: &[(String, String)]) -> String {
 }
 
 /// The commands that are measured. Several are held against the first one at the same values; a single one at other
-/// values against itself at the first.
-pub fn jobs(texts: &[String], parameters: &[Parameter], shell: bool) -> anyhow::Result<Vec<Job>> {
+/// values against itself at the first. In several directories each is held against itself in the first of them.
+pub fn jobs(
+    texts: &[String],
+    parameters: &[Parameter],
+    directories: &[PathBuf],
+    shell: bool,
+) -> anyhow::Result<Vec<Job>> {
+    let jobs = everywhere(texts, parameters, shell)?;
+    let Some(first) = directories.first() else {
+        return Ok(jobs);
+    };
+    for directory in directories {
+        if !directory.is_dir() {
+            bail!("--in {}: no such directory", directory.display());
+        }
+    }
+    if let [_] = directories {
+        let within = jobs.into_iter().map(|job| Job {
+            directory: Some(first.clone()),
+            ..job
+        });
+        return Ok(within.collect());
+    }
+    let in_each = jobs.into_iter().enumerate().flat_map(|(at, job)| {
+        let each = directories.iter().enumerate();
+        each.map(move |(place, directory)| Job {
+            text: format!("{} (in {})", job.text, directory.display()),
+            directory: Some(directory.clone()),
+            reference: (place > 0).then_some(at * directories.len()),
+            ..job.clone()
+        })
+    });
+    Ok(in_each.collect())
+}
+
+/// The same, wherever they run.
+fn everywhere(texts: &[String], parameters: &[Parameter], shell: bool) -> anyhow::Result<Vec<Job>> {
     for parameter in parameters {
         let place = format!("{{{}}}", parameter.name);
         if !texts.iter().any(|text| text.contains(&place)) {
@@ -77,6 +114,7 @@ pub fn jobs(texts: &[String], parameters: &[Parameter], shell: bool) -> anyhow::
                 words: words(&text, shell)?,
                 text,
                 parameters: point.clone(),
+                directory: None,
                 reference,
             });
         }
@@ -117,16 +155,16 @@ mod tests {
     #[test]
     fn a_grid() {
         let sizes = [parse_parameter("size=64,4k").expect("it is one")];
-        let one = jobs(&texts(&["dd bs={size}"]), &sizes, false).expect("they are commands");
+        let one = jobs(&texts(&["dd bs={size}"]), &sizes, &[], false).expect("they are commands");
         let shown: Vec<_> = one
             .iter()
             .map(|job| (job.text.as_str(), job.reference))
             .collect();
         assert_eq!(shown, [("dd bs=64", None), ("dd bs=4k", Some(0))]);
-        let two = jobs(&texts(&["a {size}", "b"]), &sizes, false).expect("they are commands");
+        let two = jobs(&texts(&["a {size}", "b"]), &sizes, &[], false).expect("they are commands");
         let references: Vec<_> = two.iter().map(|job| job.reference).collect();
         assert_eq!(references, [None, Some(0), None, Some(2)]);
-        assert!(jobs(&texts(&["a"]), &sizes, false).is_err());
+        assert!(jobs(&texts(&["a"]), &sizes, &[], false).is_err());
         assert!(parse_parameter("size").is_err() && parse_parameter("a b=1").is_err());
     }
 
@@ -144,5 +182,20 @@ mod tests {
         for right in ["grep '|' f", "awk '$1 > 2' f"] {
             assert!(words(right, false).is_ok(), "{right}");
         }
+    }
+
+    /// Each command is held against itself in the first directory.
+    #[test]
+    fn directories() {
+        let both = [PathBuf::from("/"), PathBuf::from("/proc")];
+        let all = jobs(&texts(&["a", "b"]), &[], &both, false).expect("they are commands");
+        let references: Vec<_> = all.iter().map(|job| job.reference).collect();
+        assert_eq!(references, [None, Some(0), None, Some(2)]);
+        assert_eq!(all[3].text, "b (in /proc)");
+        assert_eq!(all[3].directory.as_deref(), Some(both[1].as_path()));
+        let one = jobs(&texts(&["a"]), &[], &both[..1], false).expect("it is one");
+        assert_eq!((one[0].text.as_str(), one[0].reference), ("a", None));
+        let none = jobs(&texts(&["a"]), &[], &[PathBuf::from("/no/such")], false);
+        assert!(none.is_err());
     }
 }

@@ -4,7 +4,9 @@
 pub mod child;
 mod file;
 mod grid;
+pub mod history;
 mod imported;
+pub mod pairs;
 mod record;
 pub mod runner;
 
@@ -72,6 +74,10 @@ pub struct Arguments {
     /// Values for {NAME} in the commands; several parameters make a grid
     #[arg(short, long = "parameter", value_name = "NAME=A,B,...", value_parser = parse_parameter)]
     parameters: Vec<Parameter>,
+
+    /// Run the commands in this directory; in several, each command is held against itself in the first
+    #[arg(long = "in", value_name = "DIR")]
+    directories: Vec<PathBuf>,
 
     /// Rounds to run: each holds every command once [default: what fits into a minute, from 10 to 30]
     #[arg(short, long, visible_alias = "runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=2000))]
@@ -146,6 +152,10 @@ pub struct Arguments {
     /// Exit with 1 if a loss beyond this is proven, with 0 if it is proven that there is none, else with 3
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     gate: Option<f64>,
+
+    /// Keep the results in the project's history: .timesink/history
+    #[arg(long, conflicts_with = "resume")]
+    history: bool,
 
     /// Number that decides the order of the runs within each round; the same number repeats the same order [default: another
     /// one each time]
@@ -245,33 +255,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
 }
 
 fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
-    let jobs = jobs(&arguments.commands, &arguments.parameters, arguments.shell)?;
-    if arguments.record {
-        record::is_possible(&jobs)?;
-    }
-    if arguments.gate.is_some() && jobs.len() < 2 {
-        bail!("--gate needs two commands: the first is what the others are held against");
-    }
     arguments.formats.check()?;
-    let amount = Amount::of(arguments);
-    let question = question(arguments, &jobs, &amount);
-    let before = match &arguments.resume {
-        Some(file) => before(file, &jobs, &question)?,
-        None => Vec::new(),
-    };
+    let plan = Plan::of(arguments)?;
+    let state = arguments
+        .history
+        .then(|| history::State::now(&arguments.directories))
+        .transpose()?;
+    let interrupt = Interrupt::watch().context("signals")?;
     let alone = alone();
     let load = LoadWatch::start();
-    let mut runner = runner(arguments)?;
-    let seed = arguments.seed.unwrap_or_else(some_seed);
-    let mut schedule = Schedule::new(jobs.len(), seed);
-    let measured = Measurement {
-        arguments,
-        jobs: &jobs,
-        question: &question,
-        amount: &amount,
-    };
-    let measured = measured.run(&mut runner, &mut schedule, before);
-    out::progress("");
+    let measured = plan.run(interrupt)?;
     // Ctrl-C in the recordings comes after all rounds: nothing that is printed lacks anything.
     let was_interrupted = matches!(measured.stopped, Some(NoSample::Interrupted));
     if let Some(NoSample::Failed(error)) = measured.stopped {
@@ -281,21 +274,24 @@ fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
     if done.is_empty() {
         return Ok(INTERRUPTED);
     }
-    let outcome = Outcome::of(&jobs, &done, &question);
+    let outcome = Outcome::of(&plan.jobs, &done, &plan.question);
     let bench = Bench {
-        jobs: &jobs,
+        jobs: &plan.jobs,
         rounds: &done,
-        question: &question,
+        question: &plan.question,
         outcome: &outcome,
         load: load.end(),
         is_alone: alone.is_some(),
         was_interrupted,
-        looked_at: matches!(amount, Amount::Looks(_)),
-        seed,
+        looked_at: matches!(plan.amount, Amount::Looks(_)),
+        seed: plan.seed,
     };
     print(&arguments.formats, &bench)?;
     if was_interrupted {
         return Ok(INTERRUPTED);
+    }
+    if let Some(state) = state {
+        state.keep(arguments, &bench)?;
     }
     match measured.failed_after {
         Some(NoSample::Failed(error)) => return Err(error),
@@ -310,6 +306,61 @@ fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
         Some(Gate::Undecided { .. }) => UNDECIDED,
         Some(Gate::Passed) | None => 0,
     })
+}
+
+/// What is to be measured.
+struct Plan<'a> {
+    arguments: &'a Arguments,
+    jobs: Vec<Job>,
+    question: Question,
+    amount: Amount,
+    seed: u64,
+    before: Vec<Round<Sample>>,
+}
+
+impl<'a> Plan<'a> {
+    fn of(arguments: &'a Arguments) -> anyhow::Result<Plan<'a>> {
+        let jobs = jobs(
+            &arguments.commands,
+            &arguments.parameters,
+            &arguments.directories,
+            arguments.shell,
+        )?;
+        if arguments.record {
+            record::is_possible(&jobs)?;
+        }
+        if arguments.gate.is_some() && jobs.len() < 2 {
+            bail!("--gate needs two commands: the first is what the others are held against");
+        }
+        let amount = Amount::of(arguments);
+        let question = question(arguments, &jobs, &amount);
+        let before = match &arguments.resume {
+            Some(file) => before(file, &jobs, &question)?,
+            None => Vec::new(),
+        };
+        Ok(Plan {
+            arguments,
+            jobs,
+            question,
+            amount,
+            seed: arguments.seed.unwrap_or_else(some_seed),
+            before,
+        })
+    }
+
+    fn run(&self, interrupt: Interrupt) -> anyhow::Result<Measured> {
+        let mut runner = runner(self.arguments, interrupt)?;
+        let mut schedule = Schedule::new(self.jobs.len(), self.seed);
+        let measurement = Measurement {
+            arguments: self.arguments,
+            jobs: &self.jobs,
+            question: &self.question,
+            amount: &self.amount,
+        };
+        let measured = measurement.run(&mut runner, &mut schedule, self.before.clone());
+        out::progress("");
+        Ok(measured)
+    }
 }
 
 /// A seed that is another one each time, and that a person can type.
@@ -348,7 +399,7 @@ fn question(arguments: &Arguments, jobs: &[Job], amount: &Amount) -> Question {
         Amount::Fixed(_) | Amount::Fitting => alpha,
     };
     let metric = arguments.metric.as_ref().map(|metric| Metric {
-        name: metric_name(metric.as_str()),
+        name: Metric::name_in(metric.as_str()),
         higher_is_better: arguments.higher_is_better,
     });
     Question {
@@ -363,20 +414,10 @@ fn question(arguments: &Arguments, jobs: &[Job], amount: &Amount) -> Question {
     }
 }
 
-/// What a metric is called: what stands before its group.
-fn metric_name(expression: &str) -> String {
-    let before = expression.split('(').next().unwrap_or("");
-    let name = before.trim_matches(|c: char| !c.is_alphanumeric() && c != '%');
-    match name {
-        "" => "the metric".to_owned(),
-        name => name.to_owned(),
-    }
-}
-
-fn runner(arguments: &Arguments) -> anyhow::Result<Runner> {
+fn runner(arguments: &Arguments, interrupt: Interrupt) -> anyhow::Result<Runner> {
     Ok(Runner {
         identity: Identity::from_sudo()?,
-        interrupt: Interrupt::watch().context("signals")?,
+        interrupt,
         input: arguments.input.clone(),
         timeout: arguments.timeout,
         ignores_failure: arguments.ignore_failure,
@@ -499,7 +540,7 @@ impl Measurement<'_> {
         job: &Job,
     ) -> Result<(), NoSample> {
         match line {
-            Some(line) => runner.prepare(what, &filled(line, &job.parameters)),
+            Some(line) => runner.prepare(what, &filled(line, &job.parameters), job),
             None => Ok(()),
         }
     }

@@ -52,9 +52,14 @@ pub fn both(
 }
 
 fn record(job: &Job, input: Stdio, folder: &Path) -> anyhow::Result<()> {
-    let done = ourselves()?
+    let mut run = ourselves()?;
+    if let Some(directory) = &job.directory {
+        run.current_dir(directory);
+    }
+    let here = std::env::current_dir().context("the current directory")?;
+    let done = run
         .args(["run", "--quiet", "--output"])
-        .arg(folder)
+        .arg(here.join(folder))
         .arg("--")
         .args(&job.words)
         .stdin(input)

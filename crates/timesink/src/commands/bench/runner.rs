@@ -88,14 +88,18 @@ impl Printed {
 }
 
 impl Runner {
-    /// Runs a command line of the user's by a shell. It is not measured, but has to succeed.
-    pub fn prepare(&self, what: &str, line: &str) -> Result<(), NoSample> {
-        let words = ["sh", "-c", line].map(str::to_owned);
+    /// Runs a command line of the user's by a shell, where its job runs. It is not measured, but has to succeed.
+    pub fn prepare(&self, what: &str, line: &str, job: &Job) -> Result<(), NoSample> {
+        let by_sh = Job {
+            words: ["sh", "-c", line].map(str::to_owned).to_vec(),
+            ..job.clone()
+        };
         let printed = Printed::nothing()?;
-        match self.start(&words, None, &printed, None)? {
+        match self.start(&by_sh, None, &printed, None)? {
             End::Ended(ended) if ended.status.success() => Ok(()),
             End::Ended(ended) => {
-                Err(failed(&format!("--{what} {line}"), ended.status, &printed).into())
+                let name = format!("--{what} {line}{}", place(job));
+                Err(failed(&name, ended.status, &printed).into())
             }
             End::TimedOut | End::Interrupted => Err(NoSample::Interrupted),
         }
@@ -110,7 +114,7 @@ impl Runner {
     ) -> Result<Sample, NoSample> {
         let mut printed = Printed::nothing()?;
         let name = format!("{} ({})", label(number), job.text);
-        let ended = match self.start(&job.words, padding, &printed, self.timeout)? {
+        let ended = match self.start(job, padding, &printed, self.timeout)? {
             End::Ended(ended) => ended,
             End::Interrupted => return Err(NoSample::Interrupted),
             End::TimedOut => {
@@ -139,12 +143,12 @@ impl Runner {
 
     fn start(
         &self,
-        words: &[String],
+        job: &Job,
         padding: Option<usize>,
         printed: &Printed,
         limit: Option<Duration>,
     ) -> anyhow::Result<End> {
-        let (program, arguments) = words.split_first().context("no command")?;
+        let (program, arguments) = job.words.split_first().context("no command")?;
         let mut command = Command::new(program);
         if let Some(user) = &self.identity {
             user.runs(&mut command);
@@ -154,11 +158,14 @@ impl Runner {
             .stdin(self.input()?)
             .stdout(printed.output.try_clone()?)
             .stderr(printed.errors.try_clone()?);
+        if let Some(directory) = &job.directory {
+            command.current_dir(directory);
+        }
         if let Some(padding) = padding {
             command.env(PADDING, "x".repeat(padding));
         }
         child::run(&mut command, limit, &self.interrupt)
-            .with_context(|| format!("{program} cannot be started"))
+            .with_context(|| format!("{program} cannot be started{}", place(job)))
     }
 
     /// Standard input of a command.
@@ -199,6 +206,12 @@ impl Runner {
             line(&output)
         )
     }
+}
+
+/// Where a job runs, where that was said.
+fn place(job: &Job) -> String {
+    let directory = job.directory.as_ref();
+    directory.map_or(String::new(), |path| format!(" (in {})", path.display()))
 }
 
 /// The sentence about a command that failed, with what it printed last.
@@ -275,6 +288,7 @@ mod tests {
             text: line.to_owned(),
             words: ["sh", "-c", line].map(str::to_owned).to_vec(),
             parameters: Vec::new(),
+            directory: None,
             reference: None,
         }
     }

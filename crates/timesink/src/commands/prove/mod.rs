@@ -200,7 +200,7 @@ fn measured(
     let mut schedule = Schedule::new(jobs.len(), arguments.seed);
     let run = |number: usize, _: &mut Schedule| {
         if let Some(line) = &arguments.prepare {
-            runner.prepare("prepare", line)?;
+            runner.prepare("prepare", line, &jobs[number])?;
         }
         runner.run(&jobs[number], number, None)
     };
@@ -381,6 +381,7 @@ fn jobs(
             text: name.unwrap_or_else(|| "as in A".to_owned()),
             words,
             parameters: Vec::new(),
+            directory: None,
             reference: flip.map(|_| 0),
         });
     }

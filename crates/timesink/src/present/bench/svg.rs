@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::bench::{label, Figure};
 use crate::present::bench::{self, Bench};
-use crate::present::names::harmless;
+use crate::present::history::xml;
 
 const WIDTH: f64 = 800.0;
 const LEFT: f64 = 110.0;
@@ -65,7 +65,7 @@ impl Drawing {
     }
 
     fn text(&mut self, x: f64, y: f64, anchor: &str, weight: &str, text: &str) {
-        let text = escaped(text);
+        let text = xml(text);
         self.add(&format!(
             r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" font-weight="{weight}">{text}</text>"#
         ));
@@ -251,13 +251,6 @@ fn short(text: &str) -> String {
     }
 }
 
-/// Text in which nothing is a mark.
-fn escaped(text: &str) -> String {
-    let text = harmless(text);
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,7 +296,7 @@ mod tests {
 
     #[test]
     fn commands_cannot_be_marks() {
-        let text = escaped("<script>\"&\u{1b}");
+        let text = xml("<script>\"&\u{1b}");
         assert_eq!(text, "&lt;script&gt;&quot;&amp;\\x1b");
     }
 }

@@ -62,7 +62,7 @@ fn cell(text: &str) -> String {
 }
 
 /// A command as code, with more ticks around it than there are within.
-fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let text = harmless(text).replace('|', "\\|");
     let ticks = "`".repeat(text.split(|c| c != '`').map(str::len).max().unwrap_or(0) + 1);
     let space = if text.starts_with('`') || text.ends_with('`') {

@@ -9,6 +9,7 @@ mod code;
 mod diff;
 mod environment;
 mod findings;
+mod history;
 mod model;
 mod operations;
 mod path;
@@ -25,6 +26,8 @@ use timesink_recording::floors::Floors;
 use super::bench::Bench;
 use super::compared::Compared;
 use super::{Prediction, Report};
+use crate::bench::Figure;
+use crate::history::History;
 use crate::proof::Proof;
 
 /// The version of this JSON. It grows when a field is removed or changes its meaning, not when one
@@ -59,6 +62,11 @@ pub fn environments(found: &EnvironmentDifferences, out: &mut impl Write) -> io:
 /// Commands held against each other, as one JSON object and a line feed.
 pub fn bench(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
     writer::write(&bench::page(bench), out)
+}
+
+/// The history of benchmarks; of another figure than that of each.
+pub fn history(history: &History, figure: Option<Figure>, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&history::page(history, figure), out)
 }
 
 /// The same as hyperfine writes it.

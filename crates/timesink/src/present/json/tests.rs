@@ -8,6 +8,7 @@ use timesink_recording::notation::{compare_with_kept, draft, Draft};
 
 use super::write;
 use crate::bench;
+use crate::history::tests::confirmed;
 use crate::present::bench::Bench;
 use crate::present::names::is_hostile;
 use crate::present::samples;
@@ -232,7 +233,25 @@ fn documented_fields_of_rounds_are_the_fields() {
     let page = serde_json::to_value(whole_round()).expect("it is JSON");
     let mut written = BTreeSet::new();
     paths(&page, "", &mut written);
-    are_documented(&written, |page| page.split(ROUNDS).skip(1).collect());
+    are_documented(&written, |page| {
+        let rounds = page.split(ROUNDS).nth(1).unwrap_or_default();
+        rounds.split(HISTORY).take(1).collect()
+    });
+}
+
+/// Every field of a history is documented, and nothing else is.
+#[test]
+fn documented_fields_of_a_history_are_the_fields() {
+    let mut history = confirmed();
+    for result in &mut history.series[0].results[20..] {
+        result.place = 2;
+    }
+    let mut out = Vec::new();
+    super::history(&history, None, &mut out).expect("memory takes it");
+    let page = serde_json::from_slice(&out).expect("it is JSON");
+    let mut written = BTreeSet::new();
+    paths(&page, "", &mut written);
+    are_documented(&written, |page| page.split(HISTORY).skip(1).collect());
 }
 
 /// Hyperfine's readers find what they look for.
@@ -287,6 +306,9 @@ const BENCH: &str = "\n# The JSON of a benchmark\n";
 
 /// And where it turns to rounds.
 const ROUNDS: &str = "\n# The JSON of rounds\n";
+
+/// And where it turns to the history.
+const HISTORY: &str = "\n# The JSON of a history\n";
 
 /// These are the fields in the rows of a part of docs/json.md.
 fn are_documented(written: &BTreeSet<String>, part: impl Fn(&str) -> String) {

@@ -14,6 +14,7 @@ mod finding;
 mod floors;
 mod foot;
 mod head;
+mod history;
 mod imported;
 mod loops;
 mod operations;
@@ -40,6 +41,7 @@ pub use diff::{
 pub use environment::{environment, environments};
 pub use finding::findings;
 pub use floors::page as floors;
+pub use history::history;
 pub use imported::imported;
 pub use operations::operations;
 pub use proof::proof;
