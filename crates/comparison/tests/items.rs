@@ -140,7 +140,7 @@ impl Reads {
             second * 80,
         );
         // Seen at the first, the second, the fourth and so on: the spans above say nothing of that.
-        let whole = first * 101 + second * 81;
+        let whole = 1100 + first * 101 + second * 81;
         let (read, flush) = match self.in_turn {
             true => ((1000, whole), (1100, whole)),
             false => ((1000, first * 101), (1000 + first * 101, whole)),
