@@ -171,11 +171,7 @@ impl Outlook {
         let programs = Programs::of(facts);
         let walk = || {
             let path = Path::of_thread(timeline, slot);
-            let mut code = InCode::default();
-            code.add(&path, timeline, stacks, |segment| {
-                let process = timeline.threads[segment.slot].process;
-                Key::of(segment, programs.first(process))
-            });
+            let code = code_on(&path, timeline, stacks, &programs);
             let causes = path.causes(timeline, |process| programs.first(process));
             let on_processors = OnProcessors::of(&code, &causes, stacks);
             let by_timer = polls_ended_by_timers(&path, timeline, &programs);
@@ -244,6 +240,16 @@ fn find_locks_early(timeline: &Timeline) {
     if timeline.len() < LARGE {
         timeline.locks();
     }
+}
+
+/// The code on a path, by cause.
+fn code_on(path: &Path, timeline: &Timeline, stacks: &Stacks, programs: &Programs) -> InCode {
+    let mut code = InCode::default();
+    code.add(path, timeline, stacks, |segment| {
+        let process = timeline.threads[segment.slot].process;
+        Key::of(segment, programs.first(process))
+    });
+    code
 }
 
 /// For how long the path was in polls that a timer ended, by cause.
