@@ -1,6 +1,7 @@
 //! One recording told by what its work is. It holds none of the recording's numbers, so that two can stand beside each other,
 //! and the recording itself can be forgotten.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -123,7 +124,7 @@ impl Digest {
         digest.phases = phases(story, &about.directory);
         let told = story.findings.iter().flat_map(|findings| &findings.told);
         let found = told.map(|finding| {
-            let accused = accused(finding, &works, story, &about.directory);
+            let accused = accused(finding, &works, &digest, story);
             Found::of(finding, accused)
         });
         digest.found = found.collect();
@@ -281,15 +282,17 @@ fn work(story: &Story<'_>, on_path: &OnPath, directory: &str) -> Work {
 fn accused(
     finding: &Finding,
     works: &BTreeMap<usize, Work>,
+    digest: &Digest,
     story: &Story<'_>,
-    directory: &str,
 ) -> Accused {
     let suspect = &finding.suspect;
     let all = suspect.weight.causes.iter();
-    let all: Vec<&Work> = all.filter_map(|at| works.get(at)).collect();
+    let mut all: Vec<&Work> = all.filter_map(|at| works.get(at)).collect();
+    // What has the most time first: of several things that are done to what it names, that one.
+    all.sort_by_key(|&work| Reverse(digest.parts.get(work).map_or(0, |sum| sum.ns)));
     let object = suspect.object;
     let object = object.and_then(|id| story.loaded.facts.object(id));
-    let thing = object.map(|object| Thing::of(object, directory));
+    let thing = object.map(|object| Thing::of(object, &digest.directory));
     let is_about_it = |work: &&&Work| match &work.does {
         Does::Calls { thing: its, .. } => Some(its) == thing.as_ref(),
         _ => false,

@@ -307,3 +307,31 @@ fn a_small_part_does_not_name_a_row() {
     assert_eq!(first(&found).about, sleep);
     assert_eq!(times(first(&found), &on(Act::Flush, "log.txt")), Some(1.0));
 }
+
+/// Of several things that are done to the peer that a finding is about, what takes most of the time names the row.
+#[test]
+fn the_longest_of_what_is_accused_names_a_row() {
+    let asks = |count: u64| {
+        format!(
+            "process 1 client executable /opt/client
+             thread 1.1 client
+             object s \"tcp socket\" remote 10.0.0.7:6379
+             call 1.1 sendto s count {count} ns {}us bytes {count}
+             call 1.1 recvfrom s count {count} ns {}us bytes {count}
+             1.1: cpu 0..1ms
+             for n in 1..{count}
+             | wait +90us network send s by network call sendto | cpu +1us
+             | wait +900us network receive s by network call recvfrom | cpu +1us
+             end",
+            count * 90,
+            count * 900,
+        )
+    };
+    let found = compared(&asks(400), &asks(2));
+    let act = |act| {
+        let thing = Thing::Address("10.0.0.7:6379".to_owned());
+        Difference::Work(Does::Calls { act, thing })
+    };
+    assert_eq!(first(&found).about, act(Act::Receive));
+    assert_eq!(times(first(&found), &act(Act::Send)), Some(1.0));
+}
