@@ -143,7 +143,7 @@ impl Reads {
         let whole = 1100 + first * 101 + second * 81;
         let (read, flush) = match self.in_turn {
             true => ((1000, whole), (1100, whole)),
-            false => ((1000, first * 101), (1000 + first * 101, whole)),
+            false => ((1000, 1000 + first * 101), (1000 + first * 101, whole)),
         };
         for (call, file, count, (from, until)) in [
             ("read", "one.txt", first, read),
