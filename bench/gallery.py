@@ -23,11 +23,11 @@ from pairs import TIMESINK, commit, expanded, install, run, selected
 COLUMNS = 100
 
 
-def screen(command):
-    """What a command prints on a terminal of so many columns, without colours."""
+def screen(command, folder):
+    """What a command prints in a folder, on a terminal of so many columns, without colours."""
     line = f"stty cols {COLUMNS} rows 50; {shlex.join(command)}"
     environment = {**os.environ, "NO_COLOR": "1", "XDG_CONFIG_HOME": "/nonexistent", "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(["script", "-qec", line, "/dev/null"], env=environment, stdin=subprocess.DEVNULL,
+    done = subprocess.run(["script", "-qec", line, "/dev/null"], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True)
     return done.stdout.replace("\r", "").strip("\n")
 
@@ -37,7 +37,7 @@ def shown(pair, timesink):
     file = pair.root / f"{pair.name}.timesink"
     shutil.rmtree(file, ignore_errors=True)
     run(pair, "slow", lambda server: [str(timesink), "run", "-q", *server.recorded(), "-o", str(file), "--"])
-    text = screen([str(timesink), "report", str(file)])
+    text = screen([str(timesink), "report", file.name], pair.root)
     return text.replace(f"{pair.root}/", "").replace(str(pair.folder), ".")
 
 

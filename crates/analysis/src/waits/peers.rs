@@ -250,7 +250,7 @@ fn gathered(
         peer.at_once = match Polled::of(facts, peer) {
             Polled::ForMany => true,
             Polled::ForSeveral => by_turns(),
-            Polled::ForEach => answered_at_once(peer).unwrap_or_else(by_turns),
+            Polled::ForEach => answered_at_once(timeline, peer).unwrap_or_else(by_turns),
         };
         if !peer.at_once {
             for wait in &mut peer.waits {
@@ -332,17 +332,32 @@ fn mostly(alone: usize, known: usize) -> bool {
 }
 
 /// Whether what is waited for comes on another connection than something was sent on last, or with something else, as far as that is
-/// known of the waits.
-fn answered_at_once(peer: &Peer) -> Option<bool> {
+/// known of the waits. An answer may come in pieces: between them nothing is sent, and what was sent last still is.
+fn answered_at_once(timeline: &Timeline, peer: &Peer) -> Option<bool> {
     let is_own = |sent: &ObjectId| peer.sockets.binary_search(sent).is_ok();
-    let answers = peer.waits.iter().filter(|wait| !wait.connects());
-    let answers = answers.filter_map(|wait| Some((wait.sent.filter(is_own)?, wait)));
     let (mut known, mut alone) = (0, 0);
-    for (sent, wait) in answers {
-        known += 1;
-        alone += usize::from(sent == wait.socket && !wait.several);
+    let mut last: Option<(usize, ObjectId)> = None;
+    for wait in peer.waits.iter().filter(|wait| !wait.connects()) {
+        let before = last.filter(|(span, _)| follow_each_other(timeline, *span, wait.span));
+        let sent = wait.sent.or(before.map(|(_, sent)| sent));
+        if let Some(sent) = sent.filter(is_own) {
+            known += 1;
+            alone += usize::from(sent == wait.socket && !wait.several);
+        }
+        last = sent.map(|sent| (wait.span, sent));
     }
     (known >= KNOWN).then(|| !mostly(alone, known))
+}
+
+/// Whether two waits are of the same thread, with no other between them.
+fn follow_each_other(timeline: &Timeline, first: usize, second: usize) -> bool {
+    /// On a CPU, runnable, on a CPU again, preempted, and so on.
+    const NEAR: usize = 16;
+    let thread = |at: usize| timeline.span(at).map(|span| span.thread);
+    let mut between = (first + 1..second).filter_map(|at| timeline.span(at));
+    second.saturating_sub(first) <= NEAR
+        && thread(first) == thread(second)
+        && between.all(|span| span.state != State::Wait)
 }
 
 /// Whether nothing else came in between what was sent and its answer, whatever connection each took: by the moments of some that were
