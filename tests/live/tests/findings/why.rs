@@ -61,7 +61,7 @@ fn a_finding_in_full() {
     );
     let none = timesink_in(folder.path(), &["why", "1"]).exits(1);
     assert!(
-        none.err.contains("no recording in this folder"),
+        none.err.contains("this folder has no recording"),
         "{}",
         none.err
     );

@@ -137,7 +137,7 @@ fn place(report: &Report, finding: &Finding) -> Option<String> {
         .map(|called| names::calls_at(code, &[called]))
         .collect();
     if !called.is_empty() {
-        calls = format!("{calls}; there in {}", called.join(", in "));
+        calls = format!("{calls}; calls {}", called.join(", down to "));
     }
     let main = report.main().map(|main| main.row.process);
     let elsewhere = finding
