@@ -378,12 +378,15 @@ bench: need-rust need-bench need-root build ## Measure what recording costs, bes
 
 # Programs from registries, slow and fixed. Open pairs are there to work with. Sealed ones are run by nothing else, and
 # nobody looks at what is told of one while rules are written: bench/pairs/README.md.
-.PHONY: pairs pairs-sealed gallery
+.PHONY: pairs pairs-sealed pairs-repeat gallery
 pairs: need-rust need-pairs need-root build ## Record the open pairs: programs from registries, slow and fixed (PAIRS="NAME ...")
 	python3 bench/pairs.py open $(PAIRS)
 
 pairs-sealed: need-rust need-pairs need-root build ## Record the sealed pairs, three times each, and make docs/pairs.md
 	python3 bench/pairs.py sealed --times 3 --write docs/pairs.md
+
+pairs-repeat: need-rust need-pairs need-root build ## Record twenty open pairs five times each and make docs/repeated.md: is the first finding the same?
+	python3 bench/pairs.py repeat --write docs/repeated.md
 
 gallery: need-rust need-pairs need-root build ## Record everyday commands and make docs/gallery.md of the answers
 	python3 bench/gallery.py --write docs/gallery.md

@@ -5,6 +5,7 @@
     pairs.py verify open|sealed [NAME]  without timesink: installs, and times slow and fixed in turn
     pairs.py open [NAME...]             records the open pairs and judges what is told
     pairs.py sealed                     the same for the sealed ones; --write docs/pairs.md
+    pairs.py repeat [NAME...]           records slow forms of open pairs five times: is the first finding the same?
 
 bench/pairs/README.md tells what a pair.toml says. What is installed lies below target/pairs. Recording needs root.
 Nothing is retried: each recording is a first try, and a program that fails counts as not told.
@@ -26,7 +27,7 @@ import time
 import tomllib
 from pathlib import Path
 
-from pairs_judge import Told, judge_fixed, judge_slow
+from pairs_judge import Told, judge_fixed, judge_slow, same_first
 
 BENCH = Path(__file__).resolve().parent
 PAIRS = BENCH / "pairs"
@@ -34,6 +35,8 @@ TARGET = BENCH.parent / "target/pairs"
 TIMESINK = BENCH.parent / "target/release/timesink"
 # Where this machine has its certificates is for installing; a program that is run reads its own.
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+# How many programs `repeat` takes.
+REPEATED = 20
 # A run that takes longer than this has failed.
 RUN_LIMIT_S = 120
 FORMS = ("slow", "fixed")
@@ -447,6 +450,41 @@ def judge(options):
     return 0
 
 
+def repeated(pair, rounds, timesink):
+    """What is told of so many recordings of the slow form. One that failed told nothing."""
+    told = []
+    for _ in range(rounds):
+        try:
+            told.append(record(pair, "slow", timesink))
+        except (RuntimeError, subprocess.SubprocessError) as error:
+            print(f"{pair.name}: {error}", file=sys.stderr, flush=True)
+    return told
+
+
+def repeat(options):
+    """Without names: twenty of the open pairs, spread evenly over their list."""
+    pairs, now = selected("open", options.names), datetime.datetime.now()
+    if not options.names:
+        pairs = [pairs[len(pairs) * nth // REPEATED] for nth in range(REPEATED)]
+    rows, same = [], 0
+    for pair in pairs:
+        print(f"{pair.name}: {options.times} recordings", file=sys.stderr, flush=True)
+        install(pair)
+        first, count = same_first(repeated(pair, options.times, options.timesink))
+        same += count
+        rows.append(f"| {pair.name} | {first} | {count} of {options.times} |")
+    lines = ["# The same program, recorded again and again\n",
+             f"Slow forms of {len(pairs)} open pairs ([bench/pairs](../bench/pairs/README.md)), {options.times} recordings each, nothing",
+             f"retried; {now:%Y-%m-%d} at commit {commit()} on Linux {os.uname().release}, {os.cpu_count()} processors. To repeat, as root:",
+             "`make pairs-repeat`.\n",
+             f"Recordings with the first finding that most recordings of their program have: {same} of {options.times * len(pairs)}.\n",
+             "| pair | first finding of most | recordings with it |", "|---|---|---|", *rows]
+    print("\n".join(lines))
+    if options.write:
+        Path(options.write).write_text("\n".join(lines) + "\n")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -455,15 +493,16 @@ def main():
     one.add_argument("half", choices=("open", "sealed"))
     one.add_argument("names", nargs="*")
     one.add_argument("--times", type=int, default=3)
-    for half in ("open", "sealed"):
+    for half, times in (("open", 3), ("sealed", 3), ("repeat", 5)):
         one = commands.add_parser(half)
-        if half == "open":
+        if half != "sealed":
             one.add_argument("names", nargs="*")
-        one.add_argument("--times", type=int, default=3)
+        one.add_argument("--times", type=int, default=times)
         one.add_argument("--timesink", default=str(TIMESINK))
         one.add_argument("--write", metavar="FILE")
     options = parser.parse_args()
-    return {"check": lambda: check(), "verify": lambda: verify(options)}.get(options.command, lambda: judge(options))()
+    others = {"check": lambda: check(), "verify": lambda: verify(options), "repeat": lambda: repeat(options)}
+    return others.get(options.command, lambda: judge(options))()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Judges what timesink tells of a pair: pure, from the findings of one recording to a verdict."""
 
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass
 
 # Findings that say where time goes without accusing what it goes to, or that accuse the machine.
@@ -16,7 +17,7 @@ class Told:
 
     @classmethod
     def of(cls, report):
-        keys = ("rule", "title", "main", "object", "frames", "places", "gain", "told")
+        keys = ("rule", "title", "main", "object", "frames", "places", "gain", "told", "signature")
         findings = [{key: one[key] for key in keys} for one in report["findings"]]
         return cls(wall_ns=report["path"]["wall_ns"], findings=findings)
 
@@ -64,3 +65,9 @@ def judge_fixed(expect, told, healthy):
         return [one["title"] for one in told.findings if one["rule"] not in allowed]
     allowed = {*ACCUSES_NOBODY, *expect.get("fixed_may", [])}
     return [one["title"] for one in told.findings if one["rule"] not in allowed and is_cause(expect, one)]
+
+
+def same_first(told):
+    """The first finding that most recordings of one program have, by its signature, and how many have it."""
+    firsts = Counter(one.findings[0]["signature"] if one.findings else "nothing" for one in told)
+    return max(firsts.items(), key=lambda first: first[1], default=("nothing", 0))

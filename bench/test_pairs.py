@@ -2,7 +2,7 @@
 
 import unittest
 
-from pairs_judge import Told, judge_fixed, judge_slow
+from pairs_judge import Told, judge_fixed, judge_slow, same_first
 
 EXPECT = {"rules": ["flush-per-record"], "words": ["flush"], "object": ["rows\\.db"], "place": ["store", "main\\.c"]}
 
@@ -57,6 +57,16 @@ class Judge(unittest.TestCase):
         told = Told(wall_ns=100, findings=[finding(rule="busy"), finding()])
         self.assertEqual(judge_fixed({}, told, healthy=True), ["rows.db is flushed 4,000 times"])
         self.assertEqual(judge_fixed({"may": ["flush-per-record"]}, told, healthy=True), [])
+
+
+class Repeated(unittest.TestCase):
+    def test_the_first_finding_that_most_have_is_counted(self):
+        def told(*signatures):
+            return Told(wall_ns=100, findings=[{"signature": one} for one in signatures])
+
+        self.assertEqual(same_first([told("a", "b"), told("a"), told("b", "a"), told()]), ("a", 2))
+        self.assertEqual(same_first([told(), told(), told("a")]), ("nothing", 2))
+        self.assertEqual(same_first([]), ("nothing", 0))
 
 
 if __name__ == "__main__":

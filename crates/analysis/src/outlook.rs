@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
-use timesink_recording::words::State;
+use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::Recording;
 
 use crate::facts::programs::Programs;
@@ -48,8 +48,17 @@ pub struct OnPath {
     pub cause: Cause,
     /// The functions of its heaviest stack, innermost first.
     pub frames: Vec<FunctionIx>,
+    /// Of a poll, for how long nothing came until a timer ended it: the loop slept.
+    pub by_timer_ns: u64,
     /// What it would buy not to have it at all; `None` if that was not asked.
     pub gain: Option<Gain>,
+}
+
+impl OnPath {
+    /// Whether it is a loop of events that has nothing to do until a timer of its own is due.
+    pub fn is_timer_of_loop(&self) -> bool {
+        self.cause.key.detail == Some(Detail::Poll) && self.by_timer_ns > self.cause.ns / 2
+    }
 }
 
 /// Causes on the path that differ only in what was waited for.
@@ -162,17 +171,14 @@ impl Outlook {
         let programs = Programs::of(facts);
         let walk = || {
             let path = Path::of_thread(timeline, slot);
-            let mut code = InCode::default();
-            code.add(&path, timeline, stacks, |segment| {
-                let process = timeline.threads[segment.slot].process;
-                Key::of(segment, programs.first(process))
-            });
+            let code = code_on(&path, timeline, stacks, &programs);
             let causes = path.causes(timeline, |process| programs.first(process));
             let on_processors = OnProcessors::of(&code, &causes, stacks);
+            let by_timer = polls_ended_by_timers(&path, timeline, &programs);
             find_locks_early(timeline);
-            (path, code, causes, on_processors)
+            (path, code, causes, on_processors, by_timer)
         };
-        let (replay, (path, code, causes, on_processors)) = std::thread::scope(|scope| {
+        let (replay, (path, code, causes, on_processors, by_timer)) = std::thread::scope(|scope| {
             let walked = scope.spawn(walk);
             let replay = Replay::of(recording, timeline, slot);
             (replay, joined(walked))
@@ -192,6 +198,7 @@ impl Outlook {
         let large = |ns: u64| ns as f64 >= path.wall_ns() as f64 * SMALL;
         let of_cause = |(rank, cause): (usize, Cause)| OnPath {
             frames: code.frames(&cause.key, stacks),
+            by_timer_ns: by_timer.get(&cause.key).copied().unwrap_or(0),
             gain: (rank < few && large(cause.ns))
                 .then(|| gain_without(&cause.key, &programs, &gains))
                 .flatten(),
@@ -233,6 +240,39 @@ fn find_locks_early(timeline: &Timeline) {
     if timeline.len() < LARGE {
         timeline.locks();
     }
+}
+
+/// The code on a path, by cause.
+fn code_on(path: &Path, timeline: &Timeline, stacks: &Stacks, programs: &Programs) -> InCode {
+    let mut code = InCode::default();
+    code.add(path, timeline, stacks, |segment| {
+        let process = timeline.threads[segment.slot].process;
+        Key::of(segment, programs.first(process))
+    });
+    code
+}
+
+/// For how long the path was in polls that a timer ended, by cause.
+fn polls_ended_by_timers(
+    path: &Path,
+    timeline: &Timeline,
+    programs: &Programs,
+) -> FxHashMap<Key, u64> {
+    let mut sums: FxHashMap<Key, u64> = FxHashMap::default();
+    let polls = path
+        .segments
+        .iter()
+        .filter(|segment| segment.state == State::Wait && segment.detail == Detail::Poll);
+    for segment in polls {
+        let wait = timeline.wait_at(segment.slot, segment.t0);
+        let wait = wait.and_then(|at| timeline.span(at));
+        if wait.is_some_and(|wait| wait.wake_source == Some(WakeSource::Timer)) {
+            let process = programs.first(timeline.threads[segment.slot].process);
+            let sum = sums.entry(Key::of(segment, process)).or_default();
+            *sum = sum.saturating_add(segment.ns());
+        }
+    }
+    sums
 }
 
 /// For how long a path was in each thread.

@@ -149,3 +149,33 @@ fn what_comes_more_often_and_takes_longer_is_the_item() {
     let counts: Vec<u64> = all.iter().map(|(one, _)| one.count).collect();
     assert_eq!(counts, [400]);
 }
+
+/// What two threads do at the same time was added up to more than the wall time, as if one did it after the other; and what a
+/// helper waits for meanwhile was added to that.
+#[test]
+fn items_of_threads_at_once() {
+    let mut text = String::from(
+        "run wall 1s processors 2
+         process 1 p
+         thread 1.1 p
+         thread 1.2 p parent 1.1
+         thread 1.3 p parent 1.1
+         object log file /srv/log
+         1.1: cpu 0..450ms | wait ..455ms join t by 1.2 | cpu ..900ms | cpu +1ms exit
+         1.2: cpu 1ms..455ms | cpu +1us | cpu ..890ms exit
+         1.3: wait 1ms..900ms condition c\n",
+    );
+    for (thread, at) in [(1, 2), (2, 3)] {
+        text += &format!(
+            "call 1.{thread} write log count 400 ns 700ms
+             site 1.{thread} write log at {at}ms occurrence 1 stack \"work;store\"
+             site 1.{thread} write log at {at}ms occurrence 256 stack \"work;store\"\n"
+        );
+    }
+    let text = text + "call 1.3 write log count 20 ns 890ms\n";
+    let all = found(&text);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let (one, _) = &all[0];
+    assert_eq!((one.count, one.ns), (800, 1_400_000_000), "{one:?}");
+    assert_eq!((one.at_once.many, one.at_once.processes), (2, false));
+}

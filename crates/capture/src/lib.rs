@@ -54,6 +54,7 @@ pub mod unwind;
 mod user_folder;
 mod v8;
 
+pub use environment::groups as control_groups;
 pub use environment::{of_what_we_start, Fact};
 pub use error::{Error, Kind};
 pub use kernel::{check_fields, try_probes, Fields, Granted, Refusal, Tried, Verified};

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Digest, Does, Sum, Thing, Work};
+use crate::{Digest, Does, Phase, Sum, Thing, Work};
 
 /// Names of B by what A calls them, and how much of each side has a partner.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,6 +106,22 @@ fn rename_root(a: &Digest, b: &mut Digest) {
         .into_iter()
         .map(|(work, place)| (named(work), place))
         .collect();
+    b.phases = std::mem::take(&mut b.phases)
+        .into_iter()
+        .map(|(work, phase)| (named(work), phase))
+        .collect();
+    for found in &mut b.found {
+        found.accused = std::mem::take(&mut found.accused).renamed(named);
+    }
+    b.roles = std::mem::take(&mut b.roles)
+        .into_iter()
+        .map(|(mut role, times)| {
+            if role.program == from {
+                role.program.clone_from(&to);
+            }
+            (role, times)
+        })
+        .collect();
     let items = std::mem::take(&mut b.items).into_iter();
     b.items = items
         .map(|((program, function), count)| {
@@ -164,6 +180,15 @@ fn rename_things(digest: &mut Digest, others: &BTreeMap<Thing, Thing>) {
     digest.calls = calls;
     let places = std::mem::take(&mut digest.places).into_iter();
     digest.places = places.map(|(work, place)| (renamed(work), place)).collect();
+    let mut phases: BTreeMap<Work, Phase> = BTreeMap::new();
+    for (work, phase) in std::mem::take(&mut digest.phases) {
+        let known = phases.entry(renamed(work)).or_insert(phase);
+        *known = known.with(phase);
+    }
+    digest.phases = phases;
+    for found in &mut digest.found {
+        found.accused = std::mem::take(&mut found.accused).renamed(renamed);
+    }
 }
 
 /// Of a path's time, the share in work that the other recording has, too. Code is shared if any function on the way to it is,

@@ -66,10 +66,19 @@ impl Branch {
             let names = functions.map(|function| function_name(code, function));
             root.add(std::iter::once(program.to_owned()).chain(names), ns);
         }
+        for thread in &loaded.facts.ledger.threads {
+            let home = homes.get(&thread.row.thread).map_or("", String::as_str);
+            let rests = loaded.stacks.rests_of(thread.row.thread).iter();
+            for rest in rests.filter(|rest| rest.ns > 0 && weights.has(rest.missing.account())) {
+                // Not a function's name.
+                let rests = format!("({})", rest.missing.word());
+                root.add([home.to_owned(), rests].into_iter(), rest.ns);
+            }
+        }
         root
     }
 
-    fn add(&mut self, names: impl Iterator<Item = String>, ns: u64) {
+    pub(crate) fn add(&mut self, names: impl Iterator<Item = String>, ns: u64) {
         let mut node = self;
         node.a_ns = node.a_ns.saturating_add(ns);
         for name in names {
@@ -91,12 +100,24 @@ impl Branch {
     }
 
     /// No deeper than stacks are followed.
-    fn join(&mut self, other: Branch) {
+    pub(crate) fn join(&mut self, other: Branch) {
         self.b_ns = self.b_ns.saturating_add(other.a_ns);
         self.own_b_ns = self.own_b_ns.saturating_add(other.own_a_ns);
         for (name, branch) in other.called {
             self.called.entry(name).or_default().join(branch);
         }
+    }
+
+    /// All branches, each after the one that it is called from, with that one's place; the root has none.
+    pub fn all(&self) -> Vec<(Option<usize>, &str, &Branch)> {
+        let mut found: Vec<(Option<usize>, &str, &Branch)> = vec![(None, "", self)];
+        let mut at = 0;
+        while let Some(&(_, _, branch)) = found.get(at) {
+            let called = branch.called.iter();
+            found.extend(called.map(|(name, called)| (Some(at), name.as_str(), called)));
+            at += 1;
+        }
+        found
     }
 
     /// Each stack with the time of its innermost function alone, in A and in B.

@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::change::difference;
 use crate::code::Tree;
 use crate::predicted::{sides, Prediction, Side};
+use crate::roles;
 use crate::spread::middle;
+use crate::together::{together, Measured};
 use crate::{
-    Act, Aligned, CallCount, CallDifference, Digest, Does, Effect, Found, Range, Sum, Thing, Work,
+    Act, Aligned, CallCount, CallDifference, Digest, Does, Effect, Found, Phase, Range,
+    RoleDifference, Sum, Thing, Work,
 };
 
 /// The wall times of both sides.
@@ -57,7 +60,7 @@ pub struct Total {
 }
 
 /// One difference.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub program: String,
     /// What the program is called in B, if it has another name there.
@@ -73,8 +76,15 @@ pub struct Row {
     pub b_range: Range,
     /// Whether counts are waits on the path, and not what was called.
     pub counts_waits: bool,
-    /// What else was done as often on both sides, the most first: its time is in that of the row.
-    pub with: Vec<Difference>,
+    /// What else was done for the same items on both sides, the most first: its time is in that of the row.
+    pub with: Vec<With>,
+}
+
+/// What is done so many times for each time of what names its row, on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct With {
+    pub about: Difference,
+    pub times: f64,
 }
 
 impl Row {
@@ -110,6 +120,8 @@ pub struct Comparison {
     pub not_attributed: Row,
     /// By how much time they took more or less, the most first.
     pub calls: Vec<CallDifference>,
+    /// All threads by the part that they have in their program, those first whose time differs most.
+    pub roles: Vec<RoleDifference>,
     pub findings: Vec<(Side, Found)>,
     pub prediction: Option<Prediction>,
     /// Those that stand for their sides. B goes by A's names.
@@ -133,8 +145,8 @@ impl Comparison {
         }
         let groups = groups(&first, &second);
         let measured = |group: &Group| group.measured((&first, &a), (&second, &b));
-        let rows = together(groups.iter().map(measured).collect());
-        let mut rows: Vec<Row> = rows.into_iter().map(Measured::row).collect();
+        let accused = [first.found.as_slice(), second.found.as_slice()];
+        let mut rows = together(groups.iter().map(measured).collect(), accused);
         for row in rows.iter_mut().filter(|row| row.program == first.root) {
             row.program_in_b = aligned.renamed.get(&first.root).cloned();
         }
@@ -161,6 +173,7 @@ impl Comparison {
             rows,
             not_attributed,
             calls: calls(&first, &second),
+            roles: roles::differences(&first, &second),
             prediction: Prediction::of(&findings, wall.a_ns, wall.b_ns),
             findings,
             wall,
@@ -168,107 +181,6 @@ impl Comparison {
             b: second,
         })
     }
-}
-
-/// A row before its ranges are known, because others may join it.
-struct Measured {
-    program: String,
-    about: Difference,
-    place: Option<String>,
-    a: Total,
-    b: Total,
-    /// Of each recording of a side.
-    a_all: Vec<u64>,
-    b_all: Vec<u64>,
-    counts_waits: bool,
-    with: Vec<Difference>,
-}
-
-/// Counts that differ by less belong together: some items have no answer, or one call more.
-const ALIKE: f64 = 0.1;
-/// On the side with few of them, what is done once beside each, or before all, is so few.
-const FEW: f64 = 0.05;
-/// Fewer are too few to say that they belong together.
-const LEAST: u64 = 10;
-
-impl Measured {
-    fn row(self) -> Row {
-        Row {
-            effect: Effect::of((self.a.ns, self.a.count), (self.b.ns, self.b.count)),
-            program: self.program,
-            program_in_b: None,
-            about: self.about,
-            place: self.place,
-            a: self.a,
-            b: self.b,
-            a_range: Range::of(self.a_all.into_iter()),
-            b_range: Range::of(self.b_all.into_iter()),
-            counts_waits: self.counts_waits,
-            with: self.with,
-        }
-    }
-
-    fn moved(&self) -> u64 {
-        self.a.ns.abs_diff(self.b.ns)
-    }
-
-    /// How often on both sides, where that differs and was counted call by call.
-    fn counts(&self) -> Option<(u64, u64)> {
-        let is_counted = !self.counts_waits
-            && matches!(
-                self.about,
-                Difference::Work(Does::Calls { .. } | Does::Code { .. })
-            );
-        let (a, b) = (self.a.count?, self.b.count?);
-        let differ = a.max(b) >= LEAST && a.abs_diff(b) as f64 > a.max(b) as f64 * ALIKE;
-        (is_counted && differ).then_some((a, b))
-    }
-
-    /// Whether both were done as often as each other, on either side.
-    fn is_done_with(&self, other: &Measured) -> bool {
-        let (Some(mine), Some(others)) = (self.counts(), other.counts()) else {
-            return false;
-        };
-        let most = mine.0.max(mine.1).max(others.0).max(others.1) as f64;
-        let alike = |one: u64, other: u64| {
-            let is_few = (one.max(other) as f64) <= most * FEW;
-            is_few || one.abs_diff(other) as f64 <= one.max(other) as f64 * ALIKE
-        };
-        self.program == other.program && alike(mine.0, others.0) && alike(mine.1, others.1)
-    }
-
-    fn join(&mut self, other: Measured) {
-        self.a.ns = self.a.ns.saturating_add(other.a.ns);
-        self.b.ns = self.b.ns.saturating_add(other.b.ns);
-        for (mine, others) in [
-            (&mut self.a_all, other.a_all),
-            (&mut self.b_all, other.b_all),
-        ] {
-            for (sum, ns) in mine.iter_mut().zip(others) {
-                *sum = sum.saturating_add(ns);
-            }
-        }
-        self.with.push(other.about);
-    }
-}
-
-/// What a program does as often as something else, on both sides, is one difference: what is done for one item. The one with
-/// the most time names it.
-fn together(mut all: Vec<Measured>) -> Vec<Measured> {
-    all.sort_by(|one, other| {
-        let name = |one: &Measured| (one.program.clone(), one.about.clone());
-        let moved = other.moved().cmp(&one.moved());
-        moved.then_with(|| name(one).cmp(&name(other)))
-    });
-    let mut rows: Vec<Measured> = Vec::new();
-    // Compared is with the one that names a row, whose counts stay what they are.
-    for one in all {
-        match rows.iter_mut().find(|row| row.is_done_with(&one)) {
-            Some(row) => row.join(one),
-            None => rows.push(one),
-        }
-    }
-    rows
 }
 
 /// Which parts of a path a row is made of.
@@ -358,8 +270,16 @@ impl Group {
             a_all: all(a),
             b_all: all(b),
             counts_waits,
-            with: Vec::new(),
+            works: self.works.clone(),
+            phases: (self.phase(a.0), self.phase(b.0)),
         }
+    }
+
+    /// From when until when any of it was seen.
+    fn phase(&self, digest: &Digest) -> Option<Phase> {
+        let phases = self.works.iter();
+        let phases = phases.filter_map(|work| digest.phases.get(work));
+        phases.copied().reduce(Phase::with)
     }
 
     /// How often it was done on both sides, by the same measure.
@@ -569,25 +489,37 @@ fn of_calls(program: &str, works: &BTreeSet<&Work>, a: &Digest, b: &Digest) -> V
     for (act, things) in acts {
         let all = things.iter().map(|(_, work)| moved(work));
         let all = all.fold(0, u64::saturating_add);
-        let is_own = |work: &Work| things.len() == 1 || moved(work) as f64 >= all as f64 * OWN;
+        let is_only = things.len() == 1;
+        // What a finding is about is told alone, too.
+        let is_own = |work: &Work| {
+            let is_most = is_only || moved(work) as f64 >= all as f64 * OWN;
+            is_most || a.accuses(work) || b.accuses(work)
+        };
         let about = |thing: &Thing| {
             Difference::Work(Does::Calls {
                 act: act.clone(),
                 thing: thing.clone(),
             })
         };
-        let mut several = Group::new(program, about(&Thing::Several));
-        for (thing, work) in &things {
-            if is_own(work) {
-                let mut group = Group::new(program, about(thing));
-                group.works.insert((*work).clone());
-                groups.push(group);
-            } else {
-                several.works.insert((*work).clone());
+        let (own, several): (Vec<_>, Vec<_>) =
+            things.into_iter().partition(|(_, work)| is_own(work));
+        let mut told: Vec<(&Thing, Vec<&Work>)> = own
+            .into_iter()
+            .map(|(thing, work)| (thing, vec![work]))
+            .collect();
+        match several.as_slice() {
+            [] => {}
+            // What is left alone is told as what it is.
+            [(thing, work)] => told.push((thing, vec![work])),
+            _ => {
+                let works = several.iter().map(|(_, work)| *work);
+                told.push((&Thing::Several, works.collect()));
             }
         }
-        if !several.works.is_empty() {
-            groups.push(several);
+        for (thing, works) in told {
+            let mut group = Group::new(program, about(thing));
+            group.works.extend(works.into_iter().cloned());
+            groups.push(group);
         }
     }
     groups

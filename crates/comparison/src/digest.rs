@@ -1,15 +1,18 @@
 //! One recording told by what its work is. It holds none of the recording's numbers, so that two can stand beside each other,
 //! and the recording itself can be forgotten.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use timesink_analysis::facts::programs::program;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{OnPath, Outlook};
 use timesink_analysis::path::own_function;
 use timesink_analysis::stacks::FunctionIx;
+use timesink_findings::engine::Finding;
 use timesink_findings::signature;
-use timesink_recording::ids::ProcessId;
+use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::tables::Process;
 use timesink_recording::words::{Detail, State};
 use timesink_story::Story;
@@ -18,7 +21,8 @@ use crate::code::{function_name, OnProcessor};
 use crate::counts::{CallCount, Counted};
 use crate::environment::Environment;
 use crate::predicted::Found;
-use crate::{Act, Does, Sum, Thing, Work};
+use crate::roles::roles;
+use crate::{Accused, Act, Does, Phase, RoleTimes, Sum, Thing, ThreadRole, Work};
 
 /// One recording.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +44,10 @@ pub struct Digest {
     pub places: BTreeMap<Work, String>,
     /// How often functions of a program do what they do again and again.
     pub items: BTreeMap<(String, String), u64>,
+    /// From when until when calls were made, of those that were seen twice.
+    pub phases: BTreeMap<Work, Phase>,
+    /// All threads.
+    pub roles: BTreeMap<ThreadRole, RoleTimes>,
     pub found: Vec<Found>,
     pub weather: Weather,
     /// Where it ran; empty unless somebody says.
@@ -86,11 +94,13 @@ impl Digest {
             root: program_name(facts, main.row.process),
             programs: programs(facts),
             weather: weather(story, outlook),
-            found: story.findings.as_ref().map_or(Vec::new(), Found::all),
+            roles: roles(story),
             ..Digest::default()
         };
         let counted = Counted::of(facts, &about.directory);
         let mut seen = Places::default();
+        // What the causes are that are not code.
+        let mut works: BTreeMap<usize, Work> = BTreeMap::new();
         for (at, on_path) in outlook.causes.iter().enumerate() {
             match on_path.cause.key.state {
                 State::Cpu if on_path.cause.key.detail.is_none() => {
@@ -104,12 +114,20 @@ impl Digest {
                     let work = work(story, on_path, &about.directory);
                     let function = own(story, on_path);
                     seen.add(&work, function, on_path.cause.ns);
+                    works.insert(at, work.clone());
                     digest.add(work, on_path.cause.ns, on_path.cause.count);
                 }
             }
         }
         digest.places = seen.most();
         digest.calls = counted.calls;
+        digest.phases = phases(story, &about.directory);
+        let told = story.findings.iter().flat_map(|findings| &findings.told);
+        let found = told.map(|finding| {
+            let accused = accused(finding, &works, &digest, story);
+            Found::of(finding, accused)
+        });
+        digest.found = found.collect();
         for one in &story.anatomies {
             if let Some(place) = one.place {
                 let function = function_name(&story.loaded.stacks.code, place.function);
@@ -118,6 +136,12 @@ impl Digest {
             }
         }
         Some(digest)
+    }
+
+    /// Whether a finding is about just this.
+    pub(crate) fn accuses(&self, work: &Work) -> bool {
+        let mut found = self.found.iter().filter(|found| found.accuses);
+        found.any(|found| found.accused.chief.as_ref() == Some(work))
     }
 
     fn add(&mut self, work: Work, ns: u64, waits: u64) {
@@ -252,4 +276,57 @@ fn work(story: &Story<'_>, on_path: &OnPath, directory: &str) -> Work {
         program: program_name(facts, key.process),
         does,
     }
+}
+
+/// Which kinds of work a finding accuses: those of the causes that it stands for.
+fn accused(
+    finding: &Finding,
+    works: &BTreeMap<usize, Work>,
+    digest: &Digest,
+    story: &Story<'_>,
+) -> Accused {
+    let suspect = &finding.suspect;
+    let all = suspect.weight.causes.iter();
+    let mut all: Vec<&Work> = all.filter_map(|at| works.get(at)).collect();
+    // What has the most time first: of several things that are done to what it names, that one.
+    all.sort_by_key(|&work| Reverse(digest.parts.get(work).map_or(0, |sum| sum.ns)));
+    let object = suspect.object;
+    let object = object.and_then(|id| story.loaded.facts.object(id));
+    let thing = object.map(|object| Thing::of(object, &digest.directory));
+    let is_about_it = |work: &&&Work| match &work.does {
+        Does::Calls { thing: its, .. } => Some(its) == thing.as_ref(),
+        _ => false,
+    };
+    Accused {
+        chief: all.iter().find(is_about_it).map(|&work| work.clone()),
+        works: all.into_iter().cloned().collect(),
+    }
+}
+
+/// When calls of each kind were made, as far as they were seen.
+fn phases(story: &Story<'_>, directory: &str) -> BTreeMap<Work, Phase> {
+    let facts = &story.loaded.facts;
+    let threads = facts.ledger.threads.iter().map(|thread| &thread.row);
+    let programs: FxHashMap<ThreadId, String> = threads
+        .map(|row| (row.thread, program_name(facts, row.process)))
+        .collect();
+    // There are few of them: a call on an object that comes again and again is seen ever more seldom.
+    let mut phases: BTreeMap<Work, Phase> = BTreeMap::new();
+    for site in &story.loaded.stacks.sites {
+        let Some(program) = programs.get(&site.thread) else {
+            continue;
+        };
+        let object = site.object.and_then(|id| facts.object(id));
+        let act = Act::of_call(&site.call, object.map(|object| object.kind));
+        let thing = object.map_or(Thing::Nothing, |object| Thing::of(object, directory));
+        let work = Work {
+            program: program.clone(),
+            does: Does::calls(act, thing),
+        };
+        let moment = Phase::at(site.at);
+        let phase = phases.entry(work).or_insert(moment);
+        *phase = phase.with(moment);
+    }
+    phases.retain(|_, phase| phase.from < phase.until);
+    phases
 }

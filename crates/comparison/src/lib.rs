@@ -10,29 +10,36 @@
 mod act;
 mod alignment;
 mod branch;
+mod branch_lines;
 mod change;
 mod code;
 mod comparison;
 mod counts;
 mod digest;
 mod environment;
+mod phase;
 mod predicted;
+mod roles;
 mod spread;
 mod thing;
+mod together;
 mod work;
 
 pub use act::Act;
 pub use alignment::Aligned;
 pub use branch::{Branch, Weights};
+pub use branch_lines::{BranchLine, BranchStep};
 pub use change::{Change, Effect};
-pub use comparison::{Comparison, Difference, Row, Total, Wall};
+pub use comparison::{Comparison, Difference, Row, Total, Wall, With};
 pub use counts::{CallCount, CallDifference};
 pub use digest::{Digest, Program, Weather};
 pub use environment::{
     is_known_variable, resource_of, varies, Environment, EnvironmentDifferences, FactDifference,
     KnownFact, LineDifference, Resource, Sources, Varies,
 };
-pub use predicted::{Found, Prediction, Side, Verdict};
+pub use phase::Phase;
+pub use predicted::{Accused, Found, Prediction, Side, Verdict};
+pub use roles::{Role, RoleDifference, RoleTimes, ThreadRole};
 pub use spread::Range;
 pub use thing::Thing;
 pub use work::{Does, Sum, Work};

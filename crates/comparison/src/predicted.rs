@@ -1,7 +1,11 @@
 //! Findings of both sides, and whether what was predicted for those that are gone came true.
 
-use timesink_findings::engine::{Finding, Findings};
+use std::collections::BTreeSet;
+
+use timesink_findings::engine::Finding;
 use timesink_findings::rule::Blames;
+
+use crate::Work;
 
 /// A finding of one recording, by what identifies it in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,19 +18,38 @@ pub struct Found {
     pub gain_ns: i64,
     pub lo_ns: i64,
     pub hi_ns: i64,
+    pub accused: Accused,
 }
 
 impl Found {
-    pub(crate) fn all(findings: &Findings) -> Vec<Found> {
-        let found = |finding: &Finding| Found {
+    pub(crate) fn of(finding: &Finding, accused: Accused) -> Found {
+        Found {
             rule: finding.rule.name,
             signature: finding.signature.clone(),
             accuses: matches!(finding.rule.blames, Blames::Program),
             gain_ns: finding.gain.ns,
             lo_ns: finding.gain.lo_ns,
             hi_ns: finding.gain.hi_ns,
-        };
-        findings.told.iter().map(found).collect()
+            accused,
+        }
+    }
+}
+
+/// What of the path a finding stands for, of what is not code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accused {
+    /// What is done to the thing that it names.
+    pub chief: Option<Work>,
+    pub works: BTreeSet<Work>,
+}
+
+impl Accused {
+    /// The same by other names.
+    pub(crate) fn renamed(self, named: impl Fn(Work) -> Work) -> Accused {
+        Accused {
+            chief: self.chief.map(&named),
+            works: self.works.into_iter().map(named).collect(),
+        }
     }
 }
 

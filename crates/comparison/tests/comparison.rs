@@ -1,49 +1,12 @@
 //! Recordings drawn in the notation, two beside each other.
 
-use timesink_analysis::operations::Wanted;
-use timesink_analysis::outlook::Patience;
+mod drawn;
+
+use drawn::{added_up, compared, digest, first, story};
 use timesink_comparison::{
-    Act, Branch, Change, Comparison, Difference, Digest, Does, Row, Side, Thing, Verdict, Weights,
+    Act, Branch, Change, Comparison, Difference, Digest, Does, Side, Thing, Verdict, Weights,
 };
-use timesink_findings::mutes::Day;
-use timesink_findings::rule::Limits;
 use timesink_recording::notation::recording;
-use timesink_recording::Recording;
-use timesink_story::{Loaded, Question, Story};
-
-fn story(recording: &Recording) -> Story<'_> {
-    let question = Question {
-        patience: Patience::FINDINGS,
-        limits: &Limits::default(),
-        mutes: &[],
-        today: Day::default(),
-        operations: Wanted::Served,
-        closely: false,
-        tasks: false,
-    };
-    let loaded = Loaded::of(recording).expect("what was drawn can be read");
-    Story::of(loaded, &question).expect("it has a story")
-}
-
-fn digest(text: &str) -> Digest {
-    Digest::of(&story(&recording(text))).expect("it has a main thread")
-}
-
-fn compared(a: &str, b: &str) -> Comparison {
-    added_up(vec![digest(a)], vec![digest(b)])
-}
-
-fn added_up(a: Vec<Digest>, b: Vec<Digest>) -> Comparison {
-    let comparison = Comparison::of(a, b).expect("both are there");
-    let sum: i64 = comparison.rows.iter().map(Row::difference_ns).sum();
-    let sum = sum + comparison.not_attributed.difference_ns();
-    assert_eq!(sum, comparison.wall.difference_ns(), "the parts add up");
-    comparison
-}
-
-fn first(comparison: &Comparison) -> &Row {
-    comparison.rows.first().expect("there is a row")
-}
 
 /// A program that flushes a file so often, each time for so many milliseconds.
 fn flushes(count: u64, each_ms: u64) -> String {

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::outlook::Patience;
-use timesink_analysis::replay::{Gain, Gains, Processors};
+use timesink_analysis::path::{Key, Segment};
+use timesink_analysis::replay::{Change, Gain, Gains, Processors, What};
 use timesink_analysis::stacks::StackIx;
 use timesink_recording::words::ObjectKind;
 
@@ -150,7 +151,12 @@ impl Findings {
                 if let Some(around) = suspect.around.take() {
                     suspect.fix = suspect.fix.with(&around, inquiry, gains);
                 }
-                let gain = gain(inquiry, &suspect.fix, gains);
+                let mut gain = gain(inquiry, &suspect.fix, gains);
+                if !rule.accuses() {
+                    // It says how long something takes, so it saves that at most. What goes with it, such as the wait for a
+                    // CPU that others have, is nothing that it could point at.
+                    gain = gain.within(on_path_ns);
+                }
                 if gain.ns < least as i64 {
                     continue;
                 }
@@ -168,7 +174,7 @@ impl Findings {
             }
         }
         in_order(&mut findings.told, inquiry);
-        findings.cleared = cleared(inquiry, &explained, least);
+        findings.cleared = cleared(inquiry, &explained, &findings.told, gains, least);
         findings
     }
 
@@ -304,16 +310,68 @@ impl Explained {
 }
 
 /// The long causes most of which nobody accuses.
-fn cleared(inquiry: &Inquiry<'_>, explained: &Explained, least: u64) -> Vec<Cleared> {
+fn cleared(
+    inquiry: &Inquiry<'_>,
+    explained: &Explained,
+    told: &[Finding],
+    gains: &Gains<'_>,
+    least: u64,
+) -> Vec<Cleared> {
+    let whole = |cause: usize| inquiry.on_path_ns(&[cause]);
+    let is_long = |cause: usize, ns: u64| ns >= least && ns as f64 > whole(cause) as f64 * TOLD;
     let causes = inquiry.outlook.causes.iter().enumerate();
     let left = causes.map(|(cause, on_path)| Cleared {
         cause,
         ns: explained.of_cause(inquiry, cause),
         at_floor: floor::is_reached(inquiry, &on_path.cause.key),
     });
-    left.filter(|cleared| {
-        let whole = inquiry.on_path_ns(&[cleared.cause]);
-        cleared.ns >= least && cleared.ns as f64 > whole as f64 * TOLD
-    })
-    .collect()
+    let mut left: Vec<Cleared> = left.filter(|one| is_long(one.cause, one.ns)).collect();
+    if left.is_empty() || told.is_empty() {
+        return left;
+    }
+    // What goes with a cause that is told is explained by it: the work for each item beside the wait that was counted.
+    let kept = kept_by_fixes(inquiry, told, gains);
+    for one in &mut left {
+        let key = inquiry.outlook.causes[one.cause].cause.key;
+        let share = kept.get(&key).copied().unwrap_or(1.0);
+        one.ns = one.ns.min((whole(one.cause) as f64 * share) as u64);
+    }
+    left.retain(|one| is_long(one.cause, one.ns));
+    left
+}
+
+/// The share of each cause that the fixes of what is told leave at most, in the threads that the path was in.
+fn kept_by_fixes(inquiry: &Inquiry<'_>, told: &[Finding], gains: &Gains<'_>) -> BTreeMap<Key, f64> {
+    let accused = told.iter().filter(|finding| finding.rule.accuses());
+    // That all goes that is done from the first item to the last is a guess: it explains no code.
+    let is_known = |change: &Change| !matches!(change.what, What::Between(_) | What::Stretches(_));
+    let changes = accused.flat_map(|told| told.suspect.fix.most());
+    let changes: Vec<Change> = changes.filter(is_known).collect();
+    let (factors, _) = gains.factors(&changes);
+    let mut sums: BTreeMap<Key, (f64, f64)> = BTreeMap::new();
+    let threads = inquiry.timeline.threads.iter().enumerate();
+    let on_path = threads.filter(|(_, row)| inquiry.outlook.in_threads.contains_key(&row.thread));
+    for (slot, thread) in on_path {
+        let process = inquiry.programs.first(thread.process);
+        for (index, span) in inquiry.timeline.indexed(slot) {
+            let segment = Segment {
+                slot,
+                t0: span.t0,
+                t1: span.t1,
+                state: span.state,
+                detail: span.detail,
+                object: span.object(),
+                unknown: None,
+            };
+            let factor = factors.get(index).map_or(1.0, |&factor| f64::from(factor));
+            let ns = segment.ns() as f64;
+            let (kept, all) = sums.entry(Key::of(&segment, process)).or_default();
+            *kept += ns * factor.min(1.0);
+            *all += ns;
+        }
+    }
+    let share = |(kept, all): (f64, f64)| kept / all.max(1.0);
+    sums.into_iter()
+        .map(|(key, sum)| (key, share(sum)))
+        .collect()
 }

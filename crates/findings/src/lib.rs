@@ -32,3 +32,4 @@ pub mod sentence;
 pub mod signature;
 mod sleep_rows;
 mod start_up;
+mod started;

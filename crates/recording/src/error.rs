@@ -85,7 +85,11 @@ impl Error {
             Io::StorageFull | Io::QuotaExceeded | Io::FileTooLarge => ErrorKind::DiskFull,
             _ => ErrorKind::Io,
         };
-        Error::new(kind, file, error.to_string())
+        let fault = match kind {
+            ErrorKind::Exists => "exists already: choose another name, or remove it".to_owned(),
+            _ => without_number(&error.to_string()),
+        };
+        Error::new(kind, file, fault)
     }
 
     /// What went wrong, to decide by.
@@ -97,6 +101,14 @@ impl Error {
     pub fn file(&self) -> &str {
         &self.file
     }
+}
+
+/// What the system said, without the number that it has for that.
+fn without_number(said: &str) -> String {
+    let said = said
+        .split_once(" (os error ")
+        .map_or(said, |(said, _)| said);
+    said.to_owned()
 }
 
 impl fmt::Display for Error {
@@ -133,5 +145,24 @@ impl AsFile for &str {
 impl AsFile for &String {
     fn as_file(&self) -> String {
         (*self).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ex: File exists (os error 17)` said neither what to do nor anything that the number adds to.
+    #[test]
+    fn what_the_system_says_is_told_in_words() {
+        let told = |kind: i32| {
+            let error = std::io::Error::from_raw_os_error(kind);
+            Error::io("ex", &error).to_string()
+        };
+        assert_eq!(
+            told(17),
+            "ex: exists already: choose another name, or remove it"
+        );
+        assert_eq!(told(13), "ex: Permission denied");
     }
 }

@@ -130,7 +130,7 @@ enum Command {
     /// Try facts that differ, one at a time: which makes the difference?
     ///
     /// Runs the command of A in rounds, as it was and with one fact of B's at a time. Facts that can be set for one process are tried: environment variables, limits, processors, nice, huge pages, random
-    /// addresses, the allocator, and what stands in files (record with --keep-files).
+    /// addresses, the allocator, limits of control groups, and what stands in files (record with --keep-files).
     #[command(
         after_help = "Examples:\n  timesink prove fast.timesink slow.timesink\n  timesink prove --fact server.conf a.timesink b.timesink -- ./measure"
     )]

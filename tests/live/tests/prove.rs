@@ -99,3 +99,126 @@ fn what_is_not_run_unasked() {
     let refused = refused.err;
     assert!(refused.contains("may come from somebody else"), "{refused}");
 }
+
+/// A control group with these limits of processors and memory, in either version of the hierarchy; gone at the end.
+struct Group(Vec<std::path::PathBuf>);
+
+impl Group {
+    fn with(cpu: u64, memory: u64) -> Group {
+        let name = format!("timesink-live-{}", std::process::id());
+        let is_version_1 = Path::new("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").exists();
+        let folders = match is_version_1 {
+            true => vec!["cpu", "memory"],
+            false => vec![""],
+        };
+        let folders = folders.into_iter();
+        let root = Path::new("/sys/fs/cgroup");
+        let group = Group(folders.map(|of| root.join(of).join(&name)).collect());
+        for folder in &group.0 {
+            fs::create_dir(folder).expect("a control group");
+        }
+        let write = |at: usize, file: &str, value: String| {
+            let path = group.0[at.min(group.0.len() - 1)].join(file);
+            fs::write(&path, value).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        };
+        match is_version_1 {
+            true => {
+                write(0, "cpu.cfs_quota_us", cpu.to_string());
+                write(1, "memory.limit_in_bytes", memory.to_string());
+            }
+            false => {
+                write(0, "cpu.max", format!("{cpu} 100000"));
+                write(0, "memory.max", memory.to_string());
+            }
+        }
+        group
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Counts, in a control group or not.
+fn record_counting(folder: &Folder, group: Option<&Group>, name: &str) {
+    let mut run = command(folder, false);
+    if let Some(group) = group {
+        run.arg("under");
+        for folder in &group.0 {
+            run.arg("--group").arg(folder);
+        }
+        run.arg("--").arg(timesink());
+    }
+    run.args(["run", "-q", "-o", &format!("{name}.timesink"), "--"]);
+    output(run.args(COUNTS)).exits(0);
+}
+
+const COUNTS: [&str; 3] = ["bash", "-c", "for ((i = 0; i < 60000; i++)); do :; done"];
+
+/// The quota of B's control group makes the difference, and its limit of memory does not; the groups that they were tried in
+/// are gone. Others have no part in it: who called sudo may not join a group, and is told so.
+#[test]
+fn the_quota_of_a_control_group() {
+    let folder = Folder::of_plain_user("prove-group");
+    record_counting(&folder, None, "a");
+    let group = Group::with(10_000, 256 << 20);
+    record_counting(&folder, Some(&group), "b");
+    drop(group);
+    let proven = |by_sudo: bool| {
+        let mut prove = command(&folder, by_sudo);
+        prove.args(["prove", "--rounds", "8", "--margin", "40%", "--yes"]);
+        prove.args(["--fact", "cpu.max", "--fact", "memory.max"]);
+        let ran = output(prove.args(["a.timesink", "b.timesink"]));
+        ran.exits(0).text()
+    };
+    let text = proven(false);
+    let line = |word: &str| {
+        let line = text.lines().find(|line| line.contains(word));
+        line.unwrap_or_else(|| panic!("{word}: {text}"))
+            .trim_start()
+    };
+    assert!(line("cpu.max").starts_with("confirmed"), "{text}");
+    assert!(line("memory.max").starts_with("excluded"), "{text}");
+    for of in ["", "cpu", "memory", "unified"] {
+        let around = Path::new("/sys/fs/cgroup").join(of);
+        assert!(!around.is_dir() || !left_over(&around), "{around:?}");
+    }
+    assert!(proven(true).contains("run prove as root"));
+}
+
+/// Two programs are not held against each other, unless somebody says what to run; what they printed as JSON can be read.
+#[test]
+fn two_programs_are_refused() {
+    let folder = Folder::of_plain_user("prove-two");
+    for (name, program) in [("a", "true"), ("b", "false")] {
+        let mut run = command(&folder, false);
+        run.env("LC_PAPER", name);
+        run.args([
+            "run",
+            "-q",
+            "-o",
+            &format!("{name}.timesink"),
+            "--",
+            program,
+        ]);
+        output(&mut run);
+    }
+    let mut prove = command(&folder, false);
+    let refused = output(prove.args(["prove", "a.timesink", "b.timesink"])).exits(1);
+    assert!(
+        refused.err.contains("a recording of true and B of false"),
+        "{}",
+        refused.err
+    );
+    let mut prove = command(&folder, false);
+    prove.args(["prove", "--json", "--rounds", "6", "--fact", "LC_PAPER"]);
+    prove.args(["a.timesink", "b.timesink", "--", "true"]);
+    let told = output(&mut prove).exits(0);
+    let page: serde_json::Value = serde_json::from_slice(&told.out).expect("JSON");
+    assert_eq!(page["rounds"], 6, "{page}");
+    assert_eq!(page["facts"][0]["name"], "environment variable LC_PAPER");
+}

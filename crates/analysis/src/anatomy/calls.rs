@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_recording::ids::{ObjectId, ProcessId};
-
-use crate::facts::Facts;
+use timesink_recording::ids::{ObjectId, ThreadId};
+use timesink_recording::tables::Call;
 
 /// Less is not again and again. Programs open some 10 libraries and read some 10 settings as they start.
 pub(super) const FEW: u64 = 20;
@@ -21,12 +20,14 @@ pub(super) enum On {
 pub(super) type Kind = (String, On);
 
 /// All calls of a kind.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sum {
     pub(super) count: u64,
     pub(super) ns: u64,
     pub(super) estimated: bool,
     pub(super) objects: u64,
+    /// Who makes them.
+    pub(super) threads: BTreeSet<ThreadId>,
 }
 
 impl Sum {
@@ -38,19 +39,15 @@ impl Sum {
     }
 }
 
-/// The calls of these processes by kind; things with few calls together.
-pub(super) fn calls(facts: &Facts, processes: &BTreeSet<ProcessId>) -> BTreeMap<Kind, Sum> {
+/// The calls of these threads by kind; things with few calls together.
+pub(super) fn calls(rows: &[Call], threads: &BTreeSet<ThreadId>) -> BTreeMap<Kind, Sum> {
     let mut all: BTreeMap<Kind, Sum> = BTreeMap::new();
-    let own = facts.calls.iter();
-    let own = own.filter(|call| {
-        call.process
-            .is_some_and(|process| processes.contains(&process))
-    });
-    for call in own {
+    for call in rows.iter().filter(|call| threads.contains(&call.thread)) {
         let on = call.object.map_or(On::Nothing, On::One);
         let sum = all.entry((call.call.clone(), on)).or_default();
         sum.add(call.count, call.ns, call.estimated);
         sum.objects = u64::from(call.object.is_some());
+        sum.threads.insert(call.thread);
     }
     let seldom = |(_, on): &Kind, sum: &Sum| matches!(on, On::One(_)) && sum.count < FEW;
     let (few, mut often): (BTreeMap<Kind, Sum>, BTreeMap<Kind, Sum>) =
@@ -59,6 +56,7 @@ pub(super) fn calls(facts: &Facts, processes: &BTreeSet<ProcessId>) -> BTreeMap<
         let sum = often.entry((name, On::Several)).or_default();
         sum.add(one.count, one.ns, one.estimated);
         sum.objects = sum.objects.saturating_add(1);
+        sum.threads.extend(one.threads);
     }
     often
 }

@@ -27,18 +27,34 @@ pub struct Anatomy {
     pub estimated: bool,
     /// The function that does it; `None` where that is the program's outermost one, which does all else, too.
     pub place: Option<Spot>,
-    /// The time of all of them.
+    /// The time of all of them, in all threads together.
     pub ns: u64,
+    pub at_once: AtOnce,
     /// What it consists of, the longest first. They add up to its time.
     pub components: Vec<Component>,
 }
 
+/// By how many threads items are done at the same time, on average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtOnce {
+    /// 1 where they are done one after another.
+    pub many: u64,
+    /// Each of the threads is of another process.
+    pub processes: bool,
+}
+
 impl Anatomy {
+    /// The time of each thread with them: it is no longer than the wall time.
+    fn each_ns(&self) -> u64 {
+        self.ns / self.at_once.many.max(1)
+    }
+
     /// Without the time for which others had the processors.
     fn working_ns(&self) -> u64 {
         let works = self.components.iter();
         let works = works.filter(|component| component.does != Does::Ready);
-        works.fold(0, |sum, component| sum.saturating_add(component.ns))
+        let all = works.fold(0u64, |sum, component| sum.saturating_add(component.ns));
+        all / self.at_once.many.max(1)
     }
 }
 
@@ -104,11 +120,11 @@ pub fn anatomies(recorded: &Recorded<'_>, stacks: &Stacks, outlook: &Outlook) ->
         })
         .filter(|one| one.working_ns() as f64 >= wall * LARGE)
         .collect();
-    found.sort_by_key(|one| (Reverse(one.ns), Reverse(one.count)));
-    if let Some(longest) = found.first().map(|one| one.ns as f64) {
+    found.sort_by_key(|one| (Reverse(one.each_ns()), Reverse(one.count)));
+    if let Some(longest) = found.first().map(|one| one.each_ns() as f64) {
         let as_long = found
             .iter()
-            .take_while(|one| one.ns as f64 >= longest * AS_LONG);
+            .take_while(|one| one.each_ns() as f64 >= longest * AS_LONG);
         let as_long = as_long.enumerate();
         let smallest = as_long.max_by_key(|(at, one)| (one.count, Reverse(*at)));
         let at = smallest.map_or(0, |(at, _)| at);

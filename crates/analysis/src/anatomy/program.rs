@@ -8,7 +8,7 @@ use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::Nanos;
 
 use super::calls::{calls, Kind, On, Sum, FEW};
-use super::{Anatomy, Component, Does};
+use super::{Anatomy, AtOnce, Component, Does};
 use crate::facts::Facts;
 use crate::ledger::Account;
 use crate::operations::Recorded;
@@ -24,6 +24,8 @@ const MOST: f64 = 0.8;
 const IN_CALLS: f64 = 0.5;
 /// A thread with less of the path, beside the one of its program with the most, is a helper: what it does is another matter.
 const HELPER: f64 = 0.1;
+/// Samples are not exact: what looks longer than the time that there was by less than this says nothing of threads at once.
+const SURE: f64 = 1.1;
 /// So many clusters of counts are looked at, those with the most time.
 const CLUSTERS: usize = 8;
 
@@ -57,11 +59,26 @@ impl<'a> ProgramCalls<'a> {
             process,
             threads: threads.map(|(thread, _)| *thread).collect(),
             is_script: false,
-            calls: calls(facts, &recorded.programs.alike(process)),
+            calls: BTreeMap::new(),
             sites: BTreeMap::new(),
         };
+        let callers = program.callers(&recorded.programs.alike(process));
+        program.calls = calls(&recorded.waited.calls, &callers);
         program.find_sites();
         program
+    }
+
+    /// The threads of these processes without helpers, which stand beside a thread that the path is in: what they wait
+    /// for meanwhile is no part of what is done.
+    fn callers(&self, processes: &BTreeSet<ProcessId>) -> BTreeSet<ThreadId> {
+        let rows = || self.facts.ledger.threads.iter().map(|thread| &thread.row);
+        let on_path = rows().filter(|row| self.threads.contains(&row.thread));
+        let with_path: BTreeSet<ProcessId> = on_path.map(|row| row.process).collect();
+        let callers = rows().filter(|row| {
+            let is_helper = with_path.contains(&row.process) && !self.threads.contains(&row.thread);
+            processes.contains(&row.process) && !is_helper
+        });
+        callers.map(|row| row.thread).collect()
     }
 
     /// From where the calls are made; without those that mostly other threads make.
@@ -184,6 +201,7 @@ impl<'a> ProgramCalls<'a> {
         components.extend(self.between_calls(&within, &covered));
         components.sort_by_key(|component| Reverse(component.ns));
         let ns = sum(&components);
+        let at_once = self.at_once(&calls, ns);
         // All that a program does is no item because it also makes some calls.
         if function.is_none() && (in_calls as f64) < ns as f64 * IN_CALLS {
             return None;
@@ -194,8 +212,41 @@ impl<'a> ProgramCalls<'a> {
             estimated: weighty.1.estimated,
             place: function.map(|function| self.place(function, &seeds)),
             ns,
+            at_once,
             components,
         })
+    }
+
+    /// In how many threads they are made at the same time: by how long those threads lived, beside the time for which there
+    /// was any of them. Never so few that what each does would be longer than that.
+    fn at_once(&self, calls: &[(&Kind, &Sum)], ns: u64) -> AtOnce {
+        let threads = calls.iter().flat_map(|(_, sum)| &sum.threads);
+        let threads: BTreeSet<ThreadId> = threads.copied().collect();
+        let rows = threads
+            .iter()
+            .filter_map(|&thread| Some(&self.facts.ledger.thread(thread)?.row));
+        let mut lives: Vec<(Nanos, Nanos)> = rows.clone().map(|row| (row.start, row.end)).collect();
+        lives.sort_unstable();
+        let processes: BTreeSet<ProcessId> = rows.map(|row| row.process).collect();
+        let (mut all, mut any, mut until) = (0u64, 0u64, Nanos(i64::MIN));
+        for &(start, end) in &lives {
+            all = all.saturating_add(end.since(start));
+            any = any.saturating_add(end.since(start.max(until)));
+            until = until.max(end);
+        }
+        let (all, any) = (all as f64, any.max(1) as f64);
+        let many = match lives.len() {
+            0 | 1 => 1.0,
+            most => {
+                let needed = ns as f64 / any;
+                let needed = if needed > SURE { needed.ceil() } else { 1.0 };
+                (all / any).round().max(needed).clamp(1.0, most as f64)
+            }
+        };
+        AtOnce {
+            many: many as u64,
+            processes: processes.len() == lives.len(),
+        }
     }
 
     /// The places of the calls of a kind.

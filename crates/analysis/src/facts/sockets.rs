@@ -137,6 +137,14 @@ pub fn receives(call: &str) -> bool {
     )
 }
 
+/// Whether a call asks which of several things are ready.
+pub(crate) fn polls(call: &str) -> bool {
+    matches!(
+        call,
+        "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2"
+    )
+}
+
 /// Whether a call sends to others.
 pub fn sends(call: &str) -> bool {
     matches!(

@@ -63,6 +63,32 @@ impl Gain {
         }
     }
 
+    /// The same where it cannot be more than this: the time that its cause took.
+    pub fn within(self, most_ns: u64) -> Gain {
+        let most = i64::try_from(most_ns).unwrap_or(i64::MAX);
+        let over = |ns: i64| ns.saturating_sub(most).max(0).unsigned_abs();
+        let wall_ns = self.wall_ns.saturating_add(over(self.ns));
+        Gain {
+            wall_ns,
+            wall_lo_ns: self
+                .wall_lo_ns
+                .saturating_add(over(self.hi_ns))
+                .min(wall_ns),
+            wall_hi_ns: self
+                .wall_hi_ns
+                .saturating_add(over(self.lo_ns))
+                .max(wall_ns),
+            ns: self.ns.min(most),
+            lo_ns: self.lo_ns.min(most),
+            hi_ns: self.hi_ns.min(most),
+            doubts: Doubts {
+                change_ns: self.doubts.change_ns.saturating_sub(over(self.hi_ns)),
+                ..self.doubts
+            },
+            ..self
+        }
+    }
+
     /// What a change buys that may turn out as one or as the other.
     pub fn between(one: Gain, other: Gain) -> Gain {
         let middle = |a: i64, b: i64| a / 2 + b / 2;

@@ -27,6 +27,8 @@ pub struct Known {
     pub sent: Option<ObjectId>,
     /// It was for one thing alone: also a poll may be, of one descriptor.
     pub alone: bool,
+    /// It was for many things, and several of them came at once.
+    pub several: bool,
     /// The bytes that its call moved or was to write, as far as a number of this size holds them; 0 if that is not known.
     moved: u32,
 }
@@ -142,6 +144,7 @@ impl KnownWaits {
             sent: row.sent_object,
             alone: row.detail != Detail::Poll
                 || matches!(row.call.as_str(), "poll" | "ppoll") && row.flags == Some(1),
+            several: row.detail == Detail::Poll && row.result.is_some_and(|came| came > 1),
             moved: moved(row),
         });
     }

@@ -2,6 +2,7 @@
 //! after it, so that none of it is the program's time. What it says of files is in `files`.
 
 pub mod files;
+pub mod groups;
 mod kernel;
 mod machine;
 mod process;
@@ -18,7 +19,7 @@ use timesink_recording::words::{FactKind, Moment};
 use crate::launch::Identity;
 use crate::reader::Reader;
 use crate::spool::Note;
-pub use process::group_of;
+pub use groups::Groups;
 
 /// No value is kept beyond this many bytes, and not more of all of them together.
 const MOST_OF_ONE: usize = 4096;
@@ -88,7 +89,7 @@ pub fn count_bpf_programs() -> usize {
 /// What there is before the program runs: of the machine, and of the process that will be it.
 pub fn at_begin(
     pid: Option<u32>,
-    group: Option<&Path>,
+    group: Option<&Groups>,
     bpf_programs: usize,
     reader: &Reader,
 ) -> Facts {
@@ -100,7 +101,7 @@ pub fn at_begin(
         process::add(&mut facts, pid, reader);
     }
     if let Some(group) = group {
-        process::add_group(&mut facts, group);
+        group.add(&mut facts);
     }
     moving(&mut facts, group);
     facts
@@ -123,7 +124,7 @@ pub fn of_what_we_start(user: Option<&Identity>) -> Vec<Fact> {
     let own = |name: &str| read(Path::new("/proc/self").join(name));
     process::add_texts(&mut facts, &own("limits"), &own("status"), &own("stat"));
     process::add_variables(&mut facts, &environ(user));
-    process::add_group(&mut facts, &group_of(std::process::id()));
+    Groups::of(std::process::id()).add(&mut facts);
     if let Ok(here) = fs::metadata(".") {
         let (major, minor) = (libc::major(here.dev()), libc::minor(here.dev()));
         storage::add(&mut facts, &BTreeSet::from([(major << 20) | minor]));
@@ -150,17 +151,17 @@ fn environ(user: Option<&Identity>) -> String {
 }
 
 /// What moves by itself, once more, and the file systems that were used.
-pub fn at_end(group: Option<&Path>, devices: &BTreeSet<u32>) -> Facts {
+pub fn at_end(group: Option<&Groups>, devices: &BTreeSet<u32>) -> Facts {
     let mut facts = Facts::default();
     moving(&mut facts, group);
     storage::add(&mut facts, devices);
     facts
 }
 
-fn moving(facts: &mut Facts, group: Option<&Path>) {
+fn moving(facts: &mut Facts, group: Option<&Groups>) {
     machine::add_moving(facts);
     if let Some(group) = group {
-        process::add_group_moving(facts, group);
+        group.add_moving(facts);
     }
 }
 

@@ -1,11 +1,10 @@
-//! The process that becomes the program: limits, variables, control group.
+//! The process that becomes the program: limits, variables, namespaces.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use timesink_recording::words::FactKind::*;
 
-use super::{field, read, Facts};
+use super::{field, Facts};
 use crate::reader::Reader;
 use crate::redact;
 
@@ -112,44 +111,5 @@ fn add_namespaces(facts: &mut Facts, pid: u32) {
             };
             facts.add(Namespaces, name, whose);
         }
-    }
-}
-
-/// The folder of its control group in version 2 of the hierarchy.
-pub fn group_of(pid: u32) -> PathBuf {
-    let groups = read(format!("/proc/{pid}/cgroup"));
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
-    Path::new("/sys/fs/cgroup").join(own.unwrap_or_default())
-}
-
-/// Limits: those of the group, else those of the nearest one around it that has any.
-pub fn add_group(facts: &mut Facts, group: &Path) {
-    for (kind, name) in [
-        (CpuLimits, "cpu.max"),
-        (CpuLimits, "cpu.weight"),
-        (CpuLimits, "cpuset.cpus.effective"),
-        (MemoryLimits, "memory.max"),
-        (MemoryLimits, "memory.high"),
-        (MemoryLimits, "io.max"),
-    ] {
-        let around = group
-            .ancestors()
-            .take_while(|folder| folder.starts_with("/sys/fs/cgroup"));
-        let texts = around.map(|folder| read(folder.join(name)));
-        let mut set = texts.filter(|text| !text.is_empty() && !text.starts_with("max"));
-        facts.add(kind, name, set.next().unwrap_or_default());
-    }
-}
-
-/// What moves by itself.
-pub fn add_group_moving(facts: &mut Facts, group: &Path) {
-    let cpu = read(group.join("cpu.stat"));
-    for name in ["nr_throttled", "throttled_usec"] {
-        facts.add(Throttling, name, field(&cpu, name).unwrap_or_default());
-    }
-    let memory = read(group.join("memory.events"));
-    for name in ["max", "oom_kill"] {
-        let value = field(&memory, name).unwrap_or_default();
-        facts.add(Throttling, format!("memory {name}"), value);
     }
 }

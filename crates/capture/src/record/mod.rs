@@ -145,7 +145,7 @@ pub fn run(
         reader.clone(),
     );
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
-    session.group = Some(environment::group_of(held.pid()));
+    session.group = Some(environment::Groups::of(held.pid()));
     session.sink.borrow_mut().await_end_of(held.pid());
     let cost = session.calibrate(calibrator)?;
     privileges::for_recording(options.identity.as_ref())?;
@@ -197,7 +197,7 @@ pub fn attach(
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     let cost = session.calibrate(calibrator)?;
     privileges::for_recording(options.identity.as_ref())?;
-    session.group = pids.first().copied().map(environment::group_of);
+    session.group = pids.first().copied().map(environment::Groups::of);
     session.tell_environment(pids.first().copied());
     let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
@@ -306,8 +306,8 @@ struct Session {
     reader: Arc<Reader>,
     keep_files: bool,
     bpf_programs: usize,
-    /// The program's control group.
-    group: Option<PathBuf>,
+    /// The program's control groups.
+    group: Option<environment::Groups>,
     zero: u64,
     /// Our own processor time then.
     cpu_at_zero: u64,
@@ -391,7 +391,7 @@ impl Session {
 
     /// Where the program is about to run. To be told before the recording's time begins: it takes some milliseconds.
     fn tell_environment(&self, pid: Option<u32>) {
-        let group = self.group.as_deref();
+        let group = self.group.as_ref();
         let facts = environment::at_begin(pid, group, self.bpf_programs, &self.reader);
         let mut sink = self.sink.borrow_mut();
         let notes = facts.notes(Moment::Begin);
@@ -654,7 +654,7 @@ impl Session {
         sink.stacks.name_made_code(patience, &mut sink.spool);
         sink.names.resolve_threads(&mut sink.spool);
         sink.names.resolve_functions(&mut kernel, &mut sink.spool);
-        let facts = environment::at_end(group.as_deref(), &sink.files.devices);
+        let facts = environment::at_end(group.as_ref(), &sink.files.devices);
         let of_files = sink.files.facts(&reader, keep_files);
         for note in [facts, of_files]
             .into_iter()

@@ -37,14 +37,14 @@ mod limits {
     use crate::rule::{Limit, Unit};
 
     pub static PART: Limit = Limit {
-        name: "part",
+        name: "share",
         value: 0.1,
         unit: Unit::Share,
         means: "minimum share of the critical path",
     };
     /// Measured: 1.0 to 4.1 ms where Go's loop looks for answers of a database again and again; 50 ms and 0.5 s between retries.
     pub static IN_LOOP: Limit = Limit {
-        name: "in a loop",
+        name: "loop sleep",
         value: 10e6,
         unit: Unit::Nanoseconds,
         means: "minimum length of a sleep in an event loop; shorter ones may be part of waiting for something else",

@@ -235,6 +235,7 @@ fn suspect(
         .with_all_between()
         .of(parent)
         .seen_in_most(inquiry, waits)
+        .seen_after_starts(inquiry, starts.iter().map(|start| start.process))
         .or_seen_at(inquiry, parent, &MAKES, &BTreeSet::new())
         .held(inquiry, &RULE, "starts", count as f64, &limits::STARTS)
         .held(

@@ -42,7 +42,7 @@ mod limits {
         means: "minimum number of files and directories waited for",
     };
     pub static MS: Limit = Limit {
-        name: "ms",
+        name: "time",
         value: 50.0,
         unit: Unit::Milliseconds,
         means: "minimum time in these waits",

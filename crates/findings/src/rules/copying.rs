@@ -42,7 +42,7 @@ mod limits {
         means: "minimum share of the critical path in copies made by one function",
     };
     pub static MS: Limit = Limit {
-        name: "ms",
+        name: "time",
         value: 50.0,
         unit: Unit::Milliseconds,
         means: "minimum time in them",

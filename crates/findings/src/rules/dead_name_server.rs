@@ -36,7 +36,7 @@ mod limits {
         means: "minimum number of waits that timed out",
     };
     pub static LEAST: Limit = Limit {
-        name: "least",
+        name: "timeout",
         value: 3e8,
         unit: Unit::Nanoseconds,
         means: "minimum timeout of each of them",

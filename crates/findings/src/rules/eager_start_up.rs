@@ -47,13 +47,13 @@ mod limits {
         means: "minimum share of the critical path spent unpacking or parsing",
     };
     pub static MS: Limit = Limit {
-        name: "ms",
+        name: "time",
         value: 100.0,
         unit: Unit::Milliseconds,
         means: "minimum time spent on it",
     };
     pub static BEFORE: Limit = Limit {
-        name: "before",
+        name: "before first request",
         value: 0.9,
         unit: Unit::Share,
         means: "minimum share of that time before the first wait for a request",

@@ -119,16 +119,36 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
         return None;
     }
     let holding = Holding::of(inquiry, holds);
+    let is_interpreters = turns.is_interpreters;
     let suspect = told(
         inquiry,
         pool,
         turns,
         (workers.len() as u64, demand, share, window),
     );
+    let suspect = match is_interpreters {
+        true => of_interpreter(inquiry, suspect, &workers),
+        false => suspect,
+    };
     Some(match holding {
         Some(holding) => suspect.told(holding.told(inquiry)),
         None => suspect,
     })
+}
+
+/// Under the interpreter's lock all that the threads do is done: it is seen where the busiest of them works, not where one
+/// happened to wait for it longest.
+fn of_interpreter(inquiry: &Inquiry<'_>, suspect: Suspect, workers: &[&Thread]) -> Suspect {
+    let busiest = workers.iter().max_by_key(|row| row.cpu_ns);
+    let frames = busiest.map_or(Vec::new(), |row| inquiry.mostly_in(row.thread));
+    let suspect = suspect.advised(
+        "compute in processes instead of threads (multiprocessing, ProcessPoolExecutor), or in calls that release the GIL"
+            .to_owned(),
+    );
+    match frames.is_empty() {
+        true => suspect,
+        false => Suspect { frames, ..suspect },
+    }
 }
 
 /// How long workers were ready who could not have worked: who comes to wait for the lock before it has worked for as long

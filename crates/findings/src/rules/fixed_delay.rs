@@ -38,7 +38,7 @@ mod limits {
         means: "minimum number of sleeps",
     };
     pub static ALIKE: Limit = Limit {
-        name: "alike",
+        name: "spread",
         value: 0.02,
         unit: Unit::Share,
         means: "maximum difference between the lengths requested by 90 % of them, as a share",

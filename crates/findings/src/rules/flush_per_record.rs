@@ -83,23 +83,30 @@ fn written(inquiry: &Inquiry<'_>) -> BTreeMap<ObjectId, u64> {
         .collect()
 }
 
-/// Files that are flushed once and made anew under the same name: a journal beside a database.
-fn made_anew(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<ObjectId> {
-    let mut named: BTreeMap<&str, (u64, Vec<ObjectId>)> = BTreeMap::new();
+/// A file that is made anew under the same name each time, and flushed: a journal beside a database.
+struct MadeAnew {
+    flushes: u64,
+    objects: Vec<ObjectId>,
+}
+
+fn made_anew(inquiry: &Inquiry<'_>, process: ProcessId, but: &BTreeSet<ObjectId>) -> Vec<MadeAnew> {
+    let mut named: BTreeMap<&str, MadeAnew> = BTreeMap::new();
     let calls = inquiry.facts.calls.iter();
     let own = calls.filter(|call| call.process == Some(process));
     for call in own.filter(|call| FLUSHES.contains(&call.call.as_str())) {
         let object = call.object.and_then(|object| inquiry.facts.object(object));
+        let object = object.filter(|object| !but.contains(&object.object));
         if let Some((object, path)) = object.and_then(|o| Some((o.object, o.path.as_deref()?))) {
-            let (count, objects) = named.entry(path).or_default();
-            *count += call.count;
-            objects.push(object);
+            let file = named.entry(path).or_insert_with(|| MadeAnew {
+                flushes: 0,
+                objects: Vec::new(),
+            });
+            file.flushes = file.flushes.saturating_add(call.count);
+            file.objects.push(object);
         }
     }
-    let many = named
-        .into_values()
-        .filter(|(count, _)| *count as f64 >= RULE.limit(inquiry, &limits::FLUSHES));
-    many.flat_map(|(_, objects)| objects).collect()
+    let is_often = |file: &MadeAnew| file.flushes as f64 >= RULE.limit(inquiry, &limits::FLUSHES);
+    named.into_values().filter(is_often).collect()
 }
 
 fn suspect(
@@ -108,6 +115,7 @@ fn suspect(
     mut files: Vec<(u64, ObjectId)>,
 ) -> Option<Suspect> {
     let (sums, mapped) = (written(inquiry), mapped(inquiry, process));
+    let often: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
     let written = |object: ObjectId| sums.get(&object).copied().unwrap_or(0);
     files.retain(|&(count, object)| {
         written(object) as f64 / count as f64 <= RULE.limit(inquiry, &limits::BYTES)
@@ -124,8 +132,11 @@ fn suspect(
     let &first = files.first()?;
     let (_, object) = first;
     let mut objects: BTreeSet<ObjectId> = files.iter().map(|(_, object)| *object).collect();
-    let anew = made_anew(inquiry, process);
-    objects.extend(&anew);
+    let anew = made_anew(inquiry, process, &often);
+    for file in &anew {
+        files.extend(file.objects.first().map(|&object| (file.flushes, object)));
+        objects.extend(&file.objects);
+    }
     let all: u64 = files.iter().map(|(count, _)| count).sum();
     if floor::flushed_at_best(inquiry, &objects.iter().copied().collect::<Vec<_>>()) {
         return None;
@@ -182,7 +193,7 @@ fn suspect(
 }
 
 /// The calls that go with each record, more than those that wait: a journal that is made anew is removed each time, too.
-fn around(made_anew: &[ObjectId]) -> &'static [&'static [&'static str]] {
+fn around(made_anew: &[MadeAnew]) -> &'static [&'static [&'static str]] {
     match made_anew.is_empty() {
         true => &[&FLUSHES],
         false => &[&FLUSHES, &["unlink", "unlinkat", "rename", "ftruncate"]],

@@ -36,7 +36,7 @@ mod limits {
         means: "minimum share of the critical path in the collector",
     };
     pub static MS: Limit = Limit {
-        name: "ms",
+        name: "time",
         value: 50.0,
         unit: Unit::Milliseconds,
         means: "minimum time in it",

@@ -48,13 +48,13 @@ mod limits {
         means: "minimum ratio of the time taken by the last tenth of them to that of the first",
     };
     pub static IN_LINE: Limit = Limit {
-        name: "in line",
+        name: "linearity",
         value: 0.82,
         unit: Unit::Share,
         means: "minimum share of the variation between the tenths that a straight line explains; a single step explains three quarters",
     };
     pub static IN_ORDER: Limit = Limit {
-        name: "in order",
+        name: "correlation",
         value: 0.9,
         unit: Unit::Share,
         means: "minimum rank correlation of the tenths with their times",
@@ -66,7 +66,7 @@ mod limits {
         means: "minimum share of the growth that is in the function",
     };
     pub static LARGER: Limit = Limit {
-        name: "larger",
+        name: "piece growth",
         value: 1.25,
         unit: Unit::Ratio,
         means: "maximum ratio of the size of pieces in the last third to that in the first",

@@ -27,19 +27,19 @@ mod limits {
     use crate::rule::{Limit, Unit};
 
     pub static ENDS: Limit = Limit {
-        name: "ends",
+        name: "closes",
         value: 3.0,
         unit: Unit::Count,
         means: "minimum number of waits for the end of a connection",
     };
     pub static LEAST: Limit = Limit {
-        name: "least",
+        name: "length",
         value: 1e8,
         unit: Unit::Nanoseconds,
         means: "minimum length of each of them",
     };
     pub static ALIKE: Limit = Limit {
-        name: "alike",
+        name: "spread",
         value: 0.02,
         unit: Unit::Share,
         means: "maximum difference from their median, as a share",

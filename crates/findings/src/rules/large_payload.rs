@@ -43,7 +43,7 @@ mod limits {
         means: "minimum bytes received per wait, on average; fewer are single messages",
     };
     pub static DENSE: Limit = Limit {
-        name: "dense",
+        name: "gap",
         value: 5e7,
         unit: Unit::Nanoseconds,
         means: "maximum median of these waits; with longer ones the program is listening",

@@ -28,7 +28,7 @@ mod limits {
     use crate::rule::{Limit, Unit};
 
     pub static LEAST: Limit = Limit {
-        name: "least",
+        name: "length",
         value: 1e8,
         unit: Unit::Nanoseconds,
         means: "minimum length of the wait",
@@ -41,7 +41,7 @@ mod limits {
             "maximum time on CPU after it, exit included (or 1/200 of the wait, if that is longer)",
     };
     pub static BEFORE: Limit = Limit {
-        name: "before",
+        name: "cpu before",
         value: 1e7,
         unit: Unit::Nanoseconds,
         means: "minimum time on CPU before it; with less, the wait is all that the program does",

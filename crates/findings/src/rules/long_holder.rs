@@ -34,19 +34,19 @@ mod limits {
         means: "minimum number of holds seen",
     };
     pub static LONG: Limit = Limit {
-        name: "long",
+        name: "long holds",
         value: 5.0,
         unit: Unit::Count,
         means: "minimum number of long holds",
     };
     pub static TIMES: Limit = Limit {
-        name: "times",
+        name: "ratio",
         value: 10.0,
         unit: Unit::Ratio,
         means: "minimum ratio of a long hold to the median",
     };
     pub static LEAST: Limit = Limit {
-        name: "least",
+        name: "length",
         value: 1e6,
         unit: Unit::Nanoseconds,
         means: "minimum length of a long hold",

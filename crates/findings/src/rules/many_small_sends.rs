@@ -34,7 +34,7 @@ mod limits {
         means: "minimum number of sends to one peer",
     };
     pub static EACH: Limit = Limit {
-        name: "each",
+        name: "per response",
         value: 3.0,
         unit: Unit::Count,
         means: "minimum number of sends per response",

@@ -42,7 +42,7 @@ mod limits {
         means: "minimum share of the critical path in page faults for it and in freeing it",
     };
     pub static TIMES: Limit = Limit {
-        name: "times",
+        name: "ratio",
         value: 20.0,
         unit: Unit::Ratio,
         means: "minimum ratio of the memory at exit to all data that it read, wrote or mapped",
@@ -66,7 +66,7 @@ mod limits {
         means: "minimum number of pieces of input",
     };
     pub static EVENLY: Limit = Limit {
-        name: "evenly",
+        name: "evenness",
         value: 0.25,
         unit: Unit::Share,
         means: "minimum part that each quarter of the pieces takes of a quarter of the new memory",

@@ -36,7 +36,7 @@ mod limits {
         means: "minimum number of waits for memory on the critical path",
     };
     pub static WORK: Limit = Limit {
-        name: "work",
+        name: "cpu",
         value: 0.05,
         unit: Unit::Share,
         means: "or: minimum share of the critical path on CPU, reclaiming memory",

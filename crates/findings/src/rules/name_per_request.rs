@@ -38,7 +38,7 @@ mod limits {
         means: "minimum number of DNS lookups waited for",
     };
     pub static AGAIN: Limit = Limit {
-        name: "again",
+        name: "per address",
         value: 5.0,
         unit: Unit::Count,
         means: "minimum number of DNS lookups per address connected to",

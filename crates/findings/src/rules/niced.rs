@@ -34,7 +34,7 @@ mod limits {
         means: "minimum nice value",
     };
     pub static MORE: Limit = Limit {
-        name: "more",
+        name: "ratio",
         value: 1.5,
         unit: Unit::Ratio,
         means: "minimum ratio of the time others had its CPU to an equal share",

@@ -118,6 +118,7 @@ fn suspect(
         .with_all_between()
         .of(parent)
         .seen_in_most(inquiry, waits)
+        .seen_after_starts(inquiry, starts.iter().map(|start| start.process))
         .held(inquiry, &RULE, "starts", count as f64, &limits::STARTS)
         .held(
             inquiry,

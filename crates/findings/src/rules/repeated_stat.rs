@@ -29,7 +29,7 @@ mod limits {
     use crate::rule::{Limit, Unit};
 
     pub static LOOKS: Limit = Limit {
-        name: "looks",
+        name: "calls",
         value: 1000.0,
         unit: Unit::Count,
         means: "minimum number of calls on one path by one process",

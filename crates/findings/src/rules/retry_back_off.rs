@@ -38,13 +38,13 @@ mod limits {
         means: "minimum number of pauses, each longer than the one before",
     };
     pub static GROWS: Limit = Limit {
-        name: "grows",
+        name: "growth",
         value: 1.2,
         unit: Unit::Ratio,
         means: "minimum factor of growth, in most cases",
     };
     pub static MOST: Limit = Limit {
-        name: "most",
+        name: "max growth",
         value: 2.6,
         unit: Unit::Ratio,
         means: "maximum factor of growth",

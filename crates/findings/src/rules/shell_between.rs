@@ -112,10 +112,11 @@ fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> 
         Piece::Count(count),
         " shells, each to start only one program"
     ];
-    let fix = Fix::without(What::Cpu, processes);
+    let fix = Fix::without(What::Cpu, processes.clone());
     let suspect = Suspect::new(title, fix, Weight::within(causes, cpu))
         .of(parent)
         .seen_in_most(inquiry, waits)
+        .seen_after_starts(inquiry, processes)
         .held(inquiry, &RULE, "shells", count as f64, &limits::SHELLS)
         .figure("a shell on a processor", (cpu / count) as f64, "ns")
         .told(say![

@@ -47,13 +47,13 @@ mod limits {
         means: "minimum number of such wake-ups",
     };
     pub static QUICK: Limit = Limit {
-        name: "quick",
+        name: "cpu",
         value: 50_000.0,
         unit: Unit::Nanoseconds,
         means: "maximum time on CPU before going back to sleep",
     };
     pub static FOUND: Limit = Limit {
-        name: "found",
+        name: "with work",
         value: 100.0,
         unit: Unit::Count,
         means: "minimum number of wake-ups that found work; with fewer it is a barrier",

@@ -39,13 +39,13 @@ mod limits {
         means: "minimum number of connections by one process",
     };
     pub static AGAIN: Limit = Limit {
-        name: "again",
+        name: "per peer",
         value: 5.0,
         unit: Unit::Count,
         means: "minimum number of connections per peer, on average",
     };
     pub static EACH: Limit = Limit {
-        name: "each",
+        name: "handshake",
         value: 1e6,
         unit: Unit::Nanoseconds,
         means: "minimum time of a handshake, on average",

@@ -36,7 +36,7 @@ mod limits {
     use crate::rule::{Limit, Unit};
 
     pub static MEGABYTES: Limit = Limit {
-        name: "megabytes",
+        name: "amount",
         value: 64.0,
         unit: Unit::Megabytes,
         means: "minimum amount copied from one object to another",
@@ -48,13 +48,13 @@ mod limits {
         means: "maximum bytes per piece, on average; with more there is little to gain",
     };
     pub static DIFFER: Limit = Limit {
-        name: "differ",
+        name: "difference",
         value: 0.02,
         unit: Unit::Share,
         means: "maximum difference between reads and writes, in number and bytes, as a share",
     };
     pub static LOOKS: Limit = Limit {
-        name: "looks",
+        name: "other work",
         value: 0.1,
         unit: Unit::Share,
         means: "maximum share of its time on CPU spent on anything but reading and writing",

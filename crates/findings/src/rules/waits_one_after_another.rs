@@ -35,13 +35,13 @@ mod limits {
         means: "minimum number of peers in a row, each of them once",
     };
     pub static LEAST: Limit = Limit {
-        name: "least",
+        name: "length",
         value: 1e7,
         unit: Unit::Nanoseconds,
         means: "minimum length of the wait for each",
     };
     pub static BETWEEN: Limit = Limit {
-        name: "between",
+        name: "work between",
         value: 0.25,
         unit: Unit::Share,
         means: "maximum share of the wait that is spent on work before the next one",

@@ -1,6 +1,7 @@
 //! What the cases of `cases/` save: the gain of each is known from how it is drawn.
 
 use timesink_findings::rule::Limits;
+use timesink_findings::sentence::Piece;
 use timesink_recording::notation::recording;
 
 use crate::cases::{case, cases};
@@ -95,6 +96,18 @@ call 1.1 fsync t.db count 30 ns 300ms
 call 1.1 write t.db count 30 bytes 3000
 ";
     assert_eq!(told_of_text(text), [("flush-per-record", 450)]);
+    // The flushes of both were made, and both are counted: those of the journal were left out.
+    let findings = findings_of(&recording(text), &Limits::default());
+    let counted = findings.told[0]
+        .suspect
+        .title
+        .0
+        .iter()
+        .find_map(|piece| match piece {
+            Piece::Count(count) => Some(*count),
+            _ => None,
+        });
+    assert_eq!(counted, Some(60));
 }
 
 /// A program that loads a table each time it is started also gives its memory back each time: at most that goes, too.
@@ -142,4 +155,70 @@ fn memory_that_was_loaded_is_given_back() {
         with.hi_ns >= without.hi_ns + 220_000_000,
         "{with:?}, {without:?}"
     );
+}
+
+/// `git gc` was told "at most 5.29 s" beside 3.56 s on CPU: what says how long something took saves that at most, though threads
+/// that wait for its CPU would go on earlier, too.
+#[test]
+fn what_is_no_fault_saves_at_most_its_own_time() {
+    let mut text = String::from(
+        "run wall 1s processors 1
+         process 1 pack
+         thread 1.1 tid 1 pack
+         thread 1.2 tid 2 pack parent 1.1
+         1.1: cpu 0..10ms",
+    );
+    for _ in 0..49 {
+        text += " | ready +10ms preempted occupant 1.2 10ms | cpu +10ms";
+    }
+    text += " | ready ..1000ms preempted occupant 1.2 10ms | cpu +1us exit\n1.2: cpu 10ms..20ms";
+    for _ in 0..49 {
+        text += " | ready +10ms preempted occupant 1.1 10ms | cpu +10ms";
+    }
+    for n in 0..100 {
+        text += &format!(
+            "\nsample 1.{} {}ms weight 10ms stack \"main;deflate\"",
+            1 + n % 2,
+            10 * n + 5
+        );
+    }
+    let findings = findings_of(&recording(&text), &Limits::default());
+    let mut told = findings.told.iter();
+    let busy = told
+        .find(|told| told.rule.name == "busy")
+        .expect("it is busy");
+    assert!(
+        (499_000_000..501_000_000).contains(&busy.on_path_ns),
+        "{busy:?}"
+    );
+    let (gain, most) = (busy.gain, busy.on_path_ns as i64);
+    assert!(gain.ns <= most && gain.hi_ns <= most, "{gain:?} of {most}");
+    assert!(gain.wall_lo_ns <= gain.wall_ns, "{gain:?}");
+}
+
+/// What a database does on a CPU to commit goes with the commits: it was told as explained by nothing, beside the finding that said
+/// what it is for.
+#[test]
+fn what_a_finding_takes_away_is_explained() {
+    let text = case("flush-per-record.fires");
+    let text = text
+        .replace("cpu +1ms", "cpu +8ms")
+        .replace("run wall 1s", "run wall 1.1s");
+    let mut with_work = text.clone();
+    for n in 0..50 {
+        with_work += &format!(
+            "sample 1.1 {}ms weight 8ms stack \"_start;main;load_file;insert_row;checksum\"\n",
+            18 * n + 6
+        );
+    }
+    with_work +=
+        "site 1.1 fsync rows.db at 11ms occurrence 32 stack \"_start;main;load_file;insert_row\"\n";
+    let findings = findings_of(&recording(&with_work), &Limits::default());
+    assert_eq!(findings.told[0].rule.name, "flush-per-record");
+    assert_eq!(findings.cleared, [], "{:?}", findings.told[0].suspect.fix);
+    // What is done elsewhere stays unexplained.
+    let elsewhere = with_work.replace("load_file;insert_row;checksum", "index_all");
+    let findings = findings_of(&recording(&elsewhere), &Limits::default());
+    assert_eq!(findings.told[0].rule.name, "flush-per-record");
+    assert_eq!(findings.cleared.len(), 1, "{:?}", findings.cleared);
 }

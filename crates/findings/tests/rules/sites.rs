@@ -76,3 +76,45 @@ fn a_place_is_not_of_the_language() {
     let seen = seen_of(&recording(&text)).remove(0);
     assert_eq!(seen.lines[0].0, "go.etcd.io/bbolt.(*Tx).Commit");
 }
+
+/// Two programs that a script starts in two places were both told in the place of the first: where it waits for children at all.
+#[test]
+fn what_is_started_is_seen_where_it_is_started() {
+    let mut text = String::from(
+        "run wall 800ms
+         process 1 bash executable /usr/bin/bash
+         thread 1.1 tid 1 bash
+         frame first function first module /srv/x.sh language shell file /srv/x.sh line 5
+         frame second function second module /srv/x.sh language shell file /srv/x.sh line 9\n",
+    );
+    for n in 2..62 {
+        let program = if n < 32 { "awk" } else { "cut" };
+        text += &format!("process {n} {program} parent 1 executable /usr/bin/{program}\n");
+        text += &format!("thread {n}.{n} tid {n} {program} parent 1.1\n");
+    }
+    text += "1.1: cpu 0..1ms\n";
+    for n in 2..62 {
+        let place = if n < 32 { "first" } else { "second" };
+        text += &format!(
+            " | cpu +1ms | wait +10ms child c{n} by {n}.{n} call wait4 stack \"{place};waitpid\"\n"
+        );
+    }
+    for n in 2..62 {
+        let (from, until) = (2 + (n - 2) * 11, 12 + (n - 2) * 11);
+        text += &format!(
+            "{n}.{n}: cpu {from}ms..{until}ms
+             image {n} fork {from}ms by 1.1 cost 60us
+             image {n} exec {from}ms cost 300us executable /usr/bin/x
+             sample {n}.{n} {until}ms weight 9ms stack \"__x64_sys_execve\"
+             image {n} exit {until}ms cost 1ms\n"
+        );
+    }
+    let text = text.replace(" executable /usr/bin/x\n", "\n");
+    let seen = seen_of(&recording(&text));
+    let lines: Vec<Option<u32>> = seen.iter().map(|seen| seen.lines[0].1).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(
+        lines.contains(&Some(5)) && lines.contains(&Some(9)),
+        "{lines:?}"
+    );
+}

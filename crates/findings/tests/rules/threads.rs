@@ -3,7 +3,7 @@
 use timesink_findings::rule::Limits;
 use timesink_recording::notation::recording;
 
-use crate::drawn::{findings_of, told_of};
+use crate::drawn::{findings_of, seen_of, told_of};
 
 /// Two threads that take turns of five milliseconds at Python's own lock, which has two futexes.
 fn python(rounds: u32) -> String {
@@ -61,4 +61,28 @@ fn the_worse_the_more() {
     };
     let gains = [10, 20, 40].map(gain);
     assert!(gains.is_sorted(), "{gains:?}");
+}
+
+/// The place of Python threads that take turns was where the main thread happened to wait longest for the lock: where it started
+/// them. It is what they compute.
+#[test]
+fn python_is_seen_where_its_threads_work() {
+    let mut text = python(40).replace(
+        "1.1: cpu 0..1ms | wait ",
+        "1.1: cpu 0..1ms | wait +300ms condition a by timer call futex asked 4997us expired stack \"<module>;start;take_gil\" | wait ",
+    );
+    text = format!(
+        "frame <module> file /srv/x.py line 20 language python
+         frame start file /usr/lib/python3.11/threading.py language python
+         frame fib file /srv/x.py line 3 language python\n{text}"
+    );
+    for n in 0..70 {
+        text += &format!(
+            "sample 1.{} {}ms weight 5ms stack \"run;fib\"\n",
+            2 + n % 2,
+            5 * n + 8
+        );
+    }
+    let findings = seen_of(&recording(&text));
+    assert_eq!(findings[0].lines[0], ("fib".to_owned(), Some(3)));
 }

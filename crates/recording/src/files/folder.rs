@@ -141,6 +141,13 @@ impl Folder {
         Ok(made)
     }
 
+    /// Makes a control group in this one: a folder of the kernel's, in which nobody can make a file.
+    pub fn make_group_within(&self, name: impl AsRef<OsStr>) -> Result<()> {
+        let name = name.as_ref();
+        rustix::fs::mkdirat(&self.handle, name, FOLDER_MODE)
+            .map_err(|error| Error::io(&self.path_of(name), &error.into()))
+    }
+
     /// Opens a folder that must not be a link itself, and makes it and those above it if there is none. For the folders
     /// of the user with whose rights it is done: links on the way are followed.
     pub fn ensure(path: &Path) -> Result<Folder> {

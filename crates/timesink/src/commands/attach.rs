@@ -19,8 +19,16 @@ pub struct Arguments {
     limit: Option<Duration>,
 
     /// The processes to record, with all their threads and new children
-    #[arg(required = true, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(required = true, value_name = "PID", value_parser = parse_pid)]
     pids: Vec<u32>,
+}
+
+fn parse_pid(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        "expected the number of a process, such as 1234 (`pidof NAME` prints those of a name)"
+            .to_owned()
+    })
 }
 
 /// Records until the time is up, they end, or the user stops it.
@@ -54,4 +62,19 @@ pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow:
 fn plain(name: &str) -> String {
     let hostile = |c: char| c == '/' || is_hostile(c);
     name.trim().replace(hostile, "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name instead of a number was answered with "invalid digit found in string".
+    #[test]
+    fn a_name_is_no_process_number() {
+        assert_eq!(parse_pid("12"), Ok(12));
+        for text in ["abc", "0", "-1", ""] {
+            let error = parse_pid(text).expect_err("no number of a process");
+            assert!(error.contains("pidof"), "{error}");
+        }
+    }
 }

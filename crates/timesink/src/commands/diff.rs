@@ -16,7 +16,7 @@ use crate::export::folded;
 use crate::out;
 use crate::present::compared::Compared;
 use crate::present::json;
-use crate::present::terminal::{self, Amount};
+use crate::present::terminal::{self, Amount, Style};
 use crate::settings::Settings;
 
 #[derive(clap::Args)]
@@ -27,18 +27,25 @@ pub struct Arguments {
     /// The recordings of the second side, where a side has several
     #[arg(last = true, value_name = "B")]
     second: Vec<PathBuf>,
-    /// Print all differences and findings, not only one screen
+    /// Print all differences, threads and findings, not only one screen
     #[arg(long)]
     full: bool,
     /// Print system calls whose count or time differs
     #[arg(long, conflicts_with = "full")]
     calls: bool,
-    /// Print everything as JSON (documented in docs/json.md)
+    /// Print threads grouped by what they are for: how many there are, and how their time differs
     #[arg(long, conflicts_with_all = ["full", "calls"])]
-    json: bool,
-    /// Print stacks of both, each with its time in A and in B in nanoseconds, as differential flame graphs are drawn from
+    threads: bool,
+    /// Print who called whom, down to where the time of all threads differs
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "both",
-          conflicts_with_all = ["full", "calls", "json"])]
+          conflicts_with_all = ["full", "calls", "threads"])]
+    tree: Option<Time>,
+    /// Print everything as JSON, or the whole tree with --tree (documented in docs/json.md)
+    #[arg(long, conflicts_with_all = ["full", "calls", "threads"])]
+    json: bool,
+    /// Print stacks of both, each with its time in A and in B in nanoseconds: the input of differential flame graphs
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "both",
+          conflicts_with_all = ["full", "calls", "threads", "tree", "json"])]
     folded: Option<Time>,
 }
 
@@ -84,11 +91,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         patience: Patience::FINDINGS,
         ..question(&settings, Wanted::Served, false)
     };
-    if let Some(time) = arguments.folded {
-        return match recordings.as_slice() {
-            [a, b] => print_folded(a, b, time.into(), &question),
-            _ => bail!("--folded takes one recording of each side"),
+    if let Some(time) = arguments.folded.or(arguments.tree) {
+        let [a, b] = recordings.as_slice() else {
+            bail!("--tree and --folded take one recording of each side");
         };
+        let tree = beside(a, b, time.into(), &question)?;
+        drop(recordings);
+        return print_tree(&tree, arguments, time.into(), &style);
     }
     let mut digests = Vec::new();
     for recording in &recordings {
@@ -112,9 +121,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let mut out = out::machines();
         return out::written(json::comparison(&compared, &mut out).and_then(|()| out.flush()));
     }
-    let page = match (arguments.calls, arguments.full) {
-        (true, _) => terminal::compared_calls(&compared, &style),
-        (_, true) => terminal::comparison(&compared, Amount::All, &style),
+    let page = match arguments {
+        Arguments { calls: true, .. } => terminal::compared_calls(&compared, &style),
+        Arguments { threads: true, .. } => terminal::compared_threads(&compared, &style),
+        Arguments { full: true, .. } => terminal::comparison(&compared, Amount::All, &style),
         _ => terminal::comparison(&compared, Amount::Screen, &style),
     };
     out::page(&page, &style)
@@ -127,6 +137,8 @@ pub fn show(first: Vec<PathBuf>, second: Vec<PathBuf>) -> anyhow::Result<()> {
         second,
         full: false,
         calls: false,
+        threads: false,
+        tree: None,
         json: false,
         folded: None,
     })
@@ -149,16 +161,32 @@ pub fn told<T>(
     Ok((digest, more(&story)))
 }
 
-fn print_folded(
+/// The tree of one recording beside that of the other.
+fn beside(
     a: &Recording,
     b: &Recording,
     weights: Weights,
     question: &Question<'_>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Branch> {
     let (digest, tree) = told(a, question, |story| Branch::of(story, weights))?;
     let (other, others) = told(b, question, |story| Branch::of(story, weights))?;
     let comparison = Comparison::of(vec![digest], vec![other]).context("nothing to compare")?;
-    let tree = tree.beside(others, &comparison.aligned);
+    Ok(tree.beside(others, &comparison.aligned))
+}
+
+fn print_tree(
+    tree: &Branch,
+    arguments: &Arguments,
+    weights: Weights,
+    style: &Style,
+) -> anyhow::Result<()> {
+    if arguments.folded.is_none() && !arguments.json {
+        return out::page(&terminal::compared_tree(tree, weights, style), style);
+    }
     let mut out = out::machines();
-    out::written(folded::beside(&tree, &mut out).and_then(|()| out.flush()))
+    let written = match arguments.json {
+        true => json::tree(tree, weights, &mut out),
+        false => folded::beside(tree, &mut out),
+    };
+    out::written(written.and_then(|()| out.flush()))
 }

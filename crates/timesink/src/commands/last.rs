@@ -46,7 +46,10 @@ pub fn argument(recording: &Path) -> String {
 pub fn or_last(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     match named {
         Some(named) => Ok(named.to_owned()),
-        None => last(Path::new(".")).context("no recording in this folder: name one"),
+        None => last(Path::new(".")).context(
+            "this folder has no recording (NAME.timesink or NAME.timesink.tar): say which one is meant, as in \
+             `timesink report FILE`",
+        ),
     }
 }
 

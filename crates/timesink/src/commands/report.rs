@@ -7,7 +7,7 @@ use anyhow::bail;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
-use timesink_analysis::stacks::Direction;
+use timesink_analysis::stacks::{Direction, Stacks};
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Repeated, Story};
 
@@ -129,6 +129,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if !tables.is_empty() {
         let facts = Facts::of(&recording)?;
         let stacks = selection.stacks(&recording, &facts)?;
+        if let Some(name) = arguments
+            .line
+            .as_ref()
+            .filter(|name| !is_seen(&stacks, name))
+        {
+            bail!(
+                "no time was found in a function called {name:?} (`timesink report FILE --top` lists functions)"
+            );
+        }
         return out::page(&terminal::tables(&stacks, &tables, &style), &style);
     }
     if !selection.filter().is_empty() {
@@ -142,6 +151,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             out::page(&page, &style)
         }
     }
+}
+
+/// Whether anything was seen in a function of this name.
+fn is_seen(stacks: &Stacks, name: &str) -> bool {
+    !stacks.view().lines(name).places.is_empty()
 }
 
 /// Prints the answer of a recording just made on standard error: standard output is the program's.

@@ -13,6 +13,7 @@ use rustix::process::{getegid, geteuid, setpriority_process, setrlimit, Resource
 use rustix::thread::{
     disable_transparent_huge_pages, sched_setaffinity, unshare, CpuSet, UnshareFlags,
 };
+use timesink_capture::control_groups::write;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -38,6 +39,9 @@ pub struct Arguments {
     /// A file that has the bytes of another one
     #[arg(long, value_name = "PATH=SOURCE")]
     file: Vec<String>,
+    /// A control group, by its folder
+    #[arg(long, value_name = "FOLDER")]
+    group: Vec<PathBuf>,
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
@@ -51,6 +55,11 @@ enum Only {
 
 /// Does not return if the command can be run.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    for group in &arguments.group {
+        // That is who writes it.
+        write(&group.join("cgroup.procs"), "0")
+            .with_context(|| format!("control group {}", group.display()))?;
+    }
     if let Some(list) = &arguments.processors {
         let set = processors(list).with_context(|| format!("{list} is no list of processors"))?;
         sched_setaffinity(None, &set).with_context(|| format!("processors {list}"))?;

@@ -143,6 +143,12 @@ fn predict(loaded: &Loaded<'_>, (asked, cpus): (&Asked, Option<u32>)) -> anyhow:
         calls: &waited.calls_of,
     };
     let gains = Gains::new(&replay, recorded).doubted(processors(recording));
+    for (words, change) in asked {
+        // What is nowhere in the recording is no question: a prediction of it would look like an answer.
+        if gains.factors(std::slice::from_ref(change)).1 == 0 {
+            bail!("nothing in this recording matches {words:?}: {EXAMPLES}");
+        }
+    }
     let changes: Vec<Change> = asked.iter().map(|(_, change)| change.clone()).collect();
     let on = cpus.map(Processors::Any);
     let gain = gains.of(&changes, on);
@@ -301,6 +307,22 @@ mod tests {
             );
             assert!(processes("nobody", facts).is_err());
         });
+    }
+
+    /// A kind of wait of which there is none was answered with a prediction, and with success.
+    #[test]
+    fn what_is_not_there_is_no_question() {
+        let recording = samples::coded().recording();
+        let loaded = Loaded::of(&recording).expect("a drawn recording reads");
+        let change = Change {
+            what: what("aio", &loaded.facts, &loaded.stacks).expect("it is understood"),
+            processes: None,
+            how: How::Batch(100),
+        };
+        let asked = vec![("aio in batches of 100".to_owned(), change)];
+        let error = predict(&loaded, (&asked, None)).err().expect("an error");
+        let wanted = "nothing in this recording matches \"aio in batches of 100\"";
+        assert!(error.to_string().starts_with(wanted), "{error}");
     }
 
     /// A prediction, and what the path turns into, on the recording that the other snapshots are of.

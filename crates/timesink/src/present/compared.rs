@@ -93,30 +93,52 @@ pub fn evidence(row: &Row) -> String {
             parts.extend(place);
         }
     }
-    let with = with(row);
-    if !with.is_empty() {
-        let named = with
-            .iter()
-            .take(WITH)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", ");
-        let more = match with.len().saturating_sub(WITH) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        parts.push(format!("with it, as often: {named}{more}"));
-    }
+    parts.extend(with_it(row));
     parts.join(" · ")
 }
 
-/// What is done as often as something else that is named.
+/// So much is named of what is done for the same items.
 const WITH: usize = 3;
 
-/// What else is done as often, on both sides.
-pub fn with(row: &Row) -> Vec<String> {
-    let with = row.with.iter().map(|about| did(&row.program, about));
-    with.collect()
+/// What is done for the same items: `with it, as often: closes files; 2 times as often: flushes t.db`.
+fn with_it(row: &Row) -> Option<String> {
+    let with = with(row);
+    let (mut told, mut last) = (String::new(), None);
+    for (what, times) in with.iter().take(WITH) {
+        let how = as_often(*times);
+        match last.replace(how.clone()) {
+            None => told = format!("with it, {how}: {what}"),
+            Some(last) if last == how => told.push_str(&format!(", {what}")),
+            Some(_) => told.push_str(&format!("; {how}: {what}")),
+        }
+    }
+    let more = with.len().saturating_sub(WITH);
+    if more > 0 {
+        told.push_str(&format!(" and {more} more"));
+    }
+    (!told.is_empty()).then_some(told)
+}
+
+/// How many times as often as something else.
+fn as_often(times: f64) -> String {
+    let told = |times: f64| {
+        let text = format!("{times:.1}");
+        text.trim_end_matches(".0").to_owned()
+    };
+    match times {
+        1.0 => "as often".to_owned(),
+        2.0 => "twice as often".to_owned(),
+        0.5 => "half as often".to_owned(),
+        times if times > 0.0 && times < 1.0 => format!("1/{} as often", told(1.0 / times)),
+        times => format!("{} times as often", told(times)),
+    }
+}
+
+/// What else is done for the same items on both sides, and how many times for each time of what names the row.
+pub fn with(row: &Row) -> Vec<(String, f64)> {
+    let with = row.with.iter();
+    with.map(|with| (did(&row.program, &with.about), with.times))
+        .collect()
 }
 
 /// Callers of a function that are named.

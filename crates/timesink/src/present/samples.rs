@@ -19,7 +19,7 @@ use timesink_recording::words::{
 };
 use timesink_recording::{ModuleId, Nanos, ProcessId, Recording};
 
-use timesink_comparison::{Comparison, Digest};
+use timesink_comparison::{Branch, Comparison, Digest, Weights};
 use timesink_story::{Loaded, Question, Story};
 
 use super::compared::Compared;
@@ -540,6 +540,27 @@ pub(crate) fn compare<T>(a: &[Draft], b: &[Draft], show: impl FnOnce(&Compared<'
     })
 }
 
+/// Who called whom in both.
+pub(crate) fn beside<T>(
+    a: &Draft,
+    b: &Draft,
+    weights: Weights,
+    show: impl FnOnce(&Branch) -> T,
+) -> T {
+    let settings = Settings::default();
+    let told = |drawn: &Draft| {
+        let recording = drawn.recording();
+        let loaded = Loaded::of(&recording).expect("a drawn recording reads");
+        let question = question(&settings, Wanted::Served, false);
+        let story = Story::of(loaded, &question).expect("a story");
+        let digest = Digest::of(&story).expect("it has a main thread");
+        (digest, Branch::of(&story, weights))
+    };
+    let ((a, tree), (b, other)) = (told(a), told(b));
+    let comparison = Comparison::of(vec![a], vec![b]).expect("both sides have one");
+    show(&tree.beside(other, &comparison.aligned))
+}
+
 /// Two runs in other places, of a program that reads its configuration.
 pub(crate) fn in_two_places() -> [Draft; 2] {
     let facts = |keep_alive: &str, swappiness: &str, checksum: &str| {
@@ -652,4 +673,43 @@ pub(crate) fn rule_case(name: &str) -> Draft {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../findings/cases");
     let text = std::fs::read_to_string(folder.join(format!("{name}.txt")));
     draft(&text.unwrap_or_else(|error| panic!("{name}: {error}")))
+}
+
+/// A database that commits so many times: for each it makes a journal, flushes that twice and the database once. Beside it
+/// threads that have a name, a function or neither.
+pub(crate) fn commits(count: u64) -> Draft {
+    let twice = count * 2;
+    draft(&format!(
+        "run wall 1s exit 0 command ./base
+         process 1 pid 800 base executable /srv/base
+         thread 1.1 tid 800 base
+         thread 1.2 tid 801 reader-{count} parent 1.1
+         thread 1.3 tid 802 base parent 1.1
+         thread 1.4 tid 803 base parent 1.1
+         frame main module /srv/base
+         frame commit module /srv/base
+         frame make_journal module /srv/base
+         frame check module /srv/base
+         frame start_thread module /usr/lib/x86_64-linux-gnu/libc.so.6
+         frame nanosleep module /usr/lib/x86_64-linux-gnu/libc.so.6
+         object t.db file t.db
+         object t.db-journal file t.db-journal
+         call 1.1 openat t.db-journal count {count} ns {count}ms
+         call 1.1 fdatasync t.db-journal count {twice} ns {twice}ms
+         call 1.1 fdatasync t.db count {count} ns {count}ms
+         call 1.1 write t.db count {count} ns {count}us bytes {}
+         1.1: cpu 0..2ms
+         for n in 1..{count}
+         | wait +1ms disk read t.db-journal by block device call openat stack \"main;make_journal\"
+         | cpu +5us | wait +1ms flush t.db-journal by block device call fdatasync stack \"main;commit\"
+         | cpu +5us | wait +1ms flush t.db-journal by block device call fdatasync stack \"main;commit\"
+         | cpu +5us | wait +1ms flush t.db by block device call fdatasync stack \"main;commit\"
+         | cpu +5us
+         end
+         sample 1.1 1ms weight 1ms stack \"main;check\"
+         1.2: wait 0..2ms sleep by timer | cpu +1ms
+         1.3: cpu 0..1ms | wait ..2ms sleep by timer stack \"start_thread;check;nanosleep\" | cpu +1ms
+         1.4: cpu 0..1ms",
+        count * 100,
+    ))
 }

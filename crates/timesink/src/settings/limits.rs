@@ -6,6 +6,7 @@ use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
 use super::entries::{Complaint, Complaints};
+use super::former::name_now;
 use super::nearest::nearest;
 
 /// A setting of a rule.
@@ -79,7 +80,8 @@ fn of_rule(rule: &'static Rule, entries: &DeTable<'_>, complaints: &mut Complain
             }
             continue;
         }
-        let limit = rule.limits.iter().find(|limit| limit.name == key.get_ref());
+        let name = name_now(rule.name, key.get_ref());
+        let limit = rule.limits.iter().find(|limit| limit.name == name);
         let Some(limit) = limit else {
             let names = rule.limits.iter().map(|limit| limit.name);
             let names = names.chain(["disabled"]);

@@ -5,6 +5,7 @@
 //! sudo, an error in them is reported with its line, and the rest of the file still applies.
 
 mod entries;
+mod former;
 mod limits;
 mod mutes;
 mod nearest;

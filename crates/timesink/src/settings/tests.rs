@@ -39,7 +39,7 @@ fn limits_have_units() {
     let mut settings = Settings::default();
     let text =
         "[rules.lock-convoy]\nheld = \"100 us\"\n[rules.flush-per-record]\nbytes = \"64KiB\"\n\
-                [rules.copying]\nms = \"2s\"\nshare = \"25%\"\n[rules.niced]\ntime = \"3kB\"\n";
+                [rules.copying]\ntime = \"2s\"\nshare = \"25%\"\n[rules.niced]\ntime = \"3kB\"\n";
     settings.add_limits(text, "t.toml");
     let mut set: Vec<To> = settings.set.iter().map(|set| set.to).collect();
     set.sort_by_key(|to| format!("{to:?}"));
@@ -48,8 +48,8 @@ fn limits_have_units() {
         [
             To::Limit("bytes", 65536.0),
             To::Limit("held", 100_000.0),
-            To::Limit("ms", 2000.0),
             To::Limit("share", 0.25),
+            To::Limit("time", 2000.0),
         ]
     );
     let told = &settings.complaints;
@@ -60,6 +60,16 @@ fn limits_have_units() {
         ),
         "{told:?}"
     );
+}
+
+/// A limit that was renamed is still set by settings that were written before.
+#[test]
+fn settings_from_before_apply() {
+    let mut settings = Settings::default();
+    settings.add_limits("[rules.copying]\nms = \"2s\"\n", "t.toml");
+    assert_eq!(settings.complaints, Vec::<String>::new());
+    let set: Vec<To> = settings.set.iter().map(|set| set.to).collect();
+    assert_eq!(set, [To::Limit("time", 2000.0)]);
 }
 
 /// An error is reported with its line and perhaps a suggestion, and the rest applies.

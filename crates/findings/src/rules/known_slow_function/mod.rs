@@ -38,7 +38,7 @@ mod limits {
         means: "minimum share of the critical path in the function",
     };
     pub static MS: Limit = Limit {
-        name: "ms",
+        name: "time",
         value: 50.0,
         unit: Unit::Milliseconds,
         means: "minimum time in it",

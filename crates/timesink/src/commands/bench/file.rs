@@ -1,5 +1,5 @@
 //! `bench.toml`: commands and options of a benchmark, for those who run it again and again. Each key is an option of the
-//! command line with the same name; what is given on the command line counts for more.
+//! command line with the same name; what is given on the command line takes precedence.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -59,11 +59,11 @@ pub struct Arguments {
     #[arg(value_name = "CMD")]
     commands: Vec<String>,
 
-    /// Read commands and options from this file; the command line counts for more
+    /// Read commands and options from this file; those on the command line take precedence
     #[arg(long, value_name = "FILE", conflicts_with = "commands")]
     file: Option<PathBuf>,
 
-    /// Go on after the rounds in this file, which --json=FILE has written of the same commands
+    /// Continue after the rounds in this file, which --json=FILE has written for the same commands
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
 
@@ -83,28 +83,28 @@ pub struct Arguments {
     #[arg(short, long, visible_alias = "runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=2000))]
     rounds: Option<u16>,
 
-    /// Stop as soon as there is a verdict, looking at moments that are set before, at a stricter level; --rounds is the most
-    /// [default: 160]
+    /// Stop as soon as there is a verdict. Results are examined after fixed numbers of rounds, at a stricter significance level;
+    /// --rounds is the maximum [default: 160]
     #[arg(long)]
     until_decided: bool,
 
-    /// Rounds to run first without measuring. Slow first runs are left out by themselves
+    /// Rounds to run first without measuring. Slow first runs are detected and left out in any case
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     warmup: u16,
 
-    /// Run this by sh before the first run of each command
+    /// Run this with sh before the first run of each command
     #[arg(long, value_name = "CMD")]
     setup: Option<String>,
 
-    /// Run this by sh before each run, without measuring it
+    /// Run this with sh before each run, without measuring it
     #[arg(long, value_name = "CMD")]
     prepare: Option<String>,
 
-    /// Run this by sh after the last run of each command, whatever happened
+    /// Run this with sh after the last run of each command, whatever happened
     #[arg(long, value_name = "CMD")]
     cleanup: Option<String>,
 
-    /// Run the commands by sh -c; its start is measured, too
+    /// Run the commands with sh -c; the start of the shell is measured, too
     #[arg(long)]
     shell: bool,
 
@@ -112,23 +112,23 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 
-    /// All runs have to print the same on standard output
+    /// All runs must print the same on standard output
     #[arg(long)]
     same_output: bool,
 
-    /// Measure commands that fail, too
+    /// Also measure commands that fail
     #[arg(long)]
     ignore_failure: bool,
 
-    /// End a run that takes longer, and stop
+    /// Kill a run that takes longer than this, and stop
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
 
-    /// Leave the environment as it is; else a variable of random length is added
+    /// Leave the environment as it is; by default each run gets one more variable, of random length
     #[arg(long)]
     same_environment: bool,
 
-    /// The figure that decides
+    /// The figure that decides the verdict
     #[arg(
         long,
         value_name = "FIGURE",
@@ -141,11 +141,11 @@ pub struct Arguments {
     #[arg(long, value_name = "REGEX", value_parser = parse_metric)]
     metric: Option<Regex>,
 
-    /// More of the metric is better
+    /// Higher values of the metric are better
     #[arg(long, requires = "metric")]
     higher_is_better: bool,
 
-    /// Commands within this of each other count as the same
+    /// Smaller differences count as none
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = parse_share)]
     margin: f64,
 
@@ -157,7 +157,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "resume")]
     history: bool,
 
-    /// Draw the same orders as another time
+    /// Number that decides the order of the runs within each round; the same number repeats the same order [default: another
+    /// one each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 

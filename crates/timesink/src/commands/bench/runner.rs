@@ -46,7 +46,7 @@ pub struct Runner {
     pub ignores_failure: bool,
     pub same_output: bool,
     pub metric: Option<Regex>,
-    /// What the first run printed, for each choice of parameters, if all have to print the same.
+    /// What the first run printed, for each choice of parameters, if all must print the same.
     pub expected: BTreeMap<Vec<(String, String)>, Vec<u8>>,
 }
 

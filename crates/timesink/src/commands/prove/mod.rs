@@ -3,10 +3,12 @@
 //!
 //! The recordings are read by a process of their own, which may do nothing else; what it says is shown before anything is run.
 
+mod groups;
 pub mod setting;
 mod texts;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,8 +24,9 @@ use super::recording::parse_time;
 use crate::bench::outcome::ALPHA;
 use crate::bench::{Figure, Job, Outcome, Question};
 use crate::out;
-use crate::present::terminal;
+use crate::present::{json, terminal};
 use crate::proof::{FactVerdict, Proof, Tried};
+use groups::MadeGroups;
 use setting::{Setting, Settings};
 use texts::Texts;
 
@@ -36,7 +39,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording whose command is run, as it was
+    /// The recording whose command is run: the baseline
     #[arg(value_name = "A")]
     first: PathBuf,
     /// The recording whose facts are tried, one at a time
@@ -46,34 +49,38 @@ pub struct Arguments {
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
 
-    /// Only try facts whose name has this in it; repeatable
+    /// Only try facts whose name contains this; repeatable
     #[arg(long = "fact", value_name = "TEXT")]
     facts: Vec<String>,
 
-    /// Rounds to run: each holds the command once as it was and once with each fact
+    /// Rounds to run: in each the command runs once as in A, and once with each fact of B
     #[arg(short, long, visible_alias = "runs", value_name = "N", default_value_t = 20,
           value_parser = clap::value_parser!(u16).range(6..=2000))]
     rounds: u16,
 
-    /// Run this by sh before each run, without measuring it
+    /// Run this with sh before each run, without measuring it
     #[arg(long, value_name = "CMD")]
     prepare: Option<String>,
 
-    /// End a run that takes longer, and stop
+    /// Kill a run that takes longer than this, and stop
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
 
-    /// What makes less of a difference counts as none
+    /// Smaller effects count as none
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::bench::parse_share)]
     margin: f64,
 
-    /// Run also if it takes more than a minute
+    /// Run even if that takes more than a minute, or a recording is packed
     #[arg(long)]
     yes: bool,
 
-    /// Draw the same orders as another time
+    /// Number that decides the order of the runs within each round; the same number repeats the same order
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// Print everything as JSON (documented in docs/json.md)
+    #[arg(long)]
+    json: bool,
 }
 
 /// What `timesink diff --json` says, as far as it is needed.
@@ -89,6 +96,14 @@ struct Side {
     command: Vec<String>,
     directory: String,
     wall_ns: u64,
+}
+
+impl Side {
+    /// The program that was started, by the file's name.
+    fn program(&self) -> Option<&str> {
+        let program = self.command.first()?;
+        program.rsplit('/').next()
+    }
 }
 
 #[derive(Deserialize)]
@@ -115,15 +130,17 @@ impl Differing {
 pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     let told: Told = asked("diff", &[&arguments.first, &arguments.second])?;
     let command = command(arguments, &told)?;
+    is_same_program(arguments, &told)?;
     let texts = Texts::of(&arguments.second)?;
     let (tried, untried) = chosen(arguments, &told, &texts);
     if tried.is_empty() {
-        return show(&Proof {
+        let proof = Proof {
             difference_ns: difference(&told),
             rounds: 0,
             run_ns: told.a.wall_ns as f64,
             facts: untried,
-        });
+        };
+        return show(&proof, arguments);
     }
     let asked = Duration::from_nanos(told.a.wall_ns.max(told.b.wall_ns))
         * u32::from(arguments.rounds)
@@ -148,9 +165,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         bail!("{why}: add --yes to run it, or choose facts with --fact or fewer --rounds");
     }
     let baseline = Settings::baseline(&tried);
-    let jobs = jobs(&command, Path::new(&told.a.directory), &tried, &baseline)?;
+    let groups = MadeGroups::default();
+    let directory = Path::new(&told.a.directory);
+    let jobs = jobs(&command, directory, &tried, &baseline, &groups)?;
     let code = measured(arguments, &told, &jobs, tried, untried);
-    drop(texts);
+    drop((texts, groups));
     code
 }
 
@@ -209,12 +228,13 @@ fn measured(
         .map(|(name, verdict)| Tried { name, verdict })
         .collect();
     facts.extend(untried);
-    show(&Proof {
+    let proof = Proof {
         difference_ns: difference(told),
         rounds: done.len(),
         run_ns,
         facts,
-    })?;
+    };
+    show(&proof, arguments)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
 }
 
@@ -223,7 +243,12 @@ fn difference(told: &Told) -> i64 {
     wall(&told.b).saturating_sub(wall(&told.a))
 }
 
-fn show(proof: &Proof) -> anyhow::Result<u8> {
+fn show(proof: &Proof, arguments: &Arguments) -> anyhow::Result<u8> {
+    if arguments.json {
+        let mut out = out::machines();
+        out::written(json::proof(proof, &mut out).and_then(|()| out.flush()))?;
+        return Ok(0);
+    }
     let style = out::style();
     out::page(&terminal::proof(proof, &style), &style)?;
     Ok(0)
@@ -263,6 +288,28 @@ fn command(arguments: &Arguments, told: &Told) -> anyhow::Result<Vec<String>> {
         bail!("the recorded command lacks what was redacted: give it after --");
     }
     Ok(command)
+}
+
+/// Facts of B are set for the command of A: that tells something of why B took another time only if both did the same work.
+fn is_same_program(arguments: &Arguments, told: &Told) -> anyhow::Result<()> {
+    if !arguments.command.is_empty() || told.a.command == told.b.command {
+        return Ok(());
+    }
+    match (told.a.program(), told.b.program()) {
+        (Some(a), Some(b)) if a != b => bail!(
+            "A is a recording of {a} and B of {b}: prove runs one command with the facts of both, which says nothing of two programs. \
+             timesink diff shows what differs between them, timesink bench which is faster. To try B's facts on a command all the \
+             same, give it after --"
+        ),
+        (Some(_), Some(_)) => {
+            out::note(format_args!(
+                "A and B were started with different arguments, which may be the difference. Run is A's command: {}",
+                told.a.command.join(" ")
+            ));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The facts that are tried, each with what sets it; and the others, each with why not.
@@ -307,6 +354,7 @@ fn jobs(
     directory: &Path,
     tried: &[(Differing, Setting)],
     baseline: &Settings,
+    groups: &MadeGroups,
 ) -> anyhow::Result<Vec<Job>> {
     let own = std::env::current_exe().context("the path of timesink")?;
     let own = own.to_str().context("the path of timesink is no text")?;
@@ -321,6 +369,9 @@ fn jobs(
         let mut words = vec![own.to_owned(), "under".to_owned()];
         words.extend(["--directory".to_owned(), directory.clone()]);
         words.extend(settings.words());
+        for group in groups.make(&settings.limits())? {
+            words.extend(["--group".to_owned(), group.to_string_lossy().into_owned()]);
+        }
         words.push("--".to_owned());
         words.extend_from_slice(command);
         let name = flip

@@ -1,5 +1,6 @@
 //! What sets one fact for one process and those that it starts.
 
+use super::groups::{none, Limit, MadeGroups, LIMITS as LIMITS_OF_GROUPS};
 use super::texts::Texts;
 use super::Differing;
 
@@ -36,6 +37,12 @@ pub enum Setting {
     /// A library that is loaded first.
     Preload {
         path: String,
+    },
+    /// A limit of the control group.
+    Group {
+        name: &'static str,
+        a: String,
+        b: String,
     },
 }
 
@@ -107,8 +114,25 @@ impl Setting {
                     source: texts.placed(path, &known)?,
                 })
             }
+            ("CPU limits" | "memory limits", name) => Setting::group(fact, name),
             _ => Err("it cannot be set for a single process".to_owned()),
         }
+    }
+
+    /// Made once to see whether it can be.
+    fn group(fact: &Differing, name: &str) -> Result<Setting, String> {
+        let known = LIMITS_OF_GROUPS.iter().find(|known| **known == name);
+        let name = *known.ok_or_else(|| "it cannot be set for a single process".to_owned())?;
+        let value = |value: &Option<String>| {
+            let value = value.as_deref().filter(|value| !value.is_empty());
+            value.unwrap_or(none(name)).to_owned()
+        };
+        let (a, b) = (value(&fact.a), value(&fact.b));
+        for value in [&a, &b] {
+            let made = MadeGroups::default().make(&[(name, value.clone())]);
+            made.map_err(|error| format!("{error:#}"))?;
+        }
+        Ok(Setting::Group { name, a, b })
     }
 
     fn preload(name: &str) -> Result<Setting, String> {
@@ -154,6 +178,17 @@ impl Settings {
             (setting.clone(), is_flipped)
         });
         Settings(set.collect())
+    }
+
+    /// Limits of control groups.
+    pub fn limits(&self) -> Vec<Limit> {
+        let limits = self.0.iter().filter_map(|(setting, of_b)| match setting {
+            Setting::Group { name, a, b } => {
+                Some((*name, if *of_b { b.clone() } else { a.clone() }))
+            }
+            _ => None,
+        });
+        limits.collect()
     }
 
     /// As the arguments of `timesink under`.

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use timesink_comparison::{
-    CallCount, CallDifference, Difference, Digest, Does, Range, Row, Total, Work,
+    CallCount, CallDifference, Difference, Digest, Does, Range, Role, RoleDifference, RoleTimes,
+    Row, Total, Work,
 };
 
 use super::environment::{self, EnvironmentPage};
@@ -22,6 +23,7 @@ pub(super) struct Page<'a> {
     prediction: Option<PredictionPage>,
     environment: EnvironmentPage<'a>,
     calls: Vec<CallPage<'a>>,
+    threads: Vec<RolePage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -75,9 +77,15 @@ struct RowPage<'a> {
     functions: &'a [String],
     place: Option<&'a str>,
     counts_waits: bool,
-    with: Vec<String>,
+    with: Vec<WithPage>,
     a: TotalPage,
     b: TotalPage,
+}
+
+#[derive(Serialize)]
+struct WithPage {
+    what: String,
+    times: f64,
 }
 
 #[derive(Serialize)]
@@ -114,6 +122,24 @@ struct CallPage<'a> {
     thing: Option<&'a str>,
     a: CountPage,
     b: CountPage,
+}
+
+#[derive(Serialize)]
+struct RolePage<'a> {
+    program: &'a str,
+    role: &'static str,
+    name: Option<&'a str>,
+    a: RoleTimesPage,
+    b: RoleTimesPage,
+}
+
+#[derive(Serialize)]
+struct RoleTimesPage {
+    threads: u64,
+    path_ns: u64,
+    cpu_ns: u64,
+    ready_ns: u64,
+    wait_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -161,6 +187,7 @@ pub(super) fn page<'a>(compared: &'a Compared<'a>) -> Page<'a> {
             verdict: one.verdict.word(),
         }),
         calls: comparison.calls.iter().map(call).collect(),
+        threads: comparison.roles.iter().map(role).collect(),
     }
 }
 
@@ -194,6 +221,7 @@ fn row(row: &Row) -> RowPage<'_> {
         Difference::Processes | Difference::OtherCode => None,
     };
     let (act, thing) = does.map_or((None, None), act_and_thing);
+    let with = compared::with(row).into_iter();
     RowPage {
         title: compared::sentence(row),
         change: row.effect.change.word(),
@@ -212,7 +240,7 @@ fn row(row: &Row) -> RowPage<'_> {
         },
         place: row.place.as_deref(),
         counts_waits: row.counts_waits,
-        with: compared::with(row),
+        with: with.map(|(what, times)| WithPage { what, times }).collect(),
         a: total(&row.a, row.a_range),
         b: total(&row.b, row.b_range),
     }
@@ -275,5 +303,28 @@ fn count(calls: &CallCount) -> CountPage {
         bytes: calls.bytes,
         errors: calls.errors,
         is_estimated: calls.is_estimated,
+    }
+}
+
+fn role(difference: &RoleDifference) -> RolePage<'_> {
+    let (role, name) = match &difference.role.role {
+        Role::Main => ("main", None),
+        Role::Named(name) => ("named", Some(name.as_str())),
+        Role::In(function) => ("in", Some(function.as_str())),
+        Role::Other => ("other", None),
+    };
+    let times = |times: &RoleTimes| RoleTimesPage {
+        threads: times.threads,
+        path_ns: times.path_ns,
+        cpu_ns: times.cpu_ns,
+        ready_ns: times.ready_ns,
+        wait_ns: times.wait_ns,
+    };
+    RolePage {
+        program: &difference.role.program,
+        role,
+        name,
+        a: times(&difference.a),
+        b: times(&difference.b),
     }
 }

@@ -4,6 +4,7 @@
 //! what would do something to a terminal that the text is shown on.
 
 mod bench;
+mod branch;
 mod code;
 mod diff;
 mod environment;
@@ -12,13 +13,14 @@ mod history;
 mod model;
 mod operations;
 mod path;
+mod proof;
 mod repeated;
 mod tasks;
 mod writer;
 
 use std::io::{self, Write};
 
-use timesink_comparison::{Environment, EnvironmentDifferences};
+use timesink_comparison::{Branch, Environment, EnvironmentDifferences, Weights};
 use timesink_recording::floors::Floors;
 
 use super::bench::Bench;
@@ -26,6 +28,7 @@ use super::compared::Compared;
 use super::{Prediction, Report};
 use crate::bench::Figure;
 use crate::history::History;
+use crate::proof::Proof;
 
 /// The version of this JSON. It grows when a field is removed or changes its meaning, not when one
 /// is added.
@@ -39,6 +42,11 @@ pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
 /// A comparison, as one JSON object and a line feed.
 pub fn comparison(compared: &Compared<'_>, out: &mut impl Write) -> io::Result<()> {
     writer::write(&diff::page(compared), out)
+}
+
+/// Who called whom on both sides, as one JSON object and a line feed.
+pub fn tree(tree: &Branch, weights: Weights, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&branch::page(tree, weights), out)
 }
 
 /// Where a recording was made, as one JSON object and a line feed.
@@ -69,6 +77,11 @@ pub fn hyperfine(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
 /// The same as Bencher takes it in.
 pub fn bencher(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
     writer::write(&bench::bencher(bench), out)
+}
+
+/// Which facts make a difference, as one JSON object and a line feed.
+pub fn proof(proof: &Proof, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&proof::page(proof), out)
 }
 
 /// What a machine does at best, as one JSON object and a line feed: the same as `floors` in a report.

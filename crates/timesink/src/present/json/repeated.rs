@@ -14,6 +14,7 @@ pub(super) struct RepeatedPage<'a> {
     file: Option<&'a str>,
     line: Option<u32>,
     ns: u64,
+    at_once: u64,
     components: Vec<ComponentPage<'a>>,
 }
 
@@ -43,6 +44,7 @@ pub(super) fn repeated<'a>(report: &Report<'a>) -> Vec<RepeatedPage<'a>> {
             file: frame.map(|frame| frame.file.as_str()),
             line: frame.and_then(|frame| frame.line),
             ns: one.ns,
+            at_once: one.at_once.many,
             components: one
                 .components
                 .iter()

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use timesink_comparison::Weights;
 use timesink_recording::notation::{compare_with_kept, draft, Draft};
 
 use super::write;
@@ -11,6 +12,7 @@ use crate::history::tests::confirmed;
 use crate::present::bench::Bench;
 use crate::present::names::is_hostile;
 use crate::present::samples;
+use crate::proof::{FactVerdict, Proof, Tried};
 use crate::rounds::tests::whole_round;
 use crate::settings::Settings;
 
@@ -106,6 +108,16 @@ fn documented_fields_of_a_comparison_are_the_fields() {
             paths(&page, "", &mut written);
         });
     }
+    samples::compare(
+        &[samples::commits(40)],
+        &[samples::commits(2)],
+        |compared| {
+            let mut out = Vec::new();
+            super::comparison(compared, &mut out).expect("memory takes it");
+            let page = serde_json::from_slice(&out).expect("it is JSON");
+            paths(&page, "", &mut written);
+        },
+    );
     let [here, there] = samples::in_two_places();
     samples::compare(&[here], &[there], |compared| {
         let mut out = Vec::new();
@@ -115,7 +127,84 @@ fn documented_fields_of_a_comparison_are_the_fields() {
     });
     are_documented(&written, |page| {
         let comparison = page.split(COMPARISON).nth(1).unwrap_or_default();
-        comparison.split(BENCH).take(1).collect()
+        comparison.split(TREE).take(1).collect()
+    });
+}
+
+/// Every field of a tree of two recordings is documented; each node comes after the one that it is called from, and what a node
+/// has beyond those that it calls is its own.
+#[test]
+fn documented_fields_of_a_tree_are_the_fields() {
+    let (many, few) = (samples::commits(40), samples::commits(2));
+    let mut out = Vec::new();
+    samples::beside(&many, &few, Weights::Both, |both| {
+        super::tree(both, Weights::Both, &mut out).expect("memory takes it");
+    });
+    let page: Value = serde_json::from_slice(&out).expect("it is JSON");
+    let mut written = BTreeSet::new();
+    paths(&page, "", &mut written);
+    are_documented(&written, |page| {
+        let tree = page.split(TREE).nth(1).unwrap_or_default();
+        tree.split(PROOF).take(1).collect()
+    });
+    let nodes = page["nodes"].as_array().expect("an array");
+    let number = |node: &Value, field: &str| node[field].as_u64().expect("a number");
+    let mut left: Vec<u64> = nodes.iter().map(|node| number(node, "a_ns")).collect();
+    for (at, node) in nodes.iter().enumerate() {
+        match node["parent"].as_u64().map(|parent| parent as usize) {
+            Some(parent) => {
+                assert!(parent < at);
+                left[parent] -= number(node, "a_ns");
+            }
+            None => assert_eq!(at, 0),
+        }
+    }
+    let own: Vec<u64> = nodes.iter().map(|node| number(node, "own_a_ns")).collect();
+    assert_eq!(left, own);
+}
+
+/// Every field of a proof is documented, and nothing else is.
+#[test]
+fn documented_fields_of_a_proof_are_the_fields() {
+    let tried = |name: &str, verdict| Tried {
+        name: name.to_owned(),
+        verdict,
+    };
+    let why = "it cannot be set for a single process".to_owned();
+    let proof = Proof {
+        difference_ns: 49_100_000,
+        rounds: 20,
+        run_ns: 147e6,
+        facts: vec![
+            tried(
+                "file a.conf",
+                FactVerdict::Confirmed {
+                    ns: 32.5e6,
+                    lo_ns: 19.9e6,
+                    hi_ns: 63.3e6,
+                },
+            ),
+            tried("affinity nice", FactVerdict::Excluded { ns: 6.1e6 }),
+            tried(
+                "CPU limits cpu.max",
+                FactVerdict::Undecided { more: Some(9) },
+            ),
+            tried("kernel release", FactVerdict::NotTested { why }),
+        ],
+    };
+    let mut out = Vec::new();
+    super::proof(&proof, &mut out).expect("memory takes it");
+    let page: Value = serde_json::from_slice(&out).expect("it is JSON");
+    let verdicts = page["facts"].as_array().expect("facts").iter();
+    let verdicts: Vec<_> = verdicts.map(|fact| fact["verdict"].as_str()).collect();
+    let wanted = ["confirmed", "excluded", "undecided", "not tested"];
+    assert_eq!(verdicts, wanted.map(Some));
+    assert_eq!(page["facts"][0]["hi_ns"], 63.3e6);
+    let mut written = BTreeSet::new();
+    paths(&page, "", &mut written);
+    are_documented(&written, |page| {
+        let proof = page.split(PROOF).nth(1).unwrap_or_default();
+        proof.split(BENCH).take(1).collect()
     });
 }
 
@@ -205,6 +294,12 @@ fn bencher_reads_it() {
 
 /// Where docs/json.md turns from the report to the comparison.
 const COMPARISON: &str = "\n# The JSON of a comparison\n";
+
+/// Where it turns to the tree of two recordings.
+const TREE: &str = "\n# The JSON of a tree\n";
+
+/// Where it turns to what `prove` came to.
+const PROOF: &str = "\n# The JSON of a proof\n";
 
 /// Where it turns to the benchmark.
 const BENCH: &str = "\n# The JSON of a benchmark\n";

@@ -23,6 +23,7 @@ mod path;
 mod proof;
 mod rounds;
 mod rows;
+mod saves;
 mod starts;
 mod style;
 mod table;
@@ -34,7 +35,9 @@ mod whatif;
 mod why;
 
 pub use bench::{bench, bench_progress};
-pub use diff::{calls as compared_calls, comparison, Amount};
+pub use diff::{
+    calls as compared_calls, comparison, threads as compared_threads, tree as compared_tree, Amount,
+};
 pub use environment::{environment, environments};
 pub use finding::findings;
 pub use floors::page as floors;

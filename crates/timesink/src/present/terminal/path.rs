@@ -4,7 +4,7 @@ use timesink_analysis::ledger::{Account, Kind};
 use timesink_analysis::outlook::{Alike, OnPath};
 use timesink_analysis::path::Key;
 use timesink_analysis::replay::Gain;
-use timesink_recording::ids::ProcessId;
+use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
 
 use super::rows::{align, times, title, Row};
@@ -50,7 +50,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
                 rows.extend(long.map(|on_path| Row {
                     inner: true,
                     label: on_path.cause.key.object.map_or_else(
-                        || label(&on_path.cause.key),
+                        || label_of(on_path),
                         |object| names::object_in(report, object),
                     ),
                     about: String::new(),
@@ -119,16 +119,14 @@ pub(super) fn elsewhere(report: &Report, main: ProcessId, process: ProcessId) ->
 fn row(report: &Report, main: ProcessId, on_path: &OnPath, share: f64) -> Row {
     let key = on_path.cause.key;
     Row {
-        label: label(&key),
+        label: label_of(on_path),
         ns: on_path.cause.ns,
         share: Some(share),
         times: match key.state {
             State::Wait | State::Ready => times(on_path.cause.count, on_path.cause.ns),
             State::Cpu | State::Lost => String::new(),
         },
-        about: key
-            .object
-            .map_or(String::new(), |id| names::object_in(report, id)),
+        about: object_of(on_path).map_or(String::new(), |id| names::object_in(report, id)),
         more: more(report, main, key.process, on_path.gain),
         ink: Some(words::ink(account(key.state))),
         ..Row::default()
@@ -141,6 +139,20 @@ pub(super) fn saves(gain: &Gain) -> Option<String> {
     let bound = |ns: i64| units::time(u64::try_from(ns).unwrap_or(0));
     let (lo, hi) = (bound(gain.lo_ns), bound(gain.hi_ns));
     Some(format!("saves {} ({lo} .. {hi})", units::time(saved)))
+}
+
+/// A cause on the path in plain words.
+pub(super) fn label_of(on_path: &OnPath) -> String {
+    match on_path.is_timer_of_loop() {
+        true => words::TIMER_OF_LOOP.to_owned(),
+        false => label(&on_path.cause.key),
+    }
+}
+
+/// What it was waited for. That a loop of events has a descriptor of its own for that is nobody's concern.
+pub(super) fn object_of(on_path: &OnPath) -> Option<ObjectId> {
+    let object = on_path.cause.key.object;
+    object.filter(|_| !on_path.is_timer_of_loop())
 }
 
 /// A cause in plain words.

@@ -24,27 +24,66 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
         "{}  {about}",
         style.paint(Ink::Title, "FACTS TRIED")
     )];
-    let is_tried = |fact: &&Tried| !matches!(fact.verdict, FactVerdict::NotTested { .. });
-    let untried = proof.facts.iter().filter(|fact| !is_tried(fact)).count();
-    let tried = proof.facts.len() - untried;
-    for fact in proof.facts.iter().take(tried + UNTRIED) {
-        let (word, told) = told(&fact.verdict, proof.difference_ns);
-        let line = format!(
-            "{}  {}{told}",
-            super::style::pad(word, WORD),
-            harmless(&fact.name)
-        );
-        lines.extend(wrap(&line, "  ", Ink::Plain, style));
+    let tried = proof.facts.iter();
+    let tried = tried.map(|fact| (fact, told(&fact.verdict, proof.difference_ns)));
+    for (fact, (word, told)) in tried.filter(|(fact, _)| why_not(fact).is_none()) {
+        lines.extend(line(word, &harmless(&fact.name), &told, style));
     }
-    if untried > UNTRIED {
-        let more = untried - UNTRIED;
+    let untried = untried(&proof.facts);
+    for (why, names) in untried.iter().take(REASONS) {
+        let told = format!(": {}", harmless(why));
+        lines.extend(line("not tested", &several(names), &told, style));
+    }
+    let more = untried.iter().skip(REASONS).map(|(_, names)| names.len());
+    let more: usize = more.sum();
+    if more > 0 {
         lines.push(format!("  and {more} more that were not tested"));
     }
     text(&lines)
 }
 
-/// So many facts are told that were not tested.
-const UNTRIED: usize = 6;
+/// So many reasons are told why facts were not tested, and so many facts with each.
+const REASONS: usize = 6;
+const NAMES: usize = 4;
+
+fn line(word: &str, name: &str, told: &str, style: &Style) -> Vec<String> {
+    let line = format!("{}  {name}{told}", super::style::pad(word, WORD));
+    wrap(&line, "  ", Ink::Plain, style)
+}
+
+/// Why a fact was not tested; nothing if it was.
+fn why_not(fact: &Tried) -> Option<&str> {
+    match &fact.verdict {
+        FactVerdict::NotTested { why } => Some(why),
+        _ => None,
+    }
+}
+
+/// Facts that were not tested, by the reason, in the order in which these come.
+fn untried(facts: &[Tried]) -> Vec<(&str, Vec<&str>)> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for fact in facts {
+        let Some(why) = why_not(fact) else {
+            continue;
+        };
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(&fact.name),
+            None => reasons.push((why, vec![&fact.name])),
+        }
+    }
+    reasons
+}
+
+/// `kernel release, CPU flags and 3 more`.
+fn several(names: &[&str]) -> String {
+    let told = names.iter().take(NAMES).map(|name| harmless(name));
+    let told = told.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMES) {
+        0 => told,
+        more => format!("{told} and {more} more"),
+    }
+}
+
 /// Room for the verdict.
 const WORD: usize = 10;
 

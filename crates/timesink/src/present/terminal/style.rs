@@ -28,9 +28,10 @@ impl Style {
     };
 
     /// The style for a stream as it is now. `NO_COLOR` (when not empty) and `TERM=dumb` take the colour away, the bars stay.
+    /// What is no terminal is as wide as `COLUMNS` says, where that is exported.
     pub fn of(stream: &(impl std::io::IsTerminal + std::os::fd::AsFd)) -> Style {
         if !stream.is_terminal() {
-            return Style::PLAIN;
+            return Style::piped(std::env::var("COLUMNS").ok().as_deref());
         }
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -40,6 +41,19 @@ impl Style {
             colour: !set("NO_COLOR") && !dumb,
             terminal: true,
             width: width.clamp(NARROWEST, WIDEST),
+        }
+    }
+
+    /// The style for a pipe, with as many columns as somebody wants.
+    fn piped(columns: Option<&str>) -> Style {
+        let columns = columns.and_then(|columns| columns.trim().parse::<usize>().ok());
+        match columns.filter(|columns| *columns > 0) {
+            None => Style::PLAIN,
+            Some(columns) => Style {
+                colour: false,
+                terminal: true,
+                width: columns.clamp(NARROWEST, WIDEST),
+            },
         }
     }
 
@@ -115,6 +129,18 @@ pub fn cut(text: &str, columns: usize) -> String {
     }
     kept.push('…');
     kept
+}
+
+/// The words of a text that fit beside a `…`, which says that there are more.
+pub fn cut_at_word(text: &str, columns: usize) -> String {
+    let mut kept = text;
+    while width(kept) + 2 > columns {
+        match kept.rfind(' ') {
+            Some(space) => kept = &kept[..space],
+            None => return cut(text, columns),
+        }
+    }
+    format!("{kept} …")
 }
 
 /// A sentence broken into lines that fit a terminal, the first of them after `indent`, the others two columns
@@ -195,6 +221,27 @@ mod tests {
             }
         }
         assert_eq!(cut_front("/var/lib/rows.db", 8), "…rows.db");
+    }
+
+    /// A sentence was cut in the middle of a word.
+    #[test]
+    fn sentences_are_cut_between_words() {
+        assert_eq!(cut_at_word("in store() import.c:73", 14), "in store() …");
+        assert_eq!(cut_at_word("in store()", 14), "in store() …");
+        assert_eq!(cut_at_word("a_very_long_word", 8), "a_very_…");
+    }
+
+    /// `COLUMNS` was ignored when the output was a pipe.
+    #[test]
+    fn a_pipe_is_as_wide_as_columns_says() {
+        assert_eq!(Style::piped(None), Style::PLAIN);
+        assert_eq!(Style::piped(Some("")), Style::PLAIN);
+        assert_eq!(Style::piped(Some("0")), Style::PLAIN);
+        let narrow = Style::piped(Some("60"));
+        assert_eq!(
+            (narrow.width, narrow.terminal, narrow.colour),
+            (60, true, false)
+        );
     }
 
     /// A bar grows by eighths and stays within its cells.

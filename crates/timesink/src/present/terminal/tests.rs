@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{Direction, Filter};
+use timesink_comparison::Weights;
 use timesink_recording::notation::{compare_with_kept, draft, Draft};
 use timesink_recording::Recording;
 
 use super::{
-    answer, compared_calls, comparison, gains, operations, prediction, render, sections, tables,
-    Amount, Section, Style, Table,
+    answer, compared_calls, compared_threads, compared_tree, comparison, gains, operations,
+    prediction, render, sections, tables, Amount, Section, Style, Table,
 };
 use super::{environment, environments, proof};
 use crate::present::names::is_hostile;
@@ -287,6 +288,52 @@ fn answers() {
     }
 }
 
+/// Where nothing came to a loop of events until its own timer, it was told as a wait for `[eventpoll]`, which is nobody's word for
+/// a sleep; and without the line that began it.
+#[test]
+fn a_loop_that_waits_for_its_timer_sleeps() {
+    let drawn = draft(
+        "run wall 1s
+         process 1 serve
+         thread 1.1 tid 1 serve
+         frame <module> module /srv/app.py file /srv/app.py line 20 language python
+         object loop epoll [eventpoll]
+         object answers tcp socket remote 10.0.0.1:80
+         1.1: cpu 0..10ms
+         for n in 1..9
+           | wait +{10n+50}ms poll loop by timer call epoll_wait asked {10n+50}ms expired stack \"<module>;select\" | cpu +10ms
+         end
+         call 1.1 connect answers count 1
+         call 1.1 sendto answers count 1 bytes 10",
+    );
+    let page = samples::present(&drawn, "r", |report| answer(report, &PLAIN));
+    assert!(page.contains("  sleeping (event loop timer)"), "{page}");
+    assert!(
+        page.contains(
+            "the largest part is sleeping (event loop timer) (90 %), in <module> app.py:20"
+        ),
+        "{page}"
+    );
+    assert!(!page.contains("eventpoll"), "{page}");
+}
+
+/// At 40 columns the advice was cut off, which is what the screen is read for.
+#[test]
+fn a_narrow_answer_has_its_advice() {
+    let narrow = Style {
+        colour: false,
+        terminal: true,
+        width: 40,
+    };
+    let page = samples::present(&samples::import(), "r", |report| answer(report, &narrow));
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let page = words.join(" ");
+    assert!(
+        page.contains("→ commit many rows at once, or buffer the writes and flush at the end"),
+        "{page}"
+    );
+}
+
 /// The answer fits one screen and stays within its columns, whatever rule speaks, however narrow the terminal.
 #[test]
 fn an_answer_fits_its_screen() {
@@ -342,6 +389,33 @@ fn differences_of_a_slow_and_a_fixed_form() {
     assert!(back.starts_with("B takes "), "{back}");
     let calls = samples::compare(&slow, &fixed, |compared| compared_calls(compared, &PLAIN));
     check("diff_fixed_calls", &calls);
+}
+
+/// What is done for each commit is one row, with how many times what is done; threads stand beside each other by what they are
+/// for, and functions by who called them.
+#[test]
+fn differences_of_commits() {
+    let (many, few) = (samples::commits(40), samples::commits(2));
+    let both = (std::slice::from_ref(&many), std::slice::from_ref(&few));
+    check(
+        "diff_items_plain",
+        &compared(both.0, both.1, Amount::All, &PLAIN),
+    );
+    let threads = samples::compare(both.0, both.1, |both| compared_threads(both, &NARROW));
+    check("diff_threads_narrow", &threads);
+    for (name, weights) in [
+        ("diff_tree_both", Weights::Both),
+        ("diff_tree_waits", Weights::Waits),
+    ] {
+        let tree = samples::beside(&many, &few, weights, |both| {
+            compared_tree(both, weights, &PLAIN)
+        });
+        check(name, &tree);
+    }
+    let same = samples::beside(&few, &few, Weights::Cpu, |both| {
+        compared_tree(both, Weights::Cpu, &PLAIN)
+    });
+    assert!(same.contains("Nothing differs."), "{same}");
 }
 
 /// Where two runs were made: what can explain the difference first, with the line of a file; what cannot, below. One alone.

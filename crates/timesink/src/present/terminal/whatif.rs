@@ -26,9 +26,7 @@ pub fn prediction(report: &Report, prediction: &Prediction, style: &Style) -> St
         units::time(gain.wall_lo_ns),
         units::time(gain.wall_hi_ns)
     ));
-    if gain.meant_ns == 0 {
-        lines.push("  Nothing in the recording matches: nothing was changed.".to_owned());
-    } else if gain.ns == 0 {
+    if gain.ns == 0 && gain.meant_ns > 0 {
         lines.push(format!(
             "  {} of it was recorded, but not on the critical path.",
             units::time(gain.meant_ns)

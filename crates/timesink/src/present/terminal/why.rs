@@ -9,7 +9,7 @@ use timesink_findings::rule::Need;
 use timesink_recording::words::State;
 
 use super::style::{wrap, Ink, Style};
-use super::{path, rows, units, Report};
+use super::{path, rows, saves, units, Report};
 use crate::present::{names, sentences};
 use crate::settings::To;
 
@@ -105,13 +105,10 @@ fn unsaid(findings: &Findings, report: &Report, style: &Style) -> Vec<String> {
 fn told(report: &Report, rank: usize, finding: &Finding, style: &Style) -> Vec<String> {
     const INDENT: &str = "     ";
     let suspect = &finding.suspect;
-    let wall = units::time(report.outlook.map_or(0, |outlook| outlook.wall_ns));
     let title = sentences::text(report, &suspect.title);
     let mut lines = wrap(&format!("{rank}  {title}"), "  ", Ink::Title, style);
     let mut say = |text: &str, ink| lines.extend(wrap(text, INDENT, ink, style));
-    if let Some(saves) = path::saves(&finding.gain) {
-        say(&format!("{saves} of {wall}"), Ink::Plain);
-    }
+    say(&saves::of_wall(report, finding), Ink::Plain);
     for told in &suspect.told {
         say(&sentences::text(report, told), Ink::Plain);
     }
@@ -156,14 +153,14 @@ fn cleared(report: &Report, looked_at: &Cleared) -> String {
         return String::new();
     };
     let key = cause.cause.key;
-    let object = key.object.filter(|_| key.state == State::Wait);
+    let object = path::object_of(cause).filter(|_| key.state == State::Wait);
     let object = object.map_or(String::new(), |object| {
         format!(" {}", names::object_in(report, object))
     });
     let main = report.main().map_or(key.process, |main| main.row.process);
     let process = path::elsewhere(report, main, key.process);
     let process = process.map_or(String::new(), |process| format!(" {process}"));
-    let (label, time) = (path::label(&key), units::time(looked_at.ns));
+    let (label, time) = (path::label_of(cause), units::time(looked_at.ns));
     let floor = match looked_at.at_floor {
         true => "; the machine cannot do it faster",
         false => "",

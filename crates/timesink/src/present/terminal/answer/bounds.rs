@@ -3,9 +3,9 @@
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::loops::Loop;
-use timesink_analysis::outlook::Outlook;
+use timesink_analysis::outlook::{OnPath, Outlook};
 use timesink_analysis::path::{Division, Within};
-use timesink_recording::words::State;
+use timesink_recording::words::{Detail, State};
 
 use crate::present::terminal::style::{wrap, Ink, Style};
 use crate::present::terminal::{loops, path, units, Report};
@@ -61,22 +61,42 @@ fn bound_by(report: &Report, outlook: &Outlook) -> String {
     format!("No known pattern of slowness. {bound}")
 }
 
-/// `; the largest part is network receive (62 %) from 127.0.0.1:5432`: the kind of wait that the path is longest in, and on what.
+/// `; the largest part is network receive (62 %), 127.0.0.1:5432, in fetch() app.py:12`: the kind of wait that the path is longest
+/// in, on what, and where in the code.
 fn waits(report: &Report, outlook: &Outlook) -> String {
     let longest = outlook.kinds.iter().find_map(|kind| {
         let first = outlook.causes.get(*kind.causes.first()?)?;
-        (first.cause.key.state == State::Wait).then_some((kind.ns, first.cause.key))
+        (first.cause.key.state == State::Wait).then_some((kind.ns, first))
     });
-    let Some((ns, key)) = longest else {
+    let Some((ns, on_path)) = longest else {
         return String::new();
     };
     let share = units::whole_percent(ns as f64 / outlook.wall_ns as f64);
-    let about = key.object.map(|object| names::object_in(report, object));
+    let about = path::object_of(on_path).map(|object| names::object_in(report, object));
     let about = about.map_or(String::new(), |name| format!(", {name}"));
+    let place = place(report, on_path).map_or(String::new(), |place| format!(", in {place}"));
     format!(
-        "; the largest part is {} ({share}){about}",
-        path::label(&key)
+        "; the largest part is {} ({share}){about}{place}",
+        path::label_of(on_path)
     )
+}
+
+/// Where in the program's own code most of such waits are.
+fn place(report: &Report, on_path: &OnPath) -> Option<String> {
+    let (loaded, key) = (report.loaded, on_path.cause.key);
+    let mut groups = loaded.waited.groups.iter();
+    let alike = groups.find(|group| {
+        loaded.programs.first(group.process) == key.process
+            && Some(group.detail) == key.detail
+            && group.object == key.object
+            && group.stack.is_some()
+    });
+    let code = &report.stacks.code;
+    let own = code.own_of(&code.spots_of(code.stack(alike?.stack?)?));
+    let innermost = own
+        .first()
+        .filter(|spot| code.is_of_program(spot.function) && !code.is_standard(spot.function))?;
+    Some(names::calls_at(code, &[*innermost]))
 }
 
 /// What its time on a processor divides into, from where it divides.
@@ -101,7 +121,10 @@ fn functions(report: &Report, outlook: &Outlook) -> Vec<String> {
 fn round(report: &Report) -> Option<String> {
     let main = report.main()?.row.thread;
     let wall = report.about.wall_ns.max(1) as f64;
-    let of_main = |one: &&Loop| one.thread == main && one.ns as f64 / wall >= LOOP;
+    // That it waits for whatever comes first says nothing of what it does.
+    let only_polls = |one: &Loop| one.body.iter().all(|step| step.detail == Detail::Poll);
+    let of_main =
+        |one: &&Loop| one.thread == main && one.ns as f64 / wall >= LOOP && !only_polls(one);
     let longest = report
         .loops
         .iter()

@@ -1,6 +1,6 @@
 //! One line of checks: ours against the kernel's figures, what is not accounted for, what recording cost, what was lost.
 
-use super::why::DOUBTFUL_PCT;
+use crate::present::terminal::saves::DOUBTFUL_PCT;
 use crate::present::terminal::style::{wrap, Ink, Style};
 use crate::present::terminal::{foot, units, Report};
 use crate::present::words;

@@ -7,6 +7,7 @@ mod checks;
 mod path;
 mod repeated;
 mod unexplained;
+mod unrecorded;
 mod why;
 
 use super::style::{wrap, Ink};

@@ -4,11 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use timesink_analysis::outlook::{OnPath, Outlook};
-use timesink_analysis::path::Key;
 use timesink_recording::words::State;
 
 use crate::present::names;
-use crate::present::terminal::path::{account, label};
+use crate::present::terminal::path::{account, label_of, object_of};
 use crate::present::terminal::style::{self, Ink, Style};
 use crate::present::terminal::{units, Report};
 use crate::present::words;
@@ -20,6 +19,8 @@ const LEAST: f64 = 0.01;
 const MOSTLY: f64 = 0.6;
 /// With fewer columns, what a row is about is left out.
 const ROOM: usize = 8;
+/// Between the parts of what a row is about.
+const BETWEEN: &str = " · ";
 /// The widest name of a state.
 const LABEL: usize = 28;
 
@@ -33,10 +34,10 @@ struct PathRow<'a> {
 
 impl PathRow<'_> {
     /// Its time by something of its causes, the most last.
-    fn divided<T: Ord>(&self, part: impl Fn(&Key) -> Option<T>) -> Vec<(u64, T)> {
+    fn divided<T: Ord>(&self, part: impl Fn(&OnPath) -> Option<T>) -> Vec<(u64, T)> {
         let mut sums: BTreeMap<T, u64> = BTreeMap::new();
         for on_path in &self.causes {
-            if let Some(part) = part(&on_path.cause.key) {
+            if let Some(part) = part(on_path) {
                 *sums.entry(part).or_default() += on_path.cause.ns;
             }
         }
@@ -67,7 +68,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let bar = Bar::of(style);
     let label_width = label_width(shown.iter().map(|row| row.label.as_str()), style);
     for row in &shown {
-        let about = about_row(report, row);
+        let parts = about_row(report, row);
         let ink = words::ink(account(row.state));
         let figures = bar.figures(
             &row.label,
@@ -76,14 +77,14 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
             share(row.ns),
             outlook.wall_ns,
         );
-        let drawn = bar.drawn(share(row.ns), ink, style, about.is_empty());
+        let drawn = bar.drawn(share(row.ns), ink, style, parts.is_empty());
         let room = style
             .width
             .saturating_sub(style::width(&figures) + bar.columns());
         let about = match style.terminal {
             true if room < ROOM => String::new(),
-            true => style::cut(&about, room),
-            false => about,
+            true => fitted(&parts, room),
+            false => parts.join(BETWEEN),
         };
         lines.push(format!(
             "{figures}{drawn}{}",
@@ -159,7 +160,7 @@ impl Bar {
 fn rows(outlook: &Outlook) -> Vec<PathRow<'_>> {
     let mut rows: BTreeMap<String, PathRow> = BTreeMap::new();
     for on_path in &outlook.causes {
-        let label = label(&on_path.cause.key);
+        let label = label_of(on_path);
         let row = rows.entry(label.clone()).or_insert_with(|| PathRow {
             label,
             ns: 0,
@@ -187,7 +188,7 @@ fn functions(report: &Report, of_ns: u64) -> Option<String> {
 }
 
 /// What most of a row is about: a thing and how often, functions, or other processes.
-fn about_row(report: &Report, row: &PathRow) -> String {
+fn about_row(report: &Report, row: &PathRow) -> Vec<String> {
     let mut parts = Vec::new();
     if row.state == State::Cpu {
         parts.extend(functions(report, row.ns));
@@ -199,7 +200,7 @@ fn about_row(report: &Report, row: &PathRow) -> String {
             let each = units::time(each);
             parts.push(format!("{} x {each}", units::count(count)));
         }
-        let things = row.divided(|key| key.object);
+        let things = row.divided(object_of);
         match things.last() {
             Some((ns, thing)) if mostly(*ns) => parts.push(names::object_in(report, *thing)),
             Some(_) => parts.push(units::plural(things.len() as u64, "object", "objects")),
@@ -207,10 +208,32 @@ fn about_row(report: &Report, row: &PathRow) -> String {
         }
     }
     let main = report.main().map(|main| main.row.process);
-    let first = row.divided(|key| Some(key.process)).pop();
+    let first = row.divided(|on_path| Some(on_path.cause.key.process)).pop();
     let elsewhere = first.filter(|(ns, process)| Some(*process) != main && mostly(*ns));
     if let Some((_, process)) = elsewhere {
         parts.push(format!("in {}", names::process_name(report.facts, process)));
     }
-    parts.join(" · ")
+    parts
+}
+
+/// As many of these parts as fit, whole; of a path its end, which tells most.
+fn fitted(parts: &[String], room: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let between = if text.is_empty() { "" } else { BETWEEN };
+        let left = room.saturating_sub(style::width(&text) + style::width(between));
+        let fits = style::width(part) <= left;
+        match (fits, left >= ROOM && part.contains('/')) {
+            (true, _) => text += &format!("{between}{part}"),
+            (false, true) => text += &format!("{between}{}", style::cut_front(part, left)),
+            (false, false) => {
+                let first = part.split(", ").next().unwrap_or(part);
+                if style::width(first) <= left {
+                    text += &format!("{between}{first}");
+                }
+                break;
+            }
+        }
+    }
+    text
 }

@@ -46,11 +46,21 @@ fn told(report: &Report, one: &Anatomy) -> String {
         })
         .collect();
     format!(
-        "Repeated {about}{} times, {} each{place}: {}",
+        "Repeated {about}{} times{}, {} each{place}: {}",
         units::count(one.count),
+        at_once(one),
         units::time(one.ns / one.count.max(1)),
         parts.join(", ")
     )
+}
+
+/// ` in 8 threads at once`: so nobody adds up what each takes to more than there was.
+fn at_once(one: &Anatomy) -> String {
+    match (one.at_once.many, one.at_once.processes) {
+        (0 | 1, _) => String::new(),
+        (many, false) => format!(" in {} threads at once", units::count(many)),
+        (many, true) => format!(" in {} processes at once", units::count(many)),
+    }
 }
 
 fn does(report: &Report, one: &Anatomy, component: &Component) -> String {
@@ -108,6 +118,26 @@ mod tests {
     use crate::present::names::is_hostile;
     use crate::present::samples;
     use crate::present::terminal::tests::PLAIN;
+
+    /// "Repeated 800 times, 1.75 ms each" in a run of a second: two threads did it at once, and the line did not say so.
+    #[test]
+    fn what_threads_do_at_once_is_told_as_that() {
+        let drawn = draft(
+            "run wall 1s processors 2
+             process 1 p
+             thread 1.1 p
+             thread 1.2 p parent 1.1
+             1.1: cpu 0..450ms | wait ..455ms join t by 1.2 | cpu ..900ms
+             1.2: cpu 1ms..455ms | cpu ..900ms
+             call 1.1 write count 400 ns 700ms
+             call 1.2 write count 400 ns 700ms
+             site 1.1 write at 2ms occurrence 256 stack \"work;store\"
+             site 1.2 write at 3ms occurrence 256 stack \"work;store\"",
+        );
+        let text = samples::present(&drawn, "r", |report| lines(report, &PLAIN).join("\n"));
+        let wanted = "Repeated 800 times in 2 threads at once, 1.75 ms each";
+        assert!(text.contains(wanted), "{text}");
+    }
 
     /// Who wrote the recording chose the names of its calls, too: one with an escape was put into the answer as it was.
     #[test]

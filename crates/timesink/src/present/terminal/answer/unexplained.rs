@@ -42,8 +42,8 @@ fn part(report: &Report, cleared: &Cleared, share: f64) -> Option<String> {
     let outlook = report.outlook?;
     let on_path = outlook.causes.get(cleared.cause)?;
     let key = on_path.cause.key;
-    let mut text = path::label(&key);
-    let object = key.object.filter(|_| key.state == State::Wait);
+    let mut text = path::label_of(on_path);
+    let object = path::object_of(on_path).filter(|_| key.state == State::Wait);
     if let Some(object) = object {
         text += &format!(" {}", names::object_in(report, object));
     }

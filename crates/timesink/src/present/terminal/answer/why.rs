@@ -1,22 +1,20 @@
 //! WHY: the findings, each in a few lines: what it would save, what happens, where in the code, what to do.
 
-use timesink_analysis::replay::Gain;
 use timesink_findings::engine::{Finding, Findings};
 
-use super::{bounds, repeated, unexplained};
+use super::{bounds, repeated, unexplained, unrecorded};
 use crate::present::terminal::style::{self, wrap, Ink, Style};
 use crate::present::terminal::why::not_examined;
-use crate::present::terminal::{units, Report};
+use crate::present::terminal::{saves, units, Report};
 use crate::present::{names, sentences};
 
 /// Functions of a stack that are shown.
 const FRAMES: usize = 2;
-/// Lines that a title and an advice may take.
+/// Lines that a title, a place and an advice may take where there is room beside what it saves. A narrow terminal scrolls: there
+/// they take what they need.
 const TITLE_LINES: usize = 2;
+const PLACE_LINES: usize = 2;
 const ADVICE_LINES: usize = 2;
-/// A replay that misses the wall time by more, in percent: what it says of gains is marked, or not said at all.
-pub(super) const DOUBTFUL_PCT: f64 = 5.0;
-const USELESS_PCT: f64 = 20.0;
 /// With fewer columns, the text of a finding stands below what it saves.
 const BESIDE: usize = 80;
 
@@ -28,7 +26,10 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
     let wall = units::time(report.about.wall_ns);
     let mut lines = vec![style.paint(Ink::Title, &format!("WHY IT TOOK {wall}"))];
     let shown: Vec<&Finding> = findings.told.iter().take(most).collect();
-    let saves: Vec<String> = shown.iter().map(|finding| saves(report, finding)).collect();
+    let saves: Vec<String> = shown
+        .iter()
+        .map(|finding| saves::of_finding(report, finding))
+        .collect();
     let column = saves.iter().map(|text| style::width(text)).max();
     for (rank, (finding, saves)) in shown.iter().zip(&saves).enumerate() {
         let one = AnswerFinding {
@@ -45,6 +46,7 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
     }
     lines.extend(repeated::lines(report, style));
     lines.extend(unexplained::lines(report, findings, style));
+    lines.extend(unrecorded::lines(report, style));
     lines.extend(not_asked(findings, style));
     lines
 }
@@ -71,7 +73,8 @@ impl AnswerFinding<'_> {
             lines.push(left.trim_end().to_owned());
         }
         let title = sentences::text(report, &self.finding.suspect.title);
-        let title = block(&title, indent, TITLE_LINES, style);
+        let most = |lines: usize| if beside { lines } else { usize::MAX };
+        let title = block(&title, indent, most(TITLE_LINES), style);
         for (at, line) in title.into_iter().enumerate() {
             let painted = style.paint(Ink::Title, &line);
             lines.push(match at {
@@ -82,10 +85,14 @@ impl AnswerFinding<'_> {
         let faint =
             |line: String| format!("{}{}", " ".repeat(indent), style.paint(Ink::Faint, &line));
         if let Some(place) = place(report, self.finding) {
-            lines.extend(block(&place, indent, 1, style).into_iter().map(faint));
+            lines.extend(
+                block(&place, indent, most(PLACE_LINES), style)
+                    .into_iter()
+                    .map(faint),
+            );
         }
         let advice = format!("→ {}", names::harmless(self.finding.advice()));
-        let advice = block(&advice, indent, ADVICE_LINES, style);
+        let advice = block(&advice, indent, most(ADVICE_LINES), style);
         lines.extend(
             advice
                 .into_iter()
@@ -101,9 +108,6 @@ fn block(text: &str, indent: usize, most: usize, style: &Style) -> Vec<String> {
     if !style.terminal {
         return vec![text.to_owned()];
     }
-    if most == 1 {
-        return vec![style::cut(text, room)];
-    }
     let narrow = Style {
         colour: false,
         width: room,
@@ -113,43 +117,27 @@ fn block(text: &str, indent: usize, most: usize, style: &Style) -> Vec<String> {
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
-            *last = style::cut(&format!("{last} …"), room);
+            *last = style::cut_at_word(last, room);
         }
     }
     // A word alone may be longer than a line.
     lines.iter().map(|line| style::cut(line, room)).collect()
 }
 
-/// `saves 0.50 s (0.47-1.34)`.
-fn saves(report: &Report, finding: &Finding) -> String {
-    let error = report
-        .outlook
-        .map_or(0.0, |outlook| outlook.replay_error_pct.abs());
-    if error > USELESS_PCT {
-        return "gain unknown".to_owned();
-    }
-    let about = if error > DOUBTFUL_PCT { "~" } else { "" };
-    let Gain {
-        ns, lo_ns, hi_ns, ..
-    } = finding.gain;
-    let span = units::Span::within(report.about.wall_ns);
-    if !finding.rule.accuses() {
-        return format!("at most {about}{}", span.one(hi_ns));
-    }
-    format!(
-        "saves {about}{} ({})",
-        span.one(ns),
-        span.range(lo_ns, hi_ns)
-    )
-}
-
 /// Where in the program: `in store() import.c:73, called from main() import.c:106`.
 fn place(report: &Report, finding: &Finding) -> Option<String> {
     let code = &report.stacks.code;
-    let own = code.own_of(&finding.suspect.frames);
+    let mut own = code.own_of(&finding.suspect.frames);
+    // A function that calls itself is called from elsewhere, too.
+    own.dedup_by_key(|spot| spot.function);
     let mut calls = names::calls_at(code, &own[..own.len().min(FRAMES)]);
-    for called in code.library_of(&finding.suspect.frames) {
-        calls = format!("{calls} \u{2192} {}", names::calls_at(code, &[called]));
+    let called = code.library_of(&finding.suspect.frames);
+    let called: Vec<String> = called
+        .into_iter()
+        .map(|called| names::calls_at(code, &[called]))
+        .collect();
+    if !called.is_empty() {
+        calls = format!("{calls}; there in {}", called.join(", in "));
     }
     let main = report.main().map(|main| main.row.process);
     let elsewhere = finding
@@ -159,7 +147,11 @@ fn place(report: &Report, finding: &Finding) -> Option<String> {
     let process = elsewhere.map(|process| names::process(report.facts, process));
     match (calls.as_str(), process) {
         ("", None) => None,
-        ("", Some(process)) => Some(format!("in {process}")),
+        ("", Some(process)) => {
+            // Where the title names it, too, there is nothing to add.
+            let title = sentences::text(report, &finding.suspect.title);
+            (!title.contains(&process)).then(|| format!("in {process}"))
+        }
         (calls, None) => Some(format!("in {calls}")),
         (calls, Some(process)) => Some(format!("in {calls} · {process}")),
     }

@@ -14,7 +14,7 @@ use timesink_findings::mutes::Mute;
 use timesink_findings::rule::Figure;
 
 use super::style::{self, wrap, Ink, Style};
-use super::{path, units, why};
+use super::{saves, units, why};
 use crate::present::{names, rules, sentences, Report};
 
 const INDENT: &str = "  ";
@@ -98,38 +98,41 @@ fn page(one: &One, style: &Style) -> Vec<String> {
 /// The gain, and the wall time that would be left.
 fn buys(one: &One, style: &Style) -> Vec<String> {
     let gain = &one.finding.gain;
-    let wall = one.report.outlook.map_or(0, |outlook| outlook.wall_ns);
-    let (on_path, share) = (one.finding.on_path_ns, one.finding.share);
-    let mut lines = Vec::new();
-    let mut say = |text: &str, ink| lines.extend(wrap(text, INDENT, ink, style));
-    if let Some(saves) = path::saves(gain) {
-        say(&format!("{saves} of {}", units::time(wall)), Ink::Plain);
-    }
-    if let Some(wide) = wide(gain) {
-        say(&wide, Ink::Plain);
-    }
-    let left = |ns: u64| units::time(ns);
-    say(
-        &format!(
-            "predicted wall time without it: {} ({} .. {}), from a replay of the recording",
-            left(gain.wall_ns),
-            left(gain.wall_lo_ns),
-            left(gain.wall_hi_ns)
-        ),
-        Ink::Plain,
-    );
-    say(
-        &format!(
-            "at most {} of the critical path, {}",
-            units::time(on_path),
-            units::percent(share * 100.0)
-        ),
-        Ink::Plain,
-    );
+    let mut texts = vec![saves::of_wall(one.report, one.finding)];
+    texts.extend(wide(gain));
+    texts.push(format!(
+        "predicted wall time {}: {} ({} .. {}), from a replay of the recording",
+        match one.finding.rule.accuses() {
+            true => "without it",
+            false => "if a fix removes a likely part of it",
+        },
+        units::time(gain.wall_ns),
+        units::time(gain.wall_lo_ns),
+        units::time(gain.wall_hi_ns)
+    ));
+    texts.push(on_path(one.finding));
+    let plain = texts
+        .iter()
+        .flat_map(|text| wrap(text, INDENT, Ink::Plain, style));
+    let mut lines: Vec<String> = plain.collect();
     if let Some(question) = examples::question(one) {
-        say(&question, Ink::Faint);
+        lines.extend(wrap(&question, INDENT, Ink::Faint, style));
     }
     lines
+}
+
+/// How much of the path it is; and why a fix may save more, if it may.
+fn on_path(finding: &Finding) -> String {
+    let share = units::percent(finding.share * 100.0);
+    let time = units::time(finding.on_path_ns);
+    let more = finding.gain.hi_ns > i64::try_from(finding.on_path_ns).unwrap_or(i64::MAX);
+    let more = match more {
+        true => {
+            "; a fix may save more: what is done around it, and waits that it causes, go with it"
+        }
+        false => "",
+    };
+    format!("it is {time} of the critical path at most, {share}{more}")
 }
 
 /// From where the least of a gain is so far from the most: all that matters, in the order of how much; `None` if they are

@@ -3,13 +3,13 @@
 use timesink_findings::engine::Findings;
 use timesink_findings::mutes::Day;
 use timesink_findings::registry::RULES;
-use timesink_recording::notation::Draft;
+use timesink_recording::notation::{draft, Draft};
 
 use super::{findings, quoted};
 use crate::present::names::is_hostile;
 use crate::present::terminal::tests::{check, NARROW, PLAIN};
 use crate::present::terminal::why::not_examined;
-use crate::present::terminal::{render, style, Style};
+use crate::present::terminal::{render, saves, style, Style};
 use crate::present::{samples, Report};
 use crate::settings::Settings;
 
@@ -29,6 +29,53 @@ fn findings_in_full() {
     for rule in ["flush-per-record", "busy", "child-per-item", "hot-lock"] {
         let page = page(&samples::rule_case(&format!("{rule}.fires")), &PLAIN);
         check(&format!("why_{rule}"), &page);
+    }
+}
+
+/// What a function waits for beside its work was shown as the stack of a finding about its work.
+#[test]
+fn a_finding_about_work_shows_stacks_on_a_cpu() {
+    let mut text = String::from(
+        "run wall 1s
+         process 1 import
+         thread 1.1 tid 1 import
+         1.1: cpu 0..100ms",
+    );
+    for _ in 0..9 {
+        text +=
+            " | wait +20ms disk read rows call read stack \"main;crunch;load;read\" | cpu +80ms";
+    }
+    for n in 0..9 {
+        text += &format!(
+            "\nsample 1.1 {}ms weight 80ms stack \"main;crunch;sum\"",
+            100 * n + 150
+        );
+    }
+    let page = page(&draft(&text), &PLAIN);
+    assert!(page.contains("busy on CPU in "), "{page}");
+    assert!(page.contains("on CPU, most often:"), "{page}");
+    assert!(!page.contains("the waiting thread"), "{page}");
+}
+
+/// `why` told another figure than the screen, and both told more than the finding itself.
+#[test]
+fn what_would_be_saved_is_the_same_everywhere() {
+    for rule in RULES {
+        let drawn = samples::rule_case(&format!("{}.fires", rule.name));
+        full(&drawn, &Settings::default(), |report| {
+            let told = report.findings.iter().flat_map(|findings| &findings.told);
+            for (rank, finding) in told.enumerate() {
+                let saves = saves::of_finding(report, finding);
+                let page = findings(report, Some(rank + 1), false, &PLAIN);
+                let pages = [page, render(report, &PLAIN)];
+                assert!(
+                    pages.iter().all(|page| page.contains(&saves)),
+                    "{saves}\n{pages:?}"
+                );
+                let most = finding.gain.hi_ns <= finding.on_path_ns as i64;
+                assert!(most || finding.rule.accuses(), "{}: {saves}", rule.name);
+            }
+        });
     }
 }
 

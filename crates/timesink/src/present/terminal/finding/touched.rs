@@ -1,6 +1,7 @@
 //! What the gain rests on: the spans that the replay makes shorter, by kind, with how long they were.
 
 use timesink_analysis::ledger::Kind;
+use timesink_analysis::outlook::OnPath;
 use timesink_analysis::timeline::touched::Touched;
 use timesink_analysis::waits::quantile;
 
@@ -36,8 +37,14 @@ pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
 /// What it is: the cause in plain words, the thing, and whose time.
 fn what(one: &One, touched: &Touched) -> String {
     let report = one.report;
-    let label = words::cause(path::account(touched.state), Kind::As(touched.detail), "");
-    let object = touched.object.map_or(String::new(), |object| {
+    let (label, object) = match is_timer_of_loop(one, touched) {
+        true => (words::TIMER_OF_LOOP.to_owned(), None),
+        false => (
+            words::cause(path::account(touched.state), Kind::As(touched.detail), ""),
+            touched.object,
+        ),
+    };
+    let object = object.map_or(String::new(), |object| {
         format!(" · {}", names::object_in(report, object))
     });
     let alike = one.report.loaded.programs.alike(touched.process).len();
@@ -52,6 +59,22 @@ fn what(one: &One, touched: &Touched) -> String {
         }
     };
     format!("{label}{object} · in {whose}")
+}
+
+/// Whether these are polls of a loop that nothing but its own timer ended, as the path has them.
+fn is_timer_of_loop(one: &One, touched: &Touched) -> bool {
+    let causes = one
+        .report
+        .outlook
+        .map_or(&[][..], |outlook| &outlook.causes);
+    let programs = &one.report.loaded.programs;
+    let mut alike = causes.iter().filter(|on_path| {
+        let key = on_path.cause.key;
+        key.process == programs.first(touched.process)
+            && (key.state, key.detail) == (touched.state, Some(touched.detail))
+            && key.object == touched.object
+    });
+    alike.any(OnPath::is_timer_of_loop)
 }
 
 fn kind(one: &One, touched: &Touched, style: &Style) -> Vec<String> {

@@ -1,5 +1,8 @@
 //! Two sides beside each other on one screen: how much longer one takes, what explains it, findings, and what to believe of it.
 
+mod threads;
+mod tree;
+
 use timesink_comparison::{
     Aligned, CallCount, CallDifference, Comparison, Digest, EnvironmentDifferences, Range, Row,
     Side, Verdict, Wall,
@@ -11,6 +14,8 @@ use super::table::{self, Column};
 use super::{text, units};
 use crate::present::compared::{self, Compared};
 use crate::present::names::harmless;
+pub use threads::threads;
+pub use tree::tree;
 
 /// Lines of a screen.
 const LINES: usize = 40;
@@ -44,7 +49,11 @@ pub fn comparison(compared: &Compared<'_>, amount: Amount, style: &Style) -> Str
             fits.unwrap_or_else(|| rows(1))
         }
     };
-    let parts = [head, rows, findings, facts, foot];
+    let threads = match amount {
+        Amount::All => threads::lines(compared.comparison, style),
+        Amount::Screen => Vec::new(),
+    };
+    let parts = [head, rows, threads, findings, facts, foot];
     let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     text(&parts.join(&String::new()))
 }
@@ -330,7 +339,11 @@ fn foot(compared: &Compared<'_>, style: &Style) -> Vec<String> {
             _ => String::new(),
         },
     );
-    let more = format!("More: {diff} --full · --calls · --json{env}");
+    let tree = match (compared.a, compared.b) {
+        ([_], [_]) => " · --tree",
+        _ => "",
+    };
+    let more = format!("More: {diff} --full · --calls · --threads{tree} · --json{env}");
     lines.extend(wrap(&more, "", Ink::Plain, style));
     lines
 }
