@@ -248,9 +248,9 @@ fn gathered(
         let sent: Vec<Sent> = waited.sent.iter().filter(is_own).copied().collect();
         let by_turns = || used_at_once(timeline, peer, &sent) && !is_in_turn(timeline, peer, &sent);
         peer.at_once = match Polled::of(facts, peer) {
-            Polled::ForMany => true,
-            Polled::ForSeveral => by_turns(),
-            Polled::ForEach => answered_at_once(timeline, peer).unwrap_or_else(by_turns),
+            Polled::Many => true,
+            Polled::Several => by_turns(),
+            Polled::Each => answered_at_once(timeline, peer).unwrap_or_else(by_turns),
         };
         if !peer.at_once {
             for wait in &mut peer.waits {
@@ -267,10 +267,10 @@ fn gathered(
 /// How many requests go with each time that a process asks which of its connections have something for it. One at a time, it
 /// asks for each answer, or does not ask at all and waits.
 enum Polled {
-    ForEach,
+    Each,
     /// As many as where each request is sent in two pieces, and its answer received in two.
-    ForSeveral,
-    ForMany,
+    Several,
+    Many,
 }
 
 impl Polled {
@@ -291,9 +291,9 @@ impl Polled {
         // Each connection has one request at a time: more were waited for in other ways.
         let is_explained = polls > 0 && each <= peer.sockets.len() as f64 * 1.25;
         match is_explained && peer.sockets.len() > 1 {
-            true if each > Polled::MANY => Polled::ForMany,
-            true if each > Polled::SEVERAL => Polled::ForSeveral,
-            _ => Polled::ForEach,
+            true if each > Polled::MANY => Polled::Many,
+            true if each > Polled::SEVERAL => Polled::Several,
+            _ => Polled::Each,
         }
     }
 }

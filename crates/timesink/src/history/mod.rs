@@ -443,12 +443,13 @@ pub mod tests {
         };
         let mut standing = |all: &[&Confirmation]| {
             series.confirmations = all.iter().map(|one| (*one).clone()).collect();
-            series.confirmed().into_iter().cloned().collect::<Vec<_>>()
+            let standing = series.confirmed().into_iter();
+            standing.map(|one| one.old.clone()).collect::<Vec<_>>()
         };
-        assert_eq!(standing(&[&wide, &narrow]), [narrow.clone()]);
-        assert_eq!(standing(&[&wide, &same]), [wide.clone()]);
-        assert_eq!(standing(&[&narrow, &wide]), [narrow.clone(), wide.clone()]);
-        assert_eq!(standing(&[&narrow, &same]), []);
+        assert_eq!(standing(&[&wide, &narrow]), [&*narrow.old]);
+        assert_eq!(standing(&[&wide, &same]), [&*wide.old]);
+        assert_eq!(standing(&[&narrow, &wide]), [&*narrow.old, &*wide.old]);
+        assert!(standing(&[&narrow, &same]).is_empty());
     }
 
     #[test]
