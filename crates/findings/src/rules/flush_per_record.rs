@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::What;
+use timesink_analysis::waits::WaitGroup;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
 
@@ -174,22 +175,27 @@ fn suspect(
                 Held::new("flushes", all as f64, &limits::FLUSHES),
                 Held::new("bytes written for each", each as f64, &limits::BYTES),
             ],
-        )
-        .told(say![
-            Piece::Count(all),
-            " flushes for ",
-            Piece::Bytes(bytes),
-            " written"
-        ]);
-    let suspect = match group {
+        );
+    let suspect = with_figures(suspect, all, bytes, group);
+    Some(suspect.held_against(floor::flush(inquiry, process, object)))
+}
+
+/// How many flushes there were for what was written, and how long one takes.
+fn with_figures(suspect: Suspect, all: u64, bytes: u64, group: Option<&WaitGroup>) -> Suspect {
+    let suspect = suspect.told(say![
+        Piece::Count(all),
+        " flushes for ",
+        Piece::Bytes(bytes),
+        " written"
+    ]);
+    match group {
         Some(group) => suspect.told(say![
             "a flush takes ",
             Piece::Time(group.quantile(0.5)),
             " (median)"
         ]),
         None => suspect,
-    };
-    Some(suspect.held_against(floor::flush(inquiry, process, object)))
+    }
 }
 
 /// The calls that go with each record, more than those that wait: a journal that is made anew is removed each time, too.
