@@ -179,3 +179,24 @@ fn items_of_threads_at_once() {
     assert_eq!((one.count, one.ns), (800, 1_400_000_000), "{one:?}");
     assert_eq!((one.at_once.many, one.at_once.processes), (2, false));
 }
+
+/// A program that sleeps 18 times after it has opened 34 files as it started was told to do both 34 times.
+#[test]
+fn what_takes_the_time_comes_as_often_as_the_item() {
+    let text = "
+        process 1 p
+        thread 1.1 p
+        object loop epoll [eventpoll]
+        1.1: cpu 0..50ms
+        for n in 1..18
+          | wait +50ms poll loop by timer call epoll_wait | cpu +1ms
+        end
+        call 1.1 openat count 34 ns 3ms
+        call 1.1 close count 34 ns 1ms
+        call 1.1 epoll_wait loop count 18 ns 900ms
+        site 1.1 openat at 1ms occurrence 32 stack \"main\"
+        site 1.1 close at 2ms occurrence 32 stack \"main\"
+        site 1.1 epoll_wait loop at 3ms occurrence 16 stack \"main\"";
+    let all = found(text);
+    assert!(all.is_empty(), "{all:?}");
+}

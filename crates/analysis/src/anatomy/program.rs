@@ -409,12 +409,12 @@ impl<'a> ProgramCalls<'a> {
     }
 }
 
-/// Whether the time of these calls is mostly that of calls that come as often: where others that come more often take more, the
-/// item is theirs.
+/// Whether the time of these calls is mostly that of calls that come as often: where others that come more often or less often take
+/// more, the item is theirs.
 fn is_by_these(calls: &[(&Kind, &Sum)], count: u64) -> bool {
     let (mut own, mut all) = (0u64, 0u64);
     for (_, sum) in calls {
-        let as_often = sum.count * 2 < count * 3;
+        let as_often = sum.count * 2 < count * 3 && sum.count as f64 * ALIKE >= count as f64;
         own = own.saturating_add(if as_often { sum.ns } else { 0 });
         all = all.saturating_add(sum.ns);
     }
