@@ -100,15 +100,12 @@ fn prediction_and_measurement_of_a_change_are_kept() {
     let again = output(by_sudo(&folder).args(["rounds", "--again", "1"])).exits(0);
     let page = again.text();
     assert!(page.contains("baseline (again)"), "{page}");
-    let median = |name: &str| {
-        page.lines()
-            .find(|line| line.contains(name))
-            .map(str::to_owned)
-    };
-    assert!(
-        median("(again)").is_some_and(|line| !line.contains("-9")),
-        "{page}"
-    );
+    // The slow form was measured again, not the other one, which saves more than nine tenths. An interval from -9.3 % is none of
+    // that, and made this test fail.
+    let line = page.lines().find(|line| line.contains("(again)"));
+    let mut shares = line.expect("it was found").split("-9").skip(1);
+    let saves_most = shares.any(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()));
+    assert!(!saves_most, "{page}");
     output(by_sudo(&folder).args(["rounds", "--again", "2"])).exits(0);
     let left = fs::read_dir(folder.join(".timesink/rounds")).expect("the rounds");
     assert_eq!(left.count(), 2, "work trees are gone");
