@@ -110,7 +110,7 @@ fn due_to_count(a: (u64, u64), b: (u64, u64)) -> i64 {
 }
 
 /// B minus A.
-pub(crate) fn difference(a: u64, b: u64) -> i64 {
+pub fn difference(a: u64, b: u64) -> i64 {
     let difference = i128::from(b) - i128::from(a);
     // Its opposite must be a number, too.
     difference.clamp((-i64::MAX).into(), i64::MAX.into()) as i64

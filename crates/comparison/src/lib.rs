@@ -29,7 +29,7 @@ pub use act::Act;
 pub use alignment::Aligned;
 pub use branch::{Branch, Weights};
 pub use branch_lines::{BranchLine, BranchStep};
-pub use change::{Change, Effect};
+pub use change::{difference, Change, Effect};
 pub use comparison::{Comparison, Difference, Row, Total, Wall, With};
 pub use counts::{CallCount, CallDifference};
 pub use digest::{Digest, Program, Weather};

@@ -138,7 +138,7 @@ pub fn receives(call: &str) -> bool {
 }
 
 /// Whether a call asks which of several things are ready.
-pub(crate) fn polls(call: &str) -> bool {
+pub(crate) fn is_poll(call: &str) -> bool {
     matches!(
         call,
         "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2"

@@ -12,7 +12,7 @@ use timesink_recording::Nanos;
 
 use super::{Came, KnownWaits, Sent};
 use crate::facts::calls::CallSum;
-use crate::facts::sockets::{plain, polls, receives, sends, Role, Sockets};
+use crate::facts::sockets::{is_poll, plain, receives, sends, Role, Sockets};
 use crate::facts::Facts;
 use crate::timeline::{Span, Timeline};
 
@@ -240,6 +240,7 @@ fn gathered(
             sent: known.sent,
         });
     }
+    let polls = polls(facts);
     let mut all: Vec<Peer> = peers.into_values().collect();
     for peer in &mut all {
         peer.sockets.sort_unstable();
@@ -247,7 +248,7 @@ fn gathered(
         let is_own = |sent: &&Sent| peer.sockets.binary_search(&sent.socket).is_ok();
         let sent: Vec<Sent> = waited.sent.iter().filter(is_own).copied().collect();
         let by_turns = || used_at_once(timeline, peer, &sent) && !is_in_turn(timeline, peer, &sent);
-        peer.at_once = match Polled::of(facts, peer) {
+        peer.at_once = match Polled::of(peer, polls.get(&peer.process).copied().unwrap_or(0)) {
             Polled::Many => true,
             Polled::Several => by_turns(),
             Polled::Each => answered_at_once(timeline, peer).unwrap_or_else(by_turns),
@@ -264,6 +265,18 @@ fn gathered(
     all
 }
 
+/// How often each process asks which of several things are ready.
+fn polls(facts: &Facts) -> FxHashMap<ProcessId, u64> {
+    let mut polls: FxHashMap<ProcessId, u64> = FxHashMap::default();
+    for call in facts.calls.iter().filter(|call| is_poll(plain(&call.call))) {
+        if let Some(process) = call.process {
+            let count = polls.entry(process).or_default();
+            *count = count.saturating_add(call.count);
+        }
+    }
+    polls
+}
+
 /// How many requests go with each time that a process asks which of its connections have something for it. One at a time, it
 /// asks for each answer, or does not ask at all and waits.
 enum Polled {
@@ -278,15 +291,7 @@ impl Polled {
     const SEVERAL: f64 = 1.5;
     const MANY: f64 = 3.0;
 
-    fn of(facts: &Facts, peer: &Peer) -> Polled {
-        let own = facts
-            .calls
-            .iter()
-            .filter(|call| call.process == Some(peer.process));
-        let polls: u64 = own
-            .filter(|call| polls(plain(&call.call)))
-            .map(|call| call.count)
-            .sum();
+    fn of(peer: &Peer, polls: u64) -> Polled {
         let each = peer.sends.min(peer.receives) as f64 / polls.max(1) as f64;
         // Each connection has one request at a time: more were waited for in other ways.
         let is_explained = polls > 0 && each <= peer.sockets.len() as f64 * 1.25;

@@ -303,7 +303,7 @@ fn is_same_program(arguments: &Arguments, told: &Told) -> anyhow::Result<()> {
         ),
         (Some(_), Some(_)) => {
             out::note(format_args!(
-                "A and B were started with different arguments, which may be the difference. Run is A's command: {}",
+                "A and B were started with different arguments, which may be the difference. A's command is run: {}",
                 told.a.command.join(" ")
             ));
             Ok(())

@@ -1,9 +1,7 @@
 //! The tables about code: functions by their time, who called whom, the lines of a function.
 
 use timesink_analysis::ledger::measure::percent;
-use timesink_analysis::stacks::{
-    Amount, Direction, FunctionIx, Missing, Node, Stacks, Step, View, What,
-};
+use timesink_analysis::stacks::{Amount, Direction, Missing, Node, Stacks, Step, View, What};
 
 use super::rows::title;
 use super::style::Style;
@@ -182,18 +180,19 @@ fn step(view: &View, step: &Step) -> String {
         Step::Folded(count) => return format!("({} more, each below 1 %)", units::count(*count)),
         Step::Functions(functions) => functions,
     };
-    let name = |function: &FunctionIx| names::function(view.code, *function);
-    if functions.len() <= CHAIN {
-        return functions.iter().map(name).collect::<Vec<_>>().join(" > ");
+    let names = functions.iter();
+    let names: Vec<String> = names.map(|&f| names::function(view.code, f)).collect();
+    chain(&names)
+}
+
+/// Functions that share a line; of many those in the middle are left out.
+pub(super) fn chain(names: &[String]) -> String {
+    if names.len() <= CHAIN {
+        return names.join(" > ");
     }
-    let (first, last) = (&functions[..2], &functions[functions.len() - 4..]);
-    let between = format!("({} more)", functions.len() - 6);
-    let names = first
-        .iter()
-        .map(name)
-        .chain([between])
-        .chain(last.iter().map(name));
-    names.collect::<Vec<_>>().join(" > ")
+    let (first, last) = (&names[..2], &names[names.len() - 4..]);
+    let between = [format!("({} more)", names.len() - 6)];
+    [first, &between, last].concat().join(" > ")
 }
 
 fn lines(view: &View, name: &str, style: &Style) -> Vec<String> {

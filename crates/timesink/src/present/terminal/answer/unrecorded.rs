@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::sockets::{Role, Sockets};
+use timesink_findings::floor;
 use timesink_recording::about::Mode;
 use timesink_recording::ids::ObjectId;
 use timesink_recording::tables::Object;
@@ -70,21 +71,7 @@ fn told(report: &Report) -> Option<String> {
 
 /// Whether the other end of a socket is on the same machine.
 fn is_local(socket: &Object) -> bool {
-    match socket.kind {
-        ObjectKind::UnixSocket => true,
-        ObjectKind::TcpSocket | ObjectKind::UdpSocket => {
-            let host = |address: &Option<String>| {
-                let address = address.as_deref()?;
-                Some(address.rsplit_once(':')?.0.to_owned())
-            };
-            let (Some(local), Some(remote)) = (host(&socket.local), host(&socket.remote)) else {
-                return false;
-            };
-            let is_loopback = remote.starts_with("127.") || remote == "[::1]";
-            is_loopback || remote == local
-        }
-        _ => false,
-    }
+    socket.kind == ObjectKind::UnixSocket || socket.local.is_some() && floor::is_here(socket)
 }
 
 /// Whether the other end belongs to a recorded process.

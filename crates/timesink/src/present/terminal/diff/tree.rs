@@ -1,18 +1,17 @@
 //! Who called whom on both sides: down to where the time changed.
 
-use timesink_comparison::{Branch, BranchLine, BranchStep, Weights};
+use timesink_comparison::{difference, Branch, BranchLine, BranchStep, Weights};
 
 use super::super::rows::title;
 use super::super::style::Style;
 use super::super::table::{self, Column};
+use super::super::views::chain;
 use super::super::{text, units};
 use crate::present::compared::signed;
 use crate::present::names::harmless;
 
 /// Parts of a tree with less of what changed are folded.
 const LEAST: f64 = 0.01;
-/// Functions that share a line, before those in the middle are left out.
-const CHAIN: usize = 8;
 
 /// The tree, ending in a line feed.
 pub fn tree(tree: &Branch, weights: Weights, style: &Style) -> String {
@@ -60,10 +59,6 @@ pub fn tree(tree: &Branch, weights: Weights, style: &Style) -> String {
     text(&lines)
 }
 
-fn difference(a: u64, b: u64) -> i64 {
-    (i128::from(b) - i128::from(a)).clamp((-i64::MAX).into(), i64::MAX.into()) as i64
-}
-
 fn step(step: &BranchStep<'_>) -> String {
     let names = match step {
         BranchStep::Folded(count) => {
@@ -74,16 +69,6 @@ fn step(step: &BranchStep<'_>) -> String {
         }
         BranchStep::Functions(names) => names,
     };
-    let name = |name: &&str| harmless(name).into_owned();
-    if names.len() <= CHAIN {
-        return names.iter().map(name).collect::<Vec<_>>().join(" > ");
-    }
-    let (first, last) = (&names[..2], &names[names.len() - 4..]);
-    let between = format!("({} more)", names.len() - 6);
-    let names = first
-        .iter()
-        .map(name)
-        .chain([between])
-        .chain(last.iter().map(name));
-    names.collect::<Vec<_>>().join(" > ")
+    let names = names.iter().map(|name| harmless(name).into_owned());
+    chain(&names.collect::<Vec<_>>())
 }
