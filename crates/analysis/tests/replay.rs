@@ -464,6 +464,22 @@ fn time_outs_while_a_server_works() {
     assert!((half - 249.5).abs() < 1.0, "{half}");
 }
 
+/// Who sleeps and looks until a signal ends the sleep, as Apache's first process does, waited for the signal: were whoever sends it
+/// quicker, it would end sooner. Its sleeps were left as they were, and nothing was gained by what the sender did not do.
+#[test]
+fn sleeps_until_a_signal() {
+    let text = "
+        process 1 sh
+        process 2 apache2 parent 1
+        thread 1.1 tid 1 sh
+        thread 2.2 tid 2 apache2 parent 1.1
+        1.1: cpu 0..1ms | wait ..2500ms flush f by block device | cpu ..2501ms | wait ..2503ms child by 2.2 | cpu ..2504ms
+        2.2: cpu 1ms..2ms | wait +1s sleep by timer | cpu +0.1ms | wait +1s sleep by timer
+           | cpu +0.1ms | wait ..2501ms sleep by 1.1 | cpu ..2503ms";
+    let gain = saved(text, waits(Detail::Flush), CUT);
+    assert!((gain - 2499.0).abs() < 2.0, "{gain}");
+}
+
 /// A condition that is not waited for at all, whoever would have ended it; the other way of taking waits away leaves it.
 #[test]
 fn never_waited_for() {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::operations;
 use crate::{Digest, Does, Phase, Sum, Thing, Work};
 
 /// Names of B by what A calls them, and how much of each side has a partner.
@@ -122,6 +123,8 @@ fn rename_root(a: &Digest, b: &mut Digest) {
             (role, times)
         })
         .collect();
+    let program = |program| if program == from { to.clone() } else { program };
+    operations::renamed(&mut b.again, program, |thing| thing);
     let items = std::mem::take(&mut b.items).into_iter();
     b.items = items
         .map(|((program, function), count)| {
@@ -186,6 +189,7 @@ fn rename_things(digest: &mut Digest, others: &BTreeMap<Thing, Thing>) {
         *known = known.with(phase);
     }
     digest.phases = phases;
+    operations::renamed(&mut digest.again, |program| program, named);
     for found in &mut digest.found {
         found.accused = std::mem::take(&mut found.accused).renamed(renamed);
     }

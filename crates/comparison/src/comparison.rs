@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::difference;
 use crate::code::Tree;
+use crate::operations;
 use crate::predicted::{sides, Prediction, Side};
 use crate::roles;
 use crate::spread::middle;
 use crate::together::{together, Measured};
 use crate::{
-    Act, Aligned, CallCount, CallDifference, Digest, Does, Effect, Found, Phase, Range,
-    RoleDifference, Sum, Thing, Work,
+    Act, AgainDifference, Aligned, CallCount, CallDifference, Digest, Does, Effect, Found, Phase,
+    Range, RoleDifference, Sum, Thing, Work,
 };
 
 /// The wall times of both sides.
@@ -122,6 +123,8 @@ pub struct Comparison {
     pub calls: Vec<CallDifference>,
     /// All threads by the part that they have in their program, those first whose time differs most.
     pub roles: Vec<RoleDifference>,
+    /// Operations and loops, those first of which one takes longer or less long, as often as there are.
+    pub again: Vec<AgainDifference>,
     pub findings: Vec<(Side, Found)>,
     pub prediction: Option<Prediction>,
     /// Those that stand for their sides. B goes by A's names.
@@ -174,6 +177,7 @@ impl Comparison {
             not_attributed,
             calls: calls(&first, &second),
             roles: roles::differences(&first, &second),
+            again: operations::differences(&first, &second),
             prediction: Prediction::of(&findings, wall.a_ns, wall.b_ns),
             findings,
             wall,

@@ -20,9 +20,12 @@ use timesink_story::Story;
 use crate::code::{function_name, OnProcessor};
 use crate::counts::{CallCount, Counted};
 use crate::environment::Environment;
+use crate::operations::again;
 use crate::predicted::Found;
 use crate::roles::roles;
-use crate::{Accused, Act, Does, Phase, RoleTimes, Sum, Thing, ThreadRole, Work};
+use crate::{
+    Accused, Act, Again, AgainTimes, Does, Phase, RoleTimes, Sum, Thing, ThreadRole, Work,
+};
 
 /// One recording.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +51,8 @@ pub struct Digest {
     pub phases: BTreeMap<Work, Phase>,
     /// All threads.
     pub roles: BTreeMap<ThreadRole, RoleTimes>,
+    /// Operations of servers and clients, and loops.
+    pub again: BTreeMap<Again, AgainTimes>,
     pub found: Vec<Found>,
     pub weather: Weather,
     /// Where it ran; empty unless somebody says.
@@ -95,6 +100,7 @@ impl Digest {
             programs: programs(facts),
             weather: weather(story, outlook),
             roles: roles(story),
+            again: again(story, &about.directory),
             ..Digest::default()
         };
         let counted = Counted::of(facts, &about.directory);

@@ -17,6 +17,7 @@ mod comparison;
 mod counts;
 mod digest;
 mod environment;
+mod operations;
 mod phase;
 mod predicted;
 mod roles;
@@ -37,6 +38,7 @@ pub use environment::{
     is_known_variable, resource_of, varies, Environment, EnvironmentDifferences, FactDifference,
     KnownFact, LineDifference, Resource, Sources, Varies,
 };
+pub use operations::{Again, AgainDifference, AgainTimes, AgainWhat};
 pub use phase::Phase;
 pub use predicted::{Accused, Found, Prediction, Side, Verdict};
 pub use roles::{Role, RoleDifference, RoleTimes, ThreadRole};

@@ -3,8 +3,10 @@
 mod drawn;
 
 use drawn::{added_up, compared, digest, first, story};
+use timesink_analysis::operations::Kind;
 use timesink_comparison::{
-    Act, Branch, Change, Comparison, Difference, Digest, Does, Side, Thing, Verdict, Weights,
+    Act, AgainWhat, Branch, Change, Comparison, Difference, Digest, Does, Side, Thing, Verdict,
+    Weights,
 };
 use timesink_recording::notation::recording;
 
@@ -248,6 +250,44 @@ fn the_first_program_may_have_another_name() {
     let other = first(&found).program_in_b.as_deref();
     assert_eq!(other, Some("job-in-python"));
     assert_eq!(found.aligned.renamed.len(), 1);
+}
+
+/// Requests of a client stand beside each other though its server listens elsewhere in B: how many, and how long one takes. So do
+/// rounds of a loop.
+#[test]
+fn operations_are_aligned() {
+    let asks = |port: u32, wait: &str| {
+        format!(
+            "run wall 2s
+             process 1 client
+             thread 1.1 tid 1 client
+             object e epoll
+             object s tcp socket local 10.0.0.1:41000 remote 10.0.0.1:{port}
+             1.1: cpu 0..1ms
+             for n in 1..20
+             | cpu +500us | wait +{wait} poll e by network call epoll_wait result 1 woken_object s
+             end
+             call 1.1 connect s
+             call 1.1 write s count 20 bytes 1280
+             call 1.1 read s count 20 bytes 120000"
+        )
+    };
+    let found = compared(&asks(8123, "400us"), &asks(9123, "42.9ms"));
+    let asked = found.again.iter().find(|one| {
+        let what = &one.again.what;
+        matches!(what, AgainWhat::Operations { kind, .. } if *kind == Kind::Asked)
+    });
+    let asked = asked.expect("requests");
+    let (a, b) = (asked.a.expect("in A"), asked.b.expect("in B"));
+    assert_eq!((a.count, b.count), (20, 20));
+    assert_eq!((a.p50_ns, b.p50_ns), (400_000, 42_900_000));
+    assert_eq!(found.again.first(), Some(asked));
+    let itself = compared(&asks(8123, "400us"), &asks(8123, "400us"));
+    assert!(
+        itself.again.iter().all(|one| one.a == one.b),
+        "{:?}",
+        itself.again
+    );
 }
 
 /// Several recordings a side: what lies within their spread is not called different.

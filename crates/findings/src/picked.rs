@@ -20,6 +20,8 @@ pub struct Picked {
     process: ProcessId,
     processes: BTreeSet<ProcessId>,
     spans: BTreeSet<usize>,
+    /// Waits of other processes that end when these do.
+    others: BTreeSet<usize>,
     /// Shortest first.
     lengths: Vec<u64>,
 }
@@ -41,6 +43,7 @@ impl Picked {
             process,
             processes: BTreeSet::from([process]),
             spans,
+            others: BTreeSet::new(),
             lengths,
         }
     }
@@ -59,6 +62,23 @@ impl Picked {
             processes: processes.collect(),
             ..Picked::of(inquiry, process, spans.iter().copied())
         })
+    }
+
+    /// These, and waits of other processes that end when they do: the path may lead through either, and a fix takes both away. How
+    /// many there are, how long they are and where is said of the first alone.
+    pub fn and_of_others(
+        mut self,
+        inquiry: &Inquiry<'_>,
+        others: impl IntoIterator<Item = usize>,
+    ) -> Picked {
+        for at in others {
+            let thread = inquiry.timeline.span(at).map(|span| span.thread);
+            if let Some(process) = thread.and_then(|thread| inquiry.process_of(thread)) {
+                self.processes.insert(process);
+                self.others.insert(at);
+            }
+        }
+        self
     }
 
     pub fn process(&self) -> ProcessId {
@@ -90,7 +110,7 @@ impl Picked {
 
     /// A suspect whose fix makes them take so many times as long.
     pub fn suspect(&self, inquiry: &Inquiry<'_>, title: Sentence, factor: f64) -> Suspect {
-        let what = What::Spans(self.spans.clone());
+        let what = What::Spans(self.spans.union(&self.others).copied().collect());
         let fix = Fix::scaled(what, self.processes.clone(), factor);
         let mut suspect = Suspect::new(title, fix, self.weight(inquiry)).of(self.process);
         let first = self.waits(inquiry).take(EXAMPLES);
@@ -111,13 +131,19 @@ impl Picked {
     }
 
     fn weight(&self, inquiry: &Inquiry<'_>) -> Weight {
+        let others = self.others.iter();
+        let others = others.filter_map(|&at| inquiry.timeline.span(at));
         let kinds: BTreeSet<(Option<Detail>, Option<ObjectId>)> = self
             .waits(inquiry)
+            .chain(others)
             .map(|span| (Some(span.detail), span.object()))
             .collect();
+        let processes = self.processes.iter();
         let causes = inquiry.waits_on_path(|key| {
             kinds.contains(&(key.detail, key.object))
-                && inquiry.same_program(key.process, self.process)
+                && processes
+                    .clone()
+                    .any(|process| inquiry.same_program(key.process, *process))
         });
         Weight::within(causes, self.ns())
     }

@@ -31,6 +31,8 @@ pub enum FactVerdict {
 pub struct Proof {
     /// B minus A, as recorded.
     pub difference_ns: i64,
+    /// A, as recorded.
+    pub recorded_ns: u64,
     pub rounds: usize,
     pub run_ns: f64,
     pub facts: Vec<Tried>,

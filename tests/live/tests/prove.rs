@@ -83,6 +83,27 @@ fn the_file_that_makes_the_difference() {
     }
 }
 
+/// Both recordings are of the same path, which was edited in between: what stands there now is B's. The runs as in A were those of B
+/// then, and the file that makes all the difference was excluded.
+#[test]
+fn the_file_was_edited_in_place() {
+    let folder = Folder::of_plain_user("prove-edited");
+    let file = folder.join("pace.conf");
+    for (name, seconds) in [("a", "0.05"), ("b", "0.25")] {
+        fs::write(&file, format!("{seconds}\n")).expect("a file");
+        let mut run = command(&folder, false);
+        run.args(["run", "-q", "--keep-files", "-o"]);
+        run.args([&format!("{name}.timesink"), "--", "sh", "-c"]);
+        let script = "read -r pace < pace.conf; sleep \"$pace\"";
+        output(run.arg(script)).exits(0);
+    }
+    let text = proven(&folder, false);
+    let line = text.lines().find(|line| line.contains("pace.conf"));
+    let line = line.unwrap_or_else(|| panic!("{text}"));
+    assert!(line.trim_start().starts_with("confirmed"), "{text}");
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "0.25\n");
+}
+
 /// Longer than a minute is not run unasked, and a packed recording, which may come from somebody else, neither.
 #[test]
 fn what_is_not_run_unasked() {

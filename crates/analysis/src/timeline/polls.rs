@@ -4,8 +4,8 @@
 //! on in the very round in which another thread comes to the end of its work, after many rounds in which it did
 //! not, that is hardly chance. It stays a supposition, and whoever tells of it has to say so.
 //!
-//! The same loop may wait with a time-out: poll, nothing yet, poll, or the same at a condition. There the last round says
-//! what it waited for, since somebody ends it before its time. A thread that wakes others between its rounds does not
+//! The same loop may wait with a time-out: poll, nothing yet, poll, or the same at a condition, or in a sleep that a signal ends. There
+//! the last round says what it waited for, since somebody ends it before its time. A thread that wakes others between its rounds does not
 //! merely wait: it is somebody's clock.
 //!
 //! It does not see loops that wait with a time-out for what nobody signals, and none that never sleep.
@@ -164,8 +164,11 @@ fn time_outs(timeline: &Spans, slot: usize) -> Vec<Poll> {
     let mut awake_ns = 0u64;
     for (index, span) in timeline.indexed(slot) {
         let ns = span.t1.since(span.t0);
-        let waits =
-            span.state == State::Wait && matches!(span.detail, Detail::Poll | Detail::Condition);
+        let waits = span.state == State::Wait
+            && matches!(
+                span.detail,
+                Detail::Poll | Detail::Condition | Detail::Sleep
+            );
         if !waits {
             if span.state != State::Ready {
                 awake_ns = awake_ns.saturating_add(ns);

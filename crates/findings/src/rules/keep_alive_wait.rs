@@ -1,8 +1,11 @@
 //! A peer that keeps a connection open for a fixed time after its last answer, and a program that waits for its end.
 
+use std::collections::BTreeSet;
+
+use timesink_analysis::timeline::{Span, Waker};
 use timesink_analysis::waits::peers::{Peer, PeerWait};
 use timesink_analysis::waits::Came;
-use timesink_recording::words::{Detail, WakeSource};
+use timesink_recording::words::{Detail, State, WakeSource};
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -30,7 +33,7 @@ mod limits {
         name: "closes",
         value: 3.0,
         unit: Unit::Count,
-        means: "minimum number of waits for the end of a connection",
+        means: "minimum number of waits for the end of a connection, unless the peer is recorded and is seen to wait for a timer",
     };
     pub static LEAST: Limit = Limit {
         name: "length",
@@ -68,6 +71,22 @@ fn is_end(inquiry: &Inquiry<'_>, wait: &PeerWait) -> bool {
         && source != Some(WakeSource::Timer)
 }
 
+/// What the peer itself waited for before it closed, if it is recorded and that was a request until a timer of its own expired.
+fn timer_of_peer(inquiry: &Inquiry<'_>, wait: &PeerWait) -> Option<usize> {
+    let span = inquiry.timeline.span(wait.span)?;
+    let Waker::Thread { slot, at } = inquiry.timeline.waker(span) else {
+        return None;
+    };
+    let is_before = |(_, own): &(usize, &Span)| own.t1 <= at && own.t1 > span.t0;
+    let own = inquiry.timeline.indexed(slot).filter(is_before);
+    let (index, last) = own.filter(|(_, own)| own.state == State::Wait).last()?;
+    let for_request = matches!(
+        last.detail,
+        Detail::NetworkReceive | Detail::UnixReceive | Detail::Poll
+    );
+    (for_request && last.wake_source == Some(WakeSource::Timer)).then_some(index)
+}
+
 fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let least = RULE.limit(inquiry, &limits::LEAST);
     let ends = peer
@@ -78,29 +97,39 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let all = Picked::of(inquiry, peer.process, ends.iter().map(|wait| wait.span));
     let middle = all.quantile(0.5);
     let slack = middle as f64 * RULE.limit(inquiry, &limits::ALIKE);
-    let alike = ends
-        .iter()
-        .filter(|wait| wait.ns.abs_diff(middle) as f64 <= slack);
-    let alike = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
-    let share = alike.count() as f64 / all.count().max(1) as f64;
-    if (alike.count() as f64) < RULE.limit(inquiry, &limits::ENDS)
+    let alike: Vec<&PeerWait> = ends
+        .into_iter()
+        .filter(|wait| wait.ns.abs_diff(middle) as f64 <= slack)
+        .collect();
+    let timers = alike.iter().filter_map(|wait| timer_of_peer(inquiry, wait));
+    let timers: BTreeSet<usize> = timers.collect();
+    let is_timer = !alike.is_empty() && timers.len() == alike.len();
+    let waits = Picked::of(inquiry, peer.process, alike.iter().map(|wait| wait.span))
+        .and_of_others(inquiry, timers);
+    let share = waits.count() as f64 / all.count().max(1) as f64;
+    let is_often = waits.count() as f64 >= RULE.limit(inquiry, &limits::ENDS);
+    if !(is_often || is_timer)
         || share < RULE.limit(inquiry, &limits::SHARE)
         || peer.received_bytes == 0
     {
         return None;
     }
+    let (connections, until, closes) = match waits.count() {
+        1 => (" connection waits ", " until ", " closes it"),
+        _ => (" connections wait ", " each until ", " closes them"),
+    };
     let title = say![
-        Piece::Count(alike.count()),
-        " connections wait ",
+        Piece::Count(waits.count()),
+        connections,
         Piece::Time(middle),
-        " each until ",
+        until,
         Piece::Name(peer.address.clone()),
-        " closes them"
+        closes
     ];
-    let suspect = alike
+    let suspect = waits
         .suspect(inquiry, title, 0.0)
         .about(peer.sockets.first().copied())
-        .held(inquiry, &RULE, "ends", alike.count() as f64, &limits::ENDS)
+        .held(inquiry, &RULE, "ends", waits.count() as f64, &limits::ENDS)
         .held(
             inquiry,
             &RULE,
@@ -111,22 +140,27 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         .figure("length", middle as f64, "ns")
         .told(say![
             "no data arrived in these waits; shortest ",
-            Piece::Time(alike.quantile(0.0)),
+            Piece::Time(waits.quantile(0.0)),
             ", longest ",
-            Piece::Time(alike.quantile(1.0))
+            Piece::Time(waits.quantile(1.0))
         ])
-        .told(say![meaning(middle)]);
+        .told(say![meaning(middle, is_timer)]);
     Some(suspect)
 }
 
 /// What such a length mostly is.
-fn meaning(ns: u64) -> &'static str {
+fn meaning(ns: u64, is_timer: bool) -> &'static str {
     const SECOND: f64 = 1e9;
     const NEAR: f64 = 0.01;
     let seconds = ns as f64 / SECOND;
     let whole = (seconds - seconds.round()).abs() <= seconds * NEAR && seconds > 0.9;
-    match whole {
-        true => "a whole number of seconds is a configured value: a keep-alive or idle timeout of the peer",
-        false => "always the same length: a timeout of the peer, such as keep-alive",
+    match (is_timer, whole) {
+        (true, _) => {
+            "the peer is recorded: it waits for another request until its own timeout (keep-alive or idle) expires, then closes"
+        }
+        (false, true) => {
+            "a whole number of seconds is a configured value: a keep-alive or idle timeout of the peer"
+        }
+        (false, false) => "always the same length: a timeout of the peer, such as keep-alive",
     }
 }

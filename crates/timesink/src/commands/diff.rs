@@ -33,19 +33,22 @@ pub struct Arguments {
     /// Print system calls whose count or time differs
     #[arg(long, conflicts_with = "full")]
     calls: bool,
-    /// Print threads grouped by what they are for: how many there are, and how their time differs
+    /// Print operations of servers and their clients, and loops: how many, and how long one takes
     #[arg(long, conflicts_with_all = ["full", "calls"])]
+    operations: bool,
+    /// Print threads grouped by what they are for: how many there are, and how their time differs
+    #[arg(long, conflicts_with_all = ["full", "calls", "operations"])]
     threads: bool,
     /// Print who called whom, down to where the time of all threads differs
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "both",
-          conflicts_with_all = ["full", "calls", "threads"])]
+          conflicts_with_all = ["full", "calls", "operations", "threads"])]
     tree: Option<Time>,
     /// Print everything as JSON, or the whole tree with --tree (documented in docs/json.md)
-    #[arg(long, conflicts_with_all = ["full", "calls", "threads"])]
+    #[arg(long, conflicts_with_all = ["full", "calls", "operations", "threads"])]
     json: bool,
     /// Print stacks of both, each with its time in A and in B in nanoseconds: the input of differential flame graphs
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "both",
-          conflicts_with_all = ["full", "calls", "threads", "tree", "json"])]
+          conflicts_with_all = ["full", "calls", "operations", "threads", "tree", "json"])]
     folded: Option<Time>,
 }
 
@@ -123,6 +126,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let page = match arguments {
         Arguments { calls: true, .. } => terminal::compared_calls(&compared, &style),
+        Arguments {
+            operations: true, ..
+        } => terminal::compared_operations(&compared, &style),
         Arguments { threads: true, .. } => terminal::compared_threads(&compared, &style),
         Arguments { full: true, .. } => terminal::comparison(&compared, Amount::All, &style),
         _ => terminal::comparison(&compared, Amount::Screen, &style),
@@ -137,6 +143,7 @@ pub fn show(first: Vec<PathBuf>, second: Vec<PathBuf>) -> anyhow::Result<()> {
         second,
         full: false,
         calls: false,
+        operations: false,
         threads: false,
         tree: None,
         json: false,

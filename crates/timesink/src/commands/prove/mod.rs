@@ -66,7 +66,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
 
-    /// Smaller effects count as none
+    /// Smaller effects count as none: percent of a run as in A, or of the difference if that is longer
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::bench::parse_share)]
     margin: f64,
 
@@ -131,11 +131,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     let told: Told = asked("diff", &[&arguments.first, &arguments.second])?;
     let command = command(arguments, &told)?;
     is_same_program(arguments, &told)?;
-    let texts = Texts::of(&arguments.second)?;
-    let (tried, untried) = chosen(arguments, &told, &texts);
+    let texts = Texts::of(&arguments.first, &arguments.second)?;
+    let Chosen {
+        tried,
+        untried,
+        kept,
+    } = chosen(arguments, &told, &texts);
     if tried.is_empty() {
         let proof = Proof {
             difference_ns: difference(&told),
+            recorded_ns: told.a.wall_ns,
             rounds: 0,
             run_ns: told.a.wall_ns as f64,
             facts: untried,
@@ -164,7 +169,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         };
         bail!("{why}: add --yes to run it, or choose facts with --fact or fewer --rounds");
     }
-    let baseline = Settings::baseline(&tried);
+    let baseline = Settings::baseline(&tried, kept);
     let groups = MadeGroups::default();
     let directory = Path::new(&told.a.directory);
     let jobs = jobs(&command, directory, &tried, &baseline, &groups)?;
@@ -193,7 +198,7 @@ fn measured(
     let question = Question {
         figure: Figure::Wall,
         metric: None,
-        margin: arguments.margin,
+        margin: margin(arguments.margin, told),
         gate: None,
         alpha: ALPHA / tried.len() as f64,
     };
@@ -230,12 +235,20 @@ fn measured(
     facts.extend(untried);
     let proof = Proof {
         difference_ns: difference(told),
+        recorded_ns: told.a.wall_ns,
         rounds: done.len(),
         run_ns,
         facts,
     };
     show(&proof, arguments)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
+}
+
+/// What counts as no effect, as a share of a run: of what is to be explained, too, so that a run that became ten times as long is
+/// not measured until its last millisecond is explained.
+fn margin(share: f64, told: &Told) -> f64 {
+    let apart = difference(told).unsigned_abs() as f64;
+    share * (apart / told.a.wall_ns.max(1) as f64).max(1.0)
 }
 
 fn difference(told: &Told) -> i64 {
@@ -312,13 +325,18 @@ fn is_same_program(arguments: &Arguments, told: &Told) -> anyhow::Result<()> {
     }
 }
 
-/// The facts that are tried, each with what sets it; and the others, each with why not.
-fn chosen(
-    arguments: &Arguments,
-    told: &Told,
-    texts: &Texts,
-) -> (Vec<(Differing, Setting)>, Vec<Tried>) {
-    let (mut tried, mut untried) = (Vec::new(), Vec::new());
+#[derive(Default)]
+struct Chosen {
+    /// The facts that are tried, each with what sets it.
+    tried: Vec<(Differing, Setting)>,
+    /// The others, each with why not.
+    untried: Vec<Tried>,
+    /// Those of the others that are as in A in all runs.
+    kept: Vec<Setting>,
+}
+
+fn chosen(arguments: &Arguments, told: &Told, texts: &Texts) -> Chosen {
+    let mut chosen = Chosen::default();
     for fact in &told.environment.differences {
         let name = fact.name();
         let is_named = arguments
@@ -326,11 +344,14 @@ fn chosen(
             .iter()
             .any(|text| name.contains(text.as_str()));
         if !arguments.facts.is_empty() && !is_named {
+            chosen.kept.extend(Setting::kept(fact, texts));
             continue;
         }
         let why_not = match (is_named, fact.touched) {
             (false, false) => Some("the run did not use it, as far as is known (--fact tries it)"),
-            (false, true) if tried.len() >= MOST => Some("others come first (--fact tries it)"),
+            (false, true) if chosen.tried.len() >= MOST => {
+                Some("others come first (--fact tries it)")
+            }
             _ => None,
         };
         let setting = match why_not {
@@ -338,14 +359,17 @@ fn chosen(
             None => Setting::of(fact, texts),
         };
         match setting {
-            Ok(setting) => tried.push((fact.clone(), setting)),
-            Err(why) => untried.push(Tried {
-                name,
-                verdict: FactVerdict::NotTested { why },
-            }),
+            Ok(setting) => chosen.tried.push((fact.clone(), setting)),
+            Err(why) => {
+                chosen.kept.extend(Setting::kept(fact, texts));
+                chosen.untried.push(Tried {
+                    name,
+                    verdict: FactVerdict::NotTested { why },
+                });
+            }
         }
     }
-    (tried, untried)
+    chosen
 }
 
 /// The command as it was, and with each fact.

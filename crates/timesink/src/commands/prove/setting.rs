@@ -29,10 +29,11 @@ pub enum Setting {
     FixedAddresses,
     /// B has no transparent huge pages.
     NoHugePages,
-    /// In A's file stands what stands in this one.
+    /// In A's file stands what stood in A's or B's; nothing for A where it is still the same.
     File {
         path: String,
-        source: String,
+        a: Option<String>,
+        b: String,
     },
     /// A library that is loaded first.
     Preload {
@@ -108,14 +109,32 @@ impl Setting {
             },
             ("allocator", "in use") => Setting::preload(&both()?.1),
             ("file", path) => {
-                let (_, known) = both()?;
+                let (a, b) = both()?;
                 Ok(Setting::File {
                     path: path.to_owned(),
-                    source: texts.placed(path, &known)?,
+                    a: texts.placed_a(path, &a)?,
+                    b: texts.placed_b(path, &b)?,
                 })
             }
             ("CPU limits" | "memory limits", name) => Setting::group(fact, name),
             _ => Err("it cannot be set for a single process".to_owned()),
+        }
+    }
+
+    /// A's value of what the run used but is not tried: without it a run would not be as in A.
+    pub fn kept(fact: &Differing, texts: &Texts) -> Option<Setting> {
+        match (fact.kind.as_str(), &fact.a) {
+            _ if !fact.touched => None,
+            ("environment variable", _) => Setting::of(fact, texts).ok(),
+            ("file", Some(known)) => {
+                let changed = texts.placed_a(&fact.key, known).ok()?;
+                changed.map(|source| Setting::File {
+                    path: fact.key.clone(),
+                    a: Some(source.clone()),
+                    b: source,
+                })
+            }
+            _ => None,
         }
     }
 
@@ -162,13 +181,9 @@ impl Setting {
 pub struct Settings(Vec<(Setting, bool)>);
 
 impl Settings {
-    pub fn baseline(tried: &[(Differing, Setting)]) -> Settings {
-        Settings(
-            tried
-                .iter()
-                .map(|(_, setting)| (setting.clone(), false))
-                .collect(),
-        )
+    pub fn baseline(tried: &[(Differing, Setting)], kept: Vec<Setting>) -> Settings {
+        let tried = tried.iter().map(|(_, setting)| setting.clone());
+        Settings(tried.chain(kept).map(|setting| (setting, false)).collect())
     }
 
     pub fn with(&self, flipped: Option<&(Differing, Setting)>) -> Settings {
@@ -210,8 +225,16 @@ impl Settings {
                 Setting::FixedAddresses if *of_b => add("only", "fixed-addresses".to_owned()),
                 Setting::NoHugePages if *of_b => add("only", "no-huge-pages".to_owned()),
                 Setting::Preload { path } if *of_b => add("set", format!("LD_PRELOAD={path}")),
-                Setting::File { path, source } if *of_b => add("file", format!("{path}={source}")),
-                _ => {}
+                Setting::File { path, a, b } => {
+                    let source = if *of_b { Some(b) } else { a.as_ref() };
+                    source.into_iter().for_each(|source| {
+                        add("file", format!("{path}={source}"));
+                    });
+                }
+                Setting::Group { .. }
+                | Setting::FixedAddresses
+                | Setting::NoHugePages
+                | Setting::Preload { .. } => {}
             }
         }
         words

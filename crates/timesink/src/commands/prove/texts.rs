@@ -16,12 +16,16 @@ use crate::commands::asked;
 /// No file is put in the place of another that is longer.
 const LONGEST: u64 = 16 << 20;
 
-/// B's files by path, with what stands in them if that was kept; and those that were made of them.
+/// What stands in the files of both recordings, by path, where it was kept; and the files that were made of them.
 pub struct Texts {
-    b: BTreeMap<String, Option<String>>,
+    a: Kept,
+    b: Kept,
     /// Gone when this is.
     placed: RefCell<Vec<NewFile>>,
 }
+
+/// The files of a recording by path, with what stood in them if that was kept.
+type Kept = BTreeMap<String, Option<String>>;
 
 #[derive(Deserialize)]
 struct Told {
@@ -36,23 +40,39 @@ struct Fact {
 }
 
 impl Texts {
-    pub fn of(second: &Path) -> anyhow::Result<Texts> {
+    pub fn of(first: &Path, second: &Path) -> anyhow::Result<Texts> {
         Ok(Texts {
+            a: told(first)?,
             b: told(second)?,
             placed: RefCell::default(),
         })
     }
 
-    /// Makes a file of what stands in B's, with the rights of A's, until we end.
-    pub fn placed(&self, path: &str, known: &str) -> Result<String, String> {
+    /// A file with what stood in B's.
+    pub fn placed_b(&self, path: &str, known: &str) -> Result<String, String> {
+        let name = self.name_in_b(path);
+        let bytes = bytes(self.b.get(&name), &name, known);
+        self.placed(path, &bytes.map_err(|why| why.of("B"))?)
+    }
+
+    /// A file with what stood in A's, if it is another one by now.
+    pub fn placed_a(&self, path: &str, known: &str) -> Result<Option<String>, String> {
+        if bytes_here(path, known).is_ok() {
+            return Ok(None);
+        }
+        let bytes = bytes(self.a.get(path), path, known).map_err(|why| why.of("A"))?;
+        self.placed(path, &bytes).map(Some)
+    }
+
+    /// Makes a file of these bytes, with the rights of A's, until we end.
+    fn placed(&self, path: &str, bytes: &[u8]) -> Result<String, String> {
         let own = fs::metadata(path).map_err(|_| "A's file is not here".to_owned())?;
-        let bytes = self.bytes_of_b(&self.name_in_b(path), known)?;
         let number = self.placed.borrow().len();
         let name = format!("timesink-prove-{}-{number}", std::process::id());
         let folder = std::env::temp_dir();
         let make = || -> anyhow::Result<NewFile> {
             let mut made = NewFile::within(&Folder::open(&folder)?, &name)?;
-            made.write_all(&bytes)?;
+            made.write_all(bytes)?;
             // Nobody becomes another user by it.
             let rights = Permissions::from_mode(own.mode() & 0o777);
             made.file().set_permissions(rights)?;
@@ -75,34 +95,60 @@ impl Texts {
             _ => path.to_owned(),
         }
     }
+}
 
-    /// The bytes of a file of B's: as they were kept, else as they are here, if they are the same as then.
-    fn bytes_of_b(&self, path: &str, known: &str) -> Result<Vec<u8>, String> {
-        if let Some(text) = self.b.get(path).and_then(Option::as_deref) {
-            return match text.contains(timesink_capture::REDACTED) {
-                true => Err("its text was redacted".to_owned()),
-                false => Ok(text.as_bytes().to_vec()),
-            };
-        }
-        let refused = |what: &str| format!("{what}; record B with --keep-files");
-        let read = || {
-            let about = fs::metadata(path)?;
-            match about.is_file() && about.len() <= LONGEST {
-                true => Ok(Some(fs::read(path)?)),
-                false => Ok(None),
+/// Why what stood in a file of a recording is not known.
+enum Unknown {
+    Redacted,
+    NotHere,
+    NotRegular,
+    Changed,
+}
+
+impl Unknown {
+    fn of(&self, side: &str) -> String {
+        match self {
+            Unknown::Redacted => format!("the text of {side}'s file was redacted"),
+            Unknown::NotHere => {
+                format!("{side}'s file is not here; record {side} with --keep-files")
             }
-        };
-        let bytes = as_caller(read).map_err(|_| refused("B's file is not here"))?;
-        let bytes = bytes.ok_or_else(|| refused("B's file is none that can be put there"))?;
-        let sum = format!("crc32={:08x}", crc32fast::hash(&bytes));
-        match known.split(' ').any(|word| word == sum) {
-            true => Ok(bytes),
-            false => Err(refused("B's file is another one by now")),
+            Unknown::NotRegular => format!(
+                "{side}'s file is too large or not a regular file; record {side} with --keep-files"
+            ),
+            Unknown::Changed => format!(
+                "{side}'s file has changed since it was recorded; record {side} with --keep-files"
+            ),
         }
     }
 }
 
-fn told(path: &Path) -> anyhow::Result<BTreeMap<String, Option<String>>> {
+/// The bytes of a file of a recording: as they were kept, else as they are here, if they are the same as then.
+fn bytes(kept: Option<&Option<String>>, path: &str, known: &str) -> Result<Vec<u8>, Unknown> {
+    match kept.and_then(Option::as_deref) {
+        Some(text) if text.contains(timesink_capture::REDACTED) => Err(Unknown::Redacted),
+        Some(text) => Ok(text.as_bytes().to_vec()),
+        None => bytes_here(path, known),
+    }
+}
+
+fn bytes_here(path: &str, known: &str) -> Result<Vec<u8>, Unknown> {
+    let read = || {
+        let about = fs::metadata(path)?;
+        match about.is_file() && about.len() <= LONGEST {
+            true => Ok(Some(fs::read(path)?)),
+            false => Ok(None),
+        }
+    };
+    let bytes = as_caller(read).map_err(|_| Unknown::NotHere)?;
+    let bytes = bytes.ok_or(Unknown::NotRegular)?;
+    let sum = format!("crc32={:08x}", crc32fast::hash(&bytes));
+    match known.split(' ').any(|word| word == sum) {
+        true => Ok(bytes),
+        false => Err(Unknown::Changed),
+    }
+}
+
+fn told(path: &Path) -> anyhow::Result<Kept> {
     let told: Told = asked("env", &[path])?;
     let files = told.facts.into_iter().filter(|fact| fact.kind == "file");
     Ok(files.map(|fact| (fact.key, fact.text)).collect())

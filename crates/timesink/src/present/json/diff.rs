@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use timesink_comparison::{
-    CallCount, CallDifference, Difference, Digest, Does, Range, Role, RoleDifference, RoleTimes,
-    Row, Total, Work,
+    AgainDifference, AgainTimes, AgainWhat, CallCount, CallDifference, Difference, Digest, Does,
+    Range, Role, RoleDifference, RoleTimes, Row, Total, Work,
 };
 
 use super::environment::{self, EnvironmentPage};
@@ -24,6 +24,7 @@ pub(super) struct Page<'a> {
     environment: EnvironmentPage<'a>,
     calls: Vec<CallPage<'a>>,
     threads: Vec<RolePage<'a>>,
+    operations: Vec<AgainPage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -134,6 +135,26 @@ struct RolePage<'a> {
 }
 
 #[derive(Serialize)]
+struct AgainPage<'a> {
+    program: &'a str,
+    kind: &'static str,
+    address: Option<&'a str>,
+    function: Option<&'a str>,
+    waits: Vec<&'static str>,
+    a: Option<AgainTimesPage>,
+    b: Option<AgainTimesPage>,
+}
+
+#[derive(Serialize)]
+struct AgainTimesPage {
+    count: u64,
+    rate: Option<f64>,
+    p50_ns: u64,
+    p99_ns: Option<u64>,
+    ns: u64,
+}
+
+#[derive(Serialize)]
 struct RoleTimesPage {
     threads: u64,
     path_ns: u64,
@@ -188,6 +209,7 @@ pub(super) fn page<'a>(compared: &'a Compared<'a>) -> Page<'a> {
         }),
         calls: comparison.calls.iter().map(call).collect(),
         threads: comparison.roles.iter().map(role).collect(),
+        operations: comparison.again.iter().map(again).collect(),
     }
 }
 
@@ -327,4 +349,37 @@ fn role(difference: &RoleDifference) -> RolePage<'_> {
         a: times(&difference.a),
         b: times(&difference.b),
     }
+}
+
+fn again(difference: &AgainDifference) -> AgainPage<'_> {
+    let times = |times: Option<AgainTimes>| {
+        times.map(|times| AgainTimesPage {
+            count: times.count,
+            rate: times.rate,
+            p50_ns: times.p50_ns,
+            p99_ns: times.p99_ns,
+            ns: times.ns,
+        })
+    };
+    let mut page = AgainPage {
+        program: &difference.again.program,
+        kind: "loop",
+        address: None,
+        function: None,
+        waits: Vec::new(),
+        a: times(difference.a),
+        b: times(difference.b),
+    };
+    match &difference.again.what {
+        AgainWhat::Operations { kind, thing } => {
+            page.kind = kind.word();
+            page.address = Some(thing.name()).filter(|name| !name.is_empty());
+        }
+        AgainWhat::LoopIn(function) => page.function = Some(function),
+        AgainWhat::Loop(steps) => {
+            let words = steps.iter().map(|(detail, _)| detail.as_str());
+            page.waits = words.collect();
+        }
+    }
+    page
 }

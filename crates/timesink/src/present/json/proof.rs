@@ -8,6 +8,7 @@ use crate::proof::{FactVerdict, Proof, Tried};
 pub(super) struct ProofPage<'a> {
     version: u32,
     difference_ns: i64,
+    recorded_ns: u64,
     rounds: usize,
     run_ns: f64,
     facts: Vec<TriedPage<'a>>,
@@ -28,6 +29,7 @@ pub(super) fn page(proof: &Proof) -> ProofPage<'_> {
     ProofPage {
         version: super::VERSION,
         difference_ns: proof.difference_ns,
+        recorded_ns: proof.recorded_ns,
         rounds: proof.rounds,
         run_ns: proof.run_ns,
         facts: proof.facts.iter().map(tried).collect(),

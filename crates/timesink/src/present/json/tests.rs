@@ -173,6 +173,7 @@ fn documented_fields_of_a_proof_are_the_fields() {
     let why = "it cannot be set for a single process".to_owned();
     let proof = Proof {
         difference_ns: 49_100_000,
+        recorded_ns: 150_000_000,
         rounds: 20,
         run_ns: 147e6,
         facts: vec![

@@ -36,7 +36,8 @@ mod why;
 
 pub use bench::{bench, bench_progress};
 pub use diff::{
-    calls as compared_calls, comparison, threads as compared_threads, tree as compared_tree, Amount,
+    calls as compared_calls, comparison, operations as compared_operations,
+    threads as compared_threads, tree as compared_tree, Amount,
 };
 pub use environment::{environment, environments};
 pub use finding::findings;

@@ -55,14 +55,10 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
 }
 
 fn rate(set: &Set) -> String {
-    match set.rate() {
-        Some(rate) if rate >= 10.0 => format!("{}/s", units::count(rate.round() as u64)),
-        Some(rate) => format!("{rate:.1}/s"),
-        None => String::new(),
-    }
+    set.rate().map_or(String::new(), units::rate)
 }
 
-fn what(kind: Kind) -> &'static str {
+pub(super) fn what(kind: Kind) -> &'static str {
     match kind {
         Kind::Request => "requests handled by",
         Kind::Asked => "requests of",

@@ -24,6 +24,7 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
         "{}  {about}",
         style.paint(Ink::Title, "FACTS TRIED")
     )];
+    lines.extend(unlike(proof, style));
     let tried = proof.facts.iter();
     let tried = tried.map(|fact| (fact, told(&fact.verdict, proof.difference_ns)));
     for (fact, (word, told)) in tried.filter(|(fact, _)| why_not(fact).is_none()) {
@@ -40,6 +41,21 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
         lines.push(format!("  and {more} more that were not tested"));
     }
     text(&lines)
+}
+
+/// Says so if a run as in A does not take the time that A took: then something else has changed since, which no fact explains.
+fn unlike(proof: &Proof, style: &Style) -> Vec<String> {
+    /// Recording, and another load of the machine, take less than that.
+    const UNLIKE: f64 = 1.5;
+    let ratio = proof.run_ns / proof.recorded_ns.max(1) as f64;
+    if proof.rounds == 0 || (1.0 / UNLIKE..=UNLIKE).contains(&ratio) {
+        return Vec::new();
+    }
+    let told = format!(
+        "A run as in A took {} in the recording: something that is not tried here has changed since",
+        units::time(proof.recorded_ns)
+    );
+    wrap(&told, "  ", Ink::Warning, style)
 }
 
 /// So many reasons are told why facts were not tested, and so many facts with each.

@@ -10,8 +10,8 @@ use timesink_recording::notation::{compare_with_kept, draft, Draft};
 use timesink_recording::Recording;
 
 use super::{
-    answer, compared_calls, compared_threads, compared_tree, comparison, gains, operations,
-    prediction, render, sections, tables, Amount, Section, Style, Table,
+    answer, compared_calls, compared_operations, compared_threads, compared_tree, comparison,
+    gains, operations, prediction, render, sections, tables, Amount, Section, Style, Table,
 };
 use super::{environment, environments, proof};
 use crate::present::names::is_hostile;
@@ -462,17 +462,31 @@ fn facts_that_were_tried() {
     }));
     let mut shown = Proof {
         difference_ns: 49_100_000,
+        recorded_ns: 150_000_000,
         rounds: 20,
         run_ns: 147e6,
         facts,
     };
     let slower = proof(&shown, &SCREEN);
-    shown.difference_ns = -49_100_000;
+    (shown.difference_ns, shown.recorded_ns) = (-49_100_000, 12_000_000);
     let faster = proof(&shown, &SCREEN);
     shown.rounds = 0;
     shown.facts.retain(|fact| fact.name.starts_with("kernel"));
     let nothing = proof(&shown, &SCREEN);
     check("proof_screen", &format!("{slower}\n{faster}\n{nothing}"));
+}
+
+/// Requests that two servers handled, and their loops; a side that has none has a dash.
+#[test]
+fn differences_of_operations() {
+    let (server, imports) = (samples::served(), samples::import());
+    let shown = |a: &Draft, b: &Draft, style: &Style| {
+        let (a, b) = (std::slice::from_ref(a), std::slice::from_ref(b));
+        samples::compare(a, b, |both| compared_operations(both, style))
+    };
+    let both = shown(&server, &server, &PLAIN);
+    let one = shown(&server, &imports, &NARROW);
+    check("diff_operations", &format!("{both}\n{one}"));
 }
 
 /// As often and slower each time is told apart from more often.

@@ -202,6 +202,14 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// `812/s`, `2.5/s`.
+pub fn rate(rate: f64) -> String {
+    match rate >= 10.0 {
+        true => format!("{}/s", count(rate.round() as u64)),
+        false => format!("{rate:.1}/s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

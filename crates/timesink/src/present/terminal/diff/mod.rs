@@ -1,5 +1,6 @@
 //! Two sides beside each other on one screen: how much longer one takes, what explains it, findings, and what to believe of it.
 
+mod operations;
 mod threads;
 mod tree;
 
@@ -14,6 +15,7 @@ use super::table::{self, Column};
 use super::{text, units};
 use crate::present::compared::{self, Compared};
 use crate::present::names::harmless;
+pub use operations::operations;
 pub use threads::threads;
 pub use tree::tree;
 
@@ -49,11 +51,14 @@ pub fn comparison(compared: &Compared<'_>, amount: Amount, style: &Style) -> Str
             fits.unwrap_or_else(|| rows(1))
         }
     };
-    let threads = match amount {
-        Amount::All => threads::lines(compared.comparison, style),
-        Amount::Screen => Vec::new(),
+    let (again, threads) = match amount {
+        Amount::All => (
+            operations::lines(compared.comparison, style),
+            threads::lines(compared.comparison, style),
+        ),
+        Amount::Screen => Default::default(),
     };
-    let parts = [head, rows, threads, findings, facts, foot];
+    let parts = [head, rows, again, threads, findings, facts, foot];
     let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     text(&parts.join(&String::new()))
 }
@@ -343,7 +348,8 @@ fn foot(compared: &Compared<'_>, style: &Style) -> Vec<String> {
         ([_], [_]) => " · --tree",
         _ => "",
     };
-    let more = format!("More: {diff} --full · --calls · --threads{tree} · --json{env}");
+    let more =
+        format!("More: {diff} --full · --calls · --operations · --threads{tree} · --json{env}");
     lines.extend(wrap(&more, "", Ink::Plain, style));
     lines
 }
