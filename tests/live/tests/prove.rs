@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
 use timesink_live::{output, timesink, Folder, PLAIN_USER};
 
 /// timesink as root, or as the plain user who called sudo.
@@ -102,6 +103,78 @@ fn the_file_was_edited_in_place() {
     let line = line.unwrap_or_else(|| panic!("{text}"));
     assert!(line.trim_start().starts_with("confirmed"), "{text}");
     assert_eq!(fs::read_to_string(&file).expect("the file"), "0.25\n");
+}
+
+/// A server that keeps a connection for half a second after its answer if one line of its configuration says so.
+const SERVER: &str = r#"
+import os, socket
+keeps = "KeepAlive On" in open("server.conf").read().splitlines()
+listening = socket.socket(socket.AF_UNIX)
+listening.bind("socket")
+listening.listen()
+print("ready", flush=True)
+connection, _ = listening.accept()
+connection.recv(100)
+connection.sendall(b"an answer")
+if keeps:
+    connection.settimeout(0.5)
+    try:
+        connection.recv(100)
+    except TimeoutError:
+        pass
+connection.close()
+"#;
+/// Starts it, and reads what it answers until it closes.
+const CLIENT: &str = r#"
+import os, socket, subprocess, sys
+server = subprocess.Popen([sys.executable, "server.py"], stdout=subprocess.PIPE)
+server.stdout.readline()
+asked = socket.socket(socket.AF_UNIX)
+asked.connect("socket")
+os.unlink("socket")
+asked.sendall(b"a question")
+while asked.recv(100):
+    pass
+server.wait()
+"#;
+
+/// Two servers differ in one line of their configuration, and in twenty facts that change nothing: the line is told first of what
+/// differs, and is confirmed; none of the others is.
+#[test]
+fn one_line_among_twenty_harmless_facts() {
+    let folder = Folder::of_plain_user("prove-servers");
+    fs::write(folder.join("server.py"), SERVER).expect("the server");
+    fs::write(folder.join("client.py"), CLIENT).expect("the client");
+    for (name, keeps) in [("a", "Off"), ("b", "On")] {
+        let lines = format!("Listen 80\nKeepAlive {keeps}\nTimeout 60\n");
+        fs::write(folder.join("server.conf"), lines).expect("its configuration");
+        let mut run = command(&folder, false);
+        for n in 0..18 {
+            run.env(format!("HARMLESS_{n}"), format!("{name}{n}"));
+        }
+        run.env("LC_PAPER", name).env("PYTHONHARMLESS", name);
+        run.args(["run", "-q", "--keep-files", "-o"]);
+        run.arg(format!("{name}.timesink"));
+        output(run.args(["--", "python3", "client.py"])).exits(0);
+    }
+    let mut env = command(&folder, false);
+    let told = output(env.args(["env", "--json", "a.timesink", "b.timesink"])).exits(0);
+    let told: Value = serde_json::from_str(&told.text()).expect("JSON");
+    let first = told["environment"]["differences"]
+        .as_array()
+        .expect("what differs");
+    let first = first.iter().take(3);
+    let mut names = first.map(|fact| fact["key"].as_str().expect("its key"));
+    assert!(
+        names.any(|name| name.ends_with("server.conf")),
+        "{:#}",
+        told["environment"]["differences"]
+    );
+    let text = proven(&folder, false);
+    let confirmed = text.lines().filter(|line| line.contains("confirmed"));
+    let confirmed: Vec<&str> = confirmed.collect();
+    assert_eq!(confirmed.len(), 1, "{text}");
+    assert!(confirmed[0].contains("server.conf"), "{text}");
 }
 
 /// Longer than a minute is not run unasked, and a packed recording, which may come from somebody else, neither.
