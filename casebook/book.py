@@ -89,7 +89,10 @@ def chapter(folder, outcome):
     yield ""
     for fact in outcome["facts"]:
         ours = f"{fact['ours']:.3f} s" if fact["unit"] == "s" else f"{fact['ours']:.1f} {fact['unit']}"
-        yield f"- {fact['says']}: {fact['source']} in the source, {ours} here"
+        because = ""
+        if difference := fact.get("difference"):
+            because = f"; of that `timesink diff` says first: {difference['first']} ({difference['first_share']:.0%} of the difference)"
+        yield f"- {fact['says']}: {fact['source']} in the source, {ours} here{because}"
     if outcome["facts"]:
         yield ""
 

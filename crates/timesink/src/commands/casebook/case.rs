@@ -118,6 +118,9 @@ pub struct Fact {
     pub ratio: Option<(String, String)>,
     /// The slower and the faster form: how much longer the one takes.
     pub longer: Option<(String, String)>,
+    /// Words in the first row of `diff` between the two, which tells what makes the figure; none: it is not asked.
+    #[serde(default)]
+    pub differs: Vec<String>,
 }
 
 impl Fact {

@@ -4,8 +4,6 @@
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::case::Expected;
-
 /// Rows may miss the difference in wall time by so much of it ...
 const MISSED: f64 = 0.01;
 /// ... and so much of it may be in no row.
@@ -14,6 +12,7 @@ const NOT_ATTRIBUTED: f64 = 0.10;
 /// A comparison, as far as a case asks for it.
 #[derive(Clone, Debug, Serialize)]
 pub struct DifferenceOutcome {
+    /// The form beside it.
     pub fixed: String,
     /// The row that explains most.
     pub first: String,
@@ -54,11 +53,12 @@ impl DifferenceOutcome {
     }
 
     /// What is not as it should be.
-    pub fn problems(&self, form: &str, expected: &Expected) -> Vec<String> {
+    pub fn problems(&self, form: &str, differs: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
         let fixed = &self.fixed;
-        let words = expected.differs.iter();
-        let missing = words.filter(|word| !self.first.contains(word.as_str()));
+        let missing = differs
+            .iter()
+            .filter(|word| !self.first.contains(word.as_str()));
         problems.extend(missing.map(|word| {
             let first = &self.first;
             format!("{form} beside {fixed}: {word:?} is not in the first row of diff: {first}")
@@ -84,14 +84,8 @@ impl DifferenceOutcome {
 mod tests {
     use super::*;
 
-    fn expected(words: &[&str]) -> Expected {
-        Expected {
-            rule: "flush-per-record".to_owned(),
-            words: Vec::new(),
-            main: true,
-            fixed: Some("fixed".to_owned()),
-            differs: words.iter().map(|word| (*word).to_owned()).collect(),
-        }
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
     }
 
     fn read(rows: &[(&str, i64)], not_attributed_ns: i64) -> DifferenceOutcome {
@@ -110,20 +104,20 @@ mod tests {
     #[test]
     fn the_first_row_and_the_sum_are_looked_at() {
         let good = read(&[("sqlite3 flushes t.db", -900), ("else", -60)], -40);
-        assert_eq!(good.problems("slow", &expected(&["t.db"])), [""; 0]);
+        assert_eq!(good.problems("slow", &words(&["t.db"])), [""; 0]);
         assert_eq!(good.first_share, 0.9);
-        let problems = good.problems("slow", &expected(&["checksum"]));
+        let problems = good.problems("slow", &words(&["checksum"]));
         assert!(
             problems.len() == 1 && problems[0].contains("\"checksum\""),
             "{problems:?}"
         );
         let loose = read(&[("sqlite3 flushes t.db", -500)], -400);
-        let problems = loose.problems("slow", &expected(&["t.db"]));
+        let problems = loose.problems("slow", &words(&["t.db"]));
         assert!(
             problems.len() == 2 && problems[0].contains("10.0 %") && problems[1].contains("40.0 %"),
             "{problems:?}"
         );
         let nothing = read(&[], -1000);
-        assert_eq!(nothing.problems("slow", &expected(&["t.db"])).len(), 2);
+        assert_eq!(nothing.problems("slow", &words(&["t.db"])).len(), 2);
     }
 }

@@ -383,6 +383,9 @@ fn told(outcome: &TrialOutcome) -> String {
             rate.unwrap_or_default()
         );
         text += &form.why;
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
         if let Some(gain) = &form.gain {
             let within = if gain.within { "within" } else { "NOT within" };
             text += &format!(
@@ -403,6 +406,13 @@ fn told(outcome: &TrialOutcome) -> String {
     }
     for fact in &outcome.facts {
         text += &format!("\n{}\n", compared(fact));
+        if let Some(difference) = &fact.difference {
+            text += &format!(
+                "    diff says first: {} ({} of the difference)\n",
+                difference.first,
+                percent(difference.first_share)
+            );
+        }
     }
     for problem in &outcome.problems {
         text += &format!("\nNOT AS IT SHOULD BE: {problem}\n");

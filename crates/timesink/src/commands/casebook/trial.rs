@@ -6,7 +6,7 @@ use anyhow::{bail, Context};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::case::{Case, Expected, Fact, Form};
+use super::case::{Case, Fact, Form};
 use super::difference::DifferenceOutcome;
 use super::stage::Stage;
 use crate::commands::ourselves;
@@ -109,6 +109,8 @@ pub struct FactOutcome {
     pub source: String,
     pub ours: f64,
     pub unit: &'static str,
+    /// What makes it, where that is asked.
+    pub difference: Option<DifferenceOutcome>,
 }
 
 /// Runs a case that is made ready to its end. `say` is told what is being done.
@@ -163,17 +165,29 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
         });
     }
     for (at, form) in case.forms.iter().enumerate() {
-        if let Some(expected) = &form.told {
-            let difference = difference(case, stage, at, expected)?;
-            let problems = difference
-                .iter()
-                .flat_map(|one| one.problems(&form.name, expected));
+        let Some(expected) = &form.told else {
+            continue;
+        };
+        if let Some(fixed) = &expected.fixed {
+            let difference = difference(case, stage, &form.name, fixed)?;
+            let problems = difference.problems(&form.name, &expected.differs);
             outcome.problems.extend(problems);
-            outcome.forms[at].difference = difference;
+            outcome.forms[at].difference = Some(difference);
         }
     }
-    let facts = case.facts.iter();
-    outcome.facts = facts.filter_map(|fact| ours(case, fact, took)).collect();
+    for fact in &case.facts {
+        let Some(mut ours) = ours(case, fact, took) else {
+            continue;
+        };
+        if let (Some((slow, fast)), false) = (fact.forms(), fact.differs.is_empty()) {
+            let difference = difference(case, stage, slow, fast)?;
+            outcome
+                .problems
+                .extend(difference.problems(slow, &fact.differs));
+            ours.difference = Some(difference);
+        }
+        outcome.facts.push(ours);
+    }
     Ok(outcome)
 }
 
@@ -182,22 +196,24 @@ fn recording(stage: &Stage, form: usize) -> PathBuf {
     stage.work.join(format!("form-{form}.timesink"))
 }
 
-/// What `diff` says of a form and of the one without its cause, if there is one.
+/// What `diff` says of two forms.
 fn difference(
     case: &Case,
     stage: &Stage,
-    form: usize,
-    expected: &Expected,
-) -> anyhow::Result<Option<DifferenceOutcome>> {
-    let Some(fixed) = &expected.fixed else {
-        return Ok(None);
+    form: &str,
+    other: &str,
+) -> anyhow::Result<DifferenceOutcome> {
+    let place = |name: &str| {
+        let place = case.forms.iter().position(|form| form.name == name);
+        place.with_context(|| format!("there is no form {name}"))
     };
-    let place = case.forms.iter().position(|form| form.name == *fixed);
-    let place = place.with_context(|| format!("there is no form {fixed}"))?;
-    let sides = [recording(stage, form), recording(stage, place)];
+    let sides = [
+        recording(stage, place(form)?),
+        recording(stage, place(other)?),
+    ];
     let json = read(stage, "diff", &["--json"], &[&sides[0], &sides[1]])?;
     let json = json.replace(&*stage.work.to_string_lossy(), "work");
-    DifferenceOutcome::read(fixed, &json).map(Some)
+    DifferenceOutcome::read(other, &json)
 }
 
 /// What a fact is here. `took` says how many seconds a form takes.
@@ -215,6 +231,7 @@ fn ours(case: &Case, fact: &Fact, took: impl Fn(&str) -> Option<f64>) -> Option<
         source: fact.source.clone(),
         ours,
         unit,
+        difference: None,
     })
 }
 
