@@ -67,6 +67,20 @@ pub struct Program {
     pub processes: u64,
     pub threads: u64,
     pub page_faults: u64,
+    /// Times that its threads left a processor.
+    pub switches: u64,
+}
+
+/// How much a recording has of everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub processes: u64,
+    pub threads: u64,
+    /// System calls, and what was read, written, sent or received in them.
+    pub calls: u64,
+    pub bytes: u64,
+    pub page_faults: u64,
+    pub switches: u64,
 }
 
 /// What a comparison must not pass over in silence.
@@ -144,6 +158,22 @@ impl Digest {
         Some(digest)
     }
 
+    /// How much of everything there is.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for program in self.programs.values() {
+            counts.processes += program.processes;
+            counts.threads += program.threads;
+            counts.page_faults = counts.page_faults.saturating_add(program.page_faults);
+            counts.switches = counts.switches.saturating_add(program.switches);
+        }
+        for calls in self.calls.values() {
+            counts.calls = counts.calls.saturating_add(calls.count);
+            counts.bytes = counts.bytes.saturating_add(calls.bytes);
+        }
+        counts
+    }
+
     /// Whether a finding is about just this.
     pub(crate) fn accuses(&self, work: &Work) -> bool {
         let mut found = self.found.iter().filter(|found| found.accuses);
@@ -208,6 +238,11 @@ fn programs(facts: &Facts) -> BTreeMap<String, Program> {
                 .faults_minor
                 .saturating_add(thread.row.faults_major);
             entry.page_faults = entry.page_faults.saturating_add(faults);
+            let switches = thread
+                .row
+                .switches_voluntary
+                .saturating_add(thread.row.switches_involuntary);
+            entry.switches = entry.switches.saturating_add(switches);
             entry.threads += 1;
         }
     }

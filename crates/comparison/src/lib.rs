@@ -33,7 +33,7 @@ pub use branch_lines::{BranchLine, BranchStep};
 pub use change::{difference, Change, Effect};
 pub use comparison::{Comparison, Difference, Row, Total, Wall, With};
 pub use counts::{CallCount, CallDifference};
-pub use digest::{Digest, Program, Weather};
+pub use digest::{Counts, Digest, Program, Weather};
 pub use environment::{
     is_known_variable, resource_of, varies, Environment, EnvironmentDifferences, FactDifference,
     KnownFact, LineDifference, Resource, Sources, Varies,

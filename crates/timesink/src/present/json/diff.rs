@@ -34,12 +34,23 @@ struct SidePage<'a> {
     directory: &'a str,
     wall_ns: u64,
     spread: RangePage,
+    counts: CountsPage,
     unknown_ns: u64,
     lost: u64,
     has_stacks: bool,
     has_calls: bool,
     is_estimated: bool,
     mended: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct CountsPage {
+    processes: u64,
+    threads: u64,
+    calls: u64,
+    bytes: u64,
+    page_faults: u64,
+    switches: u64,
 }
 
 #[derive(Serialize)]
@@ -215,12 +226,21 @@ pub(super) fn page<'a>(compared: &'a Compared<'a>) -> Page<'a> {
 
 fn side<'a>(recordings: &'a [String], digest: &'a Digest, spread: Range) -> SidePage<'a> {
     let weather = &digest.weather;
+    let counts = digest.counts();
     SidePage {
         recordings,
         command: &digest.command,
         directory: &digest.directory,
         wall_ns: digest.wall_ns,
         spread: range(spread),
+        counts: CountsPage {
+            processes: counts.processes,
+            threads: counts.threads,
+            calls: counts.calls,
+            bytes: counts.bytes,
+            page_faults: counts.page_faults,
+            switches: counts.switches,
+        },
         unknown_ns: weather.unknown_ns,
         lost: weather.lost,
         has_stacks: weather.has_stacks,

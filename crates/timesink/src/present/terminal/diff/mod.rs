@@ -5,8 +5,8 @@ mod threads;
 mod tree;
 
 use timesink_comparison::{
-    Aligned, CallCount, CallDifference, Comparison, Digest, EnvironmentDifferences, Range, Row,
-    Side, Verdict, Wall,
+    Aligned, CallCount, CallDifference, Comparison, Counts, Digest, EnvironmentDifferences, Range,
+    Row, Side, Verdict, Wall,
 };
 
 use super::environment::differences;
@@ -85,11 +85,41 @@ fn head(compared: &Compared<'_>, style: &Style) -> Vec<String> {
         let line = format!("{side}  {time} · {} · {}", names.join(" "), command(digest));
         lines.push(style::fit(line, style));
     }
+    lines.extend(counts(compared.comparison, style));
     if compared.comparison.aligned.is_unlike() {
         let unlike = "These recordings are of unlike work: little of either is found in the other.";
         lines.extend(wrap(unlike, "", Ink::Warning, style));
     }
     lines
+}
+
+/// How much of everything A and B have, where it is not the same.
+fn counts(comparison: &Comparison, style: &Style) -> Vec<String> {
+    let (a, b) = (comparison.a.counts(), comparison.b.counts());
+    let has_calls = comparison.a.weather.has_calls && comparison.b.weather.has_calls;
+    let is_estimated = comparison.a.weather.is_estimated || comparison.b.weather.is_estimated;
+    let about = if is_estimated { "~" } else { "" };
+    let counted = |word: &str, count: fn(&Counts) -> u64| {
+        let (a, b) = (count(&a), count(&b));
+        (a != b).then(|| format!("{word} {} → {}", units::count(a), units::count(b)))
+    };
+    let calls = |word: &str, count: fn(&Counts) -> u64, told: fn(u64) -> String| {
+        let (a, b) = (count(&a), count(&b));
+        (a != b && has_calls).then(|| format!("{word} {about}{} → {about}{}", told(a), told(b)))
+    };
+    let all = [
+        counted("processes", |counts| counts.processes),
+        counted("threads", |counts| counts.threads),
+        calls("system calls", |counts| counts.calls, units::count),
+        calls("bytes in them", |counts| counts.bytes, units::bytes),
+        counted("context switches", |counts| counts.switches),
+        counted("page faults", |counts| counts.page_faults),
+    ];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    match all.is_empty() {
+        true => Vec::new(),
+        false => wrap(&all.join(" · "), "", Ink::Plain, style),
+    }
 }
 
 fn command(digest: &Digest) -> String {

@@ -38,7 +38,7 @@ pub(super) fn lines(comparison: &Comparison, style: &Style) -> Vec<String> {
             .collect(),
         spare,
     };
-    let columns = vec![
+    let mut columns = vec![
         column("count, A → B", 0, &|times| units::count(times.count)),
         column("rate", 2, &rate),
         column("p50", 0, &|times| units::time(times.p50_ns)),
@@ -46,6 +46,7 @@ pub(super) fn lines(comparison: &Comparison, style: &Style) -> Vec<String> {
             times.p99_ns.map_or(String::new(), units::time)
         }),
     ];
+    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     let names: Vec<String> = shown.iter().map(|one| name(&one.again)).collect();
     let head = "OPERATIONS AND LOOPS  what is done again and again, and how long one takes";
     let mut lines = vec![style.paint(Ink::Title, head)];
