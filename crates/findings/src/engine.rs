@@ -200,7 +200,12 @@ impl Findings {
 
 /// What saves most comes first. Where two are about the same time and save about as much, the one that was told first is
 /// the more special: it comes as far ahead as the other.
+///
+/// What is not expected to be a main cause, and may save nothing that is worth telling, does not come before where the time goes: of
+/// `cargo build` 0.5 to 12 % by larger pages (6 % expected) stood before 92 % busy. The least main cause that came true with
+/// less than a tenth expected, a client's connection for each request, has 8 to 70 % (2026-11-25).
 fn in_order(told: &mut Vec<Finding>, inquiry: &Inquiry<'_>) {
+    let least = least_told_ns(inquiry.outlook.wall_ns);
     let mut saved: Vec<i64> = told.iter().map(|finding| finding.gain.ns).collect();
     for (at, finding) in told.iter().enumerate().rev() {
         let is_general = |general: &Finding| {
@@ -217,7 +222,7 @@ fn in_order(told: &mut Vec<Finding>, inquiry: &Inquiry<'_>) {
     let mut order: Vec<(i64, Finding)> = saved.into_iter().zip(told.drain(..)).collect();
     order.sort_by_key(|(saved, finding)| {
         let is_first = match finding.rule.blames {
-            Blames::Program => true,
+            Blames::Program => finding.main || finding.gain.lo_ns >= least as i64,
             Blames::Runtime => finding.share >= MOSTLY,
             Blames::Nobody | Blames::Machine => false,
         };

@@ -66,7 +66,8 @@ pub fn resource_of(kind: FactKind) -> Resource {
         Numa | HugePages | MemorySize | MemoryUse | MemoryLimits => Resource::Memory,
         Writeback | PageCache | Mount | FreeSpace | Disk | DiskQueue | Layers => Resource::Disk,
         Network | Peer | Protocol => Resource::Network,
-        Variable | Executable | Library | Children | File | Ulimits | Outcome => Resource::Any,
-        Security | Namespaces | Invocation | EnvironmentSize | Uptime => Resource::None,
+        Variable | Executable | Library | Children | File | Ulimits => Resource::Any,
+        // What a run wrote is what came of it, and no reason.
+        Outcome | Security | Namespaces | Invocation | EnvironmentSize | Uptime => Resource::None,
     }
 }

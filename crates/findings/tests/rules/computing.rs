@@ -6,7 +6,8 @@ use timesink_findings::rule::Limits;
 use timesink_findings::sentence::Piece;
 use timesink_recording::notation::recording;
 
-use crate::drawn::findings_of;
+use crate::cases::case;
+use crate::drawn::{findings_of, told_of_text};
 
 /// How the title of a busy program reads whose samples lie in these stacks, with so much of a second each.
 fn title(stacks: &[(&str, u32)]) -> String {
@@ -132,4 +133,20 @@ fn a_program_of_the_standard_library() {
         title_with(frames, &stacks),
         "busy on CPU in cli: page 60%, itself 30%"
     );
+}
+
+/// Larger pages that may save next to nothing do not stand before where nearly all of the time goes.
+#[test]
+fn what_may_save_nothing_does_not_stand_first() {
+    let text = case("page-fault-storm.fires");
+    // The same faults in a tenth of the time, and work beside them.
+    let text = text
+        .replace("weight 11ms", "weight 1.2ms")
+        .replace("weight 4ms", "weight 0.1ms");
+    let text = text
+        .replace("weight 5ms", "weight 18.7ms")
+        .replace("ns 200ms", "ns 5ms");
+    let told = told_of_text(&text);
+    let rules: Vec<&str> = told.iter().map(|(rule, _)| *rule).collect();
+    assert_eq!(rules, ["busy", "page-fault-storm"], "{told:?}");
 }

@@ -178,6 +178,9 @@ fn without_types(name: &str) -> Cow<'_, str> {
             short = format!("<{}>", without_types(&types[1..length - 1]));
         } else if types.len() <= LONGEST_TYPES {
             short.push_str(types);
+        } else if short.ends_with("::") {
+            // `query::<Key>::{closure}` keeps one pair of colons.
+            short.truncate(short.len() - 2);
         }
         rest = after;
     }
@@ -339,6 +342,11 @@ mod tests {
                 "operator<<(std::ostream&, a_long_name_of_a_type)",
             ),
             ("call<fn(a::First) -> a::Second, a::Third>", "call"),
+            ("query::run::<a::First, a::Second>", "query::run"),
+            (
+                "query::run::<a::First, a::Second>::{closure#1}",
+                "query::run::{closure#1}",
+            ),
             (
                 "unbalanced<a::b::c::d::e::f::g::h",
                 "unbalanced<a::b::c::d::e::f::g::h",

@@ -16,16 +16,19 @@ const FUNCTIONS: usize = 3;
 const LEAST: f64 = 0.05;
 /// A loop with less of the wall time is not what the program consists of.
 const LOOP: f64 = 0.2;
+/// Who sends something to a peer so often talks with it.
+const SENDS: u64 = 20;
 
 /// With or without what it is bound by: a finding may have said that.
 pub(super) fn lines(report: &Report, bound: bool, style: &Style) -> Vec<String> {
     let Some(outlook) = report.outlook.filter(|outlook| outlook.wall_ns > 0) else {
         return Vec::new();
     };
+    let talks = bound.then(|| talks(report)).flatten();
     let bound = bound.then(|| bound_by(report, outlook));
     // What is done again and again is told closer where its calls tell it.
     let round = report.anatomies.is_empty().then(|| round(report)).flatten();
-    let parts = [bound, round];
+    let parts = [bound, talks, round];
     let parts = parts.into_iter().flatten();
     parts
         .flat_map(|text| wrap(&text, "  ", Ink::Plain, style))
@@ -59,6 +62,28 @@ fn bound_by(report: &Report, outlook: &Outlook) -> String {
         State::Wait => format!("Mostly waiting: {of_path}{}", waits(report, outlook)),
     };
     format!("No known pattern of slowness. {bound}")
+}
+
+/// `curl sends to 127.0.0.1:80 300 times (24.5 kB) and receives from it 300 times (45.9 kB), on 1 connection`: the peer that is sent to most
+/// often. That is no fault, but says what the program is about.
+fn talks(report: &Report) -> Option<String> {
+    let loaded = report.loaded;
+    let peers = loaded.waited.peers(report.facts, &loaded.timeline);
+    let peers = peers.all.iter().filter(|peer| peer.sends >= SENDS);
+    let peer = peers.max_by_key(|peer| peer.sends)?;
+    let about = if peer.estimated { "about " } else { "" };
+    let times = |count: u64, bytes: u64| {
+        let (count, bytes) = (units::count(count), units::bytes(bytes));
+        format!("{about}{count} times ({bytes})")
+    };
+    Some(format!(
+        "{} sends to {} {} and receives from it {}, on {}",
+        names::process_in(report, peer.process),
+        names::harmless(&peer.address),
+        times(peer.sends, peer.sent_bytes),
+        times(peer.receives, peer.received_bytes),
+        units::plural(peer.connections.max(1), "connection", "connections")
+    ))
 }
 
 /// `; the largest part is network receive (62 %), 127.0.0.1:5432, in fetch() app.py:12`: the kind of wait that the path is longest
