@@ -5,15 +5,81 @@ use std::collections::BTreeMap;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::stacks::{Spot, StackIx};
 use timesink_analysis::timeline::locks::Hold;
+use timesink_recording::words::{Detail, State};
+use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
 /// Whether holders mostly had no processor, or what they did is lost: then the lock is not to blame.
-pub fn no_processor(holds: &[Hold]) -> bool {
-    let sum = |ns: fn(&Hold) -> u64| holds.iter().map(ns).fold(0, u64::saturating_add);
-    sum(|hold| hold.own_ns) < sum(Hold::ns) / 2
+pub fn no_processor(inquiry: &Inquiry<'_>, holds: &[Hold]) -> bool {
+    let sum = |ns: &dyn Fn(&Hold) -> u64| holds.iter().map(ns).fold(0, u64::saturating_add);
+    let sampling = Sampling::of(inquiry);
+    sum(&|hold| sampling.own_ns(hold)) < sum(&Hold::ns) / 2
+}
+
+/// How often threads on a processor are sampled, and what samples say of stretches in which a lock was held.
+///
+/// A machine may stand still without saying so: its host has the processor, or its firmware. The kernel counts that as time
+/// of the thread, but its clocks stand still too, so no sample falls into it. Who is told to run for so long that two samples in
+/// a row are missing did not run, as far as is known.
+pub struct Sampling<'a> {
+    inquiry: &'a Inquiry<'a>,
+    /// Longer than this there is no time on a processor without a sample; `None`: there are no samples.
+    still_ns: Option<u64>,
+}
+
+impl<'a> Sampling<'a> {
+    pub fn of(inquiry: &'a Inquiry<'a>) -> Sampling<'a> {
+        let events = inquiry.stacks.events.iter();
+        let samples = events.filter(|event| event.account == Account::Cpu).count() as u64;
+        let ran = inquiry.timeline.threads.iter().map(|thread| thread.cpu_ns);
+        let ran_ns = ran.fold(0, u64::saturating_add);
+        let usual_ns = ran_ns.checked_div(samples);
+        Sampling {
+            inquiry,
+            still_ns: usual_ns.map(|usual_ns| usual_ns.saturating_mul(2)),
+        }
+    }
+
+    /// For how long of a stretch its holder did something: it waited for something else, or ran and was seen to.
+    pub fn own_ns(&self, hold: &Hold) -> u64 {
+        match self.still_ns {
+            Some(still_ns) if hold.own_ns > still_ns => {
+                hold.own_ns.saturating_sub(self.unseen_ns(hold, still_ns))
+            }
+            _ => hold.own_ns,
+        }
+    }
+
+    /// Time on a processor within a stretch between two samples that are too far apart.
+    fn unseen_ns(&self, hold: &Hold, still_ns: u64) -> u64 {
+        let timeline = self.inquiry.timeline;
+        let events = self
+            .inquiry
+            .stacks
+            .events_of(timeline.threads[hold.holder].thread);
+        let spans = timeline.between(hold.holder, hold.from, hold.until);
+        // What was taken from a run is not its own already.
+        let runs = spans.filter(|(span, _)| {
+            span.state == State::Cpu && span.detail != Detail::SwitchingIn && span.taken_ns() == 0
+        });
+        let mut unseen_ns = 0u64;
+        for (span, _) in runs {
+            let (from, until) = (span.t0.max(hold.from), span.t1.min(hold.until));
+            let first = events.partition_point(|event| event.at <= from);
+            let within = events[first..].iter().take_while(|event| event.at < until);
+            let samples = within.filter(|event| event.account == Account::Cpu);
+            let mut last: Nanos = from;
+            for at in samples.map(|sample| sample.at).chain([until]) {
+                let ns = at.since(last);
+                unseen_ns += if ns > still_ns { ns } else { 0 };
+                last = at;
+            }
+        }
+        unseen_ns
+    }
 }
 
 /// What holders mostly do.

@@ -7,7 +7,8 @@ use timesink_live::{
     attempts, json_lines, none_of, ns, number, output, program, text, Folder, Recorded,
 };
 use timesink_recording::tables::images::Image;
-use timesink_recording::words::ImageEvent;
+use timesink_recording::tables::Wait;
+use timesink_recording::words::{Detail, ImageEvent};
 
 fn record(name: &str, command: &[&str], code: i32) -> (Folder, Recorded) {
     let folder = Folder::new(name);
@@ -329,4 +330,22 @@ fn hostile_names() {
             "{what} the name is still to be known: {shown}"
         );
     }
+}
+
+/// What a thread waited for last before its end is told as what it was, also where the kernel did not tell of the switch
+/// back to it, so that the wait was made up for as the thread ended: one in a thousand was told as its tear-down.
+#[test]
+fn the_last_wait_of_a_thread_is_not_its_tear_down() {
+    const THREADS: usize = 2000;
+    let folder = Folder::new("last-waits");
+    let (server, threads) = (program("server"), THREADS.to_string());
+    let command = [path(&server), "threads", &threads];
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let waits = recorded.rows::<Wait>();
+    let reads = waits.iter().filter(|wait| wait.call == "read");
+    let (wrong, right): (Vec<&Wait>, Vec<&Wait>) =
+        reads.partition(|wait| wait.detail == Detail::Exit);
+    assert!(wrong.is_empty(), "{} such as {:?}", wrong.len(), wrong[0]);
+    // Each waits for its client to close the connection, which takes two milliseconds.
+    assert!(right.len() >= THREADS, "only {} waits", right.len());
 }

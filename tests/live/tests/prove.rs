@@ -46,15 +46,7 @@ fn record(folder: &Folder, by_sudo: bool, name: &str, seconds: &str) {
 #[track_caller]
 fn proven(folder: &Folder, by_sudo: bool) -> String {
     let mut prove = command(folder, by_sudo);
-    prove.args([
-        "prove",
-        "--rounds",
-        "8",
-        "--margin",
-        "50%",
-        "a.timesink",
-        "b.timesink",
-    ]);
+    prove.args(["prove", "--margin", "50%", "a.timesink", "b.timesink"]);
     output(&mut prove).exits(0).text()
 }
 
@@ -264,7 +256,7 @@ fn the_quota_of_a_control_group() {
     drop(group);
     let proven = |by_sudo: bool| {
         let mut prove = command(&folder, by_sudo);
-        prove.args(["prove", "--rounds", "8", "--margin", "40%", "--yes"]);
+        prove.args(["prove", "--rounds", "80", "--margin", "40%", "--yes"]);
         prove.args(["--fact", "cpu.max", "--fact", "memory.max"]);
         let ran = output(prove.args(["a.timesink", "b.timesink"]));
         ran.exits(0).text()

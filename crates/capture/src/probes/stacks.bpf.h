@@ -287,7 +287,7 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 /* The same is true of who loses the processor: it may have it again at once, or when others have done their work. */
 static __always_inline void take_delay_stack(struct ts_thread *st, u64 t_out)
 {
-	if (st->short_delays < TS_SHORT && !(st->how & TS_EXITING))
+	if (st->short_delays < TS_SHORT && !st->exiting)
 		take_own_stack(TS_IN_SWITCH, TS_OF_DELAY, t_out);
 }
 

@@ -32,7 +32,7 @@ struct ts_thread {
 	u32 tid;
 	u32 claimed; /* somebody is about to fill this in, or has */
 	u8 state; /* enum ts_state; 0: not known yet, switches pass it by */
-	u8 how; /* of the last switch-out */
+	u8 how; /* of the last switch-out, as it was then */
 	u8 dead;
 	u8 waker_sends;
 	s16 call;
@@ -87,7 +87,7 @@ struct ts_thread {
 	u8 stack_taken; /* of the present wait */
 	u8 short_delays; /* in a row, of those in which it lost the processor */
 	u8 sites_due; /* of so many calls to come the stacks are taken, whatever they are */
-	u8 pad2;
+	u8 exiting; /* after exit */
 	u64 python; /* where Python keeps what it knows of the thread */
 	u32 no_python; /* how often it knew nothing */
 	u8 short_waits[16]; /* in a row, by call */

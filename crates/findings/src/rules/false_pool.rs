@@ -115,7 +115,7 @@ fn suspect(inquiry: &Inquiry<'_>, pool: &Pool) -> Option<Suspect> {
     {
         return None;
     }
-    if no_processor(holds) {
+    if no_processor(inquiry, holds) {
         return None;
     }
     let holding = Holding::of(inquiry, holds);

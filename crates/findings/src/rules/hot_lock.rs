@@ -66,7 +66,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     }
     let lock = inquiry.timeline.locks().find(group.process, object);
     let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
-    if no_processor(holds) {
+    if no_processor(inquiry, holds) {
         return None;
     }
     let holding = Holding::of(inquiry, holds);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use timesink_analysis::replay::What;
 use timesink_analysis::timeline::locks::{Hold, Lock};
 
-use crate::holding::Holding;
+use crate::holding::{Holding, Sampling};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Example, Fix, Held, Rule, Suspect, Weight};
 use crate::say;
@@ -66,16 +66,19 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 
 fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
     // Who loses its processor meanwhile, to other threads or to the machine's host, does nothing for long.
-    let mut lengths: Vec<u64> = lock.holds.iter().map(|hold| hold.own_ns).collect();
+    let sampling = Sampling::of(inquiry);
+    let own = |hold: &Hold| Hold {
+        own_ns: sampling.own_ns(hold),
+        ..*hold
+    };
+    let holds: Vec<Hold> = lock.holds.iter().map(own).collect();
+    let mut lengths: Vec<u64> = holds.iter().map(|hold| hold.own_ns).collect();
     lengths.sort_unstable();
     let usual = *lengths.get(lengths.len() / 2)?;
     let is_long = (usual as f64 * RULE.limit(inquiry, &limits::TIMES))
         .max(RULE.limit(inquiry, &limits::LEAST));
-    let long = lock
-        .holds
-        .iter()
-        .filter(|hold| hold.own_ns as f64 >= is_long);
-    let long: Vec<Hold> = long.copied().collect();
+    let long = holds.into_iter();
+    let long: Vec<Hold> = long.filter(|hold| hold.own_ns as f64 >= is_long).collect();
     if (lengths.len() as f64) < RULE.limit(inquiry, &limits::HOLDS)
         || (long.len() as f64) < RULE.limit(inquiry, &limits::LONG)
     {

@@ -129,7 +129,8 @@ int on_exit(u64 *ctx)
 
 	if (!st || !c || c->stopped)
 		return 0;
-	st->how |= TS_EXITING;
+	/* Not in `how`: what it did before it ran again may not have been told yet (see untold). */
+	st->exiting = 1;
 	e = RESERVE(struct ts_exit, TS_EXIT);
 	if (!e)
 		return 0;

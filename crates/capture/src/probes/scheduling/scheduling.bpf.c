@@ -164,7 +164,7 @@ static __noinline void take_waker_stack(struct ts_thread *st, struct task_struct
 		return;
 	waker = thread_of(current);
 	/* Who ends has left its program: the same part of the kernel is in each such stack, at 2 us for each child of a shell. */
-	if (waker && (waker->how & TS_EXITING))
+	if (waker && waker->exiting)
 		return;
 	s = new_stack(TS_IN_SWITCH, waker ? waker : st, current, TS_OF_WAKER, st->id, st->t_out);
 	if (!s)
@@ -470,7 +470,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	st->t_out = now;
 	st->delay_at_out = task->sched_info.run_delay;
 	st->exec_at_out = task->se.sum_exec_runtime;
-	st->how &= TS_EXITING;
+	st->how = st->exiting ? TS_EXITING : 0;
 	if (preempted || state == TASK_RUNNING) {
 		st->state = TS_READY;
 		st->how |= TS_PREEMPTED;
@@ -500,7 +500,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		st->how |= TS_IOWAIT;
 	about_to_block(st, task, now);
-	st->stack_taken = *short_waits(st) < TS_SHORT && !(st->how & TS_EXITING);
+	st->stack_taken = *short_waits(st) < TS_SHORT && !st->exiting;
 	if (st->stack_taken)
 		st->stack_taken = take_own_stack(TS_IN_SWITCH, TS_OF_WAIT, now);
 }

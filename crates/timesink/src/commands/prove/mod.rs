@@ -4,6 +4,7 @@
 //! The recordings are read by a process of their own, which may do nothing else; what it says is shown before anything is run.
 
 mod groups;
+mod looks;
 pub mod setting;
 mod texts;
 
@@ -15,18 +16,18 @@ use std::time::Duration;
 use anyhow::{bail, Context};
 use serde::Deserialize;
 use timesink_capture::launch::Identity;
-use timesink_trials::{rounds, Flow, Schedule};
+use timesink_trials::{rounds, Schedule};
 
 use super::asked;
 use super::bench::child::Interrupt;
 use super::bench::runner::{NoSample, Runner};
 use super::recording::parse_time;
-use crate::bench::outcome::ALPHA;
 use crate::bench::{Figure, Job, Outcome, Question};
 use crate::out;
 use crate::present::{json, terminal};
 use crate::proof::{FactVerdict, Proof, Tried};
 use groups::MadeGroups;
+use looks::Looks;
 use setting::{Setting, Settings};
 use texts::Texts;
 
@@ -53,10 +54,12 @@ pub struct Arguments {
     #[arg(long = "fact", value_name = "TEXT")]
     facts: Vec<String>,
 
-    /// Rounds to run: in each the command runs once as in A, and once with each fact of B
-    #[arg(short, long, visible_alias = "runs", value_name = "N", default_value_t = 20,
+    /// Maximum number of rounds: each runs the command once as in A, and once with each fact of B. It stops as soon as every
+    /// fact is decided; results are examined after fixed numbers of rounds, at a stricter significance level [default: what
+    /// fits into a minute, from 20 to 80]
+    #[arg(short, long, visible_alias = "runs", value_name = "N",
           value_parser = clap::value_parser!(u16).range(6..=2000))]
-    rounds: u16,
+    rounds: Option<u16>,
 
     /// Run this with sh before each run, without measuring it
     #[arg(long, value_name = "CMD")]
@@ -147,12 +150,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         };
         return show(&proof, arguments);
     }
-    let asked = Duration::from_nanos(told.a.wall_ns.max(told.b.wall_ns))
-        * u32::from(arguments.rounds)
-        * (tried.len() as u32 + 1);
+    let run = Duration::from_nanos(told.a.wall_ns.max(told.b.wall_ns));
+    let round = run * (tried.len() as u32 + 1);
+    let looks = Looks::of(arguments.rounds, round);
+    let asked = round * looks.most() as u32;
     out::note(format_args!(
-        "{} rounds of {} runs of {} take about {}",
-        arguments.rounds,
+        "Up to {} rounds of {} runs of {} take about {}",
+        looks.most(),
         tried.len() + 1,
         command.join(" "),
         terminal::units::time(asked.as_nanos() as u64)
@@ -173,7 +177,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     let groups = MadeGroups::default();
     let directory = Path::new(&told.a.directory);
     let jobs = jobs(&command, directory, &tried, &baseline, &groups)?;
-    let code = measured(arguments, &told, &jobs, tried, untried);
+    let code = measured(arguments, &told, &looks, &jobs, tried, untried);
     drop((texts, groups));
     code
 }
@@ -181,6 +185,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
 fn measured(
     arguments: &Arguments,
     told: &Told,
+    looks: &Looks,
     jobs: &[Job],
     tried: Vec<(Differing, Setting)>,
     untried: Vec<Tried>,
@@ -200,7 +205,7 @@ fn measured(
         metric: None,
         margin: margin(arguments.margin, told),
         gate: None,
-        alpha: ALPHA / tried.len() as f64,
+        alpha: looks.alpha(tried.len()),
     };
     let mut schedule = Schedule::new(jobs.len(), arguments.seed);
     let run = |number: usize, _: &mut Schedule| {
@@ -209,13 +214,12 @@ fn measured(
         }
         runner.run(&jobs[number], number, None)
     };
-    let wanted = usize::from(arguments.rounds);
+    let most = looks.most();
     let (done, stopped) = rounds(&mut schedule, Vec::new(), run, |done| {
-        out::progress(&format!("round {} of {wanted}", done.len()));
-        match done.len() >= wanted {
-            true => Flow::Enough,
-            false => Flow::On,
-        }
+        out::progress(&format!("round {} of at most {most}", done.len()));
+        looks.after(done.len(), || {
+            Outcome::of(jobs, done, &question).is_decided()
+        })
     });
     out::progress("");
     let interrupted = match stopped {

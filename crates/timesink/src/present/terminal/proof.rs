@@ -100,6 +100,14 @@ fn several(names: &[&str]) -> String {
     }
 }
 
+/// `about 31 more rounds`.
+fn more_rounds(more: usize) -> String {
+    match more {
+        1 => "one more round".to_owned(),
+        more => format!("about {} more rounds", units::count(more as u64)),
+    }
+}
+
 /// Room for the verdict.
 const WORD: usize = 10;
 
@@ -122,10 +130,9 @@ fn told(verdict: &FactVerdict, difference_ns: i64) -> (&'static str, String) {
             let ns = units::time(*ns as u64);
             ("excluded", format!(": effect smaller than {ns}"))
         }
-        FactVerdict::Undecided { more: Some(more) } => (
-            "undecided",
-            format!(": about {more} more rounds would tell"),
-        ),
+        FactVerdict::Undecided { more: Some(more) } => {
+            ("undecided", format!(": {} would tell", more_rounds(*more)))
+        }
         FactVerdict::Undecided { more: None } => (
             "undecided",
             ": not even 10,000 rounds would tell".to_owned(),

@@ -451,6 +451,7 @@ fn facts_that_were_tried() {
             FactVerdict::Excluded { ns: 6.1e6 },
         ),
         tried("affinity nice", FactVerdict::Undecided { more: Some(349) }),
+        tried("affinity CPUs", FactVerdict::Undecided { more: Some(1) }),
         tried(
             "ulimits Max stack size",
             FactVerdict::Undecided { more: None },
