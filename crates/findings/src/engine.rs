@@ -335,30 +335,44 @@ fn cleared(
         return left;
     }
     // What goes with a cause that is told is explained by it: the work for each item beside the wait that was counted.
-    let kept = kept_by_fixes(inquiry, told, gains);
-    for one in &mut left {
-        let key = inquiry.outlook.causes[one.cause].cause.key;
-        let share = kept.get(&key).copied().unwrap_or(1.0);
+    let key = |one: &Cleared| inquiry.outlook.causes[one.cause].cause.key;
+    let keys: Vec<Key> = left.iter().map(key).collect();
+    let kept = kept_by_fixes(inquiry, &keys, told, gains);
+    for (one, share) in left.iter_mut().zip(kept) {
         one.ns = one.ns.min((whole(one.cause) as f64 * share) as u64);
     }
     left.retain(|one| is_long(one.cause, one.ns));
     left
 }
 
-/// The share of each cause that the fixes of what is told leave at most, in the threads that the path was in.
-fn kept_by_fixes(inquiry: &Inquiry<'_>, told: &[Finding], gains: &Gains<'_>) -> BTreeMap<Key, f64> {
+/// The share of each of these causes that the fixes of what is told leave at most, in the threads that the path was in.
+fn kept_by_fixes(
+    inquiry: &Inquiry<'_>,
+    causes: &[Key],
+    told: &[Finding],
+    gains: &Gains<'_>,
+) -> Vec<f64> {
+    #[derive(Clone, Copy, Default)]
+    struct Sum {
+        kept: f64,
+        all: f64,
+    }
     let accused = told.iter().filter(|finding| finding.rule.accuses());
     // That all goes that is done from the first item to the last is a guess: it explains no code.
     let is_known = |change: &Change| !matches!(change.what, What::Between(_) | What::Stretches(_));
     let changes = accused.flat_map(|told| told.suspect.fix.most());
     let changes: Vec<Change> = changes.filter(is_known).collect();
     let (factors, _) = gains.factors(&changes);
-    let mut sums: BTreeMap<Key, (f64, f64)> = BTreeMap::new();
+    let mut sums: Vec<Option<Sum>> = vec![None; causes.len()];
     let threads = inquiry.timeline.threads.iter().enumerate();
     let on_path = threads.filter(|(_, row)| inquiry.outlook.in_threads.contains_key(&row.thread));
     for (slot, thread) in on_path {
         let process = inquiry.programs.first(thread.process);
         for (index, span) in inquiry.timeline.indexed(slot) {
+            // Most spans are of no such cause: they are to cost little.
+            if !causes.iter().any(|cause| cause.state == span.state) {
+                continue;
+            }
             let segment = Segment {
                 slot,
                 t0: span.t0,
@@ -368,15 +382,17 @@ fn kept_by_fixes(inquiry: &Inquiry<'_>, told: &[Finding], gains: &Gains<'_>) -> 
                 object: span.object(),
                 unknown: None,
             };
+            let key = Key::of(&segment, process);
+            let Some(at) = causes.iter().position(|cause| *cause == key) else {
+                continue;
+            };
             let factor = factors.get(index).map_or(1.0, |&factor| f64::from(factor));
             let ns = segment.ns() as f64;
-            let (kept, all) = sums.entry(Key::of(&segment, process)).or_default();
-            *kept += ns * factor.min(1.0);
-            *all += ns;
+            let sum = sums[at].get_or_insert_default();
+            sum.kept += ns * factor.min(1.0);
+            sum.all += ns;
         }
     }
-    let share = |(kept, all): (f64, f64)| kept / all.max(1.0);
-    sums.into_iter()
-        .map(|(key, sum)| (key, share(sum)))
-        .collect()
+    let share = |sum: Option<Sum>| sum.map_or(1.0, |Sum { kept, all }| kept / all.max(1.0));
+    sums.into_iter().map(share).collect()
 }

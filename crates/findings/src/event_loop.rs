@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::sockets::{receives, Role, Sockets};
+use timesink_analysis::waits::Came;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::ObjectKind;
 
@@ -45,6 +46,12 @@ impl Owed {
             } else if let Some(by) = silent.get_mut(&object) {
                 by.extend(row.process);
             }
+        }
+        // Where the sums of calls were lost, a wait may still say that something came.
+        let waits = inquiry.peers().iter().flat_map(|peer| &peer.waits);
+        for wait in waits.filter(|wait| wait.receives() && wait.came == Came::Something) {
+            unknown.remove(&wait.socket);
+            silent.remove(&wait.socket);
         }
         Owed {
             to_somebody: !unknown.is_empty(),

@@ -120,12 +120,24 @@ impl Queued {
     }
 }
 
+/// So many runs of each thread are copied at a time, so that each page of its spans is touched once and not for each of them:
+/// all threads have a place of their own.
+const AHEAD: usize = 512;
+
 /// The moments at which a thread begins and ceases to run, in order.
 struct Runs<'a> {
     spans: std::slice::Iter<'a, Span>,
+    /// What comes next, the first of it last.
+    ahead: Vec<Run>,
     /// Whether it runs from the moment on that was told last.
     is_running: bool,
     reached: Nanos,
+    until: Nanos,
+}
+
+#[derive(Clone, Copy)]
+struct Run {
+    from: Nanos,
     until: Nanos,
 }
 
@@ -133,6 +145,7 @@ impl<'a> Runs<'a> {
     fn of(spans: &'a [Span]) -> Runs<'a> {
         Runs {
             spans: spans.iter(),
+            ahead: Vec::new(),
             is_running: false,
             reached: Nanos(i64::MIN),
             until: Nanos(i64::MIN),
@@ -144,12 +157,27 @@ impl<'a> Runs<'a> {
             (self.is_running, self.reached) = (false, self.until);
             return Some(self.until);
         }
-        // Rows of a damaged recording may lie anywhere, but nobody runs twice at a time.
-        let reached = self.reached;
-        let runs = |span: &&Span| span.state == State::Cpu && span.t1 > span.t0.max(reached);
-        let span = self.spans.find(runs)?;
-        (self.is_running, self.until) = (true, span.t1);
-        Some(span.t0.max(reached))
+        if self.ahead.is_empty() {
+            self.read_ahead();
+        }
+        let run = self.ahead.pop()?;
+        (self.is_running, self.until) = (true, run.until);
+        Some(run.from)
+    }
+
+    fn read_ahead(&mut self) {
+        let mut reached = self.reached;
+        let runs = self.spans.by_ref().filter_map(|span| {
+            // Rows of a damaged recording may lie anywhere, but nobody runs twice at a time.
+            let (from, until) = (span.t0.max(reached), span.t1);
+            let is_run = span.state == State::Cpu && until > from;
+            is_run.then(|| {
+                reached = until;
+                Run { from, until }
+            })
+        });
+        self.ahead.extend(runs.take(AHEAD));
+        self.ahead.reverse();
     }
 }
 

@@ -144,10 +144,54 @@ pub(super) struct Run {
     pub(super) times: Option<Times>,
 }
 
+/// So many steps of each thread are copied at a time. All threads go on side by side, each at a place of its own in arrays that
+/// may lie in a file, where one touch brings up to 2 MB into memory: so steps and factors are touched once for many steps.
+const AHEAD: usize = 512;
+
+/// A step, with the factor of its span.
+#[derive(Clone, Copy)]
+struct Scaled {
+    step: ReplayStep,
+    factor: f64,
+}
+
+impl Scaled {
+    fn of(step: ReplayStep, factor: impl Fn(usize) -> f64) -> Scaled {
+        let span = match step {
+            ReplayStep::Run { span, .. }
+            | ReplayStep::Pass { span, .. }
+            | ReplayStep::Await { span, .. }
+            | ReplayStep::Meet { span, .. } => span,
+            ReplayStep::Happen { .. } | ReplayStep::Look { .. } => NO_SPAN,
+        };
+        let factor = match span {
+            NO_SPAN => 1.0,
+            span => factor(span as usize),
+        };
+        Scaled { step, factor }
+    }
+}
+
+/// The steps of a thread that come next.
+#[derive(Default)]
+struct Ahead {
+    /// Where the first of them stands.
+    from: usize,
+    steps: Vec<Scaled>,
+}
+
+impl Ahead {
+    fn get(&self, at: usize) -> Option<Scaled> {
+        self.steps.get(at.wrapping_sub(self.from)).copied()
+    }
+}
+
 struct Engine<'a, F> {
     program: &'a ThreadSteps,
     /// By what a span's time is multiplied.
     factor: F,
+    /// Of each thread.
+    ahead: Vec<Ahead>,
     pools: Vec<Pool>,
     /// When the next thread of each pool is done; never, if none runs there.
     due: Vec<f64>,
@@ -189,6 +233,7 @@ pub(super) fn run(
     let mut engine = Engine {
         program,
         factor,
+        ahead: (0..program.threads()).map(|_| Ahead::default()).collect(),
         due: vec![f64::INFINITY; pools.len()],
         pools,
         own,
@@ -272,16 +317,37 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         Some(slot as usize)
     }
 
+    /// A step of a thread.
+    fn step(&mut self, slot: usize, at: usize) -> Option<Scaled> {
+        let known = self.ahead[slot].get(at);
+        known.or_else(|| self.read_ahead(slot, at))
+    }
+
+    /// The same where it has not been copied yet.
+    #[cold]
+    fn read_ahead(&mut self, slot: usize, at: usize) -> Option<Scaled> {
+        let steps = self.program.of(slot).get(at..)?;
+        let factor = &self.factor;
+        let scaled = steps.iter().map(|&step| Scaled::of(step, factor));
+        let ahead = &mut self.ahead[slot];
+        ahead.from = at;
+        ahead.steps.clear();
+        ahead.steps.extend(scaled.take(AHEAD));
+        ahead.get(at)
+    }
+
     /// The thread is through with its present step.
     fn finish(&mut self, slot: usize) {
-        let step = self.program.of(slot).get(self.next[slot]).copied();
-        if let Some(
-            ReplayStep::Run { span, .. }
-            | ReplayStep::Pass { span, .. }
-            | ReplayStep::Await { span, .. },
-        ) = step
-        {
-            self.note(span, self.began[slot]);
+        if self.times.is_some() {
+            let scaled = self.step(slot, self.next[slot]);
+            if let Some(
+                ReplayStep::Run { span, .. }
+                | ReplayStep::Pass { span, .. }
+                | ReplayStep::Await { span, .. },
+            ) = scaled.map(|scaled| scaled.step)
+            {
+                self.note(span, self.began[slot]);
+            }
         }
         self.next[slot] += 1;
         self.ready.push_back(slot);
@@ -298,17 +364,9 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         }
     }
 
-    fn scaled(&self, ns: u64, span: u32) -> f64 {
-        match span {
-            NO_SPAN => ns as f64,
-            span => ns as f64 * (self.factor)(span as usize),
-        }
-    }
-
     /// Goes through a thread's steps until one takes time.
     fn go_on(&mut self, slot: usize) {
-        let steps = self.program.of(slot);
-        while let Some(&step) = steps.get(self.next[slot]) {
+        while let Some(Scaled { step, factor }) = self.step(slot, self.next[slot]) {
             self.began[slot] = self.now;
             match step {
                 ReplayStep::Run {
@@ -316,7 +374,7 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     span,
                     processor,
                 } => {
-                    let ns = self.scaled(ns, span);
+                    let ns = ns as f64 * factor;
                     if ns > 0.0 {
                         let pool = self.pool(processor);
                         let now = self.now;
@@ -326,22 +384,22 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     self.note(span, self.now);
                 }
                 ReplayStep::Pass { ns, span } => {
-                    let ns = self.scaled(ns, span);
+                    let ns = ns as f64 * factor;
                     if ns > 0.0 {
                         return self.pass(slot, ns);
                     }
                     self.note(span, self.now);
                 }
                 ReplayStep::Await { event, span } => {
-                    let waits = span == NO_SPAN || (self.factor)(span as usize) > 0.0;
+                    let waits = factor > 0.0;
                     if waits && self.events[event as usize] != HAPPENED {
                         self.events[event as usize] = slot as u32;
                         return;
                     }
                     self.note(span, self.now);
                 }
-                ReplayStep::Meet { event, span } => {
-                    let waits = (self.factor)(span as usize) > 0.0;
+                ReplayStep::Meet { event, .. } => {
+                    let waits = factor > 0.0;
                     if waits && self.events[event as usize] != HAPPENED {
                         self.events[event as usize] = slot as u32;
                         return;
@@ -364,11 +422,13 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
     fn pass(&mut self, slot: usize, mut ns: f64) {
         // Who asks for the times of spans asks for those in between, too.
         while self.times.is_none() {
-            let after = self.program.of(slot).get(self.next[slot] + 1);
-            let Some(ReplayStep::Pass { ns: more, span }) = after.copied() else {
+            let Some(Scaled { step, factor }) = self.step(slot, self.next[slot] + 1) else {
                 break;
             };
-            ns += self.scaled(more, span);
+            let ReplayStep::Pass { ns: more, .. } = step else {
+                break;
+            };
+            ns += more as f64 * factor;
             self.next[slot] += 1;
         }
         self.passing.set(slot, self.now + ns);
@@ -397,12 +457,12 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         self.next[slot] = to.max(self.next[slot] + 1);
     }
 
-    fn awaits(&self, slot: usize, event: usize) -> bool {
-        let step = self.program.of(slot).get(self.next[slot]);
+    fn awaits(&mut self, slot: usize, event: usize) -> bool {
+        let scaled = self.step(slot, self.next[slot]);
         matches!(
-            step,
+            scaled.map(|scaled| scaled.step),
             Some(ReplayStep::Await { event: awaited, .. } | ReplayStep::Meet { event: awaited, .. })
-                if *awaited as usize == event
+                if awaited as usize == event
         )
     }
 

@@ -16,6 +16,22 @@ use crate::slots::Slots;
 /// A wake-up is timed on the waker's processor, its run on its own: they differ by so much at most.
 pub const SKEW_NS: u64 = 20_000;
 
+/// When the first and the last span of a thread begin.
+#[derive(Clone, Copy, Debug)]
+struct Begins {
+    first: Nanos,
+    last: Nanos,
+}
+
+impl Begins {
+    fn of(spans: &[Span]) -> Option<Begins> {
+        Some(Begins {
+            first: spans.first()?.t0,
+            last: spans.last()?.t0,
+        })
+    }
+}
+
 /// All threads and their spans.
 #[derive(Clone, Debug)]
 pub struct Spans {
@@ -24,6 +40,9 @@ pub struct Spans {
     slots: Slots,
     /// Where the spans of each thread begin; one more than there are threads.
     first: Vec<usize>,
+    /// When the first and the last span of each thread begin: kept here, because every search asks for them, and who touches both
+    /// ends of 200 threads has 400 MB of a large recording in memory.
+    begins: Vec<Option<Begins>>,
     pub(super) spans: Vec<Span>,
     /// Those that are told as waits for one peer and were for any of several things, in order.
     pub(super) polled: Vec<usize>,
@@ -65,7 +84,9 @@ impl Spans {
         };
         let mut first: Vec<usize> = threads.iter().map(start_of_next).collect();
         first.push(spans.len());
+        let of_thread = first.windows(2).map(|ends| &spans[ends[0]..ends[1]]);
         Spans {
+            begins: of_thread.map(Begins::of).collect(),
             threads,
             slots,
             first,
@@ -154,7 +175,7 @@ impl Spans {
     /// The wait of a thread that begins at a moment, with its index.
     pub fn wait_at(&self, slot: usize, t0: Nanos) -> Option<usize> {
         let spans = self.spans_of(slot);
-        let from = begin_before(spans, t0);
+        let from = begin_before(spans, self.begins[slot], t0);
         let then = spans[from..].iter().take_while(|span| span.t0 == t0);
         let wait = then.enumerate().find(|(_, span)| span.state == State::Wait);
         wait.map(|(at, _)| self.first[slot] + from + at)
@@ -206,7 +227,7 @@ impl Spans {
         /// Between its spans on a processor there are at most these.
         const FEW: usize = 4;
         let spans = self.spans_of(slot);
-        let after = begin_before(spans, moment);
+        let after = begin_before(spans, self.begins[slot], moment);
         let mut before = spans[..after].iter().rev().take(FEW);
         // Where events were lost nothing speaks against it.
         let last = before.find(|span| matches!(span.state, State::Cpu | State::Lost));
@@ -225,16 +246,19 @@ impl Spans {
 
 /// How many of the spans of a thread begin before a moment. A million of them are in no cache, and halving them would touch
 /// twenty places; they lie rather evenly, so it is near where it would be if they lay so.
-fn begin_before(spans: &[Span], moment: Nanos) -> usize {
+fn begin_before(spans: &[Span], begins: Option<Begins>, moment: Nanos) -> usize {
     let is_before = |at: usize| spans[at].t0 < moment;
-    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+    let Some(Begins { first, last }) = begins else {
         return 0;
     };
-    let most = spans.len() - 1;
-    if !is_before(0) || is_before(most) {
-        return if is_before(most) { spans.len() } else { 0 };
+    if last < moment {
+        return spans.len();
     }
-    let (passed, whole) = (moment.since(first.t0), last.t0.since(first.t0).max(1));
+    if first >= moment {
+        return 0;
+    }
+    let most = spans.len() - 1;
+    let (passed, whole) = (moment.since(first), last.since(first).max(1));
     let guess = u128::from(passed) * most as u128 / u128::from(whole);
     let guess = usize::try_from(guess).unwrap_or(most).min(most);
     // The one at `low` begins before it, the one at `high` does not.
@@ -312,7 +336,7 @@ mod tests {
                 .iter()
                 .flat_map(|t0| [t0.saturating_sub(1), *t0, t0.saturating_add(1)]);
             for moment in around.chain([i64::MIN, 3, i64::MAX]) {
-                let found = begin_before(&spans, Nanos(moment));
+                let found = begin_before(&spans, Begins::of(&spans), Nanos(moment));
                 let counted = starts.iter().filter(|t0| **t0 < moment).count();
                 assert_eq!(found, counted, "{moment} in {starts:?}");
             }
