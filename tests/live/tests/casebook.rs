@@ -285,10 +285,10 @@ fn nothing_is_left() {
 #[test]
 fn what_disturbed_is_over() {
     let says = "title = 'Naps'\nsetup = ['echo >> $CASE/tries']\n\
-         [[form]]\nname = 'naps'\ncommand = ['python3', '-c', 'import time; [time.sleep(0.02) for _ in range(20)]']\n\
+         [[form]]\nname = 'naps'\ncommand = ['perl', '-e', 'select(undef, undef, undef, 0.02) for 1..40']\n\
          told = { rule = 'fixed-delay', fixed = 'awake' }\n\
          [[form]]\nname = 'awake'\ncommand = ['sh', '-c', '''\
-         test $(wc -l < $CASE/tries) -gt 3 || sleep 0.4; exec python3 -c \"import time\"''']\n";
+         test $(wc -l < $CASE/tries) -gt 3 || sleep 0.8; exec perl -e 1''']\n";
     let book = Book::of(&[("naps", says), ("sound", SOUND)]);
     let ran = book.does(&["verify"]).exits(0);
     let told = ran.err.matches("naps                     told (");

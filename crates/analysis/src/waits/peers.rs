@@ -69,6 +69,9 @@ pub struct PeerWait {
     pub several: bool,
     /// The socket that the thread last sent something on before it, and after its wait before.
     pub sent: Option<ObjectId>,
+    /// At its end, how long ago something came on its socket before, or was sent there as far as that is known; `None`: that
+    /// is not known at all. Who waits for many things at once waits for less than that.
+    pub since_ns: Option<u64>,
 }
 
 impl PeerWait {
@@ -238,11 +241,13 @@ fn gathered(
             alone: known.alone,
             several: known.several,
             sent: known.sent,
+            since_ns: None,
         });
     }
     let polls = polls(facts);
     let mut all: Vec<Peer> = peers.into_values().collect();
     for peer in &mut all {
+        find_since(timeline, &mut peer.waits);
         peer.sockets.sort_unstable();
         peer.sockets.dedup();
         let is_own = |sent: &&Sent| peer.sockets.binary_search(&sent.socket).is_ok();
@@ -263,6 +268,21 @@ fn gathered(
         (a.process, a.kind as u8, &a.address).cmp(&(b.process, b.kind as u8, &b.address))
     });
     all
+}
+
+/// How long ago something came on the socket of each wait before, or was sent on it.
+fn find_since(timeline: &Timeline, waits: &mut [PeerWait]) {
+    let mut last: FxHashMap<(ThreadId, ObjectId), Nanos> = FxHashMap::default();
+    for wait in waits {
+        let Some(span) = timeline.span(wait.span) else {
+            continue;
+        };
+        if let Some(sent) = wait.sent {
+            last.insert((span.thread, sent), span.t0);
+        }
+        let before = last.insert((span.thread, wait.socket), span.t1);
+        wait.since_ns = before.map(|before| span.t1.since(before));
+    }
 }
 
 /// How often each process asks which of several things are ready.

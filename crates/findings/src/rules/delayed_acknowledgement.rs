@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use timesink_analysis::facts::sockets::{receives, sends};
 use timesink_analysis::waits::peers::{Peer, PeerWait};
+use timesink_analysis::waits::quantile;
 use timesink_recording::ids::ObjectId;
 use timesink_recording::words::ObjectKind;
 
@@ -156,6 +157,8 @@ impl<'a> OtherEnds<'a> {
 struct PutOff<'a> {
     peer: &'a Peer,
     waits: Picked,
+    /// How long each was put off, shortest first.
+    lengths: Vec<u64>,
     /// Of all waits that are nearly as long.
     share: f64,
     /// How many waits there are in all.
@@ -165,15 +168,25 @@ struct PutOff<'a> {
 }
 
 impl<'a> PutOff<'a> {
-    fn of(inquiry: &Inquiry<'_>, peer: &'a Peer, is: fn(&PeerWait) -> bool) -> Option<PutOff<'a>> {
+    /// `took` says for how long a wait was one for the peer; `None`: it was not.
+    fn of(
+        inquiry: &Inquiry<'_>,
+        peer: &'a Peer,
+        took: impl Fn(&PeerWait) -> Option<u64>,
+    ) -> Option<PutOff<'a>> {
         let (shortest, longest) = (
             RULE.limit(inquiry, &limits::SHORTEST),
             RULE.limit(inquiry, &limits::LONGEST),
         );
-        let waits = || peer.waits.iter().filter(|wait| is(wait));
-        let alike = waits().filter(|wait| (shortest..=longest).contains(&(wait.ns as f64)));
-        let put_off = Picked::of(inquiry, peer.process, alike.map(|wait| wait.span));
-        let long = waits().filter(|wait| wait.ns as f64 > shortest / 2.0);
+        let waits = || {
+            let waits = peer.waits.iter();
+            waits.filter_map(|wait| Some((wait.span, took(wait)?)))
+        };
+        let alike = || waits().filter(|(_, ns)| (shortest..=longest).contains(&(*ns as f64)));
+        let put_off = Picked::of(inquiry, peer.process, alike().map(|(span, _)| span));
+        let mut lengths: Vec<u64> = alike().map(|(_, ns)| ns).collect();
+        lengths.sort_unstable();
+        let long = waits().filter(|(_, ns)| *ns as f64 > shortest / 2.0);
         let share = put_off.count() as f64 / long.count().max(1) as f64;
         let is_told = peer.kind == ObjectKind::TcpSocket
             && !peer.estimated
@@ -183,16 +196,19 @@ impl<'a> PutOff<'a> {
         Some(PutOff {
             peer,
             waits: put_off,
+            lengths,
             share,
             all: waits().count() as u64,
-            quickest_ns: waits().map(|wait| wait.ns as f64).min_by(f64::total_cmp)?,
+            quickest_ns: waits().map(|(_, ns)| ns as f64).min_by(f64::total_cmp)?,
         })
     }
 
     /// The suspect: what is sent, `each` for each message of the other side, is sent in pieces of so many bytes.
     fn suspect(&self, inquiry: &Inquiry<'_>, title: Sentence, each: f64, bytes: u64) -> Suspect {
         let put_off = &self.waits;
-        let length = put_off.ns() as f64 / put_off.count() as f64;
+        let lengths = self.lengths.iter();
+        let sum_ns: f64 = lengths.map(|ns| *ns as f64).sum();
+        let length = sum_ns / self.lengths.len().max(1) as f64;
         // What the peer takes itself: as long as its quickest answer, else at most what is more than is put off.
         let is_known = self.quickest_ns < RULE.limit(inquiry, &limits::SHORTEST);
         let itself = match is_known {
@@ -230,15 +246,26 @@ impl<'a> PutOff<'a> {
             )
     }
 
+    /// How long so much of them (0.5: half) are put off at most.
+    fn quantile(&self, part: f64) -> u64 {
+        quantile(&self.lengths, part)
+    }
+
     fn delayed(&self) -> Sentence {
-        let most = self.waits.quantile(0.9);
+        let most = self.quantile(0.9);
         say!["an acknowledgement is delayed by 40 ms or slightly more: 90th percentile of the waits ", Piece::Time(most)]
     }
 }
 
 /// From the side of who asks: its requests come in pieces, or the answers do.
 fn asker(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<Suspect> {
-    let put_off = PutOff::of(inquiry, peer, PeerWait::awaits_answer)?;
+    let alone = |wait: &PeerWait| wait.awaits_answer().then_some(wait.ns);
+    let Some(put_off) = PutOff::of(inquiry, peer, alone) else {
+        // Whose connections are used at the same time waits for whichever has something next: each is looked at by itself.
+        let among_many = |wait: &PeerWait| wait.since_ns.filter(|_| wait.receives());
+        let put_off = PutOff::of(inquiry, peer, among_many).filter(|_| peer.at_once)?;
+        return answered_in_pieces(inquiry, &put_off, ends);
+    };
     let sends = peer.sends as f64 / put_off.all.max(1) as f64;
     let bytes = peer.sent_bytes / peer.sends.max(1);
     // What was set before it was recorded is not known: only of connections that were seen being made.
@@ -254,7 +281,7 @@ fn asker(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<Sus
         " responses of ",
         Piece::Name(peer.address.clone()),
         " take ",
-        Piece::Time(put_off.waits.quantile(0.5)),
+        Piece::Time(put_off.quantile(0.5)),
         " each: the request waits for an acknowledgement"
     ];
     let suspect = put_off
@@ -297,7 +324,7 @@ fn answered_in_pieces(
         " responses of ",
         Piece::Name(peer.address.clone()),
         " take ",
-        Piece::Time(put_off.waits.quantile(0.5)),
+        Piece::Time(put_off.quantile(0.5)),
         " each: their later pieces wait for an acknowledgement"
     ];
     let suspect = put_off
@@ -318,7 +345,7 @@ fn answered_in_pieces(
 
 /// From the side of who answers: the next request comes when the last piece of the answer was let go.
 fn answerer(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<Suspect> {
-    let put_off = PutOff::of(inquiry, peer, PeerWait::receives)?;
+    let put_off = PutOff::of(inquiry, peer, |wait| wait.receives().then_some(wait.ns))?;
     let each = peer.sends as f64 / peer.receives.max(1) as f64;
     let bytes = peer.sent_bytes / peer.sends.max(1);
     // Who asks tells it, if that is in the recording.
@@ -336,7 +363,7 @@ fn answerer(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<
         " requests to ",
         Piece::Name(peer.address.clone()),
         " come ",
-        Piece::Time(put_off.waits.quantile(0.5)),
+        Piece::Time(put_off.quantile(0.5)),
         " after the response: its later pieces wait for an acknowledgement"
     ];
     let suspect = put_off
