@@ -47,6 +47,7 @@ impl Loaded<'_> {
         })?;
         let ((facts, stacks), (mut timeline, waited)) = (read?, timed?);
         timeline.set_housekeeping(&stacks.housekeeping());
+        timeline.read_carried(recording, |stack| stacks.parks(stack))?;
         Ok(Loaded {
             recording,
             programs: Programs::of(&facts),

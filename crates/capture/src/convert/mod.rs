@@ -146,6 +146,7 @@ fn convert_here(
             threshold_ns: begin.threshold_ns,
             windows: &windows,
         },
+        &mut tasks,
         &mut out,
     );
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
@@ -352,7 +353,7 @@ impl FirstPass {
         };
         // The many are not decoded here.
         match u32::from(head.kind) {
-            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE => {
+            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE | e::TS_TASK => {
                 return self.sorter.push(head.thread, head.t, bytes);
             }
             e::TS_SEEN => {
@@ -373,7 +374,7 @@ impl FirstPass {
         match probes::decode(bytes) {
             Some(Event::Start(start)) => self.lives.start(&start),
             Some(Event::Exec(exec)) => {
-                self.tasks.executed(&exec, &self.lives, out)?;
+                self.tasks.executed(&exec);
                 self.lives.exec(&exec);
             }
             Some(Event::Exit(exit)) => self.lives.exit(&exit),
@@ -389,7 +390,6 @@ impl FirstPass {
             Some(Event::Node(node)) if node.node as usize == self.nodes.len() + 1 => {
                 self.nodes.push(node);
             }
-            Some(Event::Task(task)) => self.tasks.take(&task, &self.lives, out)?,
             Some(Event::Request(request)) => out.push(self.request(&request))?,
             _ => {}
         }
