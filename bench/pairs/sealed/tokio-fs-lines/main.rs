@@ -1,3 +1,5 @@
+//! A program of this pair; pair.toml says what it is about.
+
 use tokio::fs::File;
 use tokio::io::{self, AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 

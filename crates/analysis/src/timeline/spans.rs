@@ -161,7 +161,7 @@ impl Spans {
     pub fn indexed_from(&self, slot: usize, from: Nanos) -> impl Iterator<Item = (usize, &Span)> {
         let spans = self.spans_of(slot);
         // Of those that have begun only the last one may last.
-        let first = begin_before(spans, from).saturating_sub(1);
+        let first = begin_before(spans, self.begins[slot], from).saturating_sub(1);
         self.indexed(slot).skip(first)
     }
 
