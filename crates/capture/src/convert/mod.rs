@@ -112,13 +112,10 @@ fn convert_here(
 ) -> Result<About, Error> {
     let started = Instant::now();
     let notes = read_notes(folder)?;
-    let Some(begin) = notes.begin.clone() else {
-        let what = "the spool ends before it says what it is of: nothing can be mended".into();
-        return Err(Error::Damaged {
-            path: folder.path_of(spool::NAME),
-            what,
-        });
-    };
+    let begin = notes.begin.clone().ok_or_else(|| Error::Damaged {
+        path: folder.path_of(spool::NAME),
+        what: "the spool ends before it says what it is of: nothing can be mended".into(),
+    })?;
     let wall = notes.wall(&begin);
     let mut out = RecordingWriter::within(folder.another()?)?;
     let FirstPass {
