@@ -164,6 +164,20 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
             difference: None,
         });
     }
+    hold_differences(case, stage, &mut outcome)?;
+    let facts = case.facts.iter();
+    outcome.facts = facts.filter_map(|fact| ours(case, fact, took)).collect();
+    explain_facts(case, stage, &mut outcome)?;
+    Ok(outcome)
+}
+
+/// Where the recording of a form goes, by its place in the case.
+fn recording(stage: &Stage, form: usize) -> PathBuf {
+    stage.work.join(format!("form-{form}.timesink"))
+}
+
+/// Holds each form that has a cause against the one without it.
+fn hold_differences(case: &Case, stage: &Stage, outcome: &mut TrialOutcome) -> anyhow::Result<()> {
     for (at, form) in case.forms.iter().enumerate() {
         let Some(expected) = &form.told else {
             continue;
@@ -175,25 +189,25 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
             outcome.forms[at].difference = Some(difference);
         }
     }
-    for fact in &case.facts {
-        let Some(mut ours) = ours(case, fact, took) else {
-            continue;
-        };
-        if let (Some((slow, fast)), false) = (fact.forms(), fact.differs.is_empty()) {
-            let difference = difference(case, stage, slow, fast)?;
-            outcome
-                .problems
-                .extend(difference.problems(slow, &fact.differs));
-            ours.difference = Some(difference);
-        }
-        outcome.facts.push(ours);
-    }
-    Ok(outcome)
+    Ok(())
 }
 
-/// Where the recording of a form goes, by its place in the case.
-fn recording(stage: &Stage, form: usize) -> PathBuf {
-    stage.work.join(format!("form-{form}.timesink"))
+/// What makes the figures of which a case wants to know that.
+fn explain_facts(case: &Case, stage: &Stage, outcome: &mut TrialOutcome) -> anyhow::Result<()> {
+    let asked = case.facts.iter().filter(|fact| !fact.differs.is_empty());
+    for fact in asked {
+        let Some((slow, fast)) = fact.forms() else {
+            continue;
+        };
+        let difference = difference(case, stage, slow, fast)?;
+        let problems = difference.problems(slow, &fact.differs);
+        outcome.problems.extend(problems);
+        let mut ours = outcome.facts.iter_mut();
+        if let Some(ours) = ours.find(|ours| ours.says == fact.says) {
+            ours.difference = Some(difference);
+        }
+    }
+    Ok(())
 }
 
 /// What `diff` says of two forms.
