@@ -31,9 +31,6 @@ fn gain_of(text: &str, processors: u32, change: Change) -> Gain {
     let facts = Facts::of(&recording).expect("its facts");
     let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
     timeline.set_housekeeping(&stacks.housekeeping());
-    timeline
-        .read_carried(&recording, |stack| stacks.parks(stack))
-        .expect("its tasks");
     let calls = CallsOfWaits::of(&recording, &timeline).expect("its calls");
     let replay = Replay::new(&timeline, &[], 0, processors);
     let recorded = Recorded {

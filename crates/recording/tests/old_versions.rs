@@ -68,17 +68,6 @@ fn version_3_opens() {
     assert!(!recording.rows::<Wait>().expect("waits").is_empty());
 }
 
-/// A recording of version 9 (a program in Go with workers that sleep in calls) has its tasks, and does not tell how they were left.
-#[test]
-fn version_9_opens() {
-    let recording = fixture("version-9.tar");
-    assert_eq!(recording.about().format_version, 9);
-    assert!(recording.rows::<Task>().expect("tasks").len() > 1);
-    let turns = recording.rows::<TaskTurn>().expect("turns");
-    let told = |turn: &TaskTurn| turn.left.is_some() || turn.left_at.is_some();
-    assert!(turns.len() > 3 && !turns.iter().any(told));
-}
-
 /// A recording of version 4 (the same on a machine with floors) has them, and does not tell how nice threads are.
 #[test]
 fn version_4_opens() {

@@ -47,7 +47,6 @@ impl Loaded<'_> {
         })?;
         let ((facts, stacks), (mut timeline, waited)) = (read?, timed?);
         timeline.set_housekeeping(&stacks.housekeeping());
-        timeline.read_carried(recording, |stack| stacks.parks(stack))?;
         Ok(Loaded {
             recording,
             programs: Programs::of(&facts),

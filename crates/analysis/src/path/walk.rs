@@ -4,7 +4,6 @@ use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use super::{Path, Segment, Unknown};
-use crate::timeline::carried::{CarriedTurn, Resumes};
 use crate::timeline::{Span, Timeline, Waker, SKEW_NS};
 
 /// Nobody wakes somebody who wakes somebody, and so on, so often within one moment.
@@ -20,8 +19,6 @@ struct Walk<'a> {
     here: Vec<usize>,
     /// The waits from which it went to who ended them.
     waits: Vec<(usize, &'a Span)>,
-    /// The turn of a task that it is in, if that goes on with what another thread did.
-    turn: Option<&'a CarriedTurn>,
     /// For each thread, how many of its spans begin before the walk's moment, or were not looked at yet.
     left: &'a mut Vec<usize>,
     /// The threads that it has been in.
@@ -58,7 +55,6 @@ impl<'a> Walker<'a> {
             moment: until,
             here: Vec::new(),
             waits: Vec::new(),
-            turn: None,
             left: &mut self.left,
             reached: &mut self.reached,
             segments: Vec::new(),
@@ -83,8 +79,6 @@ impl<'a> Walker<'a> {
 impl<'a> Walk<'a> {
     /// Each step makes the moment earlier, or goes to a thread it has not been in at this moment.
     fn step(&mut self) {
-        let turn = self.timeline.carried().before(self.slot, self.moment);
-        self.turn = turn.filter(|turn| turn.resumes != Resumes::Thread);
         let Some(span) = self.before() else {
             return self.born();
         };
@@ -229,10 +223,7 @@ impl<'a> Walk<'a> {
         object: Option<timesink_recording::ObjectId>,
         unknown: Option<Unknown>,
     ) {
-        let resumes = self.turn.take().filter(|turn| turn.t0 >= from);
-        let t0 = from
-            .max(self.from)
-            .max(resumes.map_or(from, |turn| turn.t0));
+        let t0 = from.max(self.from);
         self.segments.push(Segment {
             slot: self.slot,
             t0,
@@ -244,30 +235,6 @@ impl<'a> Walk<'a> {
         });
         self.moment = t0;
         self.here.clear();
-        if let Some(turn) = resumes.filter(|turn| turn.t0 == t0) {
-            self.resumed(turn.resumes);
-        }
-    }
-
-    /// At the start of a turn of a task: on to where that was left, or to who let it go on.
-    fn resumed(&mut self, resumes: Resumes) {
-        let (place, state, detail, object) = match resumes {
-            Resumes::Thread => return,
-            Resumes::Ready(place) | Resumes::Given(place) => {
-                (place, State::Ready, Detail::Woken, None)
-            }
-            Resumes::Parked { left, wait } => {
-                let wait = wait.and_then(|wait| self.timeline.span(wait));
-                let detail = wait.map_or(Detail::Condition, |wait| wait.detail);
-                (left, State::Wait, detail, wait.and_then(Span::object))
-            }
-        };
-        if place.at < self.moment {
-            self.lay(place.at, state, detail, object, None);
-        }
-        if self.moment > self.from && place.slot != self.slot {
-            self.go_to(place.slot);
-        }
     }
 }
 

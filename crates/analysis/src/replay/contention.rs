@@ -182,11 +182,10 @@ impl<'a> Runs<'a> {
 }
 
 /// For how long recorded threads had had all processors, at each moment at which that began or ended.
-#[derive(Default)]
-pub(super) struct Taken(Vec<(Nanos, u64)>);
+struct Taken(Vec<(Nanos, u64)>);
 
 impl Taken {
-    pub(super) fn of(timeline: &Timeline, processors: u32) -> Taken {
+    fn of(timeline: &Timeline, processors: u32) -> Taken {
         // Fewer threads cannot have them all.
         if timeline.threads.len() < processors as usize {
             return Taken(Vec::new());
@@ -223,7 +222,7 @@ impl Taken {
         Taken(moments)
     }
 
-    pub(super) fn until(&self, moment: Nanos) -> u64 {
+    fn until(&self, moment: Nanos) -> u64 {
         let passed = self.0.partition_point(|&(at, _)| at <= moment);
         let Some(&(at, sum)) = passed.checked_sub(1).and_then(|last| self.0.get(last)) else {
             return 0;

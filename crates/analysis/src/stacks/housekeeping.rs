@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_recording::ids::{StackId, ThreadId};
+use timesink_recording::ids::ThreadId;
 
 use super::{FunctionIx, Stacks};
 
@@ -16,17 +16,7 @@ const RUN: [&str; 4] = [
     "WatcherThread::sleep() const",
 ];
 
-/// The function of Go's by which a goroutine gives itself up until somebody says that it can go on.
-const PARKS: &str = "runtime.gopark";
-
 impl Stacks {
-    /// Whether a task that was left in such a stack had given itself up to wait.
-    pub fn parks(&self, stack: StackId) -> bool {
-        let stack = self.code.stack(stack);
-        let innermost = stack.and_then(|stack| self.code.functions_of(stack).first().copied());
-        innermost.is_some_and(|function| self.code.function(function).name == PARKS)
-    }
-
     /// The threads that any stack shows at it.
     pub fn housekeeping(&self) -> BTreeSet<ThreadId> {
         let functions = self.code.functions.iter().enumerate();

@@ -4,10 +4,8 @@
 //! work for then. So waits in calls and times runnable are known one by one. Time on a processor goes by samples: a task that
 //! runs between two calls of another is seen only if a sample hits it, and what samples miss here they add there.
 //!
-//! Between its turns a task waits in the runtime (for a channel, a lock of its own, a timer, the network: it is parked then), or is ready
-//! and waits for one of the runtime's own processors, by how it was left.
+//! It does not say what a task waits for in the runtime (a channel, a lock of its own, a timer, the network): it is parked then.
 
-mod parking;
 mod turns;
 
 use std::cmp::Reverse;
@@ -15,15 +13,14 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
-use timesink_recording::tables::{Task, TaskTurn};
-use timesink_recording::words::{Detail, State, TaskKind, TaskState};
+use timesink_recording::tables::Task;
+use timesink_recording::words::{Detail, State, TaskKind};
 use timesink_recording::{Nanos, Recording};
 
 use crate::ledger::Account;
 use crate::path::Path;
 use crate::stacks::{Code, FunctionIx, Spot, StackIx, Stacks};
 use crate::timeline::Timeline;
-pub use parking::Parking;
 pub use turns::TaskTurns;
 
 /// Time of threads, as they were at work for something.
@@ -62,12 +59,8 @@ pub struct TaskGroup {
     /// How many were seen at work.
     pub count: u64,
     pub carried: CarriedTime,
-    /// From when each was first seen to when it was last seen, without what is above and below: it waited in the runtime.
+    /// From when each was first seen to when it was last seen, without what is above: it was in the runtime's hands.
     pub parked_ns: u64,
-    /// The same by what it waited for.
-    pub parked: BTreeMap<Parking, u64>,
-    /// It could have gone on, and waited for one of the runtime's own processors.
-    pub queued_ns: u64,
     /// Of the main thread's critical path.
     pub on_path_ns: u64,
 }
@@ -91,25 +84,6 @@ impl TaskGroup {
         let functions = code.functions_of(stack);
         let at = functions.iter().position(|function| *function == first);
         self.entry = at.and_then(|at| functions.get(at.checked_sub(1)?)).copied();
-    }
-
-    /// From a turn of one of them to its next one.
-    fn add_between(&mut self, left: &TaskTurn, next: Nanos, stacks: &Stacks) {
-        let ns = next.since(left.t1);
-        let waited = match left.left {
-            Some(TaskState::Ready | TaskState::Running) => {
-                left.left_at.is_some_and(|stack| stacks.parks(stack))
-            }
-            _ => true,
-        };
-        if !waited {
-            self.queued_ns += ns;
-            return;
-        }
-        let stack = left.left_at.and_then(|stack| stacks.code.stack(stack));
-        let parking = stack.map_or(Parking::Runtime, |stack| Parking::of(&stacks.code, stack));
-        *self.parked.entry(parking).or_default() += ns;
-        self.parked_ns += ns;
     }
 
     /// Their first function, then where they were started; fewer where that is not known.
@@ -178,7 +152,7 @@ impl Tasks {
         for thread in turns.threads() {
             tasks.add_thread(&grouping, thread, timeline, stacks);
         }
-        tasks.add_parked(&grouping, stacks);
+        tasks.add_parked(&grouping);
         if let Some(path) = path() {
             tasks.add_path(&grouping, &path, timeline, stacks);
         }
@@ -205,8 +179,6 @@ impl Tasks {
                     count: 0,
                     carried: CarriedTime::default(),
                     parked_ns: 0,
-                    parked: BTreeMap::new(),
-                    queued_ns: 0,
                     on_path_ns: 0,
                 });
                 self.groups.len() - 1
@@ -262,24 +234,26 @@ impl Tasks {
         }
     }
 
-    /// What lies between the turns of each task, by how it was left before.
-    fn add_parked(&mut self, grouping: &Grouping<'_>, stacks: &Stacks) {
-        let mut of_task: FxHashMap<TaskId, Vec<TaskTurn>> = FxHashMap::default();
+    /// What lies between the turns of each task.
+    fn add_parked(&mut self, grouping: &Grouping<'_>) {
+        let mut of_task: FxHashMap<TaskId, Vec<(Nanos, Nanos)>> = FxHashMap::default();
         for thread in grouping.turns.threads() {
             for turn in grouping.turns.stretches(thread) {
                 if let Some(task) = turn.task {
-                    of_task.entry(task).or_default().push(turn);
+                    of_task.entry(task).or_default().push((turn.t0, turn.t1));
                 }
             }
         }
-        for (task, mut turns) in of_task {
-            let Some(&group) = grouping.group_of.get(&task) else {
-                continue;
-            };
-            turns.sort_unstable_by_key(|turn| (turn.t0, turn.t1));
-            let group = &mut self.groups[group];
-            for pair in turns.windows(2) {
-                group.add_between(&pair[0], pair[1].t0, stacks);
+        for (task, mut stretches) in of_task {
+            stretches.sort_unstable();
+            let mut until = None;
+            let mut parked_ns = 0u64;
+            for (t0, t1) in stretches {
+                parked_ns += until.map_or(0, |until| t0.since(until));
+                until = until.max(Some(t1));
+            }
+            if let Some(&group) = grouping.group_of.get(&task) {
+                self.groups[group].parked_ns += parked_ns;
             }
         }
     }

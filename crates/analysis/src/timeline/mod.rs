@@ -6,11 +6,10 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use timesink_recording::ids::{StackId, ThreadId};
+use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::{self, Thread};
 use timesink_recording::Recording;
 
-pub mod carried;
 pub mod exchanges;
 pub mod hand_overs;
 pub mod herds;
@@ -22,7 +21,6 @@ mod spans;
 pub mod touched;
 
 pub use crate::span::{KeptSpans, SortedSpans, Span};
-use carried::Carried;
 use locks::Locks;
 pub use polled::Asking;
 use polls::Polls;
@@ -34,7 +32,6 @@ pub struct Timeline {
     spans: Spans,
     polls: OnceLock<Polls>,
     locks: OnceLock<Locks>,
-    carried: Carried,
 }
 
 impl Timeline {
@@ -65,7 +62,6 @@ impl From<Spans> for Timeline {
             spans,
             polls: OnceLock::new(),
             locks: OnceLock::new(),
-            carried: Carried::default(),
         }
     }
 }
@@ -74,22 +70,6 @@ impl Timeline {
     /// Says which threads a runtime looks after itself with: before anything else is asked.
     pub fn set_housekeeping(&mut self, threads: &BTreeSet<ThreadId>) {
         self.spans.set_housekeeping(threads);
-    }
-
-    /// Which tasks the threads carried; nothing, if nobody said so.
-    pub fn carried(&self) -> &Carried {
-        &self.carried
-    }
-
-    /// Reads which tasks the threads carried, after it was said which ones a runtime looks after itself with. `parks` tells
-    /// whether a task that was left in such a stack had given itself up to wait.
-    pub fn read_carried(
-        &mut self,
-        recording: &Recording,
-        parks: impl Fn(StackId) -> bool,
-    ) -> timesink_recording::Result<()> {
-        self.carried = Carried::of(recording, &self.spans, parks)?;
-        Ok(())
     }
 }
 

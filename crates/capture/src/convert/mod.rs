@@ -112,10 +112,13 @@ fn convert_here(
 ) -> Result<About, Error> {
     let started = Instant::now();
     let notes = read_notes(folder)?;
-    let begin = notes.begin.clone().ok_or_else(|| Error::Damaged {
-        path: folder.path_of(spool::NAME),
-        what: "the spool ends before it says what it is of: nothing can be mended".into(),
-    })?;
+    let Some(begin) = notes.begin.clone() else {
+        let what = "the spool ends before it says what it is of: nothing can be mended".into();
+        return Err(Error::Damaged {
+            path: folder.path_of(spool::NAME),
+            what,
+        });
+    };
     let wall = notes.wall(&begin);
     let mut out = RecordingWriter::within(folder.another()?)?;
     let FirstPass {
@@ -143,7 +146,6 @@ fn convert_here(
             threshold_ns: begin.threshold_ns,
             windows: &windows,
         },
-        &mut tasks,
         &mut out,
     );
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
@@ -350,7 +352,7 @@ impl FirstPass {
         };
         // The many are not decoded here.
         match u32::from(head.kind) {
-            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE | e::TS_TASK => {
+            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE => {
                 return self.sorter.push(head.thread, head.t, bytes);
             }
             e::TS_SEEN => {
@@ -371,7 +373,7 @@ impl FirstPass {
         match probes::decode(bytes) {
             Some(Event::Start(start)) => self.lives.start(&start),
             Some(Event::Exec(exec)) => {
-                self.tasks.executed(&exec);
+                self.tasks.executed(&exec, &self.lives, out)?;
                 self.lives.exec(&exec);
             }
             Some(Event::Exit(exit)) => self.lives.exit(&exit),
@@ -387,6 +389,7 @@ impl FirstPass {
             Some(Event::Node(node)) if node.node as usize == self.nodes.len() + 1 => {
                 self.nodes.push(node);
             }
+            Some(Event::Task(task)) => self.tasks.take(&task, &self.lives, out)?,
             Some(Event::Request(request)) => out.push(self.request(&request))?,
             _ => {}
         }

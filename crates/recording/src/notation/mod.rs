@@ -72,7 +72,7 @@
 //! **Requests to disks.** `request P.T FROM..TO read|write|flush|discard|other SECTOR [bytes N] [device N]`.
 //!
 //! **Tasks.** `task N PROCESS [parent N] [stack STACK]`: a goroutine, its first function under where it was started;
-//! `turn P.T FROM..TO [task N] [left STATE] [at STACK]`: when the thread was seen at work for it, or for none, and how it left it.
+//! `turn P.T FROM..TO [task N]`: when the thread was seen at work for it, or for none.
 //!
 //! **Lines again and again.** `for n in 1..30` up to `end`: the lines between, thirty times, in which `{n}`, `{12n}`
 //! and `{12n+1}` are numbers. A line that begins with `|` still goes on with the thread before.

@@ -5,7 +5,7 @@ use super::parser::{Parser, Words};
 use crate::ids::{ProcessId, TaskId};
 use crate::tables::{CallError, CallHistogram, CallSite, Image, Lookup, Request, Task, TaskTurn};
 use crate::units::Nanos;
-use crate::words::{HistogramKind, ImageEvent, ObjectKind, RequestKind, TaskKind, TaskState};
+use crate::words::{HistogramKind, ImageEvent, ObjectKind, RequestKind, TaskKind};
 
 impl Parser {
     pub(super) fn call_error(&mut self, mut words: Words) {
@@ -84,18 +84,10 @@ impl Parser {
     pub(super) fn task_turn(&mut self, mut words: Words) {
         let thread = self.thread_name(&mut words);
         let (t0, t1) = self.stretch(&mut words);
-        let (mut task, mut left, mut left_at) = (None, None, None);
+        let mut task = None;
         while let Some(key) = words.next() {
             match key.as_str() {
                 "task" => task = Some(TaskId(self.number(&mut words))),
-                "left" => {
-                    let word = self.word(&mut words);
-                    left = TaskState::from_str(&word);
-                    if left.is_none() {
-                        self.fail(format!("{word:?} is no state of a task"));
-                    }
-                }
-                "at" => left_at = Some(self.stack(&mut words)),
                 _ => self.fail(format!("{key:?} is not known of a turn")),
             }
         }
@@ -104,8 +96,6 @@ impl Parser {
             task,
             t0,
             t1,
-            left,
-            left_at,
         });
     }
 
