@@ -87,13 +87,10 @@ fn rename_root(a: &Digest, b: &mut Digest) {
     if let Some(program) = b.programs.remove(&from) {
         b.programs.insert(to.clone(), program);
     }
+    let program = |name: String| if name == from { to.clone() } else { name };
     let named = |work: Work| Work {
-        program: if work.program == from {
-            to.clone()
-        } else {
-            work.program
-        },
-        ..work
+        program: program(work.program),
+        does: work.does,
     };
     b.parts = std::mem::take(&mut b.parts)
         .into_iter()
@@ -117,20 +114,14 @@ fn rename_root(a: &Digest, b: &mut Digest) {
     b.roles = std::mem::take(&mut b.roles)
         .into_iter()
         .map(|(mut role, times)| {
-            if role.program == from {
-                role.program.clone_from(&to);
-            }
+            role.program = program(role.program);
             (role, times)
         })
         .collect();
-    let program = |program| if program == from { to.clone() } else { program };
-    operations::renamed(&mut b.again, program, |thing| thing);
+    operations::renamed(&mut b.recurrences, program, |thing| thing);
     let items = std::mem::take(&mut b.items).into_iter();
     b.items = items
-        .map(|((program, function), count)| {
-            let program = if program == from { to.clone() } else { program };
-            ((program, function), count)
-        })
+        .map(|((name, function), count)| ((program(name), function), count))
         .collect();
 }
 
@@ -189,7 +180,7 @@ fn rename_things(digest: &mut Digest, others: &BTreeMap<Thing, Thing>) {
         *known = known.with(phase);
     }
     digest.phases = phases;
-    operations::renamed(&mut digest.again, |program| program, named);
+    operations::renamed(&mut digest.recurrences, |program| program, named);
     for found in &mut digest.found {
         found.accused = std::mem::take(&mut found.accused).renamed(renamed);
     }

@@ -10,8 +10,8 @@ use crate::roles;
 use crate::spread::middle;
 use crate::together::{together, Measured};
 use crate::{
-    Act, AgainDifference, Aligned, CallCount, CallDifference, Digest, Does, Effect, Found, Phase,
-    Range, RoleDifference, Sum, Thing, Work,
+    Act, Aligned, CallCount, CallDifference, Digest, Does, Effect, Found, Phase, Range,
+    RecurrenceDifference, RoleDifference, Sum, Thing, Work,
 };
 
 /// The wall times of both sides.
@@ -124,7 +124,7 @@ pub struct Comparison {
     /// All threads by the part that they have in their program, those first whose time differs most.
     pub roles: Vec<RoleDifference>,
     /// Operations and loops, those first of which one takes longer or less long, as often as there are.
-    pub again: Vec<AgainDifference>,
+    pub recurrences: Vec<RecurrenceDifference>,
     pub findings: Vec<(Side, Found)>,
     pub prediction: Option<Prediction>,
     /// Those that stand for their sides. B goes by A's names.
@@ -177,7 +177,7 @@ impl Comparison {
             not_attributed,
             calls: calls(&first, &second),
             roles: roles::differences(&first, &second),
-            again: operations::differences(&first, &second),
+            recurrences: operations::differences(&first, &second),
             prediction: Prediction::of(&findings, wall.a_ns, wall.b_ns),
             findings,
             wall,

@@ -20,11 +20,11 @@ use timesink_story::Story;
 use crate::code::{function_name, OnProcessor};
 use crate::counts::{CallCount, Counted};
 use crate::environment::Environment;
-use crate::operations::again;
+use crate::operations::recurrences;
 use crate::predicted::Found;
 use crate::roles::roles;
 use crate::{
-    Accused, Act, Again, AgainTimes, Does, Phase, RoleTimes, Sum, Thing, ThreadRole, Work,
+    Accused, Act, Does, Phase, Recurrence, RecurrenceTimes, RoleTimes, Sum, Thing, ThreadRole, Work,
 };
 
 /// One recording.
@@ -52,7 +52,7 @@ pub struct Digest {
     /// All threads.
     pub roles: BTreeMap<ThreadRole, RoleTimes>,
     /// Operations of servers and clients, and loops.
-    pub again: BTreeMap<Again, AgainTimes>,
+    pub recurrences: BTreeMap<Recurrence, RecurrenceTimes>,
     pub found: Vec<Found>,
     pub weather: Weather,
     /// Where it ran; empty unless somebody says.
@@ -114,7 +114,7 @@ impl Digest {
             programs: programs(facts),
             weather: weather(story, outlook),
             roles: roles(story),
-            again: again(story, &about.directory),
+            recurrences: recurrences(story, &about.directory),
             ..Digest::default()
         };
         let counted = Counted::of(facts, &about.directory);

@@ -38,7 +38,7 @@ pub use environment::{
     is_known_variable, resource_of, varies, Environment, EnvironmentDifferences, FactDifference,
     KnownFact, LineDifference, Resource, Sources, Varies,
 };
-pub use operations::{Again, AgainDifference, AgainTimes, AgainWhat};
+pub use operations::{Recurrence, RecurrenceDifference, RecurrenceKind, RecurrenceTimes};
 pub use phase::Phase;
 pub use predicted::{Accused, Found, Prediction, Side, Verdict};
 pub use roles::{Role, RoleDifference, RoleTimes, ThreadRole};

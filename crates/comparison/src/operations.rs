@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use timesink_analysis::loops::Loop;
 use timesink_analysis::operations::{Kind, Set};
-use timesink_recording::ids::ThreadId;
 use timesink_recording::words::Detail;
 use timesink_story::Story;
 
@@ -15,13 +14,13 @@ use crate::{Digest, Thing};
 
 /// What is done again and again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Again {
+pub struct Recurrence {
     pub program: String,
-    pub what: AgainWhat,
+    pub what: RecurrenceKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AgainWhat {
+pub enum RecurrenceKind {
     /// Operations of a kind, with the address that is served or asked.
     Operations { kind: Kind, thing: Thing },
     /// Rounds of a loop in this function.
@@ -32,7 +31,7 @@ pub enum AgainWhat {
 
 /// How often, and how long one takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct AgainTimes {
+pub struct RecurrenceTimes {
     pub count: u64,
     /// So many a second, between the first and the last.
     pub rate: Option<f64>,
@@ -45,13 +44,13 @@ pub struct AgainTimes {
 
 /// The same in two recordings; `None` where one has none.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AgainDifference {
-    pub again: Again,
-    pub a: Option<AgainTimes>,
-    pub b: Option<AgainTimes>,
+pub struct RecurrenceDifference {
+    pub recurrence: Recurrence,
+    pub a: Option<RecurrenceTimes>,
+    pub b: Option<RecurrenceTimes>,
 }
 
-impl AgainDifference {
+impl RecurrenceDifference {
     /// By how much the time of all together differs that is not explained by how many there are; where one side has none, all of it.
     fn by_each_ns(&self) -> u64 {
         match (self.a, self.b) {
@@ -67,10 +66,13 @@ impl AgainDifference {
 }
 
 /// All of a recording.
-pub(crate) fn again(story: &Story<'_>, directory: &str) -> BTreeMap<Again, AgainTimes> {
-    let mut all: BTreeMap<Again, AgainTimes> = BTreeMap::new();
+pub(crate) fn recurrences(
+    story: &Story<'_>,
+    directory: &str,
+) -> BTreeMap<Recurrence, RecurrenceTimes> {
+    let mut all: BTreeMap<Recurrence, RecurrenceTimes> = BTreeMap::new();
     for told in &story.operations {
-        let times = AgainTimes {
+        let times = RecurrenceTimes {
             count: told.set.operations.len() as u64,
             rate: told.set.rate(),
             p50_ns: told.set.at(0.5).ns(),
@@ -80,25 +82,29 @@ pub(crate) fn again(story: &Story<'_>, directory: &str) -> BTreeMap<Again, Again
         put(&mut all, operations(story, &told.set, directory), times);
     }
     for one in &story.loops {
-        let times = AgainTimes {
+        let times = RecurrenceTimes {
             count: one.rounds,
             rate: None,
             p50_ns: one.median_ns,
             p99_ns: None,
             ns: one.ns,
         };
-        if let Some(again) = rounds(story, one, directory) {
-            put(&mut all, again, times);
+        if let Some(recurrence) = rounds(story, one, directory) {
+            put(&mut all, recurrence, times);
         }
     }
     all
 }
 
 /// Of several threads that do the same the one with most of it stands for one round; they are counted together.
-fn put(all: &mut BTreeMap<Again, AgainTimes>, again: Again, times: AgainTimes) {
-    let known = all.entry(again).or_default();
+fn put(
+    all: &mut BTreeMap<Recurrence, RecurrenceTimes>,
+    recurrence: Recurrence,
+    times: RecurrenceTimes,
+) {
+    let known = all.entry(recurrence).or_default();
     let chief = if known.ns >= times.ns { *known } else { times };
-    *known = AgainTimes {
+    *known = RecurrenceTimes {
         count: known.count.saturating_add(times.count),
         ns: known.ns.saturating_add(times.ns),
         rate: match (known.rate, times.rate) {
@@ -109,7 +115,7 @@ fn put(all: &mut BTreeMap<Again, AgainTimes>, again: Again, times: AgainTimes) {
     };
 }
 
-fn operations(story: &Story<'_>, set: &Set, directory: &str) -> Again {
+fn operations(story: &Story<'_>, set: &Set, directory: &str) -> Recurrence {
     let facts = &story.loaded.facts;
     let first = set.addresses.first().and_then(|&id| facts.object(id));
     // What is served goes by its own end, what is asked by the other.
@@ -120,34 +126,32 @@ fn operations(story: &Story<'_>, set: &Set, directory: &str) -> Again {
         (None, Some(object)) => Thing::of(object, directory),
         (None, None) => Thing::Nothing,
     };
-    Again {
+    Recurrence {
         program: program_name(facts, set.process),
-        what: AgainWhat::Operations {
+        what: RecurrenceKind::Operations {
             kind: set.kind,
             thing,
         },
     }
 }
 
-fn rounds(story: &Story<'_>, one: &Loop, directory: &str) -> Option<Again> {
+fn rounds(story: &Story<'_>, one: &Loop, directory: &str) -> Option<Recurrence> {
     let facts = &story.loaded.facts;
-    let is_it = |thread: ThreadId| thread == one.thread;
-    let threads = &facts.ledger.threads;
-    let thread = threads.iter().find(|row| is_it(row.row.thread))?;
+    let thread = facts.ledger.thread(one.thread)?;
     let code = &story.loaded.stacks.code;
     let function = one.body.iter().find_map(|step| step.function);
     let what = match function {
-        Some(function) => AgainWhat::LoopIn(function_name(code, function)),
+        Some(function) => RecurrenceKind::LoopIn(function_name(code, function)),
         None => {
             let things = one.body.iter().map(|step| {
                 let object = step.object.and_then(|id| facts.object(id));
                 let thing = object.map_or(Thing::Nothing, |object| Thing::of(object, directory));
                 (step.detail, thing)
             });
-            AgainWhat::Loop(things.collect())
+            RecurrenceKind::Loop(things.collect())
         }
     };
-    Some(Again {
+    Some(Recurrence {
         program: program_name(facts, thread.row.process),
         what,
     })
@@ -155,64 +159,65 @@ fn rounds(story: &Story<'_>, one: &Loop, directory: &str) -> Option<Again> {
 
 /// What both sides do again and again, those first whose time differs most. What is left over of a program on either side, and is
 /// the only one of its kind there, is taken to be the same: a server that listens elsewhere.
-pub(crate) fn differences(a: &Digest, b: &Digest) -> Vec<AgainDifference> {
-    let mut others = b.again.clone();
+pub(crate) fn differences(a: &Digest, b: &Digest) -> Vec<RecurrenceDifference> {
+    let mut others = b.recurrences.clone();
     let mut left = Vec::new();
     let mut all = Vec::new();
-    let mut add = |again: &Again, a: Option<AgainTimes>, b: Option<AgainTimes>| {
-        let again = again.clone();
-        all.push(AgainDifference { again, a, b });
-    };
-    for (again, &times) in &a.again {
-        match others.remove(again) {
-            Some(other) => add(again, Some(times), Some(other)),
-            None => left.push((again, times)),
+    let mut add =
+        |recurrence: &Recurrence, a: Option<RecurrenceTimes>, b: Option<RecurrenceTimes>| {
+            let recurrence = recurrence.clone();
+            all.push(RecurrenceDifference { recurrence, a, b });
+        };
+    for (recurrence, &times) in &a.recurrences {
+        match others.remove(recurrence) {
+            Some(other) => add(recurrence, Some(times), Some(other)),
+            None => left.push((recurrence, times)),
         }
     }
-    for (again, times) in &left {
-        let alike = |other: &Again| kind_of(other) == kind_of(again);
+    for (recurrence, times) in &left {
+        let alike = |other: &Recurrence| kind_of(other) == kind_of(recurrence);
         let mine = left.iter().filter(|(other, _)| alike(other)).count();
-        let theirs: Vec<Again> = others.keys().filter(|one| alike(one)).cloned().collect();
+        let theirs: Vec<Recurrence> = others.keys().filter(|one| alike(one)).cloned().collect();
         let other = match theirs.as_slice() {
-            [only] if mine == 1 && kind_of(again).is_some() => others.remove(only),
+            [only] if mine == 1 && kind_of(recurrence).is_some() => others.remove(only),
             _ => None,
         };
-        add(again, Some(*times), other);
+        add(recurrence, Some(*times), other);
     }
-    for (again, &times) in &others {
-        add(again, None, Some(times));
+    for (recurrence, &times) in &others {
+        add(recurrence, None, Some(times));
     }
     all.sort_by_key(|one| std::cmp::Reverse(one.by_each_ns()));
     all
 }
 
 /// Operations by what they are, wherever; loops are told apart by where they are alone.
-fn kind_of(again: &Again) -> Option<(&str, Kind)> {
-    match &again.what {
-        AgainWhat::Operations { kind, .. } => Some((&again.program, *kind)),
-        AgainWhat::LoopIn(_) | AgainWhat::Loop(_) => None,
+fn kind_of(recurrence: &Recurrence) -> Option<(&str, Kind)> {
+    match &recurrence.what {
+        RecurrenceKind::Operations { kind, .. } => Some((&recurrence.program, *kind)),
+        RecurrenceKind::LoopIn(_) | RecurrenceKind::Loop(_) => None,
     }
 }
 
 /// The same by the names that the other recording has for programs and things.
 pub(crate) fn renamed(
-    all: &mut BTreeMap<Again, AgainTimes>,
+    all: &mut BTreeMap<Recurrence, RecurrenceTimes>,
     program: impl Fn(String) -> String,
     thing: impl Fn(Thing) -> Thing,
 ) {
-    for (again, times) in std::mem::take(all) {
-        let what = match again.what {
-            AgainWhat::Operations { kind, thing: its } => AgainWhat::Operations {
+    for (recurrence, times) in std::mem::take(all) {
+        let what = match recurrence.what {
+            RecurrenceKind::Operations { kind, thing: its } => RecurrenceKind::Operations {
                 kind,
                 thing: thing(its),
             },
-            AgainWhat::Loop(steps) => {
+            RecurrenceKind::Loop(steps) => {
                 let steps = steps.into_iter().map(|(detail, its)| (detail, thing(its)));
-                AgainWhat::Loop(steps.collect())
+                RecurrenceKind::Loop(steps.collect())
             }
-            AgainWhat::LoopIn(function) => AgainWhat::LoopIn(function),
+            RecurrenceKind::LoopIn(function) => RecurrenceKind::LoopIn(function),
         };
-        let program = program(again.program);
-        put(all, Again { program, what }, times);
+        let program = program(recurrence.program);
+        put(all, Recurrence { program, what }, times);
     }
 }

@@ -5,8 +5,8 @@ mod drawn;
 use drawn::{added_up, compared, digest, first, story};
 use timesink_analysis::operations::Kind;
 use timesink_comparison::{
-    Act, AgainWhat, Branch, Change, Comparison, Difference, Digest, Does, Side, Thing, Verdict,
-    Weights,
+    Act, Branch, Change, Comparison, Difference, Digest, Does, RecurrenceKind, Side, Thing,
+    Verdict, Weights,
 };
 use timesink_recording::notation::recording;
 
@@ -273,20 +273,20 @@ fn operations_are_aligned() {
         )
     };
     let found = compared(&asks(8123, "400us"), &asks(9123, "42.9ms"));
-    let asked = found.again.iter().find(|one| {
-        let what = &one.again.what;
-        matches!(what, AgainWhat::Operations { kind, .. } if *kind == Kind::Asked)
+    let asked = found.recurrences.iter().find(|one| {
+        let what = &one.recurrence.what;
+        matches!(what, RecurrenceKind::Operations { kind, .. } if *kind == Kind::Asked)
     });
     let asked = asked.expect("requests");
     let (a, b) = (asked.a.expect("in A"), asked.b.expect("in B"));
     assert_eq!((a.count, b.count), (20, 20));
     assert_eq!((a.p50_ns, b.p50_ns), (400_000, 42_900_000));
-    assert_eq!(found.again.first(), Some(asked));
+    assert_eq!(found.recurrences.first(), Some(asked));
     let itself = compared(&asks(8123, "400us"), &asks(8123, "400us"));
     assert!(
-        itself.again.iter().all(|one| one.a == one.b),
+        itself.recurrences.iter().all(|one| one.a == one.b),
         "{:?}",
-        itself.again
+        itself.recurrences
     );
 }
 

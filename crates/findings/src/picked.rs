@@ -138,11 +138,11 @@ impl Picked {
             .chain(others)
             .map(|span| (Some(span.detail), span.object()))
             .collect();
-        let processes = self.processes.iter();
         let causes = inquiry.waits_on_path(|key| {
             kinds.contains(&(key.detail, key.object))
-                && processes
-                    .clone()
+                && self
+                    .processes
+                    .iter()
                     .any(|process| inquiry.same_program(key.process, *process))
         });
         Weight::within(causes, self.ns())

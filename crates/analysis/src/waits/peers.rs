@@ -69,8 +69,8 @@ pub struct PeerWait {
     pub several: bool,
     /// The socket that the thread last sent something on before it, and after its wait before.
     pub sent: Option<ObjectId>,
-    /// At its end, how long ago something came on its socket before, or was sent there as far as that is known; `None`: that
-    /// is not known at all. Who waits for many things at once waits for less than that.
+    /// Of a peer whose connections are used at the same time: at its end, how long ago something came on its socket before, or was
+    /// sent there as far as that is known; `None`: that is not known at all. Who waits for many things at once waits for less than that.
     pub since_ns: Option<u64>,
 }
 
@@ -247,7 +247,6 @@ fn gathered(
     let polls = polls(facts);
     let mut all: Vec<Peer> = peers.into_values().collect();
     for peer in &mut all {
-        find_since(timeline, &mut peer.waits);
         peer.sockets.sort_unstable();
         peer.sockets.dedup();
         let is_own = |sent: &&Sent| peer.sockets.binary_search(&sent.socket).is_ok();
@@ -258,7 +257,9 @@ fn gathered(
             Polled::Several => by_turns(),
             Polled::Each => answered_at_once(timeline, peer).unwrap_or_else(by_turns),
         };
-        if !peer.at_once {
+        if peer.at_once {
+            find_since(timeline, &mut peer.waits);
+        } else {
             for wait in &mut peer.waits {
                 wait.among_many &= !timeline.was_poll(wait.span);
             }

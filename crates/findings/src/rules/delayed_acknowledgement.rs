@@ -263,7 +263,7 @@ fn asker(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<Sus
     let Some(put_off) = PutOff::of(inquiry, peer, alone) else {
         // Whose connections are used at the same time waits for whichever has something next: each is looked at by itself.
         let among_many = |wait: &PeerWait| wait.since_ns.filter(|_| wait.receives());
-        let put_off = PutOff::of(inquiry, peer, among_many).filter(|_| peer.at_once)?;
+        let put_off = PutOff::of(inquiry, peer, among_many)?;
         return answered_in_pieces(inquiry, &put_off, ends);
     };
     let sends = peer.sends as f64 / put_off.all.max(1) as f64;

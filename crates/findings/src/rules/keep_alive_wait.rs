@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::timeline::{Span, Waker};
+use timesink_analysis::timeline::Waker;
 use timesink_analysis::waits::peers::{Peer, PeerWait};
 use timesink_analysis::waits::Came;
 use timesink_recording::words::{Detail, State, WakeSource};
@@ -33,7 +33,7 @@ mod limits {
         name: "closes",
         value: 3.0,
         unit: Unit::Count,
-        means: "minimum number of waits for the end of a connection, unless the peer is recorded and is seen to wait for a timer",
+        means: "minimum number of waits for the end of a connection, not needed where the peer is recorded and waits for a timer",
     };
     pub static LEAST: Limit = Limit {
         name: "length",
@@ -77,14 +77,15 @@ fn timer_of_peer(inquiry: &Inquiry<'_>, wait: &PeerWait) -> Option<usize> {
     let Waker::Thread { slot, at } = inquiry.timeline.waker(span) else {
         return None;
     };
-    let is_before = |(_, own): &(usize, &Span)| own.t1 <= at && own.t1 > span.t0;
-    let own = inquiry.timeline.indexed(slot).filter(is_before);
-    let (index, last) = own.filter(|(_, own)| own.state == State::Wait).last()?;
+    let meanwhile = inquiry.timeline.between(slot, span.t0, at);
+    let waits = meanwhile.filter(|(own, _)| own.state == State::Wait && own.t1 <= at);
+    let (last, _) = waits.last()?;
     let for_request = matches!(
         last.detail,
         Detail::NetworkReceive | Detail::UnixReceive | Detail::Poll
     );
-    (for_request && last.wake_source == Some(WakeSource::Timer)).then_some(index)
+    let is_it = for_request && last.wake_source == Some(WakeSource::Timer);
+    is_it.then(|| inquiry.timeline.wait_at(slot, last.t0))?
 }
 
 fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
@@ -156,10 +157,10 @@ fn meaning(ns: u64, is_timer: bool) -> &'static str {
     let whole = (seconds - seconds.round()).abs() <= seconds * NEAR && seconds > 0.9;
     match (is_timer, whole) {
         (true, _) => {
-            "the peer is recorded: it waits for another request until its own timeout (keep-alive or idle) expires, then closes"
+            "the peer is recorded: it waits for another request until its own timeout (keep-alive or idle) expires, then closes the connection"
         }
         (false, true) => {
-            "a whole number of seconds is a configured value: a keep-alive or idle timeout of the peer"
+            "a whole number of seconds: most likely a configured keep-alive or idle timeout of the peer"
         }
         (false, false) => "always the same length: a timeout of the peer, such as keep-alive",
     }

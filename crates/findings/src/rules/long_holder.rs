@@ -60,13 +60,20 @@ mod limits {
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let locks = inquiry.timeline.locks().0.iter();
-    locks.filter_map(|lock| suspect(inquiry, lock)).collect()
+    let locks = &inquiry.timeline.locks().0;
+    if locks.is_empty() {
+        return Vec::new();
+    }
+    let sampling = Sampling::of(inquiry);
+    let suspect = |lock| suspect(inquiry, &sampling, lock);
+    locks.iter().filter_map(suspect).collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, sampling: &Sampling<'_>, lock: &Lock) -> Option<Suspect> {
+    if (lock.holds.len() as f64) < RULE.limit(inquiry, &limits::HOLDS) {
+        return None;
+    }
     // Who loses its processor meanwhile, to other threads or to the machine's host, does nothing for long.
-    let sampling = Sampling::of(inquiry);
     let own = |hold: &Hold| Hold {
         own_ns: sampling.own_ns(hold),
         ..*hold
@@ -79,9 +86,7 @@ fn suspect(inquiry: &Inquiry<'_>, lock: &Lock) -> Option<Suspect> {
         .max(RULE.limit(inquiry, &limits::LEAST));
     let long = holds.into_iter();
     let long: Vec<Hold> = long.filter(|hold| hold.own_ns as f64 >= is_long).collect();
-    if (lengths.len() as f64) < RULE.limit(inquiry, &limits::HOLDS)
-        || (long.len() as f64) < RULE.limit(inquiry, &limits::LONG)
-    {
+    if (long.len() as f64) < RULE.limit(inquiry, &limits::LONG) {
         return None;
     }
     let waits = behind(inquiry, lock, &long);

@@ -2,6 +2,7 @@
 //! process or prints; `commands/bench` does the one, `present` and `export` the other.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub mod figure;
 pub mod imported;
@@ -26,6 +27,15 @@ pub struct Job {
     pub parameters: Vec<(String, String)>,
     /// The number of the command that it is held against.
     pub reference: Option<usize>,
+}
+
+/// What people wait for without being asked.
+pub const MINUTE: Duration = Duration::from_secs(60);
+
+/// How many rounds of this length fit into a minute, but not fewer than `least` and not more than `most`.
+pub fn rounds_in_a_minute(round: Duration, (least, most): (usize, usize)) -> usize {
+    let fit = MINUTE.as_secs_f64() / round.as_secs_f64().max(1e-6);
+    (fit as usize).clamp(least, most)
 }
 
 /// What a command is called: A, B, ... Z, then 27, 28.

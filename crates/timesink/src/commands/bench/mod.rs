@@ -27,7 +27,7 @@ use timesink_trials::{doubling, per_look, rounds, Flow, Gate, Round, Schedule, S
 use super::recording::parse_time;
 use super::{as_caller, diff};
 use crate::bench::outcome::ALPHA;
-use crate::bench::{Figure, Job, Metric, Outcome, Question, Sample};
+use crate::bench::{rounds_in_a_minute, Figure, Job, Metric, Outcome, Question, Sample};
 use crate::out;
 use crate::present::bench::{svg, tables, Bench};
 use crate::present::{json, terminal};
@@ -47,7 +47,6 @@ const INTERRUPTED: u8 = 130;
 /// Rounds where nobody says how many: what fits into a minute, between these. Fewer than ten say little, and of thirty
 /// pairs that scatter by 5 % a difference of 2.6 % is seen.
 const ROUNDS: (usize, usize) = (10, 30);
-const MINUTE: Duration = Duration::from_secs(60);
 /// The most rounds until it is decided: four looks before the last.
 const MOST_ROUNDS: usize = 160;
 /// Progress is shown no more often than this.
@@ -229,10 +228,7 @@ impl Amount {
     fn most(&self, one: Duration) -> usize {
         match self {
             Amount::Fixed(rounds) => *rounds,
-            Amount::Fitting => {
-                let fit = MINUTE.as_secs_f64() / one.as_secs_f64().max(1e-6);
-                (fit as usize).clamp(ROUNDS.0, ROUNDS.1)
-            }
+            Amount::Fitting => rounds_in_a_minute(one, ROUNDS),
             Amount::Looks(looks) => looks.last().copied().unwrap_or(MOST_ROUNDS),
         }
     }

@@ -14,6 +14,7 @@ use std::time::{Instant, SystemTime};
 use anyhow::{bail, Context};
 
 use case::{book, name, Case};
+use difference::DifferenceOutcome;
 use guard::{guarded, is_ending};
 use stage::Stage;
 use timesink_capture::host::HostFacts;
@@ -397,27 +398,31 @@ fn told(outcome: &TrialOutcome) -> String {
         }
         if let Some(difference) = &form.difference {
             text += &format!(
-                "    beside {}, diff says first: {} ({} of the difference)\n",
+                "    beside {}, {}\n",
                 difference.fixed,
-                difference.first,
-                percent(difference.first_share)
+                first_row(difference)
             );
         }
     }
     for fact in &outcome.facts {
         text += &format!("\n{}\n", compared(fact));
         if let Some(difference) = &fact.difference {
-            text += &format!(
-                "    diff says first: {} ({} of the difference)\n",
-                difference.first,
-                percent(difference.first_share)
-            );
+            text += &format!("    {}\n", first_row(difference));
         }
     }
     for problem in &outcome.problems {
         text += &format!("\nNOT AS IT SHOULD BE: {problem}\n");
     }
     text
+}
+
+/// What `diff` says first of two forms.
+fn first_row(difference: &DifferenceOutcome) -> String {
+    let share = percent(difference.first_share);
+    format!(
+        "diff says first: {} ({share} of the difference)",
+        difference.first
+    )
 }
 
 /// A line for each form with a cause.

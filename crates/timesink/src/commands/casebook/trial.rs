@@ -165,9 +165,12 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
         });
     }
     hold_differences(case, stage, &mut outcome)?;
-    let facts = case.facts.iter();
-    outcome.facts = facts.filter_map(|fact| ours(case, fact, took)).collect();
-    explain_facts(case, stage, &mut outcome)?;
+    for fact in &case.facts {
+        if let Some(mut ours) = ours(case, fact, took) {
+            ours.difference = explained(case, stage, fact, &mut outcome.problems)?;
+            outcome.facts.push(ours);
+        }
+    }
     Ok(outcome)
 }
 
@@ -192,22 +195,20 @@ fn hold_differences(case: &Case, stage: &Stage, outcome: &mut TrialOutcome) -> a
     Ok(())
 }
 
-/// What makes the figures of which a case wants to know that.
-fn explain_facts(case: &Case, stage: &Stage, outcome: &mut TrialOutcome) -> anyhow::Result<()> {
-    let asked = case.facts.iter().filter(|fact| !fact.differs.is_empty());
-    for fact in asked {
-        let Some((slow, fast)) = fact.forms() else {
-            continue;
-        };
-        let difference = difference(case, stage, slow, fast)?;
-        let problems = difference.problems(slow, &fact.differs);
-        outcome.problems.extend(problems);
-        let mut ours = outcome.facts.iter_mut();
-        if let Some(ours) = ours.find(|ours| ours.says == fact.says) {
-            ours.difference = Some(difference);
-        }
-    }
-    Ok(())
+/// What makes the figure of a fact, where the case wants to know that.
+fn explained(
+    case: &Case,
+    stage: &Stage,
+    fact: &Fact,
+    problems: &mut Vec<String>,
+) -> anyhow::Result<Option<DifferenceOutcome>> {
+    let asked = fact.forms().filter(|_| !fact.differs.is_empty());
+    let Some((slow, fast)) = asked else {
+        return Ok(None);
+    };
+    let difference = difference(case, stage, slow, fast)?;
+    problems.extend(difference.problems(slow, &fact.differs));
+    Ok(Some(difference))
 }
 
 /// What `diff` says of two forms.

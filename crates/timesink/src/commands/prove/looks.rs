@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use timesink_trials::{doubling, per_look, Flow};
 
-use super::MINUTE;
 use crate::bench::outcome::ALPHA;
+use crate::bench::rounds_in_a_minute;
 
 /// The most rounds where nobody says how many: what fits into a minute, between these.
 const MOST_ROUNDS: (usize, usize) = (20, 80);
@@ -16,10 +16,7 @@ pub struct Looks(Vec<usize>);
 impl Looks {
     /// `round` is about how long one takes.
     pub fn of(wanted: Option<u16>, round: Duration) -> Looks {
-        let fitting = || {
-            let fit = MINUTE.as_secs_f64() / round.as_secs_f64().max(1e-6);
-            (fit as usize).clamp(MOST_ROUNDS.0, MOST_ROUNDS.1)
-        };
+        let fitting = || rounds_in_a_minute(round, MOST_ROUNDS);
         Looks(doubling(wanted.map_or_else(fitting, usize::from)))
     }
 

@@ -22,7 +22,7 @@ use super::asked;
 use super::bench::child::Interrupt;
 use super::bench::runner::{NoSample, Runner};
 use super::recording::parse_time;
-use crate::bench::{Figure, Job, Outcome, Question};
+use crate::bench::{Figure, Job, Outcome, Question, MINUTE};
 use crate::out;
 use crate::present::{json, terminal};
 use crate::proof::{FactVerdict, Proof, Tried};
@@ -35,8 +35,6 @@ use texts::Texts;
 const INTERRUPTED: u8 = 130;
 /// So many facts are tried if nobody names any: those that come first in `timesink env`.
 const MOST: usize = 6;
-/// What a run may take in all without being asked for.
-const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -51,17 +51,18 @@ impl Texts {
     /// A file with what stood in B's.
     pub fn placed_b(&self, path: &str, known: &str) -> Result<String, String> {
         let name = self.name_in_b(path);
-        let bytes = bytes(self.b.get(&name), &name, known);
+        let bytes = kept(self.b.get(&name)).unwrap_or_else(|| bytes_here(&name, known));
         self.placed(path, &bytes.map_err(|why| why.of("B"))?)
     }
 
     /// A file with what stood in A's, if it is another one by now.
     pub fn placed_a(&self, path: &str, known: &str) -> Result<Option<String>, String> {
-        if bytes_here(path, known).is_ok() {
+        let Err(why) = bytes_here(path, known) else {
             return Ok(None);
-        }
-        let bytes = bytes(self.a.get(path), path, known).map_err(|why| why.of("A"))?;
-        self.placed(path, &bytes).map(Some)
+        };
+        let bytes = kept(self.a.get(path)).unwrap_or(Err(why));
+        self.placed(path, &bytes.map_err(|why| why.of("A"))?)
+            .map(Some)
     }
 
     /// Makes a file of these bytes, with the rights of A's, until we end.
@@ -122,15 +123,16 @@ impl Unknown {
     }
 }
 
-/// The bytes of a file of a recording: as they were kept, else as they are here, if they are the same as then.
-fn bytes(kept: Option<&Option<String>>, path: &str, known: &str) -> Result<Vec<u8>, Unknown> {
-    match kept.and_then(Option::as_deref) {
-        Some(text) if text.contains(timesink_capture::REDACTED) => Err(Unknown::Redacted),
-        Some(text) => Ok(text.as_bytes().to_vec()),
-        None => bytes_here(path, known),
-    }
+/// The bytes of a file of a recording, if its text was kept.
+fn kept(text: Option<&Option<String>>) -> Option<Result<Vec<u8>, Unknown>> {
+    let text = text?.as_deref()?;
+    Some(match text.contains(timesink_capture::REDACTED) {
+        true => Err(Unknown::Redacted),
+        false => Ok(text.as_bytes().to_vec()),
+    })
 }
 
+/// The bytes of a file as they are here, if they are the same as then.
 fn bytes_here(path: &str, known: &str) -> Result<Vec<u8>, Unknown> {
     let read = || {
         let about = fs::metadata(path)?;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use timesink_comparison::{
-    AgainDifference, AgainTimes, AgainWhat, CallCount, CallDifference, Difference, Digest, Does,
-    Range, Role, RoleDifference, RoleTimes, Row, Total, Work,
+    CallCount, CallDifference, Difference, Digest, Does, Range, RecurrenceDifference,
+    RecurrenceKind, RecurrenceTimes, Role, RoleDifference, RoleTimes, Row, Total, Work,
 };
 
 use super::environment::{self, EnvironmentPage};
@@ -24,7 +24,7 @@ pub(super) struct Page<'a> {
     environment: EnvironmentPage<'a>,
     calls: Vec<CallPage<'a>>,
     threads: Vec<RolePage<'a>>,
-    operations: Vec<AgainPage<'a>>,
+    operations: Vec<RecurrencePage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -146,18 +146,18 @@ struct RolePage<'a> {
 }
 
 #[derive(Serialize)]
-struct AgainPage<'a> {
+struct RecurrencePage<'a> {
     program: &'a str,
     kind: &'static str,
     address: Option<&'a str>,
     function: Option<&'a str>,
     waits: Vec<&'static str>,
-    a: Option<AgainTimesPage>,
-    b: Option<AgainTimesPage>,
+    a: Option<RecurrenceTimesPage>,
+    b: Option<RecurrenceTimesPage>,
 }
 
 #[derive(Serialize)]
-struct AgainTimesPage {
+struct RecurrenceTimesPage {
     count: u64,
     rate: Option<f64>,
     p50_ns: u64,
@@ -220,7 +220,7 @@ pub(super) fn page<'a>(compared: &'a Compared<'a>) -> Page<'a> {
         }),
         calls: comparison.calls.iter().map(call).collect(),
         threads: comparison.roles.iter().map(role).collect(),
-        operations: comparison.again.iter().map(again).collect(),
+        operations: comparison.recurrences.iter().map(recurrence).collect(),
     }
 }
 
@@ -371,9 +371,9 @@ fn role(difference: &RoleDifference) -> RolePage<'_> {
     }
 }
 
-fn again(difference: &AgainDifference) -> AgainPage<'_> {
-    let times = |times: Option<AgainTimes>| {
-        times.map(|times| AgainTimesPage {
+fn recurrence(difference: &RecurrenceDifference) -> RecurrencePage<'_> {
+    let times = |times: Option<RecurrenceTimes>| {
+        times.map(|times| RecurrenceTimesPage {
             count: times.count,
             rate: times.rate,
             p50_ns: times.p50_ns,
@@ -381,8 +381,8 @@ fn again(difference: &AgainDifference) -> AgainPage<'_> {
             ns: times.ns,
         })
     };
-    let mut page = AgainPage {
-        program: &difference.again.program,
+    let mut page = RecurrencePage {
+        program: &difference.recurrence.program,
         kind: "loop",
         address: None,
         function: None,
@@ -390,13 +390,13 @@ fn again(difference: &AgainDifference) -> AgainPage<'_> {
         a: times(difference.a),
         b: times(difference.b),
     };
-    match &difference.again.what {
-        AgainWhat::Operations { kind, thing } => {
+    match &difference.recurrence.what {
+        RecurrenceKind::Operations { kind, thing } => {
             page.kind = kind.word();
             page.address = Some(thing.name()).filter(|name| !name.is_empty());
         }
-        AgainWhat::LoopIn(function) => page.function = Some(function),
-        AgainWhat::Loop(steps) => {
+        RecurrenceKind::LoopIn(function) => page.function = Some(function),
+        RecurrenceKind::Loop(steps) => {
             let words = steps.iter().map(|(detail, _)| detail.as_str());
             page.waits = words.collect();
         }

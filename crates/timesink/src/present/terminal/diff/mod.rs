@@ -51,14 +51,14 @@ pub fn comparison(compared: &Compared<'_>, amount: Amount, style: &Style) -> Str
             fits.unwrap_or_else(|| rows(1))
         }
     };
-    let (again, threads) = match amount {
+    let (recurrences, threads) = match amount {
         Amount::All => (
             operations::lines(compared.comparison, style),
             threads::lines(compared.comparison, style),
         ),
         Amount::Screen => Default::default(),
     };
-    let parts = [head, rows, again, threads, findings, facts, foot];
+    let parts = [head, rows, recurrences, threads, findings, facts, foot];
     let parts: Vec<Vec<String>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     text(&parts.join(&String::new()))
 }
@@ -99,19 +99,20 @@ fn counts(comparison: &Comparison, style: &Style) -> Vec<String> {
     let has_calls = comparison.a.weather.has_calls && comparison.b.weather.has_calls;
     let is_estimated = comparison.a.weather.is_estimated || comparison.b.weather.is_estimated;
     let about = if is_estimated { "~" } else { "" };
-    let counted = |word: &str, count: fn(&Counts) -> u64| {
+    let beside = |word: &str, count: fn(&Counts) -> u64, told: &dyn Fn(u64) -> String| {
         let (a, b) = (count(&a), count(&b));
-        (a != b).then(|| format!("{word} {} → {}", units::count(a), units::count(b)))
+        (a != b).then(|| format!("{word} {} → {}", told(a), told(b)))
     };
-    let calls = |word: &str, count: fn(&Counts) -> u64, told: fn(u64) -> String| {
-        let (a, b) = (count(&a), count(&b));
-        (a != b && has_calls).then(|| format!("{word} {about}{} → {about}{}", told(a), told(b)))
+    let counted = |word, count| beside(word, count, &units::count);
+    let of_calls = |word, count, told: fn(u64) -> String| {
+        let told = |n| format!("{about}{}", told(n));
+        beside(word, count, &told).filter(|_| has_calls)
     };
     let all = [
         counted("processes", |counts| counts.processes),
         counted("threads", |counts| counts.threads),
-        calls("system calls", |counts| counts.calls, units::count),
-        calls("bytes in them", |counts| counts.bytes, units::bytes),
+        of_calls("system calls", |counts| counts.calls, units::count),
+        of_calls("bytes transferred", |counts| counts.bytes, units::bytes),
         counted("context switches", |counts| counts.switches),
         counted("page faults", |counts| counts.page_faults),
     ];

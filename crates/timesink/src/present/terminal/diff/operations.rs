@@ -1,7 +1,9 @@
 //! What both sides do again and again: operations of servers and their clients, and loops.
 
 use timesink_analysis::operations::Kind;
-use timesink_comparison::{Again, AgainDifference, AgainTimes, AgainWhat, Comparison};
+use timesink_comparison::{
+    Comparison, Recurrence, RecurrenceDifference, RecurrenceKind, RecurrenceTimes,
+};
 
 use super::super::operations::{wait, what};
 use super::super::style::{Ink, Style};
@@ -19,18 +21,18 @@ const STEPS: usize = 3;
 pub fn operations(compared: &Compared<'_>, style: &Style) -> String {
     let lines = lines(compared.comparison, style);
     match lines.is_empty() {
-        true => "Neither side has operations of servers or clients, or loops\n".to_owned(),
+        true => "No operations of servers or clients and no loops in either recording\n".to_owned(),
         false => text(&lines),
     }
 }
 
 pub(super) fn lines(comparison: &Comparison, style: &Style) -> Vec<String> {
-    let shown = comparison.again.iter();
-    let shown: Vec<&AgainDifference> = shown.take(ROWS).collect();
+    let shown = comparison.recurrences.iter();
+    let shown: Vec<&RecurrenceDifference> = shown.take(ROWS).collect();
     if shown.is_empty() {
         return Vec::new();
     }
-    let column = |head, spare, cell: &dyn Fn(&AgainTimes) -> String| Column {
+    let column = |head, spare, cell: &dyn Fn(&RecurrenceTimes) -> String| Column {
         head,
         cells: shown
             .iter()
@@ -39,7 +41,7 @@ pub(super) fn lines(comparison: &Comparison, style: &Style) -> Vec<String> {
         spare,
     };
     let mut columns = vec![
-        column("count, A → B", 0, &|times| units::count(times.count)),
+        column("count", 0, &|times| units::count(times.count)),
         column("rate", 2, &rate),
         column("p50", 0, &|times| units::time(times.p50_ns)),
         column("p99", 1, &|times| {
@@ -47,26 +49,26 @@ pub(super) fn lines(comparison: &Comparison, style: &Style) -> Vec<String> {
         }),
     ];
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
-    let names: Vec<String> = shown.iter().map(|one| name(&one.again)).collect();
-    let head = "OPERATIONS AND LOOPS  what is done again and again, and how long one takes";
+    let names: Vec<String> = shown.iter().map(|one| name(&one.recurrence)).collect();
+    let head = "OPERATIONS AND LOOPS  how many there are, and the time of one, A → B";
     let mut lines = vec![style.paint(Ink::Title, head)];
     lines.extend(table::lines(columns, "", &names, style));
-    let more = comparison.again.len().saturating_sub(ROWS);
+    let more = comparison.recurrences.len().saturating_sub(ROWS);
     if more > 0 {
         lines.push(format!("  and {} more", units::count(more as u64)));
     }
     lines
 }
 
-fn rate(times: &AgainTimes) -> String {
+fn rate(times: &RecurrenceTimes) -> String {
     times.rate.map_or(String::new(), units::rate)
 }
 
 /// `1.02 ms → 3.10 ms`; a dash where a side has none.
 fn beside(
-    a: Option<&AgainTimes>,
-    b: Option<&AgainTimes>,
-    cell: &dyn Fn(&AgainTimes) -> String,
+    a: Option<&RecurrenceTimes>,
+    b: Option<&RecurrenceTimes>,
+    cell: &dyn Fn(&RecurrenceTimes) -> String,
 ) -> String {
     let (a, b) = (a.map(cell), b.map(cell));
     let is_known = a.iter().chain(&b).any(|cell| !cell.is_empty());
@@ -77,10 +79,10 @@ fn beside(
     }
 }
 
-fn name(again: &Again) -> String {
-    let program = harmless(&again.program);
-    match &again.what {
-        AgainWhat::Operations { kind, thing } => {
+fn name(recurrence: &Recurrence) -> String {
+    let program = harmless(&recurrence.program);
+    match &recurrence.what {
+        RecurrenceKind::Operations { kind, thing } => {
             let to = match kind {
                 Kind::Asked => "to",
                 _ => "on",
@@ -91,11 +93,11 @@ fn name(again: &Again) -> String {
             };
             format!("{} {program}{place}", what(*kind))
         }
-        AgainWhat::LoopIn(function) => format!(
+        RecurrenceKind::LoopIn(function) => format!(
             "rounds of a loop in {} of {program}",
             called(&harmless(function))
         ),
-        AgainWhat::Loop(steps) => {
+        RecurrenceKind::Loop(steps) => {
             let steps = steps.iter().take(STEPS);
             let steps = steps.map(|(detail, thing)| match thing.name() {
                 "" => wait(*detail),
