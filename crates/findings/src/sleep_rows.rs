@@ -115,10 +115,11 @@ fn of_thread(
         if !sleeps.contains(&index) {
             match span.state {
                 State::Ready => {}
-                // What came from elsewhere meanwhile was an answer to something.
+                // What came from elsewhere meanwhile was an answer to something; and who writes to a disk did more than look.
                 State::Wait
                     if span.detail != Detail::Sleep
-                        && matches!(inquiry.timeline.waker(span), Waker::Outside) =>
+                        && (matches!(inquiry.timeline.waker(span), Waker::Outside)
+                            || writes(span.detail)) =>
                 {
                     before = None;
                 }
@@ -138,6 +139,11 @@ fn of_thread(
         (awake_ns, before) = (0, Some((span.t1, ns)));
     }
     rows
+}
+
+/// Whether who waits so has written something that is to stay.
+fn writes(detail: Detail) -> bool {
+    matches!(detail, Detail::DiskWrite | Detail::Flush)
 }
 
 /// Whether a process writes or sends about as often as it sleeps: then it does something between two sleeps.

@@ -39,6 +39,8 @@ pub struct Peer {
     pub estimated: bool,
     /// Its connections are used at the same time: what is waited for is whichever answers first.
     pub at_once: bool,
+    /// It is asked two things at a time, each on a socket of its own: for both kinds of address of a name, say.
+    pub in_pairs: bool,
     /// In the order of threads and time.
     pub waits: Vec<PeerWait>,
 }
@@ -110,6 +112,7 @@ impl Peer {
             options: 0,
             estimated: false,
             at_once: false,
+            in_pairs: false,
             waits: Vec::new(),
         }
     }
@@ -257,6 +260,8 @@ fn gathered(
             Polled::Several => by_turns(),
             Polled::Each => answered_at_once(timeline, peer).unwrap_or_else(by_turns),
         };
+        peer.in_pairs = peer.at_once && is_asked_in_pairs(peer);
+        peer.at_once &= !peer.in_pairs;
         if peer.at_once {
             find_since(timeline, &mut peer.waits);
         } else {
@@ -373,6 +378,23 @@ fn answered_at_once(timeline: &Timeline, peer: &Peer) -> Option<bool> {
         last = sent.map(|sent| (wait.span, sent));
     }
     (known >= KNOWN).then(|| !mostly(alone, known))
+}
+
+/// Whether no more than two questions are under way at a time, where each has a socket of its own: what comes is for the last that was
+/// asked, or for the one before. Sockets are numbered in the order in which they are first used.
+fn is_asked_in_pairs(peer: &Peer) -> bool {
+    if peer.kind != ObjectKind::UdpSocket || peer.sends != peer.sockets.len() as u64 {
+        return false;
+    }
+    let rank = |socket: ObjectId| peer.sockets.binary_search(&socket).ok();
+    let ahead = peer.waits.iter().filter_map(|wait| {
+        let (sent, came) = (rank(wait.sent?)?, rank(wait.socket)?);
+        Some(sent.saturating_sub(came))
+    });
+    let (known, of_two) = ahead.fold((0, 0), |(known, of_two), ahead| {
+        (known + 1, of_two + usize::from(ahead <= 1))
+    });
+    known >= KNOWN && mostly(of_two, known)
 }
 
 /// Whether two waits are of the same thread, with no other between them.

@@ -60,13 +60,45 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     if sleepers.is_empty() {
         return Vec::new();
     }
-    // Those of one length are told elsewhere. Who sleeps and looks whether another is done is on the path only when that
-    // one sleeps, too.
+    // Those of one length are told elsewhere: if they buy nothing by themselves, because another process sleeps meanwhile, all are
+    // told together here.
     let delays = fixed_delay::delays(inquiry).into_iter();
-    let told: BTreeSet<usize> = delays.flat_map(|delay| delay.sleeps).collect();
+    let of_one_length: BTreeSet<usize> = delays.flat_map(|delay| delay.sleeps).collect();
+    let others = by_program(inquiry, &sleepers, &owed, &of_one_length);
+    let all = by_program(inquiry, &sleepers, &owed, &BTreeSet::new());
+    let programs = all.iter();
+    programs
+        .filter_map(|(&program, all)| {
+            let others = others.get(&program).cloned();
+            let others = others.and_then(|others| suspect(inquiry, program, &owed, others));
+            others.or_else(|| {
+                let all = all.clone();
+                let both = processes(inquiry, &all).len() > 1;
+                both.then(|| suspect(inquiry, program, &owed, all))?
+            })
+        })
+        .collect()
+}
+
+/// Whose sleeps these are.
+fn processes(inquiry: &Inquiry<'_>, sleeps: &BTreeSet<usize>) -> BTreeSet<ProcessId> {
+    let spans = sleeps.iter().filter_map(|&at| inquiry.timeline.span(at));
+    spans
+        .filter_map(|span| inquiry.process_of(span.thread))
+        .collect()
+}
+
+/// The sleeps of each program without those that are told elsewhere. Who sleeps and looks whether another is done is on the path
+/// only when that one sleeps, too.
+fn by_program(
+    inquiry: &Inquiry<'_>,
+    sleepers: &BTreeSet<ProcessId>,
+    owed: &Owed,
+    told: &BTreeSet<usize>,
+) -> BTreeMap<ProcessId, BTreeSet<usize>> {
     let mut by_program: BTreeMap<ProcessId, BTreeSet<usize>> = BTreeMap::new();
-    for process in sleepers {
-        let slept = slept(inquiry, process, &owed, &told);
+    for &process in sleepers {
+        let slept = slept(inquiry, process, owed, told);
         let slept = match Rows::of_looks(inquiry, process, &slept) {
             Some(rows) => rows.last(),
             None => slept,
@@ -79,10 +111,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
                 .extend(slept);
         }
     }
-    let programs = by_program.into_iter();
-    programs
-        .filter_map(|(program, slept)| suspect(inquiry, program, &owed, slept))
-        .collect()
+    by_program
 }
 
 /// Whether a wait on the path is one that a timer of the program's own may have ended.

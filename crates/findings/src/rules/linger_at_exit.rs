@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use timesink_analysis::timeline::Span;
-use timesink_recording::words::{State, WakeSource};
+use timesink_recording::words::{Detail, State, WakeSource};
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -123,7 +123,16 @@ fn timed<'a>(spans: impl Iterator<Item = &'a Span>) -> usize {
     last
 }
 
-/// The waits that a thread ends with, if hardly anything comes after. Who is sent something after them was not done.
+/// Whether another thread of the process does something for a loop of events while it waits: a lock that is taken at last, and files
+/// that are removed, for example.
+fn is_served(inquiry: &Inquiry<'_>, slot: usize, span: &Span) -> bool {
+    let threads = &inquiry.timeline.threads;
+    let by = span.waker().and_then(|waker| inquiry.timeline.slot(waker));
+    span.detail == Detail::Poll
+        && by.is_some_and(|by| by != slot && threads[by].process == threads[slot].process)
+}
+
+/// The waits that a thread ends with, if hardly anything comes after. Who is sent something after them, or served, was not done.
 fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<Vec<usize>> {
     let spans = inquiry.timeline.spans_of(slot);
     let rest = rest(spans, RULE.limit(inquiry, &limits::LEAST))?;
@@ -131,7 +140,9 @@ fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<Vec<usize>> {
     let waited = spans[rest.clone()].iter().filter(|span| waits(span));
     let waited: u64 = waited.map(|span| span.t1.since(span.t0)).sum();
     let later = &spans[rest.end() + 1..];
-    let is_sent = |span: &Span| span.wake_source == Some(WakeSource::Network);
+    let is_sent = |span: &Span| {
+        span.wake_source == Some(WakeSource::Network) || is_served(inquiry, slot, span)
+    };
     let most = RULE
         .limit(inquiry, &limits::AFTER)
         .max((waited / PART_AFTER) as f64);

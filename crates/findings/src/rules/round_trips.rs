@@ -217,6 +217,8 @@ struct Conversations<'a> {
     asked: BTreeMap<ProcessId, u64>,
     /// Connections of which others to the same peer are used at the same time.
     at_once: BTreeSet<(ProcessId, ObjectId)>,
+    /// Sockets on which two things are asked at a time.
+    in_pairs: BTreeSet<(ProcessId, ObjectId)>,
 }
 
 /// The first of several sockets for the same peer. With hardly a request on each connection, the connections are what costs: that
@@ -249,6 +251,7 @@ impl<'a> Conversations<'a> {
             ns: BTreeMap::new(),
             asked: BTreeMap::new(),
             at_once: BTreeSet::new(),
+            in_pairs: BTreeSet::new(),
         };
         for call in &inquiry.facts.calls {
             let (sends, receives) = (
@@ -274,9 +277,13 @@ impl<'a> Conversations<'a> {
                 false => on.received.add(Calls::of(call)),
             }
         }
-        for peer in inquiry.peers().iter().filter(|peer| peer.at_once) {
+        for peer in inquiry.peers() {
             let own = peer.sockets.iter().map(|&socket| (peer.process, socket));
-            all.at_once.extend(own);
+            match (peer.at_once, peer.in_pairs) {
+                (true, _) => all.at_once.extend(own),
+                (false, true) => all.in_pairs.extend(own),
+                (false, false) => {}
+            }
         }
         for group in inquiry.waits() {
             let Some(object) = group.object.filter(|_| is_answer(group.detail)) else {
@@ -356,12 +363,20 @@ fn at_once(
 }
 
 /// `600 requests to 10.0.0.1:5432, one at a time, over 3 connections`.
-fn title(inquiry: &Inquiry<'_>, object: ObjectId, on: &Conversation<'_>) -> Sentence {
+fn title(
+    inquiry: &Inquiry<'_>,
+    object: ObjectId,
+    on: &Conversation<'_>,
+    in_pairs: bool,
+) -> Sentence {
     let mut title = say![
         Piece::Count(on.requests()),
         " requests to ",
         object,
-        ", one at a time"
+        match in_pairs {
+            true => ", two at a time",
+            false => ", one at a time",
+        }
     ];
     if on.sockets.len() > 1 {
         let connected = inquiry.facts.object(object).is_some_and(is_connection);
@@ -403,7 +418,8 @@ fn suspect(
     let (mut weight, called) = weight(inquiry, process, on, placed.as_ref());
     let (answers, unanswered_ns) = answers(inquiry, process, on);
     weight.at_most_ns = weight.at_most_ns.saturating_sub(unanswered_ns);
-    let title = title(inquiry, object, on);
+    let in_pairs = all.in_pairs.contains(&(process, object));
+    let title = title(inquiry, object, on, in_pairs);
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let all_ns = all.ns.get(&process).copied().unwrap_or(0);
     let share = called as f64 / all_ns.max(1) as f64;
