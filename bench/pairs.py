@@ -12,6 +12,8 @@ Nothing is retried: each recording is a first try, and a program that fails coun
 """
 
 import argparse
+import contextlib
+import ctypes
 import datetime
 import json
 import os
@@ -245,7 +247,7 @@ def run(pair, form, recorder=lambda server: []):
     found = shutil.which(command[0], path=environment["PATH"])
     if not found:
         raise RuntimeError(f"{command[0]} is not on the path")
-    with Server(pair, form) as server, open(pair.root / "output.txt", "wb") as output:
+    with Server(pair, form) as server, open(pair.root / "output.txt", "wb") as output, nothing_left():
         full = [*recorder(server), found, *command[1:]]
         began = time.monotonic()
         process = subprocess.Popen(full, cwd=pair.work, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
@@ -254,6 +256,27 @@ def run(pair, form, recorder=lambda server: []):
     if status:
         raise RuntimeError(f"exit {status}: {(pair.root / 'output.txt').read_text(errors='replace')[-1500:]}")
     return took
+
+
+@contextlib.contextmanager
+def nothing_left():
+    """Ends what a run leaves behind, such as workers whose parent alone was killed: they would serve the next one."""
+    PR_SET_CHILD_SUBREAPER = 36
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before = children()
+    try:
+        yield
+    finally:
+        while left := children() - before:
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def children():
+    """The processes that this one has to wait for."""
+    own = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    return set(map(int, own.read_text().split()))
 
 
 def wait(process):

@@ -1,7 +1,10 @@
 """What the judge of pairs says of findings: `python3 -m unittest discover -s bench -p 'test_*.py'`."""
 
+import os
+import subprocess
 import unittest
 
+from pairs import nothing_left
 from pairs_judge import Told, judge_fixed, judge_slow, same_first
 
 EXPECT = {"rules": ["flush-per-record"], "words": ["flush"], "object": ["rows\\.db"], "place": ["store", "main\\.c"]}
@@ -15,6 +18,15 @@ def finding(rule="flush-per-record", title="rows.db is flushed 4,000 times", fra
 
 def slow(*findings, saves=0.5):
     return judge_slow(EXPECT, Told(wall_ns=100, findings=list(findings)), saves)
+
+
+class Runs(unittest.TestCase):
+    def test_workers_whose_parent_has_ended_do_not_serve_the_next_run(self):
+        with nothing_left():
+            worker = int(subprocess.check_output(["sh", "-c", "sleep 600 > /dev/null & echo $!"]))
+            os.kill(worker, 0)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(worker, 0)
 
 
 class Judge(unittest.TestCase):

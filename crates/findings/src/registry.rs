@@ -17,6 +17,7 @@ pub static RULES: &[&Rule] = &[
     &lock_convoy::RULE,
     &long_holder::RULE,
     &false_pool::RULE,
+    &file_lock::RULE,
     &one_after_another::RULE,
     &one_thread_bound::RULE,
     &imbalance::RULE,

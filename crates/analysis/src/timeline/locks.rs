@@ -61,15 +61,9 @@ impl Locks {
     pub fn of(timeline: &Spans) -> Locks {
         let mut waits: FxHashMap<(ProcessId, ObjectId), Vec<usize>> = FxHashMap::default();
         for (slot, thread) in timeline.threads.iter().enumerate() {
-            for (index, span) in timeline.indexed(slot) {
-                if let (State::Wait, Detail::Lock, Some(object)) =
-                    (span.state, span.detail, span.object())
-                {
-                    waits
-                        .entry((thread.process, object))
-                        .or_default()
-                        .push(index);
-                }
+            for (index, object) in waited_for(timeline, slot, Detail::Lock) {
+                let own = waits.entry((thread.process, object));
+                own.or_default().push(index);
             }
         }
         let locks = waits.into_iter();
@@ -79,12 +73,51 @@ impl Locks {
         Locks(locks)
     }
 
+    /// Locks of files, which processes wait for together: each is told as one of the process that waits longest.
+    pub fn of_files(timeline: &Spans) -> Locks {
+        let mut waits: FxHashMap<ObjectId, Vec<usize>> = FxHashMap::default();
+        let mut waited: FxHashMap<(ObjectId, ProcessId), u64> = FxHashMap::default();
+        for (slot, thread) in timeline.threads.iter().enumerate() {
+            for (index, object) in waited_for(timeline, slot, Detail::FileLock) {
+                waits.entry(object).or_default().push(index);
+                let ns = timeline
+                    .span(index)
+                    .map_or(0, |span| span.t1.since(span.t0));
+                *waited.entry((object, thread.process)).or_default() += ns;
+            }
+        }
+        let longest = |object: ObjectId| {
+            let own = waited.iter().filter(|((of, _), _)| *of == object);
+            let longest = own.max_by_key(|((_, process), ns)| (**ns, Reverse(*process)));
+            longest.map(|((_, process), _)| *process)
+        };
+        let locks = waits.into_iter();
+        let locks = locks.filter_map(|(object, waits)| {
+            let process = longest(object)?;
+            Some(lock(timeline, process, object, waits))
+        });
+        let mut locks: Vec<Lock> = locks.collect();
+        locks.sort_unstable_by_key(|lock| (Reverse(lock.wait_ns), lock.object));
+        Locks(locks)
+    }
+
     /// The one of this process.
     pub fn find(&self, process: ProcessId, object: ObjectId) -> Option<&Lock> {
         self.0
             .iter()
             .find(|lock| lock.process == process && lock.object == object)
     }
+}
+
+/// The waits of a thread for locks of a kind, as indexes of spans, and for which each is.
+fn waited_for(
+    timeline: &Spans,
+    slot: usize,
+    kind: Detail,
+) -> impl Iterator<Item = (usize, ObjectId)> + '_ {
+    let waits = timeline.indexed(slot);
+    let waits = waits.filter(move |(_, span)| span.state == State::Wait && span.detail == kind);
+    waits.filter_map(|(index, span)| Some((index, span.object()?)))
 }
 
 fn lock(timeline: &Spans, process: ProcessId, object: ObjectId, mut waits: Vec<usize>) -> Lock {

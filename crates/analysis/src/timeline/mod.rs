@@ -32,6 +32,7 @@ pub struct Timeline {
     spans: Spans,
     polls: OnceLock<Polls>,
     locks: OnceLock<Locks>,
+    file_locks: OnceLock<Locks>,
 }
 
 impl Timeline {
@@ -54,6 +55,11 @@ impl Timeline {
     pub fn locks(&self) -> &Locks {
         self.locks.get_or_init(|| Locks::of(&self.spans))
     }
+
+    /// The same of locks on files, which processes share.
+    pub fn file_locks(&self) -> &Locks {
+        self.file_locks.get_or_init(|| Locks::of_files(&self.spans))
+    }
 }
 
 impl From<Spans> for Timeline {
@@ -62,6 +68,7 @@ impl From<Spans> for Timeline {
             spans,
             polls: OnceLock::new(),
             locks: OnceLock::new(),
+            file_locks: OnceLock::new(),
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod eager_start_up;
 pub mod expired_timeouts;
 pub mod failed_lookups;
 pub mod false_pool;
+pub mod file_lock;
 pub mod file_read_again;
 pub mod fixed_delay;
 pub mod flush_per_record;

@@ -8,6 +8,12 @@ fn hot_lock() {
     pair("hot-lock");
 }
 
+/// A lock on a file that four processes want, held while its holder waits for a device, and let go of before.
+#[test]
+fn file_lock() {
+    pair("file-lock");
+}
+
 /// A lock that is held for long now and then, and the same long work after it is let go of.
 #[test]
 fn long_holder() {
