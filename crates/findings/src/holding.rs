@@ -32,10 +32,16 @@ pub struct Sampling<'a> {
 
 impl<'a> Sampling<'a> {
     pub fn of(inquiry: &'a Inquiry<'a>) -> Sampling<'a> {
-        let events = inquiry.stacks.events.iter();
-        let samples = events.filter(|event| event.account == Account::Cpu).count() as u64;
-        let ran = inquiry.timeline.threads.iter().map(|thread| thread.cpu_ns);
-        let ran_ns = ran.fold(0, u64::saturating_add);
+        // Whom no sample found at all says nothing of how often samples are taken.
+        let threads = inquiry.timeline.threads.iter().map(|thread| {
+            let events = inquiry.stacks.events_of(thread.thread).iter();
+            let samples = events.filter(|event| event.account == Account::Cpu);
+            (thread.cpu_ns, samples.count() as u64)
+        });
+        let sampled = threads.filter(|(_, samples)| *samples > 0);
+        let (ran_ns, samples) = sampled.fold((0u64, 0u64), |(ran_ns, all), (cpu_ns, samples)| {
+            (ran_ns.saturating_add(cpu_ns), all + samples)
+        });
         let usual_ns = ran_ns.checked_div(samples);
         Sampling {
             inquiry,

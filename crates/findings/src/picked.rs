@@ -64,6 +64,12 @@ impl Picked {
         })
     }
 
+    /// The same of several processes.
+    pub fn of_all(mut self, processes: &BTreeSet<ProcessId>) -> Picked {
+        self.processes.extend(processes);
+        self
+    }
+
     /// These, and waits of other processes that end when they do: the path may lead through either, and a fix takes both away. How
     /// many there are, how long they are and where is said of the first alone.
     pub fn and_of_others(

@@ -2,21 +2,22 @@
 //!
 //! The gain is what was waited for connections after the first, and what the calls take that make and end them; perhaps what
 //! is done around. Where a connection has more sends than a request and its answer need, the protocol has a handshake of its
-//! own: what was waited for answers to it is in it, too. What a handshake takes on a processor is not.
+//! own: what was waited for answers to it is in it, too. What a handshake takes on a processor is not. A program that is started
+//! for each request has one connection in each process: these are told together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::peers::{Peer, PeerWait};
 use timesink_analysis::waits::quantile;
-use timesink_recording::ids::ObjectId;
+use timesink_recording::ids::{ObjectId, ProcessId};
 
 use super::tls_per_request;
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "connection-per-request",
@@ -24,7 +25,7 @@ pub static RULE: Rule = Rule {
     why: "A connection costs a round trip before the first request can be sent, and starts slowly.",
     advice: "reuse the connection for the next request: a session, a connection pool, keep-alive",
     wrong_if: "the peer closes each connection itself, or the requests are far apart in time",
-    limits: &[&limits::CONNECTIONS, &limits::SENDS],
+    limits: &[&limits::CONNECTIONS, &limits::SENDS, &limits::BY_PROCESSES],
     blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
@@ -48,44 +49,91 @@ mod limits {
         unit: Unit::Count,
         means: "maximum number of sends per connection, on average",
     };
+    /// What a program does in one process is one request, whatever its protocol sends for itself: logging in takes 5 sends with SMTP,
+    /// 2 to 4 with PostgreSQL, and more where keys are exchanged in the program.
+    pub static BY_PROCESSES: Limit = Limit {
+        name: "sends by processes",
+        value: 32.0,
+        unit: Unit::Count,
+        means: "the same where each process of a program has one connection",
+    };
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let peers = inquiry.peers().iter();
-    peers.filter_map(|peer| suspect(inquiry, peer)).collect()
+    let alone = peers.clone().map(|peer| Connecting {
+        peer: peer.clone(),
+        processes: BTreeSet::from([peer.process]),
+    });
+    let mut by_program: BTreeMap<_, Vec<&Peer>> = BTreeMap::new();
+    for peer in peers.filter(|peer| peer.connections == 1) {
+        let program = inquiry.programs.first(peer.process);
+        let same = by_program.entry((program, peer.address.as_str()));
+        same.or_default().push(peer);
+    }
+    let together = by_program
+        .values()
+        .filter_map(|peers| Connecting::of(peers));
+    let all = alone.chain(together);
+    all.filter_map(|all| suspect(inquiry, &all)).collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
+/// Who connects to a peer: one process, or many of one program with a connection each.
+struct Connecting {
+    /// All that they do with it.
+    peer: Peer,
+    processes: BTreeSet<ProcessId>,
+}
+
+impl Connecting {
+    /// Processes of one program, told as the first of them.
+    fn of(peers: &[&Peer]) -> Option<Connecting> {
+        let ([first, ..], processes) = (peers, peers.iter().map(|peer| peer.process).collect())
+        else {
+            return None;
+        };
+        let mut peer = Peer::clone(first);
+        for other in &peers[1..] {
+            peer.sockets.extend(&other.sockets);
+            peer.under_way.extend(&other.under_way);
+            peer.waits.extend(&other.waits);
+            peer.connections += other.connections;
+            peer.sends = peer.sends.saturating_add(other.sends);
+            peer.estimated |= other.estimated;
+        }
+        peer.sockets.sort_unstable();
+        (peers.len() > 1).then_some(Connecting { peer, processes })
+    }
+}
+
+fn suspect(inquiry: &Inquiry<'_>, all: &Connecting) -> Option<Suspect> {
+    let peer = &all.peer;
     let count = peer.connections;
     let each = peer.sends as f64 / count.max(1) as f64;
+    let most = match all.processes.len() {
+        1 => &limits::SENDS,
+        _ => &limits::BY_PROCESSES,
+    };
     if (count as f64) < RULE.limit(inquiry, &limits::CONNECTIONS)
-        || each > RULE.limit(inquiry, &limits::SENDS)
+        || each > RULE.limit(inquiry, most)
         || peer.is_name_server()
     {
         return None;
     }
     // One connection is needed in any case.
     let set_up = set_up(inquiry, peer, each, LastAnswer::Stays);
-    let spans = set_up.values().skip(1).flatten();
-    let again = Picked::of(inquiry, peer.process, spans.map(|wait| wait.span));
+    let spans = set_up.values().skip(1).flatten().map(|wait| wait.span);
+    let again = Picked::of(inquiry, peer.process, spans).of_all(&all.processes);
     let mut took: Vec<u64> = set_up
         .values()
         .map(|waits| waits.iter().map(|wait| wait.ns).sum())
         .collect();
     took.sort_unstable();
-    let calls = SetUp::of(inquiry, peer);
-    let title = say![
-        Piece::Count(count),
-        " connections to ",
-        Piece::Name(peer.address.clone()),
-        ", ",
-        Piece::Name(format!("{each:.1}")),
-        " sends each"
-    ];
+    let calls = SetUp::of(inquiry, all);
     let suspect = again
-        .suspect(inquiry, title, 0.0)
-        .with_all_answers(inquiry, peer, each)
-        .also(inquiry, peer, &calls)
+        .suspect(inquiry, title(inquiry, all, each), 0.0)
+        .with_all_answers(inquiry, all, each)
+        .also(inquiry, all, &calls)
         .about(peer.sockets.first().copied())
         .held(
             inquiry,
@@ -94,7 +142,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
             count as f64,
             &limits::CONNECTIONS,
         )
-        .held(inquiry, &RULE, "sends over each", each, &limits::SENDS)
+        .held(inquiry, &RULE, "sends over each", each, most)
         .told(say![
             Piece::Count(count),
             " connections, ",
@@ -107,7 +155,33 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
             " to set up (median), 90th percentile ",
             Piece::Time(quantile(&took, 0.9))
         ]);
-    Some(suspect)
+    Some(match all.processes.len() {
+        1 => suspect,
+        _ => suspect.advised(BY_PROCESSES.to_owned()),
+    })
+}
+
+/// What to do about a program that is started for each request.
+const BY_PROCESSES: &str = "do all requests in one process that keeps its connection: many URLs for one curl, one script of statements for a database's client, a shared connection (ControlMaster) for ssh";
+
+/// `200 connections to 10.0.0.1:80, 1.0 sends each`.
+fn title(inquiry: &Inquiry<'_>, all: &Connecting, each: f64) -> Sentence {
+    let mut title = say![
+        Piece::Count(all.peer.connections),
+        " connections to ",
+        Piece::Name(all.peer.address.clone()),
+        ", "
+    ];
+    let sends = match all.processes.len() {
+        1 => say![Piece::Name(format!("{each:.1}")), " sends each"],
+        _ => {
+            let program = inquiry.program(all.peer.process).unwrap_or_default();
+            let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+            say!["each from another process of ", Piece::Name(program)]
+        }
+    };
+    title.0.extend(sends.0);
+    title
 }
 
 /// The calls that make connections, set them up and end them.
@@ -133,9 +207,13 @@ struct SetUp {
 }
 
 impl SetUp {
-    fn of(inquiry: &Inquiry<'_>, peer: &Peer) -> SetUp {
+    fn of(inquiry: &Inquiry<'_>, all: &Connecting) -> SetUp {
+        let peer = &all.peer;
         let calls = inquiry.facts.calls.iter().filter(|call| {
-            call.process == Some(peer.process) && SET_UP.contains(&call.call.as_str())
+            let own = call
+                .process
+                .is_some_and(|process| all.processes.contains(&process));
+            own && SET_UP.contains(&call.call.as_str())
         });
         calls.fold(SetUp::default(), |sum, call| {
             let is_own = call
@@ -152,11 +230,11 @@ impl SetUp {
 impl Suspect {
     /// At most no answer was to the request: with fewer waits than answers nobody knows which of them was waited for. And who answers
     /// first on a connection also has it to set up. Half of that is as probable as any part.
-    fn with_all_answers(mut self, inquiry: &Inquiry<'_>, peer: &Peer, sends: f64) -> Suspect {
-        let all = set_up(inquiry, peer, sends, LastAnswer::Goes);
+    fn with_all_answers(mut self, inquiry: &Inquiry<'_>, all: &Connecting, sends: f64) -> Suspect {
+        let own = all.processes.clone();
+        let all = set_up(inquiry, &all.peer, sends, LastAnswer::Goes);
         let spans = all.values().skip(1).flatten();
-        let all = Picked::of(inquiry, peer.process, spans.map(|wait| wait.span));
-        let own = BTreeSet::from([peer.process]);
+        let spans: BTreeSet<usize> = spans.map(|wait| wait.span).collect();
         let least = self.fix.changes();
         let known: BTreeSet<usize> = least
             .iter()
@@ -165,17 +243,17 @@ impl Suspect {
                 _ => BTreeSet::new(),
             })
             .collect();
-        let unsure = What::Spans(all.spans().difference(&known).copied().collect());
+        let unsure = What::Spans(spans.difference(&known).copied().collect());
         let mut likely = least.clone();
         likely.extend(Fix::scaled(unsure, own.clone(), 0.5).changes());
-        let most = Fix::without(What::Spans(all.spans().clone()), own);
+        let most = Fix::without(What::Spans(spans), own);
         self.fix = Fix::Likely(least, likely, most.changes());
         self
     }
 
     /// And what the calls take that make connections and end them.
-    fn also(mut self, inquiry: &Inquiry<'_>, peer: &Peer, calls: &SetUp) -> Suspect {
-        let own = BTreeSet::from([peer.process]);
+    fn also(mut self, inquiry: &Inquiry<'_>, all: &Connecting, calls: &SetUp) -> Suspect {
+        let (peer, own) = (&all.peer, all.processes.clone());
         let again = 1.0 - 1.0 / peer.connections.max(1) as f64;
         let share = calls.own_ns as f64 / calls.all_ns.max(1) as f64;
         let calls_again = Change {
@@ -234,6 +312,9 @@ fn set_up<'a>(
     for (socket, waits) in &mut by_socket {
         let is_under_way = under_way.contains(socket);
         let answers = waits.iter().filter(|wait| !wait.connects()).count();
+        // With more answers than sends, the peer speaks first: a greeting is no answer to the request.
+        let greeting = usize::from(shaken > 0 && answers as f64 > sends.round());
+        let shaken = shaken + greeting;
         // The last answer is most probably the one to the request.
         let shaken = match last {
             LastAnswer::Stays => shaken.min(answers.saturating_sub(1)),

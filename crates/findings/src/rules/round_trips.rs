@@ -514,6 +514,13 @@ fn weight(
         .iter()
         .map(|&cause| inquiry.on_path_ns(&[cause]))
         .sum();
+    // With rows lost, a wait on the path may be for a timer: only the known ones are for answers.
+    let known = on.groups.values().map(|group| group.ns);
+    let known = known.fold(0, u64::saturating_add);
+    let waited = match inquiry.has(Need::WholeCalls) {
+        true => waited,
+        false => waited.min(known),
+    };
     causes.extend(inquiry.busy(process));
     let called = on.sent.ns.saturating_add(on.received.ns);
     let around = placed.map_or(0, |placed| {
