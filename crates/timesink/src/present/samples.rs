@@ -499,6 +499,7 @@ pub(crate) fn present_with<T>(
     let question = Question {
         patience: Patience::LONG,
         tasks: true,
+        tags: true,
         ..question(settings, Wanted::Served, true)
     };
     let mut story = Story::of(loaded, &question).expect("a story");
