@@ -17,6 +17,7 @@ pub mod replay;
 mod slots;
 mod span;
 pub mod stacks;
+pub mod tags;
 pub mod tasks;
 pub mod timeline;
 pub mod waits;

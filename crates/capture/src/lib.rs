@@ -49,6 +49,7 @@ mod redact;
 mod spool;
 pub mod symbolize;
 pub mod symbols;
+mod tags_note;
 pub mod trust;
 pub mod unwind;
 mod user_folder;

@@ -7,7 +7,7 @@
 
 use crate::fault::Fault;
 use crate::files::TableFile;
-use crate::ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, TaskId, ThreadId};
+use crate::ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, TagId, TaskId, ThreadId};
 use crate::limits::Budget;
 use crate::units::Nanos;
 use bytes::Bytes;
@@ -36,6 +36,7 @@ pub enum CellKind {
     Frame,
     Stack,
     Task,
+    Tag,
     /// Nanoseconds since the start of the recording.
     Moment,
     /// Any other number.
@@ -56,6 +57,7 @@ impl CellKind {
             CellKind::Frame => "frame id",
             CellKind::Stack => "stack id",
             CellKind::Task => "task id",
+            CellKind::Tag => "tag id",
             CellKind::Moment => "moment",
             CellKind::Number => "integer",
             CellKind::Truth => "boolean",
@@ -259,6 +261,8 @@ integer_cell!(StackId, Stack, |id| i64::from(id.0), |value| narrow(value)
     .map(StackId));
 integer_cell!(TaskId, Task, |id| i64::from(id.0), |value| narrow(value)
     .map(TaskId));
+integer_cell!(TagId, Tag, |id| i64::from(id.0), |value| narrow(value)
+    .map(TagId));
 integer_cell!(Nanos, Moment, |moment| moment.0, |value| Ok(Nanos(value)));
 integer_cell!(u32, Number, i64::from, narrow);
 integer_cell!(i64, Number, |number| number, Ok);

@@ -54,3 +54,7 @@ id! {
     /// A task (a goroutine), as numbered in `tasks`.
     TaskId
 }
+id! {
+    /// A tag, as numbered in `tags`.
+    TagId
+}

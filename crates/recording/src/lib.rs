@@ -33,7 +33,7 @@ mod writer;
 pub use about::{About, Costs, Mode, TableEntry, FORMAT_VERSION, MANIFEST};
 pub use caught::caught;
 pub use error::{Error, ErrorKind, Result};
-pub use ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, TaskId, ThreadId};
+pub use ids::{FrameId, ModuleId, ObjectId, ProcessId, StackId, TagId, TaskId, ThreadId};
 pub use store::{pack, Recording};
 pub use table::TableRow;
 pub use units::Nanos;

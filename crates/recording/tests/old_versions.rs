@@ -119,6 +119,16 @@ fn version_8_opens() {
     assert_eq!(recording.rows::<TaskTurn>().map(|rows| rows.len()), Ok(0));
 }
 
+/// A recording of version 9 (the same) knows of tasks, and of no tags.
+#[test]
+fn version_9_opens() {
+    let recording = fixture("version-9.tar");
+    assert_eq!(recording.about().format_version, 9);
+    assert!(!recording.rows::<Span>().expect("spans").is_empty());
+    assert_eq!(recording.rows::<Tag>().map(|rows| rows.len()), Ok(0));
+    assert_eq!(recording.rows::<TagTurn>().map(|rows| rows.len()), Ok(0));
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

@@ -7,6 +7,7 @@ use timesink_analysis::operations::{Kind, Set, Told, Wanted};
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::path::Path;
 use timesink_analysis::replay::Gains;
+use timesink_analysis::tags::Tags;
 use timesink_analysis::tasks::Tasks;
 use timesink_findings::engine::Findings;
 use timesink_findings::inquiry::Inquiry;
@@ -28,6 +29,8 @@ pub struct Question<'q> {
     pub closely: bool,
     /// Whose work threads did.
     pub tasks: bool,
+    /// What threads were at work for by their tags.
+    pub tags: bool,
 }
 
 /// All that one recording says.
@@ -47,6 +50,8 @@ pub struct Story<'a> {
     pub anatomies: Vec<Anatomy>,
     /// Whose work threads did; `None` where no runtime divides them among tasks, or nobody asked.
     pub tasks: Option<Tasks>,
+    /// What threads were at work for by their tags; `None` where there are none, or nobody asked.
+    pub tags: Option<Tags>,
 }
 
 /// What happened again and again.
@@ -98,8 +103,13 @@ impl<'a> Story<'a> {
             true => Tasks::of(loaded.recording, &loaded.timeline, &loaded.stacks, main)?,
             false => None,
         };
+        let tags = match question.tags {
+            true => Tags::of(loaded.recording, &loaded.timeline, &loaded.stacks)?,
+            false => None,
+        };
         Ok(Story {
             anatomies,
+            tags,
             tasks,
             loaded,
             outlook,

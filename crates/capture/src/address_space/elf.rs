@@ -24,11 +24,15 @@ const SECTION_HEADER: usize = 64;
 const NAMES_LIMIT: u64 = 1 << 20;
 
 const PT_LOAD: u32 = 1;
+const PT_INTERP: u32 = 3;
 const PT_NOTE: u32 = 4;
+const PT_TLS: u32 = 7;
+const ET_EXEC: u16 = 2;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PF_X: u32 = 1;
 const EM_X86_64: u16 = 62;
 const SHT_PROGBITS: u32 = 1;
+const SHT_NOTE: u32 = 7;
 const SHT_X86_64_UNWIND: u32 = 0x7000_0001;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -91,6 +95,14 @@ pub struct FilePart {
     pub address: u64,
 }
 
+/// The storage of which each thread has its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadLocal {
+    pub size: u64,
+    pub address: u64,
+    pub alignment: u64,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Elf {
     pub loads: Vec<Load>,
@@ -106,6 +118,11 @@ pub struct Elf {
     /// Which version of Go it was built with.
     pub go_build: Option<FilePart>,
     pub text: Option<FilePart>,
+    /// What the header for tags (sdk/c) leaves for a recorder.
+    pub tags_note: Option<FilePart>,
+    pub thread_local: Option<ThreadLocal>,
+    /// It is a program, not a library.
+    pub is_program: bool,
     pub build_id: Option<Vec<u8>>,
 }
 
@@ -164,6 +181,7 @@ impl Elf {
         }
         let mut elf = Elf {
             entry: word(&head, 24),
+            is_program: short(&head, 16) == ET_EXEC,
             ..Elf::default()
         };
         let number = short(&head, 56);
@@ -193,6 +211,14 @@ impl Elf {
                 address,
                 executable: half(header, 4) & PF_X != 0,
             }),
+            PT_INTERP => self.is_program = true,
+            PT_TLS => {
+                self.thread_local = Some(ThreadLocal {
+                    size: word(header, 40),
+                    address,
+                    alignment: word(header, 48),
+                });
+            }
             PT_GNU_EH_FRAME if size <= TABLE_LIMIT => {
                 self.frames_index = Some(FilePart {
                     offset,
@@ -228,9 +254,13 @@ impl Elf {
                 b".go.module" => &mut self.go_module,
                 b".go.buildinfo" => &mut self.go_build,
                 b".text" => &mut self.text,
+                b".note.timesink" => &mut self.tags_note,
                 _ => continue,
             };
-            let in_file = matches!(half(section, 4), SHT_PROGBITS | SHT_X86_64_UNWIND);
+            let in_file = matches!(
+                half(section, 4),
+                SHT_PROGBITS | SHT_NOTE | SHT_X86_64_UNWIND
+            );
             let (offset, size) = (word(section, 24), word(section, 32));
             let end = offset.checked_add(size);
             if in_file && part.is_none() && end.is_some_and(|end| end <= source.length()) {

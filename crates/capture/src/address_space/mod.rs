@@ -18,7 +18,7 @@ mod watch;
 use std::fmt;
 use std::path::PathBuf;
 
-pub use elf::{Elf, ElfError, FilePart};
+pub use elf::{Elf, ElfError, FilePart, ThreadLocal};
 pub use image::{Image, ImageKind};
 pub use spaces::{Mapping, Space, Spaces};
 pub use watch::Watch;

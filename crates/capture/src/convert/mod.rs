@@ -11,6 +11,7 @@ mod sites;
 mod sort;
 mod spans;
 mod stacks;
+mod tags;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ use sites::Sites;
 use sort::Sorter;
 use spans::{Context, Timing};
 use stacks::{Naming, StackRows, ToldFunction, ToldModule};
+use tags::Tags;
 use tasks::Tasks;
 
 /// What the notes of a spool say.
@@ -127,6 +129,7 @@ fn convert_here(
         calls,
         sites,
         mut tasks,
+        tags,
         sorter,
         samples,
         nodes,
@@ -175,6 +178,7 @@ fn convert_here(
     objects.write(&mut out)?;
     sites.write(&lives, &stacks, &mut out)?;
     tasks.write(&lives, &stacks, &mut out)?;
+    tags.write(&lives, &mut out)?;
     stacks.write(&mut out)?;
     write_lives(lives, &mut out)?;
     let about = out.finish(about)?;
@@ -327,6 +331,7 @@ struct FirstPass {
     calls: Calls,
     sites: Sites,
     tasks: Tasks,
+    tags: Tags,
     sorter: Sorter,
     samples: u64,
     nodes: Vec<e::ts_node>,
@@ -340,6 +345,7 @@ impl FirstPass {
             calls: Calls::new(early_until),
             sites: Sites::default(),
             tasks: Tasks::default(),
+            tags: Tags::default(),
             sorter: Sorter::new(folder),
             samples: 0,
             nodes: Vec::new(),
@@ -374,6 +380,7 @@ impl FirstPass {
             Some(Event::Start(start)) => self.lives.start(&start),
             Some(Event::Exec(exec)) => {
                 self.tasks.executed(&exec, &self.lives, out)?;
+                self.tags.executed(&exec, &self.lives, out)?;
                 self.lives.exec(&exec);
             }
             Some(Event::Exit(exit)) => self.lives.exit(&exit),
@@ -389,6 +396,8 @@ impl FirstPass {
             Some(Event::Node(node)) if node.node as usize == self.nodes.len() + 1 => {
                 self.nodes.push(node);
             }
+            Some(Event::Tag(tag)) => self.tags.take(&tag, &self.lives, out)?,
+            Some(Event::TagText(text)) => self.tags.told(&text, &self.lives),
             Some(Event::Task(task)) => self.tasks.take(&task, &self.lives, out)?,
             Some(Event::Request(request)) => out.push(self.request(&request))?,
             _ => {}
@@ -490,6 +499,7 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
             LossKind::Samples,
             "samples or stacks are missing; the counts of samples are whole",
         ),
+        e::TS_TAG | e::TS_TAG_TEXT => (LossKind::Samples, "some changes of tags are missing"),
         e::TS_TASK => (LossKind::Samples, "some switches between tasks are missing"),
         e::TS_CODE => (
             LossKind::Samples,

@@ -58,6 +58,12 @@ impl Control {
         unsafe { (&raw mut (*self.page.as_ptr()).tasks).write_volatile(1) }
     }
 
+    /// There are processes that have tags.
+    pub fn tell_tags(&self) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.page.as_ptr()).tags).write_volatile(1) }
+    }
+
     /// How many threads are tracked that have not ended.
     pub fn alive(&self) -> u32 {
         // SAFETY: as above.

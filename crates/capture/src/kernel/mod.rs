@@ -344,6 +344,11 @@ impl Kernel {
         self.map("gos")
     }
 
+    /// The map that says which processes have tags.
+    pub fn tagged(&self) -> Option<MapHandle> {
+        self.map("tagged")
+    }
+
     fn map(&self, name: &str) -> Option<MapHandle> {
         let map = self.object.maps().find(|m| m.name() == name)?;
         MapHandle::try_from(&map).ok()

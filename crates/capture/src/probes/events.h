@@ -33,11 +33,13 @@ enum ts_kind {
 	TS_SCRIPT = 19, /* where in its scripts the bash of the stack that follows is */
 	TS_SITE = 20, /* which call the stack of the same moment is of */
 	TS_TASK = 21, /* a thread is at work for another task */
-	TS_KINDS = 22,
+	TS_TAG = 22, /* a thread has another tag */
+	TS_TAG_TEXT = 23, /* a tag seen for the first time */
+	TS_KINDS = 24,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 22, /* a thread could not be tracked for want of memory */
-	TS_NOT_FOLLOWED = 23, /* a process was not followed: there were too many */
-	TS_COUNTERS = 24,
+	TS_NO_STORAGE = 24, /* a thread could not be tracked for want of memory */
+	TS_NOT_FOLLOWED = 25, /* a process was not followed: there were too many */
+	TS_COUNTERS = 26,
 };
 
 struct ts_head {
@@ -507,6 +509,30 @@ struct ts_task {
 };
 _Static_assert(sizeof(struct ts_task) == 64, "task");
 
+/* Tags in one process, as sdk/c/timesink.h lays them out. */
+struct ts_tags {
+	__s64 offset; /* of the thread's tags, from where its FS register points */
+	__u64 serial; /* of what was told of processes: a number is used again, this is not */
+};
+_Static_assert(sizeof(struct ts_tags) == 16, "tags");
+
+/* A thread has another tag than before. */
+struct ts_tag {
+	struct ts_head head; /* t: since when, as far as is known */
+	__u64 seen_before; /* when the one before was last seen; 0: there was none yet */
+	__u64 tag; /* a mark of its text, with the length in the low 16 bits; 0: none */
+};
+_Static_assert(sizeof(struct ts_tag) == 32, "tag");
+
+#define TS_TAG_BYTES 256
+
+struct ts_tag_text {
+	struct ts_head head;
+	__u64 tag;
+	char text[TS_TAG_BYTES];
+};
+_Static_assert(sizeof(struct ts_tag_text) == 280, "tag text");
+
 #define TS_BASH_FRAMES 32
 
 /* A function that it is in. Texts that fill their room were longer. */
@@ -567,8 +593,9 @@ struct ts_control {
 	__u32 followed; /* how many have, or would have */
 	__u32 met; /* threads of theirs that have yet to be tracked */
 	__u32 tasks; /* there are processes whose tasks are known */
+	__u32 tags; /* there are processes that have tags */
 };
-_Static_assert(sizeof(struct ts_control) == 32, "control");
+_Static_assert(sizeof(struct ts_control) == 36, "control");
 
 #define TS_MOST_FOLLOWED 256 /* processes */
 

@@ -82,6 +82,8 @@ pub enum Event {
     Seen(Box<events::ts_seen>),
     Node(events::ts_node),
     Task(events::ts_task),
+    Tag(events::ts_tag),
+    TagText(Box<events::ts_tag_text>),
 }
 
 /// The head of an event; `None` for bytes that are none.
@@ -108,6 +110,8 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
         events::TS_SEEN => Event::Seen(Box::new(plain(bytes)?)),
         events::TS_NODE => Event::Node(plain(bytes)?),
         events::TS_TASK => Event::Task(plain(bytes)?),
+        events::TS_TAG => Event::Tag(plain(bytes)?),
+        events::TS_TAG_TEXT => Event::TagText(Box::new(plain(bytes)?)),
         _ => return None,
     })
 }

@@ -98,6 +98,8 @@ struct ts_thread {
 	u64 sites[TS_SITES]; /* a mark of call and object, and how often */
 	u64 task; /* that it was last seen at work for; 0: the runtime itself */
 	u64 task_seen; /* when; 0: it was not */
+	u64 tag; /* that it was last seen to have; 0: none */
+	u64 tag_seen; /* when; 0: it was not looked at */
 	u32 new_sites[TS_NEW_SITES]; /* how many objects it has made a call on, by call */
 	struct ts_call batch[TS_BATCH];
 };

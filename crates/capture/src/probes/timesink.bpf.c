@@ -17,6 +17,7 @@
 #include "java.bpf.h"
 #include "bash.bpf.h"
 #include "go.bpf.h"
+#include "tags.bpf.h"
 #include "stacks.bpf.h"
 #include "calls/sites.bpf.h"
 #include "calls/destinations.bpf.h"

@@ -16,6 +16,7 @@ mod remembered;
 mod scripts;
 mod sink;
 mod stacks;
+mod tagged;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -54,6 +55,7 @@ use python::Pythons;
 use scripts::Scripts;
 use sink::Sink;
 use stacks::{LiveStacks, Runtimes};
+use tagged::TaggedProcesses;
 
 /// How often the ring is drained. 16 MiB hold several times what can come in that time.
 const DRAIN_EVERY: Duration = Duration::from_millis(20);
@@ -352,6 +354,7 @@ impl Session {
             v8s: nodes,
             scripts,
             gos: Goroutines::new(kernel.gos()),
+            tagged: TaggedProcesses::new(kernel.tagged()),
         };
         let stacks = LiveStacks::new(watch, maps, runtimes, reader);
         let sink = Rc::new(RefCell::new(Sink::new(spool, stacks, options.redact)));
@@ -531,6 +534,9 @@ impl Session {
         sink.stacks.settle(from, &mut sink.spool);
         if sink.stacks.have_tasks() {
             self.kernel.control().tell_tasks();
+        }
+        if sink.stacks.have_tags() {
+            self.kernel.control().tell_tags();
         }
         sink.names.resolve_threads(&mut sink.spool);
         if self.flushed.elapsed() >= FLUSH_EVERY {

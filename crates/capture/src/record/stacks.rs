@@ -21,6 +21,7 @@ use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
 use crate::record::remembered::Remembered;
 use crate::record::scripts::Scripts;
+use crate::record::tagged::TaggedProcesses;
 use crate::spool::{Note, Writer};
 use crate::unwind::{self, Ending, Frame, Goroutine, ModuleIndex, Piece, Registers, Unwinder};
 
@@ -51,6 +52,7 @@ pub struct Runtimes {
     pub v8s: Nodes,
     pub scripts: Scripts,
     pub gos: Goroutines,
+    pub tagged: TaggedProcesses,
 }
 
 impl Runtimes {
@@ -61,6 +63,7 @@ impl Runtimes {
         self.v8s.seeded(pid, space);
         self.scripts.seeded(pid, space);
         self.gos.seeded(pid, space);
+        self.tagged.seeded(pid, space);
     }
 
     /// What happened has been applied to the address spaces.
@@ -70,6 +73,7 @@ impl Runtimes {
         self.v8s.applied(change, spaces);
         self.scripts.applied(change, spaces);
         self.gos.applied(change, spaces);
+        self.tagged.applied(change, spaces);
     }
 }
 
@@ -141,6 +145,11 @@ impl LiveStacks {
     /// Whether there are processes whose tasks the probes are to tell of.
     pub fn have_tasks(&self) -> bool {
         self.runtimes.gos.any()
+    }
+
+    /// Whether there are processes whose tags the probes are to tell of.
+    pub fn have_tags(&self) -> bool {
+        self.runtimes.tagged.any()
     }
 
     /// How many notices of what processes have mapped did not come.

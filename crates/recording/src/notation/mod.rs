@@ -74,6 +74,8 @@
 //! **Tasks.** `task N PROCESS [parent N] [stack STACK]`: a goroutine, its first function under where it was started;
 //! `turn P.T FROM..TO [task N]`: when the thread was seen at work for it, or for none.
 //!
+//! **Tags.** `tag N PROCESS "PATH"`; `tagged P.T FROM..TO [tag N]`: when the thread was seen to have it, or none.
+//!
 //! **Lines again and again.** `for n in 1..30` up to `end`: the lines between, thirty times, in which `{n}`, `{12n}`
 //! and `{12n+1}` are numbers. A line that begins with `|` still goes on with the thread before.
 //!
@@ -163,6 +165,8 @@ draft_of! {
     samples: Sample,
     spans: Span,
     stacks: Stack,
+    tag_turns: TagTurn,
+    tags: Tag,
     task_turns: TaskTurn,
     tasks: Task,
     threads: Thread,

@@ -77,6 +77,8 @@ impl Parser {
             Some("error") => self.call_error(words),
             Some("site") => self.call_site(words),
             Some("task") => self.task(words),
+            Some("tag") => self.tag(words),
+            Some("tagged") => self.tag_turn(words),
             Some("turn") => self.task_turn(words),
             Some("lookup") => self.lookup(words),
             Some("histogram") => self.histogram(words),

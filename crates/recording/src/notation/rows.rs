@@ -1,9 +1,11 @@
 //! Reading statements that are one row each: failed calls, call sites, look-ups, sizes and lengths of calls, steps of processes,
-//! requests to disks, tasks and turns with them.
+//! requests to disks, tasks and tags and turns with them.
 
 use super::parser::{Parser, Words};
-use crate::ids::{ProcessId, TaskId};
-use crate::tables::{CallError, CallHistogram, CallSite, Image, Lookup, Request, Task, TaskTurn};
+use crate::ids::{ProcessId, TagId, TaskId};
+use crate::tables::{
+    CallError, CallHistogram, CallSite, Image, Lookup, Request, Tag, TagTurn, Task, TaskTurn,
+};
 use crate::units::Nanos;
 use crate::words::{HistogramKind, ImageEvent, ObjectKind, RequestKind, TaskKind};
 
@@ -97,6 +99,38 @@ impl Parser {
             t0,
             t1,
         });
+    }
+
+    pub(super) fn tag(&mut self, mut words: Words) {
+        let row = Tag {
+            tag: TagId(self.number(&mut words)),
+            process: ProcessId(self.number(&mut words)),
+            path: self.word(&mut words),
+        };
+        self.draft.tags.push(row);
+    }
+
+    pub(super) fn tag_turn(&mut self, mut words: Words) {
+        let thread = self.thread_name(&mut words);
+        let when = self.word(&mut words);
+        let Some((t0, t1)) = when.split_once("..") else {
+            self.fail(format!("{when:?} is not a time from..to"));
+        };
+        let (t0, t1) = (Nanos(self.nanos(t0)), Nanos(self.nanos(t1)));
+        let mut tag = None;
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "tag" => tag = Some(TagId(self.number(&mut words))),
+                _ => self.fail(format!("{key:?} is not known of a tag's turn")),
+            }
+        }
+        let turn = TagTurn {
+            thread,
+            tag,
+            t0,
+            t1,
+        };
+        self.draft.tag_turns.push(turn);
     }
 
     pub(super) fn lookup(&mut self, mut words: Words) {

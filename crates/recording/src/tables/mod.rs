@@ -53,6 +53,8 @@ tables! {
     samples::Sample,
     spans::Span,
     stacks::Stack,
+    tag_turns::TagTurn,
+    tags::Tag,
     task_turns::TaskTurn,
     tasks::Task,
     threads::Thread,

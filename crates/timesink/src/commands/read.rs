@@ -114,5 +114,6 @@ pub fn question(settings: &Settings, operations: Wanted, closely: bool) -> Quest
         operations,
         closely,
         tasks: false,
+        tags: false,
     }
 }

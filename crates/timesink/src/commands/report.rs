@@ -44,6 +44,12 @@ pub struct Arguments {
     /// Print tasks: what goroutines did, by where they were started
     #[arg(long, conflicts_with_all = TABLES)]
     tasks: bool,
+    /// Print tags: modules by what programs say that their threads are at work for (see docs/tags.md)
+    #[arg(long, conflicts_with_all = TABLES)]
+    tags: bool,
+    /// Divide tags by CPU or by thread
+    #[arg(long, value_name = "WHAT", requires = "tags")]
+    by: Option<TagsBy>,
     /// Print everything as JSON (documented in docs/json.md)
     #[arg(long, conflicts_with_all = ["top", "tree", "line"])]
     json: bool,
@@ -72,6 +78,12 @@ pub struct Arguments {
 const TABLES: [&str; 6] = ["full", "json", "op", "top", "tree", "line"];
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum TagsBy {
+    Cpu,
+    Thread,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Tree {
     Callees,
     Callers,
@@ -94,6 +106,11 @@ impl Arguments {
 
     /// What of the report is asked for.
     fn part(&self) -> ReportPart {
+        let tags = match self.by {
+            None => Section::Tags,
+            Some(TagsBy::Cpu) => Section::TagsByProcessor,
+            Some(TagsBy::Thread) => Section::TagsByThread,
+        };
         let sections = [
             (self.threads, Section::Threads),
             (self.calls, Section::Calls),
@@ -101,6 +118,7 @@ impl Arguments {
             (self.starts, Section::Starts),
             (self.loops, Section::Loops),
             (self.tasks, Section::Tasks),
+            (self.tags, tags),
         ];
         let asked = sections.into_iter().filter(|(is_asked, _)| *is_asked);
         let asked: Vec<Section> = asked.map(|(_, section)| section).collect();
@@ -171,14 +189,19 @@ fn page(recording: &Recording, part: &ReportPart, style: &Style) -> anyhow::Resu
         ReportPart::Full => Patience::SHORT,
         ReportPart::Answer | ReportPart::Sections(_) => Patience::FINDINGS,
     };
-    let tasks = match part {
+    let asked = |are: &[Section]| match part {
         ReportPart::Full => true,
-        ReportPart::Sections(sections) => sections.contains(&Section::Tasks),
+        ReportPart::Sections(sections) => sections.iter().any(|one| are.contains(one)),
         ReportPart::Answer => false,
     };
     let question = Question {
         patience,
-        tasks,
+        tasks: asked(&[Section::Tasks]),
+        tags: asked(&[
+            Section::Tags,
+            Section::TagsByProcessor,
+            Section::TagsByThread,
+        ]),
         ..question(&settings, Wanted::Served, false)
     };
     let story = Story::of(Loaded::of(recording)?, &question)?;
@@ -197,6 +220,7 @@ fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
     let wanted = wanted(op, &loaded)?;
     let question = Question {
         tasks: true,
+        tags: true,
         ..question(&settings, wanted.clone(), true)
     };
     let story = Story::of(loaded, &question)?;

@@ -24,6 +24,7 @@ use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Cause;
 use timesink_analysis::replay::Gain;
 use timesink_analysis::stacks::Stacks;
+use timesink_analysis::tags::Tags;
 use timesink_analysis::tasks::Tasks;
 use timesink_findings::engine::Findings;
 use timesink_recording::about::About;
@@ -50,6 +51,8 @@ pub struct Report<'a> {
     pub anatomies: &'a [Anatomy],
     /// Whose work threads did, where a runtime divides them among tasks.
     pub tasks: Option<&'a Tasks>,
+    /// What threads were at work for by their tags.
+    pub tags: Option<&'a Tags>,
     /// What rules made of it; `None` if they were not asked.
     pub findings: Option<&'a Findings>,
     /// The spans that the fix of each finding is about, if that was asked.
@@ -100,6 +103,7 @@ impl<'a> Report<'a> {
             loops: &story.loops,
             anatomies: &story.anatomies,
             tasks: story.tasks.as_ref(),
+            tags: story.tags.as_ref(),
             findings: story.findings.as_ref(),
             touched: Some(&story.touched),
             ..Report::facts_only(&story.loaded, recording, settings)
@@ -123,6 +127,7 @@ impl<'a> Report<'a> {
             loops: &[],
             anatomies: &[],
             tasks: None,
+            tags: None,
             findings: None,
             touched: None,
             settings,

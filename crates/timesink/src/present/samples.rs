@@ -499,6 +499,7 @@ pub(crate) fn present_with<T>(
     let question = Question {
         patience: Patience::LONG,
         tasks: true,
+        tags: true,
         ..question(settings, Wanted::Served, true)
     };
     let mut story = Story::of(loaded, &question).expect("a story");
@@ -655,8 +656,32 @@ pub(crate) fn goroutines() -> Draft {
     )
 }
 
+/// A storage engine whose two threads say what they are at work for: the scrub of old blocks, and the log.
+pub(crate) fn tagged() -> Draft {
+    draft(
+        "run wall 20ms exit 0 command ./engine
+         process 1 pid 700 engine executable /srv/engine
+         thread 1.1 tid 700 engine
+         thread 1.2 tid 701 worker parent 1.1
+         tag 0 1 \"storage/scrub/crc\"
+         tag 1 1 \"storage/log\"
+         object log file /srv/log
+         1.1: cpu 0..10ms | wait ..14ms flush log by block device call fsync | cpu ..20ms
+         1.2: wait 0..5ms condition idle | ready ..6ms | cpu ..16ms | wait ..20ms condition idle
+         tagged 1.1 1ms..6ms tag 0
+         tagged 1.1 9ms..14ms tag 1
+         tagged 1.1 15ms..20ms
+         tagged 1.2 5ms..20ms tag 0
+         sample 1.1 500us weight 4ms stack \"main\"
+         sample 1.1 3ms weight 4ms stack \"main;crc\"
+         sample 1.1 9ms weight 4ms stack \"main;append\"
+         sample 1.1 18ms weight 4ms stack \"main\"
+         sample 1.2 10ms weight 10ms stack \"main;crc\"",
+    )
+}
+
 /// One of each kind.
-pub(crate) fn all() -> [Draft; 7] {
+pub(crate) fn all() -> [Draft; 8] {
     [
         import(),
         coded(),
@@ -665,6 +690,7 @@ pub(crate) fn all() -> [Draft; 7] {
         hostile(),
         served(),
         goroutines(),
+        tagged(),
     ]
 }
 

@@ -478,6 +478,29 @@ fn turns_with_tasks() {
     );
 }
 
+/// A thread has a tag from when it is first seen to have it; the text is told once; one whose text was lost is no other's.
+#[test]
+fn turns_with_tags() {
+    becomes(
+        "until 10ms
+         thread main
+         main: text 77 storage/scrub
+         main: tag 77 1ms
+         main: tag 0 3ms seen 2.5ms
+         main: tag 77 4ms seen 3.5ms
+         main: tag 99 6ms seen 5ms
+         main: exec 7ms
+         main: run 0..8ms wait ..9ms
+         main: end 9ms..10ms alive",
+        "main: cpu 0..8ms | wait ..9ms other | cpu ..10ms
+         tagged main 1ms..2.5ms storage/scrub
+         tagged main 3ms..3.5ms
+         tagged main 4ms..5ms storage/scrub
+         tagged main 6ms..7ms ?
+         tagged main 7ms..10ms",
+    );
+}
+
 /// One that executes another program has left the tasks of the old one.
 #[test]
 fn turns_end_with_the_program() {

@@ -2,7 +2,8 @@
 //! that begin where the one before ended are written `..TO`; any other begin shows, so that what does not tile is seen.
 
 use timesink_recording::tables::{
-    Delay, Frame, Loss, Object, Occupant, Sample, Span, Stack, Task, TaskTurn, Thread, Wait,
+    Delay, Frame, Loss, Object, Occupant, Sample, Span, Stack, Tag, TagTurn, Task, TaskTurn,
+    Thread, Wait,
 };
 use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::{FrameId, Nanos, ObjectId, Recording, StackId, ThreadId};
@@ -19,6 +20,8 @@ pub struct Told {
     stacks: Vec<Stack>,
     losses: Vec<Loss>,
     tasks: Vec<Task>,
+    tag_turns: Vec<TagTurn>,
+    tags: Vec<Tag>,
     turns: Vec<TaskTurn>,
 }
 
@@ -56,6 +59,8 @@ impl Told {
             stacks: rows(recording),
             losses: rows(recording),
             tasks: rows(recording),
+            tag_turns: rows(recording),
+            tags: rows(recording),
             turns: rows(recording),
         }
     }
@@ -67,7 +72,8 @@ impl Told {
         let losses = self.losses.iter();
         let losses = losses.map(|loss| format!("lost {} {}", loss.kind, loss.count));
         let turns = self.turns.iter().map(|turn| self.turn(turn));
-        let all = threads.chain(samples).chain(turns);
+        let tagged = self.tag_turns.iter().map(|turn| self.tag_turn(turn));
+        let all = threads.chain(samples).chain(turns).chain(tagged);
         all.chain(losses).collect()
     }
 
@@ -77,6 +83,15 @@ impl Told {
         let stretch = format!("turn {name} {}..{}", time(turn.t0), time(turn.t1));
         match turn.task {
             Some(task) => format!("{stretch} task {}", self.tasks[task.index()].number),
+            None => stretch,
+        }
+    }
+
+    fn tag_turn(&self, turn: &TagTurn) -> String {
+        let name = self.name(turn.thread);
+        let stretch = format!("tagged {name} {}..{}", time(turn.t0), time(turn.t1));
+        match turn.tag {
+            Some(tag) => format!("{stretch} {}", self.tags[tag.index()].path),
             None => stretch,
         }
     }

@@ -205,6 +205,8 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 
 	if (c->tasks)
 		note_task(st, regs->r14, regs->sp, st->call_since, now);
+	if (c->tags)
+		note_tag(st, st->call_since, now);
 	st->call_since = 0;
 	st->path_mark = 0;
 	st->site_t = 0;

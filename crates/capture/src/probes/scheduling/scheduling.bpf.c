@@ -758,6 +758,8 @@ int on_switch(u64 *ctx)
 			untold(from, prev, h, g, left);
 		if (c->tasks)
 			note_task_of(from, prev, c, left);
+		if (c->tags)
+			note_tag_of(from, c, left);
 		switch_out(from, prev, h, left, state, preempted);
 	}
 	to = next->pid ? thread_of(next) : NULL;

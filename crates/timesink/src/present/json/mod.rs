@@ -15,6 +15,7 @@ mod operations;
 mod path;
 mod proof;
 mod repeated;
+mod tags;
 mod tasks;
 mod writer;
 

@@ -18,6 +18,7 @@ use super::findings::{self, ClearedPage, FindingPage, MutedPage, NotAskedPage};
 use super::operations::{self, LoopPage, SetPage};
 use super::path::{self, PathPage};
 use super::repeated::{self, RepeatedPage};
+use super::tags::{self, TagsPage};
 use super::tasks::{self, TasksPage};
 use crate::present::{trust, Report};
 
@@ -54,6 +55,7 @@ pub(super) struct Page<'a> {
     operations: Vec<SetPage<'a>>,
     loops: Vec<LoopPage<'a>>,
     tasks: Option<TasksPage<'a>>,
+    tags: Option<TagsPage<'a>>,
     repeated: Vec<RepeatedPage<'a>>,
     threads: Vec<ThreadPage<'a>>,
     processes: Vec<ProcessPage<'a>>,
@@ -312,6 +314,7 @@ pub(super) fn page<'a>(report: &Report<'a>) -> Page<'a> {
         operations: operations::operations(report),
         loops: operations::loops(report),
         tasks: tasks::tasks(report),
+        tags: tags::tags(report),
         repeated: repeated::repeated(report),
         threads: ledger
             .threads

@@ -27,6 +27,7 @@ mod saves;
 mod starts;
 mod style;
 mod table;
+mod tags;
 mod tasks;
 mod time;
 pub(crate) mod units;
@@ -62,6 +63,9 @@ pub enum Section {
     Starts,
     Loops,
     Tasks,
+    Tags,
+    TagsByProcessor,
+    TagsByThread,
 }
 
 impl Section {
@@ -73,6 +77,9 @@ impl Section {
             Section::Files => "No file was opened, read or looked for more than once.",
             Section::Starts => "No process was started.",
             Section::Loops => "No loop of any thread takes 5 % of the time or more.",
+            Section::Tags | Section::TagsByProcessor | Section::TagsByThread => {
+                "No tags were recorded. See docs/tags.md for how a program gets some."
+            }
             Section::Tasks => {
                 "No goroutines were recorded. Tasks are reported for Go programs only: see docs/tasks.md."
             }
@@ -99,6 +106,9 @@ pub fn sections(report: &Report, wanted: &[Section], style: &Style) -> String {
             Section::Starts => starts::lines(report, style),
             Section::Loops => loops::lines(report, style),
             Section::Tasks => tasks::lines(report, style),
+            Section::Tags => tags::lines(report, style),
+            Section::TagsByProcessor => tags::by_processor(report, style),
+            Section::TagsByThread => tags::by_thread(report, style),
         };
         match lines.is_empty() {
             true => vec![section.nothing().to_owned()],
@@ -119,6 +129,7 @@ pub fn render(report: &Report, style: &Style) -> String {
         operations::lines(report, style),
         loops::lines(report, style),
         tasks::lines(report, style),
+        tags::lines(report, style),
         others::lines(report, style),
         calls::lines(report, style),
         files::lines(report, style),

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
+/*
+ * Tags: what a thread says itself that it is at work for, in thread-local storage laid out as sdk/c/timesink.h has it.
+ *
+ * Nothing that is read is trusted: a length beyond the room is no tag, a text is read once, by the thread's own processor, and
+ * no longer than its room.
+ */
+#ifndef TIMESINK_TAGS_H
+#define TIMESINK_TAGS_H
+
+/* Which processes have tags, and where. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct ts_tags);
+} tagged SEC(".maps");
+
+struct ts_told_tag {
+	u64 serial; /* of the process */
+	u64 tag;
+};
+
+/* Texts that were told already. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct ts_told_tag);
+	__type(value, u8);
+} told_tags SEC(".maps");
+
+/* Tells the text of a tag, once; false if that could not be. */
+static __always_inline bool tell_tag(struct ts_thread *st, struct ts_tags *tags, u64 at, u64 tag, u64 now)
+{
+	struct ts_told_tag key = { tags->serial, tag };
+	u32 length = tag & 0xffff;
+	struct ts_tag_text *e;
+	u8 told = 1;
+
+	if (bpf_map_lookup_elem(&told_tags, &key))
+		return true;
+	if (length > TS_TAG_BYTES)
+		return false;
+	e = RESERVE(struct ts_tag_text, TS_TAG_TEXT);
+	if (!e)
+		return false;
+	head(&e->head, TS_TAG_TEXT, st->id, now);
+	e->tag = tag;
+	__builtin_memset(e->text, 0, sizeof(e->text));
+	if (bpf_probe_read_user(e->text, length, (void *)at + sizeof(tag))) {
+		bpf_ringbuf_discard(e, BPF_RB_NO_WAKEUP);
+		return false;
+	}
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	bpf_map_update_elem(&told_tags, &key, &told, BPF_ANY);
+	return true;
+}
+
+/*
+ * Notes which tag the current thread has at `now` and has had since `since`; tells of it where that is another than before.
+ * A global function: the verifier looks at it once.
+ */
+__attribute__((noinline)) int note_tag(struct ts_thread *st, u64 since, u64 now)
+{
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct ts_tags *tags = bpf_map_lookup_elem(&tagged, &pid);
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct ts_tag *e;
+	u64 at, tag = 0;
+
+	if (!st || !tags)
+		return 0;
+	at = BPF_CORE_READ(task, thread.fsbase) + tags->offset;
+	if (bpf_probe_read_user(&tag, sizeof(tag), (void *)at))
+		return 0;
+	if (!(tag & 0xffff) || (tag & 0xffff) > TS_TAG_BYTES)
+		tag = 0;
+	if (tag == st->tag) {
+		st->tag_seen = now;
+		return 0;
+	}
+	if (tag && !tell_tag(st, tags, at, tag, now))
+		return 0;
+	e = RESERVE(struct ts_tag, TS_TAG);
+	if (!e)
+		return 0;
+	head(&e->head, TS_TAG, st->id, since > st->tag_seen ? since : st->tag_seen);
+	e->seen_before = st->tag_seen;
+	e->tag = tag;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	st->tag = tag;
+	st->tag_seen = now;
+	return 0;
+}
+
+/* The same, of the current thread as it leaves the processor: in a call it has had its tag since that began. */
+static __always_inline void note_tag_of(struct ts_thread *st, struct ts_control *c, u64 now)
+{
+	bool in_call = st->call_since && st->call_epoch == c->call_epoch;
+
+	note_tag(st, in_call ? st->call_since : now, now);
+}
+
+static __always_inline void inherit_tags(u32 from, u32 to)
+{
+	struct ts_tags *tags = bpf_map_lookup_elem(&tagged, &from);
+
+	if (tags && from != to)
+		bpf_map_update_elem(&tagged, &to, tags, BPF_ANY);
+}
+
+#endif

@@ -1,0 +1,123 @@
+//! What programs say that their threads are at work for, held against their own clocks.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use timesink_live::{attempts, none_of, number, output, program, timesink, Folder, Recorded};
+use timesink_recording::tables::Tag;
+
+/// A time is right within this part, or within so many nanoseconds.
+const PART: f64 = 0.02;
+const SLACK_NS: f64 = 1e6;
+
+/// Until it begins, so that it is known by then what program it is.
+const BEFORE_MS: &str = "200";
+
+fn modules(recorded: &Recorded) -> &Vec<Value> {
+    let modules = recorded.json["tags"]["modules"].as_array();
+    modules.expect("the recording has tags")
+}
+
+/// What of `tag PATH NS` is told otherwise.
+fn held_against_clocks(recorded: &Recorded, said: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let lines = said.lines().filter_map(|line| line.strip_prefix("tag "));
+    let mut count = 0;
+    for line in lines {
+        count += 1;
+        let (path, ns) = line.split_once(' ').expect("a path and a time");
+        let real: f64 = ns.parse().expect("a time");
+        let module = modules(recorded).iter().find(|one| one["path"] == path);
+        let told = module.map_or(0, |module| number(&module["own"], "total_ns")) as f64;
+        if (told - real).abs() > SLACK_NS.max(real * PART) {
+            problems.push(format!("{path}: {told} ns, by its own clock {real}"));
+        }
+    }
+    if count == 0 {
+        problems.push("the program said nothing".to_owned());
+    }
+    problems.extend(unbalanced(recorded));
+    problems
+}
+
+/// All time of each thread is in one tag or in none.
+fn unbalanced(recorded: &Recorded) -> Option<String> {
+    let sum = |tree: &Value| {
+        let modules = tree["modules"].as_array().expect("modules").iter();
+        let tagged: i64 = modules.map(|one| number(&one["own"], "total_ns")).sum();
+        tagged + number(&tree["untagged"], "total_ns")
+    };
+    let tags = &recorded.json["tags"];
+    let threads = tags["threads"].as_array().expect("threads").iter();
+    let threads: i64 = threads.map(sum).sum();
+    let lives = recorded.list("threads").iter();
+    let lives: i64 = lives
+        .map(|thread| number(thread, "end_ns") - number(thread, "start_ns"))
+        .sum();
+    let whole = sum(tags);
+    (whole != threads || whole != lives)
+        .then(|| format!("{whole} ns in all, {threads} in the threads, which lived for {lives}"))
+}
+
+fn run(path: &Path) -> Vec<String> {
+    let folder = Folder::new("tags");
+    let command = [path.to_str().expect("its path"), BEFORE_MS];
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    held_against_clocks(&recorded, &recorded.ran.text())
+}
+
+/// CPU and waits in nested tags and in one that was handed over to another thread, in a plain and in a stripped program.
+#[test]
+fn tags_have_the_time_that_clocks_measure() {
+    let plain = program("tags");
+    let folder = Folder::new("tags-stripped");
+    let stripped = folder.join("stripped");
+    output(Command::new("strip").arg("-o").arg(&stripped).arg(&plain)).exits(0);
+    for path in [&plain, &stripped] {
+        attempts(|| none_of(&run(path)).map_err(|e| format!("{}: {e}", path.display())));
+    }
+}
+
+/// One that runs already.
+#[test]
+fn tags_of_a_program_that_is_attached_to() {
+    attempts(|| {
+        let folder = Folder::new("tags-attach");
+        let file = folder.join("r.timesink");
+        let child = Command::new(program("tags"))
+            .arg("3000")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        let mut attach = Command::new(timesink());
+        attach.args(["attach", "-q", "-o"]).arg(&file);
+        let ran = output(attach.arg(child.id().to_string())).exits(0);
+        let said = child.wait_with_output().expect("its end").stdout;
+        let recorded = Recorded::open(&file, ran);
+        none_of(&held_against_clocks(
+            &recorded,
+            &String::from_utf8_lossy(&said),
+        ))
+    });
+}
+
+/// Tags of 64 kB, a thousand of them, lengths and marks of anything, and memory that changes while it is read: each text has at
+/// most its 256 bytes, the sums hold, and what comes afterwards is seen.
+#[test]
+fn odd_tags_are_bounded() {
+    let folder = Folder::new("odd-tags");
+    let command = [program("odd_tags")];
+    let command = command
+        .each_ref()
+        .map(|path| path.to_str().expect("its path"));
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let tags = recorded.rows::<Tag>();
+    // What is no UTF-8 takes three bytes for one.
+    assert!(tags.iter().all(|tag| tag.path.len() <= 3 * 256));
+    assert!(tags.iter().any(|tag| tag.path == "l".repeat(256)));
+    assert!(modules(&recorded)
+        .iter()
+        .any(|one| one["path"] == "after/all"));
+    assert_eq!(unbalanced(&recorded), None);
+}
