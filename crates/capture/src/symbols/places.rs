@@ -38,6 +38,22 @@ pub(crate) fn places(file: Theirs, wanted: fn(&str) -> bool) -> Result<Vec<Found
     })
 }
 
+/// What follows these words in the data of a file that no program changes, up to a NUL; nothing, if they are not there. The file
+/// is not to be trusted.
+pub(crate) fn text_behind(file: Theirs, words: &[u8]) -> Result<Option<String>, Fault> {
+    const LONGEST: usize = 64;
+    quietly(|| {
+        let elf = Elf::from_theirs(file)?;
+        let data = elf.data_named(b".rodata")?;
+        let found = data.windows(words.len()).position(|here| here == words);
+        let text = found.and_then(|at| data.get(at + words.len()..));
+        Ok(text.map(|text| {
+            let text = text_at(&text[..text.len().min(LONGEST)], 0);
+            String::from_utf8_lossy(text).into_owned()
+        }))
+    })
+}
+
 fn in_table(elf: &Elf, exports: bool, wanted: fn(&str) -> bool) -> Result<Vec<FoundSymbol>, Fault> {
     let Some(section) = elf.symbol_table(exports) else {
         return Ok(Vec::new());

@@ -62,6 +62,7 @@ int on_fork(u64 *ctx)
 		since = of->call_since;
 	inherit_python(parent->tgid, child->tgid);
 	inherit_bash(parent->tgid, child->tgid);
+	inherit_interpreter(parent->tgid, child->tgid);
 	tell_start(st, child, how, of->id, since, resident_bytes(plain(parent)->mm), now);
 	return 0;
 }
@@ -91,6 +92,7 @@ int on_exec(u64 *ctx)
 	bpf_map_delete_elem(&pythons, &pid);
 	bpf_map_delete_elem(&javas, &pid);
 	bpf_map_delete_elem(&bashes, &pid);
+	bpf_map_delete_elem(&interpreters, &pid);
 	bpf_map_delete_elem(&gos, &pid);
 	st->task_seen = 0;
 	e = RESERVE(struct ts_exec, TS_EXEC);
