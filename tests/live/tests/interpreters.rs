@@ -6,7 +6,7 @@ use std::process::Command;
 
 use timesink_live::{attempts, none_of, output, root, timesink, Chain, Folder, Recorded};
 use timesink_recording::tables::{Frame, Sample, Wait};
-use timesink_recording::words::{Detail, Language};
+use timesink_recording::words::Language;
 use timesink_recording::StackId;
 
 struct Interpreter {
@@ -39,6 +39,51 @@ const PHP: Interpreter = Interpreter {
         "function asleep() { usleep(50000); } usleep(100000); asleep();",
     ),
     asleep: "asleep",
+};
+
+const RUBY: Interpreter = Interpreter {
+    language: Language::Ruby,
+    command: "ruby",
+    script: "stacks.rb",
+    waits: &[
+        (
+            "waits 21",
+            &["asleep", "outer", "block in <main>", "<main>"],
+        ),
+        (
+            "waits 22",
+            &[
+                "block in calls_back",
+                "calls_back",
+                "block in <main>",
+                "<main>",
+            ],
+        ),
+        ("waits 23", &["in_child", "block in <main>", "<main>"]),
+        ("waits 26", &["in_thread", "block in <main>"]),
+    ],
+    evaluated: "evaluated",
+    computes: "compute",
+    inline: ("-e", "def asleep() sleep 0.05 end; sleep 0.1; asleep"),
+    asleep: "asleep",
+};
+
+const PERL: Interpreter = Interpreter {
+    language: Language::Perl,
+    command: "perl",
+    script: "stacks.pl",
+    waits: &[
+        ("waits 21", &["Work::asleep", "main::outer", "{main}"]),
+        ("waits 22", &["main::calls_back", "{main}"]),
+        ("waits 23", &["main::in_child", "{main}"]),
+    ],
+    evaluated: "main::evaluated",
+    computes: "Work::compute",
+    inline: (
+        "-e",
+        "sub asleep { select(undef, undef, undef, 0.05) } select(undef, undef, undef, 0.1); asleep()",
+    ),
+    asleep: "main::asleep",
 };
 
 /// So many samples must be seen where it computes, of some hundred.
@@ -84,8 +129,7 @@ impl Seen {
 
     fn problems(&self, interpreter: &Interpreter) -> Vec<String> {
         let mut problems = Vec::new();
-        let asleep = self.waits.iter().filter(|w| w.detail == Detail::Sleep);
-        let chains = asleep.filter_map(|w| self.chains.get(&w.stack?));
+        let chains = self.waits.iter().filter_map(|w| self.chains.get(&w.stack?));
         let asleep: Vec<Vec<&Frame>> = chains.map(|c| own(c, interpreter)).collect();
         let names = |frames: &[&Frame]| -> Vec<String> {
             frames.iter().map(|f| f.function.clone()).collect()
@@ -187,4 +231,16 @@ fn lines_of_php() {
             (!right).then(|| format!("sleep is {found:?}")),
         ))
     });
+}
+
+/// What must be true of Ruby.
+#[test]
+fn lines_of_ruby() {
+    lines_of(&RUBY);
+}
+
+/// What must be true of Perl.
+#[test]
+fn lines_of_perl() {
+    lines_of(&PERL);
 }

@@ -5,7 +5,9 @@
 //! probes do that (`interpreters.bpf.h`).
 
 mod merge;
+mod perl;
 mod php;
+mod ruby;
 
 use std::ops::Range;
 use std::path::Path;
@@ -22,8 +24,8 @@ pub use merge::{merge, FrameRole, MergedFrame};
 /// What the file of an interpreter says.
 #[derive(Debug, Clone)]
 pub struct Interpreter {
-    /// What the probes must know; the address is as the file counts.
-    pub layout: ts_interpreter,
+    /// What the probes must know; addresses are as the file counts.
+    layout: ts_interpreter,
     /// Where the engine is that executes functions of the language, with the parts that compilers put elsewhere.
     eval: Vec<Range<u64>>,
     /// Where the functions are that do nothing but lead into it.
@@ -31,6 +33,25 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
+    /// What the probes must know where the file was moved so far.
+    pub fn placed(&self, moved: u64) -> ts_interpreter {
+        let layout = self.layout;
+        // In a thread's own memory the file has no place.
+        let state = match layout.module {
+            0 => layout.state.wrapping_add(moved),
+            _ => layout.state,
+        };
+        let module = match layout.module {
+            0 | ruby::PROGRAM => layout.module,
+            slot => slot.wrapping_add(moved),
+        };
+        ts_interpreter {
+            state,
+            module,
+            ..layout
+        }
+    }
+
     /// What the function at this address, as the file counts, is to the interpreter.
     pub fn role(&self, address: u64) -> FrameRole {
         let has = |ranges: &[Range<u64>]| ranges.iter().any(|range| range.contains(&address));
@@ -52,13 +73,14 @@ struct Kind {
     /// How the names of its files begin.
     files: &'static [&'static str],
     symbols: &'static [&'static str],
+    /// The engine, by the first of these names that the file has: it may be a part of the next.
     eval: &'static [&'static str],
     entry: &'static [&'static str],
     /// Its layout, if the symbols are those of such an interpreter.
     layout: fn(&Image, &[FoundSymbol]) -> Option<Result<ts_interpreter, String>>,
 }
 
-const KINDS: [&Kind; 1] = [&php::KIND];
+const KINDS: [&Kind; 3] = [&php::KIND, &ruby::KIND, &perl::KIND];
 
 fn kind_of(path: &Path) -> Option<&'static Kind> {
     let name = path.file_name()?.to_str()?;
@@ -97,7 +119,7 @@ fn is_part(name: &str, function: &str) -> bool {
 }
 
 fn interpreter(kind: &Kind, layout: ts_interpreter, places: &[FoundSymbol]) -> Interpreter {
-    let ranges = |wanted: &[&str]| {
+    let ranges = |wanted: &[&str]| -> Vec<Range<u64>> {
         let is_one = |place: &&FoundSymbol| wanted.iter().any(|name| is_part(&place.name, name));
         let range = |place: &FoundSymbol| place.start..place.start.saturating_add(place.size);
         places.iter().filter(is_one).map(range).collect()
@@ -107,7 +129,12 @@ fn interpreter(kind: &Kind, layout: ts_interpreter, places: &[FoundSymbol]) -> I
             language: kind.number,
             ..layout
         },
-        eval: ranges(kind.eval),
+        eval: kind
+            .eval
+            .iter()
+            .map(|name| ranges(&[name]))
+            .find(|found| !found.is_empty())
+            .unwrap_or_default(),
         entry: ranges(kind.entry),
     }
 }
@@ -134,6 +161,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 pub fn shown(told: &ToldName) -> Option<(String, Language)> {
     let kind = KINDS.iter().find(|kind| kind.number == told.language)?;
     let name = match (told.owner.as_str(), told.name.as_str()) {
+        (_, "") if told.kind == perl::EVALUATED => "(eval)".to_owned(),
         (_, "") => "{main}".to_owned(),
         ("", name) => name.to_owned(),
         (owner, name) => format!("{owner}::{name}"),
@@ -159,6 +187,13 @@ mod tests {
         assert_eq!(name("PDO", "query"), "PDO::query");
         assert_eq!(name("", "curl_exec"), "curl_exec");
         assert_eq!(name("", ""), "{main}");
+        let evaluated = ToldName {
+            language: events::TS_PERL,
+            kind: perl::EVALUATED,
+            ..told("", "")
+        };
+        let expected = ("(eval)".to_owned(), Language::Perl);
+        assert_eq!(shown(&evaluated), Some(expected));
         let of_nobody = ToldName {
             language: 99,
             ..told("", "x")
@@ -173,6 +208,9 @@ mod tests {
         assert!(is_one("/usr/bin/php8.2"));
         assert!(is_one("/usr/sbin/php-fpm8.2"));
         assert!(is_one("/usr/lib/apache2/modules/libphp8.2.so"));
+        assert!(is_one("/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1"));
+        assert!(is_one("/usr/bin/perl"));
+        assert!(is_one("/usr/lib/x86_64-linux-gnu/libperl.so.5.36"));
         assert!(!is_one("/usr/bin/python3"));
         assert!(!is_one("/usr/lib/php/20220829/opcache.so"));
     }

@@ -478,24 +478,37 @@ _Static_assert(sizeof(struct ts_code) == 16 + 24 + 2 * (8 + TS_TEXT) + TS_TABLE,
 /* Whose interpreter it is. */
 enum ts_interpreted {
 	TS_PHP = 1,
+	TS_RUBY = 2,
+	TS_PERL = 3,
 };
 
-/* An interpreter as it is laid out in one process. All but the address are offsets in its structures. */
+/* An interpreter as it is laid out in one process. All but the addresses are offsets in its structures, or sizes. */
 struct ts_interpreter {
-	__u64 state; /* where its list of calls is found */
+	__u64 state; /* where its list of calls is found; Ruby: in a thread's own memory, if `module` is not 0 */
+	__u64 module; /* Ruby: where the number stands of the module whose memory of the thread that is; 1: it is the program */
 	__u32 language; /* enum ts_interpreted */
 	__u32 php_operations; /* of a function: where its operations are, how many there are, and its file */
 	__u32 php_operation_count;
 	__u32 php_file;
+	__u32 ruby_frame; /* the size of a call */
+	__u32 ruby_lines; /* of a method: its lines, and in the same way how many, and which instruction has which */
+	__u32 ruby_line; /* the size of a line's entry */
+	__u32 ruby_thread; /* of what is executed: its thread, and of that, who it is; 0: need not be looked at */
+	__u32 ruby_thread_id;
+	__u32 ruby_text; /* a short text: where it begins */
+	__u32 perl_statement; /* of the interpreter: its current statement, and its stack */
+	__u32 perl_stack;
+	__u32 perl_package; /* of a package: what else there is of it; 0: behind its table */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct ts_interpreter) == 24, "interpreter");
+_Static_assert(sizeof(struct ts_interpreter) == 16 + 14 * 4, "interpreter");
 
 /* A function of an interpreter. Texts that fill their room were longer. */
 struct ts_function {
 	struct ts_head head;
 	__u64 id;
 	__u32 language; /* enum ts_interpreted */
-	__u32 pad;
+	__u32 kind; /* Perl: 1: the program, 2: a text or file that is evaluated; these have no name */
 	char owner[128]; /* the class or package that it belongs to */
 	char name[128];
 	char file[256];

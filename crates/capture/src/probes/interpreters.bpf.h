@@ -33,7 +33,14 @@ struct ts_calls_work {
 	u64 mark;
 	u32 count;
 	u32 fresh; /* the next call is not of the same run of the engine as the one before */
-	u64 words[8]; /* a call, as the language lays it out */
+	u32 index; /* Perl: of the call in its stack */
+	u32 pad;
+	u64 end; /* Ruby: where the calls end */
+	u64 stack; /* Perl: the stack that the call is in, and the statement that it is at */
+	u64 statement;
+	u64 code, file, id; /* the function that is being told of; Perl: the file, too */
+	u64 words[12]; /* a call, as the language lays it out */
+	u64 other[TS_INTERPRETER_FRAMES]; /* of each frame what is needed for its name, beside its function */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -47,10 +54,11 @@ struct ts_calls_walk {
 	struct ts_interpreter *p;
 	struct ts_frames *e;
 	u64 r14, r15;
+	u64 thread; /* what pthread_self says */
 };
 
 /* One more frame, the next outwards; whether a run of the engine ends with it. */
-static __always_inline long add_frame(struct ts_calls_walk *w, u64 code, u32 line, bool ends_run)
+static __always_inline long add_frame(struct ts_calls_walk *w, u64 code, u64 other, u32 line, bool ends_run)
 {
 	struct ts_calls_work *s = w->work;
 	struct ts_frames *e = w->e;
@@ -60,12 +68,13 @@ static __always_inline long add_frame(struct ts_calls_walk *w, u64 code, u32 lin
 		e->cut = 1;
 		return 1;
 	}
-	s->mark = mixed(mixed(s->mark, code), line);
+	s->mark = mixed(mixed(s->mark, code ^ (other << 7)), line);
 	barrier_var(count);
 	count &= TS_INTERPRETER_FRAMES - 1;
 	e->frame[count].code = code;
 	e->frame[count].at = line;
 	e->frame[count].fresh = s->fresh;
+	s->other[count] = other;
 	s->count = count + 1;
 	s->fresh = ends_run;
 	return 0;

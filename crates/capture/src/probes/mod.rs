@@ -315,6 +315,8 @@ pub struct ToldName {
     pub id: u64,
     /// Whose interpreter it is, as the probes number them.
     pub language: u32,
+    /// Perl's, of what has no name.
+    pub kind: u32,
     /// The class or package that it belongs to; empty: to none.
     pub owner: String,
     pub name: String,
@@ -327,6 +329,7 @@ pub fn name(bytes: &[u8]) -> Option<ToldName> {
     Some(ToldName {
         id: told.id,
         language: told.language,
+        kind: told.kind,
         owner: whole(&told.owner),
         name: whole(&told.name),
         file: whole(&told.file),

@@ -44,12 +44,12 @@ static long next_php(u64 index, struct ts_calls_walk *w)
 	if (!c->function)
 		return 0;
 	if ((u8)user_word(c->function) == PHP_INTERNAL)
-		return add_frame(w, c->function, 0, false);
+		return add_frame(w, c->function, 0, 0, false);
 	if (!s->count && at == w->r14)
 		line = php_line(w->p, c->function, w->r15);
 	if (!line)
 		line = php_line(w->p, c->function, c->operation);
-	return add_frame(w, c->function, line, c->information & PHP_OUTERMOST);
+	return add_frame(w, c->function, 0, line, c->information & PHP_OUTERMOST);
 }
 
 /* What a function begins with, and what a text does behind its count of references. */

@@ -18,6 +18,8 @@
 #include "bash.bpf.h"
 #include "interpreters.bpf.h"
 #include "php.bpf.h"
+#include "ruby.bpf.h"
+#include "perl.bpf.h"
 #include "sides.bpf.h"
 #include "go.bpf.h"
 #include "stacks.bpf.h"

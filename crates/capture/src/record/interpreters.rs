@@ -60,11 +60,7 @@ impl Interpreters {
         let look = interpreters::recognise;
         match self.files.look_into(&mapping.image, look) {
             Some(Ok(found)) => {
-                let layout = found.layout;
-                let here = events::ts_interpreter {
-                    state: layout.state.wrapping_add(mapping.moved()),
-                    ..layout
-                };
+                let here = found.placed(mapping.moved());
                 self.files.tell(pid, here);
             }
             Some(Err(why)) if is_new => self.not_seen.push(why.clone()),

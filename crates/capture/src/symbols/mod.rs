@@ -31,7 +31,7 @@ pub use fault::Fault;
 pub use in_time::resolve_all;
 pub use perf_map::{Names, PerfMap, Tail, Wanted};
 pub use places::FoundSymbol;
-pub(crate) use places::{places, text_behind};
+pub(crate) use places::{module_slot, places, text_behind};
 pub use runtimes::understood;
 
 use cache::Cache;
