@@ -66,6 +66,9 @@ impl Interpreter {
 /// A file that is an interpreter: what is known of it, or why its functions and lines will not be seen.
 pub type Known = Result<Interpreter, String>;
 
+/// Where an interpreter of a known version keeps what, or why it is not known.
+type Layout = Result<ts_interpreter, String>;
+
 /// How an interpreter is known.
 struct Kind {
     language: Language,
@@ -77,7 +80,7 @@ struct Kind {
     eval: &'static [&'static str],
     entry: &'static [&'static str],
     /// Its layout, if the symbols are those of such an interpreter.
-    layout: fn(&Image, &[FoundSymbol]) -> Option<Result<ts_interpreter, String>>,
+    layout: fn(&Image, &[FoundSymbol]) -> Option<Layout>,
 }
 
 const KINDS: [&Kind; 3] = [&php::KIND, &ruby::KIND, &perl::KIND];

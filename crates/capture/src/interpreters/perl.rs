@@ -3,7 +3,7 @@
 
 use timesink_recording::words::Language;
 
-use super::{named, not_known, Kind};
+use super::{named, not_known, Kind, Layout};
 use crate::address_space::Image;
 use crate::probes::events::{self, ts_interpreter};
 use crate::symbols::FoundSymbol;
@@ -26,13 +26,13 @@ const VERSION: &str = "PL_version";
 /// The kind of a function that is a text or a file which is evaluated, as the probes tell it.
 pub const EVALUATED: u32 = 2;
 
-fn layout(_: &Image, places: &[FoundSymbol]) -> Option<Result<ts_interpreter, String>> {
+fn layout(_: &Image, places: &[FoundSymbol]) -> Option<Layout> {
     let number = |name: &str| named(places, name)?.bytes.first().copied();
     let version = (number(REVISION)?, number(VERSION)?);
     Some(by_version(version, named(places, KEY)))
 }
 
-fn by_version(version: (u8, u8), key: Option<&FoundSymbol>) -> Result<ts_interpreter, String> {
+fn by_version(version: (u8, u8), key: Option<&FoundSymbol>) -> Layout {
     let (statement, stack, package) = match version {
         (5, 32) => (224, 240, 0),
         (5, 34) => (208, 224, 0),

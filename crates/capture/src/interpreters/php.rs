@@ -3,7 +3,7 @@
 
 use timesink_recording::words::Language;
 
-use super::{named, not_known, version, Kind};
+use super::{named, not_known, version, Kind, Layout};
 use crate::address_space::Image;
 use crate::probes::events::{self, ts_interpreter};
 use crate::symbols::{self, FoundSymbol};
@@ -26,14 +26,14 @@ const CURRENT_CALL: u64 = 488;
 /// Nothing else that is easy to find says which version it is.
 const BEFORE_VERSION: &[u8] = b"X-Powered-By: PHP/";
 
-fn layout(image: &Image, places: &[FoundSymbol]) -> Option<Result<ts_interpreter, String>> {
+fn layout(image: &Image, places: &[FoundSymbol]) -> Option<Layout> {
     named(places, ENGINE)?;
     let said = symbols::text_behind(image.open().ok()?, BEFORE_VERSION);
     let said = said.ok().flatten()?;
     Some(by_version(&said, named(places, GLOBALS)))
 }
 
-fn by_version(said: &str, globals: Option<&FoundSymbol>) -> Result<ts_interpreter, String> {
+fn by_version(said: &str, globals: Option<&FoundSymbol>) -> Layout {
     let Some(globals) = globals else {
         let why = "it was built with threads, whose calls are not read";
         return Err(format!("no functions and lines of PHP: {why}"));

@@ -3,7 +3,7 @@
 
 use timesink_recording::words::Language;
 
-use super::{named, not_known, version, Kind};
+use super::{named, not_known, version, Kind, Layout};
 use crate::address_space::Image;
 use crate::probes::events::{self, ts_interpreter};
 use crate::symbols::{self, FoundSymbol};
@@ -25,7 +25,7 @@ const OF_ALL: &str = "ruby_current_execution_context_ptr";
 /// The number of the program's own module, in each thread's list of memory.
 pub const PROGRAM: u64 = 1;
 
-fn layout(image: &Image, places: &[FoundSymbol]) -> Option<Result<ts_interpreter, String>> {
+fn layout(image: &Image, places: &[FoundSymbol]) -> Option<Layout> {
     let said = named(places, VERSION)?;
     let said = said.bytes.split(|byte| *byte == 0).next()?;
     let said = String::from_utf8_lossy(said);
@@ -38,11 +38,7 @@ fn layout(image: &Image, places: &[FoundSymbol]) -> Option<Result<ts_interpreter
     Some(by_version(&said, places, module))
 }
 
-fn by_version(
-    said: &str,
-    places: &[FoundSymbol],
-    module: Option<u64>,
-) -> Result<ts_interpreter, String> {
+fn by_version(said: &str, places: &[FoundSymbol], module: Option<u64>) -> Layout {
     let known = version(said).filter(|known| (2, 7) <= *known && *known <= (3, 4));
     let known = known.ok_or_else(|| not_known("Ruby", said))?;
     let place = |name: &str| named(places, name).map(|place| place.start);
