@@ -32,7 +32,7 @@ FOR_DEMO := $(FOR_BUILD)
 FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # The JDK is large (200 MB), but what is said of Java is tested with Java.
 # So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
-FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs default-jdk-headless musl-tools openssl \
+FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs php-cli ruby perl default-jdk-headless musl-tools openssl \
   $(if $(shell command -v go),,golang-go)
 # Another kernel is booted in an emulator, with a system of its own: busybox, bash and Python out of this one.
 FOR_KERNELS := $(FOR_BUILD) make binutils musl-tools python3-minimal qemu-system-x86 busybox-static cpio e2fsprogs

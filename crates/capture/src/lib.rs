@@ -4,7 +4,7 @@
 //! loads and attaches the `probes`; `record` drains their ring into the `spool`, with `budget`
 //! switching the timing of calls on and off; at the end, or after a crash, `convert` turns the spool
 //! into the tables of a recording. `address_space` knows which code is where in which process, `unwind`
-//! makes frames of copied stacks, `symbols` names them, `python` and `bash` know these interpreters' own. What comes after a recording is not this
+//! makes frames of copied stacks, `symbols` names them, `python`, `bash` and `interpreters` know interpreters' own. What comes after a recording is not this
 //! crate's business.
 
 // Rooms that may be unsafe are named here and in their folders; ARCHITECTURE.md says why each is.
@@ -26,6 +26,7 @@ mod go_table;
 pub mod host;
 #[allow(unsafe_code)]
 mod in_child;
+mod interpreters;
 mod java;
 #[allow(unsafe_code)]
 mod kernel;

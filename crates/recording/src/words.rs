@@ -253,6 +253,7 @@ words! {
         Shell = "shell",
         Ruby = "ruby",
         Perl = "perl",
+        Php = "php",
     }
 }
 

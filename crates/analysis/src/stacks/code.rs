@@ -336,13 +336,33 @@ impl Code {
                 file.starts_with('<') || file.split("/lib/python").skip(1).any(of_version)
             }
             Language::JavaScript => file.starts_with("node:") || file.contains("/node_modules/"),
+            // What is in no file is implemented in C.
+            Language::Php => {
+                file.is_empty() || file.contains("/vendor/") || file.starts_with("/usr/share/php")
+            }
+            Language::Ruby => {
+                let folders = ["/lib/ruby/", "/gems/"];
+                file.starts_with("<internal:") || folders.iter().any(|part| file.contains(part))
+            }
+            Language::Perl => {
+                let folders = ["/usr/share/perl", "/lib/perl", "/share/perl5/"];
+                let of_machine = file.starts_with("/usr/lib/") && file.contains("/perl");
+                of_machine || folders.iter().any(|part| file.contains(part))
+            }
             _ => false,
         }
     }
 
     /// Whether a function came with its language itself: libraries that others made are none of it.
     pub fn is_standard(&self, function: FunctionIx) -> bool {
-        const OF_OTHERS: [&str; 3] = ["/site-packages/", "/dist-packages/", "/node_modules/"];
+        const OF_OTHERS: [&str; 6] = [
+            "/site-packages/",
+            "/dist-packages/",
+            "/node_modules/",
+            "/vendor/",
+            "/gems/",
+            "/share/perl5/",
+        ];
         let file = self.function(function).file.as_str();
         self.is_installed(function)
             && !OF_OTHERS

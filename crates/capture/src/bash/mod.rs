@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::address_space::{Image, ImageKind};
+use crate::interpreters::MergedFrame;
 use crate::probes::events::ts_bash;
 use crate::probes::ToldScript;
-use crate::python::MergedFrame;
 use crate::symbols;
 
 /// What a native frame is to a script.

@@ -505,6 +505,10 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
             LossKind::Samples,
             "functions of Python are missing from some stacks",
         ),
+        e::TS_FUNCTION => (
+            LossKind::Samples,
+            "functions of PHP, Ruby or Perl are missing from some stacks",
+        ),
         e::TS_NO_STORAGE => (
             LossKind::Threads,
             "threads could not be followed for want of memory",

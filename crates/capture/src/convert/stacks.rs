@@ -279,7 +279,8 @@ impl StackRows {
             code: node.code,
             line,
         };
-        let module = Some(self.script(&code.file));
+        // What C implements is in no script.
+        let module = (!code.file.is_empty()).then(|| self.script(&code.file));
         let named = symbols::Named {
             function: code.function.as_str().into(),
             file: code.file.as_str().into(),

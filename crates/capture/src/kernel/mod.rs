@@ -334,6 +334,11 @@ impl Kernel {
         self.map("javas")
     }
 
+    /// The map that says which processes are PHP, Ruby or Perl.
+    pub fn interpreters(&self) -> Option<MapHandle> {
+        self.map("interpreters")
+    }
+
     /// The map that says which processes are a bash.
     pub fn bashes(&self) -> Option<MapHandle> {
         self.map("bashes")

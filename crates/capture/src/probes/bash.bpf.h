@@ -232,29 +232,4 @@ static __always_inline void inherit_bash(u32 from, u32 to)
 		bpf_map_update_elem(&bashes, &to, b, BPF_ANY);
 }
 
-/* Read what an interpreter says of the current thread's stack; a mark of that, 0: nothing. */
-static __always_inline u64 look_into(u32 where, struct ts_thread *st, u32 pid)
-{
-	struct ts_frames *e;
-	u64 mark;
-
-	if (!bpf_map_lookup_elem(&pythons, &pid))
-		return read_script(where, pid);
-	if (!st->python && st->no_python > TS_PYTHON_PATIENCE && (++st->no_python & 7))
-		return 0;
-	mark = read_python(where, pid, st->python);
-	e = bpf_map_lookup_elem(&frames_scratch, &where);
-	st->python = e ? e->python_thread : 0;
-	st->no_python = st->python ? 0 : st->no_python + 1;
-	return mark;
-}
-
-/* Hand over what the interpreter says of a stack, whichever it is. */
-static __always_inline int tell_side(u32 where, u32 pid, u32 id, u64 t, u32 what)
-{
-	if (bpf_map_lookup_elem(&bashes, &pid))
-		return tell_script(where, id, t, what);
-	return tell_python(where, pid, id, t, what);
-}
-
 #endif

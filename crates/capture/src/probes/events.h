@@ -28,18 +28,19 @@ enum ts_kind {
 	TS_TURNS = 14, /* a batch of turns; those lost with it count as turns */
 	TS_SEEN = 15, /* made by user space: a stack, unwound */
 	TS_NODE = 16, /* made by user space: one more frame of a stack */
-	TS_PYTHON = 17, /* the Python frames of the stack that follows */
+	TS_INTERPRETED = 17, /* the interpreter's own frames of the stack that follows */
 	TS_CODE = 18, /* a code object of Python seen for the first time */
 	TS_SCRIPT = 19, /* where in its scripts the bash of the stack that follows is */
 	TS_SITE = 20, /* which call the stack of the same moment is of */
 	TS_TASK = 21, /* a thread is at work for another task */
 	TS_TAG = 22, /* a thread has another tag */
 	TS_TAG_TEXT = 23, /* a tag seen for the first time */
-	TS_KINDS = 24,
+	TS_FUNCTION = 24, /* a function of an interpreter seen for the first time */
+	TS_KINDS = 25,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 24, /* a thread could not be tracked for want of memory */
-	TS_NOT_FOLLOWED = 25, /* a process was not followed: there were too many */
-	TS_COUNTERS = 26,
+	TS_NO_STORAGE = 25, /* a thread could not be tracked for want of memory */
+	TS_NOT_FOLLOWED = 26, /* a process was not followed: there were too many */
+	TS_COUNTERS = 27,
 };
 
 struct ts_head {
@@ -363,9 +364,9 @@ enum ts_stack_of {
 struct ts_stack {
 	struct ts_head head; /* t: of the sample or the call, or the t_out of the wait or the time ready */
 	__u64 ip, sp, bp, di, bx; /* of user space; ip 0: the thread has no such side */
-	__u64 r14; /* where Go keeps its goroutine */
+	__u64 r14, r15; /* where Go keeps its goroutine; PHP its call and what it executes */
 	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */
-	__u64 python; /* a mark of its frames of Python, or in scripts of bash; 0: it has none */
+	__u64 python; /* a mark of the interpreter's own frames, or of where bash is in scripts; 0: it has none */
 	__u64 java; /* a mark of the methods in its interpreted frames of Java or Node.js, 0: it is of neither */
 	__u64 beyond; /* what the second copy is of: that goroutine's stack, or the outermost part of the thread's */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
@@ -380,7 +381,7 @@ struct ts_stack {
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
 	__u8 copy[TS_COPY]; /* from sp up, and from beyond up; only as much as the lengths say is sent */
 };
-_Static_assert(sizeof(struct ts_stack) == 16 + 88 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
+_Static_assert(sizeof(struct ts_stack) == 16 + 96 + 24 + 8 * TS_FRAMES + TS_COPY, "stack");
 
 /* Java or Node.js: where the code of the interpreter is, and how far below the frame pointer its frames tell what they run. */
 struct ts_java {
@@ -433,11 +434,11 @@ struct ts_python {
 };
 _Static_assert(sizeof(struct ts_python) == 8 + 26 * 4, "python");
 
-#define TS_PYTHON_FRAMES 256
+#define TS_INTERPRETER_FRAMES 256
 
-struct ts_python_frame {
-	__u64 code; /* the id of a ts_code */
-	__s32 at; /* which of its bytes is executed */
+struct ts_interpreter_frame {
+	__u64 code; /* the id of a ts_code or a ts_function */
+	__s32 at; /* of a ts_code: which of its bytes is executed; else the line, 0: not known */
 	__u32 fresh; /* what it called last is not a frame of the same run of the interpreter */
 };
 struct ts_frames {
@@ -447,9 +448,9 @@ struct ts_frames {
 	__u16 count;
 	__u8 what; /* as of the stack */
 	__u8 cut; /* there are more */
-	struct ts_python_frame frame[TS_PYTHON_FRAMES]; /* innermost first; only as many as count says are sent */
+	struct ts_interpreter_frame frame[TS_INTERPRETER_FRAMES]; /* innermost first; only as many as count says are sent */
 };
-_Static_assert(sizeof(struct ts_frames) == 32 + 16 * TS_PYTHON_FRAMES, "frames");
+_Static_assert(sizeof(struct ts_frames) == 32 + 16 * TS_INTERPRETER_FRAMES, "frames");
 
 #define TS_TEXT 256
 
@@ -475,6 +476,46 @@ struct ts_code {
 	__u8 table[TS_TABLE]; /* which instructions are of which line; only as much as length says is sent */
 };
 _Static_assert(sizeof(struct ts_code) == 16 + 24 + 2 * (8 + TS_TEXT) + TS_TABLE, "code");
+
+/* Whose interpreter it is. */
+enum ts_interpreted {
+	TS_PHP = 1,
+	TS_RUBY = 2,
+	TS_PERL = 3,
+};
+
+/* An interpreter as it is laid out in one process. All but the addresses are offsets in its structures, or sizes. */
+struct ts_interpreter {
+	__u64 state; /* where its list of calls is found; Ruby: in a thread's own memory, if `module` is not 0 */
+	__u64 module; /* Ruby: where the number stands of the module whose memory of the thread that is; 1: it is the program */
+	__u32 language; /* enum ts_interpreted */
+	__u32 php_operations; /* of a function: where its operations are, how many there are, and its file */
+	__u32 php_operation_count;
+	__u32 php_file;
+	__u32 ruby_frame; /* the size of a call */
+	__u32 ruby_lines; /* of a method: its lines, and in the same way how many, and which instruction has which */
+	__u32 ruby_line; /* the size of a line's entry */
+	__u32 ruby_thread; /* of what is executed: its thread, and of that, who it is; 0: need not be looked at */
+	__u32 ruby_thread_id;
+	__u32 ruby_text; /* a short text: where it begins */
+	__u32 perl_statement; /* of the interpreter: its current statement, and its stack */
+	__u32 perl_stack;
+	__u32 perl_package; /* of a package: what else there is of it; 0: behind its table */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct ts_interpreter) == 16 + 14 * 4, "interpreter");
+
+/* A function of an interpreter. Texts that fill their room were longer. */
+struct ts_function {
+	struct ts_head head;
+	__u64 id;
+	__u32 language; /* enum ts_interpreted */
+	__u32 kind; /* Perl: 1: the program, 2: a text or file that is evaluated; these have no name */
+	char owner[128]; /* the class or package that it belongs to */
+	char name[128];
+	char file[256];
+};
+_Static_assert(sizeof(struct ts_function) == 32 + 512, "function");
 
 /* Where a bash keeps what, in one process: addresses. */
 struct ts_bash {

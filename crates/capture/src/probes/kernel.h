@@ -57,7 +57,7 @@ enum {
 KERNEL_TYPES
 
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, r14;
+	unsigned long di, si, dx, r10, r8, r9, r14, r15;
 	unsigned long ax, orig_ax, ip, cs, sp, bp, bx;
 };
 

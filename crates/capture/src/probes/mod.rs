@@ -288,28 +288,55 @@ pub fn stack(bytes: &[u8]) -> Option<CopiedStack<'_>> {
     })
 }
 
-/// The Python side of the stack that comes after it.
-pub struct PythonFrames {
+/// What an interpreter lists itself of the stack that comes after it.
+pub struct InterpreterFrames {
     pub head: events::ts_head,
     pub what: u8,
     /// There are more.
     pub cut: bool,
     /// Innermost first.
-    pub frames: Vec<events::ts_python_frame>,
+    pub frames: Vec<events::ts_interpreter_frame>,
 }
 
-/// Reads Python frames; `None` for bytes that are none.
-pub fn python_frames(bytes: &[u8]) -> Option<PythonFrames> {
+/// Reads an interpreter's frames; `None` for bytes that are none.
+pub fn interpreter_frames(bytes: &[u8]) -> Option<InterpreterFrames> {
     type Frames = events::ts_frames;
     let count = bytes.get(std::mem::offset_of!(Frames, count)..)?;
     let count = u16::from_ne_bytes(*count.first_chunk()?);
     let frames = bytes.get(std::mem::offset_of!(Frames, frame)..)?;
-    let frames = frames.chunks_exact(std::mem::size_of::<events::ts_python_frame>());
-    Some(PythonFrames {
+    let frames = frames.chunks_exact(std::mem::size_of::<events::ts_interpreter_frame>());
+    Some(InterpreterFrames {
         head: head(bytes)?,
         what: *bytes.get(std::mem::offset_of!(Frames, what))?,
         cut: *bytes.get(std::mem::offset_of!(Frames, cut))? != 0,
         frames: frames.take(usize::from(count)).filter_map(plain).collect(),
+    })
+}
+
+/// A function of PHP, Ruby or Perl.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToldName {
+    pub id: u64,
+    /// Whose interpreter it is, as the probes number them.
+    pub language: u32,
+    /// Perl's, of what has no name.
+    pub kind: u32,
+    /// The class or package that it belongs to; empty: to none.
+    pub owner: String,
+    pub name: String,
+    pub file: String,
+}
+
+/// Reads what a function is called; `None` for bytes that are none.
+pub fn name(bytes: &[u8]) -> Option<ToldName> {
+    let told = plain::<events::ts_function>(bytes)?;
+    Some(ToldName {
+        id: told.id,
+        language: told.language,
+        kind: told.kind,
+        owner: whole(&told.owner),
+        name: whole(&told.name),
+        file: whole(&told.file),
     })
 }
 
@@ -568,18 +595,35 @@ mod tests {
         let mut bytes = vec![0; std::mem::size_of::<events::ts_frames>()];
         let count = std::mem::offset_of!(events::ts_frames, count);
         bytes[count..count + 2].copy_from_slice(&u16::MAX.to_ne_bytes());
-        let all = events::TS_PYTHON_FRAMES as usize;
-        assert_eq!(python_frames(&bytes).map(|p| p.frames.len()), Some(all));
+        let all = events::TS_INTERPRETER_FRAMES as usize;
         assert_eq!(
-            python_frames(&bytes[..32 + 17]).map(|p| p.frames.len()),
+            interpreter_frames(&bytes).map(|p| p.frames.len()),
+            Some(all)
+        );
+        assert_eq!(
+            interpreter_frames(&bytes[..32 + 17]).map(|p| p.frames.len()),
             Some(1)
         );
-        assert!((0..32).all(|cut| python_frames(&bytes[..cut]).is_none()));
+        assert!((0..32).all(|cut| interpreter_frames(&bytes[..cut]).is_none()));
         let mut bytes = vec![0; std::mem::size_of::<events::ts_code>()];
         assert!(code(&bytes).is_some());
         let length = std::mem::offset_of!(events::ts_code, length);
         bytes[length..length + 4].copy_from_slice(&u32::MAX.to_ne_bytes());
         assert!(code(&bytes).is_none());
+    }
+
+    /// A name of a function that is cut short is none; one that fills its room was longer, and what comes after its end is not part of it.
+    #[test]
+    fn names_that_are_cut() {
+        let mut bytes = vec![0; std::mem::size_of::<events::ts_function>()];
+        let owner = std::mem::offset_of!(events::ts_function, owner);
+        let name = std::mem::offset_of!(events::ts_function, name);
+        bytes[owner..owner + 4].copy_from_slice(b"A\0zz");
+        bytes[name..name + 127].fill(b'x');
+        let told = super::name(&bytes).expect("a name");
+        assert_eq!((told.owner.as_str(), told.file.as_str()), ("A", ""));
+        assert_eq!(told.name, "x".repeat(127) + "...");
+        assert!((0..bytes.len()).all(|cut| super::name(&bytes[..cut]).is_none()));
     }
 
     /// What is told of a script may be cut short, too, and a text that fills its room was longer.

@@ -129,7 +129,7 @@ static long next_frame(u64 index, struct ts_python_look *l)
 		d->fresh = 1;
 		return 0;
 	}
-	if (count >= TS_PYTHON_FRAMES) {
+	if (count >= TS_INTERPRETER_FRAMES) {
 		e->cut = 1;
 		return 1;
 	}
@@ -142,7 +142,7 @@ static long next_frame(u64 index, struct ts_python_look *l)
 		at -= code + p->code_start;
 	d->mark = mixed(mixed(d->mark, code), at);
 	barrier_var(count);
-	count &= TS_PYTHON_FRAMES - 1;
+	count &= TS_INTERPRETER_FRAMES - 1;
 	e->frame[count].code = code;
 	e->frame[count].at = at;
 	e->frame[count].fresh = d->fresh;
@@ -183,7 +183,7 @@ __attribute__((noinline)) u64 read_python(u32 where, u32 pid, u64 known)
 	d->mark = 1;
 	d->count = 0;
 	d->fresh = 1;
-	e->cut |= LOOP(2 * TS_PYTHON_FRAMES, TS_FEW_STEPS, next_frame, &l);
+	e->cut |= LOOP(2 * TS_INTERPRETER_FRAMES, TS_FEW_STEPS, next_frame, &l);
 	e->count = d->count;
 	return d->count ? d->mark : 0;
 }
@@ -264,10 +264,10 @@ static long name_frame(u64 index, struct ts_naming *n)
 	u64 code, id, *told;
 	u32 slot;
 
-	if (index >= e->count || index >= TS_PYTHON_FRAMES)
+	if (index >= e->count || index >= TS_INTERPRETER_FRAMES)
 		return 1;
 	barrier_var(index);
-	index &= TS_PYTHON_FRAMES - 1;
+	index &= TS_INTERPRETER_FRAMES - 1;
 	code = e->frame[index].code;
 	id = mixed(mixed(p->serial, code), user_word(code + p->code_name));
 	id = mixed(mixed(id, user_word(code + p->code_file)), (u32)user_word(code + p->code_first_line));
@@ -282,25 +282,32 @@ static long name_frame(u64 index, struct ts_naming *n)
 	return 0;
 }
 
+/* Hand over the frames in the scratch, of whichever interpreter. */
+static __always_inline int tell_frames(struct ts_frames *e, u32 id, u64 t, u32 what)
+{
+	u64 size;
+
+	head(&e->head, TS_INTERPRETED, id, t);
+	e->what = what;
+	size = e->count;
+	if (size > TS_INTERPRETER_FRAMES)
+		return 1;
+	size = __builtin_offsetof(struct ts_frames, frame) + size * sizeof(e->frame[0]);
+	return !has_room(TS_STACK) || bpf_ringbuf_output(&ring, e, size, BPF_RB_NO_WAKEUP);
+}
+
 /* Hand over the frames that were read, which belong to the stack of that moment. */
 __attribute__((noinline)) int tell_python(u32 where, u32 pid, u32 id, u64 t, u32 what)
 {
 	/* The keys of the look-ups stand in it too: here the stack is deep. */
 	struct ts_naming n = { .where = where, .pid = pid };
 	struct ts_frames *e = n.e = bpf_map_lookup_elem(&frames_scratch, &n.where);
-	u64 size;
 
 	n.p = bpf_map_lookup_elem(&pythons, &n.pid);
 	if (!e || !n.p)
 		return 1;
-	LOOP(TS_PYTHON_FRAMES, TS_FEW_STEPS, name_frame, &n);
-	head(&e->head, TS_PYTHON, id, t);
-	e->what = what;
-	size = e->count;
-	if (size > TS_PYTHON_FRAMES)
-		return 1;
-	size = __builtin_offsetof(struct ts_frames, frame) + size * sizeof(e->frame[0]);
-	return !has_room(TS_STACK) || bpf_ringbuf_output(&ring, e, size, BPF_RB_NO_WAKEUP);
+	LOOP(TS_INTERPRETER_FRAMES, TS_FEW_STEPS, name_frame, &n);
+	return tell_frames(e, id, t, what);
 }
 
 /* What is forked from a Python is one too. */

@@ -161,7 +161,7 @@ __attribute__((noinline)) int send_stack(u32 where)
 	s->java = 0;
 	s->repeated = 0;
 	if (s->ip && mm && st) {
-		s->python = look_into(where, st, s->pid);
+		s->python = look_into(where, st, s);
 		s->java = mark_of_java(where);
 		end = look_into_go(where, end_of_stack(st, mm));
 		if (seen_before(st, s, &slot)) {
@@ -169,7 +169,7 @@ __attribute__((noinline)) int send_stack(u32 where)
 			s->beyond_length = 0;
 		} else {
 			copy_stack(where, end);
-			lost = s->python && tell_side(where, s->pid, st->id, s->head.t, s->what);
+			lost = s->python && tell_side(where, st, s);
 		}
 	}
 	length = s->length + s->beyond_length;
@@ -211,6 +211,7 @@ static __always_inline void user_registers(struct ts_stack *s, struct pt_regs *r
 	s->di = regs->di;
 	s->bx = regs->bx;
 	s->r14 = regs->r14;
+	s->r15 = regs->r15;
 }
 
 /*
@@ -251,9 +252,9 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 
 	if (!s)
 		return false;
-	/* Which frames of Python or Java it has now, or where it is in its script, is not known. */
+	/* Which frames of an interpreter it has now, or where it is in its script, is not known. */
 	if (bpf_map_lookup_elem(&pythons, &s->pid) || bpf_map_lookup_elem(&javas, &s->pid) ||
-	    bpf_map_lookup_elem(&bashes, &s->pid))
+	    bpf_map_lookup_elem(&bashes, &s->pid) || bpf_map_lookup_elem(&interpreters, &s->pid))
 		return false;
 	user_registers(s, regs);
 	s->python = 0;

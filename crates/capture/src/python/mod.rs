@@ -1,22 +1,21 @@
 //! CPython: which programs are one, how it is laid out in memory, and what its frames mean.
 //!
 //! `recognise` looks at a file; `layouts` says where the probes find what, version by version; `lines`
-//! turns a place in a code object into a line; `merge` puts the interpreter's frames where they belong among
+//! turns a place in a code object into a line; `interpreters` puts the frames where they belong among
 //! the native ones. Reads no memory of processes: the probes do that (`python.bpf.h`).
 
 mod layouts;
 mod lines;
-mod merge;
 
 use std::ops::Range;
 use std::path::Path;
 
 use crate::address_space::{Image, ImageKind};
+use crate::interpreters::FrameRole;
 use crate::probes::events::ts_python;
 use crate::symbols;
 
 pub use lines::line;
-pub use merge::{merge, MergedFrame, PythonRole};
 
 /// What the file of an interpreter says.
 #[derive(Debug, Clone)]
@@ -33,12 +32,12 @@ pub struct Interpreter {
 
 impl Interpreter {
     /// What the function at this address, as the file counts, is to Python.
-    pub fn part(&self, address: u64) -> PythonRole {
+    pub fn part(&self, address: u64) -> FrameRole {
         let has = |ranges: &[Range<u64>]| ranges.iter().any(|range| range.contains(&address));
         match () {
-            () if has(&self.eval) => PythonRole::Eval,
-            () if has(&self.entry) => PythonRole::Entry,
-            () => PythonRole::Other,
+            () if has(&self.eval) => FrameRole::Eval,
+            () if has(&self.entry) => FrameRole::Entry,
+            () => FrameRole::Other,
         }
     }
 }
@@ -144,11 +143,11 @@ mod tests {
         assert_eq!((found.runtime, found.layout.version), (0x1000, 0x30b));
         let parts = [0x10f, 0x83, 0x110, 0x84, 0x200].map(|address| found.part(address));
         let expected = [
-            PythonRole::Eval,
-            PythonRole::Eval,
-            PythonRole::Other,
-            PythonRole::Other,
-            PythonRole::Entry,
+            FrameRole::Eval,
+            FrameRole::Eval,
+            FrameRole::Other,
+            FrameRole::Other,
+            FrameRole::Entry,
         ];
         assert_eq!(parts, expected);
         let named = |name: &str| {

@@ -4,6 +4,7 @@
 #[allow(unsafe_code)]
 mod calibrate;
 mod goroutines;
+mod interpreters;
 mod java;
 mod memory;
 mod names;
@@ -47,11 +48,13 @@ use crate::spool::{self, BeginNote, EndNote, EventCosts, Note};
 
 use calibrate::Calibrator;
 use goroutines::Goroutines;
+use interpreters::Interpreters;
 use java::Javas;
 use newcomers::Newcomers;
 use node::Nodes;
 use perf_maps::PerfMaps;
 use python::Pythons;
+use recognised::Sides;
 use scripts::Scripts;
 use sink::Sink;
 use stacks::{LiveStacks, Runtimes};
@@ -64,6 +67,8 @@ const DRAIN_AT_START: Duration = Duration::from_millis(2);
 const STARTING: Duration = Duration::from_millis(50);
 /// How often a frame is written, at least.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
+/// What interpreters tell beside stacks that have not come: no more is kept.
+const MOST_SIDES: usize = 1 << 12;
 /// How long the end of the last thread is awaited after the program's end was told.
 const LAST_SWITCH: Duration = Duration::from_millis(200);
 /// How long threads that are no longer in the list of all tasks may take to end, when all is over.
@@ -350,6 +355,8 @@ impl Session {
         let nodes = Nodes::new(kernel.javas(), reader.clone());
         let runtimes = Runtimes {
             pythons,
+            interpreters: Interpreters::new(kernel.interpreters()),
+            sides: Sides::new(MOST_SIDES),
             javas,
             v8s: nodes,
             scripts,

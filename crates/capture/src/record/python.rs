@@ -1,5 +1,5 @@
 //! Which processes are Python, told to the probes as their interpreter is mapped; and what the probes tell in
-//! turn: code objects, and the Python side of stacks, until the native side is there too.
+//! turn: code objects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,15 +8,14 @@ use libbpf_rs::MapHandle;
 use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
-use crate::probes::{self, events, PythonFrames};
-use crate::python::{self, Interpreter, PythonRole};
-use crate::record::recognised::{Recognised, Sides};
+use crate::interpreters::FrameRole;
+use crate::probes::{self, events};
+use crate::python::{self, Interpreter};
+use crate::record::recognised::Recognised;
 use crate::spool::{Note, Writer};
 
 /// More code objects than that are forgotten; a program of that many functions has other worries.
 const MOST_CODES: usize = 1 << 19;
-/// Python sides whose stack has not come.
-const MOST_WAITING: usize = 1 << 12;
 
 /// A function as the compiler made it. Many processes, and many objects in one, may have the same.
 #[derive(PartialEq, Eq, Hash)]
@@ -35,7 +34,6 @@ pub struct Pythons {
     codes: HashMap<u64, u32>,
     numbers: HashMap<Arc<PythonFunction>, u32>,
     functions: Vec<Arc<PythonFunction>>,
-    waiting: Sides<PythonFrames>,
 }
 
 impl Pythons {
@@ -47,7 +45,6 @@ impl Pythons {
             codes: HashMap::new(),
             numbers: HashMap::new(),
             functions: Vec::new(),
-            waiting: Sides::new(MOST_WAITING),
         }
     }
 
@@ -82,17 +79,6 @@ impl Pythons {
         self.interpreters.tell(pid, python);
     }
 
-    /// Python frames, whose stack is still to come.
-    pub fn frames(&mut self, frames: PythonFrames) {
-        let moment = (frames.head.thread, frames.head.t, frames.what);
-        self.waiting.put(moment, frames);
-    }
-
-    /// The Python side of a stack.
-    pub fn side_of(&mut self, stack: &probes::CopiedStack<'_>) -> Option<PythonFrames> {
-        self.waiting.of(stack)
-    }
-
     /// A code object; it is told in the spool if its function is new.
     pub fn code(&mut self, code: &probes::ToldCode<'_>, spool: &mut Writer) {
         let function = Arc::new(PythonFunction {
@@ -121,7 +107,7 @@ impl Pythons {
     }
 
     /// The number of a frame's function and its line, 0: not known.
-    pub fn place(&self, frame: &events::ts_python_frame) -> (u32, u32) {
+    pub fn place(&self, frame: &events::ts_interpreter_frame) -> (u32, u32) {
         let number = self.codes.get(&frame.code).copied().unwrap_or(0);
         let function = (number as usize).checked_sub(1);
         let line = function
@@ -131,8 +117,8 @@ impl Pythons {
     }
 
     /// What the function at an address, as the image counts, is to Python.
-    pub fn part(&self, image: &Image, address: u64) -> PythonRole {
+    pub fn part(&self, image: &Image, address: u64) -> FrameRole {
         let found = self.interpreters.file(image);
-        found.map_or(PythonRole::Other, |found| found.part(address))
+        found.map_or(FrameRole::Other, |found| found.part(address))
     }
 }

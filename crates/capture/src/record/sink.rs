@@ -73,9 +73,11 @@ impl Sink {
                 }
             }
             events::TS_STACK => return self.stack(bytes),
-            events::TS_PYTHON | events::TS_CODE | events::TS_SCRIPT | events::TS_TASK => {
-                return self.stacks.take(bytes)
-            }
+            events::TS_INTERPRETED
+            | events::TS_CODE
+            | events::TS_FUNCTION
+            | events::TS_SCRIPT
+            | events::TS_TASK => return self.stacks.take(bytes),
             _ => {
                 if !self.look(bytes) {
                     return;

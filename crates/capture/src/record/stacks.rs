@@ -10,15 +10,17 @@ use zerocopy::IntoBytes;
 
 use crate::address_space::{Change, Image, ImageKind, Space, Spaces, Timed, Watch};
 use crate::bash;
+use crate::interpreters::{merge, FrameRole, MergedFrame};
 use crate::patience::Patience;
-use crate::probes::{self, events, Event, PythonFrames, ToldScript};
-use crate::python::{self, merge, MergedFrame};
+use crate::probes::{self, events, Event, InterpreterFrames, ToldScript};
 use crate::reader::Reader;
 use crate::record::goroutines::Goroutines;
+use crate::record::interpreters::Interpreters;
 use crate::record::java::{InFrame, Javas};
 use crate::record::node::Nodes;
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
+use crate::record::recognised::Sides;
 use crate::record::remembered::Remembered;
 use crate::record::scripts::Scripts;
 use crate::record::tagged::TaggedProcesses;
@@ -48,6 +50,9 @@ type Merged = (Vec<MergedFrame>, Vec<(u32, u32)>);
 /// What is known of processes that run code of a language of their own.
 pub struct Runtimes {
     pub pythons: Pythons,
+    pub interpreters: Interpreters,
+    /// What CPython and these list themselves, until the native side of the stack is there too.
+    pub sides: Sides<InterpreterFrames>,
     pub javas: Javas,
     pub v8s: Nodes,
     pub scripts: Scripts,
@@ -59,6 +64,7 @@ impl Runtimes {
     /// A process was found running.
     fn seeded(&mut self, pid: u32, space: &Space) {
         self.pythons.seeded(pid, space);
+        self.interpreters.seeded(pid, space);
         self.javas.seeded(pid, space);
         self.v8s.seeded(pid, space);
         self.scripts.seeded(pid, space);
@@ -69,6 +75,7 @@ impl Runtimes {
     /// What happened has been applied to the address spaces.
     fn applied(&mut self, change: &Change, spaces: &mut Spaces) {
         self.pythons.applied(change, spaces);
+        self.interpreters.applied(change, spaces);
         self.javas.applied(change, spaces);
         self.v8s.applied(change, spaces);
         self.scripts.applied(change, spaces);
@@ -217,8 +224,13 @@ impl LiveStacks {
         spool: &mut Writer,
     ) -> Option<probes::CopiedStack<'a>> {
         match u32::from(probes::head(bytes)?.kind) {
-            events::TS_PYTHON => self.runtimes.pythons.frames(probes::python_frames(bytes)?),
+            events::TS_INTERPRETED => {
+                let side = probes::interpreter_frames(bytes)?;
+                let moment = (side.head.thread, side.head.t, side.what);
+                self.runtimes.sides.put(moment, side);
+            }
             events::TS_CODE => self.runtimes.pythons.code(&probes::code(bytes)?, spool),
+            events::TS_FUNCTION => self.runtimes.interpreters.name(probes::name(bytes)?, spool),
             events::TS_SCRIPT => self.runtimes.scripts.frames(probes::script(bytes)?),
             events::TS_TASK => self.task(probes::decode(bytes)?, spool),
             _ => return probes::stack(bytes),
@@ -253,7 +265,7 @@ impl LiveStacks {
     }
 
     /// Give names to code that runtimes made, when all stacks are settled and the program is over.
-    pub fn name_made_code(&self, patience: &Patience, spool: &mut Writer) {
+    pub fn name_made_code(&mut self, patience: &Patience, spool: &mut Writer) {
         /// So many names make a note, of bounded length.
         const NAMES: usize = 256;
         let maps: HashMap<u32, MapIndex> = self
@@ -273,6 +285,9 @@ impl LiveStacks {
         }
         let (named, not_read) = self.maps.names(&wanted, patience);
         self.tell_given_up(not_read, patience, spool);
+        for why in self.runtimes.interpreters.not_seen() {
+            spool.note(&Note::GaveUp { why, count: 1 });
+        }
         for (map, names) in named {
             let mut made: HashMap<u32, BTreeMap<u64, Arc<str>>> = HashMap::new();
             let places = wanted[&map].iter().zip(&places[&map]);
@@ -390,9 +405,9 @@ impl LiveStacks {
                 .v8s
                 .functions(stack.pid, &copied, framed, spool);
         }
-        let (merged, complete) = if let Some(python) = self.runtimes.pythons.side_of(stack) {
-            let complete = complete && !python.cut;
-            (self.with_python(&frames, &python, complete), complete)
+        let (merged, complete) = if let Some(side) = self.runtimes.sides.of(stack) {
+            let complete = complete && !side.cut;
+            (self.with_interpreter(&frames, &side, complete), complete)
         } else if let Some(script) = self.runtimes.scripts.side_of(stack) {
             let merged = self.with_script(&frames, &script, spool);
             (merged, complete && !script.cut)
@@ -423,19 +438,29 @@ impl LiveStacks {
         spool.event(task.as_bytes());
     }
 
-    /// The frames of Python where they belong among the native ones.
-    fn with_python(&self, frames: &[Frame], python: &PythonFrames, complete: bool) -> Merged {
-        let part = |frame| match self.image_of(frame) {
-            Some((image, address)) => self.runtimes.pythons.part(image, address),
-            None => python::PythonRole::Other,
+    /// The frames that an interpreter lists where they belong among the native ones.
+    fn with_interpreter(
+        &self,
+        frames: &[Frame],
+        side: &InterpreterFrames,
+        complete: bool,
+    ) -> Merged {
+        let runtimes = &self.runtimes;
+        let role = |frame| match self.image_of(frame) {
+            Some((image, address)) => match runtimes.pythons.part(image, address) {
+                FrameRole::Other => runtimes.interpreters.role(image, address),
+                role => role,
+            },
+            None => FrameRole::Other,
         };
-        let parts: Vec<python::PythonRole> = frames.iter().map(part).collect();
-        let fresh: Vec<bool> = python.frames.iter().map(|f| f.fresh != 0).collect();
-        let places = python
-            .frames
-            .iter()
-            .map(|frame| self.runtimes.pythons.place(frame));
-        (merge(&parts, &fresh, complete), places.collect())
+        let roles: Vec<FrameRole> = frames.iter().map(role).collect();
+        let fresh: Vec<bool> = side.frames.iter().map(|f| f.fresh != 0).collect();
+        let place = |frame| {
+            let known = runtimes.interpreters.place(frame);
+            known.unwrap_or_else(|| runtimes.pythons.place(frame))
+        };
+        let places = side.frames.iter().map(place);
+        (merge(&roles, &fresh, complete), places.collect())
     }
 
     /// The functions of a script of bash where they belong among the native frames.

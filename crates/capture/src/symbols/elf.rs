@@ -86,7 +86,7 @@ enum Source {
 
 pub(super) struct Section {
     name: u32,
-    kind: u32,
+    pub(super) kind: u32,
     flags: u64,
     pub(super) address: u64,
     offset: u64,

@@ -30,8 +30,8 @@ mod unpack;
 pub use fault::Fault;
 pub use in_time::resolve_all;
 pub use perf_map::{Names, PerfMap, Tail, Wanted};
-pub(crate) use places::places;
 pub use places::FoundSymbol;
+pub(crate) use places::{module_slot, places, text_behind};
 pub use runtimes::understood;
 
 use cache::Cache;

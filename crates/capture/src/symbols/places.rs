@@ -38,6 +38,60 @@ pub(crate) fn places(file: Theirs, wanted: fn(&str) -> bool) -> Result<Vec<Found
     })
 }
 
+/// What follows these words in the data of a file that no program changes, up to a NUL; nothing, if they are not there. The file
+/// is not to be trusted.
+pub(crate) fn text_behind(file: Theirs, words: &[u8]) -> Result<Option<String>, Fault> {
+    const LONGEST: usize = 64;
+    quietly(|| {
+        let elf = Elf::from_theirs(file)?;
+        let data = elf.data_named(b".rodata")?;
+        let found = data.windows(words.len()).position(|here| here == words);
+        let text = found.and_then(|at| data.get(at + words.len()..));
+        Ok(text.map(|text| {
+            let text = text_at(&text[..text.len().min(LONGEST)], 0);
+            String::from_utf8_lossy(text).into_owned()
+        }))
+    })
+}
+
+/// Where, as a file counts, the loader writes the number of the module that has the memory of each thread in which this variable
+/// is, if the file has code that asks for it. The file is not to be trusted.
+pub(crate) fn module_slot(file: Theirs, variable: &str) -> Result<Option<u64>, Fault> {
+    const RELA: u32 = 4;
+    const DTPMOD64: u32 = 16;
+    quietly(|| {
+        let elf = Elf::from_theirs(file)?;
+        let Some(table) = elf.symbol_table(true).filter(|_| elf.wide) else {
+            return Ok(None);
+        };
+        let symbols = elf.data(table)?;
+        let names = match elf.sections.get(table.link as usize) {
+            Some(names) => elf.data(names)?,
+            None => Vec::new(),
+        };
+        // One of no symbol is of the file's own module.
+        let is_ours = |symbol: u64| {
+            let at = (symbol as usize).saturating_mul(24);
+            let record = symbols.get(at..).and_then(|rest| rest.get(..24));
+            let symbol_name = record.and_then(|record| Record(record).u32(0));
+            let name = symbol_name.map(|name| text_at(&names, name as usize));
+            symbol == 0 || name == Some(variable.as_bytes())
+        };
+        for section in elf.sections.iter().filter(|section| section.kind == RELA) {
+            let bytes = elf.data(section)?;
+            let slot = bytes.chunks_exact(24).find_map(|record| {
+                let record = Record(record);
+                let (slot, info) = (record.u64(0)?, record.u64(8)?);
+                (info as u32 == DTPMOD64 && is_ours(info >> 32)).then_some(slot)
+            });
+            if slot.is_some() {
+                return Ok(slot);
+            }
+        }
+        Ok(None)
+    })
+}
+
 fn in_table(elf: &Elf, exports: bool, wanted: fn(&str) -> bool) -> Result<Vec<FoundSymbol>, Fault> {
     let Some(section) = elf.symbol_table(exports) else {
         return Ok(Vec::new());

@@ -18,6 +18,7 @@ pub fn story(recording: &Recording) -> Story<'_> {
         operations: Wanted::Served,
         closely: false,
         tasks: false,
+        tags: false,
     };
     let loaded = Loaded::of(recording).expect("what was drawn can be read");
     Story::of(loaded, &question).expect("it has a story")

@@ -63,6 +63,7 @@ int on_fork(u64 *ctx)
 	inherit_python(parent->tgid, child->tgid);
 	inherit_bash(parent->tgid, child->tgid);
 	inherit_tags(parent->tgid, child->tgid);
+	inherit_interpreter(parent->tgid, child->tgid);
 	tell_start(st, child, how, of->id, since, resident_bytes(plain(parent)->mm), now);
 	return 0;
 }
@@ -92,6 +93,7 @@ int on_exec(u64 *ctx)
 	bpf_map_delete_elem(&pythons, &pid);
 	bpf_map_delete_elem(&javas, &pid);
 	bpf_map_delete_elem(&bashes, &pid);
+	bpf_map_delete_elem(&interpreters, &pid);
 	bpf_map_delete_elem(&gos, &pid);
 	st->task_seen = 0;
 	bpf_map_delete_elem(&tagged, &pid);

@@ -7,7 +7,7 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_thread *st = thread_of(task);
 	u64 cs = ctx->regs.cs, ip = ctx->regs.ip, sp = ctx->regs.sp, bp = ctx->regs.bp, bx = ctx->regs.bx;
-	u64 r14 = ctx->regs.r14;
+	u64 r14 = ctx->regs.r14, r15 = ctx->regs.r15;
 	bool user = (cs & 3) != 0;
 	struct ts_gathered *g = gathered_here();
 	u64 now = bpf_ktime_get_ns();
@@ -40,6 +40,7 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 		s->di = 0;
 		s->bx = bx;
 		s->r14 = r14;
+		s->r15 = r15;
 	} else {
 		bytes = bpf_get_stack(ctx, s->frame, sizeof(s->frame), 0);
 		s->frames = bytes > 0 ? (u32)bytes / 8 : 0;

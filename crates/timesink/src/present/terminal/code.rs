@@ -121,7 +121,7 @@ pub(super) fn dominant(report: &Report, thread: &ThreadLedger, style: &Style) ->
     let view = report.stacks.view_of_thread(thread.row.thread);
     let found = view.dominant(DOMINANT)?;
     let code = &report.stacks.code;
-    let begins = ["main", "_start", "<module>"];
+    let begins = ["main", "_start", "<module>", "<main>", "{main}"];
     if begins.contains(&code.function(found.function).name.as_str()) {
         return None;
     }

@@ -1,12 +1,12 @@
-//! Two views of one stack made into one: the native frames, in which Python is only its interpreter, and
-//! the interpreter's own list. Each time the interpreter was called, the run of Python frames that it executed
+//! Two views of one stack made into one: the native frames, in which a script is only its interpreter, and
+//! the interpreter's own list. Each time the interpreter was called, the run of frames that it executed
 //! takes the place of its native frame, and of those that did nothing but lead there. Pure.
 
 use std::ops::Range;
 
-/// What a native frame is to Python.
+/// What a native frame is to an interpreter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PythonRole {
+pub enum FrameRole {
     /// The interpreter's loop.
     Eval,
     /// One of the functions that do nothing but lead into the loop.
@@ -23,15 +23,15 @@ pub enum MergedFrame {
 }
 
 /// Both lists are innermost first. `parts` says what each native frame is, `fresh` of each
-/// Python frame whether a run begins with it. Where one of the lists ends before the outermost frame
+/// frame of the script whether a run begins with it. Where one of the lists ends before the outermost frame
 /// (`whole` is false) they are put together from the innermost, and else from the outermost: as a run begins or
 /// ends, there is an interpreter for a moment that has no frames. Nothing is left out: runs without an
 /// interpreter stand beside the others.
-pub fn merge(parts: &[PythonRole], fresh: &[bool], whole: bool) -> Vec<MergedFrame> {
+pub fn merge(parts: &[FrameRole], fresh: &[bool], whole: bool) -> Vec<MergedFrame> {
     let runs = runs(fresh);
     let count = parts
         .iter()
-        .filter(|part| **part == PythonRole::Eval)
+        .filter(|part| **part == FrameRole::Eval)
         .count();
     // Which run the innermost interpreter has; where there are too few, runs come before all, or after.
     let ahead = if whole {
@@ -55,8 +55,8 @@ pub fn merge(parts: &[PythonRole], fresh: &[bool], whole: bool) -> Vec<MergedFra
         (0..early).for_each(|_| put(&mut steps, waiting.next()));
     }
     for (index, part) in parts.iter().enumerate() {
-        replaced &= *part == PythonRole::Entry;
-        if *part != PythonRole::Eval {
+        replaced &= *part == FrameRole::Entry;
+        if *part != FrameRole::Eval {
             if !replaced {
                 steps.push(MergedFrame::Native(index));
             }
@@ -96,11 +96,11 @@ mod tests {
     /// Native frames as letters (`E`: the interpreter, `e`: what leads into it), Python frames as numbers, a stroke between runs.
     fn merged(native: &str, python: &str, whole: bool) -> String {
         let part = |letter: char| match letter {
-            'E' => PythonRole::Eval,
-            'e' => PythonRole::Entry,
-            _ => PythonRole::Other,
+            'E' => FrameRole::Eval,
+            'e' => FrameRole::Entry,
+            _ => FrameRole::Other,
         };
-        let parts: Vec<PythonRole> = native.chars().map(part).collect();
+        let parts: Vec<FrameRole> = native.chars().map(part).collect();
         let mut fresh = Vec::new();
         for run in python.split('|').filter(|run| !run.is_empty()) {
             fresh.extend((0..run.len()).map(|i| i == 0));
