@@ -114,13 +114,7 @@ fn convert_here(
 ) -> Result<About, Error> {
     let started = Instant::now();
     let notes = read_notes(folder)?;
-    let Some(begin) = notes.begin.clone() else {
-        let what = "the spool ends before it says what it is of: nothing can be mended".into();
-        return Err(Error::Damaged {
-            path: folder.path_of(spool::NAME),
-            what,
-        });
-    };
+    let begin = begin_of(&notes, folder)?;
     let wall = notes.wall(&begin);
     let mut out = RecordingWriter::within(folder.another()?)?;
     let FirstPass {
@@ -184,6 +178,13 @@ fn convert_here(
     let about = out.finish(about)?;
     folder.remove(spool::NAME)?;
     Ok(about)
+}
+
+fn begin_of(notes: &Notes, folder: &Folder) -> Result<BeginNote, Error> {
+    notes.begin.clone().ok_or_else(|| Error::Damaged {
+        path: folder.path_of(spool::NAME),
+        what: "the spool ends before it says what it is of: nothing can be mended".into(),
+    })
 }
 
 fn read_notes(folder: &Folder) -> Result<Notes, Error> {

@@ -302,30 +302,8 @@ impl Drawn {
                     ..Default::default()
                 });
             }
-            "text" => {
-                let tag = number(words);
-                let mut text = e::ts_tag_text {
-                    head: head(e::TS_TAG_TEXT, thread, 0),
-                    tag,
-                    ..Default::default()
-                };
-                let told = word(words);
-                for (to, from) in text.text.iter_mut().zip(told.bytes()) {
-                    *to = from as _;
-                }
-                self.push(&text);
-            }
-            "tag" => {
-                let tag = number(words);
-                let head = head(e::TS_TAG, thread, moment(&word(words)));
-                let seen = words.next_if(|word| word == "seen");
-                let seen_before = seen.map_or(0, |_| moment(&word(words)));
-                self.push(&e::ts_tag {
-                    head,
-                    seen_before,
-                    tag,
-                });
-            }
+            "text" => self.tag_text(thread, words),
+            "tag" => self.tag(thread, words),
             "exec" => self.push(&e::ts_exec {
                 head: head(e::TS_EXEC, thread, moment(&word(words))),
                 tid: thread.tid,
@@ -339,6 +317,32 @@ impl Drawn {
             "end" => self.end(thread, words),
             what => panic!("no such event: {what}"),
         }
+    }
+
+    fn tag_text(&mut self, thread: Thread, words: &mut Words) {
+        let tag = number(words);
+        let mut text = e::ts_tag_text {
+            head: head(e::TS_TAG_TEXT, thread, 0),
+            tag,
+            ..Default::default()
+        };
+        let told = word(words);
+        for (to, from) in text.text.iter_mut().zip(told.bytes()) {
+            *to = from as _;
+        }
+        self.push(&text);
+    }
+
+    fn tag(&mut self, thread: Thread, words: &mut Words) {
+        let tag = number(words);
+        let head = head(e::TS_TAG, thread, moment(&word(words)));
+        let seen = words.next_if(|word| word == "seen");
+        let seen_before = seen.map_or(0, |_| moment(&word(words)));
+        self.push(&e::ts_tag {
+            head,
+            seen_before,
+            tag,
+        });
     }
 
     /// The moment of the event before.
