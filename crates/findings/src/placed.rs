@@ -1,7 +1,7 @@
 //! Where calls come from that are counted: the functions of the program that they are made in, by the stacks that are taken
 //! of their 1st, 2nd, 4th, 8th, ... occurrences. Says nothing of how many there are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::uses::Act;
 use timesink_analysis::ledger::Account;
@@ -104,6 +104,66 @@ impl Placed {
     /// That the function does so much of what it does for these calls.
     pub fn scaled(&self, processes: &BTreeSet<ProcessId>, kept: f64) -> Change {
         self.of(self.region.function, processes, kept)
+    }
+
+    /// That much of the function goes, but not what it has others do on other things as often as it is done this many times.
+    pub fn scaled_without_others(
+        &self,
+        inquiry: &Inquiry<'_>,
+        processes: &BTreeSet<ProcessId>,
+        object: ObjectId,
+        times: u64,
+    ) -> Change {
+        let others = self.others(inquiry, processes, object, times);
+        let mut change = self.scaled(processes, 1.0 / times.max(1) as f64);
+        if !others.is_empty() {
+            change.what = What::FunctionBut(self.region.function, others);
+        }
+        change
+    }
+
+    /// The functions that it calls for other things than this: they make calls on those, and none on this.
+    fn others(
+        &self,
+        inquiry: &Inquiry<'_>,
+        processes: &BTreeSet<ProcessId>,
+        object: ObjectId,
+        times: u64,
+    ) -> BTreeSet<FunctionIx> {
+        /// Now and then something else is done, too.
+        const OFTEN: f64 = 0.5;
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for row in &inquiry.facts.calls {
+            let own = row
+                .process
+                .is_some_and(|process| processes.contains(&process));
+            if own && row.object.is_some_and(|other| other != object) {
+                let count = counts.entry(&row.call).or_default();
+                *count = count.saturating_add(row.count);
+            }
+        }
+        counts.retain(|_, count| *count as f64 >= times as f64 * OFTEN);
+        let (stacks, threads) = (inquiry.stacks, inquiry.threads_of(processes));
+        // The functions that it calls, the outermost first.
+        let called = |site: &CallSite| {
+            let mut functions = stacks.code.functions_of(site.stack);
+            let at = functions.iter().position(|&f| f == self.region.function);
+            functions.truncate(at.unwrap_or(0));
+            functions.reverse();
+            functions
+        };
+        let sites = || threads.iter().flat_map(|&thread| stacks.sites_of(thread));
+        let own = sites().filter(|site| site.object == Some(object));
+        let own: BTreeSet<FunctionIx> = own.flat_map(called).collect();
+        let for_others = sites().filter(|site| {
+            let is_other = site.object.is_some_and(|other| other != object);
+            is_other && counts.contains_key(site.call.as_str())
+        });
+        let others = for_others.filter_map(|site| {
+            let mut inwards = called(site).into_iter();
+            inwards.find(|function| !own.contains(function))
+        });
+        others.collect()
     }
 
     /// The same with all that is done around it, and for nothing else.

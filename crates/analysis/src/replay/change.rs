@@ -37,6 +37,8 @@ pub enum What {
     Function(String),
     /// The same for several functions, each of its own module and file, by their numbers in the stacks' code.
     Functions(BTreeSet<FunctionIx>),
+    /// The same for one function, but not in these that it calls.
+    FunctionBut(FunctionIx, BTreeSet<FunctionIx>),
     /// On a processor or waiting, in these system calls.
     Calls(BTreeSet<&'static str>),
     /// These spans, by their index in the timeline.
@@ -47,6 +49,18 @@ pub enum What {
     Stretches(BTreeMap<ThreadId, (Nanos, Nanos)>),
     /// All that these threads do and wait for from one moment to another, but sleeps.
     Between(BTreeMap<ThreadId, (Nanos, Nanos)>),
+}
+
+impl What {
+    /// Whether a stack of these functions is in those that are meant by their numbers.
+    pub fn is_within(&self, stack: &[FunctionIx]) -> bool {
+        let in_any = |functions: &BTreeSet<FunctionIx>| stack.iter().any(|f| functions.contains(f));
+        match self {
+            What::Functions(functions) => in_any(functions),
+            What::FunctionBut(function, but) => stack.contains(function) && !in_any(but),
+            _ => false,
+        }
+    }
 }
 
 /// What is done to it.
@@ -232,9 +246,11 @@ impl Change {
             What::Function(name) => Some(Shares::of(recorded, |function| {
                 f64::from(u8::from(function == name))
             })),
-            What::Functions(functions) => Some(Shares::of_functions(recorded, |function| {
-                f64::from(u8::from(functions.contains(&function)))
-            })),
+            What::Functions(_) | What::FunctionBut(..) => {
+                Some(Shares::of_stacks(recorded, |functions| {
+                    f64::from(u8::from(self.what.is_within(functions)))
+                }))
+            }
             What::Calls(names) => {
                 let wrappers = wrappers(recorded.stacks, names);
                 Some(Shares::of(recorded, |function| {
@@ -287,7 +303,10 @@ impl Change {
 
     /// Whether it takes away what certain functions do, which may be waits or work.
     pub(super) fn is_about_functions(&self) -> bool {
-        matches!(self.what, What::Function(_) | What::Functions(_))
+        matches!(
+            self.what,
+            What::Function(_) | What::Functions(_) | What::FunctionBut(..)
+        )
     }
 
     /// The waits, by their spans, that are to take place later.

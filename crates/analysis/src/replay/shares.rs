@@ -42,21 +42,23 @@ impl Shares {
     /// `weight`: how much of the time in a function of that name counts.
     pub(super) fn of(recorded: &Recorded<'_>, weight: impl Fn(&str) -> f64) -> Shares {
         let code = &recorded.stacks.code;
-        Shares::of_functions(recorded, |function| weight(&code.function(function).name))
+        Shares::of_stacks(recorded, |functions| {
+            let each = functions.iter().map(|&f| weight(&code.function(f).name));
+            each.fold(0.0, f64::max)
+        })
     }
 
-    /// The same, asked for the function itself.
-    pub(super) fn of_functions(
+    /// The same, asked for all functions of a stack.
+    pub(super) fn of_stacks(
         recorded: &Recorded<'_>,
-        weight: impl Fn(FunctionIx) -> f64,
+        weight: impl Fn(&[FunctionIx]) -> f64,
     ) -> Shares {
         let stacks = recorded.stacks;
         let mut known: FxHashMap<StackIx, f64> = FxHashMap::default();
         let mut weight_of = |stack: StackIx| {
-            *known.entry(stack).or_insert_with(|| {
-                let functions = stacks.code.functions_of(stack);
-                functions.iter().map(|&f| weight(f)).fold(0.0, f64::max)
-            })
+            *known
+                .entry(stack)
+                .or_insert_with(|| weight(&stacks.code.functions_of(stack)))
         };
         let mut threads: FxHashMap<ThreadId, Of> = FxHashMap::default();
         for event in &stacks.events {

@@ -269,7 +269,7 @@ fn fix(
         return (Fix::scaled(what, processes.clone(), kept), calls);
     };
     let ns = placed.region.ns.max(calls);
-    let least = placed.scaled(processes, once);
+    let least = placed.scaled_without_others(inquiry, processes, loader.one.object, times);
     let mut at_most = placed.with_what_is_between(inquiry, processes, once);
     if processes.len() > 1 {
         // What was made of it is given back at the end of each process, with all else that the process has.

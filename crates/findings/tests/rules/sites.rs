@@ -33,6 +33,28 @@ fn a_load_is_the_function_around_its_calls() {
     assert!(loads.all(|(_, ms)| *ms < 100), "{told:?}");
 }
 
+/// A function that reads a table and connects to a peer was taken away as a whole, with the connections (Perl's IO::Socket::IP,
+/// which asks for the number of a protocol each time).
+#[test]
+fn what_a_loader_does_with_others_is_not_for_the_file() {
+    let text = case("file-read-again.fires-call-sites");
+    let sample =
+        "sample 1.1 {100n+50}ms weight 60ms stack \"main;local_time;load_zones;parse_line\"";
+    let (parsing, asking) = (
+        sample.replace("60ms", "20ms"),
+        sample.replace("{100n+50}ms weight 60ms", "{100n+80}ms weight 40ms"),
+    );
+    let asking = asking.replace("parse_line", "ask_server;connect");
+    let mut text = text.replace(sample, &format!("{parsing}\n{asking}"));
+    text.push_str("object server \"tcp socket\" remote 10.0.0.1:80\n");
+    text.push_str("call 1.1 connect server count 300 ns 300ms\n");
+    text.push_str("site 1.1 connect server occurrence 256 at 906ms stack \"main;local_time;load_zones;ask_server;connect\"\n");
+    let told = told_of_text(&text);
+    let load = told.iter().find(|(rule, _)| *rule == "file-read-again");
+    let (_, saved_ms) = load.expect("the load is told");
+    assert!((150..=210).contains(saved_ms), "{told:?}");
+}
+
 /// The same calls, seen at other occurrences and in another order, tell the same.
 #[test]
 fn which_occurrences_were_seen_does_not_matter() {

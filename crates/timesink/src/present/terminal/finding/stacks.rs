@@ -114,7 +114,6 @@ fn seen_most(one: &One) -> Option<StackIx> {
     };
     let is_meant = |function: FunctionIx, change: &Change| match &change.what {
         What::Function(name) => code.function(function).name == *name,
-        What::Functions(functions) => functions.contains(&function),
         What::Calls(calls) => {
             let name = &code.function(function).name;
             calls.iter().any(|call| name.ends_with(call))
@@ -131,9 +130,13 @@ fn seen_most(one: &One) -> Option<StackIx> {
         {
             *times.entry(event.stack).or_default() += event.ns;
         }
-        times.retain(|&stack, _| {
-            code.frames_of(stack)
-                .any(|(_, function)| is_meant(function, change))
+        times.retain(|&stack, _| match &change.what {
+            What::Functions(_) | What::FunctionBut(..) => {
+                change.what.is_within(&code.functions_of(stack))
+            }
+            _ => code
+                .frames_of(stack)
+                .any(|(_, function)| is_meant(function, change)),
         });
         let of_change = times.into_iter().map(|(stack, ns)| (ns, stack)).max();
         most = most.max(of_change);
