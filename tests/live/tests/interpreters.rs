@@ -1,6 +1,6 @@
 //! PHP, Ruby and Perl: the functions of a script, its files and its lines, in what waits and what computes, as Debian ships them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -140,7 +140,10 @@ impl Seen {
                 names(frames) == **functions && line.is_some_and(|line| line.contains(text))
             };
             if !asleep.iter().any(|frames| is_it(&frames)) {
-                problems.push(format!("`{text}` is not seen in {functions:?}"));
+                let seen: BTreeSet<Vec<String>> = asleep.iter().map(|f| names(f)).collect();
+                problems.push(format!(
+                    "`{text}` is not seen in {functions:?}, but {seen:?}"
+                ));
             }
         }
         let is_evaluated = |frames: &&Vec<&Frame>| {
