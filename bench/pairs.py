@@ -379,7 +379,7 @@ def page(verdicts, rounds, now):
     yield ("Programs from package registries, each slow and fixed, that nobody looks into while rules are written\n"
            "([bench/pairs](../bench/pairs/README.md)). `make pairs-sealed` writes this page, good or bad.\n")
     yield (f"Measured {now:%Y-%m-%d} at commit {commit()} on Linux {os.uname().release}, {os.cpu_count()} processors; "
-           f"{rounds} recordings each, nothing retried. Savings are given as a share of the slow form's time.\n")
+           f"{rounds} recordings each, no retries. Savings are shares of the slow form's run time.\n")
     yield from summary(verdicts)
     yield ""
     yield from table(verdicts)

@@ -106,7 +106,7 @@ impl Placed {
         self.of(self.region.function, processes, kept)
     }
 
-    /// That much of the function goes, but not what it has others do on other things as often as it is done this many times.
+    /// The function runs once instead of this many times, except for what it calls to work on other objects about as often.
     pub fn scaled_without_others(
         &self,
         inquiry: &Inquiry<'_>,
@@ -122,7 +122,7 @@ impl Placed {
         change
     }
 
-    /// The functions that it calls for other things than this: they make calls on those, and none on this.
+    /// The functions it calls that make system calls on other objects, and none on this one.
     fn others(
         &self,
         inquiry: &Inquiry<'_>,
@@ -130,7 +130,7 @@ impl Placed {
         object: ObjectId,
         times: u64,
     ) -> BTreeSet<FunctionIx> {
-        /// Now and then something else is done, too.
+        /// Rarer calls on other objects are not excluded.
         const OFTEN: f64 = 0.5;
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for row in &inquiry.facts.calls {

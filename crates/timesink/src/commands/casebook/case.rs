@@ -85,7 +85,7 @@ pub struct Expected {
     /// Words in its title, its evidence or its stack.
     #[serde(default)]
     pub words: Vec<String>,
-    /// A tenth of the time or more can be saved by it. If not, where the time goes may be told before it.
+    /// A tenth of the time or more can be saved by it. If not, "busy" may be told before it.
     #[serde(default = "yes")]
     pub main: bool,
     /// The form that has not this cause, to measure the gain by; none: it has other differences, too.

@@ -324,7 +324,7 @@ fn read(stage: &Stage, command: &str, options: &[&str], files: &[&Path]) -> anyh
 fn problems(form: &Form, findings: &[TrialAnswer]) -> Vec<String> {
     let mut problems = Vec::new();
     let not_main = form.told.as_ref().is_some_and(|told| !told.main);
-    // A cause that may be no main one is ranked about where the time goes, by the machine before it or after it.
+    // A minor cause ranks before or after "busy", depending on the machine.
     let first = findings
         .iter()
         .find(|told| !not_main || accuses(&told.rule));
@@ -438,6 +438,6 @@ mod tests {
             "main": true,
             "gain": { "ns": 1, "lo_ns": 0, "hi_ns": 2 },
         }))
-        .expect("a finding as the report has it")
+        .expect("a finding in the report's format")
     }
 }
