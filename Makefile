@@ -26,7 +26,9 @@ LOCKED := --locked
 TIMESINK := target/release/timesink
 LEAST_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-FOR_BUILD := clang libclang-dev libelf-dev zlib1g-dev pkg-config gcc libc6-dev
+# What the page is made with. One that is on the path already does.
+FOR_WEB := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
+FOR_BUILD := $(FOR_WEB) clang libclang-dev libelf-dev zlib1g-dev pkg-config gcc libc6-dev
 FOR_DEMO := $(FOR_BUILD)
 # The unit tests build small programs, take them apart and look whether their functions are found.
 FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
@@ -34,6 +36,8 @@ FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
 FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs php-cli ruby perl default-jdk-headless musl-tools openssl \
   $(if $(shell command -v go),,golang-go)
+# The page is looked at in a browser.
+FOR_PAGE := chromium python3
 # Another kernel is booted in an emulator, with a system of its own: busybox, bash and Python out of this one.
 FOR_KERNELS := $(FOR_BUILD) make binutils musl-tools python3-minimal qemu-system-x86 busybox-static cpio e2fsprogs
 # What a single pair needs beside these it says itself.
@@ -68,7 +72,7 @@ help: ## List these commands
 
 # ---------------------------------------------------------------- building
 
-.PHONY: need-rust need-build need-demo need-check need-test need-kernels need-bench need-pairs need-readers need-python need-root
+.PHONY: need-rust need-build need-demo need-check need-test need-kernels need-bench need-pairs need-page need-readers need-python need-root
 
 need-rust:
 	@if ! command -v $(CARGO) >/dev/null; then \
@@ -94,6 +98,8 @@ need-bench:
 	$(call need,$(FOR_BENCH))
 need-pairs:
 	$(call need,$(FOR_PAIRS))
+need-page:
+	$(call need,$(FOR_PAGE))
 need-readers:
 	@command -v npm >/dev/null || { echo "make readers: npm is not on the path: apt-get install npm" >&2; exit 2; }
 need-python:
@@ -106,8 +112,17 @@ need-root:
 
 .PHONY: help build install uninstall clean
 
-build: need-rust need-build ## Build target/release/timesink
+build: need-rust need-build web ## Build target/release/timesink
 	$(CARGO) build $(LOCKED) --release -p timesink
+
+# The page that `timesink open` shows: one HTML file, which goes into the binary.
+.PHONY: web
+web: need-build web/dist/index.html
+web/dist/index.html: web/node_modules/.installed web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(shell find web/src -type f)
+	npm run --silent --prefix web build
+web/node_modules/.installed: web/package-lock.json web/.npmrc
+	npm ci --prefix web --no-fund --no-audit --loglevel=error
+	@touch $@
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 MANUALS = $(SHARE)/man/man1/timesink.1 $(SHARE)/man/man1/timesink-*.1
@@ -131,7 +146,7 @@ uninstall: ## Remove what make install put there
 	  $(SHARE)/zsh/site-functions/_timesink $(SHARE)/fish/vendor_completions.d/timesink.fish $(MANUALS)
 
 clean: ## Remove all that was built
-	rm -rf target
+	rm -rf target web/dist web/node_modules
 
 # ---------------------------------------------------------------- the demo
 
@@ -192,17 +207,39 @@ $(DEMO)/prices.txt: Makefile
 
 # ---------------------------------------------------------------- tests
 
-.PHONY: test check unit lint tidy pages licences deny fuzz fuzz-unguided interop readers live live-disturbed test-kernels test-kernels-all casebook book
+.PHONY: test check unit web-unit page-test screenshots page-speed lint tidy pages licences deny fuzz fuzz-unguided interop readers live live-disturbed test-kernels test-kernels-all casebook book
 
 # The live tests come last, so that what is read last is their result.
-test: need-rust need-test need-root unit lint build interop fuzz-unguided test-kernels casebook live ## Run all tests (as root: the privileged ones too)
+test: need-rust need-test need-root unit lint build interop page-test fuzz-unguided test-kernels casebook live ## Run all tests (as root: the privileged ones too)
 
 check: need-rust need-check unit lint ## Run what needs no root: unit tests and lint
 
-unit:
+unit: web web-unit
 	$(CARGO) test $(LOCKED) --no-fail-fast --workspace --exclude timesink-live
 
-lint: need-rust need-python tidy pages ## Check formatting, clippy and the house rules
+# The page's logic, without a browser.
+web-unit: web
+	cd web && npx --no-install tsc --noEmit && npx --no-install vitest run
+
+# The page in Debian's Chromium: recordings that are drawn and some made now, each view, against what the terminal says.
+PAGE_PROGRAMS = TIMESINK=$(TIMESINK) DRAWN=target/release/examples/drawn DEMO=$(DEMO) PAGES=target/pages
+page-test: need-rust need-page need-root web demo-build ## Look at the page in a browser, as a person would (as root)
+	$(CARGO) build $(LOCKED) --release -p timesink-recording --example drawn
+	$(PAGE_PROGRAMS) node --test web/browse/
+
+screenshots: need-rust need-page need-root web demo-build ## Take the screenshots of the page that are in docs/page (as root)
+	$(CARGO) build $(LOCKED) --release -p timesink-recording --example drawn
+	$(PAGE_PROGRAMS) node web/browse/screenshots.mjs docs/page
+
+# How soon the page is there, how smoothly it zooms, and what it takes: SPANS="1000000 10000000".
+SPANS ?= 1000000 10000000
+page-speed: need-rust need-page web build ## Measure the page with large recordings (SPANS="1000000")
+	$(CARGO) build $(LOCKED) --release -p timesink-recording --example service
+	@mkdir -p target/page-speed
+	for spans in $(SPANS); do [ -d target/page-speed/$$spans ] || target/release/examples/service target/page-speed/$$spans $$spans; done
+	TIMESINK=$(TIMESINK) node web/browse/speed.mjs $(addprefix target/page-speed/,$(SPANS))
+
+lint: need-rust need-python web tidy pages ## Check formatting, clippy and the house rules
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
 	$(CARGO) fmt --all --check

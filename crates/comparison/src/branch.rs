@@ -45,7 +45,7 @@ impl Weights {
 impl Branch {
     /// The tree of one recording, as A. Below its root are programs.
     pub fn of(story: &Story<'_>, weights: Weights) -> Branch {
-        let loaded = &story.loaded;
+        let loaded = story.loaded;
         let code = &loaded.stacks.code;
         // The same stack comes again and again: its names are looked up once.
         let mut sums: FxHashMap<(&str, StackIx), u64> = FxHashMap::default();

@@ -169,7 +169,7 @@ fn stacks_stand_beside_each_other() {
     let other = CODED
         .replace("/opt/job", "/opt/job2")
         .replace("load;parse", "load;scan");
-    let tree = |text: &str| Branch::of(&story(&recording(text)), Weights::Cpu);
+    let tree = |text: &str| story(&recording(text), |story| Branch::of(story, Weights::Cpu));
     let aligned = compared(CODED, &other).aligned;
     let both = tree(CODED).beside(tree(&other), &aligned);
     let told: Vec<_> = both.stacks();
@@ -177,7 +177,7 @@ fn stacks_stand_beside_each_other() {
     assert_eq!(names, ["job;main;load;parse", "job;main;load;scan"]);
     assert_eq!((told[0].1 > 0, told[0].2), (true, 0));
     assert_eq!((told[1].1, told[1].2), (0, told[0].1));
-    let waits = Branch::of(&story(&recording(CODED)), Weights::Waits);
+    let waits = story(&recording(CODED), |story| Branch::of(story, Weights::Waits));
     assert!(waits.stacks().is_empty());
 }
 

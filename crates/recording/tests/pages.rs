@@ -17,7 +17,7 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("its entry").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let foreign = name.starts_with('.') || name == "target" || name == "work";
+        let foreign = name.starts_with('.') || matches!(&*name, "target" | "work" | "node_modules");
         if path.is_dir() && !foreign {
             pages(&path, found);
         } else if path.extension().is_some_and(|end| end == "md") {

@@ -4,9 +4,11 @@
 //! Nothing here decides how it is shown, and nothing reads settings: who asks says what is set.
 
 mod loaded;
+mod predictor;
 mod story;
 mod touched;
 
 pub use loaded::Loaded;
+pub use predictor::{Predicted, Predictor};
 pub use story::{Question, Repeated, Story};
 pub use touched::AllTouched;

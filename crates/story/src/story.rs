@@ -35,7 +35,7 @@ pub struct Question<'q> {
 
 /// All that one recording says.
 pub struct Story<'a> {
-    pub loaded: Loaded<'a>,
+    pub loaded: &'a Loaded<'a>,
     /// `None` if there is no main thread.
     pub outlook: Option<Outlook>,
     /// What rules made of it; `None` if there is no main thread.
@@ -62,19 +62,19 @@ pub struct Repeated {
 
 impl<'a> Story<'a> {
     pub fn of(
-        loaded: Loaded<'a>,
+        loaded: &'a Loaded<'a>,
         question: &Question<'_>,
     ) -> timesink_recording::Result<Story<'a>> {
         let ask = |outlook: &Outlook, gains: &Gains<'_>| {
-            let findings = findings(&loaded, outlook, gains, question);
+            let findings = findings(loaded, outlook, gains, question);
             let touched = match question.closely {
-                true => AllTouched::of(&findings, &loaded, gains),
+                true => AllTouched::of(&findings, loaded, gains),
                 false => AllTouched::default(),
             };
             (findings, touched)
         };
         let (outlook, repeated) = std::thread::scope(|scope| {
-            let repeated = scope.spawn(|| Repeated::of(&loaded, question));
+            let repeated = scope.spawn(|| Repeated::of(loaded, question));
             let outlook = Outlook::and(
                 loaded.recording,
                 &loaded.timeline,

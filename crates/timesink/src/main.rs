@@ -9,6 +9,7 @@ mod history;
 #[allow(unsafe_code)]
 mod large_blocks;
 mod out;
+mod page;
 mod present;
 mod project;
 mod proof;
@@ -66,6 +67,14 @@ enum Command {
     Attach(commands::attach::Arguments),
     /// Print the report of a recording
     Report(commands::report::Arguments),
+    /// Show a recording in the browser, or two beside each other
+    ///
+    /// Serves the page on 127.0.0.1 until Ctrl-C, to who has the token in the address that is printed. report --html writes the
+    /// same page into one file.
+    #[command(
+        after_help = "Examples:\n  timesink open\n  timesink open slow.timesink fixed.timesink"
+    )]
+    Open(commands::open::Arguments),
     /// Predict the wall time if a wait, a function or a file took less time
     ///
     /// Without options, prints the predicted gain of each cause on the critical path.
@@ -199,6 +208,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Run(a) => commands::run::run(&a, signals()?, started).map_err(failed),
         Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Open(a) => commands::open::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Diff(a) => commands::diff::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Bench(a) => {
@@ -254,6 +264,10 @@ mod tests {
             "report --tree x.timesink",
             "report x.timesink --top=5 --tree=callers --line main --thread 12 --process sh",
             "report x --tree=callees --state wait --object rows.db --cpu 1 --between 1s..2s",
+            "open",
+            "open a b --port 8123 --no-browser",
+            "report a --html page.html",
+            "report a --html page.html --beside b",
             "whatif x",
             "whatif x --cut cpu --cut ready --scale func=f 0.5 --batch flush 100 --cpus 4",
             "whatif x --keep-first func=load --overlap sleep",

@@ -17,6 +17,24 @@ use crate::slots::Slots;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StackIx(u32);
 
+impl StackIx {
+    /// Its place among [`Code::nodes`].
+    pub fn place(self) -> u32 {
+        self.0
+    }
+}
+
+/// A node of the tree that stacks share: a frame with all that called it.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'a> {
+    /// The caller, by its place among the nodes; it comes before.
+    pub parent: Option<u32>,
+    /// `None` if that row is missing.
+    pub frame: Option<&'a Frame>,
+    pub function: FunctionIx,
+    pub complete: bool,
+}
+
 /// A function, as an index into [`Code::functions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionIx(pub u32);
@@ -166,6 +184,19 @@ impl Code {
     pub fn is_complete(&self, stack: StackIx) -> bool {
         let link = self.links.get(stack.0 as usize);
         link.is_some_and(|link| link.complete)
+    }
+
+    /// All nodes of the tree that stacks share, in the order of the table.
+    pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
+        self.links.iter().map(|link| {
+            let at = link.frame.map(|at| at as usize);
+            Node {
+                parent: link.parent,
+                frame: at.and_then(|at| self.frames.get(at)),
+                function: at.map_or(self.unknown, |at| self.function_of[at]),
+                complete: link.complete,
+            }
+        })
     }
 
     fn links_of(&self, stack: StackIx) -> impl Iterator<Item = &Link> {

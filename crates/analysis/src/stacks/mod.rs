@@ -20,7 +20,7 @@ mod tree;
 mod view;
 
 pub use call_sites::CallSite;
-pub use code::{Code, Function, FunctionIx, Spot, StackIx};
+pub use code::{Code, Function, FunctionIx, Node as CodeNode, Spot, StackIx};
 pub use filter::{Filter, Selected};
 pub use lines::{LineShare, Lines};
 pub(crate) use region::without_recursion;

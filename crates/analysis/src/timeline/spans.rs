@@ -186,6 +186,11 @@ impl Spans {
         self.spans.get(index)
     }
 
+    /// All spans, thread by thread, by their index.
+    pub fn all(&self) -> &[Span] {
+        &self.spans
+    }
+
     /// How many spans there are.
     pub fn len(&self) -> usize {
         self.spans.len()

@@ -18,6 +18,8 @@ pub(super) enum Filter {
     Making,
     /// Who only reads a recording: nothing is made or changed.
     Reading,
+    /// The same, and connections are taken from a socket that listens already.
+    Serving,
 }
 
 /// Programs, other processes, the kernel, and ways around this filter.
@@ -83,8 +85,6 @@ const REFUSED: &[c_long] = &[
     libc::SYS_connect,
     libc::SYS_bind,
     libc::SYS_listen,
-    libc::SYS_accept,
-    libc::SYS_accept4,
     libc::SYS_setuid,
     libc::SYS_setreuid,
     libc::SYS_setresuid,
@@ -106,6 +106,8 @@ const REFUSED: &[c_long] = &[
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
 ];
+
+const TAKING: &[c_long] = &[libc::SYS_accept, libc::SYS_accept4];
 
 /// Files and folders of whomever.
 const CHANGES: &[c_long] = &[
@@ -218,9 +220,12 @@ impl Filter {
         };
         answer(ENDING, KILL);
         answer(REFUSED, refuse(libc::EPERM));
+        if self != Filter::Serving {
+            answer(TAKING, refuse(libc::EPERM));
+        }
         // What it asks for lies in memory; without it the C library asks with `clone`.
         answer(&[libc::SYS_clone3], refuse(libc::ENOSYS));
-        if self == Filter::Reading {
+        if matches!(self, Filter::Reading | Filter::Serving) {
             answer(CHANGES, refuse(libc::EPERM));
             answer(&[libc::SYS_openat2], refuse(libc::ENOSYS));
             for (call, flags) in [(libc::SYS_open, 1), (libc::SYS_openat, 2)] {
@@ -286,7 +291,12 @@ mod tests {
         }
     }
 
-    const ALL: [Filter; 3] = [Filter::Naming, Filter::Making, Filter::Reading];
+    const ALL: [Filter; 4] = [
+        Filter::Naming,
+        Filter::Making,
+        Filter::Reading,
+        Filter::Serving,
+    ];
 
     fn error() -> i32 {
         io::Error::last_os_error().raw_os_error().unwrap_or(98)
@@ -348,6 +358,24 @@ mod tests {
             for work in [refused, fork, kill] {
                 assert_eq!(ends(filter, work), libc::EPERM, "{filter:?}");
             }
+        }
+    }
+
+    /// Connections are taken by who serves a page, and by nobody else.
+    #[test]
+    fn only_who_serves_takes_connections() {
+        // SAFETY: there is no such descriptor.
+        let accept =
+            || match unsafe { libc::accept(-1, std::ptr::null_mut(), std::ptr::null_mut()) } {
+                -1 => error(),
+                _ => 0,
+            };
+        for filter in ALL {
+            let wanted = match filter {
+                Filter::Serving => libc::EBADF,
+                _ => libc::EPERM,
+            };
+            assert_eq!(ends(filter, accept), wanted, "{filter:?}");
         }
     }
 

@@ -88,6 +88,12 @@ pub fn for_reading() -> Result<(), Error> {
     Filter::Reading.set()
 }
 
+/// The same where a page of it is served: connections are taken from a socket that listens already.
+pub fn for_serving() -> Result<(), Error> {
+    keep(CapabilitySet::empty(), Identity::from_sudo()?.as_ref())?;
+    Filter::Serving.set()
+}
+
 /// The same where something is made of it: under sudo as the caller, whose it is.
 pub fn for_making() -> Result<(), Error> {
     let caller = Identity::from_sudo()?;

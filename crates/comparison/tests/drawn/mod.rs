@@ -9,7 +9,8 @@ use timesink_recording::notation::recording;
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Story};
 
-pub fn story(recording: &Recording) -> Story<'_> {
+/// Asks something of the story of a recording.
+pub fn story<T>(recording: &Recording, ask: impl FnOnce(&Story<'_>) -> T) -> T {
     let question = Question {
         patience: Patience::FINDINGS,
         limits: &Limits::default(),
@@ -21,11 +22,11 @@ pub fn story(recording: &Recording) -> Story<'_> {
         tags: false,
     };
     let loaded = Loaded::of(recording).expect("what was drawn can be read");
-    Story::of(loaded, &question).expect("it has a story")
+    ask(&Story::of(&loaded, &question).expect("it has a story"))
 }
 
 pub fn digest(text: &str) -> Digest {
-    Digest::of(&story(&recording(text))).expect("it has a main thread")
+    story(&recording(text), Digest::of).expect("it has a main thread")
 }
 
 pub fn compared(a: &str, b: &str) -> Comparison {

@@ -159,7 +159,7 @@ pub fn told<T>(
 ) -> anyhow::Result<(Digest, T)> {
     let loaded = Loaded::of(recording)?;
     let environment = env::of(recording, &loaded.facts)?;
-    let story = Story::of(loaded, question)?;
+    let story = Story::of(&loaded, question)?;
     let path = recording.path().display();
     let digest = Digest::of(&story);
     let mut digest =

@@ -20,6 +20,7 @@ pub mod history;
 pub mod last;
 pub mod man;
 pub mod named;
+pub mod open;
 pub mod operations;
 pub mod pack;
 pub mod prove;

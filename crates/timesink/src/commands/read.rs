@@ -27,13 +27,27 @@ pub fn open(path: &Path) -> anyhow::Result<Recording> {
 /// Opens several recordings to read them and do nothing else.
 pub fn open_all(paths: &[&Path]) -> anyhow::Result<Vec<Recording>> {
     privileges::for_opening()?;
+    let recordings = all_whole(paths)?;
+    privileges::for_reading()?;
+    Ok(recordings)
+}
+
+/// The same where something is made of them, which belongs to who called sudo.
+pub fn open_all_to_make(paths: &[&Path]) -> anyhow::Result<Vec<Recording>> {
+    privileges::for_opening()?;
+    let recordings = all_whole(paths)?;
+    privileges::for_making()?;
+    Ok(recordings)
+}
+
+/// Opens several recordings, with room for the largest.
+pub fn all_whole(paths: &[&Path]) -> anyhow::Result<Vec<Recording>> {
     let recordings = paths.iter().map(|path| whole(path));
     let recordings: Vec<Recording> = recordings.collect::<anyhow::Result<_>>()?;
     let largest = recordings
         .iter()
         .max_by_key(|recording| recording.row_count::<Span>().unwrap_or(0));
     largest.iter().for_each(|recording| make_room(recording));
-    privileges::for_reading()?;
     Ok(recordings)
 }
 
@@ -93,6 +107,10 @@ impl Named {
             argument: last::argument(recording.path()),
             size_bytes: recording.size_bytes(),
         }
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     pub fn shown(&self) -> Shown<'_> {

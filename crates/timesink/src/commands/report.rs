@@ -1,23 +1,24 @@
 //! `timesink report FILE`: where the time of a recording went.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
 use timesink_analysis::stacks::{Direction, Stacks};
+use timesink_recording::files::NewFile;
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Repeated, Story};
 
-use super::read::{open, question, Named};
+use super::read::{open, open_all_to_make, question, Named};
 use super::selection::Selection;
 use super::{last, operations};
-use crate::out;
 use crate::present::terminal::{self, Section, Style, Table};
 use crate::present::{json, Report};
 use crate::settings::Settings;
+use crate::{out, page as html_page};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -53,6 +54,12 @@ pub struct Arguments {
     /// Print everything as JSON (documented in docs/json.md)
     #[arg(long, conflicts_with_all = ["top", "tree", "line"])]
     json: bool,
+    /// Write the page of the recording into one file, which opens in any browser, offline; must not exist
+    #[arg(long, value_name = "FILE", conflicts_with_all = TABLES)]
+    html: Option<PathBuf>,
+    /// Another recording, to be compared with in the page
+    #[arg(long, value_name = "RECORDING", requires = "html")]
+    beside: Option<PathBuf>,
     /// Print operations in full: auto (what servers did for each request), recv..send (the same on all sockets), or
     /// from one wait to another, each a call, a kind of wait or a thing, such as 'read..fdatasync'
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["top", "tree", "line"])]
@@ -142,6 +149,9 @@ enum ReportPart {
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = out::style();
     let path = last::or_last(arguments.recording.as_deref())?;
+    if let Some(file) = &arguments.html {
+        return write_page(&path, arguments.beside.as_deref(), file);
+    }
     let recording = open(&path)?;
     let (tables, selection) = (arguments.tables(), &arguments.selection);
     if !tables.is_empty() {
@@ -204,7 +214,8 @@ fn page(recording: &Recording, part: &ReportPart, style: &Style) -> anyhow::Resu
         ]),
         ..question(&settings, Wanted::Served, false)
     };
-    let story = Story::of(Loaded::of(recording)?, &question)?;
+    let loaded = Loaded::of(recording)?;
+    let story = Story::of(&loaded, &question)?;
     let named = Named::of(recording);
     let report = Report::of(&story, named.shown(), &settings);
     Ok(match part {
@@ -223,7 +234,7 @@ fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
         tags: true,
         ..question(&settings, wanted.clone(), true)
     };
-    let story = Story::of(loaded, &question)?;
+    let story = Story::of(&loaded, &question)?;
     if op.is_some() && story.operations.is_empty() {
         return Err(operations::none(&wanted, &story.loaded.timeline));
     }
@@ -231,6 +242,20 @@ fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
     let report = Report::of(&story, named.shown(), &settings);
     let mut out = out::machines();
     out::written(json::write(&report, &mut out).and_then(|()| out.flush()))
+}
+
+/// The page of a recording, or of two, as one file.
+fn write_page(path: &Path, beside: Option<&Path>, file: &Path) -> anyhow::Result<()> {
+    let paths: Vec<&Path> = std::iter::once(path).chain(beside).collect();
+    let recordings = open_all_to_make(&paths)?;
+    let settings = Settings::told();
+    let made = NewFile::at(file).context("cannot make the file")?;
+    let mut out = BufWriter::new(made);
+    let cannot = || format!("cannot write {}", file.display());
+    html_page::write(&recordings, &settings, &mut out).with_context(cannot)?;
+    let made = out.into_inner().map_err(io::IntoInnerError::into_error);
+    made.with_context(cannot)?.keep()?;
+    Ok(())
 }
 
 /// Operations, and nothing else.

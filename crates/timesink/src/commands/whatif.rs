@@ -7,14 +7,10 @@ use anyhow::{bail, Context};
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
-use timesink_analysis::path::{Cause, Path};
-use timesink_analysis::replay::{
-    processors, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
-};
+use timesink_analysis::replay::{Change, How, Processors, What};
 use timesink_analysis::stacks::Stacks;
-use timesink_analysis::timeline::Timeline;
 use timesink_recording::ids::ProcessId;
-use timesink_story::Loaded;
+use timesink_story::{Loaded, Predicted, Predictor};
 
 use super::named;
 use super::read::{open, Named};
@@ -87,18 +83,19 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let page = if all {
         if outlook.is_none() {
-            bail!("this recording has no thread to ask about");
+            bail!(NO_THREAD);
         }
         terminal::gains(&report, &style)
     } else {
-        let asking = (&asked, arguments.cpus);
-        let predicted = predict(&loaded, asking)?;
+        let replay = Predictor::replay(&loaded)?.context(NO_THREAD)?;
+        let predictor = Predictor::of(&loaded, &replay);
+        let predicted = predict(&predictor, &asked, arguments.cpus)?;
         let mut words: Vec<String> = asked.into_iter().map(|(words, _)| words).collect();
         words.extend(arguments.cpus.map(|cpus| format!("{cpus} processors")));
         let prediction = Prediction {
             asked: &words,
-            recorded_ns: predicted.recorded_ns,
-            replay_error_pct: predicted.replay_error_pct,
+            recorded_ns: predictor.recorded_ns(),
+            replay_error_pct: predictor.error_pct(),
             gain: predicted.gain,
             path: &predicted.path,
         };
@@ -111,59 +108,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     out::page(&page, &style)
 }
 
-/// What came out of a question.
-struct Predicted {
-    recorded_ns: u64,
-    replay_error_pct: f64,
-    gain: Gain,
-    path: Vec<Cause>,
-}
-
 /// What all changes together buy, and the causes of the path that is left.
-fn predict(loaded: &Loaded<'_>, (asked, cpus): (&Asked, Option<u32>)) -> anyhow::Result<Predicted> {
-    let Loaded {
-        recording,
-        facts,
-        stacks,
-        timeline,
-        waited,
-        ..
-    } = loaded;
-    let main = facts
-        .ledger
-        .main
-        .and_then(|at| facts.ledger.threads.get(at));
-    let slot = main.and_then(|main| timeline.slot(main.row.thread));
-    let slot = slot.context("this recording has no thread to ask about")?;
-    let replay = Replay::of(recording, timeline, slot)?;
-    let recorded = Recorded {
-        timeline,
-        facts,
-        stacks,
-        calls: &waited.calls_of,
-    };
-    let gains = Gains::new(&replay, recorded).doubted(processors(recording));
+fn predict(
+    predictor: &Predictor<'_>,
+    asked: &Asked,
+    cpus: Option<u32>,
+) -> anyhow::Result<Predicted> {
     for (words, change) in asked {
         // What is nowhere in the recording is no question: a prediction of it would look like an answer.
-        if gains.factors(std::slice::from_ref(change)).1 == 0 {
+        if !predictor.is_about_something(change) {
             bail!("nothing in this recording matches {words:?}: {EXAMPLES}");
         }
     }
     let changes: Vec<Change> = asked.iter().map(|(_, change)| change.clone()).collect();
-    let on = cpus.map(Processors::Any);
-    let gain = gains.of(&changes, on);
-    let (factors, _) = gains.factors(&changes);
-    let factor = |index: usize| factors.get(index).map_or(1.0, |&factor| f64::from(factor));
-    let (replayed, path): (Timeline, Path) = match on {
-        Some(on) => replay.on(on).path(factor),
-        None => replay.path(factor),
-    };
-    Ok(Predicted {
-        recorded_ns: replay.recorded_ns,
-        replay_error_pct: replay.error_pct(),
-        gain,
-        path: path.causes(&replayed, |process| process),
-    })
+    Ok(predictor.predict(&changes, cpus.map(Processors::Any)))
 }
 
 fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Result<Asked> {
@@ -227,6 +185,7 @@ fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Resul
     Ok(asked)
 }
 
+const NO_THREAD: &str = "this recording has no thread to ask about";
 const EXAMPLES: &str =
     "use a state (cpu, ready), a kind of wait (flush, \"network receive\"), a name \
                         (rows.db), both (\"flush rows.db\"), func=NAME or process=NAME";
@@ -320,7 +279,10 @@ mod tests {
             how: How::Batch(100),
         };
         let asked = vec![("aio in batches of 100".to_owned(), change)];
-        let error = predict(&loaded, (&asked, None)).err().expect("an error");
+        let replay = Predictor::replay(&loaded).expect("it reads");
+        let replay = replay.expect("it has a main thread");
+        let predictor = Predictor::of(&loaded, &replay);
+        let error = predict(&predictor, &asked, None).err().expect("an error");
         let wanted = "nothing in this recording matches \"aio in batches of 100\"";
         assert!(error.to_string().starts_with(wanted), "{error}");
     }
@@ -336,7 +298,10 @@ mod tests {
             how: How::Scale(0.0),
         };
         let asked = vec![("without it".to_owned(), change)];
-        let Predicted { gain, path, .. } = predict(&loaded, (&asked, None)).expect("a prediction");
+        let replay = Predictor::replay(&loaded).expect("it reads");
+        let replay = replay.expect("it has a main thread");
+        let predictor = Predictor::of(&loaded, &replay);
+        let Predicted { gain, path } = predict(&predictor, &asked, None).expect("a prediction");
         // Five of ten seconds were waited for the disk, and nothing else takes their place. The two
         // threads are drawn on one processor at the same time, which a replay sorts out.
         assert!(

@@ -47,7 +47,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let settings = Settings::told();
     let recording = open(&path)?;
     let question = question(&settings, Wanted::Served, true);
-    let story = Story::of(Loaded::of(&recording)?, &question)?;
+    let loaded = Loaded::of(&recording)?;
+    let story = Story::of(&loaded, &question)?;
     let Some(findings) = &story.findings else {
         bail!("this recording has no thread to ask about");
     };

@@ -5,6 +5,7 @@ pub mod compared;
 pub mod history;
 pub mod json;
 pub mod names;
+pub mod page;
 pub mod rules;
 pub mod sentences;
 pub mod shell;
@@ -106,7 +107,7 @@ impl<'a> Report<'a> {
             tags: story.tags.as_ref(),
             findings: story.findings.as_ref(),
             touched: Some(&story.touched),
-            ..Report::facts_only(&story.loaded, recording, settings)
+            ..Report::facts_only(story.loaded, recording, settings)
         }
     }
 

@@ -133,10 +133,14 @@ pub fn object(facts: &Facts, id: ObjectId) -> String {
 
 /// A thing; a path below the directory that the program was started in is told from there.
 pub fn object_in(report: &Report, id: ObjectId) -> String {
-    let name = object(report.facts, id);
-    let directory = &report.about.directory;
+    object_below(report.facts, &report.about.directory, id)
+}
+
+/// A thing; a path below a directory is told from there.
+pub fn object_below(facts: &Facts, directory: &str, id: ObjectId) -> String {
+    let name = object(facts, id);
     let below = name
-        .strip_prefix(directory.as_str())
+        .strip_prefix(directory)
         .and_then(|rest| rest.strip_prefix('/'));
     match below {
         Some(below) if !directory.is_empty() && !below.is_empty() => below.to_owned(),

@@ -502,7 +502,7 @@ pub(crate) fn present_with<T>(
         tags: true,
         ..question(settings, Wanted::Served, true)
     };
-    let mut story = Story::of(loaded, &question).expect("a story");
+    let mut story = Story::of(&loaded, &question).expect("a story");
     if let Some(findings) = &mut story.findings {
         keep_one_of_each(&mut findings.not_asked);
     }
@@ -522,7 +522,7 @@ pub(crate) fn compare<T>(a: &[Draft], b: &[Draft], show: impl FnOnce(&Compared<'
         let loaded = Loaded::of(&recording).expect("a drawn recording reads");
         let question = question(&settings, Wanted::Served, false);
         let environment = env::of(&recording, &loaded.facts).expect("facts");
-        let story = Story::of(loaded, &question).expect("a story");
+        let story = Story::of(&loaded, &question).expect("a story");
         let mut digest = Digest::of(&story).expect("it has a main thread");
         digest.environment = environment;
         digest
@@ -553,7 +553,7 @@ pub(crate) fn beside<T>(
         let recording = drawn.recording();
         let loaded = Loaded::of(&recording).expect("a drawn recording reads");
         let question = question(&settings, Wanted::Served, false);
-        let story = Story::of(loaded, &question).expect("a story");
+        let story = Story::of(&loaded, &question).expect("a story");
         let digest = Digest::of(&story).expect("it has a main thread");
         (digest, Branch::of(&story, weights))
     };

@@ -4,7 +4,7 @@ use super::style::{wrap, Ink, Style};
 use super::{units, Report};
 use crate::present::{file_name, names, trust};
 
-pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+pub(in crate::present) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let ledger = &report.facts.ledger;
     let wall = units::time(report.about.wall_ns);
     let rest = format!(

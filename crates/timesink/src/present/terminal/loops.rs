@@ -68,7 +68,7 @@ fn only_asks(one: &Loop) -> bool {
 }
 
 /// The function, or the thread if no stack tells.
-pub(super) fn whose(report: &Report, one: &Loop) -> String {
+pub(in crate::present) fn whose(report: &Report, one: &Loop) -> String {
     let function = one.body.iter().find_map(|step| step.function);
     match function {
         Some(function) => format!("in {}", names::function(&report.stacks.code, function)),
@@ -77,7 +77,7 @@ pub(super) fn whose(report: &Report, one: &Loop) -> String {
 }
 
 /// What a round waits for, in order, and what for: `1.5 x the disk: flush (rows.db), asleep`.
-pub(super) fn about(report: &Report, one: &Loop) -> String {
+pub(in crate::present) fn about(report: &Report, one: &Loop) -> String {
     let mut parts: Vec<String> = Vec::new();
     for of in one.body.iter().take(STEPS) {
         let words = wait(of.detail);

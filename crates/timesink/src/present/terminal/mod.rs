@@ -35,20 +35,29 @@ mod views;
 mod whatif;
 mod why;
 
+pub(super) use answer::{about_row, checks, notes, path_rows, place, title};
 pub use bench::{bench, bench_progress};
 pub use diff::{
     calls as compared_calls, comparison, operations as compared_operations,
     threads as compared_threads, tree as compared_tree, Amount,
 };
+pub(super) use diff::{came_true, head as compared_head, recurrence_name, role_name};
 pub use environment::{environment, environments};
 pub use finding::findings;
+pub(super) use finding::{amount, on_path, stretches, wide};
 pub use floors::page as floors;
+pub(super) use head::lines as head_lines;
 pub use history::history;
 pub use imported::imported;
+pub(super) use loops::{about as about_loop, whose as whose_loop};
+pub(super) use operations::named as operations_named;
 pub use operations::operations;
+pub(super) use path::{label as cause_label, saves as cause_saves};
 pub use proof::proof;
 pub use rounds::rounds;
+pub(super) use saves::{is_useless, of_finding as saves};
 pub use style::{wrap, Ink, Style};
+pub(super) use views::missing;
 pub use views::{tables, Table};
 pub use whatif::{gains, prediction};
 

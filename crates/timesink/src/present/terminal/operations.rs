@@ -68,7 +68,8 @@ pub(super) fn what(kind: Kind) -> &'static str {
     }
 }
 
-fn named(report: &Report, set: &Set) -> String {
+/// `requests handled by postgres(2202) on 127.0.0.1:5999`.
+pub(in crate::present) fn named(report: &Report, set: &Set) -> String {
     format!("{} {}", what(set.kind), whose(report, set))
 }
 

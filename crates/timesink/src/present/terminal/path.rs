@@ -134,7 +134,7 @@ fn row(report: &Report, main: ProcessId, on_path: &OnPath, share: f64) -> Row {
 }
 
 /// `saves 12.9 s (11.8 .. 13.1)`.
-pub(super) fn saves(gain: &Gain) -> Option<String> {
+pub(in crate::present) fn saves(gain: &Gain) -> Option<String> {
     let saved = u64::try_from(gain.ns).ok().filter(|ns| *ns > 0)?;
     let bound = |ns: i64| units::time(u64::try_from(ns).unwrap_or(0));
     let (lo, hi) = (bound(gain.lo_ns), bound(gain.hi_ns));
@@ -156,7 +156,7 @@ pub(super) fn object_of(on_path: &OnPath) -> Option<ObjectId> {
 }
 
 /// A cause in plain words.
-pub(super) fn label(key: &Key) -> String {
+pub(in crate::present) fn label(key: &Key) -> String {
     if let Some(unknown) = key.unknown {
         return words::unknown(unknown).to_owned();
     }

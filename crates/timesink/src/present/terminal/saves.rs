@@ -14,7 +14,7 @@ const UNKNOWN: &str = "gain unknown";
 /// The same beside the wall time.
 pub(super) fn of_wall(report: &Report, finding: &Finding) -> String {
     let wall = report.outlook.map_or(0, |outlook| outlook.wall_ns);
-    match error_pct(report) > USELESS_PCT {
+    match is_useless(report) {
         true => format!("{UNKNOWN}: the replay misses the recorded wall time by too much"),
         false => {
             let span = units::Span::within(report.about.wall_ns);
@@ -24,13 +24,18 @@ pub(super) fn of_wall(report: &Report, finding: &Finding) -> String {
     }
 }
 
+/// Whether the replay misses what was recorded by too much to say what a fix would save.
+pub(in crate::present) fn is_useless(report: &Report) -> bool {
+    error_pct(report) > USELESS_PCT
+}
+
 fn error_pct(report: &Report) -> f64 {
     let outlook = report.outlook;
     outlook.map_or(0.0, |outlook| outlook.replay_error_pct.abs())
 }
 
 /// `saves 0.50 s (0.47-1.34)`; `at most 0.50 s` where nothing is accused.
-pub(super) fn of_finding(report: &Report, finding: &Finding) -> String {
+pub(in crate::present) fn of_finding(report: &Report, finding: &Finding) -> String {
     let error = error_pct(report);
     if error > USELESS_PCT {
         return UNKNOWN.to_owned();

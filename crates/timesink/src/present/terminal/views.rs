@@ -49,7 +49,7 @@ pub fn tables(stacks: &Stacks, tables: &[Table], style: &Style) -> String {
 }
 
 /// What a remainder is called.
-pub(super) fn missing(missing: Missing) -> &'static str {
+pub(in crate::present) fn missing(missing: Missing) -> &'static str {
     match missing {
         Missing::Cpu => "(on CPU, no stack taken)",
         Missing::Ready => "(runnable, waiting for a CPU)",

@@ -5,7 +5,7 @@ use crate::present::terminal::style::{wrap, Ink, Style};
 use crate::present::terminal::{foot, units, Report};
 use crate::present::words;
 
-pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+pub(in crate::present) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let books = &report.facts.ledger.books;
     let scale = units::Scale::of(books.cpu.ours_ns.max(books.cpu.kernel_ns));
     let kernel = match books.cpu.kernel_ns {

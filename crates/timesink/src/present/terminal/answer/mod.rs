@@ -10,6 +10,10 @@ mod unexplained;
 mod unrecorded;
 mod why;
 
+pub(in crate::present) use checks::lines as checks;
+pub(in crate::present) use path::{about_row, rows as path_rows};
+pub(in crate::present) use why::{notes, place, title};
+
 use super::style::{wrap, Ink};
 use super::{head, Report, Style};
 

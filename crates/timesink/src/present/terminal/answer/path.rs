@@ -25,11 +25,11 @@ const BETWEEN: &str = " · ";
 const LABEL: usize = 28;
 
 /// Causes that go by the same words.
-struct PathRow<'a> {
-    label: String,
-    ns: u64,
+pub(in crate::present) struct PathRow<'a> {
+    pub label: String,
+    pub ns: u64,
     state: State,
-    causes: Vec<&'a OnPath>,
+    pub causes: Vec<&'a OnPath>,
 }
 
 impl PathRow<'_> {
@@ -157,7 +157,7 @@ impl Bar {
 }
 
 /// The causes by what they are called, longest first.
-fn rows(outlook: &Outlook) -> Vec<PathRow<'_>> {
+pub(in crate::present) fn rows(outlook: &Outlook) -> Vec<PathRow<'_>> {
     let mut rows: BTreeMap<String, PathRow> = BTreeMap::new();
     for on_path in &outlook.causes {
         let label = label_of(on_path);
@@ -188,7 +188,7 @@ fn functions(report: &Report, of_ns: u64) -> Option<String> {
 }
 
 /// What most of a row is about: a thing and how often, functions, or other processes.
-fn about_row(report: &Report, row: &PathRow) -> Vec<String> {
+pub(in crate::present) fn about_row(report: &Report, row: &PathRow) -> Vec<String> {
     let mut parts = Vec::new();
     if row.state == State::Cpu {
         parts.extend(functions(report, row.ns));

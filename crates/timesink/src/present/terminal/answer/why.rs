@@ -23,8 +23,7 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
     let Some(findings) = report.findings else {
         return Vec::new();
     };
-    let wall = units::time(report.about.wall_ns);
-    let mut lines = vec![style.paint(Ink::Title, &format!("WHY IT TOOK {wall}"))];
+    let mut lines = vec![style.paint(Ink::Title, &title(report))];
     let shown: Vec<&Finding> = findings.told.iter().take(most).collect();
     let saves: Vec<String> = shown
         .iter()
@@ -41,6 +40,23 @@ pub(super) fn lines(report: &Report, most: usize, style: &Style) -> Vec<String> 
         lines.extend(one.lines(report, style));
     }
     lines.extend(rest(report, findings, shown.len(), style));
+    lines.extend(notes(report, findings, style));
+    lines
+}
+
+/// `WHY IT TOOK 1.2 s`.
+pub(in crate::present) fn title(report: &Report) -> String {
+    format!("WHY IT TOOK {}", units::time(report.about.wall_ns))
+}
+
+/// What is told below the findings: what it is bound by where nothing is accused, what is done again and again, what is not explained,
+/// who is not recorded, which rules could not be asked.
+pub(in crate::present) fn notes(
+    report: &Report,
+    findings: &Findings,
+    style: &Style,
+) -> Vec<String> {
+    let mut lines = Vec::new();
     if findings.told.iter().all(|finding| !finding.rule.accuses()) {
         lines.extend(bounds::lines(report, findings.told.is_empty(), style));
     }
@@ -125,7 +141,7 @@ fn block(text: &str, indent: usize, most: usize, style: &Style) -> Vec<String> {
 }
 
 /// Where in the program: `in store() import.c:73, called from main() import.c:106`.
-fn place(report: &Report, finding: &Finding) -> Option<String> {
+pub(in crate::present) fn place(report: &Report, finding: &Finding) -> Option<String> {
     let code = &report.stacks.code;
     let mut own = code.own_of(&finding.suspect.frames);
     // A function that calls itself is called from elsewhere, too.

@@ -15,7 +15,9 @@ use super::table::{self, Column};
 use super::{text, units};
 use crate::present::compared::{self, Compared};
 use crate::present::names::harmless;
+pub(in crate::present) use operations::name as recurrence_name;
 pub use operations::operations;
+pub(in crate::present) use threads::name as role_name;
 pub use threads::threads;
 pub use tree::tree;
 
@@ -66,7 +68,8 @@ pub fn comparison(compared: &Compared<'_>, amount: Amount, style: &Style) -> Str
 /// Empty lines between the parts.
 const BETWEEN: usize = 4;
 
-fn head(compared: &Compared<'_>, style: &Style) -> Vec<String> {
+/// Which takes longer, and what each is of.
+pub(in crate::present) fn head(compared: &Compared<'_>, style: &Style) -> Vec<String> {
     let wall = &compared.comparison.wall;
     let mut lines = vec![style.paint(Ink::Title, &verdict(wall))];
     for (side, names, digest, range) in [
@@ -314,7 +317,8 @@ fn environment(found: &EnvironmentDifferences, amount: Amount, style: &Style) ->
     differences(found, most, others, style)
 }
 
-fn came_true(comparison: &Comparison, style: &Style) -> Vec<String> {
+/// Whether what was predicted came true.
+pub(in crate::present) fn came_true(comparison: &Comparison, style: &Style) -> Vec<String> {
     let Some(prediction) = &comparison.prediction else {
         return Vec::new();
     };

@@ -79,7 +79,7 @@ fn beside(
     }
 }
 
-fn name(recurrence: &Recurrence) -> String {
+pub(in crate::present) fn name(recurrence: &Recurrence) -> String {
     let program = harmless(&recurrence.program);
     match &recurrence.what {
         RecurrenceKind::Operations { kind, thing } => {

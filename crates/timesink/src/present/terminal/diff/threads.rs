@@ -51,7 +51,7 @@ pub(super) fn lines(comparison: &Comparison, style: &Style) -> Vec<String> {
     lines
 }
 
-fn name(role: &ThreadRole) -> String {
+pub(in crate::present) fn name(role: &ThreadRole) -> String {
     let program = harmless(&role.program);
     match &role.role {
         Role::Main => format!("{program}, main thread"),

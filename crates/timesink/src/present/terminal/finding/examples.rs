@@ -1,7 +1,8 @@
 //! Where a finding can be seen in the recording, and the commands that show it.
 
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::timeline::touched::Stretch;
+use timesink_analysis::timeline::touched::{Stretch, Touched};
+use timesink_findings::engine::Finding;
 use timesink_findings::rule::Example;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
@@ -10,7 +11,7 @@ use timesink_recording::Nanos;
 use super::One;
 use crate::present::terminal::style::{wrap, Ink, Style};
 use crate::present::terminal::units;
-use crate::present::{names, shell};
+use crate::present::{names, shell, Report};
 
 /// So many are shown.
 const MOST: usize = 3;
@@ -18,7 +19,7 @@ const MOST: usize = 3;
 pub(super) fn lines(one: &One, style: &Style) -> Vec<String> {
     let report = one.report;
     let mut lines = Vec::new();
-    for stretch in stretches(one) {
+    for stretch in stretches(report, one.finding, one.touched) {
         let thread = names::thread(report.facts, stretch.thread);
         let text = format!(
             "{thread}, {} after the start, for {}",
@@ -44,20 +45,26 @@ fn seconds(ns: i64, decimals: usize) -> String {
 }
 
 /// The examples that the rule gives; of one that gives none, the longest that the fix is about.
-fn stretches(one: &One) -> Vec<Stretch> {
-    let examples = &one.finding.suspect.examples;
-    let given = examples.iter().filter_map(|example| around(one, example));
+pub(in crate::present) fn stretches(
+    report: &Report,
+    finding: &Finding,
+    touched: &[Touched],
+) -> Vec<Stretch> {
+    let examples = &finding.suspect.examples;
+    let given = examples
+        .iter()
+        .filter_map(|example| around(report, example));
     let given: Vec<Stretch> = given.take(MOST).collect();
     if !given.is_empty() {
         return given;
     }
-    let longest = one.touched.iter().flat_map(|kind| &kind.examples);
+    let longest = touched.iter().flat_map(|kind| &kind.examples);
     longest.take(MOST).copied().collect()
 }
 
 /// The span that an example lies in.
-fn around(one: &One, example: &Example) -> Option<Stretch> {
-    let timeline = &one.report.loaded.timeline;
+fn around(report: &Report, example: &Example) -> Option<Stretch> {
+    let timeline = &report.loaded.timeline;
     let slot = timeline.slot(example.thread)?;
     let wait = timeline.wait_at(slot, example.at);
     let span = match wait.and_then(|at| timeline.span(at)) {

@@ -19,6 +19,8 @@ use crate::present::{names, rules, sentences, Report};
 
 const INDENT: &str = "  ";
 
+pub(in crate::present) use examples::stretches;
+
 /// One finding, and what is known beside it.
 struct One<'a> {
     report: &'a Report<'a>,
@@ -122,7 +124,7 @@ fn buys(one: &One, style: &Style) -> Vec<String> {
 }
 
 /// How much of the path it is; and why a fix may save more, if it may.
-fn on_path(finding: &Finding) -> String {
+pub(in crate::present) fn on_path(finding: &Finding) -> String {
     let share = units::percent(finding.share * 100.0);
     let time = units::time(finding.on_path_ns);
     let more = finding.gain.hi_ns > i64::try_from(finding.on_path_ns).unwrap_or(i64::MAX);
@@ -137,7 +139,7 @@ fn on_path(finding: &Finding) -> String {
 
 /// From where the least of a gain is so far from the most: all that matters, in the order of how much; `None` if they are
 /// close to each other.
-fn wide(gain: &Gain) -> Option<String> {
+pub(in crate::present) fn wide(gain: &Gain) -> Option<String> {
     /// Of the gain at most, and of what there is between.
     const MUCH: u64 = 4;
     const MATTERS: u64 = 8;
@@ -193,7 +195,7 @@ fn evidence(one: &One, style: &Style) -> Vec<String> {
     lines
 }
 
-fn amount(value: f64, unit: &str) -> String {
+pub(in crate::present) fn amount(value: f64, unit: &str) -> String {
     match unit {
         "ns" => units::time(value.max(0.0) as u64),
         "bytes" => units::bytes(value.max(0.0) as u64),

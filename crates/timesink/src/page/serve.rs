@@ -1,0 +1,355 @@
+//! The page for a browser on this machine: on its own address only, and only for who has the token that is in the address printed.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+
+use anyhow::Context;
+use axum::extract::{Request as HttpRequest, State};
+use axum::http::{header, HeaderMap, HeaderName, StatusCode, Uri};
+use axum::middleware::{self, Next};
+use axum::response::{Html as HtmlBody, IntoResponse, Redirect, Response};
+use axum::routing::get;
+use axum::Router;
+use timesink_page::{Part, Request, Side};
+use timesink_recording::Recording;
+use tokio::sync::oneshot;
+
+use super::answers::{compare, read, Answer, Recorded, Refusal, ReplayOnce, Told};
+use super::file::plain;
+use super::html::{escaped, Html, Mode};
+use crate::settings::Settings;
+
+/// A place to be asked at, and what has to be known to be answered.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    token: String,
+}
+
+/// Bytes of a token: nobody guesses it.
+const TOKEN: usize = 16;
+
+impl Server {
+    /// Takes a port of this machine's own address; any that is free if none is given.
+    pub fn bind(port: Option<u16>) -> anyhow::Result<Server> {
+        let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
+        let listener = TcpListener::bind(wanted).with_context(|| match port {
+            Some(port) => format!(
+                "cannot listen on port {port} of 127.0.0.1: choose another with --port, or leave it out"
+            ),
+            None => "cannot listen on 127.0.0.1".to_owned(),
+        })?;
+        listener.set_nonblocking(true)?;
+        let mut bytes = [0u8; TOKEN];
+        let mut filled = 0;
+        while filled < TOKEN {
+            let flags = rustix::rand::GetRandomFlags::empty();
+            filled += rustix::rand::getrandom(&mut bytes[filled..], flags)?;
+        }
+        Ok(Server {
+            address: listener.local_addr()?,
+            listener,
+            token: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
+    }
+
+    /// What a browser is to open.
+    pub fn address(&self) -> String {
+        format!("http://{}/?token={}", self.address, self.token)
+    }
+}
+
+/// A question under way.
+struct Ask {
+    what: What,
+    reply: oneshot::Sender<Answer>,
+}
+
+enum What {
+    Request(Request),
+    /// The answer where scripts do not run.
+    Plain,
+}
+
+/// What handlers know.
+struct Desk {
+    address: SocketAddr,
+    token: String,
+    page: String,
+    /// Where data are asked, and where what rules say.
+    data: Sender<Ask>,
+    told: Sender<Ask>,
+}
+
+/// Answers until the process is ended.
+pub fn serve(
+    server: Server,
+    recordings: &[Recording],
+    title: &str,
+    settings: &Settings,
+) -> anyhow::Result<()> {
+    let (data, data_asked) = mpsc::channel();
+    let (told, told_asked) = mpsc::channel();
+    // Where scripts do not run, the answer is a page of its own.
+    let plain = "<noscript><meta http-equiv=\"refresh\" content=\"0; url=/plain\"></noscript>";
+    let html = Html::of(Mode::Served, title, plain)?;
+    let desk = Arc::new(Desk {
+        address: server.address,
+        token: server.token,
+        page: html.before + &html.after,
+        data,
+        told,
+    });
+    // The page itself is there before the recording is read.
+    let listener = server.listener;
+    std::thread::spawn(move || listen(listener, desk));
+    let queues = Queues {
+        data: Mutex::new(data_asked),
+        told: Mutex::new(told_asked),
+    };
+    let [a, b @ ..] = recordings else {
+        return Ok(());
+    };
+    read(a, settings, !b.is_empty(), |a| match b {
+        [] => queues.answer(a, None),
+        [b, ..] => read(b, settings, false, |b| queues.answer(a, Some(b))),
+    })
+}
+
+/// Questions that wait for an answer.
+struct Queues {
+    data: Mutex<Receiver<Ask>>,
+    told: Mutex<Receiver<Ask>>,
+}
+
+fn next(asked: &Mutex<Receiver<Ask>>) -> Option<Ask> {
+    asked.lock().ok()?.recv().ok()
+}
+
+/// Threads that answer what is data: one may be at a large tile while the others go on.
+const WORKERS: usize = 2;
+
+impl Queues {
+    fn answer(&self, a: &Recorded<'_>, b: Option<&Recorded<'_>>) -> anyhow::Result<()> {
+        let work = || {
+            while let Some(ask) = next(&self.data) {
+                let answer = match &ask.what {
+                    What::Request(Request { side, part }) => match (side, b) {
+                        (Side::A, _) => a.data(part),
+                        (Side::B, Some(b)) => b.data(part),
+                        (Side::B, None) => Err(Refusal::Nothing),
+                    },
+                    What::Plain => Err(Refusal::Nothing),
+                };
+                // Who went away is not told.
+                let _ = ask.reply.send(answer);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..WORKERS {
+                scope.spawn(work);
+            }
+            if let Err(fault) = self.told_of(a, b) {
+                self.refuse(&fault);
+            }
+        });
+        Ok(())
+    }
+
+    /// Asks the rules of all recordings, and answers.
+    fn told_of(&self, a: &Recorded<'_>, b: Option<&Recorded<'_>>) -> anyhow::Result<()> {
+        let (replay, other) = (ReplayOnce::new(), ReplayOnce::new());
+        let a = Told::of(a, &replay)?;
+        let b = b.map(|b| Told::of(b, &other)).transpose()?;
+        self.tell(&a, b.as_ref());
+        Ok(())
+    }
+
+    fn tell(&self, a: &Told<'_>, b: Option<&Told<'_>>) {
+        while let Some(ask) = next(&self.told) {
+            let answer = match (&ask.what, b) {
+                (What::Plain, _) => Ok(plain(a).into_bytes()),
+                (What::Request(request), Some(b)) if request.part == Part::Compare => compare(a, b),
+                (What::Request(request), Some(b)) if request.side == Side::B => {
+                    b.answer(&request.part)
+                }
+                (What::Request(request), _) if request.side == Side::A => a.answer(&request.part),
+                (What::Request(_), _) => Err(Refusal::Nothing),
+            };
+            let _ = ask.reply.send(answer);
+        }
+    }
+
+    /// The rules could not be asked.
+    fn refuse(&self, fault: &anyhow::Error) {
+        while let Some(ask) = next(&self.told) {
+            let _ = ask.reply.send(Err(Refusal::failed(fault)));
+        }
+    }
+}
+
+fn listen(listener: TcpListener, desk: Arc<Desk>) {
+    let router = Router::new()
+        .route("/", get(page))
+        .route("/plain", get(plain_page))
+        .route("/api/{*request}", get(api))
+        .layer(middleware::from_fn_with_state(desk.clone(), guarded))
+        .with_state(desk);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build();
+    let served = runtime.map(|runtime| {
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            axum::serve(listener, router).await
+        })
+    });
+    if let Ok(Err(fault)) | Err(fault) = served {
+        crate::out::tell(format_args!("the page is no longer served: {fault}"));
+    }
+}
+
+/// Nobody else may frame it, guess what it is, keep it, or learn its address.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
+];
+
+/// Lets through only who asks for this machine's own address, from no other site, with the token.
+async fn guarded(State(desk): State<Arc<Desk>>, request: HttpRequest, next: Next) -> Response {
+    let mut response = match desk.refuses(request.headers(), request.uri()) {
+        Some(why) => (StatusCode::FORBIDDEN, HtmlBody(forbidden(why))).into_response(),
+        None => next.run(request).await,
+    };
+    for (name, value) in HEADERS {
+        let value = header::HeaderValue::from_static(value);
+        response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+fn forbidden(why: &str) -> String {
+    format!(
+        "<!doctype html><title>timesink</title><p>{}</p>",
+        escaped(why)
+    )
+}
+
+impl Desk {
+    /// Why somebody is not answered.
+    fn refuses(&self, headers: &HeaderMap, uri: &Uri) -> Option<&'static str> {
+        let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+        let port = self.address.port();
+        let own = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+        let is_own = |host: &str| own.iter().any(|one| one == host);
+        // A name that somebody else had lead here is not this machine's.
+        if !text(header::HOST).is_some_and(is_own) {
+            return Some("This page is only served as 127.0.0.1.");
+        }
+        if let Some(origin) = text(header::ORIGIN) {
+            if !origin.strip_prefix("http://").is_some_and(is_own) {
+                return Some("This page is not for other sites.");
+            }
+        }
+        let is_asked = uri.path() == "/" && self.is_token_in(uri.query().unwrap_or(""));
+        if !is_asked && !text(header::COOKIE).is_some_and(|cookies| self.is_in_cookies(cookies)) {
+            return Some(
+                "Open the address that timesink printed: it has a token that this one lacks.",
+            );
+        }
+        None
+    }
+
+    fn is_token(&self, text: &str) -> bool {
+        // Each byte is looked at, however many are right.
+        let differ = text.bytes().zip(self.token.bytes());
+        let differ = differ.fold(0, |sum, (one, other)| sum | (one ^ other));
+        text.len() == self.token.len() && differ == 0
+    }
+
+    fn is_token_in(&self, query: &str) -> bool {
+        query
+            .strip_prefix("token=")
+            .is_some_and(|text| self.is_token(text))
+    }
+
+    /// Cookies are those of a machine, whatever the port: each page has its own.
+    fn cookie(&self) -> String {
+        format!("timesink-{}", self.address.port())
+    }
+
+    fn is_in_cookies(&self, cookies: &str) -> bool {
+        let name = self.cookie();
+        let mut pairs = cookies
+            .split(';')
+            .filter_map(|pair| pair.trim().split_once('='));
+        pairs.any(|(key, value)| key == name && self.is_token(value))
+    }
+
+    async fn ask(&self, to: &Sender<Ask>, what: What) -> Answer {
+        let (reply, answer) = oneshot::channel();
+        let gone = || Refusal::failed("timesink is ending");
+        to.send(Ask { what, reply }).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+async fn page(State(desk): State<Arc<Desk>>, uri: Uri) -> Response {
+    if uri.query().is_none() {
+        return HtmlBody(desk.page.clone()).into_response();
+    }
+    let cookie = format!(
+        "{}={}; HttpOnly; SameSite=Lax; Path=/",
+        desk.cookie(),
+        desk.token
+    );
+    ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response()
+}
+
+async fn plain_page(State(desk): State<Arc<Desk>>) -> Response {
+    match desk.ask(&desk.told, What::Plain).await {
+        Ok(text) => {
+            let text = String::from_utf8_lossy(&text);
+            let page =
+                format!("<!doctype html><meta charset=\"utf-8\"><link rel=\"icon\" href=\"data:,\"><title>timesink</title>{text}");
+            HtmlBody(page).into_response()
+        }
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+async fn api(State(desk): State<Arc<Desk>>, uri: Uri) -> Response {
+    let path = uri.path_and_query().map_or("", |path| path.as_str());
+    let asked = path.strip_prefix("/api/").and_then(Request::parse);
+    let Some(request) = asked else {
+        return fault(
+            StatusCode::BAD_REQUEST,
+            "this is no request that the page makes",
+        );
+    };
+    let to = match request.part {
+        Part::Answer | Part::Bands | Part::WhatIf | Part::Predict(_) | Part::Compare => &desk.told,
+        _ => &desk.data,
+    };
+    match desk.ask(to, What::Request(request)).await {
+        Ok(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Response {
+    let status = match refusal {
+        Refusal::Nothing => StatusCode::NOT_FOUND,
+        Refusal::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    fault(status, &refusal.to_string())
+}
+
+fn fault(status: StatusCode, sentence: &str) -> Response {
+    let json = serde_json::json!({ "error": sentence }).to_string();
+    (status, [(header::CONTENT_TYPE, "application/json")], json).into_response()
+}

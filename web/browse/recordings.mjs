@@ -1,0 +1,75 @@
+// What is looked at: recordings that were drawn, and some that are made now. `make page-test` says where the programs are.
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import path from "node:path";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const from = (name, usual) => path.resolve(root, process.env[name] ?? usual);
+export const timesink = from("TIMESINK", "target/release/timesink");
+const drawn = from("DRAWN", "target/release/examples/drawn");
+const demo = from("DEMO", "target/demo");
+export const folder = from("PAGES", "target/pages");
+
+/** What timesink prints. */
+export function says(...words) {
+  return execFileSync(timesink, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 });
+}
+
+const FRESH = {
+  "nightly-import": { at: demo, command: ["./nightly-import", "data.txt"] },
+  "one-flush": { at: demo, command: ["./one-flush", "data.txt"] },
+  processes: { at: "/", command: ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; sleep 0.01; done"] },
+  python: {
+    at: "/",
+    command: ["python3", "-c", "import threading, time\nlock = threading.Lock()\ndef work():\n  for _ in range(20):\n    with lock: time.sleep(0.002)\nall = [threading.Thread(target=work) for _ in range(4)]\n[t.start() for t in all]\n[t.join() for t in all]"],
+  },
+};
+
+/** All of them, made anew. */
+export function make() {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const texts = path.join(root, "web/browse/drawn");
+  for (const text of readdirSync(texts)) {
+    execFileSync(drawn, [path.join(texts, text), path.join(folder, path.basename(text, ".txt"))]);
+  }
+  for (const [name, { at, command }] of Object.entries(FRESH)) {
+    execFileSync(timesink, ["run", "--quiet", "-o", path.join(folder, name), "--", ...command], { cwd: at, stdio: "ignore" });
+  }
+}
+
+export const recording = (name) => path.join(folder, name);
+export const FRESH_NAMES = Object.keys(FRESH);
+
+/** The page of a recording as a file. */
+export function file(name, ...beside) {
+  const out = path.join(folder, `${name}.html`);
+  rmSync(out, { force: true });
+  const other = beside.flatMap((name) => ["--beside", recording(name)]);
+  says("report", recording(name), "--html", out, ...other);
+  return `file://${out}`;
+}
+
+/** A server of some recordings, as `timesink open` makes it; `end` ends it. */
+export async function serve(...words) {
+  const child = spawn(timesink, ["open", "--no-browser", ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  let [said, complaint] = ["", ""];
+  child.stderr.on("data", (bytes) => (complaint += bytes));
+  const ended = new Promise((done) => child.once("exit", (code) => done(code)));
+  const address = await new Promise((done, fail) => {
+    child.stdout.on("data", (bytes) => {
+      said += bytes;
+      if (said.includes("\n")) done(said.trim());
+    });
+    void ended.then((code) => fail(new Error(`timesink open ended with ${code}: ${complaint}`)));
+  });
+  return {
+    address,
+    origin: new URL(address).origin,
+    end: async () => {
+      child.kill();
+      await ended;
+    },
+  };
+}

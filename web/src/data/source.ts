@@ -1,0 +1,61 @@
+// Where answers come from: the server that sent the page, or the page's own file.
+
+/** Why there is no answer. */
+export class Refusal extends Error {
+  constructor(readonly status: number, sentence: string) {
+    super(sentence);
+  }
+}
+
+export interface Source {
+  /** Whether anything may be asked; else only what the file holds. */
+  readonly isServed: boolean;
+  has(request: string): boolean;
+  ask(request: string): Promise<unknown>;
+}
+
+export class ServedSource implements Source {
+  readonly isServed = true;
+
+  has(): boolean {
+    return true;
+  }
+
+  async ask(request: string): Promise<unknown> {
+    let response: Response;
+    try {
+      response = await fetch(`/api/${request}`);
+    } catch {
+      throw new Refusal(0, "timesink no longer answers: it was ended, or the connection was.");
+    }
+    if (response.ok) return response.json();
+    const body: unknown = await response.json().catch(() => null);
+    const sentence = body !== null && typeof body === "object" && "error" in body ? String(body.error) : response.statusText;
+    throw new Refusal(response.status, sentence);
+  }
+}
+
+/** The elements of a file that hold answers. */
+export class FileSource implements Source {
+  readonly isServed = false;
+  private readonly elements = new Map<string, Element>();
+
+  constructor(root: ParentNode) {
+    for (const element of root.querySelectorAll("script[data-request]")) {
+      const request = element.getAttribute("data-request");
+      if (request !== null) this.elements.set(request, element);
+    }
+  }
+
+  has(request: string): boolean {
+    return this.elements.has(request);
+  }
+
+  async ask(request: string): Promise<unknown> {
+    const element = this.elements.get(request);
+    if (element === undefined) throw new Refusal(404, "This file does not hold that: open the recording with `timesink open`.");
+    const packed = Uint8Array.from(atob((element.textContent ?? "").trim()), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+}
