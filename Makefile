@@ -314,9 +314,9 @@ pages:
 	@echo "pages: ok"
 
 # The statistics of trials are SciPy's. A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file. An export for Perfetto is
-# what Perfetto's own messages say.
+# what Perfetto's own messages say. An assistant's client asks of it what commands say.
 VENV := target/venv
-PYTHON_PACKAGES := duckdb pandas pyarrow perfetto protobuf scipy
+PYTHON_PACKAGES := duckdb pandas pyarrow perfetto protobuf scipy mcp
 INTEROP := target/interop
 interop: $(VENV)/ready demo-build
 	@rm -rf $(INTEROP) && mkdir -p $(INTEROP)/unpacked
@@ -332,6 +332,8 @@ interop: $(VENV)/ready demo-build
 	  $(TIMESINK) export $(INTEROP)/small.timesink --to $$format -o $(INTEROP)/export.$$format; \
 	done
 	$(VENV)/bin/python tests/interop/check_perfetto.py $(INTEROP)/export.perfetto $(INTEROP)/export.folded
+	cd $(INTEROP) && ../release/timesink run --quiet -o one-flush.timesink -- ../demo/one-flush data.txt
+	$(VENV)/bin/python tests/interop/check_assistant.py $(TIMESINK) $(INTEROP)/small.timesink $(INTEROP)/one-flush.timesink
 	$(CARGO) build $(LOCKED) --release -p timesink-trials --examples
 	$(VENV)/bin/python tests/interop/check_trials.py target/release/examples/judge
 

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import http from "node:http";
 import { after, before, test } from "node:test";
 import { launch, open, settled, view, VIEWS } from "./browser.mjs";
-import { file, FRESH_NAMES, make, recording, says, serve } from "./recordings.mjs";
+import { file, fileWithSource, FRESH_NAMES, make, recording, says, serve } from "./recordings.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let browser;
@@ -112,6 +112,22 @@ test("what a finding is about is shown in the other views, and back goes back", 
     await first.getByRole("button", { name: "Show the code" }).click();
     await settled(page);
     assert.ok((await textOf(page)).includes("✕"), "one function is chosen");
+  });
+});
+
+test("the source that a finding names is shown where it may be: served, and in a file that was asked to keep it", async () => {
+  const source = readFileSync(new URL("../../demo/nightly-import.c", import.meta.url), "utf8").split("\n");
+  const check = async (page) => {
+    await settled(page);
+    const shown = page.locator("article").first().locator(".source .here").first();
+    const [number, ...text] = (await shown.innerText()).replace("▸", "").trim().split(/\s+/);
+    assert.equal(text.join(" "), source[Number(number) - 1].trim().split(/\s+/).join(" "));
+  };
+  await served(["nightly-import"], ({ address }) => opened(address, check));
+  await opened(fileWithSource("nightly-import"), check);
+  await opened(file("nightly-import"), async (page) => {
+    await settled(page);
+    assert.equal(await page.locator(".source").count(), 0);
   });
 });
 

@@ -51,9 +51,17 @@ export function file(name, ...beside) {
   return `file://${out}`;
 }
 
+/** The same with the lines of source that findings name. */
+export function fileWithSource(name) {
+  const out = path.join(folder, `${name}-with-source.html`);
+  rmSync(out, { force: true });
+  execFileSync(timesink, ["report", recording(name), "--html", out, "--with-source"], { cwd: root, stdio: "ignore" });
+  return `file://${out}`;
+}
+
 /** A server of some recordings, as `timesink open` makes it; `end` ends it. */
 export async function serve(...words) {
-  const child = spawn(timesink, ["open", "--no-browser", ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(timesink, ["open", "--no-browser", ...words], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let [said, complaint] = ["", ""];
   child.stderr.on("data", (bytes) => (complaint += bytes));
   const ended = new Promise((done) => child.once("exit", (code) => done(code)));

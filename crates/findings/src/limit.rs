@@ -57,6 +57,17 @@ impl Unit {
         }
     }
 
+    /// What a program is told of it; nothing for a number or a part of a whole.
+    pub fn word(self) -> &'static str {
+        match self {
+            Unit::Count | Unit::Share | Unit::Ratio => "",
+            Unit::Bytes => "bytes",
+            Unit::Megabytes => "MB",
+            Unit::Nanoseconds => "ns",
+            Unit::Milliseconds => "ms",
+        }
+    }
+
     /// The number in this unit that a text such as `100ms`, `64 KiB` or `25 %` stands for.
     pub fn parse(self, text: &str) -> Option<f64> {
         let (suffixes, own) = self.suffixes();

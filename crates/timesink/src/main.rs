@@ -2,6 +2,7 @@
 
 #![deny(unsafe_code)]
 
+mod assistant;
 mod bench;
 mod commands;
 mod export;
@@ -160,6 +161,10 @@ enum Command {
     Casebook(commands::casebook::Arguments),
     /// Export stacks for flame graphs, pprof, speedscope, Firefox Profiler or Perfetto
     Export(commands::export::Arguments),
+    /// Answer a coding assistant, over the Model Context Protocol on standard input and output
+    ///
+    /// It can ask for everything that commands say of recordings in this folder. It can run programs only if your own settings say so.
+    Mcp(commands::mcp::Arguments),
     /// Look up the function names of a recording again, with additional debug files
     ///
     /// Only files with the recorded build ID are used. The recording is replaced atomically, and left as it is if no name
@@ -226,6 +231,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Rules(a) => commands::rules::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Casebook(a) => commands::casebook::run(&a).map_err(|e| (1, e)),
         Command::Export(a) => commands::export::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Mcp(a) => commands::mcp::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Symbolize(a) => commands::symbolize::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Pack(a) => commands::pack::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Floors(a) => commands::floors::run(&a, signals()?).map_err(|e| (1, e)),
@@ -292,6 +298,10 @@ mod tests {
             "bench --runs 20 --until-decided --gate 5% --margin 1% a b --json=x --csv=y --hyperfine",
             "bench --metric q:([0-9.]+) --higher-is-better --same-output --timeout 2s a",
             "bench --by cpu --seed 7 --shell --ignore-failure --same-environment a b",
+            "mcp",
+            "report x --json --top=3 --tree=callers --line f --process a",
+            "rules busy --json",
+            "why x 1 --json",
             "floors",
             "floors --json --dir /tmp --dir . --peer db:5432 --peer [::1]:80",
             "why",
@@ -316,7 +326,8 @@ mod tests {
             "run --with -- true",
             "attach --with postgres 123",
             "report x --top=many",
-            "report x --json --top",
+            "report x --json --full",
+            "why x 1 --json --muted",
             "report x --tree=sideways --state asleep",
             "report x --top --between 2s..1s",
             "diff",

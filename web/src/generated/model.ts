@@ -492,7 +492,15 @@ export type PlacedFrame = { function: string,
 /**
  * As an index into `functions` of `code`.
  */
-function_at: number | null, module: string, file: string, line: number | null, is_own: boolean, };
+function_at: number | null, module: string, file: string, line: number | null, is_own: boolean, 
+/**
+ * The lines around it, if they could be read and are wanted.
+ */
+source: Array<SourceLine>, 
+/**
+ * The file was changed after the recording.
+ */
+is_changed: boolean, };
 
 /**
  * What several changes together come to.
@@ -536,6 +544,11 @@ export type RoleRow = {
 title: string, a_threads: number, b_threads: number, a: StateSums, b: StateSums, a_path_ns: number, b_path_ns: number, };
 
 export type ShortWeights = { node: Array<number>, thread: Array<number>, state: Array<number>, bucket: Array<number>, ns: Array<number>, count: Array<number>, };
+
+/**
+ * A line of a source file.
+ */
+export type SourceLine = { number: number, text: string, };
 
 /**
  * The group of states that share a colour.

@@ -1,6 +1,6 @@
 // What the one screen of the terminal says.
 
-import type { Answer as AnswerModel, FindingCard, Overview } from "../generated/model";
+import type { Answer as AnswerModel, FindingCard, Overview, PlacedFrame } from "../generated/model";
 import type { Recording } from "../data/recording";
 import { within } from "../logic/tiles";
 import { time } from "../logic/units";
@@ -55,6 +55,7 @@ function Card(props: { card: FindingCard; wall: number }) {
   const moment = about.moments[0];
   const first = about.functions[0];
   const thing = about.things[0];
+  const shown = card.frames.find((frame) => frame.source.length > 0);
   return (
     <article class="card" aria-label={`Finding ${card.rank}`}>
       <h3>{card.rank}. {card.title}</h3>
@@ -64,6 +65,7 @@ function Card(props: { card: FindingCard; wall: number }) {
         {card.accuses && <div class="likely" style={{ left: `${share(gain.ns)}%` }} />}
       </div>
       {card.place !== null && <p class="mono faint">{card.place}</p>}
+      {shown !== undefined && <Source frame={shown} />}
       <p>→ {card.advice}</p>
       <div class="actions">
         {moment !== undefined && (
@@ -76,6 +78,23 @@ function Card(props: { card: FindingCard; wall: number }) {
       </div>
       {isOpen && <Evidence card={card} />}
     </article>
+  );
+}
+
+/** The lines around the place, that one marked. */
+function Source(props: { frame: PlacedFrame }) {
+  const { frame } = props;
+  return (
+    <figure class="source">
+      <pre tabIndex={0} aria-label={`${frame.file}, line ${frame.line}`}>
+        {frame.source.map((line) => (
+          <div key={line.number} class={line.number === frame.line ? "here" : ""}>
+            <span class="faint">{line.number === frame.line ? "▸" : " "}{String(line.number).padStart(5)}  </span>{line.text}
+          </div>
+        ))}
+      </pre>
+      {frame.is_changed && <figcaption class="warning">{frame.file} was changed after the recording.</figcaption>}
+    </figure>
   );
 }
 
@@ -98,6 +117,7 @@ function Evidence(props: { card: FindingCard }) {
             <div key={at} class="mono">
               {frame.function_at === null ? frame.function : <button type="button" class="link mono" onClick={() => go({ tab: "flame", function: frame.function_at })}>{frame.function}</button>}
               <span class="faint"> {frame.file}{frame.line === null ? "" : `:${frame.line}`}</span>
+              {frame.source.length > 0 && <Source frame={frame} />}
             </div>
           ))}
         </>

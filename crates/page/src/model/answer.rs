@@ -69,6 +69,16 @@ model! {
         pub file: String,
         pub line: Option<u32>,
         pub is_own: bool,
+        /// The lines around it, if they could be read and are wanted.
+        pub source: Vec<SourceLine>,
+        /// The file was changed after the recording.
+        pub is_changed: bool,
+    }
+
+    /// A line of a source file.
+    pub struct SourceLine {
+        pub number: u32,
+        pub text: String,
     }
 
     /// What would be saved, at least and at most, and the wall time that is left then.

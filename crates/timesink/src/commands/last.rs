@@ -7,9 +7,16 @@ use anyhow::Context;
 
 use crate::present::shell;
 
-/// The recording made last in a folder, by the names that recordings have.
+/// The recording made last in a folder.
 pub fn last(folder: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(folder).ok()?;
+    all(folder).into_iter().next().map(PathBuf::from)
+}
+
+/// The recordings in a folder, by the names that recordings have; the one made last first.
+pub fn all(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let made = entries.filter_map(|entry| {
         let entry = entry.ok()?;
         let name = entry.file_name();
@@ -17,10 +24,11 @@ pub fn last(folder: &Path) -> Option<PathBuf> {
         if !name.ends_with(".timesink") && !name.ends_with(".timesink.tar") {
             return None;
         }
-        Some((made(&entry.path())?, entry.file_name()))
+        Some((made(&entry.path())?, name.to_owned()))
     });
-    let (_, name) = made.max()?;
-    Some(PathBuf::from(name))
+    let mut made: Vec<(SystemTime, String)> = made.collect();
+    made.sort();
+    made.into_iter().rev().map(|(_, name)| name).collect()
 }
 
 /// When a recording was made. A folder's own time would be that of the last file put into it, by whomever.

@@ -19,6 +19,7 @@ pub mod floors;
 pub mod history;
 pub mod last;
 pub mod man;
+pub mod mcp;
 pub mod named;
 pub mod open;
 pub mod operations;
@@ -38,7 +39,7 @@ pub mod whatif;
 pub mod why;
 
 /// Makes something with the rights to files of the user who called sudo, whose it is then; else with our own.
-fn as_caller<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+pub fn as_caller<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     Identity::acting(Identity::from_sudo()?.as_ref(), work)?
 }
 

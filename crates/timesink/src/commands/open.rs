@@ -9,7 +9,7 @@ use timesink_capture::privileges;
 use super::last;
 use super::read::all_whole;
 use crate::out;
-use crate::page::{serve, Server};
+use crate::page::{serve, Asked, Server};
 use crate::present::terminal::Style;
 use crate::settings::Settings;
 
@@ -45,7 +45,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     out::page(&format!("{address}\n"), &Style::PLAIN)?;
     out::note("Ctrl-C ends it. From another machine: ssh -L PORT:127.0.0.1:PORT, with the port of this address.");
     let title = format!("{} – timesink", path.display());
-    serve(server, &recordings, &title, &settings)
+    let asked = Asked {
+        settings: &settings,
+        sources: Some(Path::new(".")),
+    };
+    serve(server, &recordings, &title, &asked)
 }
 
 /// Starts the user's browser where there is a screen; who has none reads the address.

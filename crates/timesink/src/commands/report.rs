@@ -15,10 +15,11 @@ use timesink_story::{Loaded, Question, Repeated, Story};
 use super::read::{open, open_all_to_make, question, Named};
 use super::selection::Selection;
 use super::{last, operations};
+use crate::out;
+use crate::page::{self as html_page, Asked};
 use crate::present::terminal::{self, Section, Style, Table};
 use crate::present::{json, Report};
 use crate::settings::Settings;
-use crate::{out, page as html_page};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -52,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_name = "WHAT", requires = "tags")]
     by: Option<TagsBy>,
     /// Print everything as JSON (documented in docs/json.md)
-    #[arg(long, conflicts_with_all = ["top", "tree", "line"])]
+    #[arg(long)]
     json: bool,
     /// Write the page of the recording into one file, which opens in any browser, offline; must not exist
     #[arg(long, value_name = "FILE", conflicts_with_all = TABLES)]
@@ -60,6 +61,9 @@ pub struct Arguments {
     /// Another recording, to be compared with in the page
     #[arg(long, value_name = "RECORDING", requires = "html")]
     beside: Option<PathBuf>,
+    /// Keep in the page the lines of source that findings name, of files below the current directory
+    #[arg(long, requires = "html")]
+    with_source: bool,
     /// Print operations in full: auto (what servers did for each request), recv..send (the same on all sockets), or
     /// from one wait to another, each a call, a kind of wait or a thing, such as 'read..fdatasync'
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["top", "tree", "line"])]
@@ -150,7 +154,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = out::style();
     let path = last::or_last(arguments.recording.as_deref())?;
     if let Some(file) = &arguments.html {
-        return write_page(&path, arguments.beside.as_deref(), file);
+        return write_page(arguments, &path, file);
     }
     let recording = open(&path)?;
     let (tables, selection) = (arguments.tables(), &arguments.selection);
@@ -164,6 +168,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         {
             bail!(
                 "no time was found in a function called {name:?} (`timesink report FILE --top` lists functions)"
+            );
+        }
+        if arguments.json {
+            let mut out = out::machines();
+            return out::written(
+                json::views(&stacks, &tables, &mut out).and_then(|()| out.flush()),
             );
         }
         return out::page(&terminal::tables(&stacks, &tables, &style), &style);
@@ -245,14 +255,19 @@ fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
 }
 
 /// The page of a recording, or of two, as one file.
-fn write_page(path: &Path, beside: Option<&Path>, file: &Path) -> anyhow::Result<()> {
+fn write_page(arguments: &Arguments, path: &Path, file: &Path) -> anyhow::Result<()> {
+    let beside = arguments.beside.as_deref();
     let paths: Vec<&Path> = std::iter::once(path).chain(beside).collect();
     let recordings = open_all_to_make(&paths)?;
     let settings = Settings::told();
     let made = NewFile::at(file).context("cannot make the file")?;
     let mut out = BufWriter::new(made);
     let cannot = || format!("cannot write {}", file.display());
-    html_page::write(&recordings, &settings, &mut out).with_context(cannot)?;
+    let asked = Asked {
+        settings: &settings,
+        sources: arguments.with_source.then_some(Path::new(".")),
+    };
+    html_page::write(&recordings, &asked, &mut out).with_context(cannot)?;
     let made = out.into_inner().map_err(io::IntoInnerError::into_error);
     made.with_context(cannot)?.keep()?;
     Ok(())

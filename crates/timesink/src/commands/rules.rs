@@ -1,26 +1,36 @@
 //! `timesink rules`: what the rules look for, why that is slow, and by which numbers they go.
 
+use std::io::Write;
+
 use anyhow::bail;
 use timesink_findings::registry::RULES;
 use timesink_findings::rule::Rule;
 
 use crate::out;
-use crate::present::rules;
+use crate::present::{json, rules};
 use crate::settings::Settings;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Explain only this rule
     rule: Option<String>,
+
+    /// Print them as JSON (documented in docs/json.md)
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let asked = |rule: &&&Rule| arguments.rule.as_ref().is_none_or(|name| name == rule.name);
-    let wanted: Vec<&&Rule> = RULES.iter().filter(asked).collect();
+    let asked = |rule: &&Rule| arguments.rule.as_ref().is_none_or(|name| name == rule.name);
+    let wanted: Vec<&Rule> = RULES.iter().copied().filter(asked).collect();
     if wanted.is_empty() {
         bail!("no such rule; `timesink rules` lists all rules");
     }
     let (style, settings) = (out::style(), Settings::told());
+    if arguments.json {
+        let mut out = out::machines();
+        return out::written(json::rules(&wanted, &settings, &mut out).and_then(|()| out.flush()));
+    }
     let pages = wanted
         .iter()
         .map(|rule| rules::page(rule, &settings, &style));

@@ -1,5 +1,6 @@
 //! `timesink why FILE N`: a finding in full, with all that it rests on.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -9,7 +10,7 @@ use timesink_story::{Loaded, Story};
 use super::last;
 use super::read::{open, question, Named};
 use crate::out;
-use crate::present::{terminal, Report};
+use crate::present::{json, terminal, Report};
 use crate::settings::Settings;
 
 #[derive(clap::Args)]
@@ -23,8 +24,12 @@ pub struct Arguments {
     number: Option<usize>,
 
     /// Show the findings muted by .timesink-ignore.toml
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     muted: bool,
+
+    /// Print as JSON, with the same fields as in `report --json` (documented in docs/json.md)
+    #[arg(long)]
+    json: bool,
 }
 
 impl Arguments {
@@ -65,6 +70,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let named = Named::of(&recording);
     let report = Report::of(&story, named.shown(), &settings);
+    if arguments.json {
+        let mut out = out::machines();
+        return out::written(json::findings(&report, number, &mut out).and_then(|()| out.flush()));
+    }
     let style = out::style();
     let page = terminal::findings(&report, number, arguments.muted, &style);
     out::page(&page, &style)

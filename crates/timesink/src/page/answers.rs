@@ -3,6 +3,7 @@
 
 use std::cell::OnceCell;
 use std::fmt::Display;
+use std::path::Path;
 
 use serde::Serialize;
 use timesink_analysis::operations::Wanted;
@@ -13,6 +14,7 @@ use timesink_page::{Known, Page, Part};
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Predictor, Story};
 
+use super::source;
 use crate::commands::read::{question, Named};
 use crate::present::compared::Compared;
 use crate::present::page::{self, Changes, Words};
@@ -49,6 +51,14 @@ fn json(answer: &impl Serialize) -> Answer {
     serde_json::to_vec(answer).map_err(Refusal::failed)
 }
 
+/// How recordings are asked.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub settings: &'a Settings,
+    /// The folder that source may be shown from.
+    pub sources: Option<&'a Path>,
+}
+
 /// A recording that is asked.
 pub struct Recorded<'a> {
     pub loaded: &'a Loaded<'a>,
@@ -56,6 +66,8 @@ pub struct Recorded<'a> {
     pub named: &'a Named,
     pub settings: &'a Settings,
     pub has_b: bool,
+    /// Where source is looked for, if it may be shown.
+    pub sources: Option<&'a Path>,
 }
 
 /// The same when its rules were asked.
@@ -75,15 +87,16 @@ impl<'a> Recorded<'a> {
         loaded: &'a Loaded<'a>,
         words: &'a Words<'a>,
         named: &'a Named,
-        settings: &'a Settings,
+        asked: &'a Asked<'a>,
         has_b: bool,
     ) -> timesink_recording::Result<Recorded<'a>> {
         Ok(Recorded {
             page: Page::of(loaded, words)?,
             loaded,
             named,
-            settings,
+            settings: asked.settings,
             has_b,
+            sources: asked.sources,
         })
     }
 
@@ -177,7 +190,14 @@ impl<'a> Told<'a> {
     pub fn answer(&self, part: &Part) -> Answer {
         let page = &self.recorded.page;
         match part {
-            Part::Answer => json(&page::answer(&self.report(), page)),
+            Part::Answer => {
+                let report = self.report();
+                let mut answer = page::answer(&report, page);
+                if let Some(folder) = self.recorded.sources {
+                    source::add(&mut answer, folder, report.about.started_unix_ns);
+                }
+                json(&answer)
+            }
             Part::Bands => json(&page::bands(&self.report(), page)),
             Part::WhatIf => json(&self.changes.whatif(&self.report())),
             Part::Predict(parts) => json(&self.predict(parts)?),
@@ -236,12 +256,12 @@ pub fn compare(a: &Told<'_>, b: &Told<'_>) -> Answer {
 /// A recording that was read, with what has to live as long as it is asked.
 pub fn read<T>(
     recording: &Recording,
-    settings: &Settings,
+    asked: &Asked<'_>,
     has_b: bool,
     ask: impl FnOnce(&Recorded<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let loaded = Loaded::of(recording)?;
     let words = Words(&loaded);
     let named = Named::of(recording);
-    ask(&Recorded::of(&loaded, &words, &named, settings, has_b)?)
+    ask(&Recorded::of(&loaded, &words, &named, asked, has_b)?)
 }

@@ -9,10 +9,9 @@ use serde::Serialize;
 use timesink_page::{deepest_level, LanesBy, Part, Request, Side, Tile};
 use timesink_recording::Recording;
 
-use super::answers::{compare, read, Recorded, ReplayOnce, Told};
+use super::answers::{compare, read, Asked, Recorded, ReplayOnce, Told};
 use super::html::{escaped, Html, Mode};
 use crate::present::terminal::{self, units, Style};
-use crate::settings::Settings;
 
 /// A file is to go into a ticket: beyond this, in bytes, detail is left out.
 const BUDGET: usize = 14_000_000;
@@ -51,18 +50,18 @@ impl Kept {
 /// Writes the page of a recording, or of two.
 pub fn write(
     recordings: &[Recording],
-    settings: &Settings,
+    asked: &Asked<'_>,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     let [a, b @ ..] = recordings else {
         return Ok(());
     };
-    read(a, settings, !b.is_empty(), |a| {
+    read(a, asked, !b.is_empty(), |a| {
         let replay = ReplayOnce::new();
         let a = Told::of(a, &replay)?;
         match b {
             [] => write_told(&a, None, out),
-            [b, ..] => read(b, settings, false, |b| {
+            [b, ..] => read(b, asked, false, |b| {
                 let replay = ReplayOnce::new();
                 let b = Told::of(b, &replay)?;
                 write_told(&a, Some(&b), out)

@@ -6,6 +6,8 @@ mod answers;
 mod file;
 mod html;
 mod serve;
+mod source;
 
+pub use answers::Asked;
 pub use file::write;
 pub use serve::{serve, Server};

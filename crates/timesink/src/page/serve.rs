@@ -15,10 +15,9 @@ use timesink_page::{Part, Request, Side};
 use timesink_recording::Recording;
 use tokio::sync::oneshot;
 
-use super::answers::{compare, read, Answer, Recorded, Refusal, ReplayOnce, Told};
+use super::answers::{compare, read, Answer, Asked, Recorded, Refusal, ReplayOnce, Told};
 use super::file::plain;
 use super::html::{escaped, Html, Mode};
-use crate::settings::Settings;
 
 /// A place to be asked at, and what has to be known to be answered.
 pub struct Server {
@@ -87,7 +86,7 @@ pub fn serve(
     server: Server,
     recordings: &[Recording],
     title: &str,
-    settings: &Settings,
+    asked: &Asked<'_>,
 ) -> anyhow::Result<()> {
     let (data, data_asked) = mpsc::channel();
     let (told, told_asked) = mpsc::channel();
@@ -111,9 +110,9 @@ pub fn serve(
     let [a, b @ ..] = recordings else {
         return Ok(());
     };
-    read(a, settings, !b.is_empty(), |a| match b {
+    read(a, asked, !b.is_empty(), |a| match b {
         [] => queues.answer(a, None),
-        [b, ..] => read(b, settings, false, |b| queues.answer(a, Some(b))),
+        [b, ..] => read(b, asked, false, |b| queues.answer(a, Some(b))),
     })
 }
 

@@ -1,5 +1,6 @@
 //! A project of the user's, and what timesink keeps in it: `.timesink` in its folder.
 
+pub mod lines;
 pub mod source;
 pub mod work_tree;
 

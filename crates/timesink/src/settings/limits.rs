@@ -36,12 +36,21 @@ impl Set {
     }
 }
 
-/// The settings in a file. Errors are reported, and the rest applies.
-pub fn read(text: &str, file: &str, found: &mut Vec<Complaint>) -> Vec<Set> {
+/// The settings in a file, the user's own or a project's. Errors are reported, and the rest applies.
+pub fn read(text: &str, file: &str, is_own: bool, found: &mut Vec<Complaint>) -> Vec<Set> {
     const WANTED: &str = "limits go in tables such as [rules.flush-per-record]";
     let mut complaints = Complaints::about(text, found);
     let mut sets = Vec::new();
     for (key, value) in &complaints.table() {
+        if key.get_ref() == super::assistants::TABLE {
+            if !is_own {
+                complaints.add(
+                    key.span(),
+                    "[assistants] counts in your own settings only, ~/.config/timesink/config.toml",
+                );
+            }
+            continue;
+        }
         if key.get_ref() != "rules" {
             let name = key.get_ref();
             complaints.add(key.span(), format!("unknown key {name:?}: {WANTED}"));

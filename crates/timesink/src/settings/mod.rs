@@ -4,6 +4,7 @@
 //! Both are input like any other, also where timesink runs as root: they are read with the rights of the user who called
 //! sudo, an error in them is reported with its line, and the rest of the file still applies.
 
+mod assistants;
 mod entries;
 mod former;
 mod limits;
@@ -17,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use timesink_capture::launch::Identity;
 use timesink_capture::trust::Trust;
 use timesink_findings::mutes::{Day, Mute};
-use timesink_findings::rule::Limits;
+use timesink_findings::rule::{Limit, Limits, Rule};
 
 use crate::out;
 pub use limits::{Set, To};
@@ -33,6 +34,8 @@ pub struct Settings {
     pub mute_file: Option<String>,
     /// Today. If nobody asked, the first day there is: then nothing has expired.
     pub today: Day,
+    /// Whether coding assistants may run programs. Only the user's own settings can say so, no project.
+    pub assistants_may_run: bool,
     /// Errors in the files, each with the file and its line.
     pub complaints: Vec<String>,
 }
@@ -84,10 +87,14 @@ impl Settings {
             .into_iter()
             .filter_map(|path| settings.text(path, trust))
             .collect::<Vec<_>>();
+        for (file, text) in &files {
+            settings.add_assistants(text, file);
+            settings.add_rules(text, file, true);
+        }
         let nearest = project
             .into_iter()
             .find_map(|path| settings.text(path, trust));
-        for (file, text) in files.into_iter().chain(nearest) {
+        if let Some((file, text)) = nearest {
             settings.add_limits(&text, &file);
         }
         let mut mutes = folders
@@ -113,8 +120,12 @@ impl Settings {
 
     /// Adds the settings of rules in a file.
     pub fn add_limits(&mut self, text: &str, file: &str) {
+        self.add_rules(text, file, false);
+    }
+
+    fn add_rules(&mut self, text: &str, file: &str, is_own: bool) {
         let mut complaints = Vec::new();
-        for set in limits::read(text, file, &mut complaints) {
+        for set in limits::read(text, file, is_own, &mut complaints) {
             match set.to {
                 To::Switched(on) => self.limits.switch(set.rule, on),
                 To::Limit(limit, value) => self.limits.set(set.rule, limit, value),
@@ -123,6 +134,31 @@ impl Settings {
             self.set.push(set);
         }
         self.complain(file, complaints);
+    }
+
+    /// Adds what the user's own settings say of assistants.
+    pub fn add_assistants(&mut self, text: &str, file: &str) {
+        let mut complaints = Vec::new();
+        if let Some(may) = assistants::may_run(text, &mut complaints) {
+            self.assistants_may_run = may;
+        }
+        self.complain(file, complaints);
+    }
+
+    /// What a limit of a rule is set to, and in which file; `None` if no file sets it.
+    pub fn limit(&self, rule: &Rule, limit: &Limit) -> Option<(f64, &str)> {
+        let mut of_rule = self.set.iter().filter(|set| set.rule == rule.name);
+        of_rule.find_map(|set| match set.to {
+            To::Limit(name, value) if name == limit.name => Some((value, set.file.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Where a rule is switched off, if it is.
+    pub fn switched_off(&self, rule: &Rule) -> Option<&str> {
+        let mut of_rule = self.set.iter().filter(|set| set.rule == rule.name);
+        let off = of_rule.find(|set| set.to == To::Switched(false));
+        off.map(|set| set.file.as_str())
     }
 
     /// Adds the mutes in a file.

@@ -180,3 +180,24 @@ fn many_faults_are_told_a_few_times() {
     settings.add_mutes(&format!("{} = 1\n", "y".repeat(100_000)), "m.toml");
     assert!(settings.complaints[0].len() < 400);
 }
+
+/// A project's file, which may have come with a checkout, cannot let assistants run programs; the user's own can.
+#[test]
+fn only_the_users_own_settings_let_assistants_run_programs() {
+    let text = "[assistants]\nmay_run = true\n[rules.busy]\ncpu = 0.25\n";
+    let mut settings = Settings::default();
+    settings.add_limits(text, "timesink.toml");
+    assert!(!settings.assistants_may_run);
+    assert_eq!(settings.complaints.len(), 1, "{:?}", settings.complaints);
+    assert!(settings.complaints[0]
+        .starts_with("timesink.toml:1: [assistants] counts in your own settings only"));
+    let mut settings = Settings::default();
+    settings.add_assistants(text, "config.toml");
+    assert!(settings.assistants_may_run);
+    settings.add_assistants(
+        "[assistants]\nmay_run = 1\nmay_read = true\n",
+        "config.toml",
+    );
+    assert!(settings.assistants_may_run);
+    assert_eq!(settings.complaints.len(), 2, "{:?}", settings.complaints);
+}

@@ -32,6 +32,15 @@ pub(super) struct FindingPage<'a> {
     muted_until: Option<String>,
 }
 
+/// Findings without the rest of the report.
+#[derive(Serialize)]
+pub(super) struct FindingsPage<'a> {
+    version: u32,
+    recording: &'a str,
+    findings: Vec<FindingPage<'a>>,
+    muted: Vec<MutedPage<'a>>,
+}
+
 /// Where in a function it is.
 #[derive(Serialize)]
 struct PlacePage<'a> {
@@ -137,16 +146,29 @@ impl From<&Example> for ExamplePage {
     }
 }
 
+pub(super) fn page<'a>(report: &Report<'a>, number: Option<usize>) -> FindingsPage<'a> {
+    let mut findings = told(report);
+    if let Some(number) = number {
+        findings = findings.into_iter().skip(number - 1).take(1).collect();
+    }
+    FindingsPage {
+        version: super::VERSION,
+        recording: report.recording.path,
+        findings,
+        muted: muted(report),
+    }
+}
+
 /// The causes that are told.
 pub(super) fn told<'a>(report: &Report<'a>) -> Vec<FindingPage<'a>> {
     let told = report
         .findings
         .into_iter()
         .flat_map(|findings| &findings.told);
-    told.map(|finding| page(report, finding)).collect()
+    told.map(|finding| finding_page(report, finding)).collect()
 }
 
-fn page<'a>(report: &Report<'a>, finding: &'a Finding) -> FindingPage<'a> {
+fn finding_page<'a>(report: &Report<'a>, finding: &'a Finding) -> FindingPage<'a> {
     let suspect = &finding.suspect;
     let text = |sentence| sentences::text(report, sentence);
     let code = &report.stacks.code;

@@ -15,21 +15,27 @@ mod operations;
 mod path;
 mod proof;
 mod repeated;
+mod rules;
 mod tags;
 mod tasks;
+mod views;
 mod writer;
 
 use std::io::{self, Write};
 
+use timesink_analysis::stacks::Stacks;
 use timesink_comparison::{Branch, Environment, EnvironmentDifferences, Weights};
+use timesink_findings::rule::Rule;
 use timesink_recording::floors::Floors;
 
 use super::bench::Bench;
 use super::compared::Compared;
+use super::terminal::Table;
 use super::{Prediction, Report};
 use crate::bench::Figure;
 use crate::history::History;
 use crate::proof::Proof;
+use crate::settings::Settings;
 
 /// The version of this JSON. It grows when a field is removed or changes its meaning, not when one
 /// is added.
@@ -38,6 +44,21 @@ pub const VERSION: u32 = 1;
 /// Writes the report as one JSON object and a line feed.
 pub fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writer::write(&model::page(report), out)
+}
+
+/// Findings alone, the one of this number (from 1) or all, with the same fields as in the report.
+pub fn findings(report: &Report, number: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&findings::page(report, number), out)
+}
+
+/// Views of the code, as one JSON object and a line feed.
+pub fn views(stacks: &Stacks, tables: &[Table], out: &mut impl Write) -> io::Result<()> {
+    writer::write(&views::page(stacks, tables), out)
+}
+
+/// Rules with their limits, as one JSON object and a line feed.
+pub fn rules(rules: &[&Rule], settings: &Settings, out: &mut impl Write) -> io::Result<()> {
+    writer::write(&rules::page(rules, settings), out)
 }
 
 /// A comparison, as one JSON object and a line feed.

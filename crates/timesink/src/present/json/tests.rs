@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use timesink_analysis::stacks::{Direction, Filter};
 use timesink_comparison::Weights;
+use timesink_findings::registry::RULES;
 use timesink_recording::notation::{compare_with_kept, draft, Draft};
 
 use super::write;
@@ -12,6 +14,7 @@ use crate::history::tests::confirmed;
 use crate::present::bench::Bench;
 use crate::present::names::is_hostile;
 use crate::present::samples;
+use crate::present::terminal::Table;
 use crate::proof::{FactVerdict, Proof, Tried};
 use crate::rounds::tests::whole_round;
 use crate::settings::Settings;
@@ -252,7 +255,87 @@ fn documented_fields_of_a_history_are_the_fields() {
     let page = serde_json::from_slice(&out).expect("it is JSON");
     let mut written = BTreeSet::new();
     paths(&page, "", &mut written);
-    are_documented(&written, |page| page.split(HISTORY).skip(1).collect());
+    are_documented(&written, |page| {
+        let history = page.split(HISTORY).nth(1).unwrap_or_default();
+        history.split(VIEWS).take(1).collect()
+    });
+}
+
+/// Every field of functions, calls and lines is documented, and nothing else is; nodes come after those that they hang on.
+#[test]
+fn documented_fields_of_views_are_the_fields() {
+    let mut written = BTreeSet::new();
+    let wanted = [
+        Table::Top(3),
+        Table::Tree(Direction::Callees),
+        Table::Lines("price_of".to_owned()),
+    ];
+    let page = samples::present_stacks(&samples::coded(), &Filter::default(), |_, _, stacks| {
+        let mut out = Vec::new();
+        super::views(stacks, &wanted, &mut out).expect("memory takes it");
+        serde_json::from_slice::<Value>(&out).expect("it is JSON")
+    });
+    assert_eq!(page["top"].as_array().map(Vec::len), Some(3));
+    assert!(!page["lines"].as_array().expect("lines").is_empty());
+    let nodes = page["tree"]["nodes"].as_array().expect("nodes");
+    let ns = |node: &Value| node["amount"]["ns"].as_u64().expect("a number");
+    let roots = nodes.iter().filter(|node| node["parent"].is_null());
+    assert_eq!(Some(roots.map(ns).sum()), page["total"]["ns"].as_u64());
+    for (at, node) in nodes.iter().enumerate() {
+        assert!(node["parent"]
+            .as_u64()
+            .is_none_or(|parent| (parent as usize) < at));
+    }
+    paths(&page, "", &mut written);
+    are_documented(&written, |page| {
+        let views = page.split(VIEWS).nth(1).unwrap_or_default();
+        views.split(RULES_PAGE).take(1).collect()
+    });
+}
+
+/// Every field of rules is documented, and nothing else is; what a file sets is what they go by.
+#[test]
+fn documented_fields_of_rules_are_the_fields() {
+    let mut settings = Settings::default();
+    settings.add_limits("rules.flush-per-record.flushes = 50", "t.toml");
+    settings.add_limits("rules.hot-lock.disabled = true", "t.toml");
+    let mut out = Vec::new();
+    super::rules(RULES, &settings, &mut out).expect("memory takes it");
+    let page: Value = serde_json::from_slice(&out).expect("it is JSON");
+    let rules = page["rules"].as_array().expect("rules");
+    let rule = |name: &str| rules.iter().find(|rule| rule["rule"] == name);
+    let flush = rule("flush-per-record").expect("it is there");
+    let limits = flush["limits"].as_array().expect("limits");
+    let flushes = limits.iter().find(|limit| limit["name"] == "flushes");
+    assert_eq!(flushes.expect("it is there")["value"], 50.0);
+    assert_eq!(rule("hot-lock").expect("it is there")["is_disabled"], true);
+    let mut written = BTreeSet::new();
+    paths(&page, "", &mut written);
+    are_documented(&written, |page| page.split(RULES_PAGE).skip(1).collect());
+}
+
+/// `why --json` has the findings of the report, with the same fields.
+#[test]
+fn why_has_the_findings_of_the_report() {
+    let (drawn, settings) = (samples::import(), Settings::default());
+    let report = json(&drawn);
+    let asked = |number| {
+        samples::present_with(
+            &drawn.recording(),
+            "nightly-import.timesink",
+            &settings,
+            |report| {
+                let mut out = Vec::new();
+                super::findings(report, number, &mut out).expect("memory takes it");
+                serde_json::from_slice::<Value>(&out).expect("it is JSON")
+            },
+        )
+    };
+    assert_eq!(asked(None)["findings"], report["findings"]);
+    let one = asked(Some(1));
+    assert_eq!(one["findings"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["findings"][0], report["findings"][0]);
+    assert_eq!(one["recording"], report["recording"]);
 }
 
 /// Hyperfine's readers find what they look for.
@@ -310,6 +393,12 @@ const ROUNDS: &str = "\n# The JSON of rounds\n";
 
 /// And where it turns to the history.
 const HISTORY: &str = "\n# The JSON of a history\n";
+
+/// Where it turns to functions, calls and lines.
+const VIEWS: &str = "\n# The JSON of functions, calls and lines\n";
+
+/// And where it turns to rules.
+const RULES_PAGE: &str = "\n# The JSON of rules\n";
 
 /// These are the fields in the rows of a part of docs/json.md.
 fn are_documented(written: &BTreeSet<String>, part: impl Fn(&str) -> String) {

@@ -98,6 +98,8 @@ fn frame(report: &Report, spot: Spot) -> PlacedFrame {
         }),
         line: told.and_then(|frame| frame.line),
         is_own: code.is_of_program(spot.function) && !code.is_standard(spot.function),
+        source: Vec::new(),
+        is_changed: false,
     }
 }
 

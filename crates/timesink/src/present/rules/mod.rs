@@ -8,7 +8,7 @@ use timesink_findings::rule::{Rule, Unit};
 
 use super::names;
 use super::terminal::{wrap, Ink, Style};
-use crate::settings::{Settings, To};
+use crate::settings::Settings;
 
 /// A sentence that begins with a capital and ends with a stop.
 fn sentence(text: &str) -> String {
@@ -69,14 +69,9 @@ pub fn page(rule: &Rule, settings: &Settings, style: &Style) -> String {
     for (heading, text) in parts(rule) {
         lines.extend(wrap(&format!("{heading}: {text}"), "  ", Ink::Plain, style));
     }
-    let set = || settings.set.iter().filter(|set| set.rule == rule.name);
     for limit in rule.limits {
         let own = amount(limit.unit, limit.value);
-        let other = set().find_map(|set| match set.to {
-            To::Limit(name, value) if name == limit.name => Some((value, &set.file)),
-            _ => None,
-        });
-        let text = match other {
+        let text = match settings.limit(rule, limit) {
             None => format!("{} = {own}: {}", limit.name, limit.means),
             Some((to, file)) => format!(
                 "{} = {} (set in {}, default {own}): {}",
@@ -88,9 +83,8 @@ pub fn page(rule: &Rule, settings: &Settings, style: &Style) -> String {
         };
         lines.extend(wrap(&text, "  ", Ink::Plain, style));
     }
-    let off = set().find(|set| set.to == To::Switched(false));
-    if let Some(off) = off {
-        let text = format!("Disabled in {}", names::harmless(&off.file));
+    if let Some(file) = settings.switched_off(rule) {
+        let text = format!("Disabled in {}", names::harmless(file));
         lines.extend(wrap(&text, "  ", Ink::Warning, style));
     }
     lines.push(String::new());

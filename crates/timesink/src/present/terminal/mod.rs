@@ -58,6 +58,7 @@ pub use rounds::rounds;
 pub(super) use saves::{is_useless, of_finding as saves};
 pub use style::{wrap, Ink, Style};
 pub(super) use views::missing;
+pub(in crate::present) use views::LEAST;
 pub use views::{tables, Table};
 pub use whatif::{gains, prediction};
 

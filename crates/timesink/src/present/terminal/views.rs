@@ -20,7 +20,7 @@ pub enum Table {
 }
 
 /// Parts of a tree below this share are folded.
-const LEAST: f64 = 0.01;
+pub(in crate::present) const LEAST: f64 = 0.01;
 /// Functions that share a line of a tree, before those in the middle are left out.
 const CHAIN: usize = 8;
 

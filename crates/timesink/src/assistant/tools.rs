@@ -1,0 +1,413 @@
+//! The tools: what each is for, what it takes, and which command it asks. What a tool says of itself is read by an assistant.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rmcp::handler::server::wrapper::Parameters;
+use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::schemars::JsonSchema;
+use rmcp::{tool, tool_router};
+use serde::Deserialize;
+
+use super::child::{cut, Asked, Question, Said};
+use crate::commands::{as_caller, last};
+use crate::project::lines;
+
+/// What a question may take, and what an answer may be long.
+const PATIENCE: Duration = Duration::from_secs(120);
+const MOST: usize = 16_000;
+/// Runs of a program, by an assistant.
+const RUNS: Duration = Duration::from_secs(600);
+/// Seconds of a recording, unless more are asked.
+const SECONDS: u64 = 60;
+const MOST_SECONDS: u64 = 600;
+
+/// What an assistant can ask.
+#[derive(Clone)]
+pub struct Tools {
+    /// The folder that it works in.
+    pub project: PathBuf,
+    /// Whether it may run programs: the user has to say so.
+    pub may_run: bool,
+    /// What is being answered.
+    pub asked: Asked,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct OfRecording {
+    /// The recording: a path. Without it, the one made last in this folder.
+    recording: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Record {
+    /// The program and its arguments, one by one. No shell is involved.
+    command: Vec<String>,
+    /// The most seconds that it may run (60 if not said, at most 600); it is stopped then.
+    seconds: Option<u64>,
+    /// What the recording is to be called, ending in .timesink; must not exist.
+    output: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Why {
+    /// The recording: a path. Without it, the one made last in this folder.
+    recording: Option<String>,
+    /// The number of the finding in the answer, from 1.
+    finding: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct WhatIf {
+    /// The recording: a path. Without it, the one made last in this folder.
+    recording: Option<String>,
+    /// What is to take no time: a state (cpu, ready), a kind of wait ("flush", "network receive"), a name (rows.db), both ("flush
+    /// rows.db"), func=NAME or process=NAME. Empty for a table of all causes.
+    #[serde(default)]
+    cut: Vec<String>,
+    /// What is to take so many times as long, such as {"what": "func=crc32", "factor": 0.3}.
+    #[serde(default)]
+    scale: Vec<Scale>,
+    /// The number of processors.
+    cpus: Option<u32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Scale {
+    /// As in cut.
+    what: String,
+    factor: f64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Pair {
+    /// The recording before, or the slow one: a path.
+    a: String,
+    /// The recording after, or the fast one: a path.
+    b: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Environment {
+    /// A recording: a path.
+    a: String,
+    /// Another one: what differs between the two is told.
+    b: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Bench {
+    /// The commands, each as one line as for `timesink bench` (no shell): the first is what the others are compared with.
+    commands: Vec<String>,
+    /// How often each is run (10 if not said, at most 100).
+    rounds: Option<u32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Functions {
+    /// The recording: a path. Without it, the one made last in this folder.
+    recording: Option<String>,
+    /// So many functions (20 if not said).
+    limit: Option<usize>,
+    /// Only this thread, by its id or its name.
+    thread: Option<String>,
+    /// Only processes of this name.
+    process: Option<String>,
+    /// Only this time, such as 1.5s..2s.
+    between: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct CallTree {
+    /// The recording: a path. Without it, the one made last in this folder.
+    recording: Option<String>,
+    /// From the innermost functions to their callers; else from the outermost in.
+    #[serde(default)]
+    callers: bool,
+    /// Only this thread, by its id or its name.
+    thread: Option<String>,
+    /// Only processes of this name.
+    process: Option<String>,
+    /// Only this time, such as 1.5s..2s.
+    between: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Lines {
+    /// The recording: a path. Without it, the one made last in this folder.
+    recording: Option<String>,
+    /// A function, by its name as the answer has it.
+    function: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Source {
+    /// A file of this project, as a path from its folder.
+    file: String,
+    line: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Rule {
+    /// The name of a rule, such as flush-per-record. Empty for a list of all.
+    #[serde(default)]
+    rule: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Nothing {}
+
+/// Words of a command line.
+struct Words(Vec<OsString>);
+
+impl Words {
+    fn of(words: &[&str]) -> Words {
+        Words(words.iter().map(OsString::from).collect())
+    }
+
+    fn option(mut self, name: &str, value: Option<impl ToString>) -> Words {
+        if let Some(value) = value {
+            // In one word: a value cannot be taken for another option.
+            self.0.push(format!("{name}={}", value.to_string()).into());
+        }
+        self
+    }
+
+    /// What is no option, whatever it looks like.
+    fn then<'a>(mut self, words: impl IntoIterator<Item = &'a String>) -> Words {
+        self.0.push("--".into());
+        self.0.extend(words.into_iter().map(OsString::from));
+        self
+    }
+}
+
+fn told(said: Said, next: &str) -> CallToolResult {
+    let mut text = said.text;
+    if said.is_truncated {
+        text += "\n[truncated: ask for a part of it, or for fewer rows]\n";
+    }
+    if said.is_refused {
+        text += &format!("\n{next}\n");
+        return CallToolResult::error(vec![ContentBlock::text(text)]);
+    }
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+fn refused(text: &str) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text.to_owned())])
+}
+
+const TRY_RECORDINGS: &str = "Next: `recordings` lists what can be asked about.";
+const CONSENT: &str = "This user has not allowed assistants to run programs. Ask them to run it themselves (sudo timesink run -- CMD) and to name the \
+     recording, or to put this into ~/.config/timesink/config.toml:\n\n[assistants]\nmay_run = true\n";
+
+impl Tools {
+    /// Asks timesink, in a thread of its own: others may be asked meanwhile.
+    async fn ask(&self, words: Words, patience: Duration, next: &'static str) -> CallToolResult {
+        let question = Question {
+            words: words.0,
+            folder: Some(self.project.clone().into()),
+            patience,
+            most: MOST,
+        };
+        let asked = self.asked.clone();
+        let said = tokio::task::spawn_blocking(move || question.ask(&asked)).await;
+        match said {
+            Ok(Ok(said)) => told(said, next),
+            Ok(Err(fault)) => refused(&format!("{fault:#}")),
+            Err(fault) => refused(&fault.to_string()),
+        }
+    }
+
+    async fn read(&self, words: Words, recording: Option<String>) -> CallToolResult {
+        let words = words.then(recording.iter());
+        self.ask(words, PATIENCE, TRY_RECORDINGS).await
+    }
+}
+
+#[tool_router(server_handler)]
+impl Tools {
+    #[tool(
+        description = "Record a program with timesink: runs it and says why it took as long as it did, with the causes on its critical path, what fixing each \
+                       would save, and where in the code. Needs root and the user's consent in their settings."
+    )]
+    async fn record(&self, Parameters(asked): Parameters<Record>) -> CallToolResult {
+        if !self.may_run {
+            return refused(CONSENT);
+        }
+        if asked.command.is_empty() {
+            return refused(
+                "The command is empty: give the program and its arguments, one by one.",
+            );
+        }
+        let seconds = asked.seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS);
+        let words = Words::of(&["run"]).option("--output", asked.output);
+        let next = "Next: recording needs root (start the server with `sudo timesink mcp`), and a program that can be started.";
+        let patience = Duration::from_secs(seconds);
+        self.ask(words.then(&asked.command), patience, next).await
+    }
+
+    #[tool(description = "List the recordings in this folder, the latest first.")]
+    async fn recordings(&self, Parameters(Nothing {}): Parameters<Nothing>) -> CallToolResult {
+        let found = last::all(&self.project);
+        match found.is_empty() {
+            true => refused(
+                "There is no recording in this folder. Next: `record`, or ask the user to run: sudo timesink run -- CMD",
+            ),
+            false => told(cut(&found.join("\n"), MOST, false), ""),
+        }
+    }
+
+    #[tool(
+        description = "Why a recorded program took as long as it did: findings with what fixing each would save (with an interval), where in the code, what to \
+                       do; the critical path by state; whether the figures can be trusted. Ask this first."
+    )]
+    async fn answer(&self, Parameters(asked): Parameters<OfRecording>) -> CallToolResult {
+        self.read(Words::of(&["report"]), asked.recording).await
+    }
+
+    #[tool(
+        description = "One finding in full: the evidence, the limits it was held against, system calls, waits, stacks, and when the advice would be wrong."
+    )]
+    async fn why(&self, Parameters(asked): Parameters<Why>) -> CallToolResult {
+        let number = asked.finding.to_string();
+        let words = asked.recording.iter().chain([&number]);
+        let words = Words::of(&["why"]).then(words);
+        self.ask(
+            words,
+            PATIENCE,
+            "Next: `answer` has the numbers of the findings.",
+        )
+        .await
+    }
+
+    #[tool(
+        description = "Predict the wall time if something took less time, by replaying the recording: a wait, a function, a file, a process, another number of \
+                       processors. Changes can be combined."
+    )]
+    async fn whatif(&self, Parameters(asked): Parameters<WhatIf>) -> CallToolResult {
+        let recording = match asked
+            .recording
+            .map(PathBuf::from)
+            .or_else(|| last::last(&self.project))
+        {
+            Some(path) => path.to_string_lossy().into_owned(),
+            None => return refused(TRY_RECORDINGS),
+        };
+        let mut words = Words::of(&["whatif"]).option("--cpus", asked.cpus);
+        for what in &asked.cut {
+            words = words.option("--cut", Some(what));
+        }
+        for Scale { what, factor } in &asked.scale {
+            let pair = ["--scale".to_owned(), what.clone(), factor.to_string()];
+            words.0.extend(pair.iter().map(OsString::from));
+        }
+        let next = "Next: `whatif` without cut lists what can be asked; `answer` has the names.";
+        self.ask(words.then([&recording]), PATIENCE, next).await
+    }
+
+    #[tool(
+        description = "What differs between two recordings of the same work, and how much of the difference each part explains: counts, times, findings, environment."
+    )]
+    async fn diff(&self, Parameters(asked): Parameters<Pair>) -> CallToolResult {
+        // `--` has a meaning of its own there.
+        for path in [&asked.a, &asked.b] {
+            if path.starts_with('-') {
+                return refused("A recording's path cannot begin with a dash: write ./ before it.");
+            }
+        }
+        let words = Words::of(&["diff", &asked.a, &asked.b]);
+        self.ask(words, PATIENCE, TRY_RECORDINGS).await
+    }
+
+    #[tool(
+        description = "Where a recording was made (machine, kernel, limits, variables, files); of two, what differs."
+    )]
+    async fn env(&self, Parameters(asked): Parameters<Environment>) -> CallToolResult {
+        let words = Words::of(&["env"]).then([&asked.a].into_iter().chain(&asked.b));
+        self.ask(words, PATIENCE, TRY_RECORDINGS).await
+    }
+
+    #[tool(
+        description = "Run commands in turn and say which is faster, by how much, and how sure that is. Needs the user's consent in their settings."
+    )]
+    async fn bench(&self, Parameters(asked): Parameters<Bench>) -> CallToolResult {
+        if !self.may_run {
+            return refused(CONSENT);
+        }
+        let rounds = asked.rounds.unwrap_or(10).clamp(2, 100);
+        let words = Words::of(&["bench"]).option("--rounds", Some(rounds));
+        let next = "Next: try each command in a shell; all have to succeed.";
+        self.ask(words.then(&asked.commands), RUNS, next).await
+    }
+
+    #[tool(
+        description = "Functions by the time on CPU and blocked in them, longest first; of a thread, a process or a stretch of time if asked."
+    )]
+    async fn functions(&self, Parameters(asked): Parameters<Functions>) -> CallToolResult {
+        let words = Words::of(&["report"])
+            .option("--top", Some(asked.limit.unwrap_or(20)))
+            .option("--thread", asked.thread)
+            .option("--process", asked.process)
+            .option("--between", asked.between);
+        self.read(words, asked.recording).await
+    }
+
+    #[tool(
+        description = "Who called whom, with the time on CPU and blocked; from the outermost functions in, or from the innermost to their callers."
+    )]
+    async fn call_tree(&self, Parameters(asked): Parameters<CallTree>) -> CallToolResult {
+        let direction = if asked.callers { "callers" } else { "callees" };
+        let words = Words::of(&["report"])
+            .option("--tree", Some(direction))
+            .option("--thread", asked.thread)
+            .option("--process", asked.process)
+            .option("--between", asked.between);
+        self.read(words, asked.recording).await
+    }
+
+    #[tool(description = "The lines of a function that took longest.")]
+    async fn lines(&self, Parameters(asked): Parameters<Lines>) -> CallToolResult {
+        let words = Words::of(&["report"]).option("--line", Some(asked.function));
+        let words = words.then(asked.recording.iter());
+        self.ask(words, PATIENCE, "Next: `functions` has the names.")
+            .await
+    }
+
+    #[tool(
+        description = "The source around a line of a file of this project, such as a finding's place."
+    )]
+    async fn source(&self, Parameters(asked): Parameters<Source>) -> CallToolResult {
+        match as_caller(|| lines::around(&self.project, &asked.file, asked.line)) {
+            Ok(text) => told(cut(&text, MOST, false), ""),
+            Err(fault) => refused(&format!(
+                "{fault:#}. Next: give the path from this project's folder, as your own tools know it."
+            )),
+        }
+    }
+
+    #[tool(
+        description = "What a rule looks for, why that is slow, what to do, and its limits; without a name, all rules."
+    )]
+    async fn rules(&self, Parameters(asked): Parameters<Rule>) -> CallToolResult {
+        let named = Some(&asked.rule).filter(|rule| !rule.is_empty());
+        let words = Words::of(&["rules"]).then(named);
+        self.ask(words, PATIENCE, "Next: `rules` without a name lists all.")
+            .await
+    }
+}
