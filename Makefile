@@ -37,7 +37,7 @@ FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs php-cli ruby perl default-jdk-headless musl-tools openssl \
   $(if $(shell command -v go),,golang-go)
 # The page is looked at in a browser.
-FOR_PAGE := chromium python3
+FOR_PAGE := chromium firefox-esr python3
 # Another kernel is booted in an emulator, with a system of its own: busybox, bash and Python out of this one.
 FOR_KERNELS := $(FOR_BUILD) make binutils musl-tools python3-minimal qemu-system-x86 busybox-static cpio e2fsprogs
 # What a single pair needs beside these it says itself.
@@ -221,11 +221,12 @@ unit: web web-unit
 web-unit: web
 	cd web && npx --no-install tsc --noEmit && npx --no-install vitest run
 
-# The page in Debian's Chromium: recordings that are drawn and some made now, each view, against what the terminal says.
+# The page in Debian's Chromium, and more briefly in its Firefox: recordings that are drawn and some made now, each view, against what the terminal says.
 PAGE_PROGRAMS = TIMESINK=$(TIMESINK) DRAWN=target/release/examples/drawn DEMO=$(DEMO) PAGES=target/pages
 page-test: need-rust need-page need-root web demo-build ## Look at the page in a browser, as a person would (as root)
 	$(CARGO) build $(LOCKED) --release -p timesink-recording --example drawn
-	$(PAGE_PROGRAMS) node --test web/browse/
+	$(PAGE_PROGRAMS) node --test web/browse/page.test.mjs
+	$(PAGE_PROGRAMS) node --test web/browse/firefox.test.mjs
 
 screenshots: need-rust need-page need-root web demo-build ## Take the screenshots of the page that are in docs/page (as root)
 	$(CARGO) build $(LOCKED) --release -p timesink-recording --example drawn

@@ -1,11 +1,12 @@
 // The page as a person uses it, in a browser: against what the terminal says, by keyboard alone, with names that mean harm.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import http from "node:http";
 import { after, before, test } from "node:test";
 import { launch, open, settled, view, VIEWS } from "./browser.mjs";
-import { file, fileWithSource, FRESH_NAMES, make, recording, says, serve } from "./recordings.mjs";
+import { file, fileWithSource, FRESH_NAMES, make, recording, says, serve, timesink } from "./recordings.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let browser;
@@ -15,7 +16,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-const DRAWN = ["hostile", "one-span", "a-day", "many-threads"];
+const DRAWN = ["hostile", "one-span", "a-day", "many-threads", "bad-weather"];
 
 /** Serves for as long as something is done. */
 async function served(names, work) {
@@ -211,6 +212,57 @@ test("two recordings are compared, and what differs adds up", async () => {
       assert.equal(sum, compare.difference_ns);
       assert.equal(compare.text, says("diff", recording("nightly-import"), recording("one-flush"), "--full"));
     }));
+});
+
+test("several recordings of each side are compared, served and as a file", async () => {
+  const [first, second] = [["nightly-import", "python"], ["one-flush", "nightly-import"]].map((side) => side.map(recording));
+  const text = says("diff", "--full", ...first, "--", ...second);
+  const check = async (page) => {
+    await view(page, "Compare");
+    for (const name of ["nightly-import", "python", "one-flush"]) assert.ok((await textOf(page)).includes(name), name);
+    const head = await page.locator("main h2").first().innerText();
+    assert.ok(text.includes(head), `${head}\n${text}`);
+  };
+  const server = await serve(...first, "--", ...second);
+  try {
+    await opened(server.address, check);
+  } finally {
+    await server.end();
+  }
+  const out = recording("sets.html");
+  rmSync(out, { force: true });
+  says("diff", ...first, "--html", out, "--", ...second);
+  await opened(`file://${out}`, check);
+});
+
+test("what was lost, and that a recording was cut short, is said", async () => {
+  const check = async (page) => {
+    await settled(page);
+    const terminal = says("report", recording("bad-weather"));
+    for (const text of ["its last second is missing"]) assert.ok((await textOf(page)).includes(text) && terminal.includes(text), text);
+    await view(page, "Checks");
+    assert.match(await textOf(page), /1,204/);
+    assert.match(await textOf(page), /a ring was full; some spans are not known/);
+  };
+  await served(["bad-weather"], ({ address }) => opened(address, check));
+  await opened(file("bad-weather"), check);
+});
+
+test("a recording that timesink was killed over is mended as it is opened", async () => {
+  const killed = recording("killed");
+  const recorder = spawn(timesink, ["run", "--quiet", "-o", killed, "--", "sleep", "1"], { stdio: "ignore" });
+  const ended = new Promise((done) => recorder.once("exit", done));
+  // While the program sleeps.
+  await new Promise((done) => setTimeout(done, 700));
+  recorder.kill("SIGKILL");
+  await ended;
+  await new Promise((done) => setTimeout(done, 700));
+  const says_so = async (page) => {
+    await settled(page);
+    assert.match(await textOf(page), /cut short|mended/);
+  };
+  await opened(file("killed"), says_so);
+  await served(["killed"], ({ address }) => opened(address, says_so));
 });
 
 for (const colorScheme of ["light", "dark"]) {

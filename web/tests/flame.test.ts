@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { beside } from "../src/logic/beside";
+import { differences, merge, type Both } from "../src/logic/beside";
 import { fold, functionName, functionSums, layout, stackLines, weigh, type Frame, type Selection, type Shape } from "../src/logic/flame";
 import type { Code, FlameTile, StateKind } from "../src/generated/model";
 
@@ -93,7 +93,7 @@ test("functions are summed alone and with what they called, each once for a stac
 
 test("boxes lie within their callers", () => {
   const root = fold(CODE, STATES, weigh(CODE, STATES, [TILE], ALL), SHAPE);
-  const boxes = layout(root, root, 0);
+  const boxes = layout(root, 0);
   const of = new Map(boxes.map((box) => [box.frame, box]));
   for (const box of boxes) {
     const parent = box.frame.parent === null ? undefined : of.get(box.frame.parent);
@@ -102,7 +102,7 @@ test("boxes lie within their callers", () => {
     expect(box.x + box.width).toBeLessThanOrEqual(parent.x + parent.width + 1e-9);
     expect(box.depth).toBe(parent.depth + 1);
   }
-  expect(layout(root, root, 0.5).length).toBeLessThan(boxes.length);
+  expect(layout(root, 0.5).length).toBeLessThan(boxes.length);
 });
 
 test("code without a name goes by its module, and a stack has its lines", () => {
@@ -115,9 +115,23 @@ test("two trees differ where a difference is not all that of a callee", () => {
   const a = fold(CODE, STATES, weigh(CODE, STATES, [TILE], ALL), SHAPE);
   const b = fold(CODE, STATES, weigh(CODE, STATES, [TILE], { ...ALL, times: "cpu" }), SHAPE);
   const name = (frame: Frame) => (frame.function === -2 ? "[fsync]" : functionName(CODE, frame.function));
-  const [first, ...others] = beside(a, name, b, name);
+  const both = merge(a, name, b, name);
+  const [first, ...others] = differences(both);
   expect(first?.path).toEqual(["main", "store", "fsync", "[fsync]"]);
   expect([first?.a, first?.b]).toEqual([400, 0]);
   expect(others).toEqual([]);
-  expect(beside(a, name, a, name)).toEqual([]);
+  expect(differences(merge(a, name, a, name))).toEqual([]);
+  // Both together are as wide as what they are made of, at each depth.
+  const check = (node: Both) => {
+    expect(node.total).toBe(node.a + node.b);
+    let sum = 0;
+    for (const child of node.children.values()) {
+      expect(child.depth).toBe(node.depth + 1);
+      sum += child.total;
+      check(child);
+    }
+    expect(sum).toBeLessThanOrEqual(node.total);
+  };
+  check(both);
+  expect([both.a, both.b]).toEqual([a.total, b.total]);
 });

@@ -22,6 +22,9 @@ export interface Palette {
   library: string;
   runtime: string;
   kernel: string;
+  /** More than before, and less. */
+  more: string;
+  less: string;
 }
 
 const known = new Map<Theme, Palette>();
@@ -36,6 +39,7 @@ export function palette(theme: Theme): Palette {
     bg: color("bg"), panel: color("panel"), line: color("line"), text: color("text"), faint: color("faint"), accent: color("accent"),
     own: theme === "dark" ? "#c98a2b" : "#f2b45a", library: theme === "dark" ? "#8f7a4b" : "#e3d19b",
     runtime: theme === "dark" ? "#5f6672" : "#d3d8e0", kernel: theme === "dark" ? "#6f5560" : "#e6c3cc",
+    more: color("more"), less: color("less"),
   };
   known.set(theme, made);
   return made;
@@ -45,6 +49,13 @@ export function palette(theme: Theme): Palette {
 export function rgb(color: string): [number, number, number] {
   const value = Number.parseInt(color.slice(1), 16);
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
+}
+
+/** Between two colours: 0 is the first, 1 the other. */
+export function mixed(one: string, other: string, share: number): string {
+  const [a, b] = [rgb(one), rgb(other)];
+  const part = (at: 0 | 1 | 2) => Math.round(a[at] + (b[at] - a[at]) * Math.min(Math.max(share, 0), 1)).toString(16).padStart(2, "0");
+  return `#${part(0)}${part(1)}${part(2)}`;
 }
 
 /** Black or white, whichever can be read on a colour. */

@@ -1,6 +1,13 @@
 // Two trees of functions beside each other, matched by names: recordings know each other's functions by nothing else.
 
-import type { Frame } from "./flame";
+import type { Frame, Tree } from "./flame";
+
+/** A function in both: its time in A and in B. As wide as both together, so that what is gone is seen as well as what is new. */
+export interface Both extends Tree<Both> {
+  name: string;
+  a: number;
+  b: number;
+}
 
 export interface Difference {
   /** Names from the outermost function. */
@@ -11,10 +18,9 @@ export interface Difference {
 
 const DEEPEST = 60;
 
-/** What differs most first; only where a difference is not all that of one of its callees. */
-export function beside(a: Frame, nameA: (frame: Frame) => string, b: Frame, nameB: (frame: Frame) => string): Difference[] {
-  const rows: Difference[] = [];
-  const least = Math.max(a.total, b.total) * 0.002;
+/** One tree of both. What is small on both sides is left out, and no deeper than this. */
+export function merge(a: Frame, nameA: (frame: Frame) => string, b: Frame, nameB: (frame: Frame) => string): Both {
+  const least = (a.total + b.total) * 0.0004;
   const byName = (frames: readonly Frame[], name: (frame: Frame) => string) => {
     const found = new Map<string, Frame[]>();
     for (const frame of frames) {
@@ -27,21 +33,37 @@ export function beside(a: Frame, nameA: (frame: Frame) => string, b: Frame, name
     }
     return found;
   };
-  const total = (frames: readonly Frame[] | undefined) => (frames ?? []).reduce((sum, frame) => sum + frame.total, 0);
-  const walk = (path: string[], one: readonly Frame[], other: readonly Frame[]) => {
-    const [inA, inB] = [byName(one, nameA), byName(other, nameB)];
-    const difference = total(other) - total(one);
+  const total = (frames: readonly Frame[]) => frames.reduce((sum, frame) => sum + frame.total, 0);
+  const join = (name: string, parent: Both | null, one: readonly Frame[], other: readonly Frame[]): Both => {
+    const [inA, inB] = [total(one), total(other)];
+    const both: Both = { name, parent, children: new Map(), depth: parent === null ? 0 : parent.depth + 1, total: inA + inB, a: inA, b: inB };
+    if (both.depth >= DEEPEST) return both;
+    const [childrenA, childrenB] = [byName(one, nameA), byName(other, nameB)];
+    for (const key of new Set([...childrenA.keys(), ...childrenB.keys()])) {
+      const [here, there] = [childrenA.get(key) ?? [], childrenB.get(key) ?? []];
+      if (total(here) + total(there) >= least) both.children.set(key, join(key, both, here, there));
+    }
+    return both;
+  };
+  return join("all", null, [a], [b]);
+}
+
+/** What differs most first; only where a difference is not all that of one of its callees. */
+export function differences(both: Both): Difference[] {
+  const rows: Difference[] = [];
+  const least = Math.max(both.a, both.b) * 0.002;
+  const walk = (path: string[], node: Both) => {
+    const difference = node.b - node.a;
     let isInOne = false;
-    for (const name of new Set([...inA.keys(), ...inB.keys()])) {
-      const [childA, childB] = [inA.get(name) ?? [], inB.get(name) ?? []];
-      const own = total(childB) - total(childA);
+    for (const child of node.children.values()) {
+      const own = child.b - child.a;
       if (Math.abs(own) < least) continue;
       // All of the difference lies further down: that is where it is told.
       if (Math.abs(own - difference) < Math.abs(difference) * 0.03) isInOne = true;
-      if (path.length < DEEPEST) walk([...path, name], childA, childB);
+      walk([...path, child.name], child);
     }
-    if (!isInOne && path.length > 0 && Math.abs(difference) >= least) rows.push({ path, a: total(one), b: total(other) });
+    if (!isInOne && path.length > 0 && Math.abs(difference) >= least) rows.push({ path, a: node.a, b: node.b });
   };
-  walk([], [a], [b]);
+  walk([], both);
   return rows.sort((x, y) => Math.abs(y.b - y.a) - Math.abs(x.b - x.a));
 }

@@ -67,15 +67,19 @@ export function weigh(code: Code, states: readonly StateKind[], tiles: readonly 
   return weights;
 }
 
+/** What flame graphs are drawn of: the totals of the children are part of a node's own. */
+export interface Tree<T> {
+  parent: T | null;
+  children: Map<string, T>;
+  depth: number;
+  total: number;
+}
+
 /** A function with all that called it, or with all that it called. */
-export interface Frame {
+export interface Frame extends Tree<Frame> {
   /** As an index into the functions of the code; -1 for all; -2 for a state. */
   function: number;
   state: number;
-  parent: Frame | null;
-  children: Map<string, Frame>;
-  depth: number;
-  total: number;
   self: number;
   /** Of the total, on CPU. */
   cpu: number;
@@ -202,19 +206,19 @@ export function functionSums(code: Code, weights: Weights): FunctionSum[] {
 }
 
 /** A rectangle of a flame graph; `x` and `width` as shares of the whole. */
-export interface Box {
-  frame: Frame;
+export interface Box<T> {
+  frame: T;
   x: number;
   width: number;
   depth: number;
 }
 
 /** The rectangles below a frame that are wide enough to be seen, with those that lead to it above. */
-export function layout(root: Frame, focus: Frame, least: number): Box[] {
-  const boxes: Box[] = [];
-  for (let at: Frame | null = focus.parent; at !== null; at = at.parent) boxes.push({ frame: at, x: 0, width: 1, depth: at.depth });
+export function layout<T extends Tree<T>>(focus: T, least: number): Box<T>[] {
+  const boxes: Box<T>[] = [];
+  for (let at: T | null = focus.parent; at !== null; at = at.parent) boxes.push({ frame: at, x: 0, width: 1, depth: at.depth });
   const whole = Math.max(focus.total, 1e-9);
-  const stack: { frame: Frame; x: number }[] = [{ frame: focus, x: 0 }];
+  const stack: { frame: T; x: number }[] = [{ frame: focus, x: 0 }];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const width = next.frame.total / whole;
     if (width < least) continue;
@@ -226,7 +230,6 @@ export function layout(root: Frame, focus: Frame, least: number): Box[] {
       x += one.total / whole;
     }
   }
-  void root;
   return boxes;
 }
 

@@ -1,17 +1,19 @@
 // Two recordings: what differs, by how much of the difference it explains; both paths; both codes; facts and counts.
 
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Code, Compare as CompareModel, DifferenceRow, FlameTile, Overview, StateSums } from "../generated/model";
 import { flameRequest } from "../data/recording";
-import type { Palette } from "../draw/palette";
+import { mixed, type Palette } from "../draw/palette";
 import type { Pen } from "../draw/pen";
 import { drawStripe, type Scale } from "../draw/strip";
 import { AXIS, drawAxis } from "../draw/axis";
-import { fold, functionName, weigh, type Frame, type Weights } from "../logic/flame";
-import { beside, type Difference } from "../logic/beside";
+import { fold, functionName, weigh, type Frame } from "../logic/flame";
+import { differences, merge, type Both, type Difference } from "../logic/beside";
 import { bytes, count, signedTime, time } from "../logic/units";
-import { Canvas, type Size } from "../parts/Canvas";
+import { Canvas, type Pictures, type Size } from "../parts/Canvas";
 import { CopyButton } from "../parts/CopyButton";
+import { Icicle } from "../parts/Icicle";
+import { PictureButtons } from "../parts/PictureButtons";
 import { Table } from "../parts/Table";
 import { useAnswer } from "../parts/useAnswer";
 import { Waiting } from "../parts/Waiting";
@@ -144,27 +146,53 @@ interface FlameSide {
 
 function Differences(props: { sides: readonly [FlameSide, FlameSide] }) {
   const { times } = state.value;
-  const rows = useMemo(() => {
-    const roots = props.sides.map((side): { root: Frame; name: (frame: Frame) => string } => {
-      const weights: Weights = weigh(side.code, side.overview.states, [side.tile], { range: null, times, threads: null });
-      const root = fold(side.code, side.overview.states, weights, { up: false, own: false, mergeRecursion: true, function: null });
-      return { root, name: (frame) => (frame.function === -2 ? (side.overview.states[frame.state]?.word ?? "") : functionName(side.code, frame.function)) };
-    });
-    const [a, b] = roots;
-    return a === undefined || b === undefined ? [] : beside(a.root, a.name, b.root, b.name);
+  const both = useMemo(() => {
+    const [a, b] = props.sides;
+    const root = (side: FlameSide) => {
+      const weights = weigh(side.code, side.overview.states, [side.tile], { range: null, times, threads: null });
+      return fold(side.code, side.overview.states, weights, { up: false, own: false, mergeRecursion: true, function: null });
+    };
+    const name = (side: FlameSide) => (frame: Frame) =>
+      frame.function === -2 ? (side.overview.states[frame.state]?.word ?? "") : functionName(side.code, frame.function);
+    return merge(root(a), name(a), root(b), name(b));
   }, [props.sides[0].tile, props.sides[1].tile, times]);
+  const rows = useMemo(() => differences(both), [both]);
+  const pictures = useRef<Pictures | null>(null);
   return (
-    <Table<Difference>
-      label="Who called whom, by the difference of time in all threads" rows={rows.slice(0, 400)}
-      columns={[
-        { head: "B minus A", by: (row) => Math.abs(row.b - row.a), cell: (row) => signedTime(row.b - row.a) },
-        { head: "A", by: (row) => row.a, cell: (row) => time(row.a) },
-        { head: "B", by: (row) => row.b, cell: (row) => time(row.b) },
-        { head: "stack", by: (row) => row.path.join(" "), cell: (row) => <span class="mono" title={row.path.join(" › ")}>{row.path.slice(-3).join(" › ")}</span> },
-      ]}
-    />
+    <>
+      <p>
+        <span class="legend"><span><span class="mark" style={{ background: "var(--more)" }} aria-hidden="true" />+ more in B</span><span><span class="mark" style={{ background: "var(--less)" }} aria-hidden="true" />− less in B</span></span>{" "}
+        <span class="faint">As wide as the time in A and B together.</span> <PictureButtons name="difference" pictures={pictures} />
+      </p>
+      <div class="both-flames">
+        <Icicle<Both>
+          root={both} label="Who called whom in both, by the difference of time in all threads"
+          name={(node) => (node.depth === 0 ? node.name : `${signed(node.b - node.a)} ${node.name}`)}
+          color={(node, colors) => {
+            if (node.depth === 0) return colors.panel;
+            const share = (node.b - node.a) / Math.max(node.total, 1);
+            return mixed(colors.runtime, share > 0 ? colors.more : colors.less, Math.abs(share));
+          }}
+          about={(node) => `A ${time(node.a)}, B ${time(node.b)}`}
+          open={() => null} onOpen={null} keep={(made) => (pictures.current = made)} part={1}
+        />
+      </div>
+      <CopyButton text={() => rows.map((row) => `${Math.round(row.b - row.a)}\t${Math.round(row.a)}\t${Math.round(row.b)}\t${row.path.join(";")}`).join("\n")}>Copy as text</CopyButton>
+      <Table<Difference>
+        label="Who called whom, by the difference of time in all threads" rows={rows.slice(0, 400)}
+        columns={[
+          { head: "B minus A", by: (row) => Math.abs(row.b - row.a), cell: (row) => signedTime(row.b - row.a) },
+          { head: "A", by: (row) => row.a, cell: (row) => time(row.a) },
+          { head: "B", by: (row) => row.b, cell: (row) => time(row.b) },
+          { head: "stack", by: (row) => row.path.join(" "), cell: (row) => <span class="mono" title={row.path.join(" › ")}>{row.path.slice(-3).join(" › ")}</span> },
+        ]}
+      />
+    </>
   );
 }
+
+/** The sign is there without a colour, too. */
+const signed = (ns: number) => (Math.abs(ns) < 1000 ? "=" : signedTime(ns));
 
 function Rest(props: { compare: CompareModel }) {
   const { compare } = props;

@@ -1,19 +1,17 @@
 // Functions by time: who called whom, on CPU and waiting.
 
-import { signal } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Code, FlameTile, Overview } from "../generated/model";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { Code, FlameTile, Overview, StateKind } from "../generated/model";
 import { flameRequest, type Recording } from "../data/recording";
-import { drawFlame, isFound, nameOf, ROW, type FlameLook } from "../draw/flame";
+import { isFound } from "../draw/flame";
 import { palette, type Palette } from "../draw/palette";
-import type { Pen } from "../draw/pen";
-import { fold, functionName, functionSums, layout, weigh, type Frame } from "../logic/flame";
+import { fold, functionName, functionSums, weigh, type Frame } from "../logic/flame";
 import { TIMES, type Times } from "../logic/address";
 import { tilesOf } from "../logic/tiles";
 import { percent, time } from "../logic/units";
-import { Canvas, type Pictures, type Size } from "../parts/Canvas";
+import type { Pictures } from "../parts/Canvas";
 import { CopyButton } from "../parts/CopyButton";
-import { Fixed } from "../parts/Fixed";
+import { Icicle } from "../parts/Icicle";
 import { PictureButtons } from "../parts/PictureButtons";
 import { Table } from "../parts/Table";
 import { useAnswer } from "../parts/useAnswer";
@@ -119,100 +117,33 @@ function Graph(props: { tiles: readonly FlameTile[]; code: Code; overview: Overv
         </div>
       ) : (
         <>
-          {callers !== null && callers.total > 0 && <Icicle root={callers} code={code} overview={overview} label="Callers of the function" keep={() => undefined} part={0.4} />}
-          <Icicle root={root} code={code} overview={overview} label={up ? "Callers, from the innermost functions" : "Flame graph, from the outermost functions"} keep={(made) => (pictures.current = made)} part={1} />
+          {callers !== null && callers.total > 0 && <Icicle {...shown(callers, code, overview)} label="Callers of the function" keep={() => undefined} part={0.4} />}
+          <Icicle {...shown(root, code, overview)} label={up ? "Callers, from the innermost functions" : "Flame graph, from the outermost functions"} keep={(made) => (pictures.current = made)} part={1} />
         </>
       )}
     </>
   );
 }
 
-function deepest(root: Frame): number {
-  let most = 0;
-  const stack = [root];
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    most = Math.max(most, next.depth);
-    stack.push(...next.children.values());
-  }
-  return most;
+function nameOf(frame: Frame, code: Code, states: readonly StateKind[]): string {
+  if (frame.function === -1) return "all";
+  if (frame.function === -2) return states[frame.state]?.word ?? "";
+  return functionName(code, frame.function);
 }
 
-/** One flame graph. */
-export function Icicle(props: { root: Frame; code: Code; overview: Pick<Overview, "states">; label: string; keep: (made: Pictures) => void; part: number; colorOf?: (frame: Frame, colors: Palette) => string }) {
-  const { root, code, overview } = props;
-  const focus = useMemo(() => signal<Frame>(root), [root]);
-  const selected = useMemo(() => signal<Frame | null>(null), [root]);
-  const hover = useMemo(() => signal<{ x: number; y: number; frame: Frame } | null>(null), [root]);
-  const scroll = useMemo(() => signal(0), [root]);
-  const size = useRef<Size>({ width: 1, height: 1 });
-  const well = useRef<HTMLDivElement>(null);
-  const boxes = useMemo(() => layout(root, focus.value, 0.0004), [root, focus.value]);
-  const look = (colors: Palette): FlameLook => ({ code, states: overview.states, palette: colors, search: state.value.search, selected: selected.value });
-  const draw = (pen: Pen, now: Size, colors: Palette) => {
-    size.current = now;
-    const own = props.colorOf;
-    drawFlame(pen, boxes, look(colors), now.width, scroll.value, now.height);
-    if (own !== undefined) {
-      for (const box of boxes) {
-        const y = box.depth * ROW - scroll.value;
-        if (y + ROW < 0 || y > now.height || box.frame.function === -1) continue;
-        pen.rect(box.x * now.width, y, Math.max(box.width * now.width - 0.5, 0.5), 3, own(box.frame, colors));
-      }
-    }
+/** How a tree of functions is shown. */
+function shown(root: Frame, code: Code, overview: Pick<Overview, "states">) {
+  const { states } = overview;
+  return {
+    root,
+    name: (frame: Frame) => nameOf(frame, code, states),
+    color: (frame: Frame, colors: Palette) => {
+      if (frame.function === -1) return colors.panel;
+      if (frame.function === -2) return colors.groups[states[frame.state]?.group ?? "unknown"];
+      return colors[code.functions.kind[frame.function] ?? "runtime"];
+    },
+    about: (frame: Frame) => `${time(frame.total)}, ${percent(frame.total / Math.max(root.total, 1))}; itself ${time(frame.self)}; on CPU ${time(frame.cpu)}`,
+    open: (frame: Frame) => (frame.function >= 0 ? frame.function : null),
+    onOpen: (fn: number) => go({ function: fn }),
   };
-  const under = (event: MouseEvent): Frame | null => {
-    const place = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    const [x, y] = [(event.clientX - place.left) / size.current.width, event.clientY - place.top + scroll.value];
-    const depth = Math.floor(y / ROW);
-    return boxes.find((box) => box.depth === depth && box.x <= x && x < box.x + box.width)?.frame ?? null;
-  };
-  const tall = useMemo(() => (deepest(root) + 2) * ROW, [root]);
-  useEffect(() => {
-    focus.value = root;
-  }, [root]);
-  const frame = hover.value?.frame ?? selected.value;
-  const share = (one: Frame) => percent(one.total / Math.max(root.total, 1));
-  void theme.value;
-  return (
-    <>
-      <div class="chart" style={{ flex: props.part }}>
-        <div class="well" ref={well} tabIndex={0} aria-label={props.label} onScroll={(event) => (scroll.value = (event.currentTarget as HTMLElement).scrollTop)}>
-          <div style={{ height: `${tall}px` }}>
-            <Fixed well={well}>
-              <Canvas
-                draw={draw} label={`${props.label}; the table has the same as text`} picture={props.keep}
-                onPointerDown={(event) => {
-                  const at = under(event);
-                  if (at === null) return;
-                  selected.value = at;
-                  focus.value = at;
-                }}
-                onDblClick={(event) => {
-                  const at = under(event);
-                  if (at !== null && at.function >= 0) go({ function: at.function });
-                }}
-                onPointerMove={(event) => {
-                  const at = under(event);
-                  hover.value = at === null ? null : { x: event.clientX, y: event.clientY, frame: at };
-                }}
-                onPointerLeave={() => (hover.value = null)}
-              />
-            </Fixed>
-          </div>
-        </div>
-        {hover.value !== null && (
-          <div class="tip" style={{ left: `${Math.min(hover.value.x + 14, innerWidth - 320)}px`, top: `${hover.value.y + 16}px` }}>
-            {nameOf(hover.value.frame, look(palette(theme.value)))}<br />{time(hover.value.frame.total)}, {share(hover.value.frame)}; itself {time(hover.value.frame.self)}
-          </div>
-        )}
-      </div>
-      <div class="bar" aria-live="polite">
-        {focus.value !== root && <button type="button" onClick={() => (focus.value = root)}>Whole graph</button>}
-        {frame === null || frame === undefined ? <span class="faint">Click to zoom in, double-click for one function with its callers.</span> : (
-          <span>{nameOf(frame, look(palette(theme.value)))}: {time(frame.total)}, {share(frame)}; on CPU {time(frame.cpu)}</span>
-        )}
-        {selected.value !== null && selected.value.function >= 0 && <button type="button" onClick={() => go({ function: selected.value?.function ?? null })}>Only this function</button>}
-      </div>
-    </>
-  );
 }

@@ -76,6 +76,8 @@
 //!
 //! **Tags.** `tag N PROCESS "PATH"`; `tagged P.T FROM..TO [tag N]`: when the thread was seen to have it, or none.
 //!
+//! **What went wrong.** `loss KIND COUNT [NOTE]`, and `run ... mended TEXT` of a recording that was cut short.
+//!
 //! **Lines again and again.** `for n in 1..30` up to `end`: the lines between, thirty times, in which `{n}`, `{12n}`
 //! and `{12n+1}` are numbers. A line that begins with `|` still goes on with the thread before.
 //!

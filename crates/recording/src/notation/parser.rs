@@ -84,6 +84,7 @@ impl Parser {
             Some("histogram") => self.histogram(words),
             Some("image") => self.image(words),
             Some("request") => self.request(words),
+            Some("loss") => self.loss(words),
             Some("outsider") => {
                 let tid = self.number(&mut words);
                 let name = words.next().unwrap_or_default();
@@ -152,6 +153,7 @@ impl Parser {
                     Ok(share) => self.draft.about.call_timing_share = share,
                     Err(_) => self.fail("call_timing_share is not a number"),
                 },
+                "mended" => self.draft.about.mended = Some(self.word(&mut words)),
                 "command" => self.draft.about.command = words.by_ref().collect(),
                 _ => self.fail(format!("{key:?} is not known of a run")),
             }

@@ -4,10 +4,10 @@
 use super::parser::{Parser, Words};
 use crate::ids::{ProcessId, TagId, TaskId};
 use crate::tables::{
-    CallError, CallHistogram, CallSite, Image, Lookup, Request, Tag, TagTurn, Task, TaskTurn,
+    CallError, CallHistogram, CallSite, Image, Lookup, Loss, Request, Tag, TagTurn, Task, TaskTurn,
 };
 use crate::units::Nanos;
-use crate::words::{HistogramKind, ImageEvent, ObjectKind, RequestKind, TaskKind};
+use crate::words::{HistogramKind, ImageEvent, LossKind, ObjectKind, RequestKind, TaskKind};
 
 impl Parser {
     pub(super) fn call_error(&mut self, mut words: Words) {
@@ -203,6 +203,16 @@ impl Parser {
         }
         self.draft.images.push(image);
     }
+    pub(super) fn loss(&mut self, mut words: Words) {
+        let kind = self.word(&mut words);
+        let Some(kind) = LossKind::from_str(&kind) else {
+            self.fail(format!("{kind:?} is nothing that can be lost"));
+        };
+        let count = self.number(&mut words);
+        let note = words.next().unwrap_or_default();
+        self.draft.losses.push(Loss { kind, count, note });
+    }
+
     pub(super) fn request(&mut self, mut words: Words) {
         let thread = self.thread_name(&mut words);
         let (issued, completed) = self.stretch(&mut words);

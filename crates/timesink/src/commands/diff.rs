@@ -11,7 +11,8 @@ use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Story};
 
 use super::env;
-use super::read::{open_all, question};
+use super::page_file::write_page;
+use super::read::{self, open_all};
 use crate::export::folded;
 use crate::out;
 use crate::present::compared::Compared;
@@ -46,6 +47,9 @@ pub struct Arguments {
     /// Print everything as JSON, or the whole tree with --tree (documented in docs/json.md)
     #[arg(long, conflicts_with_all = ["full", "calls", "operations", "threads"])]
     json: bool,
+    /// Write the page of both into one file, which opens in any browser, offline; must not exist
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["full", "calls", "operations", "threads", "tree", "json", "folded"])]
+    html: Option<PathBuf>,
     /// Print stacks of both, each with its time in A and in B in nanoseconds: the input of differential flame graphs
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "both",
           conflicts_with_all = ["full", "calls", "operations", "threads", "tree", "json"])]
@@ -88,12 +92,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = out::style();
     let (first, second) = arguments.sides()?;
     let paths: Vec<&Path> = first.iter().chain(second).map(PathBuf::as_path).collect();
+    if let Some(file) = &arguments.html {
+        return write_page(&paths, first.len(), false, file);
+    }
     let recordings = open_all(&paths)?;
     let settings = Settings::told();
-    let question = Question {
-        patience: Patience::FINDINGS,
-        ..question(&settings, Wanted::Served, false)
-    };
+    let question = question(&settings);
     if let Some(time) = arguments.folded.or(arguments.tree) {
         let [a, b] = recordings.as_slice() else {
             bail!("--tree and --folded take one recording of each side");
@@ -148,7 +152,16 @@ pub fn show(first: Vec<PathBuf>, second: Vec<PathBuf>) -> anyhow::Result<()> {
         tree: None,
         json: false,
         folded: None,
+        html: None,
     })
+}
+
+/// What recordings are asked to be compared.
+pub fn question(settings: &Settings) -> Question<'_> {
+    Question {
+        patience: Patience::FINDINGS,
+        ..read::question(settings, Wanted::Served, false)
+    }
 }
 
 /// What one recording says, and what else is asked of its story, without keeping the recording.

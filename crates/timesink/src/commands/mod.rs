@@ -1,11 +1,15 @@
 //! The commands, one a file.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{bail, Context};
 use serde::de::DeserializeOwned;
 use timesink_capture::launch::Identity;
+use timesink_recording::files::NewFile;
+
+use crate::out;
 
 pub mod attach;
 pub mod bench;
@@ -24,6 +28,7 @@ pub mod named;
 pub mod open;
 pub mod operations;
 pub mod pack;
+pub mod page_file;
 pub mod prove;
 pub mod read;
 pub mod recording;
@@ -41,6 +46,20 @@ pub mod why;
 /// Makes something with the rights to files of the user who called sudo, whose it is then; else with our own.
 pub fn as_caller<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     Identity::acting(Identity::from_sudo()?.as_ref(), work)?
+}
+
+/// Prints an output, or writes it into a new file of the caller's.
+fn print_or_write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    if path.as_os_str() == "-" {
+        let mut to = out::machines();
+        return out::written(to.write_all(bytes).and_then(|()| to.flush()));
+    }
+    as_caller(|| {
+        let mut file = NewFile::at(path)?;
+        file.write_all(bytes)?;
+        Ok(file.keep()?)
+    })
+    .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Timesink as a command of its own.

@@ -3,22 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use anyhow::{bail, Context};
 use timesink_capture::launch::Identity;
 use timesink_capture::privileges;
 
 use super::last;
 use super::read::all_whole;
 use crate::out;
-use crate::page::{serve, Asked, Server};
+use crate::page::{serve, Asked, Server, Sides};
 use crate::present::terminal::Style;
 use crate::settings::Settings;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The recording: a directory or a packed file [default: the one made last in this folder]
-    recording: Option<PathBuf>,
-    /// Another recording to compare it with
-    beside: Option<PathBuf>,
+    /// The recording, or two to be compared, or all of the first side: folders or packed files [default: the one made last in this folder]
+    #[arg(value_name = "A")]
+    first: Vec<PathBuf>,
+    /// The recordings of the second side, where a side has several
+    #[arg(last = true, value_name = "B")]
+    second: Vec<PathBuf>,
     /// Listen on this port of 127.0.0.1 [default: any that is free]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
@@ -27,14 +30,30 @@ pub struct Arguments {
     no_browser: bool,
 }
 
+impl Arguments {
+    /// All recordings, and how many of them are of A.
+    fn recordings(&self) -> anyhow::Result<(Vec<PathBuf>, usize)> {
+        let of_a = match (self.first.as_slice(), self.second.as_slice()) {
+            ([], []) => return Ok((vec![last::or_last(None)?], 1)),
+            ([_] | [_, _], []) => 1,
+            (_, []) | ([], _) => bail!(
+                "open shows one recording or two: of several of each side, put -- between the sides"
+            ),
+            (first, _) => first.len(),
+        };
+        Ok((
+            self.first.iter().chain(&self.second).cloned().collect(),
+            of_a,
+        ))
+    }
+}
+
 /// Serves the page until Ctrl-C.
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     privileges::for_opening()?;
-    let path = last::or_last(arguments.recording.as_deref())?;
-    let paths: Vec<&Path> = std::iter::once(path.as_path())
-        .chain(arguments.beside.as_deref())
-        .collect();
-    let recordings = all_whole(&paths)?;
+    let (paths, of_a) = arguments.recordings()?;
+    let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    let sides = Sides::of(all_whole(&paths)?, of_a).context("no recording is named")?;
     let settings = Settings::told();
     let server = Server::bind(arguments.port)?;
     let address = server.address();
@@ -44,12 +63,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     privileges::for_serving()?;
     out::page(&format!("{address}\n"), &Style::PLAIN)?;
     out::note("Ctrl-C ends it. From another machine: ssh -L PORT:127.0.0.1:PORT, with the port of this address.");
-    let title = format!("{} – timesink", path.display());
+    let title = format!("{} – timesink", sides.a.shown.path().display());
     let asked = Asked {
         settings: &settings,
         sources: Some(Path::new(".")),
     };
-    serve(server, &recordings, &title, &asked)
+    serve(server, &sides, &title, &asked)
 }
 
 /// Starts the user's browser where there is a screen; who has none reads the address.

@@ -1,22 +1,21 @@
 //! `timesink report FILE`: where the time of a recording went.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, Context};
+use anyhow::bail;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
 use timesink_analysis::stacks::{Direction, Stacks};
-use timesink_recording::files::NewFile;
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Question, Repeated, Story};
 
-use super::read::{open, open_all_to_make, question, Named};
+use super::page_file::write_page;
+use super::read::{open, question, Named};
 use super::selection::Selection;
 use super::{last, operations};
 use crate::out;
-use crate::page::{self as html_page, Asked};
 use crate::present::terminal::{self, Section, Style, Table};
 use crate::present::{json, Report};
 use crate::settings::Settings;
@@ -154,7 +153,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = out::style();
     let path = last::or_last(arguments.recording.as_deref())?;
     if let Some(file) = &arguments.html {
-        return write_page(arguments, &path, file);
+        let paths: Vec<&Path> = std::iter::once(path.as_path())
+            .chain(arguments.beside.as_deref())
+            .collect();
+        return write_page(&paths, 1, arguments.with_source, file);
     }
     let recording = open(&path)?;
     let (tables, selection) = (arguments.tables(), &arguments.selection);
@@ -252,25 +254,6 @@ fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
     let report = Report::of(&story, named.shown(), &settings);
     let mut out = out::machines();
     out::written(json::write(&report, &mut out).and_then(|()| out.flush()))
-}
-
-/// The page of a recording, or of two, as one file.
-fn write_page(arguments: &Arguments, path: &Path, file: &Path) -> anyhow::Result<()> {
-    let beside = arguments.beside.as_deref();
-    let paths: Vec<&Path> = std::iter::once(path).chain(beside).collect();
-    let recordings = open_all_to_make(&paths)?;
-    let settings = Settings::told();
-    let made = NewFile::at(file).context("cannot make the file")?;
-    let mut out = BufWriter::new(made);
-    let cannot = || format!("cannot write {}", file.display());
-    let asked = Asked {
-        settings: &settings,
-        sources: arguments.with_source.then_some(Path::new(".")),
-    };
-    html_page::write(&recordings, &asked, &mut out).with_context(cannot)?;
-    let made = out.into_inner().map_err(io::IntoInnerError::into_error);
-    made.with_context(cannot)?.keep()?;
-    Ok(())
 }
 
 /// Operations, and nothing else.

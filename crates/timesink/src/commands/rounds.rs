@@ -1,13 +1,15 @@
 //! `timesink rounds`: the rounds of a project so far; one of them again, from its commit.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::{bail, Context};
 use timesink_capture::launch::Identity;
 
-use super::{as_caller, round};
+use super::{as_caller, print_or_write, round};
 use crate::out;
-use crate::present::terminal;
+use crate::present::charts;
+use crate::present::terminal::{self, Style};
 use crate::project::source::Git;
 use crate::project::work_tree::WorkTree;
 use crate::project::Project;
@@ -22,6 +24,14 @@ pub struct Arguments {
     /// Print all that is kept of the rounds as JSON (documented in docs/json.md)
     #[arg(long, conflicts_with = "again")]
     json: bool,
+
+    /// Write a page with a chart of the rounds, which opens in any browser, offline; without FILE print it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with = "json")]
+    html: Option<PathBuf>,
+
+    /// Write the chart as SVG; without FILE print it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with_all = ["json", "html"])]
+    svg: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -44,6 +54,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             "no rounds in {}: timesink round NAME -- CMD makes the first",
             project.folder().display()
         );
+    }
+    let made = arguments.html.as_deref().or(arguments.svg.as_deref());
+    if let Some(path) = made {
+        let mut chart = Vec::new();
+        charts::rounds::chart(&rounds, &mut chart)?;
+        if arguments.html.is_some() {
+            let text = terminal::rounds(&rounds, &Style::PLAIN);
+            let title = rounds.last().map_or(String::new(), |round| {
+                format!("Rounds of {}", round.job.command.join(" "))
+            });
+            let page = charts::html::page(&title, &String::from_utf8_lossy(&chart), &text);
+            chart = page.into_bytes();
+        }
+        return print_or_write(path, &chart);
     }
     let style = out::style();
     out::page(&terminal::rounds(&rounds, &style), &style)

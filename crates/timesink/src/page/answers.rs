@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::fmt::Display;
 use std::path::Path;
 
+use anyhow::Context;
 use serde::Serialize;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::replay::Replay;
@@ -14,8 +15,10 @@ use timesink_page::{Known, Page, Part};
 use timesink_recording::Recording;
 use timesink_story::{Loaded, Predictor, Story};
 
+use super::sides::Recordings;
 use super::source;
 use crate::commands::read::{question, Named};
+use crate::commands::{diff, env};
 use crate::present::compared::Compared;
 use crate::present::page::{self, Changes, Words};
 use crate::present::Report;
@@ -66,6 +69,8 @@ pub struct Recorded<'a> {
     pub named: &'a Named,
     pub settings: &'a Settings,
     pub has_b: bool,
+    /// Recordings of the same side, which it is compared by as well.
+    others: &'a [Recording],
     /// Where source is looked for, if it may be shown.
     pub sources: Option<&'a Path>,
 }
@@ -89,6 +94,7 @@ impl<'a> Recorded<'a> {
         named: &'a Named,
         asked: &'a Asked<'a>,
         has_b: bool,
+        others: &'a [Recording],
     ) -> timesink_recording::Result<Recorded<'a>> {
         Ok(Recorded {
             page: Page::of(loaded, words)?,
@@ -96,6 +102,7 @@ impl<'a> Recorded<'a> {
             named,
             settings: asked.settings,
             has_b,
+            others,
             sources: asked.sources,
         })
     }
@@ -220,48 +227,51 @@ impl<'a> Told<'a> {
         ))
     }
 
-    /// What it is compared by.
-    fn digest(&self) -> anyhow::Result<Option<Digest>> {
-        let loaded = self.recorded.loaded;
-        let environment = crate::commands::env::of(loaded.recording, &loaded.facts)?;
+    /// What its side is compared by, and what that is called.
+    fn digests(&self) -> anyhow::Result<(Vec<Digest>, Vec<String>)> {
+        let recorded = self.recorded;
+        let loaded = recorded.loaded;
+        let name = recorded.named.path();
         let digest = Digest::of(&self.story);
-        Ok(digest.map(|digest| Digest {
-            environment,
-            ..digest
-        }))
+        let mut digest =
+            digest.with_context(|| format!("{name} has no main thread, so no critical path"))?;
+        digest.environment = env::of(loaded.recording, &loaded.facts)?;
+        let (mut digests, mut names) = (vec![digest], vec![name.to_owned()]);
+        let question = diff::question(recorded.settings);
+        for other in recorded.others {
+            digests.push(diff::told(other, &question, |_| ())?.0);
+            names.push(Named::of(other).path().to_owned());
+        }
+        Ok((digests, names))
     }
 }
 
-/// Two recordings beside each other.
+/// Two sides beside each other.
 pub fn compare(a: &Told<'_>, b: &Told<'_>) -> Answer {
-    let digest = |told: &Told<'_>| {
-        let digest = told.digest().map_err(Refusal::failed)?;
-        digest.ok_or_else(|| {
-            let name = told.recorded.named.path();
-            Refusal::failed(format!("{name} has no main thread, so no critical path"))
-        })
-    };
-    let (a_digest, b_digest) = (digest(a)?, digest(b)?);
-    let comparison = Comparison::of(vec![a_digest], vec![b_digest]);
+    let sides = a.digests().and_then(|a| Ok((a, b.digests()?)));
+    let ((a, a_names), (b, b_names)) = sides.map_err(Refusal::failed)?;
+    let comparison = Comparison::of(a, b);
     let comparison = comparison.ok_or_else(|| Refusal::failed("there is nothing to compare"))?;
-    let name = |told: &Told<'_>| vec![told.recorded.named.path().to_owned()];
     json(&page::compare(&Compared {
         comparison: &comparison,
         environment: &comparison.environments(),
-        a: &name(a),
-        b: &name(b),
+        a: &a_names,
+        b: &b_names,
     }))
 }
 
 /// A recording that was read, with what has to live as long as it is asked.
 pub fn read<T>(
-    recording: &Recording,
+    recordings: &Recordings,
     asked: &Asked<'_>,
     has_b: bool,
     ask: impl FnOnce(&Recorded<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let loaded = Loaded::of(recording)?;
+    let loaded = Loaded::of(&recordings.shown)?;
     let words = Words(&loaded);
-    let named = Named::of(recording);
-    ask(&Recorded::of(&loaded, &words, &named, asked, has_b)?)
+    let named = Named::of(&recordings.shown);
+    let others = &recordings.others;
+    ask(&Recorded::of(
+        &loaded, &words, &named, asked, has_b, others,
+    )?)
 }

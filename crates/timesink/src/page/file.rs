@@ -7,10 +7,10 @@ use flate2::write::GzEncoder;
 use flate2::Compression;
 use serde::Serialize;
 use timesink_page::{deepest_level, LanesBy, Part, Request, Side, Tile};
-use timesink_recording::Recording;
 
 use super::answers::{compare, read, Asked, Recorded, ReplayOnce, Told};
 use super::html::{escaped, Html, Mode};
+use super::sides::Sides;
 use crate::present::terminal::{self, units, Style};
 
 /// A file is to go into a ticket: beyond this, in bytes, detail is left out.
@@ -47,21 +47,14 @@ impl Kept {
     }
 }
 
-/// Writes the page of a recording, or of two.
-pub fn write(
-    recordings: &[Recording],
-    asked: &Asked<'_>,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
-    let [a, b @ ..] = recordings else {
-        return Ok(());
-    };
-    read(a, asked, !b.is_empty(), |a| {
+/// Writes the page of a recording, or of two sides.
+pub fn write(sides: &Sides, asked: &Asked<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    read(&sides.a, asked, sides.b.is_some(), |a| {
         let replay = ReplayOnce::new();
         let a = Told::of(a, &replay)?;
-        match b {
-            [] => write_told(&a, None, out),
-            [b, ..] => read(b, asked, false, |b| {
+        match &sides.b {
+            None => write_told(&a, None, out),
+            Some(b) => read(b, asked, false, |b| {
                 let replay = ReplayOnce::new();
                 let b = Told::of(b, &replay)?;
                 write_told(&a, Some(&b), out)

@@ -6,8 +6,10 @@ mod answers;
 mod file;
 mod html;
 mod serve;
+mod sides;
 mod source;
 
 pub use answers::Asked;
 pub use file::write;
 pub use serve::{serve, Server};
+pub use sides::Sides;

@@ -12,12 +12,12 @@ use axum::response::{Html as HtmlBody, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::Router;
 use timesink_page::{Part, Request, Side};
-use timesink_recording::Recording;
 use tokio::sync::oneshot;
 
 use super::answers::{compare, read, Answer, Asked, Recorded, Refusal, ReplayOnce, Told};
 use super::file::plain;
 use super::html::{escaped, Html, Mode};
+use super::sides::Sides;
 
 /// A place to be asked at, and what has to be known to be answered.
 pub struct Server {
@@ -82,12 +82,7 @@ struct Desk {
 }
 
 /// Answers until the process is ended.
-pub fn serve(
-    server: Server,
-    recordings: &[Recording],
-    title: &str,
-    asked: &Asked<'_>,
-) -> anyhow::Result<()> {
+pub fn serve(server: Server, sides: &Sides, title: &str, asked: &Asked<'_>) -> anyhow::Result<()> {
     let (data, data_asked) = mpsc::channel();
     let (told, told_asked) = mpsc::channel();
     // Where scripts do not run, the answer is a page of its own.
@@ -107,12 +102,9 @@ pub fn serve(
         data: Mutex::new(data_asked),
         told: Mutex::new(told_asked),
     };
-    let [a, b @ ..] = recordings else {
-        return Ok(());
-    };
-    read(a, asked, !b.is_empty(), |a| match b {
-        [] => queues.answer(a, None),
-        [b, ..] => read(b, asked, false, |b| queues.answer(a, Some(b))),
+    read(&sides.a, asked, sides.b.is_some(), |a| match &sides.b {
+        None => queues.answer(a, None),
+        Some(b) => read(b, asked, false, |b| queues.answer(a, Some(b))),
     })
 }
 

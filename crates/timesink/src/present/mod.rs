@@ -1,6 +1,7 @@
 //! Presentation: facts in, text out. Nothing here reads a recording or decides what is true.
 
 pub mod bench;
+pub mod charts;
 pub mod compared;
 pub mod history;
 pub mod json;

@@ -328,7 +328,9 @@ fn add_start(drawn: &mut Draft, n: u32) {
 /// Everything that can go wrong with a recording, at once.
 pub(crate) fn weather() -> Draft {
     let mut drawn = draft(
-        "run wall 10s signal 9 command ./server
+        "run wall 10s signal 9 mended \"its last second is missing\" command ./server
+         loss turns 1204 \"a ring was full; some spans are not known\"
+         loss \"cut short\" 1
          process 1 pid 700 server executable /srv/server
          thread 1.1 tid 700 server born_before alive_at_end cpu 3s wait 6s tracer 1s kernel_life 10.2s kernel_cpu 4.1s
          thread 1.2 tid 701 acceptor born_before end_lost kernel_life 0
@@ -336,18 +338,6 @@ pub(crate) fn weather() -> Draft {
             | wait 7.5s..8s other function skb_wait_for_more_packets | ready 7.9s..9s throttled | cpu ..10s
          1.2: wait 0..4s network accept 0.0.0.0:80",
     );
-    drawn.about.mended = Some("its last second is missing".to_owned());
-    let loss = |kind, count, note: &str| Loss {
-        kind,
-        count,
-        note: note.to_owned(),
-    };
-    drawn.losses.push(loss(
-        LossKind::Turns,
-        1204,
-        "a ring was full; some spans are not known",
-    ));
-    drawn.losses.push(loss(LossKind::CutShort, 1, ""));
     drawn.probes.push(probe(
         "block",
         false,

@@ -11,7 +11,7 @@ mod record;
 pub mod runner;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
@@ -21,16 +21,16 @@ use anyhow::{bail, Context};
 use regex_lite::Regex;
 use timesink_capture::floors::LoadWatch;
 use timesink_capture::launch::Identity;
-use timesink_recording::files::NewFile;
 use timesink_trials::{doubling, per_look, rounds, Flow, Gate, Round, Schedule, Stopped};
 
 use super::recording::parse_time;
-use super::{as_caller, diff};
+use super::{as_caller, diff, print_or_write};
 use crate::bench::outcome::ALPHA;
 use crate::bench::{rounds_in_a_minute, Figure, Job, Metric, Outcome, Question, Sample};
 use crate::out;
-use crate::present::bench::{svg, tables, Bench};
-use crate::present::{json, terminal};
+use crate::present::bench::{tables, Bench};
+use crate::present::terminal::{self, Style};
+use crate::present::{charts, json};
 use child::Interrupt;
 use grid::{filled, jobs, parse_parameter, Parameter};
 use runner::{NoSample, Runner, MOST_PADDING};
@@ -192,6 +192,9 @@ struct Formats {
     /// A drawing (SVG): runs in order, how they scatter, ratios with intervals
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     svg: Option<PathBuf>,
+    /// A page (HTML) with the drawing and the report, which opens in any browser, offline
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    html: Option<PathBuf>,
 }
 
 pub fn parse_share(text: &str) -> Result<f64, String> {
@@ -591,7 +594,7 @@ impl<'a> Look<'a> {
 }
 
 impl Formats {
-    fn all(&self) -> [(&'static str, &Option<PathBuf>); 6] {
+    fn all(&self) -> [(&'static str, &Option<PathBuf>); 7] {
         [
             ("json", &self.json),
             ("markdown", &self.markdown),
@@ -599,6 +602,7 @@ impl Formats {
             ("hyperfine", &self.hyperfine),
             ("bencher", &self.bencher),
             ("svg", &self.svg),
+            ("html", &self.html),
         ]
     }
 
@@ -622,6 +626,16 @@ impl Formats {
     }
 }
 
+fn html(bench: &Bench<'_>, out: &mut Vec<u8>) -> io::Result<()> {
+    let mut chart = Vec::new();
+    charts::bench::chart(bench, &mut chart)?;
+    let text = terminal::bench(bench, &Style::PLAIN);
+    let names = bench.jobs.iter().map(|job| job.text.as_str());
+    let title = names.collect::<Vec<_>>().join(" against ");
+    let page = charts::html::page(&title, &String::from_utf8_lossy(&chart), &text);
+    out.write_all(page.as_bytes())
+}
+
 fn print(formats: &Formats, bench: &Bench<'_>) -> anyhow::Result<()> {
     let mut prints_page = true;
     for (format, path) in formats.all() {
@@ -632,21 +646,12 @@ fn print(formats: &Formats, bench: &Bench<'_>) -> anyhow::Result<()> {
             "markdown" => tables::markdown(bench, &mut text)?,
             "csv" => tables::csv(bench, &mut text)?,
             "bencher" => json::bencher(bench, &mut text)?,
-            "svg" => svg::svg(bench, &mut text)?,
+            "svg" => charts::bench::chart(bench, &mut text)?,
+            "html" => html(bench, &mut text)?,
             _ => json::hyperfine(bench, &mut text)?,
         }
-        if path.as_os_str() == "-" {
-            prints_page = false;
-            let mut to = out::machines();
-            out::written(to.write_all(&text).and_then(|()| to.flush()))?;
-            continue;
-        }
-        as_caller(|| {
-            let mut file = NewFile::at(path)?;
-            file.write_all(&text)?;
-            Ok(file.keep()?)
-        })
-        .with_context(|| format!("cannot write {}", path.display()))?;
+        prints_page &= path.as_os_str() != "-";
+        print_or_write(path, &text)?;
     }
     match prints_page {
         true => {

@@ -1,6 +1,5 @@
 //! Commands held against each other, in words.
 
-pub mod svg;
 pub mod tables;
 
 use timesink_recording::floors::Load;

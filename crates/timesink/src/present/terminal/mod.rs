@@ -54,7 +54,7 @@ pub(super) use operations::named as operations_named;
 pub use operations::operations;
 pub(super) use path::{label as cause_label, saves as cause_saves};
 pub use proof::proof;
-pub use rounds::rounds;
+pub use rounds::{changed as round_changed, figure as round_figure, rounds};
 pub(super) use saves::{is_useless, of_finding as saves};
 pub use style::{wrap, Ink, Style};
 pub(super) use views::missing;

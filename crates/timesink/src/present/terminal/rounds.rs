@@ -73,7 +73,7 @@ fn median(round: &Round) -> Option<f64> {
     Some(Summary::of(&round.figures)?.median)
 }
 
-fn figure(round: &Round, value: f64) -> String {
+pub fn figure(round: &Round, value: f64) -> String {
     match round.job.metric {
         Some(_) => units::figure(value),
         None => units::time(value.max(0.0) as u64),
@@ -117,7 +117,7 @@ fn one(
 }
 
 /// By how much a round differs from another one.
-fn changed(round: &Round, before: &Round) -> String {
+pub fn changed(round: &Round, before: &Round) -> String {
     let Some(apart) = round.against(before) else {
         return "measured otherwise".to_owned();
     };

@@ -1,115 +1,23 @@
 //! Commands held against each other, as a drawing: runs in their order, how they scatter, and the ratios with their intervals.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use super::{colour, short, Axis, Drawing, LEFT, RIGHT, ROW_HEIGHT};
 use crate::bench::{label, Figure};
 use crate::present::bench::{self, Bench};
-use crate::present::history::xml;
 
-const WIDTH: f64 = 800.0;
-const LEFT: f64 = 110.0;
-const RIGHT: f64 = 780.0;
 const RUNS_HEIGHT: f64 = 200.0;
-const ROW_HEIGHT: f64 = 26.0;
-/// Above each drawing there is room for its title.
-const TITLE: f64 = 34.0;
-/// Colours that people who see few colours tell apart (Okabe and Ito).
-const COLOURS: [&str; 7] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
-];
-
-/// A straight way from values to places.
-struct Axis {
-    lo: f64,
-    hi: f64,
-    from: f64,
-    to: f64,
-}
-
-impl Axis {
-    /// Over these values, with a little room beside them.
-    fn over(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
-        let ends = (f64::INFINITY, f64::NEG_INFINITY);
-        let (lo, hi) = values.fold(ends, |(lo, hi), value| (lo.min(value), hi.max(value)));
-        let (lo, hi) = match lo <= hi {
-            true => (lo, hi),
-            false => (0.0, 1.0),
-        };
-        let room = ((hi - lo) * 0.05)
-            .max(hi.abs() * 1e-3)
-            .max(f64::MIN_POSITIVE);
-        Axis {
-            lo: lo - room,
-            hi: hi + room,
-            from,
-            to,
-        }
-    }
-
-    fn at(&self, value: f64) -> f64 {
-        self.from + (value - self.lo) / (self.hi - self.lo) * (self.to - self.from)
-    }
-}
-
-/// A drawing that grows downwards.
-struct Drawing {
-    body: String,
-    height: f64,
-}
-
-impl Drawing {
-    fn title(&mut self, text: &str) {
-        self.text(10.0, self.height + 22.0, "start", "bold", text);
-        self.height += TITLE;
-    }
-
-    fn text(&mut self, x: f64, y: f64, anchor: &str, weight: &str, text: &str) {
-        let text = xml(text);
-        self.add(&format!(
-            r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" font-weight="{weight}">{text}</text>"#
-        ));
-    }
-
-    fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, width: f64) {
-        self.add(&format!(
-            r#"<line x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}" stroke="{colour}" stroke-width="{width}"/>"#,
-            from.0, from.1, to.0, to.1
-        ));
-    }
-
-    fn dot(&mut self, x: f64, y: f64, radius: f64, colour: &str) {
-        self.add(&format!(
-            r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius}" fill="{colour}" fill-opacity="0.7"/>"#
-        ));
-    }
-
-    fn add(&mut self, element: &str) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.body, "  {element}");
-    }
-}
 
 /// The drawing.
-pub fn svg(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
-    let mut drawing = Drawing {
-        body: String::new(),
-        height: 0.0,
-    };
+pub fn chart(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
+    let mut drawing = Drawing::default();
     let of_command: Vec<Vec<(usize, f64)>> = (0..bench.jobs.len())
         .map(|command| values(bench, command))
         .collect();
     runs(bench, &of_command, &mut drawing);
     scatter(bench, &of_command, &mut drawing);
     ratios(bench, &mut drawing);
-    let height = drawing.height + 10.0;
-    writeln!(
-        out,
-        r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0}" viewBox="0 0 {WIDTH} {height:.0}" font-family="sans-serif" font-size="12">"#
-    )?;
-    writeln!(out, r#"  <rect width="100%" height="100%" fill="white"/>"#)?;
-    write!(out, "{}", drawing.body)?;
-    writeln!(out, "</svg>")
+    drawing.finish(out)
 }
 
 /// The round and the figure of each run of a command.
@@ -119,10 +27,6 @@ fn values(bench: &Bench<'_>, command: usize) -> Vec<(usize, f64)> {
     rounds
         .filter_map(|(at, round)| Some((at, figure.of(round.results.get(command)?)?)))
         .collect()
-}
-
-fn colour(command: usize) -> &'static str {
-    COLOURS[command % COLOURS.len()]
 }
 
 fn shown(figure: Figure, value: f64) -> String {
@@ -171,23 +75,10 @@ fn scatter(bench: &Bench<'_>, of_command: &[Vec<(usize, f64)>], drawing: &mut Dr
     let all = of_command.iter().flatten().map(|(_, value)| *value);
     let along = Axis::over(all, LEFT, RIGHT);
     for (command, values) in of_command.iter().enumerate() {
-        let middle = drawing.height + ROW_HEIGHT / 2.0;
-        drawing.text(LEFT - 12.0, middle + 4.0, "end", "bold", &label(command));
-        for (_, value) in values {
-            let x = along.at(*value);
-            drawing.line((x, middle - 4.0), (x, middle + 4.0), colour(command), 0.6);
-        }
-        if let Some(all) = bench
-            .outcome
-            .commands
-            .get(command)
-            .and_then(|one| one.deciding)
-        {
-            let (first, third) = (along.at(all.quartiles.0), along.at(all.quartiles.1));
-            drawing.line((first, middle), (third, middle), colour(command), 4.0);
-            drawing.dot(along.at(all.median), middle, 5.0, colour(command));
-        }
-        drawing.height += ROW_HEIGHT;
+        let deciding = bench.outcome.commands.get(command);
+        let deciding = deciding.and_then(|one| one.deciding);
+        let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        drawing.scatter(&label(command), &values, deciding, &along, colour(command));
         let text = bench.jobs.get(command).map_or("", |job| &job.text);
         drawing.text(LEFT, drawing.height + 2.0, "start", "normal", &short(text));
         drawing.height += 14.0;
@@ -242,15 +133,6 @@ fn ratios(bench: &Bench<'_>, drawing: &mut Drawing) {
     }
 }
 
-/// A command as far as there is room for it.
-fn short(text: &str) -> String {
-    const MOST: usize = 100;
-    match text.chars().count() > MOST {
-        true => text.chars().take(MOST - 1).chain(['\u{2026}']).collect(),
-        false => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,7 +140,7 @@ mod tests {
 
     fn drawn(bench: &Bench<'_>) -> String {
         let mut out = Vec::new();
-        svg(bench, &mut out).expect("memory takes it");
+        chart(bench, &mut out).expect("memory takes it");
         String::from_utf8(out).expect("it is text")
     }
 
@@ -292,11 +174,5 @@ mod tests {
         };
         samples::bad_weather(is_whole);
         samples::drifting(is_whole);
-    }
-
-    #[test]
-    fn commands_cannot_be_marks() {
-        let text = xml("<script>\"&\u{1b}");
-        assert_eq!(text, "&lt;script&gt;&quot;&amp;\\x1b");
     }
 }
