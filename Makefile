@@ -110,7 +110,7 @@ need-root:
 	  exit 2; \
 	fi
 
-.PHONY: help build install uninstall clean
+.PHONY: help build install dist uninstall clean
 
 build: need-rust need-build web ## Build target/release/timesink
 	$(CARGO) build $(LOCKED) --release -p timesink
@@ -140,6 +140,21 @@ install: ## Install the binary, its manual pages and completions below PREFIX (d
 	install -d $(SHARE)/man/man1
 	rm -f $(MANUALS)
 	install -m 644 $(MAN)/*.1 $(SHARE)/man/man1
+
+# What is released: the binary with its manual pages and completions, and the source with the page in it, so that nobody who builds it needs
+# Node.js.
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+RELEASE = target/dist/timesink-$(VERSION)
+dist: build ## Make the release: target/dist/timesink-VERSION-linux-ARCH.tar.gz and timesink-VERSION-src.tar.gz
+	rm -rf target/dist && mkdir -p $(RELEASE)
+	$(MAKE) --no-print-directory install DESTDIR=$(CURDIR)/$(RELEASE) PREFIX=
+	cp README.md CHANGELOG.md LICENSE* $(RELEASE)/
+	tar czf $(RELEASE)-linux-$(shell uname -m).tar.gz -C target/dist timesink-$(VERSION)
+	rm -r $(RELEASE)
+	git archive --prefix=timesink-$(VERSION)/ HEAD -o target/dist/source.tar
+	tar rf target/dist/source.tar --transform 's,^,timesink-$(VERSION)/,' web/dist/index.html
+	gzip -c target/dist/source.tar > $(RELEASE)-src.tar.gz && rm target/dist/source.tar
+	ls -l target/dist
 
 uninstall: ## Remove what make install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/timesink $(SHARE)/bash-completion/completions/timesink \

@@ -35,6 +35,8 @@ async function look(address) {
   await page.goto(address);
   await page.waitForSelector("[role=tab]");
   await settled(page);
+  await page.evaluate(() => [...document.querySelectorAll("[role=tab]")].find((tab) => tab.innerText === "Answer").click());
+  await settled(page);
   const title = await page.evaluate(() => document.querySelector("article h3").innerText.replace(/^\d+\. /, ""));
   assert.ok(says("report", recording("nightly-import")).includes(title), title);
   for (const one of [...VIEWS, "Compare"]) {

@@ -198,7 +198,9 @@ test("a change that is ticked is predicted, with the gain that the report tells"
 
 test("two recordings are compared, and what differs adds up", async () => {
   const check = async (page) => {
-    await view(page, "Compare");
+    // Who opens two wants to see what differs.
+    await settled(page);
+    assert.equal(await page.locator("[role=tab][aria-selected=true]").innerText(), "Compare");
     const rows = await page.locator("table.waterfall tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[1].innerText));
     assert.ok(rows.length >= 3, `${rows}`);
     assert.ok((await textOf(page)).includes("faster"));
@@ -419,6 +421,12 @@ test("a recording that is deleted while it is open stays open", async () => {
   } finally {
     await server.end();
   }
+});
+
+test("a server ends when no page is open any more", async () => {
+  const server = await serve("--idle", "2s", recording("one-span"));
+  await opened(server.address, settled);
+  assert.equal(await server.ended, 0);
 });
 
 test("a server that is ended is said to be gone", async () => {

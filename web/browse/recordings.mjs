@@ -75,6 +75,7 @@ export async function serve(...words) {
   return {
     address,
     origin: new URL(address).origin,
+    ended,
     end: async () => {
       child.kill();
       await ended;

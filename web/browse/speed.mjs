@@ -68,6 +68,32 @@ async function frames(page, keys) {
   return measured;
 }
 
+/** From another time being chosen to the view that shows it, in the views that depend on it. */
+async function chosenTime(page) {
+  const told = {};
+  const { from_ns: begin, until_ns: end } = await page.evaluate(() => fetch("/api/overview").then((answer) => answer.json()));
+  for (const tab of ["timeline", "flame"]) {
+    const times = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const length = (end - begin) / 2 ** (round + 1);
+      const from = begin + ((end - begin - length) * (round + 1)) / (ROUNDS + 1);
+      times.push(
+        await page.evaluate(async (hash) => {
+          const frame = () => new Promise((done) => requestAnimationFrame(done));
+          const began = performance.now();
+          location.hash = hash;
+          do await frame();
+          while (document.querySelector("[role=status], [aria-busy=true]") !== null);
+          await frame();
+          return performance.now() - began;
+        }, `tab=${tab}&from=${Math.floor(from)}&until=${Math.ceil(from + length)}`),
+      );
+    }
+    told[tab] = times;
+  }
+  return told;
+}
+
 async function empty() {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   await page.setContent("<canvas width=1280 height=650></canvas>");
@@ -98,6 +124,9 @@ for (const recording of process.argv.slice(2)) {
       const memory = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
       await page.keyboard.press("3");
       await page.waitForFunction(() => document.querySelector("[role=status]") === null && document.querySelector(".chart canvas") !== null);
+      for (const [tab, times] of Object.entries(await chosenTime(page))) {
+        console.log(`${recording}: another time, ${tab}: ${times.map((ms) => ms.toFixed(0)).join(" ")} ms, median ${middle(times).toFixed(0)}`);
+      }
       console.log(`${recording}: memory of scripts ${(memory / 1e6).toFixed(0)} MB`);
     }
     await page.close();

@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import type { Overview } from "./generated/model";
-import { isStep, read, written, type State } from "./logic/address";
+import { isStep, read, START, written, type State, type Tab } from "./logic/address";
 import type { Range } from "./logic/tiles";
 import type { Recording } from "./data/recording";
 
@@ -15,6 +15,16 @@ export interface Loaded {
 
 export const loaded = signal<Loaded | null>(null);
 export const state = signal<State>(read(location.hash));
+
+/** The view that is shown first, and that an address without one means: of two recordings the comparison. */
+let first: Tab = START.tab;
+
+/** What was loaded is shown, in the view that the address asks for or else the first. */
+export function show(made: Loaded): void {
+  first = made.b === null ? "answer" : "compare";
+  state.value = read(location.hash, first);
+  loaded.value = made;
+}
 export type Theme = "light" | "dark";
 
 const preferred = matchMedia("(prefers-color-scheme: dark)");
@@ -29,7 +39,7 @@ effect(() => {
 let pending = 0;
 
 function keep(before: State, after: State): void {
-  const address = `#${written(after)}`;
+  const address = `#${written(after, first)}`;
   clearTimeout(pending);
   if (isStep(before, after)) history.pushState(null, "", address);
   // Each pixel of a zoom would be more than a browser takes.
@@ -40,16 +50,16 @@ function keep(before: State, after: State): void {
 export function go(change: Partial<State>): void {
   const before = state.value;
   const after = { ...before, ...change };
-  if (written(after) === written(before)) return;
+  if (written(after, first) === written(before, first)) return;
   state.value = after;
   keep(before, after);
 }
 
 addEventListener("popstate", () => {
-  state.value = read(location.hash);
+  state.value = read(location.hash, first);
 });
 addEventListener("hashchange", () => {
-  if (location.hash.replace(/^#/, "") !== written(state.value)) state.value = read(location.hash);
+  if (location.hash.replace(/^#/, "") !== written(state.value, first)) state.value = read(location.hash, first);
 });
 
 export const whole = computed<Range>(() => {

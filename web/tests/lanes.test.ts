@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { alike } from "../src/logic/alike";
 import { added, bars } from "../src/logic/histogram";
-import { firstAfter, pieceAt, placed } from "../src/logic/pieces";
+import { bandPiece, firstAfter, pieceAt, placed } from "../src/logic/pieces";
 import { heightOf, openAtFirst, rowsOf, visible } from "../src/logic/rows";
 import type { Overview, Pieces, ProcessRow, ThingRow, ThreadRow } from "../src/generated/model";
 
@@ -90,4 +90,12 @@ test("connections to one peer are one row that holds them all", () => {
   const rows = alike([thing(1, "db:5432", 5), thing(2, "db:5432", 9), thing(3, "log", 7)]);
   expect(rows.map((row) => [row.name, row.calls, row.call_ns, row.is_estimated])).toEqual([["db:5432", 2, 14, true], ["log", 1, 7, false]]);
   expect(rows[0]?.rows.map((row) => row.id)).toEqual([2, 1]);
+});
+
+test("an operation of a band is found by its moment, with its thread", () => {
+  const band = { from_ns: [100, 150, 300], ns: [100, 20, 50], thread: [3, 4, 5] };
+  expect(bandPiece(band, 160)).toEqual({ thread: 3, from: 100, until: 200 });
+  expect(bandPiece(band, 349)).toEqual({ thread: 5, from: 300, until: 350 });
+  for (const at of [99, 200, 350]) expect(bandPiece(band, at)).toBe(null);
+  expect(bandPiece(undefined, 0)).toBe(null);
 });

@@ -211,6 +211,8 @@ fn shared(mine: &Digest, theirs: &Digest, is_same_root: bool) -> f64 {
             telling(chain).iter().any(known)
         }
         Does::Unknown => false,
+        // Two programs that both wait for a CPU have nothing else in common by that.
+        Does::Ready if !is_same_root => false,
         _ => theirs.parts.contains_key(work) || theirs.calls.contains_key(work),
     };
     let shared = mine.parts.iter().filter(|(work, _)| has(work));

@@ -72,6 +72,10 @@ impl Effect {
         let (Some(a_count), Some(b_count)) = (a.1, b.1) else {
             return told(in_all(whole, Change::Longer, Change::Shorter));
         };
+        // It took time, and nobody saw it happen.
+        if a_count == 0 && b_count == 0 {
+            return told(in_all(whole, Change::Longer, Change::Shorter));
+        }
         let count_ns = due_to_count((a_ns, a_count), (b_ns, b_count));
         let each_ns = whole.saturating_sub(count_ns);
         let apart = a_count.abs_diff(b_count) as f64;
@@ -136,6 +140,13 @@ mod tests {
         assert_eq!(told((100, 10), (100, 10)).change, Change::Same);
         assert_eq!(Effect::of((5, None), (9, None)).change, Change::Longer);
         assert_eq!(Effect::of((9, None), (5, None)).change, Change::Shorter);
+    }
+
+    /// What nobody counted on either side, and what took time all the same, is no faster each time.
+    #[test]
+    fn what_was_counted_nowhere_has_no_each_time() {
+        assert_eq!(told((500, 0), (200, 0)).change, Change::Shorter);
+        assert_eq!(told((200, 0), (500, 0)).each_ns, None);
     }
 
     /// Where both changed, how often and how much each time add up to the whole.

@@ -171,6 +171,9 @@ impl Comparison {
                 .then_with(|| name(one).cmp(&name(other)))
         });
         let findings = sides(&first.found, &second.found);
+        // What was predicted of one work says nothing of another.
+        let prediction = Prediction::of(&findings, wall.a_ns, wall.b_ns);
+        let prediction = prediction.filter(|_| !aligned.is_unlike());
         Some(Comparison {
             aligned,
             rows,
@@ -178,7 +181,7 @@ impl Comparison {
             calls: calls(&first, &second),
             roles: roles::differences(&first, &second),
             recurrences: operations::differences(&first, &second),
-            prediction: Prediction::of(&findings, wall.a_ns, wall.b_ns),
+            prediction,
             findings,
             wall,
             a: first,
@@ -334,8 +337,9 @@ impl Group {
         let is_called = a_calls.count > 0 || b_calls.count > 0;
         let is_counted = |digest: &Digest| digest.weather.has_calls;
         let by_calls = is_called && is_counted(a.0) && is_counted(b.0);
-        // Calls may be as many on both sides and be waited for one after the other on one only.
-        let by_waits = a.1.waits + b.1.waits > 0
+        // Calls may be as many on both sides and be waited for one after the other on one only. Where none of them was waited for on
+        // one side, that does not make them new or gone.
+        let by_waits = a.1.waits.min(b.1.waits) > 0
             && apart(a.1.waits, b.1.waits) > OVERLAPPED
             && apart(a_calls.count, b_calls.count) < AS_MANY;
         match by_calls && !by_waits {

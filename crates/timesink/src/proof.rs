@@ -33,6 +33,8 @@ pub struct Proof {
     pub difference_ns: i64,
     /// A, as recorded.
     pub recorded_ns: u64,
+    /// It is the recorded command that was run, and no other.
+    pub is_recorded: bool,
     pub rounds: usize,
     pub run_ns: f64,
     pub facts: Vec<Tried>,

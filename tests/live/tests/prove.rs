@@ -46,7 +46,14 @@ fn record(folder: &Folder, by_sudo: bool, name: &str, seconds: &str) {
 #[track_caller]
 fn proven(folder: &Folder, by_sudo: bool) -> String {
     let mut prove = command(folder, by_sudo);
-    prove.args(["prove", "--margin", "50%", "a.timesink", "b.timesink"]);
+    prove.args([
+        "prove",
+        "--yes",
+        "--margin",
+        "50%",
+        "a.timesink",
+        "b.timesink",
+    ]);
     output(&mut prove).exits(0).text()
 }
 
@@ -167,6 +174,27 @@ fn one_line_among_twenty_harmless_facts() {
     let confirmed: Vec<&str> = confirmed.collect();
     assert_eq!(confirmed.len(), 1, "{text}");
     assert!(confirmed[0].contains("server.conf"), "{text}");
+}
+
+/// Variables that only the program knows are as in A in all runs, but in those in which B's are tried, together.
+#[test]
+fn variables_that_only_the_program_knows() {
+    let folder = Folder::of_plain_user("prove-variables");
+    let script = "sleep 0.0${WORKERS:-9}; echo \"$WORKERS $OTHER\" >> seen";
+    for (name, workers) in [("a", "1"), ("b", "6")] {
+        let mut run = command(&folder, false);
+        run.env("WORKERS", workers).env("OTHER", name);
+        run.args(["run", "-q", "-o"])
+            .arg(format!("{name}.timesink"));
+        output(run.args(["--", "sh", "-c", script])).exits(0);
+    }
+    fs::remove_file(folder.join("seen")).expect("it ran");
+    let text = proven(&folder, false);
+    let confirmed = |line: &str| line.contains("confirmed") && line.contains("OTHER, WORKERS");
+    assert!(text.lines().any(confirmed), "{text}");
+    let seen = fs::read_to_string(folder.join("seen")).expect("it ran");
+    let strange = seen.lines().find(|line| !["1 a", "6 b"].contains(line));
+    assert_eq!(strange, None, "{seen}");
 }
 
 /// Longer than a minute is not run unasked, and a packed recording, which may come from somebody else, neither.

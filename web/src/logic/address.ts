@@ -37,10 +37,10 @@ export const START: State = {
 
 const NUMBERS = ["from", "until", "thread", "at", "process", "function", "thing", "finding"] as const;
 
-/** Only what differs from the start. */
-export function written(state: State): string {
+/** Only what differs from the start, which is in the view `first`. */
+export function written(state: State, first: Tab = START.tab): string {
   const parts = new URLSearchParams();
-  if (state.tab !== START.tab) parts.set("tab", state.tab);
+  if (state.tab !== first) parts.set("tab", state.tab);
   for (const key of NUMBERS) {
     const value = state[key];
     if (value !== null) parts.set(key, String(Math.round(value)));
@@ -56,9 +56,9 @@ export function written(state: State): string {
 const isOne = <T extends string>(all: readonly T[], text: string | null): text is T => all.some((one) => one === text);
 
 /** Whatever somebody wrote there: what makes no sense is as if it were not there. */
-export function read(text: string): State {
+export function read(text: string, first: Tab = START.tab): State {
   const parts = new URLSearchParams(text.replace(/^#/, ""));
-  const state: State = { ...START };
+  const state: State = { ...START, tab: first };
   const tab = parts.get("tab");
   if (isOne(TABS, tab)) state.tab = tab;
   const times = parts.get("times");

@@ -1,6 +1,6 @@
 // Pieces of a lane: where each begins, and which of them a moment lies in.
 
-import type { Pieces } from "../generated/model";
+import type { Band, Pieces } from "../generated/model";
 
 /** Pieces with their own moments instead of gaps; made once for each tile. */
 export interface Placed {
@@ -42,4 +42,19 @@ export function firstAfter(lane: Placed, at: number): number {
 export function pieceAt(lane: Placed, at: number): number {
   const first = firstAfter(lane, at);
   return first < lane.from.length && (lane.from[first] ?? Infinity) <= at ? first : -1;
+}
+
+/** An operation of a band. */
+export interface BandPiece {
+  thread: number;
+  from: number;
+  until: number;
+}
+
+/** The operation at a moment; of several the one that began first, which is the one that is drawn. */
+export function bandPiece(band: Pick<Band, "from_ns" | "ns" | "thread"> | undefined, at: number): BandPiece | null {
+  if (band === undefined) return null;
+  const found = band.from_ns.findIndex((from, index) => from <= at && at < from + (band.ns[index] ?? 0));
+  const [from, thread] = [band.from_ns[found], band.thread[found]];
+  return from === undefined || thread === undefined ? null : { thread, from, until: from + (band.ns[found] ?? 0) };
 }

@@ -8,9 +8,9 @@ import { AXIS, drawAxis } from "../draw/axis";
 import { inkOn, type Palette } from "../draw/palette";
 import type { Pen } from "../draw/pen";
 import { drawStripe, nsPerPixel, xOf, type Scale } from "../draw/strip";
-import { pieceAt, placed } from "../logic/pieces";
+import { bandPiece, pieceAt, placed } from "../logic/pieces";
 import { heightOf, openAtFirst, rowsOf, visible, type Row } from "../logic/rows";
-import { bucketNs, levelFor, moved, tilesOf, TileStore, zoomed, type Range } from "../logic/tiles";
+import { bucketNs, levelFor, moved, tilesOf, TileStore, within, zoomed, type Range } from "../logic/tiles";
 import { count, time } from "../logic/units";
 import { Canvas, type Pictures, type Size } from "../parts/Canvas";
 import { Fixed } from "../parts/Fixed";
@@ -246,7 +246,12 @@ export function Timeline(props: { recording: Recording; overview: Overview; code
 
   const choose = (place: { row: Row; at: number; isLabel: boolean }) => {
     const { row, at, isLabel } = place;
-    if (row.kind === "band") return;
+    if (row.kind === "band") {
+      // One operation, with its thread: the other views are about it from then on.
+      const piece = isLabel ? null : bandPiece(bands[row.lane], at);
+      if (piece !== null) goTo(within(whole.value, piece), { thread: piece.thread, at: null });
+      return;
+    }
     if (row.kind === "process") {
       const next = new Set(open.value);
       if (!next.delete(row.lane)) next.add(row.lane);
@@ -288,7 +293,7 @@ export function Timeline(props: { recording: Recording; overview: Overview; code
       hover.value = null;
       return;
     }
-    const text = describe(tiles, overview, whole.value, range.value, place.row, place.at);
+    const text = place.row.kind === "band" ? describeBand(bands[place.row.lane], place.row.label, place.at) : describe(tiles, overview, whole.value, range.value, place.row, place.at);
     hover.value = text === null ? null : { x: event.clientX, y: event.clientY, text };
   };
   const onPointerUp = (event: PointerEvent) => {
@@ -440,9 +445,13 @@ function threadAt(tiles: Tiles, overview: Overview, all: Range, shown: Range, ro
   return index < 0 ? null : (found.lane.pieces.thread[index] ?? null);
 }
 
+function describeBand(band: Band | undefined, label: string, at: number): string {
+  const piece = bandPiece(band, at);
+  return piece === null ? label : `${label}: ${time(piece.until - piece.from)}; click for this one alone`;
+}
+
 /** What is below the pointer, in a line. */
 function describe(tiles: Tiles, overview: Overview, all: Range, shown: Range, row: Row, at: number): string | null {
-  if (row.kind === "band") return row.label;
   const found = laneAt(tiles, overview, all, shown, row, at);
   if (found === null) return null;
   const lane = placed(found.lane.pieces, found.tile.time.from_ns);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use timesink_recording::words::{Detail, FactKind};
 
+use super::observed::ARGUMENTS;
 use super::{resource_of, varies, Environment, KnownFact, Resource, Varies};
 use crate::{Act, Comparison, Difference, Does, Thing};
 
@@ -149,6 +150,8 @@ impl Environment {
                 _ => Vec::new(),
             };
             let value = |fact: Option<&KnownFact>| fact.map(|fact| fact.value().to_owned());
+            // Whatever changed, other arguments may be why.
+            let is_arguments = kind == FactKind::Invocation && key == ARGUMENTS;
             facts.push(FactDifference {
                 kind,
                 key,
@@ -157,7 +160,7 @@ impl Environment {
                 varies: varies(kind),
                 resource,
                 touched,
-                explains: touched && changed.share(resource) >= EXPLAINS,
+                explains: touched && (is_arguments || changed.share(resource) >= EXPLAINS),
                 lines,
             });
         }
@@ -400,6 +403,24 @@ mod tests {
             compared(&a, &b, &memory)[0],
             "huge pages transparent, enabled"
         );
+    }
+
+    /// Other arguments may be why, whatever changed; other settings of the same kind not.
+    #[test]
+    fn other_arguments_may_be_why() {
+        use FactKind::*;
+        let a = [
+            (Invocation, "arguments", "-1 data", true),
+            (Invocation, "length of the working directory", "9", true),
+            (Affinity, "nice", "0", true),
+        ];
+        let b = [
+            (Invocation, "arguments", "-9 data", true),
+            (Invocation, "length of the working directory", "12", true),
+            (Affinity, "nice", "5", true),
+        ];
+        let processor = [(Resource::Processor, 900)];
+        assert_eq!(compared(&a, &b, &processor)[0], "invocation arguments");
     }
 
     /// A copy of a file is the same file, also in another folder; another content of the same size is not.

@@ -106,6 +106,12 @@ impl Environment {
         known.touched = true;
     }
 
+    /// How the run ended, in words.
+    pub fn end(&self) -> Option<&str> {
+        let key = (FactKind::Outcome, observed::END.to_owned());
+        self.facts.get(&key).map(KnownFact::value)
+    }
+
     /// How many kinds there are facts of.
     pub fn kinds(&self) -> usize {
         let mut kinds: Vec<FactKind> = self.facts.keys().map(|(kind, _)| *kind).collect();

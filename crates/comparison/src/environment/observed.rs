@@ -86,6 +86,11 @@ pub fn is_known_variable(name: &str) -> bool {
         || name.to_ascii_lowercase().ends_with("_proxy")
 }
 
+/// Of the kind `Outcome`: how the run ended.
+pub const END: &str = "end";
+/// Of the kind `Invocation`: what the program was given.
+pub const ARGUMENTS: &str = "arguments";
+
 pub fn add(environment: &mut Environment, sources: &Sources<'_>, used: &Used) {
     add_programs(environment, sources);
     add_modules(environment, sources);
@@ -97,7 +102,10 @@ pub fn add(environment: &mut Environment, sources: &Sources<'_>, used: &Used) {
         (_, Some(signal)) => format!("killed by signal {signal}"),
         _ => "still ran".to_owned(),
     };
-    environment.add_observed(Outcome, "end", ended);
+    environment.add_observed(Outcome, END, ended);
+    if let Some(arguments) = about.command.get(1..) {
+        environment.add_observed(Invocation, ARGUMENTS, arguments.join(" "));
+    }
     let causes = sources
         .facts
         .ledger

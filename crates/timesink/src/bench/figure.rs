@@ -122,6 +122,11 @@ impl Figure {
         }
     }
 
+    /// More or less of it, not more or fewer.
+    pub fn is_amount(self) -> bool {
+        self.is_time() || matches!(self, Figure::Memory | Figure::Metric)
+    }
+
     pub fn is_time(self) -> bool {
         matches!(
             self,

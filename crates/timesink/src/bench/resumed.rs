@@ -2,6 +2,7 @@
 
 use anyhow::{bail, Context};
 use serde::Deserialize;
+use timesink_recording::floors::Load;
 use timesink_trials::Round;
 
 use super::{Job, Question, RunPage, Sample};
@@ -13,6 +14,8 @@ struct Page {
     metric: Option<String>,
     higher_is_better: bool,
     rounds: usize,
+    others_pct: f64,
+    stolen_pct: f64,
     commands: Vec<Command>,
 }
 
@@ -22,8 +25,29 @@ struct Command {
     runs: Vec<RunPage>,
 }
 
+/// What another time measured, and what others did on the machine meanwhile.
+#[derive(Clone, Default)]
+pub struct Before {
+    pub rounds: Vec<Round<Sample>>,
+    pub others_pct: f64,
+    pub stolen_pct: f64,
+}
+
+impl Before {
+    /// What others did in all, where as many rounds were measured in all.
+    pub fn with(&self, now: Load, rounds: usize) -> Load {
+        let old = self.rounds.len() as f64 / rounds.max(1) as f64;
+        let both = |before: f64, now: f64| before * old + now * (1.0 - old);
+        Load {
+            others_pct: both(self.others_pct, now.others_pct),
+            stolen_pct: both(self.stolen_pct, now.stolen_pct),
+            ..now
+        }
+    }
+}
+
 /// The rounds, if they are of these commands, and answer this question.
-pub fn rounds(text: &str, jobs: &[Job], question: &Question) -> anyhow::Result<Vec<Round<Sample>>> {
+pub fn before(text: &str, jobs: &[Job], question: &Question) -> anyhow::Result<Before> {
     let page: Page = serde_json::from_str(text).context("not JSON of timesink bench")?;
     if page.version != 1 {
         bail!("version {} of the JSON is not known", page.version);
@@ -39,9 +63,14 @@ pub fn rounds(text: &str, jobs: &[Job], question: &Question) -> anyhow::Result<V
     if !is_same {
         bail!("it was measured by another figure: {}", page.figure);
     }
-    (0..page.rounds)
+    let rounds = (0..page.rounds)
         .map(|at| round(&page.commands, at).context("a round lacks a run"))
-        .collect()
+        .collect::<anyhow::Result<_>>()?;
+    Ok(Before {
+        rounds,
+        others_pct: page.others_pct,
+        stolen_pct: page.stolen_pct,
+    })
 }
 
 fn round(commands: &[Command], at: usize) -> Option<Round<Sample>> {
@@ -71,7 +100,9 @@ mod tests {
             let mut out = Vec::new();
             json::bench(shown, &mut out).expect("memory takes it");
             let text = String::from_utf8(out).expect("JSON is text");
-            let read = rounds(&text, shown.jobs, shown.question).expect("it is the same");
+            let read = before(&text, shown.jobs, shown.question)
+                .expect("it is the same")
+                .rounds;
             assert_eq!(read.len(), shown.rounds.len());
             for (read, printed) in read.iter().zip(shown.rounds) {
                 assert_eq!(
@@ -79,13 +110,39 @@ mod tests {
                     (&printed.order, &printed.results)
                 );
             }
-            let error = rounds(&text, &shown.jobs[..1], shown.question).expect_err("others");
+            let error = before(&text, &shown.jobs[..1], shown.question)
+                .map(|_| ())
+                .expect_err("others");
             assert!(format!("{error:#}").contains("other commands"), "{error:#}");
             let mut question = shown.question.clone();
             question.figure = crate::bench::Figure::Cpu;
-            let error = rounds(&text, shown.jobs, &question).expect_err("another figure");
+            let error = before(&text, shown.jobs, &question)
+                .map(|_| ())
+                .expect_err("another figure");
             assert!(format!("{error:#}").contains("another figure"), "{error:#}");
-            assert!(rounds(&text[..100], shown.jobs, shown.question).is_err());
+            assert!(before(&text[..100], shown.jobs, shown.question).is_err());
         });
+    }
+
+    /// What others did while the rounds before were measured counts as much as these rounds.
+    #[test]
+    fn the_load_of_rounds_before_is_not_forgotten() {
+        let round = Round {
+            order: vec![0],
+            results: Vec::new(),
+        };
+        let before = Before {
+            rounds: vec![round; 30],
+            others_pct: 60.0,
+            stolen_pct: 2.0,
+        };
+        let now = Load {
+            others_pct: 20.0,
+            stolen_pct: 0.0,
+            short_pct: None,
+        };
+        assert_eq!(before.with(now, 40).others_pct, 50.0);
+        assert_eq!(before.with(now, 30).others_pct, 60.0);
+        assert_eq!(Before::default().with(now, 10).others_pct, 20.0);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{bail, Context};
 use timesink_capture::launch::Identity;
@@ -9,6 +10,7 @@ use timesink_capture::privileges;
 
 use super::last;
 use super::read::all_whole;
+use super::recording::parse_time;
 use crate::out;
 use crate::page::{serve, Asked, Server, Sides};
 use crate::present::terminal::Style;
@@ -28,6 +30,9 @@ pub struct Arguments {
     /// Only print the address, and start no browser
     #[arg(long)]
     no_browser: bool,
+    /// End when no page has been open for this long
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30m")]
+    idle: Duration,
 }
 
 impl Arguments {
@@ -62,13 +67,34 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     privileges::for_serving()?;
     out::page(&format!("{address}\n"), &Style::PLAIN)?;
-    out::note("Ctrl-C ends it. From another machine: ssh -L PORT:127.0.0.1:PORT, with the port of this address.");
-    let title = format!("{} – timesink", sides.a.shown.path().display());
+    out::note(format_args!(
+        "Ctrl-C ends it. From another machine: {}",
+        tunnel(server.port())
+    ));
+    let against = sides.b.as_ref().map_or(String::new(), |b| {
+        format!(" against {}", b.shown.path().display())
+    });
+    let title = format!("{}{against} – timesink", sides.a.shown.path().display());
     let asked = Asked {
         settings: &settings,
         sources: Some(Path::new(".")),
+        idle: arguments.idle,
     };
     serve(server, &sides, &title, &asked)
+}
+
+/// What is typed on another machine to see the page there.
+fn tunnel(port: u16) -> String {
+    let variable = |name: &str| std::env::var(name).ok();
+    // Who came by ssh comes by the same way again: address and port from there, then those here.
+    let here = variable("SSH_CONNECTION").and_then(|all| Some(all.split(' ').nth(2)?.to_owned()));
+    let host = here.unwrap_or_else(|| {
+        let name = rustix::system::uname();
+        name.nodename().to_string_lossy().into_owned()
+    });
+    let user = variable("SUDO_USER").or_else(|| variable("USER"));
+    let user = user.map_or(String::new(), |user| format!("{user}@"));
+    format!("ssh -L {port}:127.0.0.1:{port} {user}{host}, and the same address there")
 }
 
 /// Starts the user's browser where there is a screen; who has none reads the address.

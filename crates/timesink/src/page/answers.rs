@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::fmt::Display;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
 use serde::Serialize;
@@ -60,6 +61,8 @@ pub struct Asked<'a> {
     pub settings: &'a Settings,
     /// The folder that source may be shown from.
     pub sources: Option<&'a Path>,
+    /// How long a page is served that nobody asks for any more.
+    pub idle: Duration,
 }
 
 /// A recording that is asked.

@@ -64,7 +64,10 @@ pub fn write(sides: &Sides, asked: &Asked<'_>, out: &mut impl Write) -> anyhow::
 }
 
 fn write_told(a: &Told<'_>, b: Option<&Told<'_>>, out: &mut impl Write) -> anyhow::Result<()> {
-    let title = format!("{} – timesink", a.recorded().named.path());
+    let against = b.map_or(String::new(), |b| {
+        format!(" against {}", b.recorded().named.path())
+    });
+    let title = format!("{}{against} – timesink", a.recorded().named.path());
     let mut answers = Vec::new();
     if let Some(b) = b {
         let mut kept = of_side(Side::B, b, BUDGET / 2)?;

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use axum::extract::{Request as HttpRequest, State};
@@ -53,6 +54,10 @@ impl Server {
         })
     }
 
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     /// What a browser is to open.
     pub fn address(&self) -> String {
         format!("http://{}/?token={}", self.address, self.token)
@@ -76,6 +81,8 @@ struct Desk {
     address: SocketAddr,
     token: String,
     page: String,
+    /// When it was asked last. A page that is open asks every few minutes.
+    asked: Mutex<Instant>,
     /// Where data are asked, and where what rules say.
     data: Sender<Ask>,
     told: Sender<Ask>,
@@ -92,12 +99,13 @@ pub fn serve(server: Server, sides: &Sides, title: &str, asked: &Asked<'_>) -> a
         address: server.address,
         token: server.token,
         page: html.before + &html.after,
+        asked: Mutex::new(Instant::now()),
         data,
         told,
     });
     // The page itself is there before the recording is read.
-    let listener = server.listener;
-    std::thread::spawn(move || listen(listener, desk));
+    let (listener, idle) = (server.listener, asked.idle);
+    std::thread::spawn(move || listen(listener, desk, idle));
     let queues = Queues {
         data: Mutex::new(data_asked),
         told: Mutex::new(told_asked),
@@ -117,6 +125,9 @@ struct Queues {
 fn next(asked: &Mutex<Receiver<Ask>>) -> Option<Ask> {
     asked.lock().ok()?.recv().ok()
 }
+
+/// The niceness of what may come later.
+const LATER: i32 = 10;
 
 /// Threads that answer what is data: one may be at a large tile while the others go on.
 const WORKERS: usize = 2;
@@ -141,6 +152,8 @@ impl Queues {
             for _ in 0..WORKERS {
                 scope.spawn(work);
             }
+            // This thread and those that it starts ask the rules, which is long work. The page and its data come first.
+            let _ = rustix::process::setpriority_process(None, LATER);
             if let Err(fault) = self.told_of(a, b) {
                 self.refuse(&fault);
             }
@@ -180,20 +193,28 @@ impl Queues {
     }
 }
 
-fn listen(listener: TcpListener, desk: Arc<Desk>) {
+fn listen(listener: TcpListener, desk: Arc<Desk>, idle: Duration) {
+    let watched = desk.clone();
     let router = Router::new()
         .route("/", get(page))
         .route("/plain", get(plain_page))
         .route("/api/{*request}", get(api))
+        .route("/alive", get(|| async { StatusCode::NO_CONTENT }))
         .layer(middleware::from_fn_with_state(desk.clone(), guarded))
         .with_state(desk);
     let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
+        .enable_all()
         .build();
     let served = runtime.map(|runtime| {
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            axum::serve(listener, router).await
+            tokio::select! {
+                served = axum::serve(listener, router) => served,
+                () = watched.is_forgotten(idle) => {
+                    crate::out::note("no page is open any more: ended");
+                    std::process::exit(0)
+                }
+            }
         })
     });
     if let Ok(Err(fault)) | Err(fault) = served {
@@ -214,7 +235,10 @@ const HEADERS: [(HeaderName, &str); 5] = [
 async fn guarded(State(desk): State<Arc<Desk>>, request: HttpRequest, next: Next) -> Response {
     let mut response = match desk.refuses(request.headers(), request.uri()) {
         Some(why) => (StatusCode::FORBIDDEN, HtmlBody(forbidden(why))).into_response(),
-        None => next.run(request).await,
+        None => {
+            desk.is_asked();
+            next.run(request).await
+        }
     };
     for (name, value) in HEADERS {
         let value = header::HeaderValue::from_static(value);
@@ -231,6 +255,23 @@ fn forbidden(why: &str) -> String {
 }
 
 impl Desk {
+    fn is_asked(&self) {
+        if let Ok(mut asked) = self.asked.lock() {
+            *asked = Instant::now();
+        }
+    }
+
+    /// Waits until nobody has asked for so long.
+    async fn is_forgotten(&self, idle: Duration) {
+        loop {
+            let asked = self.asked.lock().map_or(Duration::ZERO, |at| at.elapsed());
+            match idle.checked_sub(asked) {
+                None | Some(Duration::ZERO) => return,
+                Some(left) => tokio::time::sleep(left).await,
+            }
+        }
+    }
+
     /// Why somebody is not answered.
     fn refuses(&self, headers: &HeaderMap, uri: &Uri) -> Option<&'static str> {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());

@@ -21,7 +21,7 @@ pub struct Compared<'a> {
 pub fn sentence(row: &Row) -> String {
     let what = what(row);
     match (row.a.count, row.b.count) {
-        (Some(a), Some(b)) => {
+        (Some(a), Some(b)) if a > 0 || b > 0 => {
             let unit = match row.about {
                 Difference::Processes => ("1 process", "processes"),
                 _ if row.counts_waits => ("1 wait", "waits"),
@@ -58,15 +58,25 @@ pub fn sentence(row: &Row) -> String {
 pub fn evidence(row: &Row) -> String {
     let each = |total: &Total| {
         let count = total.count.filter(|count| *count > 0)?;
-        Some(match total.ns {
-            0 => "nothing on the path".to_owned(),
-            ns => units::time(ns / count),
-        })
+        Some(total.ns / count).filter(|_| total.ns > 0)
     };
+    let is_counted = |total: &Total| total.count.is_some_and(|count| count > 0);
     let mut parts = Vec::new();
     match (each(&row.a), each(&row.b)) {
-        (Some(a), Some(b)) => parts.push(format!("{a} each in A, {b} in B")),
-        (Some(one), None) | (None, Some(one)) => parts.push(format!("{one} each")),
+        (Some(a), Some(b)) => parts.push(format!(
+            "{} each in A, {} in B",
+            units::time(a),
+            units::time(b)
+        )),
+        (Some(a), None) if is_counted(&row.b) => parts.push(format!(
+            "{} each in A; in B none is on the path",
+            units::time(a)
+        )),
+        (None, Some(b)) if is_counted(&row.a) => parts.push(format!(
+            "in A none is on the path; {} each in B",
+            units::time(b)
+        )),
+        (Some(one), None) | (None, Some(one)) => parts.push(format!("{} each", units::time(one))),
         (None, None) => {}
     }
     if let (Some(count), Some(each)) = (row.effect.count_ns, row.effect.each_ns) {

@@ -31,6 +31,9 @@ pub fn arguments(path: &Path) -> anyhow::Result<Arguments> {
     let read = trust.read(path, OFlags::NOFOLLOW, LONGEST);
     let text = read.with_context(|| path.display().to_string())?;
     let Some(text) = text else {
+        if path != Path::new(NAME) {
+            bail!("{}: there is no such file", path.display());
+        }
         bail!(
             "no commands: timesink bench 'CMD' 'CMD', or a {NAME} with commands = [...] ({})",
             path.display()

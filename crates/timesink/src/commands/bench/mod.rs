@@ -26,6 +26,7 @@ use timesink_trials::{doubling, per_look, rounds, Flow, Gate, Round, Schedule, S
 use super::recording::parse_time;
 use super::{as_caller, diff, print_or_write};
 use crate::bench::outcome::ALPHA;
+use crate::bench::resumed::Before;
 use crate::bench::{rounds_in_a_minute, Figure, Job, Metric, Outcome, Question, Sample};
 use crate::out;
 use crate::present::bench::{tables, Bench};
@@ -161,7 +162,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Then record the first two commands three times each, and print what differs (needs root)
+    /// Then record both commands three times each, and print what differs (needs root)
     #[arg(long)]
     record: bool,
 
@@ -264,28 +265,34 @@ fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
     let alone = alone();
     let load = LoadWatch::start();
     let measured = plan.run(interrupt)?;
-    // Ctrl-C in the recordings comes after all rounds: nothing that is printed lacks anything.
-    let was_interrupted = matches!(measured.stopped, Some(NoSample::Interrupted));
-    if let Some(NoSample::Failed(error)) = measured.stopped {
-        return Err(error);
-    }
     let done = measured.rounds;
-    if done.is_empty() {
-        return Ok(INTERRUPTED);
-    }
+    let is_stopped = matches!(measured.stopped, Some(NoSample::Interrupted));
+    let failed = match measured.stopped {
+        Some(NoSample::Failed(error)) if done.is_empty() => return Err(error),
+        Some(NoSample::Failed(error)) => {
+            Some(error.context(format!("stopped in round {}", done.len() + 1)))
+        }
+        Some(NoSample::Interrupted) if done.is_empty() => return Ok(INTERRUPTED),
+        _ => None,
+    };
+    // Ctrl-C in the recordings comes after all rounds: nothing that is printed lacks anything.
+    let was_interrupted = failed.is_some() || is_stopped;
     let outcome = Outcome::of(&plan.jobs, &done, &plan.question);
     let bench = Bench {
         jobs: &plan.jobs,
         rounds: &done,
         question: &plan.question,
         outcome: &outcome,
-        load: load.end(),
+        load: plan.before.with(load.end(), done.len()),
         is_alone: alone.is_some(),
         was_interrupted,
         looked_at: matches!(plan.amount, Amount::Looks(_)),
         seed: plan.seed,
     };
     print(&arguments.formats, &bench)?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
     if was_interrupted {
         return Ok(INTERRUPTED);
     }
@@ -314,7 +321,7 @@ struct Plan<'a> {
     question: Question,
     amount: Amount,
     seed: u64,
-    before: Vec<Round<Sample>>,
+    before: Before,
 }
 
 impl<'a> Plan<'a> {
@@ -335,7 +342,7 @@ impl<'a> Plan<'a> {
         let question = question(arguments, &jobs, &amount);
         let before = match &arguments.resume {
             Some(file) => before(file, &jobs, &question)?,
-            None => Vec::new(),
+            None => Before::default(),
         };
         Ok(Plan {
             arguments,
@@ -356,7 +363,7 @@ impl<'a> Plan<'a> {
             question: &self.question,
             amount: &self.amount,
         };
-        let measured = measurement.run(&mut runner, &mut schedule, self.before.clone());
+        let measured = measurement.run(&mut runner, &mut schedule, self.before.rounds.clone());
         out::progress("");
         Ok(measured)
     }
@@ -371,17 +378,15 @@ fn some_seed() -> u64 {
 }
 
 /// The rounds that another time measured and was ended in.
-fn before(file: &Path, jobs: &[Job], question: &Question) -> anyhow::Result<Vec<Round<Sample>>> {
-    let read = || -> anyhow::Result<Vec<Round<Sample>>> {
-        let text = as_caller(|| imported::text(file))?;
-        crate::bench::resumed::rounds(&text, jobs, question)
-    };
-    let rounds = read().with_context(|| file.display().to_string())?;
+fn before(file: &Path, jobs: &[Job], question: &Question) -> anyhow::Result<Before> {
+    let text = as_caller(|| imported::text(file));
+    let before = text.and_then(|text| crate::bench::resumed::before(&text, jobs, question));
+    let before = before.with_context(|| file.display().to_string())?;
     out::note(format_args!(
         "going on after {}",
-        terminal::units::plural(rounds.len() as u64, "round", "rounds")
+        terminal::units::plural(before.rounds.len() as u64, "round", "rounds")
     ));
-    Ok(rounds)
+    Ok(before)
 }
 
 /// Held while we measure, so that another bench on this machine can see it; `None`: there is one.
@@ -422,6 +427,7 @@ fn runner(arguments: &Arguments, interrupt: Interrupt) -> anyhow::Result<Runner>
         ignores_failure: arguments.ignore_failure,
         same_output: arguments.same_output,
         metric: arguments.metric.clone(),
+        failure_hint: "(--ignore-failure measures commands that fail, too)",
         expected: BTreeMap::new(),
     })
 }

@@ -19,7 +19,7 @@ const RECORDINGS: usize = 3;
 /// Whether this can be done, before anything is measured.
 pub fn is_possible(jobs: &[Job]) -> anyhow::Result<()> {
     if jobs.len() != 2 {
-        bail!("--record compares two commands");
+        bail!("--record is for two commands: it records both, and says what differs");
     }
     Ok(HostFacts::gather().check()?)
 }

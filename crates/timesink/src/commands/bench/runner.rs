@@ -44,6 +44,8 @@ pub struct Runner {
     pub input: Option<PathBuf>,
     pub timeout: Option<Duration>,
     pub ignores_failure: bool,
+    /// What is to be said to who did not ask for that; empty where it cannot be asked for.
+    pub failure_hint: &'static str,
     pub same_output: bool,
     pub metric: Option<Regex>,
     /// What the first run printed, for each choice of parameters, if all must print the same.
@@ -128,8 +130,8 @@ impl Runner {
         };
         if !ended.status.success() && !self.ignores_failure {
             let failed = failed(&name, ended.status, &printed);
-            let hint = "(--ignore-failure measures commands that fail, too)";
-            return Err(anyhow::anyhow!("{failed}\n{hint}").into());
+            let told = format!("{failed}\n{}", self.failure_hint);
+            return Err(anyhow::anyhow!("{}", told.trim_end()).into());
         }
         if self.same_output {
             self.compare(job, &name, printed.bytes()?)?;
@@ -241,6 +243,9 @@ fn own_figure(metric: &Regex, name: &str, printed: &mut Printed) -> anyhow::Resu
     let value = figure.replace(',', "").parse::<f64>();
     match value {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ if metric.captures_len() == 1 => bail!(
+            "{name} printed {figure:?} where --metric {metric} matches: put parentheses around what is the figure, as in 'q/s: ([0-9.]+)'"
+        ),
         _ => bail!("{name} printed {figure:?}, which is no figure above 0, where --metric {metric} matches"),
     }
 }
@@ -279,6 +284,7 @@ mod tests {
             ignores_failure: false,
             same_output: true,
             metric: None,
+            failure_hint: "",
             expected: BTreeMap::new(),
         }
     }

@@ -28,7 +28,7 @@ use crate::present::{json, terminal};
 use crate::proof::{FactVerdict, Proof, Tried};
 use groups::MadeGroups;
 use looks::Looks;
-use setting::{Setting, Settings};
+use setting::{Setting, Settings, Variable};
 use texts::Texts;
 
 /// Ended by Ctrl-C.
@@ -83,6 +83,9 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+/// The kind of facts that are variables.
+const VARIABLE: &str = "environment variable";
 
 /// What `timesink diff --json` says, as far as it is needed.
 #[derive(Deserialize)]
@@ -142,13 +145,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         let proof = Proof {
             difference_ns: difference(&told),
             recorded_ns: told.a.wall_ns,
+            is_recorded: arguments.command.is_empty(),
             rounds: 0,
             run_ns: told.a.wall_ns as f64,
             facts: untried,
         };
         return show(&proof, arguments);
     }
-    let run = Duration::from_nanos(told.a.wall_ns.max(told.b.wall_ns));
+    let baseline = Settings::baseline(&tried, kept);
+    let groups = MadeGroups::default();
+    let directory = Path::new(&told.a.directory);
+    let jobs = jobs(&command, directory, &tried, &baseline, &groups)?;
+    let run = match arguments.command.is_empty() {
+        true => Duration::from_nanos(told.a.wall_ns.max(told.b.wall_ns)),
+        // What the recordings took says nothing of another command.
+        false => one_run(arguments, &jobs[0])?,
+    };
     let round = run * (tried.len() as u32 + 1);
     let looks = Looks::of(arguments.rounds, round);
     let asked = round * looks.most() as u32;
@@ -171,13 +183,40 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         };
         bail!("{why}: add --yes to run it, or choose facts with --fact or fewer --rounds");
     }
-    let baseline = Settings::baseline(&tried, kept);
-    let groups = MadeGroups::default();
-    let directory = Path::new(&told.a.directory);
-    let jobs = jobs(&command, directory, &tried, &baseline, &groups)?;
     let code = measured(arguments, &told, &looks, &jobs, tried, untried);
     drop((texts, groups));
     code
+}
+
+fn runner(arguments: &Arguments) -> anyhow::Result<Runner> {
+    Ok(Runner {
+        identity: Identity::from_sudo()?,
+        interrupt: Interrupt::watch().context("signals")?,
+        input: None,
+        timeout: arguments.timeout,
+        ignores_failure: false,
+        same_output: false,
+        metric: None,
+        failure_hint: "",
+        expected: BTreeMap::new(),
+    })
+}
+
+/// How long a run takes, by one of them.
+fn one_run(arguments: &Arguments, job: &Job) -> anyhow::Result<Duration> {
+    let mut runner = runner(arguments)?;
+    let run = arguments
+        .prepare
+        .iter()
+        .try_for_each(|line| runner.prepare("prepare", line, job))
+        .and_then(|()| runner.run(job, 0, None));
+    let sample = match run {
+        Ok(sample) => sample,
+        Err(NoSample::Failed(error)) => return Err(error),
+        Err(NoSample::Interrupted) => bail!("interrupted"),
+    };
+    let ns = Figure::Wall.of(&sample).unwrap_or_default();
+    Ok(Duration::from_nanos(ns as u64))
 }
 
 fn measured(
@@ -188,16 +227,7 @@ fn measured(
     tried: Vec<(Differing, Setting)>,
     untried: Vec<Tried>,
 ) -> anyhow::Result<u8> {
-    let mut runner = Runner {
-        identity: Identity::from_sudo()?,
-        interrupt: Interrupt::watch().context("signals")?,
-        input: None,
-        timeout: arguments.timeout,
-        ignores_failure: false,
-        same_output: false,
-        metric: None,
-        expected: BTreeMap::new(),
-    };
+    let mut runner = runner(arguments)?;
     let question = Question {
         figure: Figure::Wall,
         metric: None,
@@ -238,10 +268,17 @@ fn measured(
     let proof = Proof {
         difference_ns: difference(told),
         recorded_ns: told.a.wall_ns,
+        is_recorded: arguments.command.is_empty(),
         rounds: done.len(),
         run_ns,
         facts,
     };
+    if interrupted {
+        out::note(format_args!(
+            "stopped after {} of at most {most} rounds",
+            proof.rounds
+        ));
+    }
     show(&proof, arguments)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
 }
@@ -339,6 +376,7 @@ struct Chosen {
 
 fn chosen(arguments: &Arguments, told: &Told, texts: &Texts) -> Chosen {
     let mut chosen = Chosen::default();
+    let mut variables: Vec<Variable> = Vec::new();
     for fact in &told.environment.differences {
         let name = fact.name();
         let is_named = arguments
@@ -348,6 +386,13 @@ fn chosen(arguments: &Arguments, told: &Told, texts: &Texts) -> Chosen {
         if !arguments.facts.is_empty() && !is_named {
             chosen.kept.extend(Setting::kept(fact, texts));
             continue;
+        }
+        // Only the program knows which variables it reads: those that differ are tried, all of them in one.
+        if !is_named && !fact.touched && fact.kind == VARIABLE {
+            if let Ok(Setting::Variables(one)) = Setting::of(fact, texts) {
+                variables.extend(one);
+                continue;
+            }
         }
         let why_not = match (is_named, fact.touched) {
             (false, false) => Some("the run did not use it, as far as is known (--fact tries it)"),
@@ -371,7 +416,34 @@ fn chosen(arguments: &Arguments, told: &Told, texts: &Texts) -> Chosen {
             }
         }
     }
+    if !variables.is_empty() {
+        chosen
+            .tried
+            .push((together(&variables), Setting::Variables(variables)));
+    }
     chosen
+}
+
+/// Variables that are tried together, as one fact.
+fn together(variables: &[Variable]) -> Differing {
+    const NAMED: usize = 3;
+    let names = variables.iter().take(NAMED).map(|one| one.name.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    let (kind, key) = match variables.len() {
+        1 => (VARIABLE.to_owned(), names),
+        n if n <= NAMED => (format!("{VARIABLE}s"), format!("{names} (together)")),
+        n => (
+            format!("{VARIABLE}s"),
+            format!("{names} and {} more (together)", n - NAMED),
+        ),
+    };
+    Differing {
+        kind,
+        key,
+        a: None,
+        b: None,
+        touched: false,
+    }
 }
 
 /// The command as it was, and with each fact.

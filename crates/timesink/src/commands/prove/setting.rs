@@ -7,11 +7,8 @@ use super::Differing;
 /// B's value of a fact, and A's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
-    Variable {
-        name: String,
-        a: Option<String>,
-        b: Option<String>,
-    },
+    /// One, or several that are set together.
+    Variables(Vec<Variable>),
     Processors {
         a: String,
         b: String,
@@ -47,6 +44,14 @@ pub enum Setting {
     },
 }
 
+/// An environment variable; `None` where it is not set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    pub a: Option<String>,
+    pub b: Option<String>,
+}
+
 /// Limits that a process may set for itself.
 pub const LIMITS: [&str; 8] = [
     "Max cpu time",
@@ -75,11 +80,14 @@ impl Setting {
                 if is_secret(&fact.a) || is_secret(&fact.b) {
                     return Err("its value was not kept".to_owned());
                 }
-                Ok(Setting::Variable {
+                Ok(Setting::Variables(vec![Variable {
                     name: name.to_owned(),
                     a: fact.a.clone(),
                     b: fact.b.clone(),
-                })
+                }]))
+            }
+            ("invocation", "arguments") => {
+                Err("the command of A is run: timesink bench runs several commands".to_owned())
             }
             ("affinity", "processors") => both().map(|(a, b)| Setting::Processors { a, b }),
             ("affinity", "nice") => {
@@ -121,12 +129,12 @@ impl Setting {
         }
     }
 
-    /// A's value of what the run used but is not tried: without it a run would not be as in A.
+    /// A's value of what the run used, or may have used, but is not tried: without it a run would not be as in A.
     pub fn kept(fact: &Differing, texts: &Texts) -> Option<Setting> {
         match (fact.kind.as_str(), &fact.a) {
-            _ if !fact.touched => None,
+            // Who reads a variable is not seen.
             ("environment variable", _) => Setting::of(fact, texts).ok(),
-            ("file", Some(known)) => {
+            ("file", Some(known)) if fact.touched => {
                 let changed = texts.placed_a(&fact.key, known).ok()?;
                 changed.map(|source| Setting::File {
                     path: fact.key.clone(),
@@ -213,10 +221,13 @@ impl Settings {
         for (setting, of_b) in &self.0 {
             let of = |a: &String, b: &String| if *of_b { b.clone() } else { a.clone() };
             match setting {
-                Setting::Variable { name, a, b } => match if *of_b { b } else { a } {
-                    Some(value) => add("set", format!("{name}={value}")),
-                    None => add("unset", name.clone()),
-                },
+                Setting::Variables(all) => {
+                    all.iter()
+                        .for_each(|one| match if *of_b { &one.b } else { &one.a } {
+                            Some(value) => add("set", format!("{}={value}", one.name)),
+                            None => add("unset", one.name.clone()),
+                        })
+                }
                 Setting::Processors { a, b } => add("processors", of(a, b)),
                 Setting::Nice { a, b } => {
                     add("nice", if *of_b { *b } else { *a }.to_string());

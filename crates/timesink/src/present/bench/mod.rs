@@ -44,6 +44,11 @@ pub fn figure(figure: Figure, value: f64) -> String {
 pub fn verdict(comparison: &Comparison, question: &Question) -> String {
     let (a, b, name) = (label(comparison.a), label(comparison.b), question.name());
     let Some(estimate) = &comparison.estimate else {
+        if question.figure == Figure::Memory {
+            return format!(
+                "{a} and {b} cannot be compared: some runs use less memory than timesink, which starts them, so that it is not known how much"
+            );
+        }
         return format!("{a} and {b} cannot be compared: not every run has a {name} above 0");
     };
     match comparison.verdict {
@@ -87,7 +92,7 @@ fn pairs(more: Option<usize>) -> String {
 
 /// One command has more or less of something than the other.
 pub fn changed(a: &str, b: &str, what: Figure, name: &str, estimate: &Estimate) -> String {
-    let verb = match what.is_time() || what == Figure::Memory {
+    let verb = match what.is_amount() && what != Figure::Metric {
         true => "takes",
         false => "has",
     };
@@ -110,7 +115,11 @@ pub fn changed(a: &str, b: &str, what: Figure, name: &str, estimate: &Estimate) 
             units::factor(ratio)
         );
     }
-    let word = if ratio > 1.0 { "more" } else { "less" };
+    let word = match (ratio > 1.0, what.is_amount()) {
+        (true, _) => "more",
+        (false, true) => "less",
+        (false, false) => "fewer",
+    };
     let range = interval.map_or(String::new(), |Interval { lo, hi }| {
         let (near, far) = if ratio > 1.0 { (lo, hi) } else { (hi, lo) };
         let share = |ratio: f64| format!("{:.1}", (ratio - 1.0).abs() * 100.0);

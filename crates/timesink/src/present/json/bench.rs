@@ -230,7 +230,8 @@ struct HyperfineResult<'a> {
     min: f64,
     max: f64,
     times: Vec<f64>,
-    memory_usage_byte: Vec<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_usage_byte: Option<Vec<u64>>,
     exit_codes: Vec<u8>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     parameters: BTreeMap<&'a str, &'a str>,
@@ -260,10 +261,8 @@ pub(super) fn hyperfine<'a>(bench: &'a Bench<'a>) -> Hyperfine<'a> {
             min: wall.least,
             max: wall.most,
             times,
-            memory_usage_byte: samples
-                .iter()
-                .map(|one| one.memory_bytes.unwrap_or(0))
-                .collect(),
+            // What is not known of one run is nothing that a reader expects: then there is none.
+            memory_usage_byte: samples.iter().map(|one| one.memory_bytes).collect(),
             exit_codes: samples.iter().map(|one| one.exit_code).collect(),
             parameters: job
                 .parameters

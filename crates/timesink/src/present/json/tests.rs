@@ -177,6 +177,7 @@ fn documented_fields_of_a_proof_are_the_fields() {
     let proof = Proof {
         difference_ns: 49_100_000,
         recorded_ns: 150_000_000,
+        is_recorded: true,
         rounds: 20,
         run_ns: 147e6,
         facts: vec![

@@ -30,6 +30,7 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
     for (fact, (word, told)) in tried.filter(|(fact, _)| why_not(fact).is_none()) {
         lines.extend(line(word, &harmless(&fact.name), &told, style));
     }
+    lines.extend(unexplained(proof, style));
     let untried = untried(&proof.facts);
     for (why, names) in untried.iter().take(REASONS) {
         let told = format!(": {}", harmless(why));
@@ -43,12 +44,37 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
     text(&lines)
 }
 
+/// What is left of the difference, if something was tried and much of it is.
+fn unexplained(proof: &Proof, style: &Style) -> Vec<String> {
+    /// Less than that of the difference may be chance.
+    const MUCH: f64 = 0.1;
+    let confirmed = proof.facts.iter().filter_map(|fact| match fact.verdict {
+        FactVerdict::Confirmed { ns, .. } => Some(ns),
+        _ => None,
+    });
+    let whole = proof.difference_ns as f64;
+    let rest = whole - confirmed.sum::<f64>();
+    if !proof.is_recorded
+        || proof.rounds == 0
+        || rest * whole <= 0.0
+        || rest.abs() < whole.abs() * MUCH
+    {
+        return Vec::new();
+    }
+    let told = format!(
+        "Not explained by these facts: {} of {}",
+        signed(rest as i64),
+        signed(proof.difference_ns)
+    );
+    wrap(&told, "  ", Ink::Plain, style)
+}
+
 /// Says so if a run as in A does not take the time that A took: then something else has changed since, which no fact explains.
 fn unlike(proof: &Proof, style: &Style) -> Vec<String> {
     /// Recording, and another load of the machine, take less than that.
     const UNLIKE: f64 = 1.5;
     let ratio = proof.run_ns / proof.recorded_ns.max(1) as f64;
-    if proof.rounds == 0 || (1.0 / UNLIKE..=UNLIKE).contains(&ratio) {
+    if !proof.is_recorded || proof.rounds == 0 || (1.0 / UNLIKE..=UNLIKE).contains(&ratio) {
         return Vec::new();
     }
     let told = format!(

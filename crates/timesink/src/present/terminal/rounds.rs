@@ -2,7 +2,7 @@
 
 use timesink_trials::Summary;
 
-use super::style::{bar, cut, pad, pad_left, width, wrap, Ink, Style};
+use super::style::{bar, cut, fit, pad, pad_left, width, wrap, Ink, Style};
 use super::{text, units};
 use crate::present::names::harmless;
 use crate::present::shell;
@@ -25,16 +25,18 @@ pub fn rounds(rounds: &[Round], style: &Style) -> String {
     let Some(last) = rounds.last() else {
         return String::new();
     };
-    let command: Vec<String> = last.job.command.iter().map(|w| shell::word(w)).collect();
     let title = format!(
         "{}  {} · {}, {} a round",
         style.paint(Ink::Title, "ROUNDS"),
-        command.join(" "),
+        command(last),
         figure_name(last),
         units::plural(u64::from(last.job.runs), "run", "runs")
     );
     let mut lines = wrap(&title, "", Ink::Plain, style);
-    let medians: Vec<f64> = rounds.iter().filter_map(median).collect();
+    // What was measured otherwise has no place on the same scale.
+    let is_alike = |round: &&Round| round.job.metric == last.job.metric;
+    let alike = rounds.iter().filter(is_alike);
+    let medians: Vec<f64> = alike.filter_map(median).collect();
     let most = medians.iter().copied().fold(0.0, f64::max);
     let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
     let is_far = most > least * FAR;
@@ -45,7 +47,13 @@ pub fn rounds(rounds: &[Round], style: &Style) -> String {
     };
     let mut before = None;
     for round in rounds {
-        lines.extend(one(round, before, &share, style));
+        let share = is_alike(&round).then_some(&share as &dyn Fn(f64) -> f64);
+        lines.extend(one(round, before, share, style));
+        // Another command may be the same work, or not.
+        if round.job.command != last.job.command {
+            let text = format!("      command: {}", command(round));
+            lines.push(style.paint(Ink::Faint, &fit(text, style)));
+        }
         before = Some(round);
     }
     if let ([first, .., last], true) = (rounds, is_progress) {
@@ -59,6 +67,11 @@ pub fn rounds(rounds: &[Round], style: &Style) -> String {
         lines.extend(wrap(apart.trim(), "  ", Ink::Faint, style));
     }
     text(&lines)
+}
+
+fn command(round: &Round) -> String {
+    let words = round.job.command.iter().map(|word| shell::word(word));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What is measured.
@@ -83,11 +96,14 @@ pub fn figure(round: &Round, value: f64) -> String {
 fn one(
     round: &Round,
     before: Option<&Round>,
-    share: &dyn Fn(f64) -> f64,
+    share: Option<&dyn Fn(f64) -> f64>,
     style: &Style,
 ) -> Vec<String> {
     let shown = median(round).map_or("-".to_owned(), |median| figure(round, median));
-    let bar = median(round).map_or(String::new(), |median| bar(share(median), BAR));
+    let share = median(round)
+        .zip(share)
+        .map(|(median, share)| share(median));
+    let bar = share.map_or(String::new(), |share| bar(share, BAR));
     let name = cut(&harmless(&round.name), NAME);
     let line = format!(
         "  {}  {}  {}  {}  {}",
@@ -126,8 +142,14 @@ pub fn changed(round: &Round, before: &Round) -> String {
     };
     let range = format!("({} to {})", ratio(interval.lo), ratio(interval.hi));
     let drift = 1.0 - DRIFT..=1.0 + DRIFT;
+    // The same round once more: the program is the same.
+    let is_again = round.number == before.number;
     match interval.holds(1.0) {
         true => format!("no change seen {range}"),
+        false if is_again => format!(
+            "{} {range}: the machine or its load changed, the program is the same",
+            ratio(apart.ratio)
+        ),
         false if drift.contains(&apart.ratio) => {
             format!("{} {range}, or the machine drifted", ratio(apart.ratio))
         }
@@ -238,19 +260,37 @@ mod tests {
         }
     }
 
+    /// The same round once more has the same program: what differs then is the machine.
+    #[test]
+    fn a_round_again_blames_the_machine() {
+        let first = round(1, "baseline", 2.0);
+        let again = round(1, "baseline (again)", 1.0);
+        let page = rounds(&[first, again], &plain());
+        assert!(page.contains("the program is the same"), "{page}");
+    }
+
     /// Rounds may be far apart, have no runs, hostile names, or another metric: a page there is.
     #[test]
     fn every_round_has_its_line() {
         let mut strange = round(2, "\u{1b}[2J", 1e-3);
         strange.job.metric = Some("rate: (.*)".to_owned());
-        let mut empty = round(3, "", 1.0);
+        let mut other = round(3, "b", 1e-3);
+        other.job.command = vec!["./other".to_owned()];
+        let mut empty = round(4, "", 1.0);
         empty.figures.clear();
-        let page = rounds(&[round(1, "a", 10.0), strange, empty], &plain());
+        let page = rounds(&[round(1, "a", 10.0), strange, other, empty], &plain());
         assert!(
             !page.contains('\u{1b}') && page.contains("measured otherwise"),
             "{page}"
         );
         assert!(page.contains("logarithmic"), "{page}");
+        // What is another command is said to be.
+        assert_eq!(page.matches("command: ./other").count(), 1, "{page}");
+        // What was measured otherwise has no bar on this scale.
+        let line = page
+            .lines()
+            .find(|line| line.contains("measured otherwise"));
+        assert!(line.is_some_and(|line| !line.contains('█')), "{page}");
         assert_eq!(rounds(&[], &plain()), "");
     }
 }

@@ -464,6 +464,7 @@ fn facts_that_were_tried() {
     let mut shown = Proof {
         difference_ns: 49_100_000,
         recorded_ns: 150_000_000,
+        is_recorded: true,
         rounds: 20,
         run_ns: 147e6,
         facts,

@@ -79,8 +79,9 @@ pub(in crate::present) fn head(compared: &Compared<'_>, style: &Style) -> Vec<St
         let names: Vec<_> = names.iter().map(|name| harmless(name)).collect();
         let time = match range.recordings {
             1 => units::time(digest.wall_ns),
+            2 => format!("{} (of 2: {})", units::time(digest.wall_ns), spread(range)),
             n => format!(
-                "{} (median of {n}: {})",
+                "{} (the middle one of {n}: {})",
                 units::time(digest.wall_ns),
                 spread(range)
             ),
@@ -89,11 +90,28 @@ pub(in crate::present) fn head(compared: &Compared<'_>, style: &Style) -> Vec<St
         lines.push(style::fit(line, style));
     }
     lines.extend(counts(compared.comparison, style));
+    lines.extend(ends(compared.comparison, style));
     if compared.comparison.aligned.is_unlike() {
         let unlike = "These recordings are of unlike work: little of either is found in the other.";
         lines.extend(wrap(unlike, "", Ink::Warning, style));
     }
     lines
+}
+
+/// Says so if one of them failed, or they ended in different ways: less may have been done.
+fn ends(comparison: &Comparison, style: &Style) -> Vec<String> {
+    let (Some(a), Some(b)) = (
+        comparison.a.environment.end(),
+        comparison.b.environment.end(),
+    ) else {
+        return Vec::new();
+    };
+    if a == b {
+        return Vec::new();
+    }
+    let told =
+        format!("A ended with: {a}. B ended with: {b}. They may not have done the same work.");
+    wrap(&harmless(&told), "", Ink::Warning, style)
 }
 
 /// How much of everything A and B have, where it is not the same.
@@ -287,11 +305,17 @@ fn findings(comparison: &Comparison, amount: Amount, style: &Style) -> Vec<Strin
             Side::Both => "in both",
         };
         let gain = units::Span::within(comparison.wall.a_ns.max(comparison.wall.b_ns));
+        let saves = match found.accuses {
+            true => format!(
+                "predicted to save {} ({})",
+                gain.one(found.gain_ns),
+                gain.range(found.lo_ns, found.hi_ns)
+            ),
+            false => format!("at most {}", gain.one(found.hi_ns)),
+        };
         let text = format!(
-            "  {}  predicted to save {} ({}): {}",
+            "  {}  {saves}: {}",
             style::pad(side, 9),
-            gain.one(found.gain_ns),
-            gain.range(found.lo_ns, found.hi_ns),
             harmless(&found.signature)
         );
         lines.push(style::fit(text, style));
@@ -366,14 +390,16 @@ fn foot(compared: &Compared<'_>, style: &Style) -> Vec<String> {
             notes.push(format!("{side} was repaired: {}", harmless(mended)));
         }
     }
-    if comparison.wall.a.recordings == 1 && comparison.wall.b.recordings == 1 {
-        notes.push(
+    match comparison.wall.a.recordings.min(comparison.wall.b.recordings) {
+        1 => notes.push(
             "one recording a side does not say how far two runs of the same lie apart".to_owned(),
-        );
+        ),
+        2 => notes.push("two recordings a side say little of how far runs of the same lie apart: take three or more".to_owned()),
+        _ => (),
     }
     let mut lines = wrap(&notes.join(" · "), "", Ink::Plain, style);
     let (diff, env) = (
-        command_line("diff", compared),
+        command_line("diff --full", compared),
         match (compared.a, compared.b) {
             ([_], [_]) => format!(" · {}", command_line("env", compared)),
             _ => String::new(),
@@ -383,8 +409,7 @@ fn foot(compared: &Compared<'_>, style: &Style) -> Vec<String> {
         ([_], [_]) => " · --tree",
         _ => "",
     };
-    let more =
-        format!("More: {diff} --full · --calls · --operations · --threads{tree} · --json{env}");
+    let more = format!("More: {diff} · --calls · --operations · --threads{tree} · --json{env}");
     lines.extend(wrap(&more, "", Ink::Plain, style));
     lines
 }
