@@ -147,7 +147,7 @@ test("a time that is chosen narrows the flame graph", async () => {
 });
 
 test("all of it can be reached by keyboard alone", async () => {
-  await opened(file("python"), async (page) => {
+  await opened(file("python-thread-pool"), async (page) => {
     await settled(page);
     const selected = () => page.locator("[role=tab][aria-selected=true]").innerText();
     await page.keyboard.press("2");
@@ -217,11 +217,11 @@ test("two recordings are compared, and what differs adds up", async () => {
 });
 
 test("several recordings of each side are compared, served and as a file", async () => {
-  const [first, second] = [["nightly-import", "python"], ["one-flush", "nightly-import"]].map((side) => side.map(recording));
+  const [first, second] = [["nightly-import", "python-thread-pool"], ["one-flush", "nightly-import"]].map((side) => side.map(recording));
   const text = says("diff", "--full", ...first, "--", ...second);
   const check = async (page) => {
     await view(page, "Compare");
-    for (const name of ["nightly-import", "python", "one-flush"]) assert.ok((await textOf(page)).includes(name), name);
+    for (const name of ["nightly-import", "python-thread-pool", "one-flush"]) assert.ok((await textOf(page)).includes(name), name);
     const head = await page.locator("main h2").first().innerText();
     assert.ok(text.includes(head), `${head}\n${text}`);
   };
@@ -408,11 +408,11 @@ test("a port that is in use is said to be", async () => {
 });
 
 test("a recording that is deleted while it is open stays open", async () => {
-  says("pack", recording("processes"), "-o", `${recording("processes")}.tar`);
-  const server = await serve(`${recording("processes")}.tar`);
+  says("pack", recording("bash-subshells"), "-o", `${recording("bash-subshells")}.tar`);
+  const server = await serve(`${recording("bash-subshells")}.tar`);
   try {
     await opened(server.address, async (page) => {
-      rmSync(`${recording("processes")}.tar`);
+      rmSync(`${recording("bash-subshells")}.tar`);
       for (const one of VIEWS) {
         await view(page, one);
         assert.equal(await page.locator("[role=alert]").count(), 0, one);

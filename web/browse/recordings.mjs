@@ -1,6 +1,6 @@
 // What is looked at: recordings that were drawn, and some that are made now. `make page-test` says where the programs are.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
 
@@ -11,6 +11,8 @@ const drawn = from("DRAWN", "target/release/examples/drawn");
 const demo = from("DEMO", "target/demo");
 export const folder = from("PAGES", "target/pages");
 
+const casebook = path.join(root, "casebook");
+
 /** What timesink prints. */
 export function says(...words) {
   return execFileSync(timesink, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 });
@@ -19,17 +21,18 @@ export function says(...words) {
 const FRESH = {
   "nightly-import": { at: demo, command: ["./nightly-import", "data.txt"] },
   "one-flush": { at: demo, command: ["./one-flush", "data.txt"] },
-  processes: { at: "/", command: ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; sleep 0.01; done"] },
-  python: {
-    at: "/",
-    command: ["python3", "-c", "import threading, time\nlock = threading.Lock()\ndef work():\n  for _ in range(20):\n    with lock: time.sleep(0.002)\nall = [threading.Thread(target=work) for _ in range(4)]\n[t.start() for t in all]\n[t.join() for t in all]"],
-  },
+  // Of the casebook: many processes, threads that take turns, and waits.
+  "bash-subshells": { at: folder, command: ["bash", `${casebook}/bash-subshells/report.sh`, "slow", "requests.log"] },
+  "python-thread-pool": { at: folder, command: ["python3", `${casebook}/python-thread-pool/pool.py`, "threads"] },
+  "waits-by-looking": { at: folder, command: ["python3", `${casebook}/waits-by-looking/deploy.py`, "looks"] },
 };
 
 /** All of them, made anew. */
 export function make() {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
+  const lines = Array.from({ length: 200 }, (_, n) => `customer${(n * 7) % 20} /index.html ${(n * 7919) % 9000}\n`);
+  writeFileSync(path.join(folder, "requests.log"), lines.join(""));
   const texts = path.join(root, "web/browse/drawn");
   for (const text of readdirSync(texts)) {
     execFileSync(drawn, [path.join(texts, text), path.join(folder, path.basename(text, ".txt"))]);
