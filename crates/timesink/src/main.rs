@@ -190,6 +190,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let started = Instant::now();
+    assistant::end_with_server();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(out::usage(&error)),

@@ -1,8 +1,11 @@
 //! timesink asked as a process of its own: for so long, and for so much text.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{sync_channel, Receiver};
 use std::sync::{Arc, Mutex};
@@ -10,17 +13,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
-use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
+use rustix::io::{fcntl_setfd, Errno, FdFlags};
+use rustix::pipe::{pipe_with, PipeFlags};
+use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
+use timesink_capture::launch::Identity;
 
 /// What was asked, and how much may come of it.
 pub struct Question {
     pub words: Vec<OsString>,
-    /// Where it is asked; here if nowhere is said.
-    pub folder: Option<OsString>,
     pub patience: Duration,
     /// Characters of an answer: an assistant reads all of it.
     pub most: usize,
+    /// What only root can do is done as root; all else with the rights of the user who called sudo.
+    pub as_root: bool,
 }
 
 /// What came of it.
@@ -36,70 +41,124 @@ pub struct Said {
 const KEPT: usize = 4 << 20;
 /// What a child said last is read by then.
 const REST: Duration = Duration::from_millis(500);
+/// So long a program has to end when it is asked to.
+const HEED: Duration = Duration::from_secs(5);
 /// Asked to end, `timesink run` ends the program, makes the recording and prints its report: so long that may take.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// The questions that are being answered, to end them when nobody waits for answers any more.
-#[derive(Clone, Default)]
-pub struct Asked(Arc<Mutex<Vec<Arc<OwnedFd>>>>);
+/// The questions that are being answered, to end them when nobody waits for answers any more. Each child has the one end of a pipe, and
+/// ends when the other is closed: that is done by whatever ends us.
+#[derive(Clone)]
+pub struct Asked(Arc<Mutex<Option<Pipe>>>);
+
+struct Pipe {
+    theirs: OwnedFd,
+    /// Closed to end all of them.
+    _ours: OwnedFd,
+}
 
 impl Asked {
-    /// Ends all of them.
+    pub fn new() -> anyhow::Result<Asked> {
+        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
+        let pipe = Pipe {
+            theirs,
+            _ours: ours,
+        };
+        Ok(Asked(Arc::new(Mutex::new(Some(pipe)))))
+    }
+
+    /// Ends all of them, and those that would begin.
     pub fn end(&self) {
-        for child in self.0.lock().iter().flat_map(|children| children.iter()) {
-            // Who has ended by itself needs no signal.
-            let _ = pidfd_send_signal(child, Signal::TERM);
+        if let Ok(mut pipe) = self.0.lock() {
+            pipe.take();
         }
     }
 
-    fn add(&self, child: &Arc<OwnedFd>) {
-        if let Ok(mut children) = self.0.lock() {
-            children.push(child.clone());
-        }
+    /// The end that a child has.
+    fn theirs(&self) -> anyhow::Result<OwnedFd> {
+        let pipe = self.0.lock();
+        let pipe = pipe.as_ref().ok().and_then(|pipe| pipe.as_ref());
+        let pipe = pipe.context("nobody waits for an answer any more")?;
+        Ok(pipe.theirs.try_clone()?)
     }
+}
 
-    fn remove(&self, child: &Arc<OwnedFd>) {
-        if let Ok(mut children) = self.0.lock() {
-            children.retain(|other| !Arc::ptr_eq(other, child));
-        }
+/// Which signal is sent when an open file has something to tell: of the kernel's interface, and not in the crate.
+const F_SETSIG: libc::c_int = 10;
+/// What a child is told of its end of the pipe.
+const UNTIL: &str = "TIMESINK_UNTIL_CLOSED";
+
+/// Asked by an assistant's server, timesink gets SIGTERM when the server ends, however it does. No thread waits for that: a program is
+/// started later, and signals are blocked before that.
+#[allow(unsafe_code)]
+pub fn end_with_server() {
+    let number = std::env::var(UNTIL).ok().and_then(|text| text.parse().ok());
+    let Some(number) = number.filter(|number| *number > 2) else {
+        return;
+    };
+    // An open file of our own, since what is set below holds for all that share one.
+    let Ok(pipe) = File::open(Path::new("/proc/self/fd").join(format!("{number}"))) else {
+        return;
+    };
+    // SAFETY: it was opened above, so it is an open file; whoever set the variable gave it for this and nobody else here has it.
+    drop(unsafe { OwnedFd::from_raw_fd(number) });
+    // SAFETY: numbers alone are given, about a file that is open.
+    unsafe {
+        libc::fcntl(pipe.as_raw_fd(), libc::F_SETOWN, libc::getpid());
+        libc::fcntl(pipe.as_raw_fd(), F_SETSIG, libc::SIGTERM);
+        libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_ASYNC);
+    }
+    let mut fds = [PollFd::new(&pipe, PollFlags::IN)];
+    let is_over = poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
+    // It stays open until we end.
+    let _ = pipe.into_raw_fd();
+    if is_over {
+        std::process::exit(1);
     }
 }
 
 impl Question {
     /// Asks, and waits for the answer.
     pub fn ask(&self, asked: &Asked) -> anyhow::Result<Said> {
-        let mut command = Command::new(std::env::current_exe().context("the path of timesink")?);
+        // This very program, also if another was put in its place.
+        let mut command = Command::new("/proc/self/exe");
+        if let (false, Some(caller)) = (self.as_root, Identity::from_sudo()?) {
+            caller.runs(&mut command);
+            for name in ["SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"] {
+                command.env_remove(name);
+            }
+        }
         self.ask_of(&mut command, asked)
     }
 
     fn ask_of(&self, command: &mut Command, asked: &Asked) -> anyhow::Result<Said> {
+        let theirs = asked.theirs()?;
+        // It is for this child; others that start meanwhile have it, too, and do nothing with it.
+        fcntl_setfd(&theirs, FdFlags::empty())?;
         command
+            .arg0("timesink")
             .args(&self.words)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .env(UNTIL, theirs.as_raw_fd().to_string())
             .env_remove("COLUMNS");
-        if let Some(folder) = &self.folder {
-            command.current_dir(folder);
-        }
         let mut child = command.spawn().context("cannot start timesink")?;
+        drop(theirs);
         let pid = Pid::from_child(&child);
-        let handle = Arc::new(pidfd_open(pid, PidfdFlags::empty())?);
-        asked.add(&handle);
+        let handle = pidfd_open(pid, PidfdFlags::empty())?;
         let out = child.stdout.take().map(Stream::of);
         let err = child.stderr.take().map(Stream::of);
         let is_late = !ends_within(&handle, self.patience)?;
         if is_late {
-            let _ = pidfd_send_signal(&handle, Signal::TERM);
+            end(&handle, pid)?;
             if !ends_within(&handle, GRACE)? {
                 child.kill()?;
             }
         }
         let is_well = child.wait()?.success();
-        asked.remove(&handle);
         let text = |stream: Option<Stream>| stream.map_or(String::new(), |it| it.text());
         let (out, err) = (text(out), text(err));
-        // A program's report comes on standard error, a report of a recording on standard output.
         let all = match (out.trim().is_empty(), is_well) {
             (true, _) => err,
             (false, true) => out,
@@ -116,6 +175,22 @@ impl Question {
             ..said
         })
     }
+}
+
+/// Asks a child to end, and ends what it runs if that does not heed it: a recording is made then all the same.
+fn end(child: &OwnedFd, pid: Pid) -> anyhow::Result<()> {
+    let _ = pidfd_send_signal(child, Signal::TERM);
+    if ends_within(child, HEED)? {
+        return Ok(());
+    }
+    let path = format!("/proc/{0}/task/{0}/children", pid.as_raw_nonzero());
+    let children = std::fs::read_to_string(path).unwrap_or_default();
+    for one in children.split_whitespace() {
+        if let Some(one) = one.parse().ok().and_then(Pid::from_raw) {
+            let _ = kill_process(one, Signal::KILL);
+        }
+    }
+    Ok(())
 }
 
 /// Whether a child ends in this time.
@@ -198,13 +273,12 @@ mod tests {
     fn asked(words: &[&str], patience: Duration, most: usize) -> Said {
         let question = Question {
             words: words.iter().map(OsString::from).collect(),
-            folder: None,
             patience,
             most,
+            as_root: false,
         };
-        let asked = Asked::default();
+        let asked = Asked::new().expect("a pipe");
         let said = question.ask_of(&mut Command::new("sh"), &asked);
-        assert!(asked.0.lock().expect("nobody panicked").is_empty());
         said.expect("a shell")
     }
 
@@ -251,27 +325,30 @@ mod tests {
         );
     }
 
-    /// When nobody waits for answers any more, what is still asked is ended.
+    /// Who does not heed the request is ended, and who started it can still say what came of it.
     #[test]
-    fn what_is_still_asked_is_ended() {
-        let asked = Asked::default();
-        let theirs = asked.clone();
-        let started = Instant::now();
-        let waiting = std::thread::spawn(move || {
-            let question = Question {
-                words: ["-c", "exec sleep 60"].iter().map(OsString::from).collect(),
-                folder: None,
-                patience: LONG,
-                most: 100,
-            };
-            question.ask_of(&mut Command::new("sh"), &theirs)
-        });
-        while asked.0.lock().expect("nobody panicked").is_empty() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+    fn who_does_not_heed_is_ended() {
+        let script =
+            "trap '' TERM; sh -c \"trap '' TERM; while :; do sleep 1; done\"; echo made of it";
+        let said = asked(&["-c", script], Duration::from_millis(100), 100);
+        assert!(
+            said.is_refused && said.text.ends_with("made of it\n"),
+            "{said:?}"
+        );
+    }
+
+    /// When nobody waits for answers any more, nothing else is asked.
+    #[test]
+    fn nothing_is_asked_for_nobody() {
+        let asked = Asked::new().expect("a pipe");
         asked.end();
-        let said = waiting.join().expect("no panic").expect("a shell");
-        assert!(said.is_refused && started.elapsed() < LONG);
+        let question = Question {
+            words: Vec::new(),
+            patience: LONG,
+            most: 100,
+            as_root: false,
+        };
+        assert!(question.ask_of(&mut Command::new("sh"), &asked).is_err());
     }
 
     /// An error is what was said of it.

@@ -6,11 +6,42 @@
 mod child;
 mod tools;
 
-use anyhow::Context;
-use rmcp::ServiceExt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-pub use child::Asked;
+use anyhow::Context as _;
+use rmcp::ServiceExt;
+use tokio::io::{AsyncRead, ReadBuf};
+
+pub use child::{end_with_server, Asked};
 pub use tools::Tools;
+
+/// Standard input, at whose end all that is asked ends: the library answers what it was asked before, and would wait for that.
+struct UntilEnd<R> {
+    input: R,
+    asked: Asked,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for UntilEnd<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.input).poll_read(context, buffer);
+        let is_end = match &read {
+            Poll::Ready(Ok(())) => buffer.filled().len() == before && buffer.remaining() > 0,
+            Poll::Ready(Err(_)) => true,
+            Poll::Pending => false,
+        };
+        if is_end {
+            self.asked.end();
+        }
+        read
+    }
+}
 
 /// Answers until standard input ends.
 pub fn serve(tools: Tools) -> anyhow::Result<()> {
@@ -19,8 +50,14 @@ pub fn serve(tools: Tools) -> anyhow::Result<()> {
         .build()
         .context("cannot wait for questions")?;
     let asked = tools.asked.clone();
+    let ending = asked.clone();
     runtime.block_on(async {
-        let service = tools.serve(rmcp::transport::stdio()).await;
+        let (input, output) = rmcp::transport::stdio();
+        let input = UntilEnd {
+            input,
+            asked: ending,
+        };
+        let service = tools.serve((input, output)).await;
         let service = service.context("the assistant did not say what it is")?;
         service.waiting().await.context("the connection broke")
     })?;

@@ -1,7 +1,8 @@
 //! The tools: what each is for, what it takes, and which command it asks. What a tool says of itself is read by an assistant.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::handler::server::wrapper::Parameters;
@@ -9,10 +10,14 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use rmcp::schemars::JsonSchema;
 use rmcp::{tool, tool_router};
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 
 use super::child::{cut, Asked, Question, Said};
+use crate::commands::recording::choose;
 use crate::commands::{as_caller, last};
+use crate::present::names;
 use crate::project::lines;
+use crate::settings::Settings;
 
 /// What a question may take, and what an answer may be long.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,18 +28,31 @@ const RUNS: Duration = Duration::from_secs(600);
 const SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 600;
 
-/// What an assistant can ask.
+/// So many questions are answered at once; others wait.
+const AT_ONCE: usize = 3;
+/// Characters of what a recorded program printed.
+const PRINTED: usize = 2_000;
+
+/// What an assistant can ask, of the folder that it works in, which is the one that the server was started in.
 #[derive(Clone)]
 pub struct Tools {
-    /// The folder that it works in.
-    pub project: PathBuf,
-    /// Whether it may run programs: the user has to say so.
-    pub may_run: bool,
     /// What is being answered.
     pub asked: Asked,
+    gate: Arc<Semaphore>,
+}
+
+/// The folder that it works in, by no name that could come to mean another one.
+fn here() -> &'static Path {
+    Path::new(".")
+}
+
+/// Whether programs may be run: the user has to say so, and may take it back.
+fn may_run() -> bool {
+    Settings::told().assistants_may_run
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct OfRecording {
     /// The recording: a path. Without it, the one made last in this folder.
@@ -42,6 +60,7 @@ struct OfRecording {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Record {
     /// The program and its arguments, one by one. No shell is involved.
@@ -53,6 +72,7 @@ struct Record {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Why {
     /// The recording: a path. Without it, the one made last in this folder.
@@ -62,6 +82,7 @@ struct Why {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct WhatIf {
     /// The recording: a path. Without it, the one made last in this folder.
@@ -78,6 +99,7 @@ struct WhatIf {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Scale {
     /// As in cut.
@@ -86,6 +108,7 @@ struct Scale {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Pair {
     /// The recording before, or the slow one: a path.
@@ -95,6 +118,7 @@ struct Pair {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Environment {
     /// A recording: a path.
@@ -104,6 +128,7 @@ struct Environment {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Bench {
     /// The commands, each as one line as for `timesink bench` (no shell): the first is what the others are compared with.
@@ -113,6 +138,7 @@ struct Bench {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Functions {
     /// The recording: a path. Without it, the one made last in this folder.
@@ -128,6 +154,7 @@ struct Functions {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct CallTree {
     /// The recording: a path. Without it, the one made last in this folder.
@@ -144,6 +171,7 @@ struct CallTree {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Lines {
     /// The recording: a path. Without it, the one made last in this folder.
@@ -153,6 +181,7 @@ struct Lines {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Source {
     /// A file of this project, as a path from its folder.
@@ -161,6 +190,7 @@ struct Source {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Rule {
     /// The name of a rule, such as flush-per-record. Empty for a list of all.
@@ -169,6 +199,7 @@ struct Rule {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 struct Nothing {}
 
@@ -217,26 +248,68 @@ const CONSENT: &str = "This user has not allowed assistants to run programs. Ask
      recording, or to put this into ~/.config/timesink/config.toml:\n\n[assistants]\nmay_run = true\n";
 
 impl Tools {
-    /// Asks timesink, in a thread of its own: others may be asked meanwhile.
-    async fn ask(&self, words: Words, patience: Duration, next: &'static str) -> CallToolResult {
+    pub fn new(asked: Asked) -> Tools {
+        Tools {
+            asked,
+            gate: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+
+    async fn said(&self, words: Words, patience: Duration, as_root: bool) -> anyhow::Result<Said> {
+        let _turn = self.gate.acquire().await?;
         let question = Question {
             words: words.0,
-            folder: Some(self.project.clone().into()),
             patience,
             most: MOST,
+            as_root,
         };
         let asked = self.asked.clone();
-        let said = tokio::task::spawn_blocking(move || question.ask(&asked)).await;
-        match said {
-            Ok(Ok(said)) => told(said, next),
-            Ok(Err(fault)) => refused(&format!("{fault:#}")),
-            Err(fault) => refused(&fault.to_string()),
+        // In a thread of its own: others may be asked meanwhile.
+        tokio::task::spawn_blocking(move || question.ask(&asked)).await?
+    }
+
+    /// Asks timesink with the rights of the user.
+    async fn ask(&self, words: Words, patience: Duration, next: &'static str) -> CallToolResult {
+        match self.said(words, patience, false).await {
+            Ok(said) => told(said, next),
+            Err(fault) => refused(&format!("{fault:#}")),
         }
     }
 
     async fn read(&self, words: Words, recording: Option<String>) -> CallToolResult {
         let words = words.then(recording.iter());
         self.ask(words, PATIENCE, TRY_RECORDINGS).await
+    }
+
+    /// Records a program, and says of the recording what there is to say: the program's own output is no part of that.
+    async fn recorded(&self, asked: Record) -> anyhow::Result<CallToolResult> {
+        let seconds = asked.seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS);
+        let output = asked.output.map(PathBuf::from);
+        let file = choose(&output, asked.command.first().map_or("", String::as_str));
+        if !file.to_string_lossy().ends_with(".timesink") {
+            return Ok(refused("The name of a recording ends in .timesink."));
+        }
+        let name = file.to_string_lossy().into_owned();
+        let words = Words::of(&["run", "--quiet"]).option("--output", Some(&name));
+        let patience = Duration::from_secs(seconds);
+        let run = self
+            .said(words.then(&asked.command), patience, true)
+            .await?;
+        let report = Words::of(&["report"]).then([&name]);
+        let mut report = self.said(report, PATIENCE, false).await?;
+        let printed: Vec<_> = run.text.lines().map(names::harmless).collect();
+        let printed = cut(&printed.join("\n"), PRINTED, false).text;
+        if report.is_refused {
+            return Ok(refused(&format!(
+                "{printed}\nNext: recording needs root (start the server with `sudo timesink mcp`), and a program that can be started."
+            )));
+        }
+        report.text += &format!("\nRecording: {}\n", names::harmless(&name));
+        if !printed.trim().is_empty() {
+            report.text +=
+                &format!("\nThe program printed, or timesink said while it ran:\n{printed}\n");
+        }
+        Ok(told(report, ""))
     }
 }
 
@@ -247,7 +320,7 @@ impl Tools {
                        would save, and where in the code. Needs root and the user's consent in their settings."
     )]
     async fn record(&self, Parameters(asked): Parameters<Record>) -> CallToolResult {
-        if !self.may_run {
+        if !may_run() {
             return refused(CONSENT);
         }
         if asked.command.is_empty() {
@@ -255,16 +328,14 @@ impl Tools {
                 "The command is empty: give the program and its arguments, one by one.",
             );
         }
-        let seconds = asked.seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS);
-        let words = Words::of(&["run"]).option("--output", asked.output);
-        let next = "Next: recording needs root (start the server with `sudo timesink mcp`), and a program that can be started.";
-        let patience = Duration::from_secs(seconds);
-        self.ask(words.then(&asked.command), patience, next).await
+        let answer = self.recorded(asked).await;
+        answer.unwrap_or_else(|fault| refused(&format!("{fault:#}")))
     }
 
     #[tool(description = "List the recordings in this folder, the latest first.")]
     async fn recordings(&self, Parameters(Nothing {}): Parameters<Nothing>) -> CallToolResult {
-        let found = last::all(&self.project);
+        let found = as_caller(|| Ok(last::all(here()))).unwrap_or_default();
+        let found: Vec<_> = found.iter().map(|name| names::harmless(name)).collect();
         match found.is_empty() {
             true => refused(
                 "There is no recording in this folder. Next: `record`, or ask the user to run: sudo timesink run -- CMD",
@@ -304,7 +375,7 @@ impl Tools {
         let recording = match asked
             .recording
             .map(PathBuf::from)
-            .or_else(|| last::last(&self.project))
+            .or_else(|| as_caller(|| Ok(last::last(here()))).ok().flatten())
         {
             Some(path) => path.to_string_lossy().into_owned(),
             None => return refused(TRY_RECORDINGS),
@@ -347,13 +418,20 @@ impl Tools {
         description = "Run commands in turn and say which is faster, by how much, and how sure that is. Needs the user's consent in their settings."
     )]
     async fn bench(&self, Parameters(asked): Parameters<Bench>) -> CallToolResult {
-        if !self.may_run {
+        if !may_run() {
             return refused(CONSENT);
+        }
+        if asked.commands.is_empty() {
+            return refused("There is no command: give each as one line.");
         }
         let rounds = asked.rounds.unwrap_or(10).clamp(2, 100);
         let words = Words::of(&["bench"]).option("--rounds", Some(rounds));
         let next = "Next: try each command in a shell; all have to succeed.";
-        self.ask(words.then(&asked.commands), RUNS, next).await
+        let said = self.said(words.then(&asked.commands), RUNS, true).await;
+        said.map_or_else(
+            |fault| refused(&format!("{fault:#}")),
+            |said| told(said, next),
+        )
     }
 
     #[tool(
@@ -393,10 +471,11 @@ impl Tools {
         description = "The source around a line of a file of this project, such as a finding's place."
     )]
     async fn source(&self, Parameters(asked): Parameters<Source>) -> CallToolResult {
-        match as_caller(|| lines::around(&self.project, &asked.file, asked.line)) {
+        match as_caller(|| lines::around(here(), &asked.file, asked.line)) {
             Ok(text) => told(cut(&text, MOST, false), ""),
             Err(fault) => refused(&format!(
-                "{fault:#}. Next: give the path from this project's folder, as your own tools know it."
+                "{}. Next: give the path from this project's folder, as your own tools know it.",
+                cut(&names::harmless(&format!("{fault:#}")), PRINTED, true).text
             )),
         }
     }

@@ -10,6 +10,8 @@ use std::time::SystemTime;
 use anyhow::{bail, Context};
 use timesink_recording::files::Folder;
 
+use crate::present::names;
+
 /// Longer than source that a person writes, in bytes.
 const LONGEST: u64 = 8 << 20;
 /// Lines before a place and after it.
@@ -41,7 +43,7 @@ pub fn around(folder: &Path, file: &str, line: usize) -> anyhow::Result<String> 
     }
     let shown = lines.into_iter().map(|Line { number, text }| {
         let mark = if number == line { ">" } else { " " };
-        format!("{mark}{number:5}  {text}\n")
+        format!("{mark}{number:5}  {}\n", names::harmless(&text))
     });
     Ok(shown.collect())
 }
@@ -73,6 +75,10 @@ pub fn excerpt(folder: &Path, file: &str, from: usize, to: usize) -> anyhow::Res
 fn find(folder: &Path, file: &str) -> anyhow::Result<File> {
     let held = Folder::open(folder)?;
     let within = folder.canonicalize().ok();
+    // All of the machine is no project.
+    if within.as_deref() == Some(Path::new("/")) {
+        bail!("in / no source is shown: start timesink in the project's folder");
+    }
     let path = Path::new(file);
     let below = within.and_then(|folder| path.strip_prefix(folder).ok().map(Path::to_owned));
     let path = below.unwrap_or_else(|| path.to_owned());

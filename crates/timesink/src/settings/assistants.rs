@@ -8,6 +8,8 @@ pub const TABLE: &str = "assistants";
 /// Whether they may run programs, if the file says so. Errors of other tables are reported by who reads those.
 pub fn may_run(text: &str, found: &mut Vec<Complaint>) -> Option<bool> {
     const WANTED: &str = "[assistants] has one key: may_run = true or false";
+    // A file that is not whole consents to nothing.
+    text.parse::<toml::Table>().ok()?;
     let mut unread = Vec::new();
     let table = Complaints::about(text, &mut unread).table();
     let mut complaints = Complaints::about(text, found);

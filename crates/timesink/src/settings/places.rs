@@ -20,6 +20,8 @@ pub fn folders(from: &Path, home: Option<&Path>, is_root: impl Fn(&Path) -> bool
 /// The user's own settings: in `$XDG_CONFIG_HOME`, else in `.config` in the home.
 pub fn general(own: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     let own = own.filter(|folder| folder.is_absolute());
+    // What is relative is in the folder that we are in, which may be a stranger's.
+    let home = home.filter(|folder| folder.is_absolute());
     let folder = own.or_else(|| home.map(|home| home.join(".config")))?;
     Some(folder.join("timesink/config.toml"))
 }

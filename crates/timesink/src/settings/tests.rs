@@ -194,10 +194,23 @@ fn only_the_users_own_settings_let_assistants_run_programs() {
     let mut settings = Settings::default();
     settings.add_assistants(text, "config.toml");
     assert!(settings.assistants_may_run);
+    // What is wrong changes nothing, and a file that is broken anywhere consents to nothing.
     settings.add_assistants(
         "[assistants]\nmay_run = 1\nmay_read = true\n",
         "config.toml",
     );
     assert!(settings.assistants_may_run);
     assert_eq!(settings.complaints.len(), 2, "{:?}", settings.complaints);
+    for rest in [
+        "[assistants]\nmay_run = false\n",
+        "broken = [\n",
+        "may_run = false\n",
+    ] {
+        let mut settings = Settings::default();
+        settings.add_assistants(
+            &format!("[assistants]\nmay_run = true\n{rest}"),
+            "config.toml",
+        );
+        assert!(!settings.assistants_may_run, "{rest}");
+    }
 }
