@@ -1,12 +1,13 @@
 // The page as a person uses it, in a browser: against what the terminal says, by keyboard alone, with names that mean harm.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import http from "node:http";
+import path from "node:path";
 import { after, before, test } from "node:test";
-import { launch, open, settled, view, VIEWS } from "./browser.mjs";
-import { file, fileWithSource, FRESH_NAMES, make, recording, says, serve, timesink } from "./recordings.mjs";
+import { ask, launch, open, settled, view, VIEWS } from "./browser.mjs";
+import { file, fileWithSource, folder, FRESH_NAMES, make, recording, says, serve, serveWith, timesink } from "./recordings.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let browser;
@@ -84,7 +85,7 @@ for (const name of FRESH_NAMES) {
         await served([name], async ({ address }) => {
           await opened(address, async (page) => {
             await check(page);
-            const { text } = await page.evaluate(() => fetch("/api/answer").then((answer) => answer.json()));
+            const { text } = await ask(page, "/api/answer");
             assert.equal(text, terminal);
           });
         });
@@ -187,7 +188,7 @@ test("a change that is ticked is predicted, with the gain that the report tells"
       assert.ok((await tick.innerText()).includes(saves), `${saves}: ${await tick.innerText()}`);
       await tick.locator("input").check();
       await page.waitForSelector("section[aria-label=Prediction]");
-      const gain = await page.evaluate(() => fetch("/api/predict?changes=0:0").then((answer) => answer.json()));
+      const gain = await ask(page, "/api/predict?changes=0:0");
       const { findings } = JSON.parse(says("report", recording("nightly-import"), "--json"));
       assert.deepEqual([gain.gain.ns, gain.gain.lo_ns, gain.gain.hi_ns], [findings[0].gain.ns, findings[0].gain.lo_ns, findings[0].gain.hi_ns]);
       // Any set, and a part of one.
@@ -209,7 +210,7 @@ test("two recordings are compared, and what differs adds up", async () => {
   await served(["nightly-import", "one-flush"], ({ address }) =>
     opened(address, async (page) => {
       await check(page);
-      const compare = await page.evaluate(() => fetch("/api/compare").then((answer) => answer.json()));
+      const compare = await ask(page, "/api/compare");
       const sum = compare.rows.reduce((sum, row) => sum + row.difference_ns, compare.not_attributed_ns);
       assert.equal(sum, compare.difference_ns);
       assert.equal(compare.text, says("diff", recording("nightly-import"), recording("one-flush"), "--full"));
@@ -345,20 +346,16 @@ const asked = (origin, path, headers = {}, method = "GET") =>
 test("only who has the token is answered, from no other site, under no other name", async () => {
   await served(["one-span"], async ({ address, origin }) => {
     const query = new URL(address).search;
-    const first = await asked(origin, `/${query}`);
-    assert.equal(first.status, 303);
-    const [cookie] = first.headers["set-cookie"];
-    assert.match(cookie, /HttpOnly/);
-    assert.match(cookie, /SameSite=Lax/);
-    const own = { cookie: cookie.split(";")[0] };
+    const own = { "timesink-token": query.slice("?token=".length) };
     const status = async (...how) => (await asked(origin, ...how)).status;
     assert.equal(await status("/api/overview", own), 200);
-    assert.equal(await status("/", own), 200);
+    assert.equal(await status(`/${query}`), 200);
     assert.equal(await status("/"), 403);
+    assert.equal(await status("/", own), 403);
     assert.equal(await status("/api/overview"), 403);
     assert.equal(await status("/plain"), 403);
     assert.equal(await status("/?token=00000000000000000000000000000000"), 403);
-    assert.equal(await status("/api/overview", { cookie: own.cookie.slice(0, -1) }), 403);
+    assert.equal(await status("/api/overview", { "timesink-token": own["timesink-token"].slice(0, -1) }), 403);
     assert.equal(await status("/api/overview", { ...own, origin: "http://evil.example" }), 403);
     assert.equal(await status("/api/overview", { ...own, origin: "null" }), 403);
     assert.equal(await status("/api/overview", { ...own, host: "evil.example" }), 403);
@@ -370,17 +367,43 @@ test("only who has the token is answered, from no other site, under no other nam
     assert.equal(await status("/etc/passwd", own), 404);
     assert.equal(await status("/api/thing?id=12345", own), 404);
     assert.equal(await status("/api/b/overview", own), 404);
-    const page = await asked(origin, "/", own);
+    const page = await asked(origin, `/${query}`);
+    // A cookie would go to whoever listens on another port of this machine.
+    assert.equal(page.headers["set-cookie"], undefined);
     assert.equal(page.headers["x-frame-options"], "DENY");
     assert.equal(page.headers["cache-control"], "no-store");
     assert.match(page.text, /Content-Security-Policy/);
   });
 });
 
+test("the address that a browser is started with leads to the page once", async () => {
+  const bin = path.join(folder, "bin");
+  rmSync(bin, { recursive: true, force: true });
+  mkdirSync(bin);
+  writeFileSync(path.join(bin, "xdg-open"), `#!/bin/sh\necho "$1" > ${path.join(bin, "told")}\n`, { mode: 0o755 });
+  const server = await serveWith({ DISPLAY: ":9", PATH: `${bin}:${process.env.PATH}` }, recording("one-span"));
+  try {
+    let told = "";
+    while (told === "") {
+      await new Promise((done) => setTimeout(done, 20));
+      try { told = readFileSync(path.join(bin, "told"), "utf8").trim(); } catch { /* not yet */ }
+    }
+    assert.notEqual(told, server.address);
+    const { search } = new URL(told);
+    const first = await asked(server.origin, `/${search}`);
+    assert.equal(first.status, 303);
+    assert.equal(`${server.origin}${first.headers.location}`, server.address);
+    assert.equal((await asked(server.origin, `/${search}`)).status, 403);
+    assert.equal((await asked(server.origin, "/api/overview", { "timesink-token": search.slice("?token=".length) })).status, 403);
+  } finally {
+    await server.end();
+  }
+});
+
 test("where scripts do not run, the answer is there as plain HTML", async () => {
   await served(["nightly-import"], ({ address }) =>
     opened(address, async (page) => {
-      await page.waitForURL("**/plain");
+      await page.waitForURL("**/plain?token=*");
       assert.ok((await page.locator("pre").innerText()).includes("WHY IT TOOK"));
     }, { javaScriptEnabled: false }));
 });

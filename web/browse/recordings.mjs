@@ -63,8 +63,13 @@ export function fileWithSource(name) {
 }
 
 /** A server of some recordings, as `timesink open` makes it; `end` ends it. */
-export async function serve(...words) {
-  const child = spawn(timesink, ["open", "--no-browser", ...words], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+export const serve = (...words) => serving(["--no-browser", ...words], process.env);
+
+/** The same where a browser can be started. */
+export const serveWith = (environment, ...words) => serving(words, { ...process.env, ...environment });
+
+async function serving(words, env) {
+  const child = spawn(timesink, ["open", ...words], { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let [said, complaint] = ["", ""];
   child.stderr.on("data", (bytes) => (complaint += bytes));
   const ended = new Promise((done) => child.once("exit", (code) => done(code)));

@@ -6,7 +6,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { launch } from "./browser.mjs";
+import { ask, launch } from "./browser.mjs";
 
 const timesink = process.env.TIMESINK ?? "target/release/timesink";
 const ROUNDS = Number(process.env.ROUNDS ?? 7);
@@ -71,7 +71,7 @@ async function frames(page, keys) {
 /** From another time being chosen to the view that shows it, in the views that depend on it. */
 async function chosenTime(page) {
   const told = {};
-  const { from_ns: begin, until_ns: end } = await page.evaluate(() => fetch("/api/overview").then((answer) => answer.json()));
+  const { from_ns: begin, until_ns: end } = await ask(page, "/api/overview");
   for (const tab of ["timeline", "flame"]) {
     const times = [];
     for (let round = 0; round < ROUNDS; round++) {

@@ -8,15 +8,16 @@ import { show } from "./store";
 import "./style.css";
 
 const CONTRACT = 1;
-const ALIVE_MS = 5 * 60 * 1000;
+const ALIVE_MS = 10 * 1000;
 
 async function start(root: Element): Promise<void> {
   const isServed = document.documentElement.dataset.mode === "served";
-  const source: Source = isServed ? new ServedSource() : new FileSource(document);
+  const served = isServed ? new ServedSource(new URLSearchParams(location.search).get("token") ?? "") : null;
+  const source: Source = served ?? new FileSource(document);
   document.getElementById("plain")?.setAttribute("hidden", "");
   render(<App error={null} />, root);
   // Who serves it ends when no page is open any more.
-  if (isServed) setInterval(() => void fetch("/alive").catch(() => undefined), ALIVE_MS);
+  if (served !== null) setInterval(() => void served.fetch("/alive").catch(() => undefined), ALIVE_MS);
   try {
     const a = new Recording(source, "a");
     const overview = await a.overview();

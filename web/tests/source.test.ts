@@ -26,11 +26,12 @@ test("a file answers what it holds, and says where the rest is", async () => {
 
 test("the other recording is asked by its own name, and nothing is asked twice", async () => {
   const asked: string[] = [];
-  vi.stubGlobal("fetch", async (url: string) => {
+  vi.stubGlobal("fetch", async (url: string, how: RequestInit) => {
     asked.push(url);
+    expect(new Headers(how.headers).get("timesink-token")).toBe("a-token");
     return new Response(JSON.stringify({ url }));
   });
-  const b = new Recording(new ServedSource(), "b");
+  const b = new Recording(new ServedSource("a-token"), "b");
   await Promise.all([b.overview(), b.overview()]);
   await b.predict("predict?changes=1:0");
   expect(asked).toEqual(["/api/b/overview", "/api/b/predict?changes=1:0"]);
@@ -42,7 +43,7 @@ test("a refusal is a sentence, and may be asked again", async () => {
     count += 1;
     return new Response(JSON.stringify({ error: "this recording has no main thread" }), { status: 500 });
   });
-  const recording = new Recording(new ServedSource(), "a");
+  const recording = new Recording(new ServedSource("a-token"), "a");
   await expect(recording.answer()).rejects.toThrow("no main thread");
   await expect(recording.answer()).rejects.toBeInstanceOf(Refusal);
   expect(count).toBe(2);
@@ -52,5 +53,5 @@ test("a server that is gone is said to be gone", async () => {
   vi.stubGlobal("fetch", async () => {
     throw new TypeError("Failed to fetch");
   });
-  await expect(new ServedSource().ask("overview")).rejects.toThrow("no longer answers");
+  await expect(new ServedSource("a-token").ask("overview")).rejects.toThrow("no longer answers");
 });

@@ -351,6 +351,7 @@ mod tests {
             "bench --gate 0 a b",
             "whatif",
             "whatif x --scale func=f",
+            "whatif x --cpus 0",
             "floors --peer db",
             "floors --peer db:port",
             "why x y",

@@ -17,6 +17,13 @@ export interface Source {
 export class ServedSource implements Source {
   readonly isServed = true;
 
+  /** The token goes along in a header: what a page sets by itself goes to nobody else, not to another port either. */
+  constructor(private readonly token: string) {}
+
+  fetch(path: string): Promise<Response> {
+    return fetch(path, { headers: { "timesink-token": this.token } });
+  }
+
   has(): boolean {
     return true;
   }
@@ -24,7 +31,7 @@ export class ServedSource implements Source {
   async ask(request: string): Promise<unknown> {
     let response: Response;
     try {
-      response = await fetch(`/api/${request}`);
+      response = await this.fetch(`/api/${request}`);
     } catch {
       throw new Refusal(0, "timesink no longer answers: it was ended, or the connection was.");
     }

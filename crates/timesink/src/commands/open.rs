@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let server = Server::bind(arguments.port)?;
     let address = server.address();
     if !arguments.no_browser {
-        start_browser(&address);
+        start_browser(&server.address_once());
     }
     privileges::for_serving()?;
     out::page(&format!("{address}\n"), &Style::PLAIN)?;

@@ -45,13 +45,16 @@ pub struct Arguments {
     overlap: Vec<String>,
 
     /// Predict for N CPUs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cpus: Option<u32>,
 
     /// Print the prediction as JSON (documented in docs/json.md)
     #[arg(long)]
     json: bool,
 }
+
+/// What takes longer by more is another program, and no prediction for this one.
+const MOST_TIMES: f64 = 1000.0;
 
 /// What is asked: changes, each with the words it was asked in.
 type Asked = Vec<(String, Change)>;
@@ -146,10 +149,10 @@ fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Resul
         let factor: f64 = pair[1]
             .parse()
             .ok()
-            .filter(|factor: &f64| factor.is_finite() && *factor >= 0.0)
+            .filter(|factor: &f64| (0.0..=MOST_TIMES).contains(factor))
             .with_context(|| {
                 format!(
-                    "{:?} is not a factor: expected a number such as 0.3 or 2",
+                    "{:?} is not a factor: expected a number such as 0.3 or 2, at most 1,000",
                     pair[1]
                 )
             })?;

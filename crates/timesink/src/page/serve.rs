@@ -25,7 +25,11 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     token: String,
+    once: String,
 }
+
+/// What the page's own scripts send with each question. Cookies would go to whoever listens on another port of this machine.
+const HEADER: &str = "timesink-token";
 
 /// Bytes of a token: nobody guesses it.
 const TOKEN: usize = 16;
@@ -41,16 +45,11 @@ impl Server {
             None => "cannot listen on 127.0.0.1".to_owned(),
         })?;
         listener.set_nonblocking(true)?;
-        let mut bytes = [0u8; TOKEN];
-        let mut filled = 0;
-        while filled < TOKEN {
-            let flags = rustix::rand::GetRandomFlags::empty();
-            filled += rustix::rand::getrandom(&mut bytes[filled..], flags)?;
-        }
         Ok(Server {
             address: listener.local_addr()?,
             listener,
-            token: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            token: token()?,
+            once: token()?,
         })
     }
 
@@ -62,6 +61,21 @@ impl Server {
     pub fn address(&self) -> String {
         format!("http://{}/?token={}", self.address, self.token)
     }
+
+    /// The same for a browser that is started with it: others can see what a program is started with, so it leads there once.
+    pub fn address_once(&self) -> String {
+        format!("http://{}/?token={}", self.address, self.once)
+    }
+}
+
+fn token() -> anyhow::Result<String> {
+    let mut bytes = [0u8; TOKEN];
+    let mut filled = 0;
+    while filled < TOKEN {
+        let flags = rustix::rand::GetRandomFlags::empty();
+        filled += rustix::rand::getrandom(&mut bytes[filled..], flags)?;
+    }
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// A question under way.
@@ -80,6 +94,8 @@ enum What {
 struct Desk {
     address: SocketAddr,
     token: String,
+    /// The token that leads to the page once; nothing when it has.
+    once: Mutex<Option<String>>,
     page: String,
     /// When it was asked last. A page that is open asks every few minutes.
     asked: Mutex<Instant>,
@@ -93,11 +109,15 @@ pub fn serve(server: Server, sides: &Sides, title: &str, asked: &Asked<'_>) -> a
     let (data, data_asked) = mpsc::channel();
     let (told, told_asked) = mpsc::channel();
     // Where scripts do not run, the answer is a page of its own.
-    let plain = "<noscript><meta http-equiv=\"refresh\" content=\"0; url=/plain\"></noscript>";
-    let html = Html::of(Mode::Served, title, plain)?;
+    let plain = format!(
+        "<noscript><meta http-equiv=\"refresh\" content=\"0; url=/plain?token={}\"></noscript>",
+        server.token
+    );
+    let html = Html::of(Mode::Served, title, &plain)?;
     let desk = Arc::new(Desk {
         address: server.address,
         token: server.token,
+        once: Mutex::new(Some(server.once)),
         page: html.before + &html.after,
         asked: Mutex::new(Instant::now()),
         data,
@@ -287,39 +307,33 @@ impl Desk {
                 return Some("This page is not for other sites.");
             }
         }
-        let is_asked = uri.path() == "/" && self.is_token_in(uri.query().unwrap_or(""));
-        if !is_asked && !text(header::COOKIE).is_some_and(|cookies| self.is_in_cookies(cookies)) {
-            return Some(
-                "Open the address that timesink printed: it has a token that this one lacks.",
-            );
+        let query = uri.query().unwrap_or("");
+        let is_known = match uri.path() {
+            "/" => self.is_token_in(query) || self.is_once_in(query),
+            "/plain" => self.is_token_in(query),
+            _ => headers
+                .get(HEADER)
+                .and_then(|value| value.to_str().ok())
+                .is_some_and(|text| is_same(text, &self.token)),
+        };
+        match is_known {
+            true => None,
+            false => {
+                Some("Open the address that timesink printed: it has a token that this one lacks.")
+            }
         }
-        None
-    }
-
-    fn is_token(&self, text: &str) -> bool {
-        // Each byte is looked at, however many are right.
-        let differ = text.bytes().zip(self.token.bytes());
-        let differ = differ.fold(0, |sum, (one, other)| sum | (one ^ other));
-        text.len() == self.token.len() && differ == 0
     }
 
     fn is_token_in(&self, query: &str) -> bool {
-        query
-            .strip_prefix("token=")
-            .is_some_and(|text| self.is_token(text))
+        in_query(query).is_some_and(|text| is_same(text, &self.token))
     }
 
-    /// Cookies are those of a machine, whatever the port: each page has its own.
-    fn cookie(&self) -> String {
-        format!("timesink-{}", self.address.port())
-    }
-
-    fn is_in_cookies(&self, cookies: &str) -> bool {
-        let name = self.cookie();
-        let mut pairs = cookies
-            .split(';')
-            .filter_map(|pair| pair.trim().split_once('='));
-        pairs.any(|(key, value)| key == name && self.is_token(value))
+    fn is_once_in(&self, query: &str) -> bool {
+        let once = self.once.lock();
+        let once = once.as_ref().ok().and_then(|once| once.as_ref());
+        in_query(query)
+            .zip(once)
+            .is_some_and(|(text, once)| is_same(text, once))
     }
 
     async fn ask(&self, to: &Sender<Ask>, what: What) -> Answer {
@@ -330,16 +344,26 @@ impl Desk {
     }
 }
 
+fn in_query(query: &str) -> Option<&str> {
+    query.strip_prefix("token=")
+}
+
+/// Each byte is looked at, however many are right.
+fn is_same(text: &str, token: &str) -> bool {
+    let differ = text.bytes().zip(token.bytes());
+    let differ = differ.fold(0, |sum, (one, other)| sum | (one ^ other));
+    text.len() == token.len() && differ == 0
+}
+
 async fn page(State(desk): State<Arc<Desk>>, uri: Uri) -> Response {
-    if uri.query().is_none() {
+    if desk.is_token_in(uri.query().unwrap_or("")) {
         return HtmlBody(desk.page.clone()).into_response();
     }
-    let cookie = format!(
-        "{}={}; HttpOnly; SameSite=Lax; Path=/",
-        desk.cookie(),
-        desk.token
-    );
-    ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response()
+    // It has led here, and leads nobody else.
+    if let Ok(mut once) = desk.once.lock() {
+        once.take();
+    }
+    Redirect::to(&format!("/?token={}", desk.token)).into_response()
 }
 
 async fn plain_page(State(desk): State<Arc<Desk>>) -> Response {
