@@ -114,15 +114,24 @@ def ends_with_its_server(folder: pathlib.Path, environment: dict[str, str]) -> N
             server.stdin.write(json.dumps(message).encode() + b"\n")
             server.stdin.flush()
             time.sleep(0.3)
-        running = lambda: subprocess.run(["pgrep", "-f", "^sleep 7531"], capture_output=True).returncode == 0
-        until(running, f"{how}: it was not started")
+        until(lambda: is_running("sleep", "7531"), f"{how}: it was not started")
         if how == "end of input":
             server.stdin.close()
         else:
             server.send_signal(how)
-        until(lambda: not running(), f"{how}: it runs on")
+        until(lambda: not is_running("sleep", "7531"), f"{how}: it runs on")
         server.kill()
         server.wait()
+
+
+def is_running(*words: str) -> bool:
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes().split(b"\0")[:-1] == [word.encode() for word in words]:
+                return True
+        except OSError:
+            pass  # It has just ended.
+    return False
 
 
 def until(holds, complaint: str) -> None:
