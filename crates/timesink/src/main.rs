@@ -161,9 +161,9 @@ enum Command {
     Casebook(commands::casebook::Arguments),
     /// Export stacks for flame graphs, pprof, speedscope, Firefox Profiler or Perfetto
     Export(commands::export::Arguments),
-    /// Answer a coding assistant, over the Model Context Protocol on standard input and output
+    /// Answer a coding assistant, by the Model Context Protocol
     ///
-    /// It can ask for everything that commands say of recordings in this folder. It can run programs only if your own settings say so.
+    /// Questions come on standard input, answers go to standard output. It can ask for everything that commands say of recordings in this folder. It can run programs only if your own settings say so.
     Mcp(commands::mcp::Arguments),
     /// Look up the function names of a recording again, with additional debug files
     ///
