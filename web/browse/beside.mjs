@@ -9,7 +9,7 @@ import { createReadStream, existsSync, mkdtempSync, rmSync, statSync } from "nod
 import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { launch } from "./browser.mjs";
+import { launch, middle, twoFrames } from "./browser.mjs";
 
 const timesink = process.env.TIMESINK ?? "target/release/timesink";
 const ROUNDS = Number(process.env.ROUNDS ?? 7);
@@ -51,8 +51,6 @@ if (firefox !== undefined) {
   pages.push({ name: "Firefox Profiler", url: `${origin}/from-url/${address(exported("firefox"))}/stack-chart/`, isThere: "canvas.stackChartCanvas" });
 }
 
-const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-const twoFrames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 const browser = await launch();
 const sums = new Map(pages.map(({ name }) => [name, { first: [], zoom: [] }]));
 for (let round = 0; round < ROUNDS; round++) {
@@ -62,7 +60,7 @@ for (let round = 0; round < ROUNDS; round++) {
     const began = performance.now();
     await page.goto(url);
     await page.waitForSelector(isThere, { timeout: 120_000 });
-    await page.evaluate(twoFrames);
+    await twoFrames(page);
     sums.get(name).first.push(performance.now() - began);
     const place = await page.locator(isThere).first().boundingBox();
     if (round === 0 && process.env.SHOTS) await page.screenshot({ path: path.join(process.env.SHOTS, `${name.replace(/\W/g, "-")}.png`) });
@@ -71,7 +69,7 @@ for (let round = 0; round < ROUNDS; round++) {
     for (let step = 0; step < 10; step++) {
       const pressed = performance.now();
       await page.mouse.wheel(0, step < 5 ? -120 : 120);
-      await page.evaluate(twoFrames);
+      await twoFrames(page);
       sums.get(name).zoom.push(performance.now() - pressed);
     }
     await page.keyboard.up("Control");

@@ -38,8 +38,13 @@ export async function view(page, name) {
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelector("nav.tabs") !== null && document.querySelector("[role=status], [aria-busy=true]") === null);
   // Charts are drawn with the next frames.
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await twoFrames(page);
 }
+
+export const twoFrames = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** The median, of an even number the upper one. */
+export const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /** What a page's server answers, asked as the page asks. */
 export function ask(page, path) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import puppeteer from "puppeteer-core";
-import { VIEWS } from "./browser.mjs";
+import { settled, twoFrames, VIEWS } from "./browser.mjs";
 import { file, make, recording, says, serve } from "./recordings.mjs";
 
 let browser;
@@ -11,9 +11,6 @@ before(async () => {
   browser = await puppeteer.launch({ browser: "firefox", executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr", headless: true });
 });
 after(() => browser?.close());
-
-/** Waits until the page waits for nothing. */
-const settled = (page) => page.waitForFunction(() => document.querySelector("main") !== null && document.querySelector("[role=status]") === null, { timeout: 20_000 });
 
 /** How many colours a chart has: one that was not drawn has one. */
 const coloursOf = (page) =>
@@ -46,8 +43,7 @@ async function look(address) {
     assert.ok((await page.evaluate(() => document.querySelector("main").innerText.trim().length)) > 0, one);
     if (["Timeline", "Flame graph", "Compare"].includes(one)) {
       await page.waitForFunction(() => document.querySelector("main canvas") !== null);
-      // A frame is drawn after the data are there.
-      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      await twoFrames(page);
       assert.ok((await coloursOf(page)) > 4, one);
     }
   }

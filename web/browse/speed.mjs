@@ -6,19 +6,18 @@ import { execFileSync, spawn } from "node:child_process";
 import { rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { ask, launch } from "./browser.mjs";
+import { ask, launch, middle, twoFrames } from "./browser.mjs";
 
 const timesink = process.env.TIMESINK ?? "target/release/timesink";
 const ROUNDS = Number(process.env.ROUNDS ?? 7);
-const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const browser = await launch();
 
 /** Until the timeline is drawn with all its tiles. */
 async function timeline(page) {
   await page.waitForSelector(".chart canvas");
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await twoFrames(page);
   await page.waitForSelector(".chart[aria-busy=false]");
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await twoFrames(page);
 }
 
 /** From starting timesink to the first view, as who types it sees it. */

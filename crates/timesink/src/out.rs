@@ -46,6 +46,14 @@ pub fn machines() -> BufWriter<StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
 }
 
+/// Writes all of such a format there.
+pub fn for_machines(
+    write: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let mut to = machines();
+    written(write(&mut to).and_then(|()| to.flush()))
+}
+
 /// That something went wrong, or has to be known: a line on standard error that says who says so. Further lines of it are
 /// indented, so that none looks like another message.
 pub fn tell(what: impl Display) {

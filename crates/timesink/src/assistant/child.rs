@@ -43,7 +43,7 @@ const KEPT: usize = 4 << 20;
 const REST: Duration = Duration::from_millis(500);
 /// So long a program has to end when it is asked to.
 const HEED: Duration = Duration::from_secs(5);
-/// Asked to end, `timesink run` ends the program, makes the recording and prints its report: so long that may take.
+/// Asked to end, `timesink run` ends the program and makes the recording: so long that may take.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// The questions that are being answered, to end them when nobody waits for answers any more. Each child has the one end of a pipe, and

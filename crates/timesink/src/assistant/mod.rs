@@ -50,19 +50,14 @@ pub fn serve(tools: Tools) -> anyhow::Result<()> {
         .build()
         .context("cannot wait for questions")?;
     let asked = tools.asked.clone();
-    let ending = asked.clone();
     runtime.block_on(async {
         let (input, output) = rmcp::transport::stdio();
-        let input = UntilEnd {
-            input,
-            asked: ending,
-        };
+        let input = UntilEnd { input, asked };
         let service = tools.serve((input, output)).await;
         let service = service.context("the assistant did not say what it is")?;
         service.waiting().await.context("the connection broke")
     })?;
-    asked.end();
-    // A read of standard input may still be under way in a thread of the runtime; nobody waits for it.
+    // What is still asked ends as we do. A read of standard input may still be under way in a thread of the runtime; nobody waits for it.
     runtime.shutdown_background();
     Ok(())
 }

@@ -54,7 +54,7 @@ fn may_run() -> bool {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
-struct OfRecording {
+struct OneRecording {
     /// The recording: a path. Without it, the one made last in this folder.
     recording: Option<String>,
 }
@@ -239,6 +239,14 @@ fn told(said: Said, next: &str) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
+/// What came of a question, also if it could not be asked.
+fn answered(said: anyhow::Result<Said>, next: &str) -> CallToolResult {
+    match said {
+        Ok(said) => told(said, next),
+        Err(fault) => refused(&format!("{fault:#}")),
+    }
+}
+
 fn refused(text: &str) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text.to_owned())])
 }
@@ -270,10 +278,7 @@ impl Tools {
 
     /// Asks timesink with the rights of the user.
     async fn ask(&self, words: Words, patience: Duration, next: &'static str) -> CallToolResult {
-        match self.said(words, patience, false).await {
-            Ok(said) => told(said, next),
-            Err(fault) => refused(&format!("{fault:#}")),
-        }
+        answered(self.said(words, patience, false).await, next)
     }
 
     async fn read(&self, words: Words, recording: Option<String>) -> CallToolResult {
@@ -287,7 +292,7 @@ impl Tools {
         let output = asked.output.map(PathBuf::from);
         let file = choose(&output, asked.command.first().map_or("", String::as_str));
         if !file.to_string_lossy().ends_with(".timesink") {
-            return Ok(refused("The name of a recording ends in .timesink."));
+            return Ok(refused("Choose an output that ends in .timesink."));
         }
         let name = file.to_string_lossy().into_owned();
         let words = Words::of(&["run", "--quiet"]).option("--output", Some(&name));
@@ -325,14 +330,14 @@ impl Tools {
         }
         if asked.command.is_empty() {
             return refused(
-                "The command is empty: give the program and its arguments, one by one.",
+                "The command is empty: pass the program and its arguments as separate strings.",
             );
         }
         let answer = self.recorded(asked).await;
         answer.unwrap_or_else(|fault| refused(&format!("{fault:#}")))
     }
 
-    #[tool(description = "List the recordings in this folder, the latest first.")]
+    #[tool(description = "List the recordings in this directory, latest first.")]
     async fn recordings(&self, Parameters(Nothing {}): Parameters<Nothing>) -> CallToolResult {
         let found = as_caller(|| Ok(last::all(here()))).unwrap_or_default();
         let found: Vec<_> = found.iter().map(|name| names::harmless(name)).collect();
@@ -348,12 +353,12 @@ impl Tools {
         description = "Why a recorded program took as long as it did: findings with what fixing each would save (with an interval), where in the code, what to \
                        do; the critical path by state; whether the figures can be trusted. Ask this first."
     )]
-    async fn answer(&self, Parameters(asked): Parameters<OfRecording>) -> CallToolResult {
+    async fn answer(&self, Parameters(asked): Parameters<OneRecording>) -> CallToolResult {
         self.read(Words::of(&["report"]), asked.recording).await
     }
 
     #[tool(
-        description = "One finding in full: the evidence, the limits it was held against, system calls, waits, stacks, and when the advice would be wrong."
+        description = "One finding in full: evidence, the limits it was checked against, system calls, waits, stacks, and when the advice would be wrong."
     )]
     async fn why(&self, Parameters(asked): Parameters<Why>) -> CallToolResult {
         let number = asked.finding.to_string();
@@ -415,27 +420,26 @@ impl Tools {
     }
 
     #[tool(
-        description = "Run commands in turn and say which is faster, by how much, and how sure that is. Needs the user's consent in their settings."
+        description = "Run commands in turn and say which is faster, by how much, and how certain that is. Requires the user's consent in their settings."
     )]
     async fn bench(&self, Parameters(asked): Parameters<Bench>) -> CallToolResult {
         if !may_run() {
             return refused(CONSENT);
         }
         if asked.commands.is_empty() {
-            return refused("There is no command: give each as one line.");
+            return refused("There is no command: pass each command as one string.");
         }
         let rounds = asked.rounds.unwrap_or(10).clamp(2, 100);
         let words = Words::of(&["bench"]).option("--rounds", Some(rounds));
-        let next = "Next: try each command in a shell; all have to succeed.";
-        let said = self.said(words.then(&asked.commands), RUNS, true).await;
-        said.map_or_else(
-            |fault| refused(&format!("{fault:#}")),
-            |said| told(said, next),
+        let next = "Next: run each command in a shell; all of them must succeed.";
+        answered(
+            self.said(words.then(&asked.commands), RUNS, true).await,
+            next,
         )
     }
 
     #[tool(
-        description = "Functions by the time on CPU and blocked in them, longest first; of a thread, a process or a stretch of time if asked."
+        description = "Functions by time on CPU and time blocked, longest first; optionally of one thread, one process or one time range."
     )]
     async fn functions(&self, Parameters(asked): Parameters<Functions>) -> CallToolResult {
         let words = Words::of(&["report"])
@@ -459,7 +463,7 @@ impl Tools {
         self.read(words, asked.recording).await
     }
 
-    #[tool(description = "The lines of a function that took longest.")]
+    #[tool(description = "The lines of a function, slowest first.")]
     async fn lines(&self, Parameters(asked): Parameters<Lines>) -> CallToolResult {
         let words = Words::of(&["report"]).option("--line", Some(asked.function));
         let words = words.then(asked.recording.iter());

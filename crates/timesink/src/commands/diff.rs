@@ -125,8 +125,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         b: &b,
     };
     if arguments.json {
-        let mut out = out::machines();
-        return out::written(json::comparison(&compared, &mut out).and_then(|()| out.flush()));
+        return out::for_machines(|to| json::comparison(&compared, to));
     }
     let page = match arguments {
         Arguments { calls: true, .. } => terminal::compared_calls(&compared, &style),
@@ -171,14 +170,20 @@ pub fn told<T>(
     more: impl FnOnce(&Story<'_>) -> T,
 ) -> anyhow::Result<(Digest, T)> {
     let loaded = Loaded::of(recording)?;
-    let environment = env::of(recording, &loaded.facts)?;
     let story = Story::of(&loaded, question)?;
+    Ok((digest(&loaded, &story)?, more(&story)))
+}
+
+/// What a recording is compared by, with where it was made.
+pub fn digest(loaded: &Loaded<'_>, story: &Story<'_>) -> anyhow::Result<Digest> {
+    let recording = loaded.recording;
     let path = recording.path().display();
-    let digest = Digest::of(&story);
-    let mut digest =
-        digest.with_context(|| format!("{path} has no main thread, so no critical path"))?;
-    digest.environment = environment;
-    Ok((digest, more(&story)))
+    let digest = Digest::of(story)
+        .with_context(|| format!("{path} has no main thread, so no critical path"));
+    Ok(Digest {
+        environment: env::of(recording, &loaded.facts)?,
+        ..digest?
+    })
 }
 
 /// The tree of one recording beside that of the other.

@@ -1,6 +1,5 @@
 //! `timesink env A [B]`: where a recording was made, and what of that differs from another.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -56,10 +55,7 @@ fn show(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let recording = open(path)?;
     let environment = of(&recording, &Facts::of(&recording)?)?;
     match as_json {
-        true => {
-            let mut out = out::machines();
-            out::written(json::environment(&environment, &mut out).and_then(|()| out.flush()))
-        }
+        true => out::for_machines(|to| json::environment(&environment, to)),
         false => out::page(&terminal::environment(&environment, &style), &style),
     }
 }
@@ -80,10 +76,7 @@ fn compare(arguments: &Arguments, second: &Path) -> anyhow::Result<()> {
     let comparison = comparison.context("nothing to compare")?;
     let found = comparison.environments();
     match arguments.json {
-        true => {
-            let mut out = out::machines();
-            out::written(json::environments(&found, &mut out).and_then(|()| out.flush()))
-        }
+        true => out::for_machines(|to| json::environments(&found, to)),
         false => {
             let amount = match arguments.full {
                 true => Amount::All,

@@ -1,6 +1,5 @@
 //! `timesink floors`: what this machine does at best, measured once and kept.
 
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -72,8 +71,7 @@ pub fn run(arguments: &Arguments, mut signals: Signals) -> anyhow::Result<u8> {
     let style = out::style();
     match arguments.json {
         true => {
-            let mut to = out::machines();
-            out::written(json::floors(&floors, &mut to).and_then(|()| to.flush()))?;
+            out::for_machines(|to| json::floors(&floors, to))?;
         }
         false => out::page(&terminal::floors(&floors, &style), &style)?,
     }

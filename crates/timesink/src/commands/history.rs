@@ -121,8 +121,7 @@ fn print(history: &History, arguments: &Arguments) -> anyhow::Result<()> {
         let style = out::style();
         return out::page(&terminal::history(history, arguments.by, &style), &style);
     }
-    let mut to = out::machines();
-    out::written(to.write_all(&text).and_then(|()| to.flush()))
+    out::for_machines(|to| to.write_all(&text))
 }
 
 /// Measures all candidates that were not decided yet, the latest of each benchmark first. One that fails leaves the others.

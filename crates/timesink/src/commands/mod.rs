@@ -51,8 +51,7 @@ pub fn as_caller<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<
 /// Prints an output, or writes it into a new file of the caller's.
 fn print_or_write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     if path.as_os_str() == "-" {
-        let mut to = out::machines();
-        return out::written(to.write_all(bytes).and_then(|()| to.flush()));
+        return out::for_machines(|to| to.write_all(bytes));
     }
     as_caller(|| {
         let mut file = NewFile::at(path)?;

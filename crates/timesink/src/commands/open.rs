@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
     let sides = Sides::of(all_whole(&paths)?, of_a).context("no recording is named")?;
     let settings = Settings::told();
-    let server = Server::bind(arguments.port)?;
+    let server = Server::bind(arguments.port, arguments.idle)?;
     let address = server.address();
     if !arguments.no_browser {
         start_browser(&server.address_once());
@@ -78,7 +78,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let asked = Asked {
         settings: &settings,
         sources: Some(Path::new(".")),
-        idle: arguments.idle,
     };
     serve(server, &sides, &title, &asked)
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, BufWriter};
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::Context;
 use timesink_recording::files::NewFile;
@@ -26,7 +25,6 @@ pub fn write_page(
     let asked = Asked {
         settings: &settings,
         sources: with_source.then_some(Path::new(".")),
-        idle: Duration::ZERO,
     };
     page::write(&sides, &asked, &mut out).with_context(cannot)?;
     let made = out.into_inner().map_err(io::IntoInnerError::into_error);

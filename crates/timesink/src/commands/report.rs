@@ -1,6 +1,5 @@
 //! `timesink report FILE`: where the time of a recording went.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -173,10 +172,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             );
         }
         if arguments.json {
-            let mut out = out::machines();
-            return out::written(
-                json::views(&stacks, &tables, &mut out).and_then(|()| out.flush()),
-            );
+            return out::for_machines(|to| json::views(&stacks, &tables, to));
         }
         return out::page(&terminal::tables(&stacks, &tables, &style), &style);
     }
@@ -252,8 +248,7 @@ fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
     }
     let named = Named::of(recording);
     let report = Report::of(&story, named.shown(), &settings);
-    let mut out = out::machines();
-    out::written(json::write(&report, &mut out).and_then(|()| out.flush()))
+    out::for_machines(|to| json::write(&report, to))
 }
 
 /// Operations, and nothing else.

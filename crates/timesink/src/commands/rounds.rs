@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             let title = rounds.last().map_or(String::new(), |round| {
                 format!("Rounds of {}", round.job.command.join(" "))
             });
-            let page = charts::html::page(&title, &String::from_utf8_lossy(&chart), &text);
+            let page = charts::html::page(&title, &chart, &text);
             chart = page.into_bytes();
         }
         return print_or_write(path, &chart);

@@ -1,7 +1,5 @@
 //! `timesink rules`: what the rules look for, why that is slow, and by which numbers they go.
 
-use std::io::Write;
-
 use anyhow::bail;
 use timesink_findings::registry::RULES;
 use timesink_findings::rule::Rule;
@@ -28,8 +26,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let (style, settings) = (out::style(), Settings::told());
     if arguments.json {
-        let mut out = out::machines();
-        return out::written(json::rules(&wanted, &settings, &mut out).and_then(|()| out.flush()));
+        return out::for_machines(|to| json::rules(&wanted, &settings, to));
     }
     let pages = wanted
         .iter()

@@ -1,6 +1,5 @@
 //! `timesink why FILE N`: a finding in full, with all that it rests on.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -71,8 +70,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let named = Named::of(&recording);
     let report = Report::of(&story, named.shown(), &settings);
     if arguments.json {
-        let mut out = out::machines();
-        return out::written(json::findings(&report, number, &mut out).and_then(|()| out.flush()));
+        return out::for_machines(|to| json::findings(&report, number, to));
     }
     let style = out::style();
     let page = terminal::findings(&report, number, arguments.muted, &style);

@@ -4,9 +4,7 @@
 use std::cell::OnceCell;
 use std::fmt::Display;
 use std::path::Path;
-use std::time::Duration;
 
-use anyhow::Context;
 use serde::Serialize;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::replay::Replay;
@@ -18,8 +16,8 @@ use timesink_story::{Loaded, Predictor, Story};
 
 use super::sides::Recordings;
 use super::source;
+use crate::commands::diff;
 use crate::commands::read::{question, Named};
-use crate::commands::{diff, env};
 use crate::present::compared::Compared;
 use crate::present::page::{self, Changes, Words};
 use crate::present::Report;
@@ -61,8 +59,6 @@ pub struct Asked<'a> {
     pub settings: &'a Settings,
     /// The folder that source may be shown from.
     pub sources: Option<&'a Path>,
-    /// How long a page is served that nobody asks for any more.
-    pub idle: Duration,
 }
 
 /// A recording that is asked.
@@ -233,13 +229,8 @@ impl<'a> Told<'a> {
     /// What its side is compared by, and what that is called.
     fn digests(&self) -> anyhow::Result<(Vec<Digest>, Vec<String>)> {
         let recorded = self.recorded;
-        let loaded = recorded.loaded;
-        let name = recorded.named.path();
-        let digest = Digest::of(&self.story);
-        let mut digest =
-            digest.with_context(|| format!("{name} has no main thread, so no critical path"))?;
-        digest.environment = env::of(loaded.recording, &loaded.facts)?;
-        let (mut digests, mut names) = (vec![digest], vec![name.to_owned()]);
+        let mut digests = vec![diff::digest(recorded.loaded, &self.story)?];
+        let mut names = vec![recorded.named.path().to_owned()];
         let question = diff::question(recorded.settings);
         for other in recorded.others {
             digests.push(diff::told(other, &question, |_| ())?.0);

@@ -26,6 +26,7 @@ pub struct Server {
     address: SocketAddr,
     token: String,
     once: String,
+    idle: Duration,
 }
 
 /// What the page's own scripts send with each question. Cookies would go to whoever listens on another port of this machine.
@@ -36,7 +37,8 @@ const TOKEN: usize = 16;
 
 impl Server {
     /// Takes a port of this machine's own address; any that is free if none is given.
-    pub fn bind(port: Option<u16>) -> anyhow::Result<Server> {
+    /// It ends when nobody has asked for as long as `idle`.
+    pub fn bind(port: Option<u16>, idle: Duration) -> anyhow::Result<Server> {
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
         let listener = TcpListener::bind(wanted).with_context(|| match port {
             Some(port) => format!(
@@ -50,6 +52,7 @@ impl Server {
             listener,
             token: token()?,
             once: token()?,
+            idle,
         })
     }
 
@@ -97,7 +100,7 @@ struct Desk {
     /// The token that leads to the page once; nothing when it has.
     once: Mutex<Option<String>>,
     page: String,
-    /// When it was asked last. A page that is open asks every few minutes.
+    /// When it was asked last. A page that is open asks every few seconds.
     asked: Mutex<Instant>,
     /// Where data are asked, and where what rules say.
     data: Sender<Ask>,
@@ -124,7 +127,7 @@ pub fn serve(server: Server, sides: &Sides, title: &str, asked: &Asked<'_>) -> a
         told,
     });
     // The page itself is there before the recording is read.
-    let (listener, idle) = (server.listener, asked.idle);
+    let (listener, idle) = (server.listener, server.idle);
     std::thread::spawn(move || listen(listener, desk, idle));
     let queues = Queues {
         data: Mutex::new(data_asked),
@@ -318,9 +321,7 @@ impl Desk {
         };
         match is_known {
             true => None,
-            false => {
-                Some("Open the address that timesink printed: it has a token that this one lacks.")
-            }
+            false => Some("Open the address that timesink printed: this one has no valid token."),
         }
     }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use timesink_page::model::{Answer, PlacedFrame, SourceLine};
 
-use crate::present::names;
 use crate::project::lines;
 
 /// Of a finding, from the innermost function of the program's own.
@@ -41,7 +40,7 @@ fn add_to_frame(frame: &mut PlacedFrame, folder: &Path, started_unix_ns: u64) {
         .into_iter()
         .map(|line| SourceLine {
             number: line.number as u32,
-            text: names::harmless(&line.text.replace('\t', "    ")).into_owned(),
+            text: line.text,
         })
         .collect();
 }

@@ -19,7 +19,7 @@ const AROUND: usize = 15;
 /// Of a line so much is shown.
 const WIDE: usize = 240;
 
-/// A line with its number, from 1.
+/// A line with its number, from 1, as it may be shown: with spaces for tabs, and nothing that acts on a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub number: usize,
@@ -43,7 +43,7 @@ pub fn around(folder: &Path, file: &str, line: usize) -> anyhow::Result<String> 
     }
     let shown = lines.into_iter().map(|Line { number, text }| {
         let mark = if number == line { ">" } else { " " };
-        format!("{mark}{number:5}  {}\n", names::harmless(&text))
+        format!("{mark}{number:5}  {text}\n")
     });
     Ok(shown.collect())
 }
@@ -64,12 +64,17 @@ pub fn excerpt(folder: &Path, file: &str, from: usize, to: usize) -> anyhow::Res
         .take_while(|(at, _)| *at < to)
         .map(|(at, text)| Line {
             number: at + 1,
-            text: text.chars().take(WIDE).collect(),
+            text: shown(text),
         });
     Ok(Excerpt {
         lines: lines.collect(),
         changed,
     })
+}
+
+fn shown(text: &str) -> String {
+    let text: String = text.chars().take(WIDE).collect();
+    names::harmless(&text.replace('\t', "    ")).into_owned()
 }
 
 fn find(folder: &Path, file: &str) -> anyhow::Result<File> {
@@ -158,6 +163,10 @@ mod tests {
         for file in refused {
             assert!(around(&project, file, 1).is_err(), "{file}");
         }
+        // A tab indents, and is no sign of its own; what acts on a terminal is one.
+        std::fs::write(project.join("tabs.go"), "\tif x {\u{1b}[2J\n").expect("a file");
+        let shown = around(&project, "tabs.go", 1).expect("it is there");
+        assert_eq!(shown, ">    1      if x {\\x1b[2J\n");
         assert!(around(&project, "a.c", 99).is_err());
         std::fs::remove_dir_all(&folder).expect("it was there");
     }

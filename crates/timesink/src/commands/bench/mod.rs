@@ -638,7 +638,7 @@ fn html(bench: &Bench<'_>, out: &mut Vec<u8>) -> io::Result<()> {
     let text = terminal::bench(bench, &Style::PLAIN);
     let names = bench.jobs.iter().map(|job| job.text.as_str());
     let title = names.collect::<Vec<_>>().join(" against ");
-    let page = charts::html::page(&title, &String::from_utf8_lossy(&chart), &text);
+    let page = charts::html::page(&title, &chart, &text);
     out.write_all(page.as_bytes())
 }
 

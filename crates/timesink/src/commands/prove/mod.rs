@@ -9,7 +9,6 @@ pub mod setting;
 mod texts;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -297,8 +296,7 @@ fn difference(told: &Told) -> i64 {
 
 fn show(proof: &Proof, arguments: &Arguments) -> anyhow::Result<u8> {
     if arguments.json {
-        let mut out = out::machines();
-        out::written(json::proof(proof, &mut out).and_then(|()| out.flush()))?;
+        out::for_machines(|to| json::proof(proof, to))?;
         return Ok(0);
     }
     let style = out::style();

@@ -7,8 +7,9 @@ svg{max-width:100%;height:auto}pre{white-space:pre-wrap;overflow-wrap:anywhere;f
 @media(prefers-color-scheme:dark){body{background:#14161a;color:#e7e9ee}svg{border-radius:6px}}";
 
 /// The page. `chart` is a whole drawing, `text` what the terminal says.
-pub fn page(title: &str, chart: &str, text: &str) -> String {
+pub fn page(title: &str, chart: &[u8], text: &str) -> String {
     let (title, text) = (xml(title), lines(text));
+    let chart = String::from_utf8_lossy(chart);
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
@@ -33,7 +34,7 @@ mod tests {
     #[test]
     fn names_are_text() {
         let evil = "</pre><script>alert(1)</script>\"";
-        let made = page(evil, "<svg></svg>", &format!("{evil}\nsecond"));
+        let made = page(evil, b"<svg></svg>", &format!("{evil}\nsecond"));
         assert!(!made.contains("<script"), "{made}");
         assert!(made.contains("&lt;script&gt;") && made.contains("\nsecond</pre>"));
     }

@@ -32,7 +32,6 @@ fn draw(rounds: &[&Round], last: &Round, drawing: &mut Drawing) {
     let ends = expected.iter().flatten().flat_map(|(lo, hi)| [*lo, *hi]);
     let all = rounds.iter().flat_map(|round| &round.figures).copied();
     let along = Axis::over(all.chain(ends).chain([0.0]), LEFT, RIGHT);
-    let mut before: Option<&Round> = None;
     for ((at, round), expected) in rounds.iter().enumerate().zip(&expected) {
         if let Some((lo, hi)) = expected {
             let (from, to) = (along.at(*lo), along.at(*hi));
@@ -49,13 +48,13 @@ fn draw(rounds: &[&Round], last: &Round, drawing: &mut Drawing) {
         let shown = summary.map_or("no runs".to_owned(), |all| {
             terminal::round_figure(round, all.median)
         });
+        let before = at.checked_sub(1).map(|before| rounds[before]);
         let changed = before.map_or(String::new(), |before| {
             format!(", {}", terminal::round_changed(round, before))
         });
         let text = short(&format!("{}: {shown}{changed}", round.name));
         drawing.text(LEFT, drawing.height + 2.0, "start", "normal", &text);
         drawing.height += 14.0;
-        before = Some(round);
     }
 }
 

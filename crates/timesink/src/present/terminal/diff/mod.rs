@@ -79,10 +79,11 @@ pub(in crate::present) fn head(compared: &Compared<'_>, style: &Style) -> Vec<St
         let names: Vec<_> = names.iter().map(|name| harmless(name)).collect();
         let time = match range.recordings {
             1 => units::time(digest.wall_ns),
-            2 => format!("{} (of 2: {})", units::time(digest.wall_ns), spread(range)),
             n => format!(
-                "{} (the middle one of {n}: {})",
+                "{} ({} of {n}: {})",
                 units::time(digest.wall_ns),
+                // Of an even number there is none in the middle.
+                if n % 2 == 1 { "median" } else { "one" },
                 spread(range)
             ),
         };
