@@ -301,7 +301,7 @@ fn work(story: &Story<'_>, on_path: &OnPath, directory: &str) -> Work {
         (_, detail) => {
             let detail = detail.unwrap_or(Detail::Unknown);
             // Several calls may lead to the same wait: which of them is named must not hang on the order of rows.
-            let calls = &story.loaded.waited.calls_of;
+            let calls = &story.loaded.waited().calls_of;
             let call = calls.of_kind(detail, key.object).iter().min();
             let of_call = call.map(|call| Act::of_call(call, object.map(|object| object.kind)));
             match Act::of_wait(detail).or(of_call) {

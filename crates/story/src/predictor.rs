@@ -36,7 +36,7 @@ impl<'a> Predictor<'a> {
             timeline: &loaded.timeline,
             facts: &loaded.facts,
             stacks: &loaded.stacks,
-            calls: &loaded.waited.calls_of,
+            calls: &loaded.waited().calls_of,
         };
         Predictor {
             replay,

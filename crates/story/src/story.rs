@@ -80,7 +80,7 @@ impl<'a> Story<'a> {
                 &loaded.timeline,
                 &loaded.facts,
                 &loaded.stacks,
-                &loaded.waited.calls_of,
+                &loaded.waited().calls_of,
                 question.patience,
                 ask,
             );
@@ -158,7 +158,7 @@ fn findings(
         timeline: &loaded.timeline,
         outlook,
         programs: &loaded.programs,
-        waited: &loaded.waited,
+        waited: loaded.waited(),
         limits: question.limits,
         directory: &about.directory,
         floors: about.floors(),

@@ -56,6 +56,7 @@ impl Facts {
     /// The facts of an open recording.
     pub fn of(recording: &Recording) -> timesink_recording::Result<Facts> {
         let mut gathering = Gathering::of(recording, &recording.rows::<Call>()?)?;
+        recording.scan(|rows| gathering.waits(rows))?;
         recording.scan(|rows| gathering.spans(rows))?;
         Ok(gathering.finish())
     }
@@ -101,7 +102,7 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// All that an open recording has but its spans, which follow: who needs them for more than this reads them once.
+    /// All that an open recording has but its spans and waits, which follow: who needs them for more than this reads them once.
     pub fn of(recording: &Recording, calls: &[Call]) -> timesink_recording::Result<Gathering> {
         let mut gathering = Gathering::new(Listed {
             threads: recording.numbered_rows(|thread: &Thread| thread.thread.0)?,
@@ -113,7 +114,6 @@ impl Gathering {
             probes: recording.rows()?,
             call_windows: recording.rows()?,
         });
-        recording.scan(|rows| gathering.waits(rows))?;
         recording.scan(|rows| gathering.occupants(rows))?;
         gathering.calls(calls);
         recording.scan(|rows| gathering.call_errors(rows))?;

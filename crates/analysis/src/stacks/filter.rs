@@ -27,6 +27,17 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Lets everything pass.
+    pub const NONE: Filter = Filter {
+        thread: None,
+        process: None,
+        state: None,
+        object: None,
+        processor: None,
+        from: None,
+        to: None,
+    };
+
     /// Whether it can only be told span by span what passes: the sums of threads do not say.
     pub fn needs_spans(&self) -> bool {
         self.object.is_some()
@@ -44,7 +55,7 @@ impl Filter {
 
     /// Whether it lets everything pass.
     pub fn is_empty(&self) -> bool {
-        *self == Filter::default()
+        *self == Filter::NONE
     }
 }
 
@@ -52,9 +63,21 @@ impl Filter {
 #[derive(Clone, Debug)]
 pub struct Selected<'a> {
     filter: &'a Filter,
-    threads: FxHashSet<ThreadId>,
+    /// `None`: any.
+    threads: Option<FxHashSet<ThreadId>>,
     /// `None`: any, or none at all.
     objects: Option<FxHashSet<ObjectId>>,
+}
+
+impl Selected<'static> {
+    /// All that any recording has, of threads that it does not list as well.
+    pub fn all() -> Selected<'static> {
+        Selected {
+            filter: &Filter::NONE,
+            threads: None,
+            objects: None,
+        }
+    }
 }
 
 impl<'a> Selected<'a> {
@@ -75,18 +98,23 @@ impl<'a> Selected<'a> {
         });
         Selected {
             filter,
-            threads: threads.collect(),
+            threads: Some(threads.collect()),
             objects,
         }
     }
 
+    pub fn is_all(&self) -> bool {
+        self.threads.is_none()
+    }
+
     /// Whether there is no thread that passes.
     pub fn is_nobody(&self) -> bool {
-        self.threads.is_empty()
+        self.threads.as_ref().is_some_and(FxHashSet::is_empty)
     }
 
     pub fn thread(&self, thread: ThreadId) -> bool {
-        self.threads.contains(&thread)
+        let threads = self.threads.as_ref();
+        threads.is_none_or(|threads| threads.contains(&thread))
     }
 
     pub fn state(&self, account: Account) -> bool {

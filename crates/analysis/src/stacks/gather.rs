@@ -17,51 +17,27 @@ use super::{CallSite, Code, Counts, Coverage, Event, Filter, Missing, Rest, Sele
 use crate::facts::Facts;
 use crate::ledger::{Account, Sums};
 
+/// The stacks that a filter lets pass.
 pub(super) fn gather(
     recording: &Recording,
     facts: &Facts,
     filter: &Filter,
 ) -> timesink_recording::Result<Stacks> {
-    let stacks = recording.rows()?;
-    let mut gathering = Gathering {
-        filter,
-        selected: Selected::new(filter, facts),
-        woken: FxHashSet::default(),
-        code: Code::new(recording.rows()?, recording.rows()?, &stacks),
-        events: Vec::new(),
-        sites: Vec::new(),
-        bare_waits: FxHashMap::default(),
-        counts: Counts::default(),
-    };
-    drop(stacks);
-    recording.scan(|rows| gathering.samples(rows))?;
-    // Of millions a vector that grows would be copied again and again. As soon as there is a row, the table is known to be
-    // allowed as many as it says.
-    let mut room = usize::try_from(recording.row_count::<Wait>()?).unwrap_or(0);
-    recording.scan(|rows| {
-        if filter.is_empty() {
-            gathering.events.reserve_exact(std::mem::take(&mut room));
-        }
-        gathering.waits(rows);
-    })?;
-    recording.scan(|rows| gathering.delays(rows))?;
-    recording.scan(|rows| gathering.call_sites(rows))?;
-    let mut sums: BTreeMap<ThreadId, Sums> = BTreeMap::new();
-    if filter.needs_spans() {
-        recording.scan(|rows: &[Span]| {
-            rows.iter().for_each(|row| gathering.span(row, &mut sums));
-        })?;
-    } else {
-        for thread in &facts.ledger.threads {
-            if gathering.selected.thread(thread.row.thread) {
-                sums.insert(thread.row.thread, thread.sums);
-            }
-        }
+    let selected = Selected::new(filter, facts);
+    let mut gathering = StackGathering::selected(recording, filter, selected)?;
+    recording.scan(|rows| gathering.waits(rows))?;
+    if !filter.needs_spans() {
+        return Ok(gathering.finish(facts));
     }
-    Ok(gathering.finish(&sums))
+    let mut sums: BTreeMap<ThreadId, Sums> = BTreeMap::new();
+    recording.scan(|rows: &[Span]| {
+        rows.iter().for_each(|row| gathering.span(row, &mut sums));
+    })?;
+    Ok(gathering.finish_with(&sums))
 }
 
-struct Gathering<'a> {
+/// Stacks as they are read.
+pub struct StackGathering<'a> {
     filter: &'a Filter,
     selected: Selected<'a>,
     /// Waits that pass for the object that ended them (of a poll), which their spans do not name.
@@ -72,9 +48,46 @@ struct Gathering<'a> {
     /// Time in waits that were recorded one by one but have no stack.
     bare_waits: FxHashMap<ThreadId, u64>,
     counts: Counts,
+    /// How many waits there will be, until the first comes.
+    waits_to_come: usize,
 }
 
-impl Gathering<'_> {
+impl StackGathering<'static> {
+    /// All stacks of an open recording but those of its waits, which follow: who needs them for more than this reads them once.
+    pub fn of(recording: &Recording) -> timesink_recording::Result<StackGathering<'static>> {
+        StackGathering::selected(recording, &Filter::NONE, Selected::all())
+    }
+}
+
+impl<'a> StackGathering<'a> {
+    fn selected(
+        recording: &Recording,
+        filter: &'a Filter,
+        selected: Selected<'a>,
+    ) -> timesink_recording::Result<StackGathering<'a>> {
+        let stacks = recording.rows()?;
+        let mut gathering = StackGathering {
+            filter,
+            selected,
+            woken: FxHashSet::default(),
+            code: Code::new(recording.rows()?, recording.rows()?, &stacks),
+            events: Vec::new(),
+            sites: Vec::new(),
+            bare_waits: FxHashMap::default(),
+            counts: Counts::default(),
+            waits_to_come: 0,
+        };
+        drop(stacks);
+        recording.scan(|rows| gathering.samples(rows))?;
+        recording.scan(|rows| gathering.delays(rows))?;
+        recording.scan(|rows| gathering.call_sites(rows))?;
+        if filter.is_empty() {
+            let waits = recording.row_count::<Wait>()?;
+            gathering.waits_to_come = usize::try_from(waits).unwrap_or(0);
+        }
+        Ok(gathering)
+    }
+
     /// The stack of a row; all of them are counted, whatever the filter.
     fn stack(&mut self, stack: Option<StackId>) -> Option<super::StackIx> {
         let found = self.code.stack(stack?)?;
@@ -108,7 +121,11 @@ impl Gathering<'_> {
         }
     }
 
-    fn waits(&mut self, rows: &[Wait]) {
+    pub fn waits(&mut self, rows: &[Wait]) {
+        // Of millions a vector that grows would be copied again and again. As soon as there is a row, the table is known to be
+        // allowed as many as it says.
+        self.events
+            .reserve_exact(std::mem::take(&mut self.waits_to_come));
         for row in rows {
             let stack = self.stack(row.stack);
             let waker = row.waker_stack.and_then(|stack| self.code.stack(stack));
@@ -210,9 +227,31 @@ impl Gathering<'_> {
         add(column, ns - tracer);
     }
 
-    fn finish(mut self, sums: &BTreeMap<ThreadId, Sums>) -> Stacks {
+    /// The stacks, where the facts of the same recording say what time threads took.
+    pub fn finish(self, facts: &Facts) -> Stacks {
+        let threads = facts.ledger.threads.iter();
+        let wanted = threads.filter(|thread| self.selected.thread(thread.row.thread));
+        let sums = wanted.map(|thread| (thread.row.thread, thread.sums));
+        let sums = sums.collect();
+        self.finish_with(&sums)
+    }
+
+    /// Drops what is of threads that are not listed: all were let pass before the list was known.
+    fn keep_only(&mut self, threads: &BTreeMap<ThreadId, Sums>) {
+        let is_listed = |thread| threads.contains_key(&thread);
+        let mut runs = self.events.chunk_by(|a, b| a.thread == b.thread);
+        if !runs.all(|run| run.first().is_none_or(|event| is_listed(event.thread))) {
+            self.events.retain(|event| is_listed(event.thread));
+        }
+        self.sites.retain(|site| is_listed(site.thread));
+    }
+
+    fn finish_with(mut self, sums: &BTreeMap<ThreadId, Sums>) -> Stacks {
         // All of an event is in its order, so that the order of rows never shows. Mostly these are a few runs that are in order.
         self.events.sort();
+        if self.selected.is_all() {
+            self.keep_only(sums);
+        }
         self.sites.sort_unstable();
         let mut rests = Vec::new();
         // A thread that no span and no sum tells of has no time: its samples have none either.

@@ -22,6 +22,7 @@ mod view;
 pub use call_sites::CallSite;
 pub use code::{Code, Function, FunctionIx, Node as CodeNode, Spot, StackIx};
 pub use filter::{Filter, Selected};
+pub use gather::StackGathering;
 pub use lines::{LineShare, Lines};
 pub(crate) use region::without_recursion;
 pub use region::{ItemPart, Region};

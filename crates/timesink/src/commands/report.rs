@@ -270,7 +270,7 @@ fn print_operations(recording: &Recording, op: &str, style: &Style) -> anyhow::R
 
 fn wanted(op: Option<&str>, loaded: &Loaded<'_>) -> anyhow::Result<Wanted> {
     match op {
-        Some(text) => operations::wanted(text, &loaded.facts, &loaded.waited),
+        Some(text) => operations::wanted(text, &loaded.facts, loaded.waited()),
         None => Ok(Wanted::Served),
     }
 }

@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             &loaded.timeline,
             &loaded.facts,
             &loaded.stacks,
-            &loaded.waited.calls_of,
+            &loaded.waited().calls_of,
             Patience::LONG,
         )?,
         false => None,

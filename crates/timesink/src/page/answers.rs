@@ -154,6 +154,7 @@ impl<'a> Told<'a> {
         recorded: &'a Recorded<'a>,
         replay: &'a ReplayOnce<'a>,
     ) -> timesink_recording::Result<Told<'a>> {
+        recorded.loaded.read_waits()?;
         let question = question(recorded.settings, Wanted::Served, true);
         let story = Story::of(recorded.loaded, &question)?;
         let report = Report::of(&story, recorded.named.shown(), recorded.settings);
@@ -261,7 +262,7 @@ pub fn read<T>(
     has_b: bool,
     ask: impl FnOnce(&Recorded<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let loaded = Loaded::of(&recordings.shown)?;
+    let loaded = Loaded::to_look_at(&recordings.shown)?;
     let words = Words(&loaded);
     let named = Named::of(&recordings.shown);
     let others = &recordings.others;

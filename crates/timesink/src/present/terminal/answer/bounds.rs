@@ -68,7 +68,7 @@ fn bound_by(report: &Report, outlook: &Outlook) -> String {
 /// often. That is no fault, but says what the program is about.
 fn talks(report: &Report) -> Option<String> {
     let loaded = report.loaded;
-    let peers = loaded.waited.peers(report.facts, &loaded.timeline);
+    let peers = loaded.waited().peers(report.facts, &loaded.timeline);
     let peers = peers.all.iter().filter(|peer| peer.sends >= SENDS);
     let peer = peers.max_by_key(|peer| peer.sends)?;
     let about = if peer.estimated { "about " } else { "" };
@@ -109,7 +109,7 @@ fn waits(report: &Report, outlook: &Outlook) -> String {
 /// Where in the program's own code most of such waits are.
 fn place(report: &Report, on_path: &OnPath) -> Option<String> {
     let (loaded, key) = (report.loaded, on_path.cause.key);
-    let mut groups = loaded.waited.groups.iter();
+    let mut groups = loaded.waited().groups.iter();
     let alike = groups.find(|group| {
         loaded.programs.first(group.process) == key.process
             && Some(group.detail) == key.detail

@@ -35,7 +35,7 @@ fn told(report: &Report) -> Option<String> {
             *sum = sum.saturating_add(cause.ns);
         }
     }
-    let sockets = Sockets::of(&report.facts.objects, &report.loaded.waited.calls);
+    let sockets = Sockets::of(&report.facts.objects, &report.loaded.waited().calls);
     // A server waits for its clients because it has nothing to do.
     let asks = |object| !matches!(sockets.role(object), Some(Role::Served | Role::Listening));
     times.retain(|&object, _| {

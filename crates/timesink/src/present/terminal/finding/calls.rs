@@ -79,7 +79,7 @@ fn names_of<'a>(one: &'a One) -> BTreeSet<&'a str> {
         }
     }
     let waits = one.touched.iter().filter(|kind| kind.state == State::Wait);
-    let calls_of = &one.report.loaded.waited.calls_of;
+    let calls_of = &one.report.loaded.waited().calls_of;
     let calls = waits.flat_map(|kind| calls_of.of_kind(kind.detail, kind.object));
     calls.map(String::as_str).collect()
 }

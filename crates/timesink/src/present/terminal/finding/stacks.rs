@@ -53,7 +53,7 @@ fn groups<'a>(one: &'a One) -> Vec<&'a WaitGroup> {
     let programs = &one.report.loaded.programs;
     let kinds = large(one).filter(|kind| kind.state == State::Wait);
     let of_kind = kinds.take(KINDS).filter_map(|kind| {
-        let mut groups = one.report.loaded.waited.groups.iter();
+        let mut groups = one.report.loaded.waited().groups.iter();
         groups.find(|group| {
             programs.first(group.process) == kind.process
                 && group.detail == kind.detail
