@@ -102,15 +102,20 @@ async def check(session: ClientSession, folder: pathlib.Path, may_run: bool) -> 
     assert "sleep 0.01" in text and "sleep 0.05" in text, text
 
 
+START = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "check", "version": "1"}}}
+BEGAN = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def bench(command: str) -> dict:
+    return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "bench", "arguments": {"commands": [command]}}}
+
+
 def ends_with_its_server(folder: pathlib.Path, environment: dict[str, str]) -> None:
     """However the server ends, what it was asked for last does, too."""
-    start = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "check", "version": "1"}}}
-    began = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "bench", "arguments": {"commands": ["sleep 7531"]}}}
     for how in ("end of input", signal.SIGTERM, signal.SIGKILL):
         server = subprocess.Popen([TIMESINK, "mcp"], cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for message in (start, began, call):
+        for message in (START, BEGAN, bench("sleep 7531")):
             server.stdin.write(json.dumps(message).encode() + b"\n")
             server.stdin.flush()
             time.sleep(0.3)
@@ -122,6 +127,29 @@ def ends_with_its_server(folder: pathlib.Path, environment: dict[str, str]) -> N
         until(lambda: not is_running("sleep", "7531"), f"{how}: it runs on")
         server.kill()
         server.wait()
+
+
+def ends_when_taken_back(folder: pathlib.Path, environment: dict[str, str]) -> None:
+    """A question that the assistant takes back ends, and the next one is answered."""
+    server = subprocess.Popen([TIMESINK, "mcp"], cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    back = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2, "reason": "check"}}
+    rules = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "rules", "arguments": {}}}
+    for message in (START, BEGAN, bench("sleep 7532")):
+        server.stdin.write(json.dumps(message).encode() + b"\n")
+        server.stdin.flush()
+        time.sleep(0.3)
+    until(lambda: is_running("sleep", "7532"), "it was not started")
+    for message in (back, rules):
+        server.stdin.write(json.dumps(message).encode() + b"\n")
+        server.stdin.flush()
+    until(lambda: not is_running("sleep", "7532"), "it runs on")
+    while True:
+        answer = json.loads(server.stdout.readline())
+        if answer.get("id") == 3:
+            break
+    assert "result" in answer and not answer["result"].get("isError"), answer
+    server.stdin.close()
+    server.wait()
 
 
 def is_running(*words: str) -> bool:
@@ -161,6 +189,7 @@ async def main() -> None:
                     await check(session, folder / "project", may_run)
                 if may_run:
                     ends_with_its_server(folder / "project", {**environment, "HOME": str(folder / "home")})
+                    ends_when_taken_back(folder / "project", {**environment, "HOME": str(folder / "home")})
                 errors.seek(0)
                 told = [line for line in errors if "[assistants] counts in your own settings only" not in line]
                 assert not told, told

@@ -1,5 +1,6 @@
 //! timesink asked as a process of its own: for so long, and for so much text.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
@@ -49,37 +50,58 @@ const GRACE: Duration = Duration::from_secs(60);
 /// The questions that are being answered, to end them when nobody waits for answers any more. Each child has the one end of a pipe, and
 /// ends when the other is closed: that is done by whatever ends us.
 #[derive(Clone)]
-pub struct Asked(Arc<Mutex<Option<Pipe>>>);
+pub struct Asked(Arc<Mutex<Option<Pipes>>>);
 
-struct Pipe {
-    theirs: OwnedFd,
-    /// Closed to end all of them.
-    _ours: OwnedFd,
+/// The ends that are closed to end children, by the number of the question.
+#[derive(Default)]
+struct Pipes {
+    ours: BTreeMap<u64, OwnedFd>,
+    asked: u64,
 }
 
+/// Somebody waits for the answer to a question, which ends with this.
+pub struct Waiting {
+    all: Asked,
+    number: u64,
+}
+
+/// A child's end of the pipe.
+pub struct Until(OwnedFd);
+
 impl Asked {
-    pub fn new() -> anyhow::Result<Asked> {
-        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
-        let pipe = Pipe {
-            theirs,
-            _ours: ours,
-        };
-        Ok(Asked(Arc::new(Mutex::new(Some(pipe)))))
+    pub fn new() -> Asked {
+        Asked(Arc::new(Mutex::new(Some(Pipes::default()))))
     }
 
     /// Ends all of them, and those that would begin.
     pub fn end(&self) {
-        if let Ok(mut pipe) = self.0.lock() {
-            pipe.take();
+        if let Ok(mut pipes) = self.0.lock() {
+            pipes.take();
         }
     }
 
-    /// The end that a child has.
-    fn theirs(&self) -> anyhow::Result<OwnedFd> {
-        let pipe = self.0.lock();
-        let pipe = pipe.as_ref().ok().and_then(|pipe| pipe.as_ref());
-        let pipe = pipe.context("nobody waits for an answer any more")?;
-        Ok(pipe.theirs.try_clone()?)
+    /// One more question.
+    pub fn begin(&self) -> anyhow::Result<(Until, Waiting)> {
+        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
+        let mut pipes = self.0.lock();
+        let pipes = pipes.as_mut().ok().and_then(|pipes| pipes.as_mut());
+        let pipes = pipes.context("nobody waits for an answer any more")?;
+        pipes.asked += 1;
+        pipes.ours.insert(pipes.asked, ours);
+        let waiting = Waiting {
+            all: self.clone(),
+            number: pipes.asked,
+        };
+        Ok((Until(theirs), waiting))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Ok(mut pipes) = self.all.0.lock() {
+            let ours = pipes.as_mut();
+            drop(ours.and_then(|pipes| pipes.ours.remove(&self.number)));
+        }
     }
 }
 
@@ -119,7 +141,7 @@ pub fn end_with_server() {
 
 impl Question {
     /// Asks, and waits for the answer.
-    pub fn ask(&self, asked: &Asked) -> anyhow::Result<Said> {
+    pub fn ask(&self, until: &Until) -> anyhow::Result<Said> {
         // This very program, also if another was put in its place.
         let mut command = Command::new("/proc/self/exe");
         if let (false, Some(caller)) = (self.as_root, Identity::from_sudo()?) {
@@ -128,13 +150,11 @@ impl Question {
                 command.env_remove(name);
             }
         }
-        self.ask_of(&mut command, asked)
+        self.ask_of(&mut command, until)
     }
 
-    fn ask_of(&self, command: &mut Command, asked: &Asked) -> anyhow::Result<Said> {
-        let theirs = asked.theirs()?;
-        // It is for this child; others that start meanwhile have it, too, and do nothing with it.
-        fcntl_setfd(&theirs, FdFlags::empty())?;
+    fn ask_of(&self, command: &mut Command, until: &Until) -> anyhow::Result<Said> {
+        let Until(theirs) = until;
         command
             .arg0("timesink")
             .args(&self.words)
@@ -143,14 +163,20 @@ impl Question {
             .stderr(Stdio::piped())
             .env(UNTIL, theirs.as_raw_fd().to_string())
             .env_remove("COLUMNS");
-        let mut child = command.spawn().context("cannot start timesink")?;
-        drop(theirs);
+        // It is for this child; others that start meanwhile have it, too, and do nothing with it.
+        fcntl_setfd(theirs, FdFlags::empty())?;
+        let child = command.spawn();
+        fcntl_setfd(theirs, FdFlags::CLOEXEC)?;
+        let mut child = child.context("cannot start timesink")?;
         let pid = Pid::from_child(&child);
         let handle = pidfd_open(pid, PidfdFlags::empty())?;
         let out = child.stdout.take().map(Stream::of);
         let err = child.stderr.take().map(Stream::of);
-        let is_late = !ends_within(&handle, self.patience)?;
-        if is_late {
+        let came = first_of(&handle, Some(theirs), self.patience)?;
+        // Where nobody waits any more the child has been told.
+        let is_told = came == Came::NobodyWaits && ends_within(&handle, HEED)?;
+        let is_late = came != Came::End;
+        if is_late && !is_told {
             end(&handle, pid)?;
             if !ends_within(&handle, GRACE)? {
                 child.kill()?;
@@ -193,15 +219,35 @@ fn end(child: &OwnedFd, pid: Pid) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What came first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Came {
+    End,
+    NobodyWaits,
+    Nothing,
+}
+
 /// Whether a child ends in this time.
 fn ends_within(child: &OwnedFd, time: Duration) -> anyhow::Result<bool> {
+    Ok(first_of(child, None, time)? == Came::End)
+}
+
+/// Waits for a child to end, or until nobody waits for it.
+fn first_of(child: &OwnedFd, until: Option<&OwnedFd>, time: Duration) -> anyhow::Result<Came> {
     let end = Instant::now() + time;
     loop {
         let left = end.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).context("so long")?;
-        let mut fds = [PollFd::new(child, PollFlags::IN)];
+        let files = [Some(child), until].into_iter().flatten();
+        let mut fds: Vec<PollFd<'_>> = files.map(|file| PollFd::new(file, PollFlags::IN)).collect();
         match poll(&mut fds, Some(&left)) {
-            Ok(ready) => return Ok(ready > 0),
+            Ok(0) => return Ok(Came::Nothing),
+            Ok(_) => {
+                return Ok(match fds[0].revents().is_empty() {
+                    false => Came::End,
+                    true => Came::NobodyWaits,
+                })
+            }
             Err(Errno::INTR) => (),
             Err(error) => return Err(error).context("cannot wait for timesink"),
         }
@@ -277,8 +323,8 @@ mod tests {
             most,
             as_root: false,
         };
-        let asked = Asked::new().expect("a pipe");
-        let said = question.ask_of(&mut Command::new("sh"), &asked);
+        let (until, _waiting) = Asked::new().begin().expect("a pipe");
+        let said = question.ask_of(&mut Command::new("sh"), &until);
         said.expect("a shell")
     }
 
@@ -340,15 +386,30 @@ mod tests {
     /// When nobody waits for answers any more, nothing else is asked.
     #[test]
     fn nothing_is_asked_for_nobody() {
-        let asked = Asked::new().expect("a pipe");
+        let asked = Asked::new();
         asked.end();
-        let question = Question {
-            words: Vec::new(),
+        assert!(asked.begin().is_err());
+    }
+
+    /// A question that nobody waits for ends, also if its child does not know of the pipe; others do not.
+    #[test]
+    fn a_question_that_was_taken_back_ends() {
+        let asked = Asked::new();
+        let (until, waiting) = asked.begin().expect("a pipe");
+        let (other, _waiting) = asked.begin().expect("a pipe");
+        let question = |script: &str| Question {
+            words: ["-c", script].map(OsString::from).to_vec(),
             patience: LONG,
             most: 100,
             as_root: false,
         };
-        assert!(question.ask_of(&mut Command::new("sh"), &asked).is_err());
+        drop(waiting);
+        let started = Instant::now();
+        let taken_back = question("exec sleep 60").ask_of(&mut Command::new("sh"), &until);
+        assert!(taken_back.is_ok_and(|said| said.is_refused));
+        assert!(started.elapsed() < LONG);
+        let said = question("echo said").ask_of(&mut Command::new("sh"), &other);
+        assert_eq!(said.expect("a shell").text, "said\n");
     }
 
     /// An error is what was said of it.

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock};
 use rmcp::schemars::JsonSchema;
-use rmcp::{tool, tool_router};
+use rmcp::service::RequestContext;
+use rmcp::{tool, tool_handler, tool_router, ErrorData, RoleServer, ServerHandler};
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 
@@ -264,16 +266,21 @@ impl Tools {
     }
 
     async fn said(&self, words: Words, patience: Duration, as_root: bool) -> anyhow::Result<Said> {
-        let _turn = self.gate.acquire().await?;
+        let turn = self.gate.clone().acquire_owned().await?;
         let question = Question {
             words: words.0,
             patience,
             most: MOST,
             as_root,
         };
-        let asked = self.asked.clone();
+        // Who takes the question back drops this.
+        let (until, _waiting) = self.asked.begin()?;
         // In a thread of its own: others may be asked meanwhile.
-        tokio::task::spawn_blocking(move || question.ask(&asked)).await?
+        let answer = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            question.ask(&until)
+        });
+        answer.await?
     }
 
     /// Asks timesink with the rights of the user.
@@ -318,7 +325,7 @@ impl Tools {
     }
 }
 
-#[tool_router(server_handler)]
+#[tool_router]
 impl Tools {
     #[tool(
         description = "Record a program with timesink: runs it and says why it took as long as it did, with the causes on its critical path, what fixing each \
@@ -492,5 +499,21 @@ impl Tools {
         let words = Words::of(&["rules"]).then(named);
         self.ask(words, PATIENCE, "Next: `rules` without a name lists all.")
             .await
+    }
+}
+
+#[tool_handler]
+impl ServerHandler for Tools {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let taken_back = context.ct.clone();
+        let router = Self::tool_router();
+        tokio::select! {
+            answer = router.call(ToolCallContext::new(self, request, context)) => answer,
+            () = taken_back.cancelled() => Err(ErrorData::internal_error("the question was taken back", None)),
+        }
     }
 }

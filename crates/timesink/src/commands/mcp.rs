@@ -7,5 +7,5 @@ pub struct Arguments {}
 
 /// Answers an assistant until it closes standard input.
 pub fn run(_: &Arguments) -> anyhow::Result<()> {
-    serve(Tools::new(Asked::new()?))
+    serve(Tools::new(Asked::new()))
 }
