@@ -294,6 +294,21 @@ for (const width of [390, 1280, 3840]) {
   });
 }
 
+test("charts fill the paper that they are printed on", async () => {
+  await opened(file("nightly-import"), async (page) => {
+    for (const tab of ["Timeline", "Flame graph"]) {
+      await view(page, tab);
+      const high = (await page.locator(".chart canvas").first().boundingBox()).height;
+      await page.emulateMedia({ media: "print" });
+      const box = await page.locator(".chart canvas").first().boundingBox();
+      const shown = await page.evaluate(() => innerWidth);
+      assert.ok(Math.abs(box.width - shown) < 2, `${tab}: ${box.width} of ${shown} pixels`);
+      assert.ok(box.height > high / 2, `${tab}: ${box.height} of ${high} pixels high`);
+      await page.emulateMedia({ media: "screen" });
+    }
+  }, { viewport: { width: 794, height: 1123 } });
+});
+
 test("names that mean harm are text and nothing else", async () => {
   const check = async (page) => {
     for (const one of VIEWS) {
