@@ -190,6 +190,42 @@ impl Comparison {
     }
 }
 
+impl Comparison {
+    /// What a program does that is most of how many more or fewer system calls there are; `None` if no one thing is.
+    pub fn most_of_calls(&self) -> Option<CallDifference> {
+        let mut acts: BTreeMap<(&str, &Act), (CallCount, CallCount, BTreeSet<&Thing>)> =
+            BTreeMap::new();
+        let mut whole = 0;
+        for one in &self.calls {
+            whole = difference(one.a.count, one.b.count).saturating_add(whole);
+            if let Does::Calls { act, thing } = &one.work.does {
+                let (a, b, things) = acts.entry((&one.work.program, act)).or_default();
+                a.add(&one.a);
+                b.add(&one.b);
+                things.insert(thing);
+            }
+        }
+        let share = |a: &CallCount, b: &CallCount| {
+            difference(a.count, b.count) as f64 / whole.unsigned_abs().max(1) as f64
+        };
+        let sign = if whole < 0 { -1.0 } else { 1.0 };
+        let most = acts.into_iter().max_by(|(_, one), (_, other)| {
+            let (one, other) = (share(&one.0, &one.1), share(&other.0, &other.1));
+            (one * sign).total_cmp(&(other * sign))
+        });
+        let ((program, act), (a, b, things)) = most?;
+        let thing = match things.first() {
+            Some(&thing) if things.len() == 1 => thing.clone(),
+            _ => Thing::Several,
+        };
+        let work = Work {
+            program: program.to_owned(),
+            does: Does::calls(act.clone(), thing),
+        };
+        (share(&a, &b) * sign > 0.5).then_some(CallDifference { work, a, b })
+    }
+}
+
 /// Which parts of a path a row is made of.
 struct Group {
     program: String,

@@ -51,6 +51,45 @@ fn more_often() {
     assert_eq!(first(&back).effect.change, Change::LessOften);
 }
 
+/// What most of the further calls do is said beside their number, also where none of it is on the path: to one thing, or to several.
+/// Nothing is said where several calls share it.
+#[test]
+fn most_of_the_calls() {
+    let made = |calls: &[(&str, u64)]| {
+        let calls = calls.iter();
+        let calls = calls.map(|(call, count)| format!("call 1.1 {call} count {count} ns 1us\n"));
+        format!(
+            "process 1 git
+             thread 1.1 git
+             object a directory /a
+             object b directory /b
+             {}
+             1.1: cpu 0..10ms",
+            calls.collect::<String>()
+        )
+    };
+    let most = |a: &[(&str, u64)], b: &[(&str, u64)]| {
+        let most = compared(&made(a), &made(b)).most_of_calls();
+        most.map(|most| (most.work.does, most.a.count, most.b.count))
+    };
+    let (few, many) = (
+        [("lstat a", 30), ("read a", 5)],
+        [("lstat a", 900), ("read a", 50)],
+    );
+    let looked_up = |thing| Does::Calls {
+        act: Act::LookUp,
+        thing,
+    };
+    let of_a = looked_up(Thing::Path("/a".into()));
+    assert_eq!(most(&few, &many), Some((of_a.clone(), 30, 900)));
+    assert_eq!(most(&many, &few), Some((of_a, 900, 30)));
+    let several = [("lstat a", 400), ("lstat b", 500), ("read a", 50)];
+    let told = Some((looked_up(Thing::Several), 30, 900));
+    assert_eq!(most(&few, &several), told);
+    assert_eq!(most(&few, &[("lstat a", 300), ("read a", 275)]), None);
+    assert_eq!(most(&few, &few), None);
+}
+
 /// As often, and each time it takes longer.
 #[test]
 fn slower_each_time() {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::files::FileUse;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::Kind;
 use timesink_recording::words::FactKind::{self, *};
@@ -16,7 +17,7 @@ const MISSING: usize = 100;
 pub struct Used {
     network: bool,
     writes: bool,
-    /// Files that it wrote and did not read: they are what came of it.
+    /// Files of which it read no more than it wrote: they are what came of it.
     written: BTreeSet<String>,
     /// Files that it was given open, and did not read.
     unused: BTreeSet<String>,
@@ -27,7 +28,8 @@ impl Used {
         let is_network =
             |kind: ObjectKind| matches!(kind, ObjectKind::TcpSocket | ObjectKind::UdpSocket);
         let written = facts.files.iter().filter(|file| file.bytes_written > 0);
-        let only = written.clone().filter(|file| file.bytes_read == 0);
+        let own = |file: &&FileUse| file.bytes_read <= file.bytes_written;
+        let only = written.clone().filter(own);
         let unused = facts
             .files
             .iter()
@@ -41,7 +43,7 @@ impl Used {
         }
     }
 
-    /// A file that was only written is what came of the run, not what went into it.
+    /// A file of which no more was read than written is what came of the run, not what went into it.
     pub fn kind_of(&self, kind: FactKind, key: &str) -> FactKind {
         match kind {
             File if self.written.contains(key) => Outcome,
@@ -220,6 +222,41 @@ fn add_peers(environment: &mut Environment, facts: &Facts) {
         if port.parse::<u32>().is_ok_and(|port| port < EPHEMERAL) {
             environment.add_observed(Peer, &format!("port {port}"), host);
             environment.add_observed(Protocol, &format!("port {port}"), protocol);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timesink_recording::notation::recording;
+
+    /// What a run wrote itself is what came of it, also if it read that again. Of a file of which it read more there was something.
+    #[test]
+    fn what_was_written_is_an_outcome() {
+        let drawn = recording(
+            "object log file /log
+             object sorted file /sorted
+             object t.db file /t.db
+             object conf file /conf
+             process 1 sort
+             thread 1.1 sort
+             call 1.1 write log count 1 bytes 10
+             call 1.1 write sorted count 3 bytes 9933
+             call 1.1 read sorted count 2 bytes 9933
+             call 1.1 pwrite64 t.db count 2 bytes 8192
+             call 1.1 pread64 t.db count 9 bytes 36864
+             call 1.1 read conf count 1 bytes 60
+             1.1: cpu 0..10ms",
+        );
+        let used = Used::of(&Facts::of(&drawn).expect("it reads"));
+        for (path, kind) in [
+            ("/log", Outcome),
+            ("/sorted", Outcome),
+            ("/t.db", File),
+            ("/conf", File),
+        ] {
+            assert_eq!(used.kind_of(File, path), kind, "{path}");
         }
     }
 }

@@ -133,7 +133,8 @@ fn counts(comparison: &Comparison, style: &Style) -> Vec<String> {
     let all = [
         counted("processes", |counts| counts.processes),
         counted("threads", |counts| counts.threads),
-        of_calls("system calls", |counts| counts.calls, units::count),
+        of_calls("system calls", |counts| counts.calls, units::count)
+            .map(|told| told + &most_of_them(comparison, about)),
         of_calls("bytes transferred", |counts| counts.bytes, units::bytes),
         counted("context switches", |counts| counts.switches),
         counted("page faults", |counts| counts.page_faults),
@@ -143,6 +144,15 @@ fn counts(comparison: &Comparison, style: &Style) -> Vec<String> {
         true => Vec::new(),
         false => wrap(&all.join(" · "), "", Ink::Plain, style),
     }
+}
+
+/// The calls that make up most of how many more or fewer system calls there are: `(git looks up paths: 146 → 9,296)`.
+fn most_of_them(comparison: &Comparison, about: &str) -> String {
+    let most = comparison.most_of_calls();
+    most.map_or(String::new(), |most| {
+        let (a, b) = (units::count(most.a.count), units::count(most.b.count));
+        format!(" ({}: {about}{a} → {about}{b})", compared::call(&most.work))
+    })
 }
 
 fn command(digest: &Digest) -> String {
