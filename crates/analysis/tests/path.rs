@@ -495,6 +495,35 @@ fn an_interruption_is_not_what_was_waited_for() {
     assert_eq!(on_path(&timeline), expected);
 }
 
+/// A worker sleeps while there is something to do, because the others of its process have all processors; the runtime's own thread
+/// sees that at last and wakes it. It waited for what the others did, not for nothing. Where they had nothing to do either, it did.
+#[test]
+fn who_waits_for_a_busy_process_waits_for_what_it_does() {
+    let text = |others: &str| {
+        format!(
+            "process 1 p
+             thread 1.1 tid 1 one
+             thread 1.2 tid 2 keeper
+             thread 1.3 tid 3 other
+             1.1: cpu 0..1ms | wait ..20ms condition by 1.2 | cpu ..25ms
+             1.2: wait 0..19900us sleep by timer | cpu ..20ms | wait ..25ms sleep by timer
+             1.3: {others}"
+        )
+    };
+    let beside = |others: &str| -> u64 {
+        let mut timeline = Timeline::of(&recording(&text(others))).expect("a drawn recording reads");
+        let keeper = timeline.threads[1].thread;
+        timeline.set_housekeeping(&[keeper].into());
+        let path = Path::of_thread(&timeline, 0);
+        let other = path.segments.iter().filter(|segment| segment.slot == 2);
+        other.map(|segment| segment.ns()).sum()
+    };
+    assert_eq!(beside("cpu 0..21ms | wait ..25ms condition"), 20_000_000);
+    assert_eq!(beside("cpu 0..3ms | wait ..25ms condition"), 0);
+    let resting = "cpu 0..12ms | wait ..19ms condition by 1.2 | cpu ..25ms";
+    assert_eq!(beside(resting), 0);
+}
+
 /// A thread of the runtime ends the process, after a sleep of its own: the wait of the first thread for its end goes on where that
 /// one was told to. A program in Java that ended by itself was 'thread join' for all of its time.
 #[test]

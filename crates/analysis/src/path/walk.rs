@@ -140,7 +140,13 @@ impl<'a> Walk<'a> {
                 }
                 self.go_to(slot);
             }
-            Waker::Housekeeping => self.lay_span(span, None),
+            Waker::Housekeeping => match self.timeline.busy_beside(self.slot, span) {
+                Some(slot) if !self.here.contains(&slot) && self.here.len() < HOPS => {
+                    self.waits.push((self.slot, span));
+                    self.go_to(slot);
+                }
+                _ => self.lay_span(span, None),
+            },
             Waker::Impossible => self.lay_span(span, Some(Unknown::Impossible)),
             Waker::Outside => {
                 // The last sleep of a loop that looked now and then: on to what it looked for.

@@ -221,6 +221,29 @@ impl Spans {
         }
     }
 
+    /// Who of its process kept its processors busy before a wait that the runtime's own thread ended: what was waiting had come, and
+    /// nobody had time for it. `None` if nobody ran for half of what that thread lets pass before it looks.
+    pub fn busy_beside(&self, slot: usize, wait: &Span) -> Option<usize> {
+        if wait.detail != Detail::Condition {
+            return None;
+        }
+        let from = Nanos(wait.t1.0.saturating_sub(LOOKS_NS)).max(wait.t0);
+        let window = wait.t1.since(from);
+        let process = self.threads[slot].process;
+        let others = (0..self.threads.len()).filter(|&other| {
+            other != slot && self.threads[other].process == process && !self.is_housekeeping(other)
+        });
+        let busy = others.filter_map(|other| {
+            let ran = self.between(other, from, wait.t1);
+            let ran = ran.filter(|(span, _)| matches!(span.state, State::Cpu | State::Ready));
+            let ns: u64 = ran.map(|(_, ns)| ns).sum();
+            // Where it stands at that moment the path goes on.
+            let is_there = self.ran_lately(other, wait.t1, LATE_NS).is_some();
+            (is_there && ns * 2 >= window).then_some((ns, std::cmp::Reverse(other)))
+        });
+        busy.max().map(|(_, std::cmp::Reverse(other))| other)
+    }
+
     /// When a thread did what was seen by another one at this moment: at the moment itself if it was running, else
     /// when it last ran before, or a little after where the clocks of two processors may differ.
     pub fn ran(&self, slot: usize, moment: Nanos) -> Option<Nanos> {
@@ -290,6 +313,9 @@ fn begin_before(spans: &[Span], begins: Option<Begins>, moment: Nanos) -> usize 
     }
     low + 1 + spans[low + 1..high].partition_point(|span| span.t0 < moment)
 }
+
+/// Go's monitor looks after goroutines that nobody runs when no thread has looked for so long.
+const LOOKS_NS: i64 = 10_000_000;
 
 /// Who is woken on another processor that rests is queued there when that one has come to: in general not later than this.
 const LATE_NS: u64 = 1_000_000;
