@@ -24,11 +24,10 @@ pub(super) fn lines(report: &Report, bound: bool, style: &Style) -> Vec<String> 
     let Some(outlook) = report.outlook.filter(|outlook| outlook.wall_ns > 0) else {
         return Vec::new();
     };
-    let talks = bound.then(|| talks(report)).flatten();
     let bound = bound.then(|| bound_by(report, outlook));
     // What is done again and again is told closer where its calls tell it.
     let round = report.anatomies.is_empty().then(|| round(report)).flatten();
-    let parts = [bound, talks, round];
+    let parts = [bound, talks(report), round];
     let parts = parts.into_iter().flatten();
     parts
         .flat_map(|text| wrap(&text, "  ", Ink::Plain, style))
