@@ -511,7 +511,8 @@ fn who_waits_for_a_busy_process_waits_for_what_it_does() {
         )
     };
     let beside = |others: &str| -> u64 {
-        let mut timeline = Timeline::of(&recording(&text(others))).expect("a drawn recording reads");
+        let mut timeline =
+            Timeline::of(&recording(&text(others))).expect("a drawn recording reads");
         let keeper = timeline.threads[1].thread;
         timeline.set_housekeeping(&[keeper].into());
         let path = Path::of_thread(&timeline, 0);

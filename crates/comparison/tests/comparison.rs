@@ -231,6 +231,25 @@ fn without_stacks() {
     assert!(!found.a.weather.has_stacks);
 }
 
+/// Where one side alone has stacks, its functions are not new, and the other's code is not gone.
+#[test]
+fn stacks_on_one_side_only() {
+    let with =
+        format!("{AWAKE}\nframe main module /bin/job\nsample 1.1 5ms weight 5ms stack \"main\"");
+    for (a, b) in [(AWAKE, with.as_str()), (with.as_str(), AWAKE)] {
+        let found = compared(a, &b.replace("15ms", "40ms"));
+        assert_ne!(found.a.weather.has_stacks, found.b.weather.has_stacks);
+        let code = found.rows.iter().filter(|row| {
+            matches!(
+                row.about,
+                Difference::OtherCode | Difference::Work(Does::Code { .. })
+            )
+        });
+        let changes: Vec<Change> = code.map(|row| row.effect.change).collect();
+        assert_eq!(changes, [Change::Longer]);
+    }
+}
+
 /// Where events were lost the path is not known: that is a part of its own, and no row.
 #[test]
 fn losses_are_not_attributed() {

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,8 @@ use crate::redact;
 
 /// So many files are remembered.
 const MOST_FILES: usize = 4096;
+/// Of the folders that a command line names, so many are looked into for what it tells without one.
+const MOST_FOLDERS: usize = 16;
 /// Larger ones have no checksum: their size and time must do.
 const MOST_SUMMED: u64 = 1 << 20;
 /// So long all of them together may take.
@@ -67,15 +69,39 @@ impl UsedFiles {
         self.files.insert(path, Some(used));
     }
 
-    /// The files that the command line of a server names, which it has read before anybody looked.
-    pub fn note_command_line(&mut self, arguments: &[u8]) {
-        for argument in arguments.split(|&byte| byte == 0) {
-            let argument = String::from_utf8_lossy(argument);
-            // `-c/etc/x.conf`, `--config=/etc/x.conf`.
-            let path = argument.find('/').map(|at| &argument[at..]);
-            if let Some(path) = path.filter(|_| self.files.len() < MOST_FILES) {
-                self.files.entry(path.to_owned()).or_insert(None);
+    /// The files that the command line of a server names, which it has read before anybody looked. One that is told without a folder
+    /// may lie in the one where the server is, or in one that the command line names (`nginx -p DIR -c nginx.conf`).
+    pub fn note_command_line(&mut self, arguments: &[u8], folder: Option<&Path>) {
+        let arguments = String::from_utf8_lossy(arguments);
+        let arguments = arguments.trim_end_matches('\0');
+        // A server may have made one text of it: `nginx: master process nginx -c nginx.conf`.
+        let between = if arguments.contains('\0') { '\0' } else { ' ' };
+        let arguments: Vec<&str> = arguments.split(between).skip(1).collect();
+        let folders: Vec<PathBuf> = std::iter::once("")
+            .chain(arguments.iter().copied())
+            .take(MOST_FOLDERS)
+            .filter_map(|named| Some(folder.unwrap_or(Path::new("/")).join(path_in(named)?)))
+            .collect();
+        for argument in &arguments {
+            let Some(path) = path_in(argument).filter(|path| !path.is_empty()) else {
+                continue;
+            };
+            if path.starts_with('/') {
+                self.note_path(PathBuf::from(path));
+                continue;
             }
+            // Without a folder only what looks like a file is one.
+            let is_file = path.contains(['.', '/']);
+            let found = folders.iter().map(|folder| folder.join(path));
+            let found = found.filter(|path| is_file && path.is_absolute());
+            found.for_each(|path| self.note_path(path));
+        }
+    }
+
+    fn note_path(&mut self, path: PathBuf) {
+        if self.files.len() < MOST_FILES {
+            let path = path.to_string_lossy().into_owned();
+            self.files.entry(path).or_insert(None);
         }
     }
 
@@ -103,6 +129,20 @@ impl UsedFiles {
             }
         }
         facts
+    }
+}
+
+/// `-c/etc/x.conf`, `--config=conf/x.conf`, `conf/x.conf`.
+fn path_in(argument: &str) -> Option<&str> {
+    match argument.strip_prefix('-') {
+        None => match argument.find("=/") {
+            Some(at) => Some(&argument[at + 1..]),
+            None => Some(argument),
+        },
+        Some(option) => {
+            let value = option.split_once('=').map(|(_, value)| value);
+            value.or_else(|| option.find('/').map(|at| &option[at..]))
+        }
     }
 }
 
@@ -149,4 +189,37 @@ fn is_installed(path: &str) -> bool {
     library
         || FOLDERS.iter().any(|folder| path.starts_with(folder))
         || WITHIN.iter().any(|folder| path.contains(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a command line names is a file wherever it may lie.
+    #[test]
+    fn files_of_command_lines() {
+        let named = |line: &str, folder: &str| {
+            let mut files = UsedFiles::default();
+            let line = line.replace(' ', "\0");
+            files.note_command_line(line.as_bytes(), Some(Path::new(folder)));
+            files.files.into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!(named("srv -c/etc/x.conf", "/run"), ["/etc/x.conf"]);
+        assert_eq!(
+            named("srv --config=/etc/x.conf 80", "/run"),
+            ["/etc/x.conf"]
+        );
+        assert!(named("python3 srv.py ks/a.conf", "/run").contains(&"/run/ks/a.conf".to_owned()));
+        let told = named("nginx -p /srv/n -c nginx.conf", "/run");
+        assert!(told.contains(&"/srv/n/nginx.conf".to_owned()), "{told:?}");
+        let none: [&str; 0] = [];
+        let title = |title: &str| {
+            let mut files = UsedFiles::default();
+            files.note_command_line(title.as_bytes(), Some(Path::new("/run")));
+            files.files.into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!(title("nginx: worker process"), none);
+        let master = "nginx: master process nginx -c /srv/nginx.conf\0\0\0";
+        assert_eq!(title(master), ["/srv/nginx.conf"]);
+    }
 }

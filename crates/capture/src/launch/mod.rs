@@ -35,5 +35,6 @@ pub use error::{Error, Kind};
 pub use identity::{FsIdentity, Identity};
 pub use named::{lineage, named};
 pub use running::Running;
+pub(crate) use signals::parent_of;
 pub use signals::{Received, Signals};
 pub use status::Status;

@@ -191,7 +191,7 @@ fn descends(process: u32, ancestor: u32, parent_of: impl Fn(u32) -> Option<u32>)
 }
 
 /// The parent of a process, by procfs. The name, in brackets, can hold anything, brackets too.
-pub(super) fn parent_of(process: u32) -> Option<u32> {
+pub fn parent_of(process: u32) -> Option<u32> {
     let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
     let name_end = stat.iter().rposition(|&byte| byte == b')')?;
     let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;

@@ -20,8 +20,10 @@ mod stacks;
 mod tagged;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -38,11 +40,11 @@ use crate::error::Error;
 use crate::floors;
 use crate::host::HostFacts;
 use crate::kernel::{Kernel, ProbeSettings};
-use crate::launch::{self, Attached, Ending, Identity, Running, Signals, Status};
+use crate::launch::{self, parent_of, Attached, Ending, Identity, Running, Signals, Status};
 use crate::patience::Patience;
 use crate::privileges;
 use crate::probes::events;
-use crate::reader::Reader;
+use crate::reader::{ProcessFolder, Reader};
 use crate::redact;
 use crate::spool::{self, BeginNote, EndNote, EventCosts, Note};
 
@@ -412,9 +414,23 @@ impl Session {
     fn note_command_lines(&self, pids: &[u32]) {
         const MOST: u64 = 64 << 10;
         let mut sink = self.sink.borrow_mut();
-        for &pid in pids {
+        // Whoever was told may be the one that a worker was started by, of which many have a command line of their own.
+        let name = |pid: u32| std::fs::read(format!("/proc/{pid}/comm")).ok();
+        let master = |pid: &u32| parent_of(*pid).filter(|parent| name(*parent) == name(*pid));
+        let all: BTreeSet<u32> = pids
+            .iter()
+            .filter_map(master)
+            .chain(pids.iter().copied())
+            .collect();
+        for pid in all {
             let line = self.reader.text(pid, "cmdline", MOST);
-            sink.files.note_command_line(&line.unwrap_or_default());
+            let folder = self.reader.folder(pid, ProcessFolder::Own).ok();
+            let named = |(folder, _): &(OwnedFd, _)| {
+                std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).ok()
+            };
+            let folder = folder.as_ref().and_then(named);
+            sink.files
+                .note_command_line(&line.unwrap_or_default(), folder.as_deref());
         }
     }
 

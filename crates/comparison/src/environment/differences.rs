@@ -9,7 +9,7 @@ use super::{resource_of, varies, Environment, KnownFact, Resource, Varies};
 use crate::{Act, Comparison, Difference, Does, Thing};
 
 /// A fact that differs; `None` where it is not there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FactDifference {
     pub kind: FactKind,
     /// Which one, as in A if it is there.
@@ -22,6 +22,8 @@ pub struct FactDifference {
     pub touched: bool,
     /// It can explain where the time changed.
     pub explains: bool,
+    /// Of a file, the share of what changed that is in the programs that it can have had an effect on.
+    in_programs: f64,
     /// Of a file whose text was kept in both.
     pub lines: Vec<LineDifference>,
 }
@@ -34,7 +36,7 @@ pub struct LineDifference {
 }
 
 /// All that differs between two environments.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct EnvironmentDifferences {
     /// Kinds of which both sides have facts, or one has what the other could have had.
     pub compared: usize,
@@ -54,32 +56,51 @@ impl EnvironmentDifferences {
     }
 }
 
-/// By how much the time of the path changed that goes to each resource, whichever way.
+/// By how much the time of the path changed that goes to each resource and to each program, whichever way.
 #[derive(Clone, Debug, Default)]
-struct ChangedTimes(HashMap<Resource, u64>);
+struct ChangedTimes {
+    resources: HashMap<Resource, u64>,
+    programs: HashMap<String, u64>,
+}
 
 impl ChangedTimes {
     fn of(comparison: &Comparison) -> ChangedTimes {
-        let mut changed: HashMap<Resource, u64> = HashMap::new();
+        let mut changed = ChangedTimes::default();
         for row in &comparison.rows {
             let resource = match &row.about {
                 Difference::Work(does) => of_work(does),
                 Difference::Processes | Difference::OtherCode => Resource::Processor,
             };
-            let sum = changed.entry(resource).or_default();
-            *sum = sum.saturating_add(row.difference_ns().unsigned_abs());
+            let ns = row.difference_ns().unsigned_abs();
+            let sum = changed.resources.entry(resource).or_default();
+            *sum = sum.saturating_add(ns);
+            let names = [Some(&row.program), row.program_in_b.as_ref()];
+            for program in names.into_iter().flatten() {
+                let sum = changed.programs.entry(program.clone()).or_default();
+                *sum = sum.saturating_add(ns);
+            }
         }
-        ChangedTimes(changed)
+        changed
+    }
+
+    /// The share of all that changed that is in some programs; all of it where nothing is known.
+    fn share_of_programs(&self, programs: &BTreeSet<String>) -> f64 {
+        let all: u64 = self.resources.values().sum();
+        if programs.is_empty() || all == 0 {
+            return 1.0;
+        }
+        let ns = programs.iter().filter_map(|name| self.programs.get(name));
+        (ns.sum::<u64>() as f64 / all as f64).min(1.0)
     }
 
     /// The share of all that changed; all of it where nothing is known.
     fn share(&self, resource: Resource) -> f64 {
-        let all: u64 = self.0.values().sum();
+        let all: u64 = self.resources.values().sum();
         match resource {
             Resource::None => 0.0,
             Resource::Any => 1.0,
             _ if all == 0 => 1.0,
-            _ => self.0.get(&resource).copied().unwrap_or(0) as f64 / all as f64,
+            _ => self.resources.get(&resource).copied().unwrap_or(0) as f64 / all as f64,
         }
     }
 }
@@ -145,6 +166,9 @@ impl Environment {
             }
             let touched = [one, other].into_iter().flatten().any(|fact| fact.touched);
             let resource = resource_of(kind);
+            let programs = [one, other].into_iter().flatten();
+            let programs = programs.flat_map(|fact| fact.programs.clone()).collect();
+            let in_programs = changed.share_of_programs(&programs);
             let lines = match (one.and_then(text), other.and_then(text)) {
                 (Some(one), Some(other)) => lines(one, other),
                 _ => Vec::new(),
@@ -160,7 +184,9 @@ impl Environment {
                 varies: varies(kind),
                 resource,
                 touched,
-                explains: touched && (is_arguments || changed.share(resource) >= EXPLAINS),
+                explains: touched
+                    && (is_arguments || changed.share(resource) * in_programs >= EXPLAINS),
+                in_programs,
                 lines,
             });
         }
@@ -170,10 +196,13 @@ impl Environment {
             (
                 !fact.explains,
                 !fact.touched,
+                // In tenths: who did little of what changed is no reason to read a text later.
+                std::cmp::Reverse((fact.in_programs * 10.0).round() as u64),
                 fact.lines.is_empty(),
                 matches!(fact.kind, FactKind::File | FactKind::Library),
                 fact.varies == Varies::Moves,
                 std::cmp::Reverse(share),
+                !is_configuration(&fact.key),
                 !there,
                 fact.varies,
                 fact.kind,
@@ -273,6 +302,25 @@ fn files_differ(a: &str, b: &str) -> bool {
     }
 }
 
+/// Whether a file is one that tells a program what to do, by its name.
+fn is_configuration(path: &str) -> bool {
+    const ENDINGS: [&str; 12] = [
+        ".conf",
+        ".cnf",
+        ".cfg",
+        ".config",
+        ".ini",
+        ".toml",
+        ".yaml",
+        ".yml",
+        ".json",
+        ".xml",
+        ".properties",
+        ".env",
+    ];
+    path.starts_with("/etc/") || ENDINGS.iter().any(|ending| path.ends_with(ending))
+}
+
 /// A program with the same build id is the same, wherever it lies.
 fn programs_differ(a: &str, b: &str) -> bool {
     match (a.split_once(" build="), b.split_once(" build=")) {
@@ -367,10 +415,44 @@ mod tests {
         b: &[(FactKind, &str, &str, bool)],
         changed: &[(Resource, u64)],
     ) -> Vec<String> {
-        let changed = ChangedTimes(changed.iter().copied().collect());
+        let changed = ChangedTimes {
+            resources: changed.iter().copied().collect(),
+            ..ChangedTimes::default()
+        };
         let found = environment(a).compare(&environment(b), &changed);
         let told = |fact: &FactDifference| format!("{} {}", fact.kind, fact.key);
         found.facts.iter().map(told).collect()
+    }
+
+    /// Of files that one program read, those come first whose program's time changed, however many others differ.
+    #[test]
+    fn a_file_of_the_program_that_changed_comes_first() {
+        let side = |text: &str| {
+            let file = |path: &str, program: &str| {
+                let fact = KnownFact {
+                    end: Some(format!("size=1 crc32={text}")),
+                    touched: true,
+                    programs: [program.to_owned()].into(),
+                    ..KnownFact::default()
+                };
+                ((FactKind::File, path.to_owned()), fact)
+            };
+            let harmless = (1..=20).map(|at| file(&format!("/a/harmless{at}.txt"), "cat"));
+            let server = ["/srv/a.txt", "/srv/server.conf"].map(|path| file(path, "server"));
+            Environment {
+                facts: harmless.chain(server).collect(),
+                only_observed: false,
+            }
+        };
+        let changed = ChangedTimes {
+            resources: [(Resource::Processor, 100)].into(),
+            programs: [("server".to_owned(), 97), ("cat".to_owned(), 3)].into(),
+        };
+        let found = side("a").compare(&side("b"), &changed);
+        let first: Vec<&str> = found.facts.iter().map(|fact| fact.key.as_str()).collect();
+        assert_eq!(first[..2], ["/srv/server.conf", "/srv/a.txt"]);
+        let explaining = found.facts.iter().filter(|fact| fact.explains);
+        assert_eq!((found.facts.len(), explaining.count()), (22, 2));
     }
 
     /// What the run used and what its changed time goes to comes first; what it has nothing to do with last, but it comes.

@@ -6,8 +6,9 @@
 mod differences;
 mod kinds;
 mod observed;
+mod users;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::Facts;
 use timesink_recording::tables::{Fact, Module};
@@ -17,6 +18,7 @@ use timesink_recording::About;
 pub use differences::{EnvironmentDifferences, FactDifference, LineDifference};
 pub use kinds::{resource_of, varies, Resource, Varies};
 pub use observed::is_known_variable;
+use users::Users;
 
 /// What stands behind the path of a file in the key of its text.
 const TEXT: &str = " (text)";
@@ -38,6 +40,8 @@ pub struct KnownFact {
     pub touched: bool,
     /// What stands in a file, if that was kept.
     pub text: Option<String>,
+    /// Of a file: the programs that it can have had an effect on, as far as that is known.
+    pub programs: BTreeSet<String>,
 }
 
 impl KnownFact {
@@ -68,6 +72,12 @@ impl Environment {
             environment.add_noted(fact, &used);
         }
         observed::add(&mut environment, sources, &used);
+        let users = Users::of(sources.facts);
+        for ((kind, path), fact) in &mut environment.facts {
+            if *kind == FactKind::File {
+                fact.programs = users.programs(path);
+            }
+        }
         environment
     }
 

@@ -27,7 +27,7 @@ use crate::present::{json, terminal};
 use crate::proof::{FactVerdict, Proof, Tried};
 use groups::MadeGroups;
 use looks::Looks;
-use setting::{Setting, Settings, Variable};
+use setting::{Setting, Settings, Variable, PRELOAD};
 use texts::Texts;
 
 /// Ended by Ctrl-C.
@@ -84,6 +84,7 @@ pub struct Arguments {
 }
 
 /// The kind of facts that are variables.
+const ALLOCATOR: &str = "allocator";
 const VARIABLE: &str = "environment variable";
 
 /// What `timesink diff --json` says, as far as it is needed.
@@ -115,7 +116,7 @@ struct Environment {
 }
 
 /// A fact that differs.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 pub struct Differing {
     pub kind: String,
     pub key: String,
@@ -375,7 +376,11 @@ struct Chosen {
 fn chosen(arguments: &Arguments, told: &Told, texts: &Texts) -> Chosen {
     let mut chosen = Chosen::default();
     let mut variables: Vec<Variable> = Vec::new();
-    for fact in &told.environment.differences {
+    let differences = &told.environment.differences;
+    let is_preloaded = differences
+        .iter()
+        .any(|fact| fact.kind == VARIABLE && fact.key == PRELOAD);
+    for fact in differences {
         let name = fact.name();
         let is_named = arguments
             .facts
@@ -394,6 +399,9 @@ fn chosen(arguments: &Arguments, told: &Told, texts: &Texts) -> Chosen {
         }
         let why_not = match (is_named, fact.touched) {
             (false, false) => Some("the run did not use it, as far as is known (--fact tries it)"),
+            (false, true) if fact.kind == ALLOCATOR && is_preloaded => {
+                Some("LD_PRELOAD chooses it, which is tried")
+            }
             (false, true) if chosen.tried.len() >= MOST => {
                 Some("others come first (--fact tries it)")
             }

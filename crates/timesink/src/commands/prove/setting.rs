@@ -64,6 +64,9 @@ pub const LIMITS: [&str; 8] = [
     "Max address space",
 ];
 
+/// The variable that loads a library before all others.
+pub const PRELOAD: &str = "LD_PRELOAD";
+
 impl Setting {
     /// Why not, if nothing sets it.
     pub fn of(fact: &Differing, texts: &Texts) -> Result<Setting, String> {
@@ -217,12 +220,18 @@ impl Settings {
     /// As the arguments of `timesink under`.
     pub fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
+        // An allocator that is tried is loaded by this, whatever A had there.
+        let preloads =
+            |(setting, of_b): &(Setting, bool)| *of_b && matches!(setting, Setting::Preload { .. });
+        let is_preloaded = self.0.iter().any(preloads);
         let mut add = |name: &str, value: String| words.extend([format!("--{name}"), value]);
         for (setting, of_b) in &self.0 {
             let of = |a: &String, b: &String| if *of_b { b.clone() } else { a.clone() };
             match setting {
                 Setting::Variables(all) => {
-                    all.iter()
+                    let given = all.iter();
+                    given
+                        .filter(|one| !is_preloaded || one.name != PRELOAD)
                         .for_each(|one| match if *of_b { &one.b } else { &one.a } {
                             Some(value) => add("set", format!("{}={value}", one.name)),
                             None => add("unset", one.name.clone()),
@@ -235,7 +244,7 @@ impl Settings {
                 Setting::Limit { name, a, b } => add("limit", format!("{name}={}", of(a, b))),
                 Setting::FixedAddresses if *of_b => add("only", "fixed-addresses".to_owned()),
                 Setting::NoHugePages if *of_b => add("only", "no-huge-pages".to_owned()),
-                Setting::Preload { path } if *of_b => add("set", format!("LD_PRELOAD={path}")),
+                Setting::Preload { path } if *of_b => add("set", format!("{PRELOAD}={path}")),
                 Setting::File { path, a, b } => {
                     let source = if *of_b { Some(b) } else { a.as_ref() };
                     source.into_iter().for_each(|source| {
@@ -249,5 +258,41 @@ impl Settings {
             }
         }
         words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An allocator that is tried is not unloaded by A's variables: it was told to have no effect where it was the cause.
+    #[test]
+    fn an_allocator_is_loaded_whatever_a_had() {
+        let fact = |kind: &str| Differing {
+            kind: kind.to_owned(),
+            ..Differing::default()
+        };
+        let variables = ["LD_PRELOAD", "LANG"].map(|name| Variable {
+            name: name.to_owned(),
+            a: None,
+            b: Some("b".to_owned()),
+        });
+        let tried = [
+            (fact("variables"), Setting::Variables(variables.to_vec())),
+            (
+                fact("allocator"),
+                Setting::Preload {
+                    path: "/lib/x.so".to_owned(),
+                },
+            ),
+        ];
+        let baseline = Settings::baseline(&tried, Vec::new());
+        let words = |at: Option<usize>| baseline.with(at.and_then(|at| tried.get(at))).words();
+        assert_eq!(words(None), ["--unset", "LD_PRELOAD", "--unset", "LANG"]);
+        assert_eq!(
+            words(Some(1)),
+            ["--unset", "LANG", "--set", "LD_PRELOAD=/lib/x.so"]
+        );
+        assert_eq!(words(Some(0)), ["--set", "LD_PRELOAD=b", "--set", "LANG=b"]);
     }
 }
