@@ -23,6 +23,7 @@ pub fn add(facts: &mut Facts, pid: u32, reader: &Reader) {
         &text("status", TEXT),
         &text("stat", TEXT),
     );
+    add_addresses(facts, &text("personality", TEXT));
     add_invocation(facts, pid);
     add_variables(facts, &text("environ", ENVIRONMENT));
     add_namespaces(facts, pid);
@@ -41,11 +42,32 @@ pub fn add_texts(facts: &mut Facts, limits: &str, status: &str, stat: &str) {
         "memory nodes",
         field(status, "Mems_allowed_list").unwrap_or_default(),
     );
+    if let Some(enabled) = field(status, "THP_enabled") {
+        let told = if enabled == "0" {
+            "disabled"
+        } else {
+            "enabled"
+        };
+        facts.add(HugePages, "of the program", told);
+    }
     // The name may have blanks and brackets; fields are counted from its end: nice is the 19th of all, policy the 41st.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let fields: Vec<&str> = fields.split_whitespace().collect();
     facts.add(Affinity, "nice", fields.get(16).unwrap_or(&""));
     facts.add(Affinity, "policy", fields.get(38).unwrap_or(&""));
+}
+
+/// Whether its addresses are random, which a process may refuse for what it starts (`setarch -R`).
+fn add_addresses(facts: &mut Facts, personality: &str) {
+    const NOT_RANDOM: u32 = 0x004_0000;
+    if let Ok(flags) = u32::from_str_radix(personality.trim(), 16) {
+        let told = if flags & NOT_RANDOM != 0 {
+            "fixed"
+        } else {
+            "random"
+        };
+        facts.add(Security, "addresses of the program", told);
+    }
 }
 
 fn add_limits(facts: &mut Facts, limits: &str) {

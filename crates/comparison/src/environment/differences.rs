@@ -190,6 +190,15 @@ impl Environment {
                 lines,
             });
         }
+        // A program that is the same has the same allocator: whose library it was is seen of one that began before by chance.
+        let may_differ = |fact: &FactDifference| match fact.kind {
+            FactKind::Executable | FactKind::Library | FactKind::Children => true,
+            FactKind::Variable => fact.key == "LD_PRELOAD",
+            _ => false,
+        };
+        if !facts.iter().any(may_differ) {
+            facts.retain(|fact| fact.kind != FactKind::Allocator);
+        }
         let rank = |fact: &FactDifference| {
             let share = (changed.share(fact.resource) * 1000.0) as u64;
             let there = fact.a.is_some() && fact.b.is_some();
@@ -453,6 +462,30 @@ mod tests {
         assert_eq!(first[..2], ["/srv/server.conf", "/srv/a.txt"]);
         let explaining = found.facts.iter().filter(|fact| fact.explains);
         assert_eq!((found.facts.len(), explaining.count()), (22, 2));
+    }
+
+    /// An allocator differs only where something differs that chooses it: of a server that began before the recordings its library is
+    /// seen by chance.
+    #[test]
+    fn an_allocator_differs_with_what_chooses_it() {
+        use FactKind::*;
+        let side = |allocator, preload| {
+            let allocator = (Allocator, "in use", allocator, true);
+            [allocator, (Variable, "LD_PRELOAD", preload, true)]
+        };
+        let changed = [(Resource::Processor, 100)];
+        let alike = compared(
+            &side("jemalloc", "x"),
+            &side("the C library's", "x"),
+            &changed,
+        );
+        assert_eq!(alike.len(), 0);
+        let other = compared(
+            &side("jemalloc", "x"),
+            &side("the C library's", "y"),
+            &changed,
+        );
+        assert_eq!(other.len(), 2);
     }
 
     /// What the run used and what its changed time goes to comes first; what it has nothing to do with last, but it comes.

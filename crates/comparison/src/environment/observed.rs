@@ -58,7 +58,7 @@ impl Used {
             Writeback => self.writes,
             Variable => is_known_variable(key),
             File | Outcome => !self.unused.contains(key),
-            Security => key == "randomize_va_space",
+            Security => matches!(key, "randomize_va_space" | "addresses of the program"),
             Namespaces | Ulimits | Uptime | Tracers | Numa => false,
             _ => true,
         }

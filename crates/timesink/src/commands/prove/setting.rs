@@ -108,14 +108,14 @@ impl Setting {
                     b,
                 })
             }
-            ("security", "randomize_va_space") => match both()?.1.as_str() {
-                "0" => Ok(Setting::FixedAddresses),
+            ("security", "randomize_va_space" | "addresses of the program") => match &*both()?.1 {
+                "0" | "fixed" => Ok(Setting::FixedAddresses),
                 _ => Err(
                     "address randomization can be disabled for one process, not enabled".to_owned(),
                 ),
             },
-            ("huge pages", "transparent, enabled") => match both()?.1.as_str() {
-                "never" => Ok(Setting::NoHugePages),
+            ("huge pages", "transparent, enabled" | "of the program") => match &*both()?.1 {
+                "never" | "disabled" => Ok(Setting::NoHugePages),
                 _ => Err("huge pages can be disabled for one process, not enabled".to_owned()),
             },
             ("allocator", "in use") => Setting::preload(&both()?.1),
