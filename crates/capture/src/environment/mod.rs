@@ -34,16 +34,28 @@ pub struct Facts {
 
 impl Facts {
     /// What is empty is no fact.
-    pub fn add(&mut self, kind: FactKind, key: impl Into<String>, value: impl AsRef<str>) {
-        self.add_text(kind, key, value.as_ref().trim(), MOST_OF_ONE);
+    /// Whether there was room for it; nothing is kept of a fact without a value.
+    pub fn add(&mut self, kind: FactKind, key: impl Into<String>, value: impl AsRef<str>) -> bool {
+        self.add_text(kind, key, value.as_ref().trim(), MOST_OF_ONE)
+    }
+
+    /// One that there is always room for.
+    fn add_always(&mut self, kind: FactKind, key: &str, value: String) {
+        self.found.push((kind, key.to_owned(), value));
     }
 
     /// The text of a file that is to be kept, whatever there is of others.
     fn add_kept(&mut self, key: String, text: String) {
-        self.found.push((FactKind::File, key, text));
+        self.add_always(FactKind::File, &key, text);
     }
 
-    fn add_text(&mut self, kind: FactKind, key: impl Into<String>, value: &str, most: usize) {
+    fn add_text(
+        &mut self,
+        kind: FactKind,
+        key: impl Into<String>,
+        value: &str,
+        most: usize,
+    ) -> bool {
         let key = key.into();
         let mut end = value.len().min(most);
         while !value.is_char_boundary(end) {
@@ -51,10 +63,11 @@ impl Facts {
         }
         let bytes = key.len() + end;
         if end == 0 || self.bytes + bytes > MOST_IN_ALL {
-            return;
+            return false;
         }
         self.bytes += bytes;
         self.found.push((kind, key, value[..end].to_owned()));
+        true
     }
 
     /// What a file of the kernel's says, if it is there.
@@ -215,5 +228,27 @@ mod tests {
         assert!(facts.bytes <= MOST_IN_ALL && facts.found.len() < 200);
         facts.add(FactKind::Variable, "EMPTY", "  ");
         assert!(facts.found.iter().all(|(_, key, _)| key != "EMPTY"));
+    }
+
+    /// Variables that there is no room for are counted.
+    #[test]
+    fn variables_that_are_not_kept_are_counted() {
+        let mut facts = Facts::default();
+        let variable = |number: u32| format!("V{number:04}={}", "x".repeat(1000));
+        let environ: Vec<String> = (0..1000).map(variable).collect();
+        process::add_variables(&mut facts, &environ.join("\0"));
+        let kept = facts
+            .found
+            .iter()
+            .filter(|(_, key, _)| key.starts_with('V'));
+        let kept = kept.count();
+        let told = facts
+            .found
+            .iter()
+            .find(|(_, key, _)| key.starts_with("(too many"));
+        assert_eq!(
+            told.map(|(_, _, value)| value.clone()),
+            Some((1000 - kept).to_string())
+        );
     }
 }

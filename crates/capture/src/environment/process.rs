@@ -113,10 +113,16 @@ pub fn add_variables(facts: &mut Facts, environ: &str) {
     facts.add(EnvironmentSize, "bytes", environ.len().to_string());
     let mut variables: Vec<&str> = environ.split('\0').collect();
     variables.sort_unstable();
+    let mut left_out = 0;
     for variable in variables {
         if let Some((name, value)) = variable.split_once('=') {
-            facts.add(Variable, name, redact::variable(name, value));
+            if !facts.add(Variable, name, redact::variable(name, value)) && !value.is_empty() {
+                left_out += 1;
+            }
         }
+    }
+    if left_out > 0 {
+        facts.add_always(Variable, "(too many: not kept)", left_out.to_string());
     }
 }
 
