@@ -216,7 +216,10 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Open(a) => commands::open::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
-        Command::Diff(a) => commands::diff::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Diff(a) => {
+            a.check().map_err(refused)?;
+            commands::diff::run(&a).map(|()| 0).map_err(|e| (1, e))
+        }
         Command::Bench(a) => {
             commands::bench::run(&a).map_err(|e| (commands::bench::NOT_MEASURED, e))
         }
