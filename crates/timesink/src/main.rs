@@ -105,7 +105,7 @@ enum Command {
     #[command(
         after_help = "Examples:\n  timesink bench './import old.txt' './import new.txt'\n  \
                       timesink bench --until-decided --gate 5% ./main ./branch\n  \
-                      timesink bench -p size=64,4k,1m 'dd if=/dev/zero of=x bs={size} count=100'\n  \
+                      timesink bench -p size=64,4k,1M 'dd if=/dev/zero of=x bs={size} count=100'\n  \
                       sudo timesink bench --record ./slow ./fixed"
     )]
     Bench(Box<commands::bench::Arguments>),
@@ -293,6 +293,7 @@ mod tests {
             "bench --file bench.toml --rounds 20",
             "bench --import a.json b.json",
             "bench --resume before.json --json=after.json a b",
+            "bench --gate 5% --import a.json b.json",
             "round baseline --runs 5 --build make -- ./import rows.txt",
             "round batched",
             "rounds --again 1",
@@ -343,6 +344,10 @@ mod tests {
             "bench --import x.json --file x",
             "round",
             "round a --runs 3 -- b",
+            "bench --import x.json --json",
+            "bench --import x.json --markdown=y",
+            "bench --import x.json --prepare y",
+            "bench --import x.json --by cpu",
             "rounds --again x",
             "history --json --atom",
             "history --confirm --markdown",

@@ -3,8 +3,8 @@
 //! runs in rounds say more.
 
 use crate::paired::Interval;
-use crate::Gate;
 use crate::summary::median;
+use crate::Gate;
 
 /// B as a multiple of A.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,7 +114,10 @@ mod tests {
         assert!(interval.holds(2.0) && !interval.holds(1.5), "{found:?}");
         assert_eq!(Apart::of(&[], &b, 0.05), None);
         assert_eq!(Apart::of(&[0.0], &b, 0.05), None);
-        assert_eq!((found.gate(0.05), found.gate(1.5)), (Gate::Lost, Gate::Passed));
+        assert_eq!(
+            (found.gate(0.05), found.gate(1.5)),
+            (Gate::Lost, Gate::Passed)
+        );
         assert_eq!(found.gate(1.0), Gate::Undecided { more: None });
         let one = Apart::of(&[1.0], &[3.0], 0.05).expect("figures");
         assert_eq!(one.gate(0.05), Gate::Undecided { more: None });
