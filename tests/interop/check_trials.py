@@ -98,11 +98,16 @@ def drawn_history(random):
 
 
 def weighed(values):
-    """Logarithms, none further from the median than three deviations, by the distances of neighbours."""
+    """Logarithms, none further from the median of its neighbours than three deviations, by the distances of neighbours."""
     logarithms = np.log(values)
     logarithms -= np.median(logarithms)
     most = np.median(np.abs(np.diff(logarithms))) / 0.954 * 3
-    return np.clip(logarithms, -most, most) if most > 0 else logarithms
+    if most <= 0:
+        return logarithms
+    last = len(values) - 1
+    windows = [(0, 3) if i < 2 else (last - 2, last + 1) if i > last - 2 else (i - 2, i + 3) for i in range(last + 1)]
+    around = np.array([np.median(logarithms[a:b]) for a, b in windows])
+    return np.clip(logarithms, around - most, around + most)
 
 
 def energies(values):

@@ -105,7 +105,7 @@ enum Command {
     #[command(
         after_help = "Examples:\n  timesink bench './import old.txt' './import new.txt'\n  \
                       timesink bench --until-decided --gate 5% ./main ./branch\n  \
-                      timesink bench -p size=64,4k,1m 'dd if=/dev/zero of=x bs={size} count=100'\n  \
+                      timesink bench -p size=64,4k,1M 'dd if=/dev/zero of=x bs={size} count=100'\n  \
                       sudo timesink bench --record ./slow ./fixed"
     )]
     Bench(Box<commands::bench::Arguments>),
@@ -113,7 +113,8 @@ enum Command {
     ///
     /// Keeps in .timesink/rounds of the project: what was tried, each run, the recording (as root), the first finding, what was
     /// predicted for findings that are gone, the commit with what was not committed, and how many facts about where it
-    /// ran differ. Without a command, runs that of the round before.
+    /// ran differ. Without a command, runs that of the round before. Ctrl-C keeps the runs that were measured. Exit status: 0; 2 if a
+    /// command fails or the round cannot be kept; 130 after Ctrl-C.
     #[command(
         after_help = "Examples:\n  timesink round baseline -- ./import rows.txt\n  \
                       timesink round --build make 'one transaction'"
@@ -216,13 +217,16 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Open(a) => commands::open::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),
-        Command::Diff(a) => commands::diff::run(&a).map(|()| 0).map_err(|e| (1, e)),
+        Command::Diff(a) => {
+            a.check().map_err(refused)?;
+            commands::diff::run(&a).map(|()| 0).map_err(|e| (1, e))
+        }
         Command::Bench(a) => {
             commands::bench::run(&a).map_err(|e| (commands::bench::NOT_MEASURED, e))
         }
-        Command::Round(a) => commands::round::run(&a)
-            .map_err(|e| (commands::bench::NOT_MEASURED, e))
-            .map(|()| 0),
+        Command::Round(a) => {
+            commands::round::run(&a).map_err(|e| (commands::bench::NOT_MEASURED, e))
+        }
         Command::Rounds(a) => commands::rounds::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::History(a) => commands::history::run(&a).map_err(|e| (1, e)),
         Command::Env(a) => commands::env::run(&a).map(|()| 0).map_err(|e| (1, e)),
@@ -289,9 +293,11 @@ mod tests {
             "bench",
             "bench --file bench.toml --rounds 20",
             "bench --import a.json b.json",
+            "bench --gate 5% --import a.json b.json",
             "bench --resume before.json --json=after.json a b",
             "round baseline --runs 5 --build make -- ./import rows.txt",
             "round batched",
+            "round batched --ignore-failure",
             "rounds --again 1",
             "bench --history --setup make ./import",
             "bench --in base --in new ./import",
@@ -338,6 +344,10 @@ mod tests {
             "diff a b --json --full",
             "bench --file x a",
             "bench --import x.json --file x",
+            "bench --import x.json --json",
+            "bench --import x.json --markdown=y",
+            "bench --import x.json --prepare y",
+            "bench --import x.json --by cpu",
             "round",
             "round a --runs 3 -- b",
             "rounds --again x",

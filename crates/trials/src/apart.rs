@@ -4,6 +4,7 @@
 
 use crate::paired::Interval;
 use crate::summary::median;
+use crate::Gate;
 
 /// B as a multiple of A.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +34,17 @@ impl Apart {
             ratio: median(&differences).exp(),
             interval,
         })
+    }
+
+    /// Whether a loss beyond `loss` (0.05 for 5 %) of a cost is proven, or that there is none. How many more runs would tell is not
+    /// known: their machine was another one.
+    pub fn gate(&self, loss: f64) -> Gate {
+        let border = 1.0 + loss.max(0.0);
+        match self.interval {
+            Some(interval) if interval.lo > border => Gate::Lost,
+            Some(interval) if interval.hi < border => Gate::Passed,
+            _ => Gate::Undecided { more: None },
+        }
     }
 }
 
@@ -102,7 +114,13 @@ mod tests {
         assert!(interval.holds(2.0) && !interval.holds(1.5), "{found:?}");
         assert_eq!(Apart::of(&[], &b, 0.05), None);
         assert_eq!(Apart::of(&[0.0], &b, 0.05), None);
+        assert_eq!(
+            (found.gate(0.05), found.gate(1.5)),
+            (Gate::Lost, Gate::Passed)
+        );
+        assert_eq!(found.gate(1.0), Gate::Undecided { more: None });
         let one = Apart::of(&[1.0], &[3.0], 0.05).expect("figures");
+        assert_eq!(one.gate(0.05), Gate::Undecided { more: None });
         assert!((one.ratio - 3.0).abs() < 1e-9 && one.interval.is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Where the level of a history of figures changed: candidates, no more. Energy statistics with a permutation test (E-divisive;
-//! Matteson and James, 2014) on logarithms, in which a figure astray weighs no more than three deviations: the best place of all,
-//! then the best of each side, until none is left that chance would not make. Figures of one machine are alike for days and then
+//! Matteson and James, 2014) on logarithms, in which a figure astray is no further than three deviations from its neighbours: the
+//! best place of all, then the best of each side, until none is left that chance would not make. Figures of one machine are alike for days and then
 //! are not, so a history in which nothing changed has more candidates than the level says: whoever reports a change has to measure
 //! both sides again.
 
@@ -12,7 +12,8 @@ use crate::summary::median;
 const ALPHA: f64 = 0.05;
 /// Orders that are drawn to say so.
 const ORDERS: usize = 999;
-/// No figure is further from the median than so many deviations of neighbours: of the normal distribution, one in 370 is.
+/// No figure is further from the median of its neighbours than so many deviations: of the normal distribution, one in 370 is.
+/// From that of all figures a large step would be as far as a small one, and neither be found where it is.
 const FAR: f64 = 3.0;
 /// The median distance of neighbours, as a multiple of the deviation, if they are about normal.
 const NEIGHBOURS: f64 = 0.954;
@@ -134,11 +135,23 @@ fn weighed(values: &[f64]) -> Vec<f64> {
         0.0 => f64::INFINITY,
         most => most,
     };
-    // Sums of figures near nothing lose fewer digits.
-    let near = logarithms
-        .iter()
-        .map(|value| (value - middle).clamp(-most, most));
+    let near = logarithms.iter().enumerate().map(|(at, value)| {
+        let around = around(&logarithms, at);
+        // Sums of figures near nothing lose fewer digits.
+        value.clamp(around - most, around + most) - middle
+    });
     near.collect()
+}
+
+/// The median of the five figures around one, at the ends of three. A level of its own is two figures there, as everywhere.
+fn around(values: &[f64], at: usize) -> f64 {
+    let n = values.len();
+    let (from, to) = match at {
+        0 | 1 => (0, 3),
+        at if at + 2 >= n => (n.saturating_sub(3), n),
+        at => (at - 2, at + 3),
+    };
+    median(&values[from..to.min(n)])
 }
 
 /// Figures in an order that can be changed.
@@ -314,6 +327,34 @@ mod tests {
         }
         let told = format!("of 200: {missed} missed, {astray} astray, {more} more");
         assert!(missed <= 4 && astray <= 6 && more <= 60, "{told}");
+    }
+
+    /// Two steps are found, each in its place, also where one is many times the other: 40 % after four results, and six times after
+    /// eight, were taken for one step in the middle.
+    #[test]
+    fn steps_of_very_different_size_are_found_where_they_are() {
+        let measured = [
+            24.0, 23.9, 24.07, 23.26, 33.8, 33.1, 34.66, 35.07, 205.7, 205.0, 204.9, 204.1,
+        ];
+        let places = |values: &[f64]| -> Vec<usize> {
+            let found = changes(values);
+            found.iter().map(|one| one.at).collect()
+        };
+        assert_eq!(places(&measured), [4, 8]);
+        let backwards: Vec<f64> = measured.iter().rev().copied().collect();
+        assert_eq!(places(&backwards), [4, 8]);
+        let mut random = Rng::with_seed(11);
+        let mut missed = 0;
+        for (first, second) in [(1.2, 20.0), (20.0, 1.2), (0.8, 9.0), (9.0, 0.1)] {
+            for _ in 0..50 {
+                let mut values = steady(&mut random, 45);
+                values[15..].iter_mut().for_each(|value| *value *= first);
+                values[30..].iter_mut().for_each(|value| *value *= second);
+                let found = places(&values);
+                missed += usize::from(!found.contains(&15) || !found.contains(&30));
+            }
+        }
+        assert!(missed <= 4, "{missed} of 200");
     }
 
     /// Two figures at the end are enough, if they are far out; one is not.

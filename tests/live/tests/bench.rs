@@ -205,6 +205,129 @@ fn a_failure_after_all_rounds_keeps_what_was_measured() {
     assert_eq!(json["was_interrupted"], false);
 }
 
+/// What cannot be written, on a full disk, does not take the report with it; also after Ctrl-C, which stays 130.
+#[test]
+fn a_full_disk_does_not_take_the_report() {
+    let folder = Folder::new("bench-full");
+    let script = r#"
+        mkdir disk && mount -t tmpfs -o size=64k none disk || exit 99
+        head -c 1000000 /dev/zero > disk/rest
+        "$0" bench --rounds 3 --json=disk/json 'echo all' 'echo rounds'; echo "bench $?"
+        timeout --preserve-status -s INT 2 "$0" bench --rounds 2000 --json=disk/json 'sleep 0.01' 'sleep 0.011'; echo "stopped $?""#;
+    let mut full = Command::new("unshare");
+    full.args(["-m", "sh", "-c", script]).arg(timesink());
+    let ran = output(full.current_dir(folder.path()));
+    let text = ran.text();
+    for part in [
+        "echo rounds",
+        "\nbench 2\n",
+        "Stopped before all",
+        "\nstopped 130\n",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}\n{}", ran.err);
+    }
+    let told = ran
+        .err
+        .matches("cannot write disk/json: No space left on device");
+    assert_eq!(told.count(), 2, "{}", ran.err);
+}
+
+/// A gate counts for results of hyperfine, and what says how to measure or to write is refused.
+#[test]
+fn the_gate_counts_for_imported_results() {
+    let folder = Folder::new("bench-imported");
+    let times = |factor: f64| {
+        let times = (0..10).map(|run| (factor * (100.0 + f64::from(run) / 10.0)).to_string());
+        times.collect::<Vec<_>>().join(", ")
+    };
+    let results = [("a", 1.0), ("b", 2.0)]
+        .map(|(name, factor)| format!(r#"{{"command": "{name}", "times": [{}]}}"#, times(factor)));
+    let text = format!(r#"{{"results": [{}]}}"#, results.join(", "));
+    std::fs::write(folder.join("both"), &text).expect("a file");
+    std::fs::write(
+        folder.join("one"),
+        text.replace(&format!(", {}", results[1]), ""),
+    )
+    .expect("a file");
+    let lost = ran(&folder, &["--import", "both", "--gate", "5%"]).exits(1);
+    assert!(
+        lost.text().starts_with("Gate: B loses more than 5.0 %"),
+        "{}",
+        lost.text()
+    );
+    ran(&folder, &["--import", "one", "one", "--gate", "5%"]).exits(0);
+    ran(&folder, &["--import", "both"]).exits(0);
+    for refused in [
+        &["both", "--json"][..],
+        &["both", "--markdown=m"],
+        &["one", "--gate", "5%"],
+    ] {
+        ran(&folder, &[&["--import"], refused].concat()).exits(2);
+    }
+}
+
+/// Two that overlap both say so: the first cannot know when it begins.
+#[test]
+fn both_of_two_benches_say_that_they_overlap() {
+    let folder = Folder::new("bench-two");
+    let first = Running::start(&mut bench(
+        &folder,
+        &[
+            "--rounds",
+            "2000",
+            "--prepare",
+            "echo x >> log",
+            "sleep 0.01",
+        ],
+    ));
+    wait_for("the first", || !text(&folder, "log").is_empty());
+    let other = "Another timesink bench was running";
+    let second = ran(&folder, &["--rounds", "3", "true"]).exits(0).text();
+    assert!(second.contains(other), "{second}");
+    first.signal(libc::SIGINT);
+    let first = first.end().exits(130).text();
+    assert!(first.contains(other), "{first}");
+}
+
+/// The time limit is for all that is run, also in recordings; a command that fails only there is not passed over.
+#[test]
+fn a_time_limit_is_for_all_that_is_run() {
+    let folder = Folder::new("bench-limit");
+    for what in ["setup", "prepare", "cleanup"] {
+        let option = format!("--{what}=sleep 1000");
+        let late = ran(
+            &folder,
+            &["--rounds", "2", "--timeout", "200ms", &option, "true"],
+        )
+        .exits(2);
+        let want = format!("--{what} sleep 1000 took longer than 0.2 s");
+        assert!(late.err.contains(&want), "{}", late.err);
+    }
+    // Three runs are measured; the fourth is recorded.
+    let fourth = |then: &str| format!("sh -c 'echo >> runs; [ $(wc -l < runs) -le 3 ] || {then}'");
+    let record = ["--record", "--rounds", "3", "--timeout", "5s"];
+    let late = ran(
+        &folder,
+        &[&record[..], &[&fourth("sleep 1000"), "true"]].concat(),
+    )
+    .exits(2);
+    assert!(
+        late.err
+            .contains("while it was recorded, took longer than 5 s"),
+        "{}",
+        late.err
+    );
+    assert!(late.text().contains("3 rounds"), "{}", late.text());
+    std::fs::remove_file(folder.join("runs")).expect("it is there");
+    let failed = ran(
+        &folder,
+        &[&record[..], &[&fourth("exit 3"), "true"]].concat(),
+    )
+    .exits(2);
+    let want = "while it was recorded, failed with exit code 3";
+    assert!(failed.err.contains(want), "{}", failed.err);
+}
+
 /// Formats go where they are wanted, say the same, and overwrite nothing.
 #[test]
 fn formats_go_where_they_are_wanted() {

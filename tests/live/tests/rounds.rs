@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-use timesink_live::{output, timesink, Folder, Ran, PLAIN_USER};
+use timesink_live::{output, timesink, wait_for, Folder, Ran, Running, PLAIN_USER};
 
 /// timesink in a folder of the plain user, who called sudo.
 fn by_sudo(folder: &Folder) -> Command {
@@ -133,12 +133,91 @@ fn what_a_round_lacks_is_said() {
     );
     let failed = round(&folder, &["b", "--", "false"]).exits(2);
     assert!(failed.err.contains("exit code 1"), "{}", failed.err);
+    // What is advised can be done.
+    assert!(failed.err.contains("--ignore-failure"), "{}", failed.err);
     assert_eq!(kept(&folder).as_array().map(Vec::len), Some(1));
+    round(
+        &folder,
+        &["b", "--ignore-failure", "--runs", "4", "--", "false"],
+    )
+    .exits(0);
     let unknown = output(by_sudo(&folder).args(["rounds", "--again", "7"])).exits(1);
     assert!(
         unknown.err.contains("there is no round 7"),
         "{}",
         unknown.err
+    );
+}
+
+/// Ctrl-C keeps the runs that were measured, and says that it was cut short.
+#[test]
+fn ctrl_c_keeps_the_runs_of_a_round() {
+    let folder = Folder::of_plain_user("rounds-interrupted");
+    let words = [
+        "round",
+        "slow",
+        "--runs",
+        "50",
+        "--prepare",
+        "echo x >> log",
+        "--",
+        "sleep",
+        "0.1",
+    ];
+    let running = Running::start(by_sudo(&folder).args(words));
+    let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
+    wait_for("some runs", || log().len() >= 10);
+    running.signal(libc::SIGINT);
+    let ran = running.end().exits(130);
+    let page = ran.text();
+    assert!(
+        page.contains("cut short:") && page.contains("of 50 runs measured"),
+        "{page}"
+    );
+    let rounds = kept(&folder);
+    let figures = rounds[0]["figures"].as_array().map_or(0, Vec::len);
+    assert!((4..50).contains(&figures), "{rounds:#}");
+    assert!(!folder
+        .join(".timesink/rounds/0001/recording.timesink")
+        .exists());
+}
+
+/// A full disk is named, and takes no figures: they are printed, and kept where there is room for them.
+#[test]
+fn a_full_disk_does_not_take_a_round() {
+    let folder = Folder::of_plain_user("rounds-full");
+    let script = r#"
+        mkdir disk && mount -t tmpfs -o mode=777,size=2m none disk && cd disk || exit 99
+        head -c 1980000 /dev/zero > rest
+        "$0" round first --runs 4 -- sleep 0.01; echo "first $?"
+        head -c 1000000 /dev/zero > more
+        "$0" round second --runs 4; echo "second $?""#;
+    let mut full = by_sudo(&folder);
+    let mut shell = Command::new("unshare");
+    shell
+        .args(["-m", "sh", "-c", script])
+        .arg(timesink())
+        .current_dir(folder.path());
+    for (name, value) in full.env("LC_ALL", "C").get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let ran = output(&mut shell);
+    let text = ran.text();
+    for part in [
+        "1  first",
+        "No space left on device",
+        "\nfirst 0\n",
+        "2  second",
+        "\nsecond 2\n",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}\n{}", ran.err);
+    }
+    let both = format!("{text}{}", ran.err);
+    assert!(!both.contains("spool ends before"), "{both}");
+    assert!(
+        ran.err.contains("round 2 was measured, and is not kept"),
+        "{}",
+        ran.err
     );
 }
 

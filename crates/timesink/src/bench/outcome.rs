@@ -146,14 +146,19 @@ impl Outcome {
 
     /// What the gate says of all comparisons: one loss is a loss.
     pub fn gate(&self) -> Option<Gate> {
-        let gates: Vec<Gate> = self.comparisons.iter().filter_map(|one| one.gate).collect();
-        let undecided = gates
-            .iter()
-            .find(|one| matches!(one, Gate::Undecided { .. }));
-        match gates.contains(&Gate::Lost) {
-            true => Some(Gate::Lost),
-            false => undecided.or(gates.first()).copied(),
-        }
+        gate_of_all(self.comparisons.iter().filter_map(|one| one.gate))
+    }
+}
+
+/// One loss is a loss, and what is not decided is not passed.
+pub fn gate_of_all(gates: impl Iterator<Item = Gate>) -> Option<Gate> {
+    let gates: Vec<Gate> = gates.collect();
+    let undecided = gates
+        .iter()
+        .find(|one| matches!(one, Gate::Undecided { .. }));
+    match gates.contains(&Gate::Lost) {
+        true => Some(Gate::Lost),
+        false => undecided.or(gates.first()).copied(),
     }
 }
 

@@ -75,6 +75,16 @@ impl From<Time> for Weights {
 }
 
 impl Arguments {
+    /// Whether what is asked can be answered, before anything is read.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let sides = self.sides()?;
+        let is_of_two = self.tree.is_some() || self.folded.is_some();
+        if is_of_two && !matches!(sides, ([_], [_])) {
+            bail!("--tree and --folded take one recording of each side");
+        }
+        Ok(())
+    }
+
     /// The recordings of both sides.
     fn sides(&self) -> anyhow::Result<(&[PathBuf], &[PathBuf])> {
         match (self.first.as_slice(), self.second.as_slice()) {
@@ -214,4 +224,38 @@ fn print_tree(
         false => folded::beside(tree, &mut out),
     };
     out::written(written.and_then(|()| out.flush()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// What cannot be answered is wrong usage, whatever the recordings hold: it is said before they are read.
+    #[test]
+    fn wrong_usage_is_said_before_anything_is_read() {
+        let is_right = |line: &str| {
+            let words = std::iter::once("diff").chain(line.split(' '));
+            let alone = Alone::try_parse_from(words).unwrap_or_else(|_| panic!("{line}"));
+            alone.arguments.check().is_ok()
+        };
+        for right in [
+            "a b",
+            "a b c -- d",
+            "a -- b c",
+            "--tree a b",
+            "--folded a -- b",
+        ] {
+            assert!(is_right(right), "{right}");
+        }
+        for wrong in ["a", "a b c", "--tree a b -- c", "--folded a -- b c"] {
+            assert!(!is_right(wrong), "{wrong}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Measuring, recording and reading are timesink's own commands, each in a process of its own with no more rights than it needs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
@@ -11,6 +11,9 @@ use serde::Deserialize;
 use timesink_capture::launch::Identity;
 use timesink_recording::files::Folder;
 
+use super::bench::child::{self, Interrupt};
+use super::bench::runner::Printed;
+use super::bench::INTERRUPTED;
 use super::{as_caller, asked, ourselves};
 use crate::out;
 use crate::present::terminal;
@@ -21,6 +24,8 @@ use crate::rounds::{
 };
 
 const RUNS: u16 = 10;
+/// What is in the folder of a recording until it is finished.
+const SPOOL: &str = "spool.bin";
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -49,9 +54,14 @@ pub struct Arguments {
     /// More of the metric is better
     #[arg(long, requires = "metric")]
     higher_is_better: bool,
+
+    /// Also measure runs that fail
+    #[arg(long)]
+    ignore_failure: bool,
 }
 
-pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+/// The exit status, where nothing went wrong or what was measured could be kept.
+pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     let here = std::env::current_dir().context("the current directory")?;
     let project = Project::find(&here);
     let mut rounds = as_caller(|| project.rounds())?;
@@ -63,19 +73,45 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         folder: &folder,
         number,
     };
-    let measured = round(&arguments.name, &place, job, rounds.last());
-    let measured = match measured {
-        Ok(round) => round,
-        Err(error) => {
+    let interrupt = Interrupt::watch().context("signals")?;
+    let measured = round(&arguments.name, &place, job, rounds.last(), &interrupt);
+    let (mut measured, changes) = match measured {
+        Ok(Some(measured)) => measured,
+        nothing => {
             as_caller(|| Ok(folder.clear()?))?;
-            return Err(error);
+            return match nothing {
+                Err(error) if !interrupt.came() => Err(error),
+                _ => Ok(INTERRUPTED),
+            };
         }
     };
-    as_caller(|| keep(&folder, &measured))?;
+    let kept = as_caller(|| keep_figures(&folder, &mut measured, changes.as_deref()));
     drop(lock);
     rounds.push(measured);
     let style = out::style();
-    out::page(&terminal::rounds(&rounds, &style), &style)
+    out::page(&terminal::rounds(&rounds, &style), &style)?;
+    kept.with_context(|| format!("round {number} was measured, and is not kept"))?;
+    Ok(if interrupt.came() { INTERRUPTED } else { 0 })
+}
+
+/// Keeps a round. Where the disk has no room for all of it, the recording makes way for the figures.
+fn keep_figures(folder: &Folder, round: &mut Round, changes: Option<&[u8]>) -> anyhow::Result<()> {
+    let Err(error) = keep(folder, round) else {
+        return Ok(());
+    };
+    without_recording(folder, changes)?;
+    round.not_recorded = Some(format!("it made way for the figures: {error:#}"));
+    (round.first, round.predicted, round.facts_differ) = (None, None, None);
+    keep(folder, round)
+}
+
+/// All that is in the folder of a round goes but what was not committed.
+fn without_recording(folder: &Folder, changes: Option<&[u8]>) -> anyhow::Result<()> {
+    folder.clear()?;
+    match changes {
+        Some(changes) => keep_text(folder, CHANGES, changes),
+        None => Ok(()),
+    }
 }
 
 /// What is run: as told, else as in the round before.
@@ -100,6 +136,7 @@ fn job(
             runs: RUNS,
             metric: None,
             higher_is_better: false,
+            ignore_failure: false,
         },
     };
     Ok(Job {
@@ -111,6 +148,7 @@ fn job(
             None => inherited.higher_is_better,
         },
         metric: arguments.metric.clone().or(inherited.metric),
+        ignore_failure: arguments.ignore_failure || inherited.ignore_failure,
         ..inherited
     })
 }
@@ -122,7 +160,16 @@ struct Place<'a> {
     number: u32,
 }
 
-fn round(name: &str, place: &Place<'_>, job: Job, before: Option<&Round>) -> anyhow::Result<Round> {
+/// What was measured, with what was not committed; `None`: we were to end before there was anything.
+type Found = Option<(Round, Option<Vec<u8>>)>;
+
+fn round(
+    name: &str,
+    place: &Place<'_>,
+    job: Job,
+    before: Option<&Round>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Found> {
     let Place {
         project,
         folder,
@@ -138,15 +185,17 @@ fn round(name: &str, place: &Place<'_>, job: Job, before: Option<&Round>) -> any
         identity: identity.as_ref(),
     };
     let source = git.source();
-    if let Some(changes) = git.changes() {
-        as_caller(|| keep_text(folder, CHANGES, &changes))?;
+    let changes = git.changes();
+    if let Some(changes) = &changes {
+        as_caller(|| keep_text(folder, CHANGES, changes))?;
     }
-    let figures = figures(&job, &directory)?;
-    if let Some(line) = &job.prepare {
-        by_sh("prepare", line, &directory, identity.as_ref())?;
+    if interrupt.came() {
+        return Ok(None);
     }
-    let recording = folder.path_of(RECORDING);
-    let not_recorded = record(&job, &directory, &recording).err();
+    let figures = figures(&job, &directory, interrupt)?;
+    if figures.is_empty() {
+        return Ok(None);
+    }
     let mut round = Round {
         version: VERSION,
         number,
@@ -156,22 +205,52 @@ fn round(name: &str, place: &Place<'_>, job: Job, before: Option<&Round>) -> any
             .map_or(0, |since| since.as_secs()),
         job,
         figures,
-        not_recorded: not_recorded.map(|why| format!("{why:#}")),
+        not_recorded: None,
         first: None,
         predicted: None,
         facts_differ: None,
         source,
     };
-    if round.not_recorded.is_none() {
-        round.first = first_cause(&recording)?;
-        let earlier = before.map(|before| project.folder_of(before.number).join(RECORDING));
-        if let Some(earlier) = earlier.filter(|earlier| earlier.exists()) {
-            let diff: Diff = asked("diff", &[&earlier, &recording])?;
-            round.predicted = diff.prediction();
-            round.facts_differ = Some(diff.environment.differ);
-        }
+    let recorded = recorded(&mut round, place, &directory, before, interrupt);
+    round.not_recorded = match recorded {
+        _ if interrupt.came() => Some("stopped by Ctrl-C".to_owned()),
+        recorded => recorded.err().map(|why| format!("{why:#}")),
+    };
+    if round.not_recorded.is_some() {
+        // What there is of it helps nobody, and takes room on a disk that may be full.
+        as_caller(|| without_recording(folder, changes.as_deref()))?;
+        (round.first, round.predicted, round.facts_differ) = (None, None, None);
     }
-    Ok(round)
+    Ok(Some((round, changes)))
+}
+
+/// Records a round, and what its recording says.
+fn recorded(
+    round: &mut Round,
+    place: &Place<'_>,
+    directory: &Path,
+    before: Option<&Round>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
+    if interrupt.came() {
+        return Ok(());
+    }
+    if let Some(line) = &round.job.prepare {
+        by_sh("prepare", line, directory, Identity::from_sudo()?.as_ref())?;
+    }
+    let recording = place.folder.path_of(RECORDING);
+    record(&round.job, directory, &recording, interrupt)?;
+    if interrupt.came() {
+        return Ok(());
+    }
+    round.first = first_cause(&recording)?;
+    let earlier = before.map(|before| place.project.folder_of(before.number).join(RECORDING));
+    if let Some(earlier) = earlier.filter(|earlier| earlier.exists()) {
+        let diff: Diff = asked("diff", &[&earlier, &recording])?;
+        round.predicted = diff.prediction();
+        round.facts_differ = Some(diff.environment.differ);
+    }
+    Ok(())
 }
 
 /// Has sh run a line as the caller.
@@ -217,8 +296,8 @@ struct BenchedRun {
     metric: Option<f64>,
 }
 
-/// The figure of each run.
-pub fn figures(job: &Job, directory: &Path) -> anyhow::Result<Vec<f64>> {
+/// The figure of each run; fewer than were asked for, or none, if we are to end.
+pub fn figures(job: &Job, directory: &Path, interrupt: &Interrupt) -> anyhow::Result<Vec<f64>> {
     let words = job.command.iter().map(String::as_str);
     let command = shlex::try_join(words).context("the command has a zero byte in it")?;
     let mut bench = ourselves()?;
@@ -231,36 +310,56 @@ pub fn figures(job: &Job, directory: &Path) -> anyhow::Result<Vec<f64>> {
     if job.higher_is_better {
         bench.arg("--higher-is-better");
     }
+    if job.ignore_failure {
+        bench.arg("--ignore-failure");
+    }
     bench.arg("--").arg(command).current_dir(directory);
-    let said = bench
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .context("timesink bench")?;
-    if !said.status.success() {
+    let mut printed = Printed::nothing()?;
+    let output = printed.output.try_clone().context("timesink bench")?;
+    bench.stdin(Stdio::null()).stdout(output);
+    let status = child::attend(&mut bench, interrupt, |_| false).context("timesink bench")?;
+    let said = printed.bytes()?;
+    if status.code() == Some(INTERRUPTED.into()) && said.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !status.success() && status.code() != Some(INTERRUPTED.into()) {
         bail!("the command could not be measured");
     }
-    let bench: Bench =
-        serde_json::from_slice(&said.stdout).context("the JSON of timesink bench")?;
+    let bench: Bench = serde_json::from_slice(&said).context("the JSON of timesink bench")?;
     let runs = bench.commands.into_iter().flat_map(|one| one.runs);
     Ok(runs.map(|run| run.metric.unwrap_or(run.wall_ns)).collect())
 }
 
-fn record(job: &Job, directory: &Path, recording: &PathBuf) -> anyhow::Result<()> {
+fn record(
+    job: &Job,
+    directory: &Path,
+    recording: &Path,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
     out::progress("recording");
-    let done = ourselves()?
-        .args(["run", "--quiet", "--output"])
+    let printed = Printed::nothing()?;
+    let mut run = ourselves()?;
+    run.args(["run", "--quiet", "--output"])
         .arg(recording)
         .arg("--")
         .args(&job.command)
         .current_dir(directory)
         .stdin(Stdio::null())
-        .output()
-        .context("timesink run")?;
+        .stdout(printed.output.try_clone().context("timesink run")?)
+        .stderr(printed.errors.try_clone().context("timesink run")?);
+    let ended = child::attend(&mut run, interrupt, |_| false);
     out::progress("");
+    ended.context("timesink run")?;
+    // With a spool in it, it could not be finished.
+    let said = printed.shown();
+    let said = said.trim().trim_start_matches("timesink: ");
+    if recording.join(SPOOL).exists() {
+        // Before that stand where it was and how to finish it: it does not stay.
+        let why = said.rsplit(": ").next().unwrap_or(said);
+        bail!("the recording could not be finished: {why}");
+    }
     if !recording.exists() {
-        let said = String::from_utf8_lossy(&done.stderr);
-        bail!("{}", said.trim().trim_start_matches("timesink: "));
+        bail!("{said}");
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{bail, Context};
 use timesink_capture::launch::Identity;
 
+use super::bench::child::Interrupt;
 use super::{as_caller, print_or_write, round};
 use crate::out;
 use crate::present::charts;
@@ -95,8 +96,12 @@ fn again(project: &Project, before: &Round) -> anyhow::Result<Round> {
     if let Some(line) = &before.job.build {
         round::by_sh("build", line, &directory, identity.as_ref())?;
     }
-    let figures = round::figures(&before.job, &directory)
+    let interrupt = Interrupt::watch().context("signals")?;
+    let figures = round::figures(&before.job, &directory, &interrupt)
         .context("in the work tree, which has only what git knows: --build makes the rest")?;
+    if figures.is_empty() {
+        bail!("stopped before a run was measured");
+    }
     Ok(Round {
         name: format!("{} (again)", before.name),
         figures,

@@ -169,6 +169,25 @@ pub struct FactChange {
     pub new: Option<String>,
 }
 
+impl Candidate {
+    /// Whether the same commits are measured for both: between them are only results of what was not committed.
+    fn is_between_the_same(&self, other: &Candidate) -> bool {
+        self.ends.is_some() && self.ends == other.ends
+    }
+
+    /// Both are one, at the larger step; what was there between them cannot be had again.
+    fn take_in(&mut self, next: Candidate) {
+        if next.ratio.ln().abs() > self.ratio.ln().abs() {
+            self.at = next.at;
+        }
+        self.ratio *= next.ratio;
+        self.p = self.p.min(next.p);
+        let known = |fact: &FactChange| self.facts.contains(fact);
+        let more: Vec<FactChange> = next.facts.into_iter().filter(|one| !known(one)).collect();
+        self.facts.extend(more);
+    }
+}
+
 impl Measured {
     pub fn median(&self, figure: Figure) -> Option<f64> {
         let figures: Option<Vec<f64>> = self.runs.iter().map(|run| run.figure(figure)).collect();
@@ -222,7 +241,14 @@ impl Series {
                 facts: facts_that_changed(recent, one.at, places),
             }
         };
-        found.iter().map(candidate).collect()
+        let mut told: Vec<Candidate> = Vec::new();
+        for one in found.iter().map(candidate) {
+            match told.last_mut() {
+                Some(last) if last.is_between_the_same(&one) => last.take_in(one),
+                _ => told.push(one),
+            }
+        }
+        told
     }
 
     /// Changes that pairs have shown, without those of which later ones said more: of a part of the stretch, or of all of it.
@@ -258,14 +284,19 @@ impl Series {
             result.and_then(Measured::again) == Some(commit)
         };
         let near = candidate.at.saturating_sub(1)..=candidate.at + 1;
-        let is_of = |one: &&Confirmation| {
-            one.figure == figure.word()
-                && near.clone().any(|at| {
-                    is_at(recent.get(at), &one.new)
-                        && at > 0
-                        && recent[..at].iter().rev().find_map(Measured::again) == Some(&one.old)
-                })
+        let is_near = |one: &Confirmation| {
+            near.clone().any(|at| {
+                is_at(recent.get(at), &one.new)
+                    && at > 0
+                    && recent[..at].iter().rev().find_map(Measured::again) == Some(&one.old)
+            })
         };
+        let ends = candidate.ends.as_ref();
+        // What was not committed lies between a place and the commits that were measured for it.
+        let is_the_same =
+            |one: &Confirmation| ends.is_some_and(|(old, new)| (old, new) == (&one.old, &one.new));
+        let is_of =
+            |one: &&Confirmation| one.figure == figure.word() && (is_the_same(one) || is_near(one));
         let all = self.confirmations.iter().filter(is_of);
         all.max_by_key(|one| one.confirmed_unix_s)
     }
@@ -395,6 +426,48 @@ pub mod tests {
         assert!(one.facts.is_empty() && series.confirmation(one, Figure::Wall).is_none());
     }
 
+    /// Two steps among results of what was not committed lie between the same two commits: they are one candidate, and measured
+    /// once.
+    #[test]
+    fn two_candidates_between_the_same_commits_are_one() {
+        let mut history = slower();
+        let series = &mut history.series[0];
+        for (number, result) in series.results.iter_mut().enumerate() {
+            let is_between = (10..15).contains(&number);
+            result.commit.as_mut().expect("one").is_changed = is_between;
+            let factor = match number {
+                0..10 => 1.0,
+                10..15 => 3.0,
+                _ => 5.0,
+            };
+            for run in &mut result.runs {
+                run.wall_ns = (100e6 * factor) as u64 + run.wall_ns % 1_000_000;
+            }
+        }
+        let steps: Vec<f64> = series
+            .results
+            .iter()
+            .filter_map(|one| one.median(Figure::Wall))
+            .collect();
+        assert_eq!(changes(&steps).len(), 2, "{steps:?}");
+        let found = series.candidates(Figure::Wall, &history.places);
+        let [one] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        let ends = (format!("{:040x}", 9), format!("{:040x}", 15));
+        assert_eq!((one.at, one.ends.as_ref()), (10, Some(&ends)));
+        assert!((one.ratio - 5.0).abs() < 0.1, "{one:?}");
+        let mut confirmed = confirmed().series[0].confirmations.remove(0);
+        (confirmed.old, confirmed.new) = ends;
+        let one = one.clone();
+        let series = &mut history.series[0];
+        series.confirmations.push(confirmed);
+        assert!(
+            series.confirmation(&one, Figure::Wall).is_some(),
+            "measured again each time"
+        );
+    }
+
     /// What is another one on each side is told; what is another one each time is not.
     #[test]
     fn facts_that_changed_there_are_told() {
@@ -421,8 +494,10 @@ pub mod tests {
         assert!(series.confirmation(&one, Figure::Wall).is_some());
         assert!(series.confirmation(&one, Figure::Cpu).is_none());
         one.at = 21;
+        one.ends = Some((format!("{:040x}", 20), format!("{:040x}", 21)));
         assert!(series.confirmation(&one, Figure::Wall).is_some());
         one.at = 25;
+        one.ends = Some((format!("{:040x}", 24), format!("{:040x}", 25)));
         assert!(series.confirmation(&one, Figure::Wall).is_none());
     }
 

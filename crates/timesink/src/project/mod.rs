@@ -55,11 +55,47 @@ impl Project {
         Folder::ensure(&self.kept()).with_context(|| self.no_folder())
     }
 
-    fn no_folder(&self) -> &'static str {
-        match self.kept().is_symlink() {
-            true => "a link is not followed here: put a folder of the project's own in its place",
-            false => "the folder in which timesink keeps results",
+    /// A folder in it, held; `None` where there is none yet. No link is followed to it either.
+    pub fn held_within(&self, name: &str) -> anyhow::Result<Option<Folder>> {
+        let Some(kept) = self.held()? else {
+            return Ok(None);
+        };
+        match kept.folder_within(name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            opened => Ok(Some(
+                opened.with_context(|| no_folder(&kept.path_of(name)))?,
+            )),
         }
+    }
+
+    /// The same, made if it is not there yet.
+    pub fn held_or_made_within(&self, name: &str) -> anyhow::Result<Folder> {
+        let kept = self.held_or_made()?;
+        made_within(&kept, name)
+    }
+
+    fn no_folder(&self) -> &'static str {
+        no_folder(&self.kept())
+    }
+}
+
+/// A folder within another one, made if it is not there yet. No link is followed to it.
+pub fn made_within(folder: &Folder, name: &str) -> anyhow::Result<Folder> {
+    match folder.folder_within(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        opened => return opened.with_context(|| no_folder(&folder.path_of(name))),
+    }
+    match folder.make_within(name) {
+        // Somebody else was first.
+        Err(error) if error.kind() == ErrorKind::Exists => Ok(folder.folder_within(name)?),
+        made => Ok(made?),
+    }
+}
+
+fn no_folder(path: &Path) -> &'static str {
+    match path.is_symlink() {
+        true => "a link is not followed here: put a folder of the project's own in its place",
+        false => "the folder in which timesink keeps results",
     }
 }
 

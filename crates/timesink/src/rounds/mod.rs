@@ -11,7 +11,7 @@ use timesink_recording::files::{Folder, NewFile};
 use timesink_trials::Apart;
 
 use crate::project::source::Source;
-use crate::project::Project;
+use crate::project::{made_within, Project};
 
 /// The version of what is kept of a round.
 pub const VERSION: u32 = 1;
@@ -61,6 +61,9 @@ pub struct Job {
     /// What is read from what the command prints, in place of its wall time.
     pub metric: Option<String>,
     pub higher_is_better: bool,
+    /// Also runs that fail are measured.
+    #[serde(default)]
+    pub ignore_failure: bool,
 }
 
 /// The first finding of a round.
@@ -82,6 +85,11 @@ pub struct Predicted {
 }
 
 impl Round {
+    /// It was ended before all runs were measured.
+    pub fn was_cut_short(&self) -> bool {
+        self.figures.len() < usize::from(self.job.runs)
+    }
+
     /// This round's figure as a multiple of that of another round.
     pub fn against(&self, before: &Round) -> Option<Apart> {
         let is_same = self.job.metric == before.job.metric;
@@ -102,7 +110,7 @@ impl Project {
 
     /// All rounds, in order. To be asked with the caller's rights.
     pub fn rounds(&self) -> anyhow::Result<Vec<Round>> {
-        let Ok(folder) = Folder::open(&self.folder()) else {
+        let Some(folder) = self.held_within(ROUNDS)? else {
             return Ok(Vec::new());
         };
         let mut rounds = Vec::new();
@@ -122,7 +130,8 @@ impl Project {
 
     /// An empty folder for a round; what a round that was never finished left there goes.
     pub fn begin(&self, number: u32) -> anyhow::Result<Begun> {
-        let folder = Folder::ensure(&self.folder_of(number))?;
+        let all = self.held_or_made_within(ROUNDS)?;
+        let folder = made_within(&all, &folder_name(number))?;
         let lock = folder.lock()?;
         folder.clear()?;
         Ok(Begun { folder, lock })
@@ -200,6 +209,7 @@ pub mod tests {
                 runs: 10,
                 metric: None,
                 higher_is_better: false,
+                ignore_failure: false,
             },
             figures: figures.collect(),
             not_recorded: None,
@@ -275,6 +285,45 @@ pub mod tests {
         let again = project.begin(1).expect("the same");
         assert!(again.folder.names().expect("a folder").is_empty());
         gone(&project);
+    }
+
+    /// Whoever gives away a project with a link in it would have rounds written, as the user, to wherever it leads.
+    #[test]
+    fn rounds_follow_no_link() {
+        use std::os::unix::fs::symlink;
+        let (project, elsewhere) = (project("rounds-linked"), project("rounds-elsewhere"));
+        let begun = elsewhere.begin(1).expect("a folder");
+        keep(&begun.folder, &round(1, "not ours", 1.0)).expect("kept");
+        let refused = |project: &Project| {
+            let both = [project.rounds().map(|_| ()), project.begin(2).map(|_| ())];
+            for one in both {
+                let said = format!("{:#}", one.expect_err("refused"));
+                assert!(said.contains("a link is not followed"), "{said}");
+            }
+        };
+        symlink(elsewhere.kept(), project.kept()).expect("a link");
+        refused(&project);
+        std::fs::remove_file(project.kept()).expect("the link");
+        Folder::ensure(&project.kept()).expect("a folder");
+        symlink(elsewhere.folder(), project.folder()).expect("a link");
+        refused(&project);
+        std::fs::remove_file(project.folder()).expect("the link");
+        Folder::ensure(&project.folder()).expect("a folder");
+        symlink(elsewhere.folder_of(1), project.folder_of(2)).expect("a link");
+        assert!(project.begin(2).is_err() && project.rounds().expect("none").is_empty());
+        assert_eq!(elsewhere.rounds().expect("untouched").len(), 1);
+        drop(begun);
+        gone(&project);
+        gone(&elsewhere);
+    }
+
+    /// A round of an older timesink has no word on runs that fail.
+    #[test]
+    fn rounds_of_before_are_read() {
+        let mut page = serde_json::to_value(whole_round()).expect("JSON");
+        let fields = page.as_object_mut().expect("an object");
+        assert!(fields.remove("ignore_failure").is_some());
+        assert_eq!(parse(&page.to_string()).expect("a round"), whole_round());
     }
 
     #[test]

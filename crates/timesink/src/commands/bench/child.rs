@@ -56,6 +56,12 @@ impl Interrupt {
         let _ = rustix::io::read(&*self.told, &mut [0; 8]);
     }
 
+    /// What was heeded is for others to know, too.
+    fn came_once_more(&self) -> io::Result<()> {
+        rustix::io::write(&*self.told, &1u64.to_ne_bytes())?;
+        Ok(())
+    }
+
     pub fn came(&self) -> bool {
         let mut fds = [PollFd::new(&*self.told, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
@@ -158,6 +164,52 @@ pub fn run(
         Ready::TimedOut => End::TimedOut,
         Ready::Interrupted => End::Interrupted,
     })
+}
+
+/// Who is told so often to end, and does not, is killed.
+const PATIENCE: u32 = 3;
+/// How often `attend` looks.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs timesink itself, in a group of processes of its own: it knows how to end, so that it is only told that we are to, and waited
+/// for in any case. `look` is asked now and then until it says that it has seen enough.
+pub fn attend(
+    command: &mut Command,
+    interrupt: &Interrupt,
+    mut look: impl FnMut(Pid) -> bool,
+) -> io::Result<ExitStatus> {
+    let child = command.process_group(0).spawn()?;
+    let pid = Pid::from_child(&child);
+    let end = pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from);
+    let attended = end.and_then(|end| {
+        let mut told = 0;
+        let mut looks = true;
+        loop {
+            looks = looks && look(pid);
+            let until = looks.then(|| Instant::now() + LOOK);
+            match wait(end.as_fd(), interrupt, until)? {
+                Ready::Ended if told > 0 => return interrupt.came_once_more(),
+                Ready::Ended => return Ok(()),
+                Ready::TimedOut => {}
+                Ready::Interrupted => {
+                    told += 1;
+                    interrupt.heeded();
+                    let signal = if told < PATIENCE {
+                        Signal::INT
+                    } else {
+                        Signal::KILL
+                    };
+                    // It is our child, and was not waited for yet.
+                    let _ = kill_process_group(pid, signal);
+                }
+            }
+        }
+    });
+    if attended.is_err() {
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+    let (status, _) = reap(pid)?;
+    attended.map(|()| status)
 }
 
 enum Ready {

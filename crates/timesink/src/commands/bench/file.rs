@@ -9,6 +9,7 @@ use clap::Parser;
 use timesink_capture::trust::{OFlags, Trust};
 use toml::{Table, Value};
 
+use super::grid::in_place_of;
 use super::Arguments;
 use crate::commands::casebook::case::sudo_user;
 
@@ -48,10 +49,12 @@ fn together(text: &str, given: impl Iterator<Item = OsString>) -> anyhow::Result
     let table: Table = text.parse()?;
     let mut words = vec![OsString::from("bench")];
     let mut commands = Vec::new();
+    let mut of_file = 0;
     for (key, value) in &table {
         match (key.as_str(), value) {
             ("commands", value) => commands = texts(key, value)?,
             ("parameters", Value::Table(parameters)) => {
+                of_file = parameters.len();
                 for (name, values) in parameters {
                     let values = texts(name, values)?.join(",");
                     words.push(format!("--parameter={name}={values}").into());
@@ -67,7 +70,9 @@ fn together(text: &str, given: impl Iterator<Item = OsString>) -> anyhow::Result
         words.push("--".into());
         words.extend(commands.into_iter().map(OsString::from));
     }
-    parsed(words)
+    let mut arguments = parsed(words)?;
+    arguments.parameters = in_place_of(of_file, arguments.parameters);
+    Ok(arguments)
 }
 
 /// The arguments that a command line makes, whose first word is `bench`.
@@ -128,6 +133,10 @@ mod tests {
     fn the_command_line_counts_for_more() {
         let arguments = from_both(FILE, &["--rounds", "7", "--gate=1%"]).expect("it is one");
         assert_eq!((arguments.rounds, arguments.gate), (Some(7), Some(0.01)));
+        let other = from_both(FILE, &["-p", "rows=5", "-p", "more=6"]).expect("it is one");
+        let want =
+            ["rows=5", "more=6"].map(|one| super::super::parse_parameter(one).expect("it is one"));
+        assert_eq!(other.parameters, want);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct Parameter {
 pub fn parse_parameter(text: &str) -> Result<Parameter, String> {
     let (name, values) = text
         .split_once('=')
-        .ok_or("expected NAME=VALUES, such as size=64,4k,1m")?;
+        .ok_or("expected NAME=VALUES, such as size=64,4k,1M")?;
     let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || !name.chars().all(is_plain) {
         return Err("a name has letters, digits, - and _".to_owned());
@@ -26,6 +26,14 @@ pub fn parse_parameter(text: &str) -> Result<Parameter, String> {
         name: name.to_owned(),
         values,
     })
+}
+
+/// Those of a file, without those that the command line gives anew, and those of the command line.
+pub fn in_place_of(of_file: usize, mut all: Vec<Parameter>) -> Vec<Parameter> {
+    let given = all.split_off(of_file.min(all.len()));
+    all.retain(|one| given.iter().all(|other| other.name != one.name));
+    all.extend(given);
+    all
 }
 
 /// One choice of values for all parameters.
@@ -92,7 +100,14 @@ pub fn jobs(
 
 /// The same, wherever they run.
 fn everywhere(texts: &[String], parameters: &[Parameter], shell: bool) -> anyhow::Result<Vec<Job>> {
-    for parameter in parameters {
+    for (at, parameter) in parameters.iter().enumerate() {
+        if parameters[..at]
+            .iter()
+            .any(|one| one.name == parameter.name)
+        {
+            let name = &parameter.name;
+            bail!("-p {name} is given twice: all values of it go into one, as -p {name}=A,B");
+        }
         let place = format!("{{{}}}", parameter.name);
         if !texts.iter().any(|text| text.contains(&place)) {
             bail!(
@@ -165,6 +180,10 @@ mod tests {
         let references: Vec<_> = two.iter().map(|job| job.reference).collect();
         assert_eq!(references, [None, Some(0), None, Some(2)]);
         assert!(jobs(&texts(&["a"]), &sizes, &[], false).is_err());
+        let twice = ["size=1", "size=2"].map(|one| parse_parameter(one).expect("it is one"));
+        let error =
+            jobs(&texts(&["a {size}"]), &twice, &[], false).expect_err("values would be lost");
+        assert!(error.to_string().contains("given twice"), "{error}");
         assert!(parse_parameter("size").is_err() && parse_parameter("a b=1").is_err());
     }
 

@@ -3,17 +3,16 @@
 
 pub mod child;
 mod file;
+mod formats;
 mod grid;
 pub mod history;
 mod imported;
+mod others;
 pub mod pairs;
 mod record;
 pub mod runner;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -24,16 +23,17 @@ use timesink_capture::launch::Identity;
 use timesink_trials::{doubling, per_look, rounds, Flow, Gate, Round, Schedule, Stopped};
 
 use super::recording::parse_time;
-use super::{as_caller, diff, print_or_write};
+use super::{as_caller, diff};
 use crate::bench::outcome::ALPHA;
 use crate::bench::resumed::Before;
 use crate::bench::{rounds_in_a_minute, Figure, Job, Metric, Outcome, Question, Sample};
 use crate::out;
-use crate::present::bench::{tables, Bench};
-use crate::present::terminal::{self, Style};
-use crate::present::{charts, json};
+use crate::present::bench::Bench;
+use crate::present::terminal;
 use child::Interrupt;
+use formats::{print, Formats};
 use grid::{filled, jobs, parse_parameter, Parameter};
+use others::Others;
 use runner::{NoSample, Runner, MOST_PADDING};
 
 /// A loss beyond the gate is proven.
@@ -43,7 +43,7 @@ pub const NOT_MEASURED: u8 = 2;
 /// With a gate: neither a loss nor its absence is proven.
 const UNDECIDED: u8 = 3;
 /// Ended by Ctrl-C.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// Rounds where nobody says how many: what fits into a minute, between these. Fewer than ten say little, and of thirty
 /// pairs that scatter by 5 % a difference of 2.6 % is seen.
@@ -52,6 +52,41 @@ const ROUNDS: (usize, usize) = (10, 30);
 const MOST_ROUNDS: usize = 160;
 /// Progress is shown no more often than this.
 const SHOWN_EVERY: Duration = Duration::from_millis(250);
+
+/// What says how to measure or what to write of it, and so nothing to results that others have measured.
+const NOT_OF_IMPORTED: [&str; 31] = [
+    "commands",
+    "file",
+    "resume",
+    "parameters",
+    "directories",
+    "rounds",
+    "until_decided",
+    "warmup",
+    "setup",
+    "prepare",
+    "cleanup",
+    "shell",
+    "input",
+    "same_output",
+    "ignore_failure",
+    "timeout",
+    "same_environment",
+    "by",
+    "metric",
+    "higher_is_better",
+    "margin",
+    "history",
+    "seed",
+    "record",
+    "json",
+    "markdown",
+    "csv",
+    "hyperfine",
+    "bencher",
+    "svg",
+    "html",
+];
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -67,8 +102,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
 
-    /// Compare the results in hyperfine's JSON files, and run nothing
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["commands", "file", "resume"])]
+    /// Compare the results in hyperfine's JSON files, and run nothing; of the other options, only --gate applies
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = NOT_OF_IMPORTED)]
     import: Vec<PathBuf>,
 
     /// Values for {NAME} in the commands; several parameters make a grid
@@ -120,7 +155,8 @@ pub struct Arguments {
     #[arg(long)]
     ignore_failure: bool,
 
-    /// Kill a run that takes longer than this, and stop
+    /// Kill a run that takes longer than this, or what --setup, --prepare or --cleanup runs, and stop. Of a recorded run, the time of
+    /// the command itself counts
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
 
@@ -173,31 +209,6 @@ pub struct Arguments {
     formats: Formats,
 }
 
-#[derive(clap::Args)]
-struct Formats {
-    /// Everything as JSON (documented in docs/json.md)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    json: Option<PathBuf>,
-    /// A table in Markdown
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    markdown: Option<PathBuf>,
-    /// A line for each run
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    csv: Option<PathBuf>,
-    /// JSON as hyperfine writes it
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    hyperfine: Option<PathBuf>,
-    /// JSON as Bencher takes it in (Bencher Metric Format)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    bencher: Option<PathBuf>,
-    /// A drawing (SVG): runs in order, how they scatter, ratios with intervals
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    svg: Option<PathBuf>,
-    /// A page (HTML) with the drawing and the report, which opens in any browser, offline
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    html: Option<PathBuf>,
-}
-
 pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
@@ -241,7 +252,7 @@ impl Amount {
 /// Measures, prints, and says with its exit code what the gate wants to know.
 pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     if !arguments.import.is_empty() {
-        return imported::compare(&arguments.import).map(|()| 0);
+        return imported::compare(&arguments.import, arguments.gate);
     }
     if !arguments.commands.is_empty() {
         return measure(arguments);
@@ -262,7 +273,7 @@ fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
         .then(|| history::State::now(&arguments.directories))
         .transpose()?;
     let interrupt = Interrupt::watch().context("signals")?;
-    let alone = alone();
+    let others = Others::announce();
     let load = LoadWatch::start();
     let measured = plan.run(interrupt)?;
     let done = measured.rounds;
@@ -284,12 +295,15 @@ fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
         question: &plan.question,
         outcome: &outcome,
         load: plan.before.with(load.end(), done.len()),
-        is_alone: alone.is_some(),
+        is_alone: !others.came(),
         was_interrupted,
         looked_at: matches!(plan.amount, Amount::Looks(_)),
         seed: plan.seed,
     };
-    print(&arguments.formats, &bench)?;
+    let faults = print(&arguments.formats, &bench);
+    faults
+        .iter()
+        .for_each(|fault| out::tell(format_args!("{fault:#}")));
     if let Some(error) = failed {
         return Err(error);
     }
@@ -307,11 +321,20 @@ fn measure(arguments: &Arguments) -> anyhow::Result<u8> {
     if let Some([first, second]) = measured.recordings {
         diff::show(first, second)?;
     }
-    Ok(match outcome.gate() {
-        Some(Gate::Lost) => LOST,
-        Some(Gate::Undecided { .. }) => UNDECIDED,
-        Some(Gate::Passed) | None => 0,
-    })
+    // Told above; who reads the file must not take it for the verdict.
+    if !faults.is_empty() {
+        return Ok(NOT_MEASURED);
+    }
+    Ok(outcome.gate().map_or(0, status))
+}
+
+/// The exit status that says what a gate does.
+fn status(gate: Gate) -> u8 {
+    match gate {
+        Gate::Lost => LOST,
+        Gate::Undecided { .. } => UNDECIDED,
+        Gate::Passed => 0,
+    }
 }
 
 /// What is to be measured.
@@ -387,12 +410,6 @@ fn before(file: &Path, jobs: &[Job], question: &Question) -> anyhow::Result<Befo
         terminal::units::plural(before.rounds.len() as u64, "round", "rounds")
     ));
     Ok(before)
-}
-
-/// Held while we measure, so that another bench on this machine can see it; `None`: there is one.
-fn alone() -> Option<UnixListener> {
-    let address = SocketAddr::from_abstract_name("timesink-bench").ok()?;
-    UnixListener::bind_addr(&address).ok()
 }
 
 fn question(arguments: &Arguments, jobs: &[Job], amount: &Amount) -> Question {
@@ -545,7 +562,10 @@ impl Measurement<'_> {
         job: &Job,
     ) -> Result<(), NoSample> {
         match line {
-            Some(line) => runner.prepare(what, &filled(line, &job.parameters), job),
+            Some(line) => {
+                let line = filled(line, &job.parameters);
+                runner.prepare_within(what, &line, job, runner.timeout)
+            }
             None => Ok(()),
         }
     }
@@ -596,74 +616,5 @@ impl<'a> Look<'a> {
             out::progress(&terminal::bench_progress(&outcome, most, left));
         }
         Flow::On
-    }
-}
-
-impl Formats {
-    fn all(&self) -> [(&'static str, &Option<PathBuf>); 7] {
-        [
-            ("json", &self.json),
-            ("markdown", &self.markdown),
-            ("csv", &self.csv),
-            ("hyperfine", &self.hyperfine),
-            ("bencher", &self.bencher),
-            ("svg", &self.svg),
-            ("html", &self.html),
-        ]
-    }
-
-    fn check(&self) -> anyhow::Result<()> {
-        let given = self.all().into_iter().filter_map(|(_, path)| path.as_ref());
-        let (printed, files): (Vec<_>, Vec<_>) = given.partition(|path| path.as_os_str() == "-");
-        if printed.len() > 1 {
-            bail!("one format only can go to standard output: name files for the others, as --json=FILE");
-        }
-        // Better now than after all has been measured.
-        if let Some(there) = files
-            .into_iter()
-            .find(|path| path.symlink_metadata().is_ok())
-        {
-            bail!(
-                "{} already exists and will not be overwritten",
-                there.display()
-            );
-        }
-        Ok(())
-    }
-}
-
-fn html(bench: &Bench<'_>, out: &mut Vec<u8>) -> io::Result<()> {
-    let mut chart = Vec::new();
-    charts::bench::chart(bench, &mut chart)?;
-    let text = terminal::bench(bench, &Style::PLAIN);
-    let names = bench.jobs.iter().map(|job| job.text.as_str());
-    let title = names.collect::<Vec<_>>().join(" against ");
-    let page = charts::html::page(&title, &chart, &text);
-    out.write_all(page.as_bytes())
-}
-
-fn print(formats: &Formats, bench: &Bench<'_>) -> anyhow::Result<()> {
-    let mut prints_page = true;
-    for (format, path) in formats.all() {
-        let Some(path) = path else { continue };
-        let mut text = Vec::new();
-        match format {
-            "json" => json::bench(bench, &mut text)?,
-            "markdown" => tables::markdown(bench, &mut text)?,
-            "csv" => tables::csv(bench, &mut text)?,
-            "bencher" => json::bencher(bench, &mut text)?,
-            "svg" => charts::bench::chart(bench, &mut text)?,
-            "html" => html(bench, &mut text)?,
-            _ => json::hyperfine(bench, &mut text)?,
-        }
-        prints_page &= path.as_os_str() != "-";
-        print_or_write(path, &text)?;
-    }
-    match prints_page {
-        true => {
-            let style = out::style();
-            out::page(&terminal::bench(bench, &style), &style)
-        }
-        false => Ok(()),
     }
 }

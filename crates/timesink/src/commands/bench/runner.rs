@@ -53,13 +53,13 @@ pub struct Runner {
 }
 
 /// What a process printed.
-struct Printed {
-    output: File,
-    errors: File,
+pub struct Printed {
+    pub output: File,
+    pub errors: File,
 }
 
 impl Printed {
-    fn nothing() -> anyhow::Result<Printed> {
+    pub fn nothing() -> anyhow::Result<Printed> {
         let memory = || -> anyhow::Result<File> {
             let memory = memfd_create("timesink-bench", MemfdFlags::CLOEXEC);
             Ok(File::from(
@@ -73,7 +73,7 @@ impl Printed {
     }
 
     /// The end of it, for people.
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         let has_errors = self.errors.metadata().is_ok_and(|about| about.len() > 0);
         match has_errors {
             true => printed(&self.errors),
@@ -81,7 +81,7 @@ impl Printed {
         }
     }
 
-    fn bytes(&mut self) -> anyhow::Result<Vec<u8>> {
+    pub fn bytes(&mut self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.output.rewind()?;
         self.output.read_to_end(&mut bytes)?;
@@ -92,18 +92,28 @@ impl Printed {
 impl Runner {
     /// Runs a command line of the user's by a shell, where its job runs. It is not measured, but has to succeed.
     pub fn prepare(&self, what: &str, line: &str, job: &Job) -> Result<(), NoSample> {
+        self.prepare_within(what, line, job, None)
+    }
+
+    /// The same, ended if it takes longer than that.
+    pub fn prepare_within(
+        &self,
+        what: &str,
+        line: &str,
+        job: &Job,
+        limit: Option<Duration>,
+    ) -> Result<(), NoSample> {
         let by_sh = Job {
             words: ["sh", "-c", line].map(str::to_owned).to_vec(),
             ..job.clone()
         };
         let printed = Printed::nothing()?;
-        match self.start(&by_sh, None, &printed, None)? {
+        let name = format!("--{what} {line}{}", place(job));
+        match self.start(&by_sh, None, &printed, limit)? {
             End::Ended(ended) if ended.status.success() => Ok(()),
-            End::Ended(ended) => {
-                let name = format!("--{what} {line}{}", place(job));
-                Err(failed(&name, ended.status, &printed).into())
-            }
-            End::TimedOut | End::Interrupted => Err(NoSample::Interrupted),
+            End::Ended(ended) => Err(failed(&name, ended.status, &printed).into()),
+            End::TimedOut => Err(too_long(&name, limit, &printed).into()),
+            End::Interrupted => Err(NoSample::Interrupted),
         }
     }
 
@@ -119,14 +129,7 @@ impl Runner {
         let ended = match self.start(job, padding, &printed, self.timeout)? {
             End::Ended(ended) => ended,
             End::Interrupted => return Err(NoSample::Interrupted),
-            End::TimedOut => {
-                let seconds = self.timeout.unwrap_or_default().as_secs_f64();
-                let shown = printed.shown();
-                return Err(anyhow::anyhow!(
-                    "{name} took longer than {seconds} s and was ended{shown}"
-                )
-                .into());
-            }
+            End::TimedOut => return Err(too_long(&name, self.timeout, &printed).into()),
         };
         if !ended.status.success() && !self.ignores_failure {
             let failed = failed(&name, ended.status, &printed);
@@ -216,8 +219,15 @@ fn place(job: &Job) -> String {
     directory.map_or(String::new(), |path| format!(" (in {})", path.display()))
 }
 
+/// The sentence about a command that was ended because of --timeout.
+pub fn too_long(name: &str, limit: Option<Duration>, printed: &Printed) -> anyhow::Error {
+    let seconds = limit.unwrap_or_default().as_secs_f64();
+    let shown = printed.shown();
+    anyhow::anyhow!("{name} took longer than {seconds} s and was ended{shown}")
+}
+
 /// The sentence about a command that failed, with what it printed last.
-fn failed(name: &str, status: ExitStatus, printed: &Printed) -> anyhow::Error {
+pub fn failed(name: &str, status: ExitStatus, printed: &Printed) -> anyhow::Error {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("failed with exit code {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
@@ -341,6 +351,10 @@ mod tests {
         assert!(
             text.starts_with("B (sleep 1000) took longer than 0.05 s"),
             "{text}"
+        );
+        let text = runner.prepare_within("prepare", "sleep 1000", &job(""), runner.timeout);
+        assert!(
+            matches!(text, Err(NoSample::Failed(ref error)) if error.to_string().starts_with("--prepare sleep 1000 took longer than 0.05 s"))
         );
         let mut missing = job("x");
         missing.words = vec!["/no/such/program".to_owned()];

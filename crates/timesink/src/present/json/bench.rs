@@ -277,7 +277,7 @@ pub(super) fn hyperfine<'a>(bench: &'a Bench<'a>) -> Hyperfine<'a> {
 }
 
 /// What Bencher takes in: benchmarks by name, each with its measures; times are in nanoseconds.
-pub(super) type BencherResults<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BencherMetric>>;
+pub(super) type BencherResults<'a> = BTreeMap<String, BTreeMap<&'a str, BencherMetric>>;
 
 /// The median, and where the middle half of the runs lies.
 #[derive(Serialize)]
@@ -314,7 +314,11 @@ pub(super) fn bencher<'a>(bench: &'a Bench<'a>) -> BencherResults<'a> {
             };
             Some((name, metric))
         });
-        results.insert(&job.text, measured.collect());
+        // The same command twice is two benchmarks.
+        let numbered = (2..).map(|number| format!("{} #{number}", job.text));
+        let mut names = std::iter::once(job.text.clone()).chain(numbered);
+        let name = names.find(|name| !results.contains_key(name));
+        results.insert(name.unwrap_or_default(), measured.collect());
     }
     results
 }

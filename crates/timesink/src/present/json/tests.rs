@@ -377,6 +377,26 @@ fn bencher_reads_it() {
     });
 }
 
+/// The same command twice is two benchmarks, each with its own figures.
+#[test]
+fn bencher_keeps_equal_commands_apart() {
+    bench::samples::drifting(|shown| {
+        let jobs = [0, 0].map(|at| shown.jobs[at].clone());
+        let mut out = Vec::new();
+        let twice = crate::present::bench::Bench {
+            jobs: &jobs,
+            ..*shown
+        };
+        super::bencher(&twice, &mut out).expect("memory takes it");
+        let page: Value = serde_json::from_slice(&out).expect("it is JSON");
+        let [one, other] = ["dd bs=64", "dd bs=64 #2"].map(|name| &page[name]["latency"]["value"]);
+        assert!(
+            one.is_number() && other.is_number() && one != other,
+            "{page:#}"
+        );
+    });
+}
+
 /// Where docs/json.md turns from the report to the comparison.
 const COMPARISON: &str = "\n# The JSON of a comparison\n";
 

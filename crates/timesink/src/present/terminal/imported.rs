@@ -1,6 +1,6 @@
 //! Results of another tool, held against each other.
 
-use timesink_trials::Summary;
+use timesink_trials::{Gate, Summary};
 
 use super::style::{pad_left, wrap, Ink, Style};
 use super::{text, units};
@@ -12,8 +12,14 @@ const ABOUT: &str = "Measured one command after the other: what the machine did 
                      runs commands in turn.";
 
 /// The page, ending in a line feed.
-pub fn imported(all: &[ImportedComparison], style: &Style) -> String {
-    let mut lines = vec![style.paint(Ink::Title, "IMPORTED  wall time, the median of all runs")];
+pub fn imported(all: &[ImportedComparison], gate: Option<f64>, style: &Style) -> String {
+    let mut lines = Vec::new();
+    for (number, one) in all.iter().enumerate() {
+        if let Some((said, loss)) = one.gate.zip(gate) {
+            lines.extend(wrap(&gate_of(number, said, loss), "", Ink::Title, style));
+        }
+    }
+    lines.push(style.paint(Ink::Title, "IMPORTED  wall time, the median of all runs"));
     for (number, one) in all.iter().enumerate() {
         let times = &one.imported.times;
         let median = Summary::of(times).map_or(0.0, |summary| summary.median);
@@ -29,6 +35,16 @@ pub fn imported(all: &[ImportedComparison], style: &Style) -> String {
     }
     lines.extend(wrap(ABOUT, "  ", Ink::Faint, style));
     text(&lines)
+}
+
+/// As `timesink bench` says it; how many more runs would tell is not known.
+fn gate_of(number: usize, gate: Gate, loss: f64) -> String {
+    let (who, loss) = (label(number), units::percent(loss * 100.0));
+    match gate {
+        Gate::Lost => format!("Gate: {who} loses more than {loss}"),
+        Gate::Passed => format!("Gate: passed, {who} does not lose {loss}"),
+        Gate::Undecided { .. } => format!("Gate: not decided whether {who} loses {loss}"),
+    }
 }
 
 fn against(one: &ImportedComparison) -> String {
@@ -65,13 +81,20 @@ mod tests {
             {"command": "c", "times": [0.1, 0.1005, 0.102, 0.1]},
             {"command": "d", "times": [0.3]}
         ]}"#;
-        let all = held_against_first(results(json).expect("hyperfine's"));
+        let all = held_against_first(results(json).expect("hyperfine's"), None);
         let style = Style {
             colour: false,
             terminal: false,
             width: 100,
         };
-        let page = imported(&all, &style);
+        let page = imported(&all, None, &style);
+        assert!(!page.contains("Gate"), "{page}");
+        let all = held_against_first(results(json).expect("hyperfine's").split_off(1), Some(0.05));
+        let gated = imported(&all, Some(0.05), &style);
+        assert!(
+            gated.starts_with("Gate: not decided whether B loses 5.0 %\n"),
+            "{gated}"
+        );
         for part in [
             "A    100 ms  a (4 runs)",
             "2.0",

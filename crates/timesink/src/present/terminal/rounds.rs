@@ -116,6 +116,7 @@ fn one(
     let mut lines = vec![line.trim_end().to_owned()];
     let indent = " ".repeat(6);
     let notes = [
+        cut_short(round),
         predicted(round),
         first(round),
         source(round),
@@ -130,6 +131,15 @@ fn one(
         lines.push(style.paint(Ink::Faint, &format!("{indent}{note}")));
     }
     lines
+}
+
+/// A round that was ended on the way.
+fn cut_short(round: &Round) -> Option<String> {
+    let figures = units::count(round.figures.len() as u64);
+    let of = units::plural(u64::from(round.job.runs), "run", "runs");
+    round
+        .was_cut_short()
+        .then(|| format!("cut short: {figures} of {of} measured"))
 }
 
 /// By how much a round differs from another one.

@@ -529,6 +529,17 @@ fn differences_of_several_recordings() {
     assert!(same.starts_with("No difference"), "{same}");
 }
 
+/// A side of several recordings beside one of a single one: only of that it is said that it is alone.
+#[test]
+fn a_single_recording_is_told_of_its_side() {
+    let draft = || samples::flushes(100, 1_000, 300);
+    let three = [draft(), draft(), draft()];
+    let page = compared(&three, &[draft()], Amount::Screen, &PLAIN);
+    assert!(page.contains("one recording of B does not say"), "{page}");
+    let page = compared(&[draft()], &three, Amount::Screen, &PLAIN);
+    assert!(page.contains("one recording of A does not say"), "{page}");
+}
+
 /// A recording beside itself: nothing differs. Beside another program's: it is said that little is aligned.
 #[test]
 fn differences_of_the_same_and_of_others() {

@@ -401,7 +401,12 @@ fn foot(compared: &Compared<'_>, style: &Style) -> Vec<String> {
             notes.push(format!("{side} was repaired: {}", harmless(mended)));
         }
     }
-    match comparison.wall.a.recordings.min(comparison.wall.b.recordings) {
+    let (a, b) = (comparison.wall.a.recordings, comparison.wall.b.recordings);
+    let alone = if a > 1 { "B" } else { "A" };
+    match a.min(b) {
+        1 if a != b => notes.push(format!(
+            "one recording of {alone} does not say how far two runs of it lie apart"
+        )),
         1 => notes.push(
             "one recording a side does not say how far two runs of the same lie apart".to_owned(),
         ),
