@@ -101,8 +101,14 @@ fn keep_figures(folder: &Folder, round: &mut Round, changes: Option<&[u8]>) -> a
     };
     without_recording(folder, changes)?;
     round.not_recorded = Some(format!("it made way for the figures: {error:#}"));
-    (round.first, round.predicted, round.facts_differ) = (None, None, None);
+    forget_recording(round);
     keep(folder, round)
+}
+
+/// Nothing is known of where a round ran and why it took so long without its recording.
+fn forget_recording(round: &mut Round) {
+    (round.first, round.predicted) = (None, None);
+    (round.facts_differ, round.facts_checksum) = (None, None);
 }
 
 /// All that is in the folder of a round goes but what was not committed.
@@ -209,6 +215,7 @@ fn round(
         first: None,
         predicted: None,
         facts_differ: None,
+        facts_checksum: None,
         source,
     };
     let recorded = recorded(&mut round, place, &directory, before, interrupt);
@@ -219,7 +226,7 @@ fn round(
     if round.not_recorded.is_some() {
         // What there is of it helps nobody, and takes room on a disk that may be full.
         as_caller(|| without_recording(folder, changes.as_deref()))?;
-        (round.first, round.predicted, round.facts_differ) = (None, None, None);
+        forget_recording(&mut round);
     }
     Ok(Some((round, changes)))
 }
@@ -244,6 +251,7 @@ fn recorded(
         return Ok(());
     }
     round.first = first_cause(&recording)?;
+    round.facts_checksum = Some(asked::<Surroundings>("env", &[&recording])?.checksum());
     let earlier = before.map(|before| place.project.folder_of(before.number).join(RECORDING));
     if let Some(earlier) = earlier.filter(|earlier| earlier.exists()) {
         let diff: Diff = asked("diff", &[&earlier, &recording])?;
@@ -422,6 +430,37 @@ struct Environment {
     differ: u64,
 }
 
+/// Where a recording was made, as `timesink env` tells it.
+#[derive(Deserialize)]
+struct Surroundings {
+    facts: Vec<Known>,
+}
+
+#[derive(Deserialize)]
+struct Known {
+    kind: String,
+    key: String,
+    begin: Option<String>,
+    end: Option<String>,
+    varies: String,
+}
+
+impl Surroundings {
+    /// Of what does not move by itself.
+    fn checksum(&self) -> String {
+        let mut sum = crc32fast::Hasher::new();
+        let stays = |fact: &&Known| matches!(fact.varies.as_str(), "fixed" | "tunable");
+        for fact in self.facts.iter().filter(stays) {
+            let value = fact.begin.as_ref().or(fact.end.as_ref());
+            for text in [&fact.kind, &fact.key, value.unwrap_or(&String::new())] {
+                sum.update(text.as_bytes());
+                sum.update(&[0]);
+            }
+        }
+        format!("{:08x}", sum.finalize())
+    }
+}
+
 impl Diff {
     /// It speaks of the slower of the two: where that is the later one, of what going back would save.
     fn prediction(&self) -> Option<Predicted> {
@@ -433,5 +472,27 @@ impl Diff {
             saves_hi: one.hi_ns / wall_ns,
             saved: one.measured_ns / wall_ns,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The checksum of where a round ran changes with what was set there, and not with what moves by itself.
+    #[test]
+    fn checksums_of_where_rounds_ran() {
+        let told = |nice: &str, load: &str| {
+            let fact = |kind: &str, value: &str, varies: &str| serde_json::json!({"kind": kind, "key": "k", "begin": value, "end": null, "varies": varies});
+            let facts = [
+                fact("affinity", nice, "tunable"),
+                fact("load", load, "moves"),
+            ];
+            let page = serde_json::json!({ "facts": facts });
+            let read: Surroundings = serde_json::from_value(page).expect("facts");
+            read.checksum()
+        };
+        assert_eq!(told("0", "1.5"), told("0", "0.1"));
+        assert_ne!(told("0", "1.5"), told("5", "1.5"));
     }
 }

@@ -109,6 +109,7 @@ fn again(project: &Project, before: &Round) -> anyhow::Result<Round> {
         not_recorded: None,
         predicted: None,
         facts_differ: None,
+        facts_checksum: None,
         ..before.clone()
     })
 }

@@ -44,6 +44,9 @@ pub struct Round {
     pub predicted: Option<Predicted>,
     /// How many facts about where it ran differ from the round before.
     pub facts_differ: Option<u64>,
+    /// Of the facts about where it ran that do not move by themselves: rounds of the same one ran in the same place.
+    #[serde(default)]
+    pub facts_checksum: Option<String>,
     pub source: Option<Source>,
 }
 
@@ -216,6 +219,7 @@ pub mod tests {
             first: None,
             predicted: None,
             facts_differ: None,
+            facts_checksum: None,
             source: None,
         }
     }
@@ -239,6 +243,7 @@ pub mod tests {
             saved: 0.51,
         });
         whole.facts_differ = Some(2);
+        whole.facts_checksum = Some("1a2b3c4d".to_owned());
         whole.source = Some(Source {
             commit: "0123456789abcdef".to_owned(),
             is_changed: true,

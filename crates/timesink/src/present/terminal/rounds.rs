@@ -225,7 +225,9 @@ fn source(round: &Round) -> Option<String> {
     } else {
         ""
     };
-    Some(format!("commit {short}{changed}"))
+    let facts = round.facts_checksum.as_ref();
+    let facts = facts.map_or(String::new(), |sum| format!(", facts {sum}"));
+    Some(format!("commit {short}{changed}{facts}"))
 }
 
 fn elsewhere(round: &Round) -> Option<String> {
