@@ -363,8 +363,9 @@ mod tests {
     fn large_blocks_lie_in_the_file() {
         let name = format!("timesink-large-{}", std::process::id());
         let made = NewFile::at(&std::env::temp_dir().join(name)).expect("a file");
-        begin(made.file().try_clone().expect("the same file")).expect("a thread");
+        // Before there is a file, so that it is in memory whatever other tests have there.
         let all_of_memory = vec![0u8; IN_MEMORY];
+        begin(made.file().try_clone().expect("the same file")).expect("a thread");
         let mut numbers: Vec<u64> = Vec::new();
         for number in 0..1_000_000 {
             numbers.push(number);

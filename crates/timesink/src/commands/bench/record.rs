@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context};
-use rustix::process::{getpgid, kill_process, Pid, Signal};
+use rustix::process::{kill_process, Pid, Signal};
 use timesink_capture::host::HostFacts;
 use timesink_trials::Schedule;
 
@@ -132,12 +132,21 @@ fn programs(timesink: Pid) -> impl Iterator<Item = Pid> {
     all.filter_map(move |entry| {
         let folder = entry.ok()?.path();
         let pid = Pid::from_raw(folder.file_name()?.to_str()?.parse().ok()?)?;
-        if getpgid(Some(pid)).ok()? != timesink {
+        if group_of(&folder)? != timesink {
             return None;
         }
         let runs = std::fs::read_link(folder.join("exe")).ok()?;
         (Some(runs) != own).then_some(pid)
     })
+}
+
+/// The process group, by a process's folder in procfs; `None` for the kernel's own, which have none. The name, in brackets, can
+/// hold anything, brackets too.
+fn group_of(folder: &Path) -> Option<Pid> {
+    let stat = std::fs::read(folder.join("stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (_, rest) = stat.rsplit_once(')')?;
+    Pid::from_raw(rest.split_whitespace().nth(2)?.parse().ok()?)
 }
 
 #[cfg(test)]
