@@ -124,7 +124,7 @@ fn place(report: &Report, on_path: &OnPath) -> Option<String> {
 }
 
 /// What its time on a processor divides into, from where it divides.
-fn functions(report: &Report, outlook: &Outlook) -> Vec<String> {
+pub(super) fn functions(report: &Report, outlook: &Outlook) -> Vec<String> {
     let program = |cause: usize| Some(outlook.causes.get(cause)?.cause.key.process);
     let division = Division::of(&outlook.on_processors, report.stacks, program);
     let parts = division.map_or(Vec::new(), |division| division.parts);

@@ -1,9 +1,11 @@
 //! What takes much of the path and no rule explains, by function: nothing large goes without a word.
 
+use timesink_analysis::outlook::OnPath;
 use timesink_analysis::path::own_function;
 use timesink_findings::engine::{Cleared, Findings};
 use timesink_recording::words::State;
 
+use super::bounds;
 use crate::present::names;
 use crate::present::terminal::style::{wrap, Ink, Style};
 use crate::present::terminal::{path, units, Report};
@@ -55,13 +57,27 @@ fn part(report: &Report, cleared: &Cleared, share: f64) -> Option<String> {
     if let Some(process) = path::elsewhere(report, main, key.process) {
         text += &format!(" {process}");
     }
+    // Somebody who knows the program would look there. What is divided is the code of all programs, most of which this is.
+    let on_cpu = |cause: &&OnPath| cause.cause.key.state == State::Cpu;
+    let most = outlook.causes.iter().filter(on_cpu);
+    let is_most = most
+        .max_by_key(|cause| cause.cause.ns)
+        .is_some_and(|most| std::ptr::eq(most, on_path));
+    let mut largest = String::new();
+    if is_most && key.detail.is_none() {
+        let told = bounds::functions(report, outlook).into_iter().next();
+        let told = told.filter(|told| !text.contains(told.split(' ').next().unwrap_or(told)));
+        largest = told.map_or(String::new(), |told| {
+            format!(", the largest part in {told}")
+        });
+    }
     let percent = units::whole_percent(share);
     let floor = match cleared.at_floor {
         true => "; the machine cannot do it faster",
         false => "",
     };
     Some(format!(
-        "{text} ({}, {percent}{floor})",
+        "{text} ({}, {percent}{floor}){largest}",
         units::time(cleared.ns)
     ))
 }
