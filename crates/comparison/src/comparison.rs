@@ -471,12 +471,12 @@ fn is_by_processes(program: &str, a: &Digest, b: &Digest) -> bool {
 fn of_code(program: &str, works: &BTreeSet<&Work>, a: &Digest, b: &Digest) -> Vec<Group> {
     let mut tree = Tree::default();
     let mut silent = Group::new(program, Difference::Work(Does::Code { chain: Vec::new() }));
+    // What only one side could tell does not differ.
+    let is_told = a.weather.has_stacks && b.weather.has_stacks;
     for work in works {
         let Does::Code { chain } = &work.does else {
             continue;
         };
-        // What only one side could tell does not differ.
-        let is_told = a.weather.has_stacks && b.weather.has_stacks;
         if chain.is_empty() || !is_told {
             silent.works.insert((*work).clone());
             continue;

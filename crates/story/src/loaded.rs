@@ -23,7 +23,7 @@ pub struct Loaded<'a> {
 }
 
 /// Whether single waits are read as well.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Waits {
     Now,
     Later,
@@ -41,7 +41,7 @@ impl Loaded<'_> {
 
     fn read(recording: &Recording, waits: Waits) -> timesink_recording::Result<Loaded<'_>> {
         // Who waits for a report does not want to wait for one thing after the other.
-        let (read, timed) = std::thread::scope(|scope| {
+        let (facts, stacks, (mut timeline, waited)) = std::thread::scope(|scope| {
             // Nothing is as large as the spans: they are read once for all.
             let spans = scope.spawn(|| KeptSpans::of(recording));
             let gathered = gathered(recording);
@@ -60,9 +60,8 @@ impl Loaded<'_> {
             });
             let facts = facts.finish();
             let stacks = stacks.finish(&facts);
-            timesink_recording::Result::Ok(((facts, stacks), joined(timed)))
+            timesink_recording::Result::Ok((facts, stacks, joined(timed)?))
         })?;
-        let ((facts, stacks), (mut timeline, waited)) = (read, timed?);
         timeline.set_housekeeping(&stacks.housekeeping());
         Ok(Loaded {
             recording,

@@ -33,20 +33,19 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What is empty is no fact.
-    /// Whether there was room for it; nothing is kept of a fact without a value.
+    /// Whether it is kept: what is empty is no fact, and there may be no room for it.
     pub fn add(&mut self, kind: FactKind, key: impl Into<String>, value: impl AsRef<str>) -> bool {
         self.add_text(kind, key, value.as_ref().trim(), MOST_OF_ONE)
     }
 
     /// One that there is always room for.
-    fn add_always(&mut self, kind: FactKind, key: &str, value: String) {
-        self.found.push((kind, key.to_owned(), value));
+    fn add_always(&mut self, kind: FactKind, key: impl Into<String>, value: String) {
+        self.found.push((kind, key.into(), value));
     }
 
     /// The text of a file that is to be kept, whatever there is of others.
     fn add_kept(&mut self, key: String, text: String) {
-        self.add_always(FactKind::File, &key, text);
+        self.add_always(FactKind::File, key, text);
     }
 
     fn add_text(

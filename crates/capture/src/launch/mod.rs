@@ -25,6 +25,7 @@ mod named;
 mod running;
 mod runtime_flags;
 mod signals;
+mod stat;
 mod status;
 mod system;
 
@@ -37,4 +38,5 @@ pub use named::{lineage, named};
 pub use running::Running;
 pub(crate) use signals::parent_of;
 pub use signals::{Received, Signals};
+pub use stat::stat_field;
 pub use status::Status;

@@ -5,7 +5,7 @@
 //! original mask back before it executes. SIGTSTP, SIGTTIN and SIGTTOU are left alone: the
 //! terminal sends them to both of us, and both of us stop.
 
-use super::Error;
+use super::{stat_field, Error};
 use std::io;
 use std::mem::{size_of, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -190,12 +190,10 @@ fn descends(process: u32, ancestor: u32, parent_of: impl Fn(u32) -> Option<u32>)
     false
 }
 
-/// The parent of a process, by procfs. The name, in brackets, can hold anything, brackets too.
+/// The parent of a process, by procfs.
 pub fn parent_of(process: u32) -> Option<u32> {
     let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-    let name_end = stat.iter().rposition(|&byte| byte == b')')?;
-    let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-    rest.split_whitespace().nth(1)?.parse().ok()
+    stat_field(&stat, 1)?.parse().ok()
 }
 
 fn taken() -> libc::sigset_t {

@@ -16,10 +16,11 @@ impl Users {
         let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for call in &facts.calls {
             let object = call.object.and_then(|id| facts.object(id));
-            let path = object.and_then(|object| object.path.clone());
+            let path = object.and_then(|object| object.path.as_ref());
             let programs = call.process.and_then(|process| started.get(&process));
             if let Some((path, programs)) = path.zip(programs) {
-                users.entry(path).or_default().extend(programs.clone());
+                let users = users.entry(path.clone()).or_default();
+                users.extend(programs.iter().cloned());
             }
         }
         Users(users)

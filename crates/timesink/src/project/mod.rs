@@ -94,7 +94,7 @@ pub fn made_within(folder: &Folder, name: &str) -> anyhow::Result<Folder> {
 
 fn no_folder(path: &Path) -> &'static str {
     match path.is_symlink() {
-        true => "a link is not followed here: put a folder of the project's own in its place",
+        true => "a link is not followed here: replace it with a directory",
         false => "the folder in which timesink keeps results",
     }
 }

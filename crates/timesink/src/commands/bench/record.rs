@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{bail, Context};
 use rustix::process::{kill_process, Pid, Signal};
 use timesink_capture::host::HostFacts;
+use timesink_capture::launch::stat_field;
 use timesink_trials::Schedule;
 
 use super::child;
@@ -140,13 +141,10 @@ fn programs(timesink: Pid) -> impl Iterator<Item = Pid> {
     })
 }
 
-/// The process group, by a process's folder in procfs; `None` for the kernel's own, which have none. The name, in brackets, can
-/// hold anything, brackets too.
+/// The process group, by a process's folder in procfs; `None` for the kernel's own, which have none.
 fn group_of(folder: &Path) -> Option<Pid> {
     let stat = std::fs::read(folder.join("stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    let (_, rest) = stat.rsplit_once(')')?;
-    Pid::from_raw(rest.split_whitespace().nth(2)?.parse().ok()?)
+    Pid::from_raw(stat_field(&stat, 2)?.parse().ok()?)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{
     getpid, kill_process, set_child_subreaper, waitpid, Pid, Signal, WaitOptions,
 };
+use timesink_capture::launch::stat_field;
 
 /// Who cannot be killed, because it is another user's or stuck in the kernel, is waited for no longer than this.
 const GRACE: Duration = Duration::from_secs(5);
@@ -98,11 +99,9 @@ fn with_parents() -> Vec<(i32, i32)> {
         .collect()
 }
 
-/// The parent, as `/proc/PID/stat` says it. The name, in brackets, can hold anything, brackets too.
+/// The parent, as `/proc/PID/stat` says it.
 fn parent_in(stat: &[u8]) -> Option<i32> {
-    let name_end = stat.iter().rposition(|&byte| byte == b')')?;
-    let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-    rest.split_whitespace().nth(1)?.parse().ok()
+    stat_field(stat, 1)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -147,18 +147,22 @@ pub fn ratio(a: &str, b: &str, estimate: &Estimate) -> String {
 
 /// What the gate says of one comparison.
 pub fn gate(comparison: &Comparison, question: &Question) -> Option<String> {
-    let loss = units::percent(question.gate? * 100.0);
-    let b = label(comparison.b);
-    Some(match comparison.gate? {
-        Gate::Lost => format!("Gate: {b} loses more than {loss}"),
-        Gate::Passed => format!("Gate: passed, {b} does not lose {loss}"),
-        Gate::Undecided { more } => {
-            format!(
-                "Gate: not decided whether {b} loses {loss}; {} would tell",
-                pairs(more)
-            )
-        }
+    let gate = comparison.gate?;
+    let told = gate_of(comparison.b, gate, question.gate?);
+    Some(match gate {
+        Gate::Undecided { more } => format!("{told}; {} would tell", pairs(more)),
+        Gate::Lost | Gate::Passed => told,
     })
+}
+
+/// What the gate says of a command, by its number.
+pub fn gate_of(number: usize, gate: Gate, loss: f64) -> String {
+    let (who, loss) = (label(number), units::percent(loss * 100.0));
+    match gate {
+        Gate::Lost => format!("Gate: {who} loses more than {loss}"),
+        Gate::Passed => format!("Gate: passed, {who} does not lose {loss}"),
+        Gate::Undecided { .. } => format!("Gate: not decided whether {who} loses {loss}"),
+    }
 }
 
 /// What is to be known before the figures are believed, most important first.

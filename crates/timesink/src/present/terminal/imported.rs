@@ -1,11 +1,12 @@
 //! Results of another tool, held against each other.
 
-use timesink_trials::{Gate, Summary};
+use timesink_trials::Summary;
 
 use super::style::{pad_left, wrap, Ink, Style};
 use super::{text, units};
 use crate::bench::imported::ImportedComparison;
 use crate::bench::label;
+use crate::present::bench::gate_of;
 use crate::present::names::harmless;
 
 const ABOUT: &str = "Measured one command after the other: what the machine did otherwise meanwhile is in the ratios. timesink bench \
@@ -35,16 +36,6 @@ pub fn imported(all: &[ImportedComparison], gate: Option<f64>, style: &Style) ->
     }
     lines.extend(wrap(ABOUT, "  ", Ink::Faint, style));
     text(&lines)
-}
-
-/// As `timesink bench` says it; how many more runs would tell is not known.
-fn gate_of(number: usize, gate: Gate, loss: f64) -> String {
-    let (who, loss) = (label(number), units::percent(loss * 100.0));
-    match gate {
-        Gate::Lost => format!("Gate: {who} loses more than {loss}"),
-        Gate::Passed => format!("Gate: passed, {who} does not lose {loss}"),
-        Gate::Undecided { .. } => format!("Gate: not decided whether {who} loses {loss}"),
-    }
 }
 
 fn against(one: &ImportedComparison) -> String {

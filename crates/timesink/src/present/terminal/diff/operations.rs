@@ -50,7 +50,7 @@ pub(super) fn lines(comparison: &Comparison, style: &Style) -> Vec<String> {
     ];
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     let names: Vec<String> = shown.iter().map(|one| name(&one.recurrence)).collect();
-    let head = "OPERATIONS AND LOOPS  how many were waited for, and the time of one, A → B";
+    let head = "OPERATIONS AND LOOPS  number waited for and time of each, A → B";
     let mut lines = vec![style.paint(Ink::Title, head)];
     lines.extend(table::lines(columns, "", &names, style));
     let more = comparison.recurrences.len().saturating_sub(ROWS);
