@@ -114,8 +114,19 @@ impl Crowd {
     }
 }
 
-/// Whether somebody does what has to be done anyway until the end that is asked about: a thread of the same process, or
-/// one that was done before that. `None` if that is not known.
+/// A program that computes on the path for less is not needed for that reason.
+const NEEDED_SHARE: f64 = 0.1;
+
+/// Whether what a process computes is much of the critical path: a server that was there before, and outlives what was
+/// asked about, works for its clients all the same.
+fn computes_on_path(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
+    let own = inquiry
+        .causes(|key| key.state == State::Cpu && inquiry.same_program(key.process, process));
+    inquiry.on_path_ns(&own) as f64 >= inquiry.outlook.wall_ns as f64 * NEEDED_SHARE
+}
+
+/// Whether somebody does what has to be done anyway until the end that is asked about: a thread of the same process, one
+/// that was done before that, or one of a program that computes on the path. `None` if that is not known.
 fn is_needed(inquiry: &Inquiry<'_>, who: Who) -> Option<bool> {
     let thread = match who {
         Who::Thread(thread) => thread,
@@ -130,5 +141,5 @@ fn is_needed(inquiry: &Inquiry<'_>, who: Who) -> Option<bool> {
         .row;
     let row = &inquiry.timeline.threads[inquiry.timeline.slot(thread)?];
     let in_time = !row.alive_at_end && !row.born_before && row.end <= main.end;
-    Some(row.process == main.process || in_time)
+    Some(row.process == main.process || in_time || computes_on_path(inquiry, row.process))
 }

@@ -229,6 +229,28 @@ fn in_order(told: &mut Vec<Finding>, inquiry: &Inquiry<'_>) {
         (!is_first, Reverse(*saved))
     });
     told.extend(order.into_iter().map(|(_, finding)| finding));
+    order_by_most(told);
+}
+
+/// Of what accuses nobody, that which has a place in the code comes first, then what may save most, as that is shown: a server
+/// that fills the CPUs was told to get more of them before it was told what it computes.
+fn order_by_most(told: &mut Vec<Finding>) {
+    let mut slots: Vec<Option<Finding>> = told.drain(..).map(Some).collect();
+    let accuses_nobody = |slot: &&mut Option<Finding>| {
+        let finding = slot.as_ref();
+        finding.is_some_and(|finding| finding.rule.blames == Blames::Nobody)
+    };
+    let mut places: Vec<_> = slots.iter_mut().filter(accuses_nobody).collect();
+    let own = places.iter_mut().filter_map(|slot| slot.take());
+    let mut own: Vec<Finding> = own.collect();
+    own.sort_by_key(|finding| {
+        let has_place = !finding.suspect.frames.is_empty();
+        Reverse((has_place, finding.gain.hi_ns))
+    });
+    for (slot, finding) in places.into_iter().zip(own) {
+        *slot = Some(finding);
+    }
+    told.extend(slots.into_iter().flatten());
 }
 
 /// How much of the path two may both be about.

@@ -23,6 +23,7 @@ pub mod limit;
 mod memory;
 pub mod mutes;
 mod need;
+mod on_cpu;
 mod picked;
 mod placed;
 pub mod registry;

@@ -9,6 +9,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 
 use crate::inquiry::Inquiry;
+use crate::on_cpu::{most_frequent_calls, OnCpu};
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
@@ -19,7 +20,7 @@ pub static RULE: Rule = Rule {
     why: "The program computes. Whether it could compute less, only someone who knows it can tell.",
     advice: "look at the largest part first: can it do less, or run less often? timesink report --line shows its lines",
     wrong_if: "the work is necessary and already done as well as it can be",
-    limits: &[&limits::CPU, &limits::FUNCTION],
+    limits: &[&limits::CPU, &limits::PATH, &limits::FUNCTION],
     blames: Blames::Nobody,
     needs: &[],
     ask,
@@ -32,6 +33,12 @@ mod limits {
     pub static CPU: Limit = Limit {
         name: "cpu",
         value: 0.5,
+        unit: Unit::Share,
+        means: "minimum share on CPU of the critical path without its time runnable (waiting for a CPU)",
+    };
+    pub static PATH: Limit = Limit {
+        name: "path",
+        value: 0.2,
         unit: Unit::Share,
         means: "minimum share of the critical path on CPU",
     };
@@ -46,7 +53,10 @@ mod limits {
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let wall = inquiry.outlook.wall_ns as f64;
     let busy = inquiry.causes(|key| key.state == State::Cpu);
-    if (inquiry.on_path_ns(&busy) as f64) < wall * RULE.limit(inquiry, &limits::CPU) {
+    let on_path = inquiry.on_path_ns(&busy) as f64;
+    if beside_queue(inquiry, on_path) < RULE.limit(inquiry, &limits::CPU)
+        || on_path < wall * RULE.limit(inquiry, &limits::PATH)
+    {
         return Vec::new();
     }
     let causes = &inquiry.outlook.causes;
@@ -58,6 +68,14 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         Some(divided) => vec![divided.suspect(inquiry, busy)],
         None => nameless(inquiry, busy).into_iter().collect(),
     }
+}
+
+/// The share that this time on CPU has of the critical path without its time runnable. Who waits for a CPU wants to compute:
+/// the more threads take turns, the less of the path is on CPU.
+fn beside_queue(inquiry: &Inquiry<'_>, on_path: f64) -> f64 {
+    let ready = inquiry.causes(|key| key.state == State::Ready);
+    let wall = inquiry.outlook.wall_ns as f64;
+    on_path / (wall - inquiry.on_path_ns(&ready) as f64).max(1.0)
 }
 
 /// Where the time divides, in a program whose functions have names.
@@ -89,13 +107,14 @@ impl Divided {
     }
 
     fn suspect(self, inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Suspect {
+        let computes = beside_queue(inquiry, inquiry.on_path_ns(&busy) as f64);
         let wall = inquiry.outlook.wall_ns.max(1) as f64;
         let share = self.division.ns as f64 / wall;
         let fix = at_most(self.longest(inquiry), self.all(inquiry));
         Suspect {
             frames: self.frames(inquiry),
             ..Suspect::new(self.title(inquiry), fix, Weight::all(busy))
-                .held(inquiry, &RULE, "share of the path", share, &limits::CPU)
+                .held(inquiry, &RULE, "share on CPU", computes, &limits::CPU)
                 .told(say![
                     Piece::Percent(share * 100.0),
                     " of the critical path is CPU time in it, callees included"
@@ -118,6 +137,9 @@ impl Divided {
         if let Some(caller) = caller.filter(|&caller| Some(caller) != innermost) {
             title.0.extend([", called from ".into(), caller.into()]);
         }
+        if let Some(process) = self.program() {
+            title.0.extend(what_for(inquiry, process));
+        }
         if self.is_of_one() {
             return title;
         }
@@ -135,6 +157,14 @@ impl Divided {
         title
     }
 
+    /// The program in which it divides, unless that is in several.
+    fn program(&self) -> Option<ProcessId> {
+        match self.division.chain.first()? {
+            Within::Program(process) => Some(*process),
+            Within::Function(_) => None,
+        }
+    }
+
     /// Whether it goes to nothing else than the function itself.
     fn is_of_one(&self) -> bool {
         matches!(self.parts.as_slice(), [one] if one.chain.is_empty())
@@ -142,10 +172,9 @@ impl Divided {
 
     /// All that is computed by the program in which it divides, or by all where that is in several.
     fn all(&self, inquiry: &Inquiry<'_>) -> Change {
-        let processes = self.division.chain.first().and_then(|step| match step {
-            Within::Program(process) => Some(inquiry.of_program(*process)),
-            Within::Function(_) => None,
-        });
+        let processes = self
+            .program()
+            .map(|process| inquiry.of_program(process));
         Change {
             what: What::Cpu,
             processes,
@@ -220,6 +249,32 @@ fn label(part: &DividedPart) -> Vec<Piece> {
     }
 }
 
+/// A program whose functions say little is known by the system calls that it makes, from this share of its time on.
+const MOSTLY: f64 = 0.5;
+/// Getting started that takes less of a program is not worth a word.
+const MUCH_LOADING: f64 = 0.25;
+
+/// `, 41 % of it starting and loading modules, 82 % of it in the kernel (48,695 x newfstatat, 20,101 x openat)`.
+fn what_for(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Piece> {
+    let on_cpu = OnCpu::of(inquiry, process);
+    let mut pieces = Vec::new();
+    if on_cpu.loading >= MUCH_LOADING {
+        let percent = Piece::Percent(on_cpu.loading * 100.0);
+        pieces.extend([", ".into(), percent, " of it starting and loading modules".into()]);
+    }
+    if on_cpu.kernel >= MOSTLY {
+        let percent = Piece::Percent(on_cpu.kernel * 100.0);
+        pieces.extend([", ".into(), percent, " of it in the kernel".into()]);
+        let calls = most_frequent_calls(inquiry, process);
+        if !calls.is_empty() {
+            pieces.push(" (".into());
+            pieces.extend(calls);
+            pieces.push(")".into());
+        }
+    }
+    pieces
+}
+
 /// Nobody knows how much of it is needed: half of the longest part, perhaps nothing, and at most all that is computed. What
 /// computes less also has less memory to clear, less to collect, compile and prepare.
 fn at_most(longest: Change, all: Change) -> Fix {
@@ -230,8 +285,11 @@ fn at_most(longest: Change, all: Change) -> Fix {
     Fix::Likely(Vec::new(), vec![half], vec![all])
 }
 
+const CALLS: &str = "make fewer system calls, or larger ones: timesink report --calls lists them with what they are for";
+
 /// The same of a program whose functions have no names, or are many with little each.
 fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
+    let computes = beside_queue(inquiry, inquiry.on_path_ns(&busy) as f64);
     let longest = busy
         .iter()
         .max_by_key(|&&cause| inquiry.on_path_ns(&[cause]))?;
@@ -244,20 +302,25 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
     };
     let fix = at_most(all.clone(), all);
     let named = has_names(inquiry, process);
-    let title = match named {
-        true => say!["busy on CPU: ", process, ", in many functions"],
-        false => say!["busy on CPU: ", process, ", whose functions have no names"],
-    };
+    let in_kernel = OnCpu::of(inquiry, process).kernel >= MOSTLY;
+    let mut title = say!["busy on CPU: ", process];
+    title.0.extend(what_for(inquiry, process));
+    match (named, in_kernel) {
+        (true, _) => title.0.push(", in many functions".into()),
+        (false, true) => {}
+        (false, false) => title.0.push(", whose functions have no names".into()),
+    }
     let suspect = Suspect::new(title, fix, Weight::all(busy))
         .of(process)
-        .held(inquiry, &RULE, "share of the path", share, &limits::CPU)
+        .held(inquiry, &RULE, "share on CPU", computes, &limits::CPU)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path; no named function stands out"
         ]);
-    Some(match named {
-        true => suspect,
-        false => suspect.advised(format!(
+    Some(match (named, in_kernel) {
+        (true, _) => suspect,
+        (false, true) => suspect.advised(CALLS.to_owned()),
+        (false, false) => suspect.advised(format!(
             "install the debug symbols of {} (on Debian the package NAME-dbgsym, or a debuginfod server in \
              DEBUGINFOD_URLS), then run timesink symbolize",
             inquiry.program(process).map_or("it", |path| path.rsplit('/').next().unwrap_or(path)),

@@ -150,3 +150,82 @@ fn what_may_save_nothing_does_not_stand_first() {
     let rules: Vec<&str> = told.iter().map(|(rule, _)| *rule).collect();
     assert_eq!(rules, ["busy", "page-fault-storm"], "{told:?}");
 }
+
+/// Four clients keep a server of two threads busy on two CPUs: half of the path waited for a CPU behind the server's own
+/// other thread, and what the server computes was told only from half of the path on; it was said to wait for others.
+#[test]
+fn a_server_that_fills_the_processors_is_busy_itself() {
+    let mut text = String::from(
+        "run wall 1s processors 1
+         process 1 client
+         thread 1.1 tid 1 client
+         object s \"tcp socket\" remote 127.0.0.1:80
+         process 2 server
+         thread 2.1 tid 2 server born_before alive_at_end
+         thread 2.2 tid 3 server parent 2.1 born_before alive_at_end
+         1.1: ",
+    );
+    let rounds = |round: &str| vec![round; 50].join(" | ");
+    text += &rounds("wait +20ms network receive s by 2.1");
+    text += " | cpu ..1s exit\n2.1: ";
+    text += &rounds("ready +11ms preempted occupant 2.2 11ms | cpu +9ms");
+    text += "\n2.2: ";
+    text += &rounds("cpu +11ms | ready +9ms preempted occupant 2.1 9ms");
+    for n in 0..50 {
+        text += &format!(
+            "\nsample 2.1 {}ms weight 9ms stack \"main;serve;encode\"\nsample 2.2 {}ms weight 11ms stack \"main;serve;encode\"",
+            20 * n + 15,
+            20 * n + 5
+        );
+    }
+    let told = told_of_text(&text);
+    let rules: Vec<&str> = told.iter().map(|(rule, _)| *rule).collect();
+    assert!(rules.contains(&"busy"), "{told:?}");
+    assert!(!rules.contains(&"no-processor"), "{told:?}");
+    let place = |rule: &str| rules.iter().position(|told| *told == rule);
+    assert!(place("busy") < place("oversubscribed"), "{told:?}");
+}
+
+/// `tar` of 20,000 small files was told as busy in a program whose functions have no names: it is its system calls.
+#[test]
+fn a_program_without_names_is_known_by_its_calls() {
+    let mut text = String::from(
+        "run wall 1s
+         process 1 tar
+         thread 1.1 tid 1 tar
+         frame do_syscall_64 language kernel
+         frame vfs_open language kernel
+         1.1: cpu 0..1s
+         call 1.1 openat count 20000 ns 300ms
+         call 1.1 newfstatat count 48000 ns 300ms
+         call 1.1 close count 5 ns 1ms",
+    );
+    for n in 0..100 {
+        let stack = if n % 5 == 0 {
+            "_start"
+        } else {
+            "_start;do_syscall_64;vfs_open"
+        };
+        text += &format!("\nsample 1.1 {}ms weight 10ms stack \"{stack}\"", 10 * n + 5);
+    }
+    let findings = findings_of(&recording(&text), &Limits::default());
+    let busy = findings.told.iter().find(|told| told.rule.name == "busy");
+    let title = format!("{:?}", busy.expect("it is busy").suspect.title);
+    let calls = "Percent(80.0), Text(\" of it in the kernel\"), Text(\" (\"), Text(\"\"), Text(\"\"), Count(48000), Text(\" x \"), Name(\"newfstatat\")";
+    assert!(title.contains(calls), "{title}");
+}
+
+/// What Node.js loads of npm before anything is installed is more than a third of it, in hundreds of functions.
+#[test]
+fn loading_modules_is_a_part_of_its_own() {
+    let module = "main;node::LoadEnvironment(node::Environment*);Module._load;main;require;Module._load";
+    let stacks = [
+        (&*format!("{module};one"), 20),
+        (&*format!("{module};two"), 20),
+        ("main;uv_run;install;unpack", 60),
+    ];
+    assert_eq!(
+        title(&stacks),
+        "busy on CPU in main, 40% of it starting and loading modules: unpack in uv_run 60%, require in node::LoadEnvironment(node::Environment*) 40%"
+    );
+}
