@@ -190,7 +190,7 @@ impl Outlook {
             stacks,
             calls,
         };
-        let mut gains = Gains::new(&replay, recorded);
+        let mut gains = Gains::new(&replay, recorded, &path);
         if patience.doubts(replay.steps()) {
             gains = gains.doubted(processors(recording));
         }

@@ -39,7 +39,7 @@ fn gain_of(text: &str, processors: u32, change: Change) -> Gain {
         stacks: &stacks,
         calls: &calls,
     };
-    Gains::new(&replay, recorded)
+    Gains::new(&replay, recorded, &replay.recorded_path())
         .doubted(processors)
         .of(&[change], None)
 }
@@ -756,4 +756,31 @@ fn processors_that_programs_outside_had() {
     let replay = Replay::new(&timeline, &occupants, 0, 2);
     assert_eq!(replay.unchanged_ns, 12_000_000);
     assert_eq!(replay.processors, Processors::Any(2));
+}
+
+/// A timer of 500 ms that nobody waits for took half of the gain of a Java service: its compiler thread does its next job, for
+/// the work, only after the timer's.
+#[test]
+fn a_timer_beside_the_work_comes_at_the_same_place_in_it() {
+    let mut text = String::from(
+        "run wall 1s
+        process 1 client
+        process 2 server
+        thread 1.1 tid 1 client
+        thread 2.1 tid 2 server born_before alive_at_end
+        thread 2.2 tid 3 compiler parent 2.1 born_before alive_at_end
+        thread 2.3 tid 4 timer parent 2.1 born_before alive_at_end
+        object s \"tcp socket\" remote 10.0.0.1:80
+        1.1: ",
+    );
+    let rounds = |count| vec!["wait +40ms network receive s by network | cpu +10ms"; count].join(" | ");
+    text += &rounds(11);
+    text += " | wait ..591ms pipe read p by 2.1 | cpu +9ms | ";
+    text += &rounds(8);
+    text += "
+        2.1: wait 0..590ms lock a by 2.2 | cpu +1ms | wait ..1s condition c
+        2.2: wait 0..500ms condition b by 2.3 | cpu +20ms | wait ..580ms condition b by 1.1 | cpu +10ms | wait ..1s condition b
+        2.3: wait 0..500ms condition t by timer | cpu +1ms | wait ..1s condition t";
+    let gain = saved(&text, waits(Detail::NetworkReceive), CUT);
+    assert!(gain > 700.0, "{gain}");
 }

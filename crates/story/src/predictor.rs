@@ -40,7 +40,8 @@ impl<'a> Predictor<'a> {
         };
         Predictor {
             replay,
-            gains: Gains::new(replay, recorded).doubted(processors(loaded.recording)),
+            gains: Gains::new(replay, recorded, &replay.recorded_path())
+                .doubted(processors(loaded.recording)),
         }
     }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::joined::joined;
 
+use super::tickers::Tickers;
 use super::{interruptions, Change, How, Processors, Recorded, Replay};
+use crate::path::Path;
 
 /// What a change would buy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +120,7 @@ pub struct Gains<'a> {
     recorded: Recorded<'a>,
     /// The same with processors used in the other way: how far the two are apart is one of the doubts.
     other: Option<Replay<'a>>,
+    tickers: Tickers,
 }
 
 /// Samples tell the share of a function, and sleeps and devices are never the same twice.
@@ -136,11 +139,13 @@ const WARMER: f64 = 0.5;
 const FAR_PCT: f64 = 5.0;
 
 impl<'a> Gains<'a> {
-    pub fn new(replay: &'a Replay<'a>, recorded: Recorded<'a>) -> Gains<'a> {
+    /// `path`: the critical path that the replay is about.
+    pub fn new(replay: &'a Replay<'a>, recorded: Recorded<'a>, path: &Path) -> Gains<'a> {
         Gains {
             replay,
             recorded,
             other: None,
+            tickers: Tickers::of(recorded.timeline, path),
         }
     }
 
@@ -169,6 +174,7 @@ impl<'a> Gains<'a> {
             sum.saturating_add(change.apply(&self.recorded, &mut factors))
         });
         interruptions::shorten(&self.recorded, &mut factors);
+        self.tickers.shorten(timeline, &mut factors);
         (factors, meant)
     }
 

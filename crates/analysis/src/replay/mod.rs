@@ -15,6 +15,7 @@ mod gains;
 mod interruptions;
 mod program;
 mod shares;
+mod tickers;
 
 pub use calls::CallsOfWaits;
 pub use change::{Change, How, What, STARTS};
@@ -220,6 +221,11 @@ impl<'a> Replay<'a> {
             wall_ns: run.wall_ns.round() as u64,
             forced: run.forced,
         }
+    }
+
+    /// The critical path as recorded.
+    pub fn recorded_path(&self) -> Path {
+        Path::of_thread(self.timeline, self.slot)
     }
 
     /// The critical path of such a replay: what the path turns into.
