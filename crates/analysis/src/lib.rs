@@ -10,6 +10,7 @@ pub mod facts;
 pub mod joined;
 pub mod ledger;
 pub mod loops;
+pub mod machine;
 pub mod operations;
 pub mod outlook;
 pub mod path;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The version of the format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 10;
+pub const FORMAT_VERSION: u32 = 11;
 
 /// The manifest's name in the folder.
 pub const MANIFEST: &str = "recording.json";
@@ -31,6 +31,8 @@ pub enum Mode {
     Run,
     /// The program ran before.
     Attach,
+    /// All programs of the machine.
+    Machine,
 }
 
 /// The manifest.
@@ -40,7 +42,7 @@ pub struct About {
     pub format_version: u32,
     /// The version of the timesink that made it.
     pub tool_version: String,
-    /// `run` or `attach`.
+    /// `run`, `attach` or `machine`.
     pub mode: Mode,
     /// The command and its arguments; empty for attach.
     pub command: Vec<String>,

@@ -66,6 +66,13 @@ enum Command {
     /// the time is up, or at Ctrl-C; the processes keep running.
     #[command(after_help = "Example: sudo timesink attach --for 10s $(pidof nginx)")]
     Attach(commands::attach::Arguments),
+    /// Record all programs of this machine for a while
+    ///
+    /// Records every process, the kernel's threads and all that is started meanwhile, and shows who keeps the CPUs busy, who waits
+    /// for them and behind whom, and who waits for disk, locks and memory. `timesink report --of PID` then answers for one
+    /// process.
+    #[command(after_help = "Example: sudo timesink machine --for 10s")]
+    Machine(commands::machine::Arguments),
     /// Print the report of a recording
     Report(commands::report::Arguments),
     /// Show a recording in the browser, or two beside each other
@@ -214,6 +221,7 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
     match arguments.command {
         Command::Run(a) => commands::run::run(&a, signals()?, started).map_err(failed),
         Command::Attach(a) => commands::attach::run(&a, signals()?, started).map_err(failed),
+        Command::Machine(a) => commands::machine::run(&a, signals()?, started).map_err(failed),
         Command::Report(a) => commands::report::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Open(a) => commands::open::run(&a).map(|()| 0).map_err(|e| (1, e)),
         Command::Whatif(a) => commands::whatif::run(&a).map(|()| 0).map_err(|e| (1, e)),

@@ -3,12 +3,12 @@
 //! The rows come in batches from whoever has them (a file, a test); what is kept grows with
 //! threads, causes, objects and paths, not with spans.
 
-use timesink_recording::ids::ObjectId;
+use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::{
     self, Call, CallError, CallWindow, Image, Lookup, Loss, Object, Occupant, Outsider, Probe,
     Process, Thread, Wait,
 };
-use timesink_recording::Recording;
+use timesink_recording::{Mode, Recording};
 
 use crate::facts::calls::{CallSum, CallTally};
 use crate::facts::files::{files, FileUse, Found, LookedUp, Missing};
@@ -61,6 +61,17 @@ impl Facts {
         Ok(gathering.finish())
     }
 
+    /// Whose end is asked about, instead of the main thread's: the first thread of a process.
+    pub fn ask_of(&mut self, process: ProcessId) {
+        let asked = self.ledger.process(process);
+        let first = asked.and_then(|process| {
+            let threads = process.threads.iter().copied();
+            let leader = |at: &usize| self.ledger.threads[*at].row.tid == process.row.pid;
+            threads.clone().find(leader).or(threads.clone().next())
+        });
+        self.ledger.main = first.or(self.ledger.main);
+    }
+
     /// The object with this number.
     pub fn object(&self, id: ObjectId) -> Option<&Object> {
         let at = self
@@ -99,6 +110,8 @@ pub struct Gathering {
     calls: CallTally,
     looked_up: LookedUp,
     listed: Listed,
+    /// Nobody's end is asked about.
+    is_of_machine: bool,
 }
 
 impl Gathering {
@@ -114,6 +127,7 @@ impl Gathering {
             probes: recording.rows()?,
             call_windows: recording.rows()?,
         });
+        gathering.is_of_machine = recording.about().mode == Mode::Machine;
         recording.scan(|rows| gathering.occupants(rows))?;
         gathering.calls(calls);
         recording.scan(|rows| gathering.call_errors(rows))?;
@@ -139,6 +153,7 @@ impl Gathering {
             calls,
             looked_up: LookedUp::default(),
             listed,
+            is_of_machine: false,
         }
     }
 
@@ -191,7 +206,10 @@ impl Gathering {
             call_windows,
             ..
         } = self.listed;
-        let ledger = self.tally.finish();
+        let mut ledger = self.tally.finish();
+        if self.is_of_machine {
+            ledger.main = None;
+        }
         let calls = self.calls.finish();
         let (missing, found) = self.looked_up.finish();
         let windows = call_windows.iter().map(|window| window.t1.since(window.t0));

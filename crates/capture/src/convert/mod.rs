@@ -607,10 +607,10 @@ fn about(begin: &BeginNote, notes: &Notes, wall: Nanos, windows: &[(i64, i64)]) 
     };
     About {
         tool_version: begin.tool_version.clone(),
-        mode: if begin.mode == "attach" {
-            Mode::Attach
-        } else {
-            Mode::Run
+        mode: match begin.mode.as_str() {
+            "attach" => Mode::Attach,
+            "machine" => Mode::Machine,
+            _ => Mode::Run,
         },
         command: begin.command.clone(),
         directory: begin.directory.clone(),

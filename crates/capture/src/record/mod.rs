@@ -3,6 +3,7 @@
 
 #[allow(unsafe_code)]
 mod calibrate;
+mod everybody;
 mod goroutines;
 mod interpreters;
 mod java;
@@ -190,9 +191,17 @@ pub fn run(
     })
 }
 
+/// Whose processes are recorded.
+#[derive(Clone, Copy, Debug)]
+pub enum Whom<'a> {
+    Processes(&'a [u32]),
+    /// Those of the whole machine, the kernel's threads too, but timesink's own.
+    Everybody,
+}
+
 /// Record processes that run already, until they end, the time is up, or the user stops it.
 pub fn attach(
-    pids: &[u32],
+    whom: Whom<'_>,
     limit: Option<Duration>,
     options: &Options,
     mut signals: Signals,
@@ -200,19 +209,28 @@ pub fn attach(
 ) -> Result<Outcome, Error> {
     let facts = HostFacts::gather();
     facts.check()?;
-    let mut attached = Attached::open(pids)?;
+    // Of the whole machine nobody is kept hold of: it has no end.
+    let (named, mode) = match whom {
+        Whom::Processes(pids) => (pids, "attach"),
+        Whom::Everybody => (&[][..], "machine"),
+    };
+    let mut attached = Attached::open(named)?;
     let reader = reader(options)?;
     let maps = PerfMaps::new(options.identity.clone(), None, reader.clone());
     let (mut session, calibrator) = Session::open(&facts, options, maps, reader)?;
     let cost = session.calibrate(calibrator)?;
     privileges::for_recording(options.identity.as_ref())?;
-    session.group = pids.first().copied().map(environment::Groups::of);
-    session.tell_environment(pids.first().copied());
-    let mut begin = session.begin("attach", Vec::new(), &facts, options, cost);
+    session.group = named.first().copied().map(environment::Groups::of);
+    session.tell_environment(named.first().copied());
+    let mut begin = session.begin(mode, Vec::new(), &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
     session.started(begin, options);
     session.flush();
-    session.seed_others(pids)?;
+    match whom {
+        Whom::Processes(pids) => session.seed_others(pids)?,
+        Whom::Everybody => session.seed_everybody()?,
+    }
+    let has_end = !named.is_empty();
     let end = limit.map(|l| Instant::now() + l);
     loop {
         session.turn(watch);
@@ -226,7 +244,8 @@ pub fn attach(
             )
         });
         attached.ended()?;
-        if asked || attached.alive().next().is_none() || end.is_some_and(|e| Instant::now() >= e) {
+        let ended = has_end && attached.alive().next().is_none();
+        if asked || ended || end.is_some_and(|e| Instant::now() >= e) {
             break;
         }
     }
@@ -451,6 +470,27 @@ impl Session {
             self.kernel.know_watched(pids)?;
         }
         self.kernel.control().follow();
+        Ok(())
+    }
+
+    /// Follow all processes of the machine but timesink's own. Whoever is started by one of them is recorded with it, so it is looked
+    /// again for those that were started before their parents were recorded.
+    fn seed_everybody(&mut self) -> Result<(), Error> {
+        /// The probes are told of so many at once.
+        const AT_ONCE: usize = 512;
+        /// Whoever starts processes faster than this is missed in part.
+        const TIMES: usize = 4;
+        let mut known = BTreeSet::new();
+        for _ in 0..TIMES {
+            let mut new = everybody::listed();
+            new.retain(|pid| known.insert(*pid));
+            if new.is_empty() {
+                break;
+            }
+            for pids in new.chunks(AT_ONCE) {
+                self.seed_others(pids)?;
+            }
+        }
         Ok(())
     }
 

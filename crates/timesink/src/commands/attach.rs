@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use timesink_capture::launch::{Identity, Signals};
-use timesink_capture::record;
+use timesink_capture::record::{self, Whom};
 
 use super::recording::{choose, finish, parse_time, Meter, Shared};
 use super::run::refuse;
@@ -33,27 +33,32 @@ fn parse_pid(text: &str) -> Result<u32, String> {
 
 /// Records until the time is up, they end, or the user stops it.
 pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow::Result<u8> {
+    let name = std::fs::read_to_string(format!("/proc/{}/comm", arguments.pids[0]));
+    let name = name.map_or_else(|_| "attached".into(), |name| plain(&name));
+    let whom = Whom::Processes(&arguments.pids);
+    let shared = &arguments.shared;
+    record_running(whom, &name, shared, arguments.limit, signals, started)
+}
+
+/// Records what runs already, into a recording of this name unless another one was given.
+pub(super) fn record_running(
+    whom: Whom<'_>,
+    name: &str,
+    shared: &Shared,
+    limit: Option<Duration>,
+    signals: Signals,
+    started: Instant,
+) -> anyhow::Result<u8> {
     let identity = match Identity::from_sudo() {
         Ok(identity) => identity,
         Err(error) => return Ok(refuse(&error.into())),
     };
-    let name = std::fs::read_to_string(format!("/proc/{}/comm", arguments.pids[0]));
-    let name = name
-        .map(|name| plain(&name))
-        .unwrap_or_else(|_| "attached".into());
-    let folder = choose(&arguments.shared.output, &name);
-    let options = arguments.shared.options(folder, identity, started);
+    let options = shared.options(choose(&shared.output, name), identity, started);
     let mut meter = Meter::new();
-    let outcome = record::attach(
-        &arguments.pids,
-        arguments.limit,
-        &options,
-        signals,
-        &mut |p| meter.show(p),
-    );
+    let outcome = record::attach(whom, limit, &options, signals, &mut |p| meter.show(p));
     meter.clear();
     match outcome {
-        Ok(outcome) => finish(outcome, &options, &arguments.shared),
+        Ok(outcome) => finish(outcome, &options, shared),
         Err(error) => Ok(refuse(&error)),
     }
 }

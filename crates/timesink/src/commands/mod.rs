@@ -22,6 +22,7 @@ pub mod export;
 pub mod floors;
 pub mod history;
 pub mod last;
+pub mod machine;
 pub mod man;
 pub mod mcp;
 pub mod named;
@@ -41,6 +42,7 @@ pub mod selection;
 pub mod symbolize;
 pub mod under;
 pub mod whatif;
+pub mod whose;
 pub mod why;
 
 /// Makes something with the rights to files of the user who called sudo, whose it is then; else with our own.

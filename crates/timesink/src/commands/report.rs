@@ -4,18 +4,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use timesink_analysis::facts::Facts;
+use timesink_analysis::machine::MachineTime;
 use timesink_analysis::operations::Wanted;
 use timesink_analysis::outlook::Patience;
 use timesink_analysis::stacks::{Direction, Stacks};
-use timesink_recording::Recording;
+use timesink_recording::tables::Fact;
+use timesink_recording::words::{FactKind, Moment};
+use timesink_recording::{Mode, Recording};
 use timesink_story::{Loaded, Question, Repeated, Story};
 
 use super::page_file::write_page;
 use super::read::{open, question, Named};
 use super::selection::Selection;
+use super::whose::Whose;
 use super::{last, operations};
 use crate::out;
-use crate::present::terminal::{self, Section, Style, Table};
+use crate::present::terminal::{self, Pressure, Section, Style, Table};
 use crate::present::{json, Report};
 use crate::settings::Settings;
 
@@ -50,6 +54,8 @@ pub struct Arguments {
     /// Divide tags by CPU or by thread
     #[arg(long, value_name = "WHAT", requires = "tags")]
     by: Option<TagsBy>,
+    #[command(flatten)]
+    whose: Whose,
     /// Print everything as JSON (documented in docs/json.md)
     #[arg(long)]
     json: bool,
@@ -151,6 +157,9 @@ enum ReportPart {
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = out::style();
     let path = last::or_last(arguments.recording.as_deref())?;
+    if arguments.whose.is_said() && (arguments.html.is_some() || !arguments.tables().is_empty()) {
+        bail!("--of is for the answer and its sections; --top, --tree and --line have --process");
+    }
     if let Some(file) = &arguments.html {
         let paths: Vec<&Path> = std::iter::once(path.as_path())
             .chain(arguments.beside.as_deref())
@@ -179,11 +188,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if !selection.filter().is_empty() {
         bail!("a part of a recording is for --top, --tree or --line: add one of them");
     }
+    let loaded = arguments.whose.loaded(&recording)?;
     match (arguments.op.as_deref(), arguments.json) {
-        (op, true) => print_json(&recording, op),
-        (Some(op), false) => print_operations(&recording, op, &style),
+        (op, true) => print_json(&loaded, op),
+        (Some(op), false) => print_operations(&loaded, op, &style),
         (None, false) => {
-            let page = page(&recording, &arguments.part(), &style)?;
+            let page = page(&loaded, &arguments.part(), &style)?;
             out::page(&page, &style)
         }
     }
@@ -197,12 +207,17 @@ fn is_seen(stacks: &Stacks, name: &str) -> bool {
 /// Prints the answer of a recording just made on standard error: standard output is the program's.
 pub fn show(recording: &Recording) -> anyhow::Result<()> {
     let style = out::style_of_errors();
-    let page = page(recording, &ReportPart::Answer, &style)?;
+    let page = page(&Loaded::of(recording)?, &ReportPart::Answer, &style)?;
     out::page_of_errors(&format!("\n{page}"), &style)
 }
 
-fn page(recording: &Recording, part: &ReportPart, style: &Style) -> anyhow::Result<String> {
+fn page(loaded: &Loaded<'_>, part: &ReportPart, style: &Style) -> anyhow::Result<String> {
     let settings = Settings::told();
+    let is_of_machine = loaded.recording.about().mode == Mode::Machine;
+    let is_whole = matches!(part, ReportPart::Answer | ReportPart::Full);
+    if is_of_machine && loaded.facts.ledger.main.is_none() && is_whole {
+        return machine(loaded, part, &settings, style);
+    }
     let patience = match part {
         ReportPart::Full => Patience::SHORT,
         ReportPart::Answer | ReportPart::Sections(_) => Patience::FINDINGS,
@@ -222,9 +237,8 @@ fn page(recording: &Recording, part: &ReportPart, style: &Style) -> anyhow::Resu
         ]),
         ..question(&settings, Wanted::Served, false)
     };
-    let loaded = Loaded::of(recording)?;
-    let story = Story::of(&loaded, &question)?;
-    let named = Named::of(recording);
+    let story = Story::of(loaded, &question)?;
+    let named = Named::of(loaded.recording);
     let report = Report::of(&story, named.shown(), &settings);
     Ok(match part {
         ReportPart::Answer => terminal::answer(&report, style),
@@ -233,37 +247,74 @@ fn page(recording: &Recording, part: &ReportPart, style: &Style) -> anyhow::Resu
     })
 }
 
-fn print_json(recording: &Recording, op: Option<&str>) -> anyhow::Result<()> {
+/// What the whole machine did, where nobody's end is asked about.
+fn machine(
+    loaded: &Loaded<'_>,
+    part: &ReportPart,
+    settings: &Settings,
+    style: &Style,
+) -> anyhow::Result<String> {
+    let named = Named::of(loaded.recording);
+    let report = Report::facts_only(loaded, named.shown(), settings);
+    let wall_ns = loaded.recording.about().wall_ns;
+    let time = MachineTime::of(&loaded.timeline, &loaded.facts, wall_ns);
+    let pressure = pressure(&loaded.recording.rows::<Fact>()?);
+    let screen = terminal::machine(&report, &time, &pressure, style);
+    let rest = [
+        Section::Threads,
+        Section::Calls,
+        Section::Files,
+        Section::Starts,
+    ];
+    Ok(match part {
+        ReportPart::Full => screen + "\n" + &terminal::sections(&report, &rest, style),
+        ReportPart::Answer | ReportPart::Sections(_) => screen,
+    })
+}
+
+/// As it was in the end.
+fn pressure(facts: &[Fact]) -> Pressure {
+    let in_the_end = facts.iter().filter(|fact| {
+        fact.kind == FactKind::MemoryUse && fact.moment == Moment::End && !fact.value.is_empty()
+    });
+    let lacked = in_the_end.filter_map(|fact| {
+        let what = fact.key.strip_suffix(" pressure")?;
+        Some((what.to_owned(), fact.value.clone()))
+    });
+    Pressure {
+        lacked: lacked.collect(),
+    }
+}
+
+fn print_json(loaded: &Loaded<'_>, op: Option<&str>) -> anyhow::Result<()> {
     let settings = Settings::told();
-    let loaded = Loaded::of(recording)?;
-    let wanted = wanted(op, &loaded)?;
+    let wanted = wanted(op, loaded)?;
     let question = Question {
         tasks: true,
         tags: true,
         ..question(&settings, wanted.clone(), true)
     };
-    let story = Story::of(&loaded, &question)?;
+    let story = Story::of(loaded, &question)?;
     if op.is_some() && story.operations.is_empty() {
         return Err(operations::none(&wanted, &story.loaded.timeline));
     }
-    let named = Named::of(recording);
+    let named = Named::of(loaded.recording);
     let report = Report::of(&story, named.shown(), &settings);
     out::for_machines(|to| json::write(&report, to))
 }
 
 /// Operations, and nothing else.
-fn print_operations(recording: &Recording, op: &str, style: &Style) -> anyhow::Result<()> {
+fn print_operations(loaded: &Loaded<'_>, op: &str, style: &Style) -> anyhow::Result<()> {
     let settings = Settings::told();
-    let loaded = Loaded::of(recording)?;
-    let wanted = wanted(Some(op), &loaded)?;
-    let repeated = Repeated::of(&loaded, &question(&settings, wanted.clone(), true));
+    let wanted = wanted(Some(op), loaded)?;
+    let repeated = Repeated::of(loaded, &question(&settings, wanted.clone(), true));
     if repeated.operations.is_empty() {
         return Err(operations::none(&wanted, &loaded.timeline));
     }
-    let named = Named::of(recording);
+    let named = Named::of(loaded.recording);
     let report = Report {
         operations: &repeated.operations,
-        ..Report::facts_only(&loaded, named.shown(), &settings)
+        ..Report::facts_only(loaded, named.shown(), &settings)
     };
     out::page(&terminal::operations(&report, style), style)
 }

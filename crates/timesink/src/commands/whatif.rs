@@ -10,10 +10,11 @@ use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::replay::{Change, How, Processors, What};
 use timesink_analysis::stacks::Stacks;
 use timesink_recording::ids::ProcessId;
-use timesink_story::{Loaded, Predicted, Predictor};
+use timesink_story::{Predicted, Predictor};
 
 use super::named;
 use super::read::{open, Named};
+use super::whose::{nobody, Whose};
 use crate::out;
 use crate::present::terminal;
 use crate::present::{json, Prediction, Report};
@@ -48,6 +49,9 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cpus: Option<u32>,
 
+    #[command(flatten)]
+    whose: Whose,
+
     /// Print the prediction as JSON (documented in docs/json.md)
     #[arg(long)]
     json: bool,
@@ -61,7 +65,7 @@ type Asked = Vec<(String, Change)>;
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let recording = open(&arguments.recording)?;
-    let loaded = Loaded::of(&recording)?;
+    let loaded = arguments.whose.loaded(&recording)?;
     let asked = asked(arguments, &loaded.facts, &loaded.stacks)?;
     let style = out::style();
     let all = asked.is_empty() && arguments.cpus.is_none();
@@ -86,11 +90,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let page = if all {
         if outlook.is_none() {
-            bail!(NO_THREAD);
+            bail!(nobody(&recording));
         }
         terminal::gains(&report, &style)
     } else {
-        let replay = Predictor::replay(&loaded)?.context(NO_THREAD)?;
+        let replay = Predictor::replay(&loaded)?.context(nobody(&recording))?;
         let predictor = Predictor::of(&loaded, &replay);
         let predicted = predict(&predictor, &asked, arguments.cpus)?;
         let mut words: Vec<String> = asked.into_iter().map(|(words, _)| words).collect();
@@ -188,7 +192,6 @@ fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Resul
     Ok(asked)
 }
 
-const NO_THREAD: &str = "this recording has no thread to ask about";
 const EXAMPLES: &str =
     "use a state (cpu, ready), a kind of wait (flush, \"network receive\"), a name \
                         (rows.db), both (\"flush rows.db\"), func=NAME or process=NAME";
@@ -235,6 +238,8 @@ fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {
 
 #[cfg(test)]
 mod tests {
+    use timesink_story::Loaded;
+
     use super::*;
     use timesink_recording::words::Detail;
 

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use timesink_analysis::operations::Wanted;
-use timesink_story::{Loaded, Story};
+use timesink_story::Story;
 
 use super::last;
 use super::read::{open, question, Named};
+use super::whose::{nobody, Whose};
 use crate::out;
 use crate::present::{json, terminal, Report};
 use crate::settings::Settings;
@@ -25,6 +26,9 @@ pub struct Arguments {
     /// Show the findings muted by .timesink-ignore.toml
     #[arg(long, conflicts_with = "json")]
     muted: bool,
+
+    #[command(flatten)]
+    whose: Whose,
 
     /// Print as JSON, with the same fields as in `report --json` (documented in docs/json.md)
     #[arg(long)]
@@ -51,10 +55,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let settings = Settings::told();
     let recording = open(&path)?;
     let question = question(&settings, Wanted::Served, true);
-    let loaded = Loaded::of(&recording)?;
+    let loaded = arguments.whose.loaded(&recording)?;
     let story = Story::of(&loaded, &question)?;
     let Some(findings) = &story.findings else {
-        bail!("this recording has no thread to ask about");
+        bail!(nobody(&recording));
     };
     let there = match arguments.muted {
         true => findings.muted.len(),

@@ -36,12 +36,16 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         table.push(cells(facts, kind));
         splits.push(kind.sums);
     }
-    let others = facts.ledger.threads.len() - usize::from(facts.ledger.main.is_some());
-    let about = format!(
-        "{} besides the main thread",
-        units::plural(others as u64, "thread", "threads")
-    );
-    let mut lines = vec![title("THE OTHER THREADS", &about, style)];
+    let all = facts.ledger.threads.len();
+    let count = |threads: usize| units::plural(threads as u64, "thread", "threads");
+    let heading = match facts.ledger.main {
+        Some(_) => {
+            let about = format!("{} besides the main thread", count(all - 1));
+            title("THE OTHER THREADS", &about, style)
+        }
+        None => title("THREADS", &count(all), style),
+    };
+    let mut lines = vec![heading];
     lines.extend(aligned(&table, &splits, style));
     let rest = kinds.get(LINES..).unwrap_or_default();
     if !rest.is_empty() {

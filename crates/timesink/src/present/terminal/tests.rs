@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use timesink_analysis::ledger::Account;
+use timesink_analysis::machine::MachineTime;
 use timesink_analysis::stacks::{Direction, Filter};
 use timesink_comparison::Weights;
 use timesink_recording::notation::{compare_with_kept, draft, Draft};
@@ -13,7 +14,7 @@ use super::{
     answer, compared_calls, compared_operations, compared_threads, compared_tree, comparison,
     gains, operations, prediction, render, sections, tables, Amount, Section, Style, Table,
 };
-use super::{environment, environments, proof};
+use super::{environment, environments, machine, proof, Pressure};
 use crate::present::names::is_hostile;
 use crate::present::{samples, Prediction};
 use crate::proof::{FactVerdict, Proof, Tried};
@@ -168,6 +169,28 @@ fn hostile_names_do_nothing() {
         rest = after;
     }
     check("hostile_plain", &plain);
+}
+
+/// The machine's screen: on a terminal, and whatever names hold.
+#[test]
+fn the_whole_machine() {
+    let page = |drawn: &Draft, style: &Style| {
+        samples::present(drawn, "machine.timesink", |report| {
+            let wall_ns = report.about.wall_ns;
+            let time = MachineTime::of(&report.loaded.timeline, report.facts, wall_ns);
+            let lacked = [("cpu", "45.10"), ("memory", "0.00"), ("io", "3.20")];
+            let lacked = lacked.map(|(what, share)| (what.to_owned(), share.to_owned()));
+            let pressure = Pressure {
+                lacked: lacked.to_vec(),
+            };
+            machine(report, &time, &pressure, style)
+        })
+    };
+    check("machine_plain", &page(&samples::forks(), &PLAIN));
+    check("machine_narrow", &page(&samples::served(), &NARROW));
+    let hostile = page(&samples::hostile(), &PLAIN);
+    assert!(hostile.contains("gpj.exe"), "{hostile}");
+    assert!(!hostile.chars().any(|c| c != '\n' && is_hostile(c)));
 }
 
 /// What each cause would buy, and one prediction in full.

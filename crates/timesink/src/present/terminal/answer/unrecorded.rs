@@ -62,7 +62,7 @@ fn told(report: &Report) -> Option<String> {
     let how = match (report.about.mode, with) {
         (Mode::Run, Some(name)) => format!("run --follow (or --with {name})"),
         (Mode::Run, None) => "run --follow".to_owned(),
-        (Mode::Attach, _) => "attach --follow".to_owned(),
+        (Mode::Attach | Mode::Machine, _) => "attach --follow".to_owned(),
     };
     Some(format!(
         "{percent} of the path waits for {whom}, which is on this machine and not recorded; timesink {how} shows what it does"

@@ -1,0 +1,255 @@
+//! A whole machine: who had its CPUs, who waited for them and behind whom, and which waits of whom are not mere idleness.
+//!
+//! Processes of one name are one program here: of a build with a thousand compilers it matters what all of them took. Threads of
+//! the kernel are told by what they are for, which their names begin with (`kworker/3:1` is one of `kworker`).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, State};
+
+use crate::facts::Facts;
+use crate::ledger::{Account, Kind, Who};
+use crate::timeline::Timeline;
+
+/// Where the time of a machine's CPUs went.
+#[derive(Clone, Debug, Default)]
+pub struct MachineTime {
+    pub wall_ns: u64,
+    /// Most time on CPUs first.
+    pub programs: Vec<ProgramTime>,
+    /// In their order.
+    pub processors: Vec<ProcessorTime>,
+    /// Longest first.
+    pub waits: Vec<ProgramWait>,
+}
+
+/// All processes of one name.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramTime {
+    pub name: String,
+    /// The kernel's threads.
+    pub is_kernel: bool,
+    pub processes: Vec<ProcessId>,
+    pub cpu_ns: u64,
+    pub ready_ns: u64,
+    /// Who had the CPU meanwhile, by name, longest first. What of it is not known is left out.
+    pub behind: Vec<(String, u64)>,
+}
+
+/// One CPU.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessorTime {
+    pub processor: u32,
+    /// Programs that ran there, as indexes into [`MachineTime::programs`], longest first.
+    pub ran: Vec<(usize, u64)>,
+    /// Programs that were runnable there meanwhile.
+    pub ready: Vec<(usize, u64)>,
+    /// Of the time that they ran, what interrupts took and the host.
+    pub taken_ns: u64,
+}
+
+impl ProcessorTime {
+    pub fn busy_ns(&self) -> u64 {
+        self.ran.iter().map(|(_, ns)| ns).sum()
+    }
+}
+
+/// What the threads of a program waited for.
+#[derive(Clone, Debug)]
+pub struct ProgramWait {
+    /// As an index into [`MachineTime::programs`].
+    pub program: usize,
+    pub detail: Detail,
+    /// What most of it was for.
+    pub object: Option<ObjectId>,
+    pub count: u64,
+    pub ns: u64,
+}
+
+impl MachineTime {
+    pub fn of(timeline: &Timeline, facts: &Facts, wall_ns: u64) -> MachineTime {
+        let mut programs = programs(facts);
+        programs.sort_by_key(|program| (Reverse(program.cpu_ns), program.name.clone()));
+        let at: BTreeMap<ProcessId, usize> = programs
+            .iter()
+            .enumerate()
+            .flat_map(|(at, program)| program.processes.iter().map(move |id| (*id, at)))
+            .collect();
+        add_behind(&mut programs, &at, facts);
+        MachineTime {
+            wall_ns,
+            processors: processors(timeline, &at),
+            waits: waits(&at, facts),
+            programs,
+        }
+    }
+}
+
+/// What a process is one of.
+fn program_name(name: &str, is_kernel: bool) -> &str {
+    match is_kernel {
+        true => name.split(['/', '-', ':']).next().unwrap_or(name),
+        false => name,
+    }
+}
+
+fn programs(facts: &Facts) -> Vec<ProgramTime> {
+    /// `kthreadd`, which starts all threads of the kernel.
+    const STARTS_KERNEL_THREADS: u32 = 2;
+    let mut programs: BTreeMap<(bool, &str), ProgramTime> = BTreeMap::new();
+    for process in &facts.ledger.processes {
+        let row = &process.row;
+        let is_kernel = row.executable.is_empty()
+            && [row.pid, row.parent_pid].contains(&STARTS_KERNEL_THREADS);
+        let name = program_name(&row.name, is_kernel);
+        let program = programs.entry((is_kernel, name)).or_default();
+        program.name = name.to_owned();
+        program.is_kernel = is_kernel;
+        program.processes.push(row.process);
+        program.cpu_ns = program.cpu_ns.saturating_add(process.sums.cpu_ns);
+        program.ready_ns = program.ready_ns.saturating_add(process.sums.ready_ns);
+    }
+    programs.into_values().collect()
+}
+
+fn add_behind(programs: &mut [ProgramTime], at: &BTreeMap<ProcessId, usize>, facts: &Facts) {
+    let ledger = &facts.ledger;
+    let mut sums: BTreeMap<(usize, String), u64> = BTreeMap::new();
+    for thread in &ledger.threads {
+        let Some(&own) = at.get(&thread.row.process) else {
+            continue;
+        };
+        for behind in &thread.behind {
+            let name = match behind.who {
+                Who::Thread(other) => {
+                    let process = ledger.thread(other).map(|other| other.row.process);
+                    process
+                        .and_then(|process| at.get(&process))
+                        .map(|&at| programs[at].name.clone())
+                }
+                Who::Outsider(tid) => Some(facts.outsider(tid).to_owned()),
+                Who::Idle | Who::Unlisted => None,
+            };
+            if let Some(name) = name.filter(|name| !name.is_empty()) {
+                let sum = sums.entry((own, name)).or_default();
+                *sum = sum.saturating_add(behind.ns);
+            }
+        }
+    }
+    for ((own, name), ns) in sums {
+        programs[own].behind.push((name, ns));
+    }
+    for program in programs {
+        program.behind.sort_by_key(|(_, ns)| Reverse(*ns));
+    }
+}
+
+fn processors(timeline: &Timeline, at: &BTreeMap<ProcessId, usize>) -> Vec<ProcessorTime> {
+    #[derive(Default)]
+    struct Sums {
+        ran: BTreeMap<usize, u64>,
+        ready: BTreeMap<usize, u64>,
+        taken_ns: u64,
+    }
+    let mut sums: BTreeMap<u32, Sums> = BTreeMap::new();
+    for (slot, thread) in timeline.threads.iter().enumerate() {
+        let Some(&program) = at.get(&thread.process) else {
+            continue;
+        };
+        for span in timeline.spans_of(slot) {
+            let of_state = |sums: &mut Sums, ns: u64| {
+                let programs = match span.state {
+                    State::Cpu => &mut sums.ran,
+                    _ => &mut sums.ready,
+                };
+                *programs.entry(program).or_default() += ns;
+            };
+            if matches!(span.state, State::Cpu | State::Ready) {
+                let sums = sums.entry(span.processor).or_default();
+                of_state(sums, span.t1.since(span.t0));
+                sums.taken_ns += span.taken_ns();
+            }
+        }
+    }
+    let longest_first = |sums: BTreeMap<usize, u64>| {
+        let mut all: Vec<_> = sums.into_iter().filter(|(_, ns)| *ns > 0).collect();
+        all.sort_by_key(|&(program, ns)| (Reverse(ns), program));
+        all
+    };
+    let each = sums.into_iter();
+    each.map(|(processor, sums)| ProcessorTime {
+        processor,
+        ran: longest_first(sums.ran),
+        ready: longest_first(sums.ready),
+        taken_ns: sums.taken_ns,
+    })
+    .collect()
+}
+
+/// Whether somebody who waits so lacks something that the machine has to give, or that another thread holds. Whoever waits for
+/// work, for time or for a child may be idle.
+fn is_lack(detail: Detail) -> bool {
+    matches!(
+        detail,
+        Detail::DiskRead
+            | Detail::DiskWrite
+            | Detail::Flush
+            | Detail::PageFault
+            | Detail::Lock
+            | Detail::FileLock
+            | Detail::Reclaim
+    )
+}
+
+fn waits(at: &BTreeMap<ProcessId, usize>, facts: &Facts) -> Vec<ProgramWait> {
+    #[derive(Default)]
+    struct Sum {
+        count: u64,
+        ns: u64,
+        most: Option<(u64, ObjectId)>,
+    }
+    let mut sums: BTreeMap<(usize, Detail), Sum> = BTreeMap::new();
+    for thread in &facts.ledger.threads {
+        let Some(&program) = at.get(&thread.row.process) else {
+            continue;
+        };
+        let causes = thread.causes.iter();
+        for cause in causes.filter(|cause| cause.key.account == Account::Wait) {
+            let Kind::As(detail) = cause.key.kind else {
+                continue;
+            };
+            if !is_lack(detail) {
+                continue;
+            }
+            let sum = sums.entry((program, detail)).or_default();
+            sum.count += cause.count;
+            sum.ns = sum.ns.saturating_add(cause.ns);
+            sum.most = sum.most.max(cause.key.object.map(|id| (cause.ns, id)));
+        }
+    }
+    let mut waits: Vec<ProgramWait> = sums
+        .into_iter()
+        .map(|((program, detail), sum)| ProgramWait {
+            program,
+            detail,
+            object: sum.most.map(|(_, object)| object),
+            count: sum.count,
+            ns: sum.ns,
+        })
+        .collect();
+    waits.sort_by_key(|wait| (Reverse(wait.ns), wait.program));
+    waits
+}
+
+/// The processes of a recording that are meant by a number or a name.
+pub fn processes_called(facts: &Facts, text: &str) -> BTreeSet<ProcessId> {
+    let number: Option<u32> = text.parse().ok();
+    let processes = facts.ledger.processes.iter();
+    let meant = processes.filter(|process| match number {
+        Some(pid) => process.row.pid == pid,
+        None => process.row.name == text,
+    });
+    meant.map(|process| process.row.process).collect()
+}

@@ -1,0 +1,95 @@
+//! A whole machine, on small recordings drawn as text.
+
+use timesink_analysis::facts::Facts;
+use timesink_analysis::machine::{processes_called, MachineTime};
+use timesink_analysis::timeline::Timeline;
+use timesink_recording::notation::draft;
+use timesink_recording::words::Detail;
+
+const MACHINE: &str = "
+    process 1 pid 2 kthreadd
+    process 2 pid 40 kworker/0:1-events parent_pid 2
+    process 3 pid 41 kworker/1:0 parent_pid 2
+    process 4 pid 100 scrub executable /usr/bin/scrub
+    process 5 pid 200 serve executable /usr/bin/serve
+    process 6 pid 201 serve executable /usr/bin/serve
+    thread 1.1 tid 2 kthreadd
+    thread 2.1 tid 40 kworker/0:1
+    thread 3.1 tid 41 kworker/1:0
+    thread 4.1 tid 100 scrub
+    thread 5.1 tid 200 serve
+    thread 6.1 tid 201 serve
+    outsider 900 other
+    1.1: wait 0..100ms other
+    2.1: cpu 0..1ms on 0 | wait ..100ms other
+    3.1: cpu 0..2ms on 1 | wait ..100ms other
+    4.1: ready 0..1ms on 0 | cpu ..81ms on 0 | wait ..100ms flush log call fsync
+    5.1: wait 0..10ms network receive s | ready +40ms on 0 occupant 4.1 30ms occupant outsider 900 10ms | cpu +10ms on 0 | wait ..100ms network receive s
+    6.1: wait 0..50ms flush data call fsync | cpu +20ms on 1 | wait ..100ms poll";
+
+fn machine(check: impl FnOnce(&MachineTime, &Facts)) {
+    let recording = draft(MACHINE).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(&recording).expect("its spans");
+    check(&MachineTime::of(&timeline, &facts, 100_000_000), &facts);
+}
+
+/// Processes of one name are one program, and so are the kernel's threads of one kind; what each had of each CPU adds up.
+#[test]
+fn programs_and_cpus() {
+    machine(|machine, _| {
+        let programs = machine.programs.iter();
+        let programs = programs.map(|one| (&*one.name, one.processes.len(), one.cpu_ns / 1_000_000));
+        let programs: Vec<_> = programs.collect();
+        let expected = [("scrub", 1, 80), ("serve", 2, 30), ("kworker", 2, 3), ("kthreadd", 1, 0)];
+        assert_eq!(programs, expected);
+        let name = |at: &usize| &*machine.programs[*at].name;
+        let of = |of: &[(usize, u64)]| -> Vec<(String, u64)> {
+            let each = of.iter();
+            each.map(|(at, ns)| (name(at).to_owned(), ns / 1_000_000))
+                .collect()
+        };
+        let [first, second] = machine.processors.as_slice() else {
+            panic!("{:?}", machine.processors);
+        };
+        let ran = [("scrub", 80), ("serve", 10), ("kworker", 1)];
+        assert_eq!(of(&first.ran), ran.map(|(name, ms)| (name.to_owned(), ms)));
+        assert_eq!(of(&first.ready)[0], ("serve".to_owned(), 40));
+        assert_eq!(second.busy_ns(), 22_000_000);
+        assert!(machine.programs[2].is_kernel && !machine.programs[0].is_kernel);
+    });
+}
+
+/// Who had the CPU while somebody was runnable, whether it was recorded or not.
+#[test]
+fn behind_whom() {
+    machine(|machine, _| {
+        let serve = &machine.programs[1];
+        assert_eq!(serve.ready_ns, 40_000_000);
+        let behind = [("scrub".to_owned(), 30_000_000), ("other".to_owned(), 10_000_000)];
+        assert_eq!(serve.behind, behind);
+    });
+}
+
+/// Who waits for work is idle; who waits for the disk lacks something.
+#[test]
+fn waits_that_lack_something() {
+    machine(|machine, _| {
+        let waits = machine.waits.iter();
+        let waits = waits.map(|wait| (&*machine.programs[wait.program].name, wait.detail, wait.ns));
+        let expected = [
+            ("serve", Detail::Flush, 50_000_000),
+            ("scrub", Detail::Flush, 19_000_000),
+        ];
+        assert_eq!(waits.collect::<Vec<_>>(), expected);
+    });
+}
+
+#[test]
+fn processes_are_named_by_number_or_name() {
+    machine(|_, facts| {
+        assert_eq!(processes_called(facts, "serve").len(), 2);
+        assert_eq!(processes_called(facts, "201").len(), 1);
+        assert_eq!(processes_called(facts, "nobody").len(), 0);
+    });
+}

@@ -1,0 +1,25 @@
+//! `timesink machine`: record all programs of the machine, for a while.
+
+use std::time::{Duration, Instant};
+
+use timesink_capture::launch::Signals;
+use timesink_capture::record::Whom;
+
+use super::attach::record_running;
+use super::recording::{parse_time, Shared};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    shared: Shared,
+
+    /// Stop after this time, such as 10s [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
+    limit: Option<Duration>,
+}
+
+/// Records until the time is up or the user stops it.
+pub fn run(arguments: &Arguments, signals: Signals, started: Instant) -> anyhow::Result<u8> {
+    let (shared, limit) = (&arguments.shared, arguments.limit);
+    record_running(Whom::Everybody, "machine", shared, limit, signals, started)
+}

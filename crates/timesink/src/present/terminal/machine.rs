@@ -1,0 +1,237 @@
+//! A whole machine on one screen: who keeps its CPUs busy, who waits for them, and what else is lacking.
+
+use timesink_analysis::machine::{MachineTime, ProcessorTime, ProgramTime, ProgramWait};
+use timesink_recording::ids::ProcessId;
+
+use super::answer::checks;
+use super::head;
+use super::rows::{align, times, title, Row};
+use super::style::{wrap, Ink, Style};
+use super::{units, Report};
+use crate::present::{names, words};
+
+/// So many programs are told, of each kind of trouble.
+const BUSY: usize = 8;
+const READY: usize = 4;
+const WAITS: usize = 6;
+/// So many CPUs have a line each.
+const PROCESSORS: usize = 8;
+/// So many programs in the line of a CPU.
+const IN_LINE: usize = 3;
+/// What takes a smaller part of the time is left out, in a table and in the line of a CPU.
+const SMALL: f64 = 0.001;
+const SMALL_IN_LINE: f64 = 0.01;
+
+/// Shares of the last ten seconds in which somebody lacked it, as the kernel had them in the end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pressure {
+    /// `cpu`, and its percentage as the kernel wrote it.
+    pub lacked: Vec<(String, String)>,
+}
+
+/// The page, ending in a line feed.
+pub fn machine(
+    report: &Report,
+    machine: &MachineTime,
+    pressure: &Pressure,
+    style: &Style,
+) -> String {
+    let parts = [
+        head::lines(report, style),
+        busy(report, machine, style),
+        processors(machine, style),
+        ready(machine, style),
+        waits(report, machine, style),
+        foot(report, machine, pressure, style),
+    ];
+    super::page(&parts)
+}
+
+fn all_ns(machine: &MachineTime) -> u64 {
+    machine
+        .wall_ns
+        .saturating_mul(machine.processors.len().max(1) as u64)
+}
+
+fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
+    let all = all_ns(machine);
+    let busy: u64 = machine.processors.iter().map(ProcessorTime::busy_ns).sum();
+    let about = format!(
+        "share of all CPU time; {}, busy for {}",
+        units::plural(machine.processors.len() as u64, "CPU", "CPUs"),
+        units::whole_percent(busy as f64 / all.max(1) as f64)
+    );
+    let mut lines = vec![title("WHO KEEPS THE CPUS BUSY", &about, style)];
+    let large = |program: &&ProgramTime| program.cpu_ns as f64 >= all as f64 * SMALL;
+    let told: Vec<&ProgramTime> = machine.programs.iter().filter(large).collect();
+    let rows: Vec<Row> = told
+        .iter()
+        .take(BUSY)
+        .map(|program| Row {
+            label: name(report, program),
+            ns: program.cpu_ns,
+            share: Some(program.cpu_ns as f64 / all.max(1) as f64),
+            more: match program.ready_ns {
+                0 => String::new(),
+                ns => format!("runnable {}", units::time(ns)),
+            },
+            ink: Some(Ink::Cpu),
+            ..Row::default()
+        })
+        .collect();
+    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
+    let rest: u64 = machine.programs.iter().map(|program| program.cpu_ns).sum();
+    let rest = rest - rows.iter().map(|row| row.ns).sum::<u64>();
+    let more = machine.programs.iter().filter(|program| program.cpu_ns > 0);
+    let more = more.count().saturating_sub(rows.len());
+    if more > 0 {
+        let programs = units::plural(more as u64, "more program", "more programs");
+        lines.push(format!("  and {programs}, {}", units::time(rest)));
+    }
+    lines
+}
+
+/// `rustc (12 processes)`, `sshd(811)`, `kworker (kernel, 8 threads)`.
+fn name(report: &Report, program: &ProgramTime) -> String {
+    let count = program.processes.len() as u64;
+    match (program.processes.as_slice(), program.is_kernel) {
+        (&[one], false) => names::process(report.facts, one),
+        (_, true) => format!("{} (kernel)", names::harmless(&program.name)),
+        _ => format!(
+            "{} ({})",
+            names::harmless(&program.name),
+            units::plural(count, "process", "processes")
+        ),
+    }
+}
+
+fn processors(machine: &MachineTime, style: &Style) -> Vec<String> {
+    if machine.processors.len() < 2 {
+        return Vec::new();
+    }
+    let mut lines = vec![title("BY CPU", "busy, and with what; who was runnable there", style)];
+    let wall = machine.wall_ns.max(1) as f64;
+    let parts = |of: &[(usize, u64)]| {
+        let large = of.iter().filter(|(_, ns)| *ns as f64 >= wall * SMALL_IN_LINE);
+        let parts = large.take(IN_LINE).map(|(program, ns)| {
+            let name = names::harmless(&machine.programs[*program].name);
+            format!("{name} {}", units::whole_percent(*ns as f64 / wall))
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    for one in machine.processors.iter().take(PROCESSORS) {
+        let busy = units::whole_percent(one.busy_ns() as f64 / wall);
+        let mut line = format!("CPU {}: {busy:>5}  {}", one.processor, parts(&one.ran));
+        let taken = one.taken_ns as f64 / wall;
+        if taken >= 0.01 {
+            line += &format!(" · interrupts and the host {}", units::whole_percent(taken));
+        }
+        let waited = parts(&one.ready);
+        if !waited.is_empty() {
+            line += &format!(" · runnable: {waited}");
+        }
+        lines.extend(wrap(&line, "  ", Ink::Plain, style));
+    }
+    let more = machine.processors.len().saturating_sub(PROCESSORS);
+    if more > 0 {
+        lines.push(format!("  and {}", units::plural(more as u64, "more CPU", "more CPUs")));
+    }
+    lines
+}
+
+fn ready(machine: &MachineTime, style: &Style) -> Vec<String> {
+    let large = |program: &&ProgramTime| program.ready_ns as f64 >= machine.wall_ns as f64 * SMALL;
+    let mut told: Vec<&ProgramTime> = machine.programs.iter().filter(large).collect();
+    told.sort_by_key(|program| std::cmp::Reverse(program.ready_ns));
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let rows: Vec<Row> = told
+        .iter()
+        .take(READY)
+        .map(|program| {
+            let behind = program.behind.iter().take(IN_LINE).map(|(name, ns)| {
+                let share = *ns as f64 / program.ready_ns.max(1) as f64;
+                format!("{} {}", names::harmless(name), units::whole_percent(share))
+            });
+            Row {
+                label: names::harmless(&program.name).into_owned(),
+                ns: program.ready_ns,
+                more: format!("behind {}", behind.collect::<Vec<_>>().join(", ")),
+                ink: Some(Ink::Ready),
+                ..Row::default()
+            }
+        })
+        .collect();
+    let about = "time of all threads, and who had the CPU meanwhile";
+    let mut lines = vec![title("WHO WAITS FOR A CPU", about, style)];
+    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
+    lines
+}
+
+fn waits(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
+    let large = |wait: &&ProgramWait| wait.ns as f64 >= machine.wall_ns as f64 * SMALL;
+    let told: Vec<&ProgramWait> = machine.waits.iter().filter(large).collect();
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let rows: Vec<Row> = told
+        .iter()
+        .take(WAITS)
+        .map(|wait| Row {
+            label: format!(
+                "{}: {}",
+                names::harmless(&machine.programs[wait.program].name),
+                words::wait(wait.detail)
+            ),
+            ns: wait.ns,
+            times: times(wait.count, wait.ns),
+            about: wait
+                .object
+                .map_or(String::new(), |object| names::object(report.facts, object)),
+            ink: Some(Ink::Wait),
+            ..Row::default()
+        })
+        .collect();
+    let about = "disk, locks and memory; time of all threads, and what most of it was for";
+    let mut lines = vec![title("WHO WAITS FOR DISK, LOCKS, MEMORY", about, style)];
+    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
+    lines
+}
+
+fn foot(report: &Report, machine: &MachineTime, pressure: &Pressure, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !pressure.lacked.is_empty() {
+        let each = pressure.lacked.iter();
+        let each = each.map(|(what, share)| {
+            format!("{} {} %", names::harmless(what), names::harmless(share))
+        });
+        let each: Vec<String> = each.collect();
+        let text = format!(
+            "Pressure, the last 10 seconds of it: {} of the time some process lacked it",
+            each.join(", ")
+        );
+        lines.extend(wrap(&text, "", Ink::Plain, style));
+    }
+    lines.extend(checks(report, style));
+    let busiest = machine.programs.iter().find(|program| !program.is_kernel);
+    let first = busiest.and_then(|program| longest(report, program));
+    let first = first.map_or("PID".to_owned(), |pid| pid.to_string());
+    let text = format!(
+        "More: {} · {}",
+        report.recording.command("report", &format!("--of {first}")),
+        report.recording.command("report", "--threads")
+    );
+    lines.extend(wrap(&text, "", Ink::Plain, style));
+    lines
+}
+
+/// The process of a program that was on CPUs for longest.
+fn longest(report: &Report, program: &ProgramTime) -> Option<u32> {
+    let cpu_ns = |id: &ProcessId| {
+        let process = report.facts.ledger.process(*id);
+        process.map_or(0, |process| process.sums.cpu_ns)
+    };
+    let longest = program.processes.iter().max_by_key(|id| cpu_ns(id))?;
+    Some(report.facts.ledger.process(*longest)?.row.pid)
+}

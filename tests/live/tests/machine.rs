@@ -1,0 +1,68 @@
+//! Recording the whole machine.
+
+use std::process::{Child, Command, Stdio};
+
+use timesink_live::{output, timesink, Folder, Recorded, Running};
+use timesink_recording::tables::{Process, Thread};
+
+/// Ends with the test.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Started by somebody who is not timesink, as all of a machine is.
+fn start(command: &[&str]) -> Ends {
+    let mut command_line = Command::new(command[0]);
+    command_line.args(&command[1..]).stdout(Stdio::null());
+    Ends(command_line.spawn().expect("a program"))
+}
+
+/// Two programs on one CPU, of which one starts others meanwhile: all are there with the kernel's threads, timesink is not, and the
+/// books balance.
+#[test]
+fn of_all_programs() {
+    let spins = "while :; do :; done";
+    let starts = "while :; do /bin/true; /bin/sleep 0.01; done";
+    let spinner = start(&["taskset", "-c", "0", "bash", "-c", spins]);
+    let _starter = start(&["taskset", "-c", "0", "bash", "-c", starts]);
+    let folder = Folder::new("machine");
+    let path = folder.join("machine.timesink");
+    let mut command = Command::new(timesink());
+    command.args(["machine", "--for", "3s", "-o"]).arg(&path);
+    let running = Running::start(&mut command);
+    let own = running.pid() as u32;
+    let ran = running.end().exits(0);
+    let screen = ran.err.clone();
+    assert!(screen.contains("WHO KEEPS THE CPUS BUSY"), "{screen}");
+    assert!(screen.contains("bash"), "{screen}");
+
+    let recorded = Recorded::open(&path, ran);
+    let processes = recorded.rows::<Process>();
+    let process = |pid: u32| processes.iter().find(|process| process.pid == pid);
+    assert!(process(2).is_some(), "the kernel's threads");
+    assert!(process(spinner.0.id()).is_some(), "who ran before");
+    assert!(process(own).is_none(), "timesink itself");
+    assert!(process(std::process::id()).is_some(), "who started timesink");
+    let threads = recorded.rows::<Thread>();
+    let born = threads.iter().filter(|thread| !thread.born_before);
+    assert!(born.count() > 20, "what was started meanwhile");
+    assert_eq!(recorded.unsound(), Vec::<String>::new());
+
+    let spinner = spinner.0.id().to_string();
+    let of = |whom: &str| {
+        let mut command = Command::new(timesink());
+        command.arg("report").arg(&path).args(["--of", whom]);
+        output(&mut command)
+    };
+    let answer = of(&spinner).exits(0).text();
+    assert!(answer.contains("busy on CPU"), "{answer}");
+    let refused = of("bash").exits(1).err;
+    assert!(refused.contains("processes are \"bash\""), "{refused}");
+    let refused = of("no-such-program").exits(1).err;
+    assert!(refused.contains("no process"), "{refused}");
+}
