@@ -21,3 +21,4 @@ pub mod tags;
 pub mod tasks;
 pub mod timeline;
 pub mod waits;
+pub mod wall;
