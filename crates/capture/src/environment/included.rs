@@ -316,6 +316,10 @@ mod tests {
                 "/etc/apache2/sites/one"
             ]
         );
+    }
+
+    #[test]
+    fn what_databases_and_others_include() {
         let postgres = found(
             "/var/lib/pg/postgresql.conf",
             "/var/lib/pg",

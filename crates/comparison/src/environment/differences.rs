@@ -184,31 +184,7 @@ impl Environment {
             if !differ(kind, one, other) {
                 continue;
             }
-            let touched = [one, other].into_iter().flatten().any(|fact| fact.touched);
-            let resource = resource_of(kind);
-            let programs = [one, other].into_iter().flatten();
-            let programs = programs.flat_map(|fact| fact.programs.clone()).collect();
-            let in_programs = changed.share_of_programs(&programs);
-            let lines = match (one.and_then(text), other.and_then(text)) {
-                (Some(one), Some(other)) => lines(one, other),
-                _ => Vec::new(),
-            };
-            let value = |fact: Option<&KnownFact>| fact.map(|fact| fact.value().to_owned());
-            // Whatever changed, other arguments may be why.
-            let is_arguments = kind == FactKind::Invocation && key == ARGUMENTS;
-            facts.push(FactDifference {
-                kind,
-                key,
-                a: value(one),
-                b: value(other),
-                varies: varies(kind),
-                resource,
-                touched,
-                explains: touched
-                    && (is_arguments || changed.share(resource) * in_programs >= EXPLAINS),
-                in_programs,
-                lines,
-            });
+            facts.push(told(kind, key, (one, other), changed));
         }
         // A program that is the same has the same allocator: whose library it was is seen of one that began before by chance.
         let may_differ = |fact: &FactDifference| match fact.kind {
@@ -276,6 +252,40 @@ impl Environment {
             in_b: Some(&at.1),
         }));
         pairs
+    }
+}
+
+/// A fact that differs, with what it can explain of what changed.
+fn told(
+    kind: FactKind,
+    key: String,
+    (one, other): (Option<&KnownFact>, Option<&KnownFact>),
+    changed: &ChangedTimes,
+) -> FactDifference {
+    let touched = [one, other].into_iter().flatten().any(|fact| fact.touched);
+    let resource = resource_of(kind);
+    let programs = [one, other].into_iter().flatten();
+    let programs = programs.flat_map(|fact| fact.programs.clone()).collect();
+    let in_programs = changed.share_of_programs(&programs);
+    let lines = match (one.and_then(text), other.and_then(text)) {
+        (Some(one), Some(other)) => lines(one, other),
+        _ => Vec::new(),
+    };
+    let value = |fact: Option<&KnownFact>| fact.map(|fact| fact.value().to_owned());
+    // Whatever changed, other arguments may be why.
+    let is_arguments = kind == FactKind::Invocation && key == ARGUMENTS;
+    let explains = touched && (is_arguments || changed.share(resource) * in_programs >= EXPLAINS);
+    FactDifference {
+        kind,
+        key,
+        a: value(one),
+        b: value(other),
+        varies: varies(kind),
+        resource,
+        touched,
+        explains,
+        in_programs,
+        lines,
     }
 }
 
