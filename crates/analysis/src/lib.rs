@@ -22,3 +22,4 @@ pub mod tags;
 pub mod tasks;
 pub mod timeline;
 pub mod waits;
+pub mod wall;

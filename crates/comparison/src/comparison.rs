@@ -54,8 +54,9 @@ pub struct Total {
     pub ns: u64,
     /// How often, if that was counted.
     pub count: Option<u64>,
-    /// Counted for part of the time only.
+    /// Counted for part of the time only: it happened at least so often, and how often beyond that is guessed.
     pub is_estimated: bool,
+    pub at_least: u64,
     /// Things that it was done to.
     pub objects: u64,
 }
@@ -367,6 +368,7 @@ impl Group {
             ns: 0,
             count: Some(count),
             is_estimated: calls.is_estimated,
+            at_least: calls.at_least,
             objects: calls.objects,
         };
         let apart = |a: u64, b: u64| (a.max(1) as f64 / b.max(1) as f64).ln().abs();

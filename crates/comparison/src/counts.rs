@@ -12,6 +12,8 @@ use crate::{Act, Does, Thing, Work};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallCount {
     pub count: u64,
+    /// How many were seen: there were no fewer.
+    pub at_least: u64,
     /// From entry to return, waits included, in all threads.
     pub ns: u64,
     pub bytes: u64,
@@ -25,6 +27,7 @@ pub struct CallCount {
 impl CallCount {
     pub(crate) fn add(&mut self, other: &CallCount) {
         self.count = self.count.saturating_add(other.count);
+        self.at_least = self.at_least.saturating_add(other.at_least);
         self.ns = self.ns.saturating_add(other.ns);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.errors = self.errors.saturating_add(other.errors);
@@ -76,6 +79,10 @@ impl Counted {
             let work = Work { program, does };
             counted.calls.entry(work).or_default().add(&CallCount {
                 count: sum.count,
+                at_least: match sum.estimated {
+                    true => sum.seen.min(sum.count),
+                    false => sum.count,
+                },
                 ns: sum.ns,
                 bytes: sum.bytes,
                 errors: sum.errors,

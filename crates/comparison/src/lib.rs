@@ -42,6 +42,6 @@ pub use operations::{Recurrence, RecurrenceDifference, RecurrenceKind, Recurrenc
 pub use phase::Phase;
 pub use predicted::{Accused, Found, Prediction, Side, Verdict};
 pub use roles::{Role, RoleDifference, RoleTimes, ThreadRole};
-pub use spread::Range;
+pub use spread::{middle, Range};
 pub use thing::Thing;
 pub use work::{Does, Sum, Work};

@@ -32,7 +32,7 @@ impl Range {
 }
 
 /// The recording in the middle by its wall time; of two, the shorter one.
-pub(crate) fn middle(walls: &[u64]) -> usize {
+pub fn middle(walls: &[u64]) -> usize {
     let mut order: Vec<usize> = (0..walls.len()).collect();
     order.sort_by_key(|&at| (walls[at], at));
     order

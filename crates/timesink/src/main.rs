@@ -20,7 +20,7 @@ mod settings;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use timesink_capture::launch::Signals;
 
 use commands::recording::{FAILED, NOT_STARTED};
@@ -196,10 +196,16 @@ enum Command {
     Man(commands::man::Arguments),
 }
 
+/// All that can be said to timesink.
+fn command_line() -> clap::Command {
+    Arguments::command().mut_subcommand("bench", commands::bench::command_line)
+}
+
 fn main() -> ExitCode {
     let started = Instant::now();
     assistant::end_with_server();
-    let arguments = match Arguments::try_parse() {
+    let matches = command_line().try_get_matches();
+    let arguments = match matches.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(out::usage(&error)),
     };
@@ -266,7 +272,29 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+
+    /// Of all that bench has only the gate applies to results of others: what is refused follows from what is declared.
+    #[test]
+    fn results_of_others_are_only_judged() {
+        let parses = |words: &[&str]| {
+            let given = ["timesink", "bench", "--import", "a.json"];
+            let matches = command_line().try_get_matches_from([&given, words].concat());
+            matches.is_ok()
+        };
+        assert!(parses(&[]) && parses(&["b.json", "--gate", "5%"]));
+        let bench = command_line();
+        let bench = bench.find_subcommand("bench").expect("it is there");
+        for option in bench.get_arguments().filter_map(|one| one.get_long()) {
+            if ["import", "gate", "help"].contains(&option) {
+                continue;
+            }
+            let alone = format!("--{option}");
+            let fits = ["=1", "=a=1", "=wall", "=1s", "=1%", ""]
+                .iter()
+                .any(|value| parses(&[&format!("{alone}{value}")]));
+            assert!(!fits, "{alone}");
+        }
+    }
 
     /// The command line is sound, and options whose values may be left out leave the recording alone.
     #[test]
@@ -334,7 +362,7 @@ mod tests {
             "man pages",
         ] {
             let words = std::iter::once("timesink").chain(line.split(' '));
-            assert!(Arguments::try_parse_from(words).is_ok(), "{line}");
+            assert!(command_line().try_get_matches_from(words).is_ok(), "{line}");
         }
     }
 
@@ -378,7 +406,10 @@ mod tests {
             "export x --to svg",
         ] {
             let words = std::iter::once("timesink").chain(line.split(' '));
-            assert!(Arguments::try_parse_from(words).is_err(), "{line}");
+            assert!(
+                command_line().try_get_matches_from(words).is_err(),
+                "{line}"
+            );
         }
     }
 

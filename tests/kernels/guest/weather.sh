@@ -29,6 +29,31 @@ scene_cgroup1() {
 	mount -t cgroup2 cgroup /sys/fs/cgroup
 }
 
+# Groups of runs, beside the one that timesink is in: their peak of memory, and that none is left, whatever ended a run or timesink.
+scene_groups() {
+	mkdir /sys/fs/cgroup/session
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+	echo $$ >/sys/fs/cgroup/session/cgroup.procs
+	keep memory timesink bench --rounds 3 --shell --json -- 'head -c 20000000 /dev/zero | tail -n 1 | wc -c'
+	keep late timesink bench --rounds 2 --timeout 300ms -- 'sleep 100'
+	keep behind timesink bench --rounds 2 --shell -- 'setsid sleep 90 >/dev/null 2>&1 &'
+	ls -d /sys/fs/cgroup/timesink-run-* >$out/groups.ls 2>/dev/null
+	timesink bench --rounds 2 -- 'sleep 3' >/dev/null 2>&1 &
+	killed=$!
+	for _ in $(seq 500); do [ -d /sys/fs/cgroup/timesink-run-$killed-1 ] && break; usleep 10000; done
+	kill -9 $killed
+	wait $killed
+	sleep 4
+	ls -d /sys/fs/cgroup/timesink-run-* >$out/killed.ls
+	timesink bench --rounds 2 -- true >/dev/null 2>&1
+	ls -d /sys/fs/cgroup/timesink-run-* >$out/after.ls 2>/dev/null
+	echo 500000000 >/sys/fs/cgroup/session/memory.high
+	keep limited timesink bench --rounds 3 --json -- true
+	for pid in $(cat /sys/fs/cgroup/session/cgroup.procs); do echo $pid >/sys/fs/cgroup/cgroup.procs; done
+	rmdir /sys/fs/cgroup/session
+	echo -memory >/sys/fs/cgroup/cgroup.subtree_control
+}
+
 scene_guarded() {
 	echo 4 >/proc/sys/kernel/perf_event_paranoid
 	# Once it is 1 it stays, so it is 2, as distributions have it.

@@ -390,3 +390,35 @@ fn recordings_say_why() {
         assert!(folder.join(&format!("{name}.timesink")).is_dir(), "{name}");
     }
 }
+
+/// The memory of a program is its own, however much smaller it is than timesink; what it is the peak of is said, in the report as well.
+#[test]
+fn memory_is_that_of_the_program() {
+    let folder = Folder::new("bench-memory");
+    let large = "head -c 40000000 /dev/zero | tail -n 1 | wc -c";
+    let told = ran(
+        &folder,
+        &["--rounds", "3", "--shell", "--json", "true", large],
+    )
+    .exits(0);
+    let json: Value = serde_json::from_slice(&told.out).expect("it is JSON");
+    let bytes = |command: usize| {
+        let runs = json["commands"][command]["runs"].as_array().expect("runs");
+        let of = runs.iter().map(|run| run["memory_bytes"].as_u64());
+        of.max().flatten().expect("it is known")
+    };
+    assert!((50_000..8_000_000).contains(&bytes(0)), "{}", bytes(0));
+    assert!(
+        (38_000_000..120_000_000).contains(&bytes(1)),
+        "{}",
+        bytes(1)
+    );
+    let of = json["commands"][0]["runs"][0]["memory_of"].as_str();
+    let report = ran(&folder, &["--rounds", "3", "true"]).exits(0).text();
+    let said = match of {
+        Some("group") => "memory: peak of all processes together",
+        Some("process") => "memory: peak of the largest process",
+        other => panic!("{other:?}"),
+    };
+    assert!(report.replace('\n', " ").contains(said), "{report}");
+}

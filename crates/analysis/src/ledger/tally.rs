@@ -21,6 +21,7 @@ use super::{
 };
 use crate::slots::Slots;
 use crate::span::Span;
+use crate::wall;
 
 /// What the spans of one thread say of its states.
 #[derive(Clone, Copy, Default)]
@@ -413,22 +414,10 @@ fn process_pages(rows: Vec<Process>, threads: &[ThreadLedger]) -> (Vec<ProcessLe
     (pages, whole)
 }
 
-/// The first thread of the process that nobody recorded started; of several such processes, the
-/// one that was there first.
+/// By the rule that the wall time goes by, too.
 fn main_thread(processes: &[ProcessLedger], threads: &[ThreadLedger]) -> Option<usize> {
-    let slots = Slots::new(processes.iter().map(|process| process.row.process.0));
-    let is_root = |process: &&ProcessLedger| {
-        let parent = process.row.parent.and_then(|parent| slots.get(parent.0));
-        parent.is_none() && !process.threads.is_empty()
-    };
-    let root = processes
-        .iter()
-        .filter(is_root)
-        .min_by_key(|process| (process.row.start, process.row.process))?;
-    let leader = |&&at: &&usize| threads[at].row.tid == root.row.pid;
-    root.threads
-        .iter()
-        .find(leader)
-        .or(root.threads.first())
-        .copied()
+    let rows = processes.iter().map(|process| &process.row);
+    let main = wall::main_thread(rows, threads.iter().map(|thread| &thread.row))?;
+    let is_main = |thread: &ThreadLedger| thread.row.thread == main.thread;
+    threads.iter().position(is_main)
 }

@@ -39,7 +39,7 @@ use crate::user_folder::user_folder;
 
 use calls::Calls;
 use lives::Lives;
-pub use objects::path_of;
+pub use objects::path_bytes_of;
 use objects::Objects;
 use scale::CallTiming;
 use sites::Sites;

@@ -249,27 +249,29 @@ fn bytes_of(o: &e::ts_object) -> Vec<u8> {
 
 /// The path from its components, which come last first. The root's own name is left out.
 pub fn path_of(o: &e::ts_object) -> Option<String> {
+    path_bytes_of(o).map(|path| String::from_utf8_lossy(&path).into_owned())
+}
+
+/// The same as the file system has it, which need be no text.
+pub fn path_bytes_of(o: &e::ts_object) -> Option<Vec<u8>> {
     if o.mode & 0o170000 == 0o140000 {
         return None;
     }
     let bytes = bytes_of(o);
-    let mut parts: Vec<String> = bytes
-        .split(|&b| b == 0)
-        .filter(|p| !p.is_empty())
-        .map(|p| String::from_utf8_lossy(p).into_owned())
-        .collect();
+    let mut parts: Vec<&[u8]> = bytes.split(|&b| b == 0).filter(|p| !p.is_empty()).collect();
     parts.reverse();
-    let rooted = parts.first().is_some_and(|p| p == "/") || parts.len() > 1;
-    parts.retain(|p| p != "/");
+    let rooted = parts.first().is_some_and(|p| *p == b"/") || parts.len() > 1;
+    parts.retain(|p| *p != b"/");
+    let joined = parts.join(&b'/');
     match (parts.is_empty(), rooted, o.truncated != 0) {
         (true, false, _) => None,
-        (true, true, _) => Some("/".into()),
-        (false, _, true) => Some(format!("…/{}", parts.join("/"))),
+        (true, true, _) => Some(b"/".to_vec()),
+        (false, _, true) => Some(["…/".as_bytes(), &joined].concat()),
         // One component that is no child of a directory: a name, such as [eventfd].
-        (false, false, false) if parts[0].starts_with('[') || parts[0].starts_with("memfd:") => {
-            Some(parts.join("/"))
+        (false, false, false) if joined.starts_with(b"[") || joined.starts_with(b"memfd:") => {
+            Some(joined)
         }
-        (false, _, false) => Some(format!("/{}", parts.join("/"))),
+        (false, _, false) => Some([b"/", joined.as_slice()].concat()),
     }
 }
 

@@ -3,14 +3,17 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use timesink_recording::words::FactKind;
 
+use super::included::{followed, Answers, Configuration, MOST_NAMES};
 use super::Facts;
-use crate::convert::path_of;
+use crate::convert::path_bytes_of;
 use crate::probes::events::ts_object;
 use crate::reader::{Reader, Theirs};
 use crate::redact;
@@ -19,8 +22,11 @@ use crate::redact;
 const MOST_FILES: usize = 4096;
 /// Of the folders that a command line names, so many are looked into for what it tells without one.
 const MOST_FOLDERS: usize = 16;
-/// Larger ones have no checksum: their size and time must do.
+/// Of larger ones, the checksum is that of parts: so much at the beginning, in the middle and at the end.
 const MOST_SUMMED: u64 = 1 << 20;
+const PART: u64 = 256 << 10;
+/// What is included by longer texts is not looked for.
+const MOST_CONFIGURATION: u64 = 256 << 10;
 /// So long all of them together may take.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Texts that are kept are no longer, and all of them together neither.
@@ -41,6 +47,10 @@ struct Used {
 #[derive(Debug, Default)]
 pub struct UsedFiles {
     files: BTreeMap<String, Option<Used>>,
+    /// Where those lie whose paths are no text.
+    bytes: BTreeMap<String, PathBuf>,
+    /// What the command lines of servers name.
+    named: BTreeSet<Configuration>,
     pub devices: BTreeSet<u32>,
 }
 
@@ -55,9 +65,18 @@ impl UsedFiles {
         if object.mode & 0o170000 != REGULAR || OF_THE_KERNEL.contains(&system.as_str()) {
             return;
         }
-        let path = path_of(object).filter(|path| path.starts_with('/'));
+        let path = path_bytes_of(object).filter(|path| path.starts_with(b"/"));
         let Some(path) = path.filter(|_| self.files.len() < MOST_FILES) else {
             return;
+        };
+        let path = match String::from_utf8(path) {
+            Ok(path) => path,
+            Err(fault) => {
+                let told = String::from_utf8_lossy(fault.as_bytes()).into_owned();
+                let bytes = OsString::from_vec(fault.into_bytes());
+                self.bytes.insert(told.clone(), bytes.into());
+                told
+            }
         };
         self.devices.insert(object.device);
         let used = Used {
@@ -76,7 +95,11 @@ impl UsedFiles {
         let arguments = arguments.trim_end_matches('\0');
         // A server may have made one text of it: `nginx: master process nginx -c nginx.conf`.
         let between = if arguments.contains('\0') { '\0' } else { ' ' };
-        let arguments: Vec<&str> = arguments.split(between).skip(1).collect();
+        let mut arguments = arguments.split(between);
+        let is_haproxy = arguments
+            .next()
+            .is_some_and(|name| name.ends_with("haproxy"));
+        let arguments: Vec<&str> = arguments.collect();
         let folders: Vec<PathBuf> = std::iter::once("")
             .chain(arguments.iter().copied())
             .take(MOST_FOLDERS)
@@ -86,20 +109,26 @@ impl UsedFiles {
             let Some(path) = path_in(argument).filter(|path| !path.is_empty()) else {
                 continue;
             };
+            let mut note = |path| self.note_path(path, folder, is_haproxy);
             if path.starts_with('/') {
-                self.note_path(PathBuf::from(path));
+                note(PathBuf::from(path));
                 continue;
             }
             // Without a folder only what looks like a file is one.
             let is_file = path.contains(['.', '/']);
             let found = folders.iter().map(|folder| folder.join(path));
             let found = found.filter(|path| is_file && path.is_absolute());
-            found.for_each(|path| self.note_path(path));
+            found.for_each(&mut note);
         }
     }
 
-    fn note_path(&mut self, path: PathBuf) {
+    fn note_path(&mut self, path: PathBuf, folder: Option<&Path>, is_haproxy: bool) {
         if self.files.len() < MOST_FILES {
+            self.named.insert(Configuration {
+                path: path.clone(),
+                folder: folder.map(Path::to_owned),
+                is_haproxy,
+            });
             let path = path.to_string_lossy().into_owned();
             self.files.entry(path).or_insert(None);
         }
@@ -110,11 +139,20 @@ impl UsedFiles {
         let mut facts = Facts::default();
         let mut kept = 0;
         let started = Instant::now();
-        let mut files: Vec<_> = self.files.iter().collect();
+        let found = Found { reader, started };
+        let included = followed(&self.named, &found).into_iter();
+        let included: Vec<String> = included
+            .map(|path| path.to_string_lossy().into_owned())
+            .filter(|path| !self.files.contains_key(path))
+            .collect();
+        let of_run = self.files.iter().map(|(path, used)| (path, *used));
+        let mut files: Vec<_> = of_run
+            .chain(included.iter().map(|path| (path, None)))
+            .collect();
         files.sort_by_key(|(path, _)| (is_installed(path), Reverse(path.starts_with("/etc/"))));
         for (path, used) in files {
             let file = match started.elapsed() < PATIENCE {
-                true => open(reader, path, *used),
+                true => self.open(reader, path, used),
                 false => None,
             };
             let told = match &file {
@@ -132,6 +170,25 @@ impl UsedFiles {
     }
 }
 
+impl UsedFiles {
+    /// The file that was used, if it is still there.
+    fn open(&self, reader: &Arc<Reader>, path: &str, used: Option<Used>) -> Option<Theirs> {
+        let place = self
+            .bytes
+            .get(path)
+            .map_or(Path::new(path), PathBuf::as_path);
+        let Some(used) = used else {
+            // What a process names it need not be able to read.
+            let file = reader.configuration(place).ok()?;
+            return file.about().ok()?.public.then_some(file);
+        };
+        let device = (used.device >> 20, used.device & 0xf_ffff);
+        let file = reader.as_caller(place, device).ok()?;
+        let is_it = used.layered || used.inode == file.about().ok()?.inode;
+        is_it.then_some(file)
+    }
+}
+
 /// `-c/etc/x.conf`, `--config=conf/x.conf`, `conf/x.conf`.
 fn path_in(argument: &str) -> Option<&str> {
     match argument.strip_prefix('-') {
@@ -146,31 +203,66 @@ fn path_in(argument: &str) -> Option<&str> {
     }
 }
 
-/// The file that was used, if it is still there.
-fn open(reader: &Arc<Reader>, path: &str, used: Option<Used>) -> Option<Theirs> {
-    let device = used.map_or((0, 0), |used| (used.device >> 20, used.device & 0xf_ffff));
-    let file = reader.as_caller(Path::new(path), device).ok()?;
-    let about = file.about().ok()?;
-    // What a process names it need not be able to read.
-    let is_it = match used {
-        Some(used) => used.layered || used.inode == about.inode,
-        None => about.public,
-    };
-    is_it.then_some(file)
+/// Configurations as they can be read, as long as there is time.
+struct Found<'r> {
+    reader: &'r Arc<Reader>,
+    started: Instant,
+}
+
+impl Found<'_> {
+    /// Half of the time is left for what the files are.
+    fn open(&self, path: &Path) -> Option<Theirs> {
+        let in_time = self.started.elapsed() < PATIENCE / 2;
+        let file = in_time.then(|| self.reader.configuration(path).ok())??;
+        file.about().ok()?.public.then_some(file)
+    }
+}
+
+impl Answers for Found<'_> {
+    /// Root follows only what root alone may write.
+    fn text(&self, path: &Path) -> Option<String> {
+        let file = self.open(path)?;
+        let about = file.about().ok()?;
+        let may_follow = about.roots_alone || !self.reader.is_of_root();
+        if !may_follow || about.size > MOST_CONFIGURATION {
+            return None;
+        }
+        let mut bytes = vec![0; about.size as usize];
+        file.read_exact_at(&mut bytes, 0).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        let in_time = self.started.elapsed() < PATIENCE / 2;
+        let names = in_time.then(|| self.reader.names(folder, MOST_NAMES).ok());
+        names.flatten().unwrap_or_default()
+    }
+
+    fn is_file(&self, path: &Path) -> bool {
+        self.open(path).is_some()
+    }
 }
 
 fn described(file: &Theirs) -> Option<String> {
     let about = file.about().ok()?;
     let (size, changed) = (about.size, about.modified.0);
     let known = format!("size={size} changed={changed}");
-    if size > MOST_SUMMED {
-        return Some(known);
+    let (name, parts) = match size > MOST_SUMMED {
+        false => ("crc32", vec![(0, size)]),
+        true => {
+            let places = [0, (size - PART) / 2, size - PART];
+            ("parts", places.map(|at| (at, PART)).to_vec())
+        }
+    };
+    let mut sum = crc32fast::Hasher::new();
+    for (at, length) in parts {
+        let mut bytes = vec![0; length as usize];
+        if file.read_exact_at(&mut bytes, at).is_err() {
+            return Some(known);
+        }
+        sum.update(&bytes);
     }
-    let mut bytes = vec![0; size as usize];
-    match file.read_exact_at(&mut bytes, 0) {
-        Ok(()) => Some(format!("{known} crc32={:08x}", crc32fast::hash(&bytes))),
-        Err(_) => Some(known),
-    }
+    Some(format!("{known} {name}={:08x}", sum.finalize()))
 }
 
 fn small_text(file: &Theirs) -> Option<String> {

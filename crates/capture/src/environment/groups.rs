@@ -13,6 +13,8 @@ const ROOT: &str = "/sys/fs/cgroup";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
     pub unified: PathBuf,
+    /// Where the hierarchy of version 2 begins.
+    pub root: PathBuf,
     pub cpu: Option<PathBuf>,
     pub memory: Option<PathBuf>,
 }
@@ -40,6 +42,7 @@ impl Groups {
         };
         Groups {
             unified: root_of_unified.join(own(unified.unwrap_or_default())),
+            root: root_of_unified.to_owned(),
             cpu: of_version_1("cpu"),
             memory: of_version_1("memory"),
         }

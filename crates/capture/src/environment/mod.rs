@@ -3,6 +3,7 @@
 
 pub mod files;
 pub mod groups;
+mod included;
 mod kernel;
 mod machine;
 mod process;

@@ -44,6 +44,10 @@ pub fn add(facts: &mut Facts, devices: &BTreeSet<u32>) {
             continue;
         }
         facts.add(Mount, format!("{point}, type"), kind);
+        // Which files lie on it: the table of objects has the same number.
+        if let Some(number) = number {
+            facts.add(Mount, format!("{point}, number"), number.to_string());
+        }
         facts.add(
             Mount,
             format!("{point}, options"),

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use timesink_recording::files::open_regular;
 
@@ -22,6 +23,8 @@ pub struct FileFacts {
     pub user: u32,
     /// Anybody may read it.
     pub public: bool,
+    /// It is root's, and nobody else may write it.
+    pub roots_alone: bool,
     /// No process serves the file system that it is on, so that reading it takes no longer than the disk does.
     pub direct: bool,
 }
@@ -36,6 +39,7 @@ pub enum ProcessFolder {
 }
 
 const READABLE_BY_ALL: u32 = 0o004;
+const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 impl FileFacts {
     pub fn of(file: &File) -> io::Result<FileFacts> {
@@ -47,6 +51,7 @@ impl FileFacts {
             modified: (about.mtime(), about.mtime_nsec()),
             user: about.uid(),
             public: about.mode() & READABLE_BY_ALL != 0,
+            roots_alone: about.uid() == 0 && about.mode() & WRITABLE_BY_OTHERS == 0,
             direct: is_direct(file),
         })
     }
@@ -76,6 +81,38 @@ fn is_direct(file: impl AsFd) -> bool {
 /// Opens a file by a name that somebody may have put a link under.
 pub fn regular(path: &Path) -> io::Result<File> {
     open(path, OFlags::NOFOLLOW)
+}
+
+/// A configuration of a server's, which may be one link away, as in `sites-enabled`.
+pub fn configuration(path: &Path) -> io::Result<File> {
+    match regular(path) {
+        Err(fault) if fault.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            let to = std::fs::read_link(path)?;
+            regular(&path.parent().unwrap_or(Path::new("/")).join(to))
+        }
+        opened => opened,
+    }
+}
+
+/// A folder that can be listed.
+pub fn listed(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+/// The names in a folder, as many as are wanted.
+pub fn names(folder: &File, most: usize) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+        if names.len() >= most {
+            break;
+        }
+    }
+    Ok(names)
 }
 
 /// The same in a folder.

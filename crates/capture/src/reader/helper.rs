@@ -14,6 +14,7 @@ use super::MOST_AT_ONCE;
 use crate::launch::Identity;
 use crate::only_these::close_all_but;
 use crate::privileges;
+use rustix::process::geteuid;
 
 /// Answers for as long as there is somebody to ask.
 pub fn serve(mut ends: VecDeque<OwnedFd>, identity: Option<&Identity>) -> ! {
@@ -117,6 +118,19 @@ fn answer(asked: Reply, identity: Option<&Identity>) -> io::Result<Answer> {
         Ask::AsCaller { path } => opened(with_rights_of(identity, || {
             files::regular(&as_path(&path))
         })?),
+        Ask::Configuration { path } => opened(with_rights_of(identity, || {
+            files::configuration(&as_path(&path))
+        })?),
+        Ask::Names { path, most } => {
+            let folder = with_rights_of(identity, || files::listed(&as_path(&path)))?;
+            let about = FileFacts::of(&folder)?;
+            // With root's rights nothing is told of what is not everybody's, nor is what others may put somewhere followed.
+            if !about.public || (is_root(identity) && !about.roots_alone) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            let names = files::names(&folder, most)?;
+            Ok((serde_json::to_vec(&names)?, None))
+        }
         Ask::In { name } => {
             let folder = with_fd()?;
             opened(with_rights_of(identity, || {
@@ -125,6 +139,11 @@ fn answer(asked: Reply, identity: Option<&Identity>) -> io::Result<Answer> {
         }
         Ask::Folder { pid, which } => opened(File::from(files::folder(pid, which)?)),
     }
+}
+
+/// Whether who runs timesink is root.
+pub fn is_root(identity: Option<&Identity>) -> bool {
+    identity.map_or(geteuid().is_root(), |user| user.uid() == 0)
 }
 
 fn with_rights_of(

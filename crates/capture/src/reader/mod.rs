@@ -66,6 +66,7 @@ struct Helpers {
     child: libc::pid_t,
     refused: HashSet<Culprit>,
     gave_up: u64,
+    of_root: bool,
 }
 
 fn no_answer() -> io::Error {
@@ -97,6 +98,7 @@ impl Reader {
             child,
             refused: HashSet::new(),
             gave_up: 0,
+            of_root: helper::is_root(identity),
         }))))
     }
 
@@ -175,6 +177,25 @@ impl Reader {
     pub fn as_caller(self: &Arc<Reader>, path: &Path, device: (u32, u32)) -> io::Result<Theirs> {
         let culprit = Culprit::Device(device.0, device.1);
         self.theirs(self.ask(&Ask::as_caller(path), None, culprit)?, culprit)
+    }
+
+    /// A configuration that a server was told to read, with the rights of who runs timesink.
+    pub fn configuration(self: &Arc<Reader>, path: &Path) -> io::Result<Theirs> {
+        let culprit = Culprit::Device(0, 0);
+        self.theirs(self.ask(&Ask::configuration(path), None, culprit)?, culprit)
+    }
+
+    /// The names in a folder of configurations that anybody may list.
+    pub fn names(&self, path: &Path, most: usize) -> io::Result<Vec<String>> {
+        let culprit = Culprit::Device(0, 0);
+        let reply = self.ask(&Ask::names(path, most), None, culprit)?;
+        Ok(serde_json::from_slice(&reply.bytes)?)
+    }
+
+    /// Whether who runs timesink is root.
+    pub fn is_of_root(&self) -> bool {
+        let helpers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        helpers.of_root
     }
 
     /// A folder of a process, and what tells it from others.

@@ -51,6 +51,15 @@ pub enum Ask {
     AsCaller {
         path: Vec<u8>,
     },
+    /// A configuration, in the same way.
+    Configuration {
+        path: Vec<u8>,
+    },
+    /// The names in a folder, in the same way.
+    Names {
+        path: Vec<u8>,
+        most: usize,
+    },
     /// A file in this folder.
     In {
         name: String,
@@ -85,6 +94,16 @@ impl Ask {
     pub fn named(path: &Path) -> Ask {
         let path = as_bytes(path);
         Ask::Named { path }
+    }
+
+    pub fn configuration(path: &Path) -> Ask {
+        let path = as_bytes(path);
+        Ask::Configuration { path }
+    }
+
+    pub fn names(path: &Path, most: usize) -> Ask {
+        let path = as_bytes(path);
+        Ask::Names { path, most }
     }
 
     pub fn as_caller(path: &Path) -> Ask {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use timesink_recording::words::{Detail, FactKind};
 
+use super::disks::DiskPairs;
 use super::observed::ARGUMENTS;
 use super::{resource_of, varies, Environment, KnownFact, Resource, Varies};
 use crate::{Act, Comparison, Difference, Does, Thing};
@@ -152,10 +153,29 @@ impl Comparison {
 impl Environment {
     /// What differs from A, which this is, to B.
     fn compare(&self, b: &Environment, changed: &ChangedTimes) -> EnvironmentDifferences {
-        let pairs = self.pairs(b);
+        let mut pairs = self.pairs(b);
+        let files = pairs.iter().filter(|pair| pair.at.0 == FactKind::File);
+        let moved = files.filter_map(|pair| Some((pair.at.1.as_str(), pair.in_b?)));
+        let disks = DiskPairs::of(self, b, moved);
+        pairs.retain(|pair| {
+            let one_lacks_it = pair.a.is_none() || pair.b.is_none();
+            !(one_lacks_it && disks.tells(pair.at.0, &pair.at.1))
+        });
+        pairs.extend(disks.pairs.iter().map(|pair| Pair {
+            at: (FactKind::Mount, pair.key.clone()),
+            a: Some(&pair.a),
+            b: Some(&pair.b),
+            in_b: None,
+        }));
         let mut compared: BTreeSet<FactKind> = BTreeSet::new();
         let mut facts: Vec<FactDifference> = Vec::new();
-        for ((kind, key), one, other) in pairs {
+        for Pair {
+            at: (kind, key),
+            a: one,
+            b: other,
+            ..
+        } in pairs
+        {
             // What is seen of one is known of both; of what the live system tells, both must.
             if (self.only_observed || b.only_observed) && (one.is_none() || other.is_none()) {
                 continue;
@@ -164,31 +184,7 @@ impl Environment {
             if !differ(kind, one, other) {
                 continue;
             }
-            let touched = [one, other].into_iter().flatten().any(|fact| fact.touched);
-            let resource = resource_of(kind);
-            let programs = [one, other].into_iter().flatten();
-            let programs = programs.flat_map(|fact| fact.programs.clone()).collect();
-            let in_programs = changed.share_of_programs(&programs);
-            let lines = match (one.and_then(text), other.and_then(text)) {
-                (Some(one), Some(other)) => lines(one, other),
-                _ => Vec::new(),
-            };
-            let value = |fact: Option<&KnownFact>| fact.map(|fact| fact.value().to_owned());
-            // Whatever changed, other arguments may be why.
-            let is_arguments = kind == FactKind::Invocation && key == ARGUMENTS;
-            facts.push(FactDifference {
-                kind,
-                key,
-                a: value(one),
-                b: value(other),
-                varies: varies(kind),
-                resource,
-                touched,
-                explains: touched
-                    && (is_arguments || changed.share(resource) * in_programs >= EXPLAINS),
-                in_programs,
-                lines,
-            });
+            facts.push(told(kind, key, (one, other), changed));
         }
         // A program that is the same has the same allocator: whose library it was is seen of one that began before by chance.
         let may_differ = |fact: &FactDifference| match fact.kind {
@@ -226,15 +222,7 @@ impl Environment {
 
     /// The facts of both sides that are about the same: by kind and key; files in other folders by their names, if there is
     /// one of each name.
-    #[allow(clippy::type_complexity)]
-    fn pairs<'a>(
-        &'a self,
-        b: &'a Environment,
-    ) -> Vec<(
-        (FactKind, String),
-        Option<&'a KnownFact>,
-        Option<&'a KnownFact>,
-    )> {
+    fn pairs<'a>(&'a self, b: &'a Environment) -> Vec<Pair<'a>> {
         let (only_a, only_b) = (names(self, b), names(b, self));
         let mut taken: BTreeSet<&(FactKind, String)> = BTreeSet::new();
         let mut pairs = Vec::new();
@@ -249,12 +237,66 @@ impl Environment {
             let there = b.facts.get_key_value(at).map(|(at, _)| at).or(moved);
             let other = there.and_then(|at| b.facts.get(at));
             taken.extend(there);
-            pairs.push((at.clone(), Some(one), other));
+            pairs.push(Pair {
+                at: at.clone(),
+                a: Some(one),
+                b: other,
+                in_b: there.map(|(_, key)| key.as_str()),
+            });
         }
         let rest = b.facts.iter().filter(|(at, _)| !taken.contains(at));
-        pairs.extend(rest.map(|(at, other)| (at.clone(), None, Some(other))));
+        pairs.extend(rest.map(|(at, other)| Pair {
+            at: at.clone(),
+            a: None,
+            b: Some(other),
+            in_b: Some(&at.1),
+        }));
         pairs
     }
+}
+
+/// A fact that differs, with what it can explain of what changed.
+fn told(
+    kind: FactKind,
+    key: String,
+    (one, other): (Option<&KnownFact>, Option<&KnownFact>),
+    changed: &ChangedTimes,
+) -> FactDifference {
+    let touched = [one, other].into_iter().flatten().any(|fact| fact.touched);
+    let resource = resource_of(kind);
+    let programs = [one, other].into_iter().flatten();
+    let programs = programs.flat_map(|fact| fact.programs.clone()).collect();
+    let in_programs = changed.share_of_programs(&programs);
+    let lines = match (one.and_then(text), other.and_then(text)) {
+        (Some(one), Some(other)) => lines(one, other),
+        _ => Vec::new(),
+    };
+    let value = |fact: Option<&KnownFact>| fact.map(|fact| fact.value().to_owned());
+    // Whatever changed, other arguments may be why.
+    let is_arguments = kind == FactKind::Invocation && key == ARGUMENTS;
+    let explains = touched && (is_arguments || changed.share(resource) * in_programs >= EXPLAINS);
+    FactDifference {
+        kind,
+        key,
+        a: value(one),
+        b: value(other),
+        varies: varies(kind),
+        resource,
+        touched,
+        explains,
+        in_programs,
+        lines,
+    }
+}
+
+/// Facts of both sides that are about the same.
+struct Pair<'a> {
+    /// As in A if it is there.
+    at: (FactKind, String),
+    a: Option<&'a KnownFact>,
+    b: Option<&'a KnownFact>,
+    /// Its key in B.
+    in_b: Option<&'a str>,
 }
 
 /// Paths that only one side has, by kind and file name.
@@ -304,11 +346,10 @@ fn files_differ(a: &str, b: &str) -> bool {
     if part(a, "size=").is_none() || part(b, "size=").is_none() {
         return a != b;
     }
-    match (both("crc32="), both("size=")) {
-        (Some((a, b)), _) => a != b,
-        (None, Some((a, b))) => a != b,
-        (None, None) => false,
-    }
+    // Of large ones the sum is that of parts: where these are alike, no difference is known.
+    let sums = [both("crc32="), both("parts=")].into_iter().flatten();
+    let size = both("size=").into_iter();
+    size.chain(sums).any(|(a, b)| a != b)
 }
 
 /// Whether a file is one that tells a program what to do, by its name.
@@ -415,7 +456,7 @@ mod tests {
             .map(|&(kind, key, value, touched)| ((kind, key.to_owned()), known(value, touched)));
         Environment {
             facts: facts.collect(),
-            only_observed: false,
+            ..Environment::default()
         }
     }
 
@@ -450,7 +491,7 @@ mod tests {
             let server = ["/srv/a.txt", "/srv/server.conf"].map(|path| file(path, "server"));
             Environment {
                 facts: harmless.chain(server).collect(),
-                only_observed: false,
+                ..Environment::default()
             }
         };
         let changed = ChangedTimes {
@@ -546,13 +587,17 @@ mod tests {
             (File, "/a/x.conf", "size=10 changed=1 crc32=aa", true),
             (File, "/a/y.conf", "size=10 changed=1 crc32=aa", true),
             (File, "/a/large", "size=9000000 changed=1", true),
+            (File, "/a/big", "size=9000000 changed=1 parts=aa", true),
+            (File, "/a/same", "size=9000000 changed=1 parts=aa", true),
         ];
         let b = [
             (File, "/b/x.conf", "size=10 changed=2 crc32=aa", true),
             (File, "/b/y.conf", "size=10 changed=2 crc32=bb", true),
             (File, "/a/large", "size=9000000 changed=2", true),
+            (File, "/a/big", "size=9000000 changed=1 parts=bb", true),
+            (File, "/a/same", "size=9000000 changed=3 parts=aa", true),
         ];
-        assert_eq!(compared(&a, &b, &[]), ["file /a/y.conf"]);
+        assert_eq!(compared(&a, &b, &[]), ["file /a/y.conf", "file /a/big"]);
     }
 
     /// What moves by itself differs only if it is far apart; counters by how much they grew.

@@ -4,6 +4,7 @@
 //! of recordings that are older than that table.
 
 mod differences;
+mod disks;
 mod kinds;
 mod observed;
 mod users;
@@ -16,6 +17,7 @@ use timesink_recording::words::{FactKind, Moment};
 use timesink_recording::About;
 
 pub use differences::{EnvironmentDifferences, FactDifference, LineDifference};
+use disks::Disks;
 pub use kinds::{resource_of, varies, Resource, Varies};
 pub use observed::is_known_variable;
 use users::Users;
@@ -29,6 +31,8 @@ pub struct Environment {
     pub facts: BTreeMap<(FactKind, String), KnownFact>,
     /// It has none of the live system: it was recorded by an older timesink, or cut short.
     pub only_observed: bool,
+    /// Where its files lie.
+    disks: Disks,
 }
 
 /// One fact.
@@ -65,6 +69,7 @@ impl Environment {
     pub fn of(sources: &Sources<'_>) -> Environment {
         let mut environment = Environment {
             only_observed: sources.noted.is_empty(),
+            disks: Disks::of(&sources.about.directory, sources.noted, sources.facts),
             ..Environment::default()
         };
         let used = observed::Used::of(sources.facts);
@@ -83,6 +88,13 @@ impl Environment {
 
     fn add_noted(&mut self, fact: &Fact, used: &observed::Used) {
         let (kind, key) = (used.kind_of(fact.kind, &fact.key), fact.key.as_str());
+        if kind == FactKind::Mount && key.ends_with(disks::NUMBER) {
+            return;
+        }
+        // Its size is that of when it was opened: what came of the run was not looked at.
+        if kind == FactKind::Outcome && !fact.value.contains(" changed=") && !key.ends_with(TEXT) {
+            return;
+        }
         if kind == FactKind::Library {
             let value = format!("{key} {}", fact.value);
             return self.add_observed(kind, observed::library_name(key), value);

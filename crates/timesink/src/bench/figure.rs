@@ -8,8 +8,10 @@ pub struct Sample {
     pub wall_ns: u64,
     pub user_ns: u64,
     pub system_ns: u64,
-    /// Memory of the largest of its processes; `None`: no more than timesink itself has, which is all that can be said then.
+    /// The peak of its memory; `None`: not known, or of a process so little that it may have been there before the program.
     pub memory_bytes: Option<u64>,
+    #[serde(default)]
+    pub memory_of: MemoryOf,
     /// Switches of threads: because they waited, and because they were made to.
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
@@ -19,6 +21,17 @@ pub struct Sample {
     pub exit_code: u8,
     /// The figure that the command printed itself.
     pub metric: Option<f64>,
+}
+
+/// What the memory of a run is the peak of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryOf {
+    /// The largest of its processes.
+    #[default]
+    Process,
+    /// All of them together, as their control group counts it.
+    Group,
 }
 
 /// A run as JSON has it, which is written and read again.
@@ -41,7 +54,7 @@ pub enum Figure {
     User,
     /// CPU time in the kernel
     System,
-    /// Memory of the largest process
+    /// Peak of the memory: of all processes of a run together, where they can be given a control group, else of the largest process
     Memory,
     #[value(skip)]
     Switches,

@@ -11,7 +11,7 @@ pub mod resumed;
 #[cfg(test)]
 pub mod samples;
 
-pub use figure::{Figure, Metric, RunPage, Sample};
+pub use figure::{Figure, MemoryOf, Metric, RunPage, Sample};
 pub use outcome::{Comparison, Outcome, Question};
 
 /// One command that is measured.

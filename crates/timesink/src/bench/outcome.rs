@@ -5,7 +5,7 @@ use timesink_trials::{
     Summary, Verdict,
 };
 
-use super::{Figure, Job, Metric, Sample};
+use super::{Figure, Job, MemoryOf, Metric, Sample};
 
 /// Of verdicts on figures that did not change, so many are wrong.
 pub const ALPHA: f64 = 0.05;
@@ -52,6 +52,7 @@ pub struct Outcome {
     pub slow_at_start: Vec<usize>,
     /// All commands together became slower or faster on the way.
     pub shift: Option<Shift>,
+    pub memory_of: MemoryOf,
 }
 
 /// The figures of one command, without the rounds that are left out.
@@ -127,6 +128,10 @@ impl Outcome {
                 .collect(),
             comparisons,
             rounds: rounds.len(),
+            memory_of: rounds
+                .first()
+                .and_then(|round| round.results.first())
+                .map_or(MemoryOf::Process, |sample| sample.memory_of),
             left_out,
             slow_at_start: (0..jobs.len()).filter(|at| starts[*at] > 0).collect(),
             shift: shift(&together(counted, jobs.len(), question)).map(|found| Shift {

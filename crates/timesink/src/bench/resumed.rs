@@ -5,7 +5,7 @@ use serde::Deserialize;
 use timesink_recording::floors::Load;
 use timesink_trials::Round;
 
-use super::{Job, Question, RunPage, Sample};
+use super::{Figure, Job, MemoryOf, Question, RunPage, Sample};
 
 #[derive(Deserialize)]
 struct Page {
@@ -34,6 +34,24 @@ pub struct Before {
 }
 
 impl Before {
+    /// The rounds, where memory is now measured of this: where it was of something else, it is no figure to go on with.
+    pub fn rounds_with_memory_of(
+        &self,
+        memory_of: MemoryOf,
+        figure: Figure,
+    ) -> anyhow::Result<Vec<Round<Sample>>> {
+        let mut rounds = self.rounds.clone();
+        let samples = rounds.iter_mut().flat_map(|round| &mut round.results);
+        for sample in samples.filter(|sample| sample.memory_of != memory_of) {
+            if figure == Figure::Memory {
+                bail!("memory was measured of something else then: of all processes together, or of the largest one");
+            }
+            sample.memory_of = memory_of;
+            sample.memory_bytes = None;
+        }
+        Ok(rounds)
+    }
+
     /// What others did in all, where as many rounds were measured in all.
     pub fn with(&self, now: Load, rounds: usize) -> Load {
         let old = self.rounds.len() as f64 / rounds.max(1) as f64;
@@ -122,6 +140,30 @@ mod tests {
             assert!(format!("{error:#}").contains("another figure"), "{error:#}");
             assert!(before(&text[..100], shown.jobs, shown.question).is_err());
         });
+    }
+
+    /// Memory of the largest process and of all together are two figures: they are not mixed.
+    #[test]
+    fn memory_of_something_else_is_left_out() {
+        let sample = Sample {
+            memory_bytes: Some(1),
+            ..Sample::default()
+        };
+        let before = Before {
+            rounds: vec![Round {
+                order: vec![0],
+                results: vec![sample],
+            }],
+            ..Before::default()
+        };
+        let memory = |of, by| {
+            let rounds = before.rounds_with_memory_of(of, by);
+            rounds.map(|rounds| rounds[0].results[0].memory_bytes)
+        };
+        let (process, group) = (MemoryOf::Process, MemoryOf::Group);
+        assert_eq!(memory(process, Figure::Memory).expect("goes on"), Some(1));
+        assert_eq!(memory(group, Figure::Wall).expect("goes on"), None);
+        assert!(memory(group, Figure::Memory).is_err());
     }
 
     /// What others did while the rounds before were measured counts as much as these rounds.

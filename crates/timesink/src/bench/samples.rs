@@ -3,7 +3,7 @@
 use timesink_recording::floors::Load;
 use timesink_trials::{Round, Schedule};
 
-use super::{Figure, Job, Outcome, Question, Sample};
+use super::{Figure, Job, MemoryOf, Outcome, Question, Sample};
 use crate::present::bench::Bench;
 
 fn job(text: &str, reference: Option<usize>) -> Job {
@@ -43,6 +43,7 @@ fn rounds(
                 user_ns: (wall * 0.7) as u64,
                 system_ns: (wall * 0.2) as u64,
                 memory_bytes: Some(20_000_000 + 4096 * schedule.draw(20) as u64),
+                memory_of: MemoryOf::Process,
                 voluntary_switches: 12,
                 involuntary_switches: schedule.draw(4) as u64,
                 minor_faults: 900 + 100 * command as u64 + schedule.draw(50) as u64,

@@ -1,6 +1,8 @@
 //! The recordings that a page is about: of one side, or of two that are compared. Of several recordings of a side the page shows one,
 //! and compares all.
 
+use timesink_analysis::wall::wall_ns;
+use timesink_comparison::middle;
 use timesink_recording::Recording;
 
 /// The recordings of one side.
@@ -11,10 +13,15 @@ pub struct Recordings {
 }
 
 impl Recordings {
-    /// `None` if there is none.
+    /// `None` if there is none. The same one is shown that `timesink diff` takes.
     pub fn of(mut recordings: Vec<Recording>) -> Option<Recordings> {
-        recordings.sort_by_key(|recording| recording.about().wall_ns);
-        let middle = recordings.len().checked_sub(1)? / 2;
+        // One whose tables cannot be read is told when it is shown.
+        let wall = |one: &Recording| wall_ns(one).unwrap_or_else(|_| one.about().wall_ns);
+        let middle = match recordings.as_slice() {
+            [] => return None,
+            [_] => 0,
+            several => middle(&several.iter().map(wall).collect::<Vec<u64>>()),
+        };
         Some(Recordings {
             shown: recordings.remove(middle),
             others: recordings,

@@ -27,15 +27,16 @@ pub fn sentence(row: &Row) -> String {
                 _ if row.counts_waits => ("1 wait", "waits"),
                 _ => ("once", "times"),
             };
-            let times = |count: u64, total: &Total| {
-                let about = if total.is_estimated { "~" } else { "" };
-                match count {
-                    0 => "none".to_owned(),
-                    1 => unit.0.to_owned(),
-                    n => format!("{about}{} {}", units::count(n), unit.1),
+            let times = |count: u64, total: &Total| match count {
+                _ if total.is_estimated => {
+                    format!("{} {} or more", units::count(total.at_least), unit.1)
                 }
+                0 => "none".to_owned(),
+                1 => unit.0.to_owned(),
+                n => format!("{} {}", units::count(n), unit.1),
             };
-            match a == b {
+            let is_known = !row.a.is_estimated && !row.b.is_estimated;
+            match a == b && is_known {
                 true => format!("{what}, {} in both", times(a, &row.a)),
                 false => format!(
                     "{what}: {} in A, {} in B",

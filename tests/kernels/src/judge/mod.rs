@@ -45,9 +45,10 @@ pub const EVERYWHERE: [Scene; 15] = [
 ];
 
 /// What is played on one kernel, which does not differ much between them.
-pub const WEATHER: [Scene; 6] = [
+pub const WEATHER: [Scene; 7] = [
     scene("untraced", weather::untraced),
     scene("cgroup1", weather::cgroup1),
+    scene("groups", weather::groups),
     scene("guarded", weather::guarded),
     scene("untyped", weather::untyped),
     scene("two", lives::two),

@@ -1,5 +1,7 @@
 //! Kernels that lack something: what must work all the same, and what must be refused in a sentence.
 
+use serde_json::Value;
+
 use super::verified::verified;
 use super::Problems;
 use crate::results::Results;
@@ -76,6 +78,37 @@ pub fn untraced(results: &Results) -> Vec<String> {
 
 pub fn cgroup1(results: &Results) -> Vec<String> {
     works(results, "cgroup1")
+}
+
+/// A run's group tells the peak of all its processes, and none is left: a killed timesink's goes with the next. Where leaving timesink's own
+/// would be leaving a limit, there is none.
+pub fn groups(results: &Results) -> Vec<String> {
+    let mut problems = Problems::default();
+    let runs = |name: &str| {
+        let told = results.ran(name).exits(0).text();
+        let json: Value = serde_json::from_str(&told).expect("JSON");
+        json["commands"][0]["runs"]
+            .as_array()
+            .expect("runs")
+            .clone()
+    };
+    for run in runs("memory") {
+        let bytes = run["memory_bytes"].as_u64().unwrap_or(0);
+        let is_so = run["memory_of"] == "group" && (19_000_000..90_000_000).contains(&bytes);
+        problems.must(is_so, || format!("memory: {run}"));
+    }
+    for run in runs("limited") {
+        problems.must(run["memory_of"] == "process", || format!("limited: {run}"));
+    }
+    results.ran("late").exits(2);
+    results.ran("behind").exits(0);
+    for name in ["groups.ls", "after.ls"] {
+        let left = results.text(name);
+        problems.must(left.is_empty(), || format!("{name}: {left}"));
+    }
+    let killed = results.text("killed.ls");
+    problems.must(killed.lines().count() == 1, || format!("killed: {killed}"));
+    problems.0
 }
 
 pub fn guarded(results: &Results) -> Vec<String> {

@@ -13,6 +13,8 @@ use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{kill_process_group, pidfd_open, Pid, PidfdFlags, Signal};
 
+use super::memory_groups::{Place, RunGroup};
+use super::start::{Measured, Start, Started, Told};
 use crate::commands::casebook::guard::is_ignored;
 
 /// The descriptor that a handler writes to; nothing below zero.
@@ -90,6 +92,8 @@ pub struct Ended {
     pub wall: Duration,
     pub status: ExitStatus,
     pub usage: Usage,
+    /// Of all its processes together if it had a group of its own, else of the largest; `None`: not known.
+    pub memory_bytes: Option<u64>,
 }
 
 /// What the kernel counted of a process and those of its children that it waited for.
@@ -97,7 +101,7 @@ pub struct Ended {
 pub struct Usage {
     pub user: Duration,
     pub system: Duration,
-    /// Of the largest process. It is never less than what its parent had at that time: `exec` carries it over.
+    /// Of the largest process. It is never less than what that had before it became the program: `exec` carries it over.
     pub memory_bytes: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
@@ -124,46 +128,59 @@ impl From<libc::rusage> for Usage {
     }
 }
 
-/// The most memory that we ourselves had so far: a child's figure says nothing below that.
-#[allow(unsafe_code)]
-pub fn own_memory_bytes() -> u64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: writes the structure given, which is all zero before.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    Usage::from(usage).memory_bytes
-}
-
-/// Runs a command in a group of processes of its own, until it ends, the time is up or we are to end.
+/// Runs a command in a group of processes of its own, and in a control group if there is a place for that, until it ends, the time is
+/// up or we are to end.
 pub fn run(
-    command: &mut Command,
+    start: Start,
+    groups: Option<&Place>,
     limit: Option<Duration>,
     interrupt: &Interrupt,
 ) -> io::Result<End> {
-    command.process_group(0);
+    // Where there is a place for groups, a run that has none has no figure: another one would be of something else.
+    let group = groups.and_then(|place| place.make().ok());
     let begun = Instant::now();
-    let child = command.spawn()?;
-    let pid = Pid::from_child(&child);
+    let Started { pid, mut told } = start.start(group.as_ref())?;
+    let until = limit.map(|limit| begun + limit);
     let ready = pidfd_open(pid, PidfdFlags::empty())
         .map_err(io::Error::from)
-        .and_then(|end| wait(end.as_fd(), interrupt, limit.map(|limit| begun + limit)));
+        .and_then(|end| wait(end.as_fd(), interrupt, until));
     let wall = begun.elapsed();
     if !matches!(ready, Ok(Ready::Ended)) {
-        // It is our child, and was not waited for yet.
-        let _ = kill_process_group(pid, Signal::KILL);
+        // The starter is told of the end, and ends by itself. It is our child, and was not waited for yet.
+        let program = told.as_mut().and_then(Told::program);
+        let _ = kill_process_group(program.unwrap_or(pid), Signal::KILL);
+        group.iter().for_each(RunGroup::kill);
     }
     let (status, usage) = reap(pid)?;
-    Ok(match ready? {
-        Ready::Ended => End::Ended(Ended {
-            wall,
-            status,
-            usage,
-        }),
-        Ready::TimedOut => End::TimedOut,
-        Ready::Interrupted => End::Interrupted,
-    })
+    let ready = ready?;
+    if !matches!(ready, Ready::Ended) {
+        return Ok(match ready {
+            Ready::Interrupted => End::Interrupted,
+            _ => End::TimedOut,
+        });
+    }
+    let measured = told.as_mut().map(Told::measured).transpose()?.flatten();
+    let measured_of_program = measured.is_some();
+    let Measured {
+        wall,
+        status,
+        usage,
+    } = measured.unwrap_or(Measured {
+        wall,
+        status,
+        usage,
+    });
+    let memory_bytes = match (&group, groups) {
+        (Some(group), _) => group.peak(),
+        (None, Some(_)) => None,
+        (None, None) => Some(usage.memory_bytes).filter(|bytes| measured_of_program && *bytes > 0),
+    };
+    Ok(End::Ended(Ended {
+        wall,
+        status,
+        usage,
+        memory_bytes,
+    }))
 }
 
 /// Who is told so often to end, and does not, is killed.
@@ -241,7 +258,7 @@ fn wait(end: BorrowedFd<'_>, interrupt: &Interrupt, until: Option<Instant>) -> i
 
 /// Waits for a child that has ended, or is about to.
 #[allow(unsafe_code)]
-fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
+pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     loop {

@@ -13,7 +13,7 @@ use timesink_recording::words::FactKind;
 
 use super::grid::filled;
 use super::{as_caller, Arguments};
-use crate::bench::Job;
+use crate::bench::{Job, MemoryOf};
 use crate::history::store::{self, Told, FILE};
 use crate::history::{Commit, Facts, Measured, Run, What};
 use crate::out;
@@ -90,7 +90,8 @@ impl State {
                         setup: setup.as_deref(),
                         cleanup: cleanup.as_deref(),
                     };
-                    store::add_result(to, &told, &self.facts_of(job), &measured)
+                    let facts = self.facts_of(job, bench.outcome.memory_of);
+                    store::add_result(to, &told, &facts, &measured)
                 })
             })
         })?;
@@ -102,8 +103,14 @@ impl State {
     }
 
     /// With the program itself, where it is none of the project's: an interpreter that was upgraded is no change of the source.
-    fn facts_of(&self, job: &Job) -> Facts {
+    fn facts_of(&self, job: &Job, memory_of: MemoryOf) -> Facts {
         let mut facts = self.facts.clone();
+        if memory_of == MemoryOf::Group {
+            // Where a history goes over from the one to the other, its figures of memory do not go on.
+            let kind = FactKind::MemoryUse.as_str().to_owned();
+            let key = "measured as the peak of".to_owned();
+            facts.insert((kind, key), "all processes together".to_owned());
+        }
         let name = job.words.first().map_or("", String::as_str);
         let from = self.project.root.join(&self.directory);
         if let Some(path) =

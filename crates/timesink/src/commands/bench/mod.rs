@@ -7,10 +7,12 @@ mod formats;
 mod grid;
 pub mod history;
 mod imported;
+pub mod memory_groups;
 mod others;
 pub mod pairs;
 mod record;
 pub mod runner;
+mod start;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,6 +35,7 @@ use crate::present::terminal;
 use child::Interrupt;
 use formats::{print, Formats};
 use grid::{filled, jobs, parse_parameter, Parameter};
+use memory_groups::Place;
 use others::Others;
 use runner::{NoSample, Runner, MOST_PADDING};
 
@@ -53,40 +56,16 @@ const MOST_ROUNDS: usize = 160;
 /// Progress is shown no more often than this.
 const SHOWN_EVERY: Duration = Duration::from_millis(250);
 
-/// What says how to measure or what to write of it, and so nothing to results that others have measured.
-const NOT_OF_IMPORTED: [&str; 31] = [
-    "commands",
-    "file",
-    "resume",
-    "parameters",
-    "directories",
-    "rounds",
-    "until_decided",
-    "warmup",
-    "setup",
-    "prepare",
-    "cleanup",
-    "shell",
-    "input",
-    "same_output",
-    "ignore_failure",
-    "timeout",
-    "same_environment",
-    "by",
-    "metric",
-    "higher_is_better",
-    "margin",
-    "history",
-    "seed",
-    "record",
-    "json",
-    "markdown",
-    "csv",
-    "hyperfine",
-    "bencher",
-    "svg",
-    "html",
-];
+/// To results that others have measured, only this applies.
+const OF_IMPORTED: [&str; 2] = ["import", "gate"];
+
+/// The command line of bench, on which all that says how to measure, or what to write of it, is refused with results of others.
+pub fn command_line(command: clap::Command) -> clap::Command {
+    let all = command.get_arguments().map(|argument| argument.get_id());
+    let refused = all.filter(|id| !OF_IMPORTED.contains(&id.as_str()));
+    let refused: Vec<clap::Id> = refused.cloned().collect();
+    command.mut_arg("import", |import| import.conflicts_with_all(refused))
+}
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -103,7 +82,7 @@ pub struct Arguments {
     resume: Option<PathBuf>,
 
     /// Compare the results in hyperfine's JSON files, and run nothing; of the other options, only --gate applies
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = NOT_OF_IMPORTED)]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     import: Vec<PathBuf>,
 
     /// Values for {NAME} in the commands; several parameters make a grid
@@ -379,6 +358,9 @@ impl<'a> Plan<'a> {
 
     fn run(&self, interrupt: Interrupt) -> anyhow::Result<Measured> {
         let mut runner = runner(self.arguments, interrupt)?;
+        let before = self
+            .before
+            .rounds_with_memory_of(runner.memory_of(), self.question.figure)?;
         let mut schedule = Schedule::new(self.jobs.len(), self.seed);
         let measurement = Measurement {
             arguments: self.arguments,
@@ -386,7 +368,7 @@ impl<'a> Plan<'a> {
             question: &self.question,
             amount: &self.amount,
         };
-        let measured = measurement.run(&mut runner, &mut schedule, self.before.rounds.clone());
+        let measured = measurement.run(&mut runner, &mut schedule, before);
         out::progress("");
         Ok(measured)
     }
@@ -439,6 +421,7 @@ fn runner(arguments: &Arguments, interrupt: Interrupt) -> anyhow::Result<Runner>
     Ok(Runner {
         identity: Identity::from_sudo()?,
         interrupt,
+        groups: Place::find(),
         input: arguments.input.clone(),
         timeout: arguments.timeout,
         ignores_failure: arguments.ignore_failure,
@@ -564,7 +547,7 @@ impl Measurement<'_> {
         match line {
             Some(line) => {
                 let line = filled(line, &job.parameters);
-                runner.prepare_within(what, &line, job, runner.timeout)
+                runner.prepare(what, &line, job, runner.timeout)
             }
             None => Ok(()),
         }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{bail, Context};
@@ -15,7 +15,9 @@ use rustix::fs::{memfd_create, MemfdFlags};
 use timesink_capture::launch::Identity;
 
 use super::child::{self, End, Ended, Interrupt};
-use crate::bench::{label, Job, Sample};
+use super::memory_groups::Place;
+use super::start::Start;
+use crate::bench::{label, Job, MemoryOf, Sample};
 use crate::commands::casebook::running::printed;
 
 /// The variable that makes the environment longer or shorter from run to run: where a program's stack begins depends on
@@ -41,6 +43,8 @@ impl From<anyhow::Error> for NoSample {
 pub struct Runner {
     pub identity: Option<Identity>,
     pub interrupt: Interrupt,
+    /// Where each run that is measured gets a control group; `None`: nowhere, or nobody looks at its memory.
+    pub groups: Option<Place>,
     pub input: Option<PathBuf>,
     pub timeout: Option<Duration>,
     pub ignores_failure: bool,
@@ -90,13 +94,9 @@ impl Printed {
 }
 
 impl Runner {
-    /// Runs a command line of the user's by a shell, where its job runs. It is not measured, but has to succeed.
-    pub fn prepare(&self, what: &str, line: &str, job: &Job) -> Result<(), NoSample> {
-        self.prepare_within(what, line, job, None)
-    }
-
-    /// The same, ended if it takes longer than that.
-    pub fn prepare_within(
+    /// Runs a command line of the user's by a shell, where its job runs. It is not measured, but has to succeed, and is ended if it takes
+    /// longer than that.
+    pub fn prepare(
         &self,
         what: &str,
         line: &str,
@@ -109,11 +109,19 @@ impl Runner {
         };
         let printed = Printed::nothing()?;
         let name = format!("--{what} {line}{}", place(job));
-        match self.start(&by_sh, None, &printed, limit)? {
+        match self.start(&by_sh, None, &printed, None, limit)? {
             End::Ended(ended) if ended.status.success() => Ok(()),
             End::Ended(ended) => Err(failed(&name, ended.status, &printed).into()),
             End::TimedOut => Err(too_long(&name, limit, &printed).into()),
             End::Interrupted => Err(NoSample::Interrupted),
+        }
+    }
+
+    /// What memory is measured of.
+    pub fn memory_of(&self) -> MemoryOf {
+        match self.groups {
+            Some(_) => MemoryOf::Group,
+            None => MemoryOf::Process,
         }
     }
 
@@ -126,7 +134,8 @@ impl Runner {
     ) -> Result<Sample, NoSample> {
         let mut printed = Printed::nothing()?;
         let name = format!("{} ({})", label(number), job.text);
-        let ended = match self.start(job, padding, &printed, self.timeout)? {
+        let groups = self.groups.as_ref();
+        let ended = match self.start(job, padding, &printed, groups, self.timeout)? {
             End::Ended(ended) => ended,
             End::Interrupted => return Err(NoSample::Interrupted),
             End::TimedOut => return Err(too_long(&name, self.timeout, &printed).into()),
@@ -143,7 +152,7 @@ impl Runner {
             Some(metric) => Some(own_figure(metric, &name, &mut printed)?),
             None => None,
         };
-        Ok(sample(&ended, metric))
+        Ok(sample(&ended, self.memory_of(), metric))
     }
 
     fn start(
@@ -151,15 +160,16 @@ impl Runner {
         job: &Job,
         padding: Option<usize>,
         printed: &Printed,
+        groups: Option<&Place>,
         limit: Option<Duration>,
     ) -> anyhow::Result<End> {
         let (program, arguments) = job.words.split_first().context("no command")?;
-        let mut command = Command::new(program);
+        let mut start = Start::of(program, arguments);
+        let command = &mut start.command;
         if let Some(user) = &self.identity {
-            user.runs(&mut command);
+            user.runs(command);
         }
         command
-            .args(arguments)
             .stdin(self.input()?)
             .stdout(printed.output.try_clone()?)
             .stderr(printed.errors.try_clone()?);
@@ -169,7 +179,7 @@ impl Runner {
         if let Some(padding) = padding {
             command.env(PADDING, "x".repeat(padding));
         }
-        child::run(&mut command, limit, &self.interrupt)
+        child::run(start, groups, limit, &self.interrupt)
             .with_context(|| format!("{program} cannot be started{}", place(job)))
     }
 
@@ -260,7 +270,7 @@ fn own_figure(metric: &Regex, name: &str, printed: &mut Printed) -> anyhow::Resu
     }
 }
 
-fn sample(ended: &Ended, metric: Option<f64>) -> Sample {
+fn sample(ended: &Ended, memory_of: MemoryOf, metric: Option<f64>) -> Sample {
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let usage = &ended.usage;
     let code = ended
@@ -271,7 +281,8 @@ fn sample(ended: &Ended, metric: Option<f64>) -> Sample {
         wall_ns: ns(ended.wall),
         user_ns: ns(usage.user),
         system_ns: ns(usage.system),
-        memory_bytes: Some(usage.memory_bytes).filter(|bytes| *bytes > child::own_memory_bytes()),
+        memory_bytes: ended.memory_bytes,
+        memory_of,
         voluntary_switches: usage.voluntary_switches,
         involuntary_switches: usage.involuntary_switches,
         minor_faults: usage.minor_faults,
@@ -289,6 +300,7 @@ mod tests {
         Runner {
             identity: None,
             interrupt: Interrupt::watch().expect("a descriptor"),
+            groups: None,
             input: None,
             timeout: None,
             ignores_failure: false,
@@ -328,6 +340,10 @@ mod tests {
         };
         assert_eq!((sample.metric, sample.exit_code), (Some(1250.5), 0));
         assert!(sample.wall_ns > 0 && sample.minor_faults > 0);
+        assert!(
+            sample.memory_bytes > Some(0),
+            "a shell's memory is known, however large we are: {sample:?}"
+        );
         let told = told(runner.run(&job("echo rate: 1,250.5; echo more"), 1, None));
         assert!(
             told.contains("from line 2 on") && told.contains("this run:  more"),
@@ -352,7 +368,7 @@ mod tests {
             text.starts_with("B (sleep 1000) took longer than 0.05 s"),
             "{text}"
         );
-        let text = runner.prepare_within("prepare", "sleep 1000", &job(""), runner.timeout);
+        let text = runner.prepare("prepare", "sleep 1000", &job(""), runner.timeout);
         assert!(
             matches!(text, Err(NoSample::Failed(ref error)) if error.to_string().starts_with("--prepare sleep 1000 took longer than 0.05 s"))
         );

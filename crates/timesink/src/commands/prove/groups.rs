@@ -10,6 +10,8 @@ use timesink_capture::control_groups::{write, Groups};
 use timesink_capture::launch::Identity;
 use timesink_recording::files::Folder;
 
+use crate::commands::bench::memory_groups::remove_leftovers;
+
 /// A limit with its value, by the name that version 2 has for it.
 pub type Limit = (&'static str, String);
 
@@ -23,6 +25,8 @@ pub fn none(name: &str) -> &'static str {
         _ => "max",
     }
 }
+
+const NAME: &str = "timesink-prove-";
 
 /// Groups that were made.
 #[derive(Default)]
@@ -72,8 +76,9 @@ impl MadeGroups {
     /// Makes an empty group within this one.
     fn within(&self, around: &Path) -> anyhow::Result<PathBuf> {
         let mut made = self.made.borrow_mut();
-        let name = format!("timesink-prove-{}-{}", std::process::id(), made.len());
+        let name = format!("{NAME}{}-{}", std::process::id(), made.len());
         let folder = Folder::open(around)?;
+        remove_leftovers(&folder, NAME);
         folder
             .make_group_within(&name)
             .context("no control group can be made here")?;

@@ -62,7 +62,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CMD")]
     prepare: Option<String>,
 
-    /// Kill a run that takes longer than this, and stop
+    /// Kill a run that takes longer than this, or what --prepare runs, and stop
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
 
@@ -192,6 +192,7 @@ fn runner(arguments: &Arguments) -> anyhow::Result<Runner> {
     Ok(Runner {
         identity: Identity::from_sudo()?,
         interrupt: Interrupt::watch().context("signals")?,
+        groups: None,
         input: None,
         timeout: arguments.timeout,
         ignores_failure: false,
@@ -208,7 +209,7 @@ fn one_run(arguments: &Arguments, job: &Job) -> anyhow::Result<Duration> {
     let run = arguments
         .prepare
         .iter()
-        .try_for_each(|line| runner.prepare("prepare", line, job))
+        .try_for_each(|line| runner.prepare("prepare", line, job, arguments.timeout))
         .and_then(|()| runner.run(job, 0, None));
     let sample = match run {
         Ok(sample) => sample,
@@ -238,7 +239,7 @@ fn measured(
     let mut schedule = Schedule::new(jobs.len(), arguments.seed);
     let run = |number: usize, _: &mut Schedule| {
         if let Some(line) = &arguments.prepare {
-            runner.prepare("prepare", line, &jobs[number])?;
+            runner.prepare("prepare", line, &jobs[number], arguments.timeout)?;
         }
         runner.run(&jobs[number], number, None)
     };

@@ -7,12 +7,18 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use rustix::fs::{flock, FlockOperation};
+use rustix::process::geteuid;
 use serde::Deserialize;
-use timesink_recording::files::{Folder, NewFile};
+use timesink_capture::launch::Identity;
+use timesink_recording::files::{remove_same, About, Folder, NewFile};
 
 use crate::commands::as_caller;
 use crate::commands::asked;
+use crate::commands::bench::memory_groups::is_left_over;
 
+/// What files begin with that are put in the place of others.
+const NAME: &str = "timesink-prove-";
 /// No file is put in the place of another that is longer.
 const LONGEST: u64 = 16 << 20;
 
@@ -41,6 +47,8 @@ struct Fact {
 
 impl Texts {
     pub fn of(first: &Path, second: &Path) -> anyhow::Result<Texts> {
+        // What cannot be removed does no harm here.
+        let _ = as_caller(|| remove_leftovers(&std::env::temp_dir()));
         Ok(Texts {
             a: told(first)?,
             b: told(second)?,
@@ -69,10 +77,12 @@ impl Texts {
     fn placed(&self, path: &str, bytes: &[u8]) -> Result<String, String> {
         let own = fs::metadata(path).map_err(|_| "A's file is not here".to_owned())?;
         let number = self.placed.borrow().len();
-        let name = format!("timesink-prove-{}-{number}", std::process::id());
+        let name = format!("{NAME}{}-{number}", std::process::id());
         let folder = std::env::temp_dir();
         let make = || -> anyhow::Result<NewFile> {
             let mut made = NewFile::within(&Folder::open(&folder)?, &name)?;
+            // As long as we live, whoever looks for what is left over sees that this is not.
+            flock(made.file(), FlockOperation::NonBlockingLockExclusive)?;
             made.write_all(bytes)?;
             // Nobody becomes another user by it.
             let rights = Permissions::from_mode(own.mode() & 0o777);
@@ -96,6 +106,30 @@ impl Texts {
             _ => path.to_owned(),
         }
     }
+}
+
+/// Removes files that a prover which was killed left there: ours by their owner, locked by nobody, and named after a process that is not
+/// there. The very file that was looked at, or none.
+fn remove_leftovers(place: &Path) -> anyhow::Result<()> {
+    let folder = Folder::open(place)?;
+    let own = match Identity::from_sudo()? {
+        Some(user) => user.uid(),
+        None => geteuid().as_raw(),
+    };
+    for name in folder.names()? {
+        if !name.to_str().is_some_and(|name| is_left_over(name, NAME)) {
+            continue;
+        }
+        let Ok(file) = folder.open_file(&name) else {
+            continue;
+        };
+        let about = About::of(&file)?;
+        let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if about.user == own && is_free {
+            remove_same(&folder, &name, about.which);
+        }
+    }
+    Ok(())
 }
 
 /// Why what stood in a file of a recording is not known.
@@ -143,6 +177,10 @@ fn bytes_here(path: &str, known: &str) -> Result<Vec<u8>, Unknown> {
     };
     let bytes = as_caller(read).map_err(|_| Unknown::NotHere)?;
     let bytes = bytes.ok_or(Unknown::NotRegular)?;
+    // Of large files parts were summed up, which do not tell whether it is the same.
+    if !known.contains("crc32=") {
+        return Err(Unknown::NotRegular);
+    }
     let sum = format!("crc32={:08x}", crc32fast::hash(&bytes));
     match known.split(' ').any(|word| word == sum) {
         true => Ok(bytes),
@@ -154,4 +192,32 @@ fn told(path: &Path) -> anyhow::Result<Kept> {
     let told: Told = asked("env", &[path])?;
     let files = told.facts.into_iter().filter(|fact| fact.kind == "file");
     Ok(files.map(|fact| (fact.key, fact.text)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a killed prover left is removed; what lives, is locked, or is something else is not.
+    #[test]
+    fn leftovers_of_the_dead_are_removed() {
+        let place = std::env::temp_dir().join(format!("timesink-left-{}", std::process::id()));
+        fs::create_dir(&place).expect("a folder");
+        // No process has the largest number.
+        let dead = format!("{NAME}{}-0", i32::MAX);
+        let locked = format!("{NAME}{}-1", i32::MAX);
+        let linked = format!("{NAME}{}-2", i32::MAX);
+        let alive = format!("{NAME}{}-0", std::process::id());
+        for name in [&dead, &locked, &alive] {
+            fs::write(place.join(name), "text").expect("a file");
+        }
+        std::os::unix::fs::symlink("/etc/passwd", place.join(&linked)).expect("a link");
+        let held = fs::File::open(place.join(&locked)).expect("it is there");
+        flock(&held, FlockOperation::NonBlockingLockExclusive).expect("a lock");
+        remove_leftovers(&place).expect("it looks");
+        let is_there = |name: &str| place.join(name).symlink_metadata().is_ok();
+        assert!(!is_there(&dead));
+        assert!(is_there(&locked) && is_there(&linked) && is_there(&alive));
+        fs::remove_dir_all(&place).expect("it goes");
+    }
 }

@@ -5,7 +5,7 @@ pub mod tables;
 use timesink_recording::floors::Load;
 use timesink_trials::{Estimate, Gate, Interval, Round, Shift, Verdict};
 
-use crate::bench::{label, Comparison, Figure, Job, Outcome, Question, Sample};
+use crate::bench::{label, Comparison, Figure, Job, MemoryOf, Outcome, Question, Sample};
 use crate::present::terminal::units;
 
 /// A machine is busy from this share of its CPU time on that others use, in percent.
@@ -41,12 +41,16 @@ pub fn figure(figure: Figure, value: f64) -> String {
 }
 
 /// `B takes 24.1 % more wall time than A (21.8 to 26.0 %)`, or that they are the same, or that it is not decided.
-pub fn verdict(comparison: &Comparison, question: &Question) -> String {
+pub fn verdict(comparison: &Comparison, question: &Question, memory_of: MemoryOf) -> String {
     let (a, b, name) = (label(comparison.a), label(comparison.b), question.name());
     let Some(estimate) = &comparison.estimate else {
         if question.figure == Figure::Memory {
             return format!(
-                "{a} and {b} cannot be compared: some runs use less memory than timesink, which starts them, so that it is not known how much"
+                "{a} and {b} cannot be compared: of some runs it is not known how much memory they used{}",
+                match memory_of {
+                    MemoryOf::Process => ", because it is so little (about 1 MB)",
+                    MemoryOf::Group => "",
+                }
             );
         }
         return format!("{a} and {b} cannot be compared: not every run has a {name} above 0");
@@ -259,6 +263,12 @@ pub fn method(bench: &Bench<'_>) -> Vec<String> {
     if let Some(level) = level(bench) {
         parts.push(level);
     }
+    parts.push(match outcome.memory_of {
+        MemoryOf::Process => "memory: peak of the largest process".to_owned(),
+        MemoryOf::Group => {
+            "memory: peak of all processes together, with what of files they brought into the page cache".to_owned()
+        }
+    });
     if outcome.commands.iter().all(|command| command.failed == 0) {
         parts.push("no run failed".to_owned());
     }

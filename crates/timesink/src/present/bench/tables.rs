@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::bench::label;
+use crate::bench::{label, MemoryOf};
 use crate::present::bench::{self, Bench};
 use crate::present::names::harmless;
 
@@ -38,7 +38,8 @@ pub fn markdown(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out)?;
     for one in &bench.outcome.comparisons {
-        writeln!(out, "- **{}**", cell(&bench::verdict(one, bench.question)))?;
+        let verdict = bench::verdict(one, bench.question, bench.outcome.memory_of);
+        writeln!(out, "- **{}**", cell(&verdict))?;
         if let Some(gate) = bench::gate(one, bench.question) {
             writeln!(out, "- {}", cell(&gate))?;
         }
@@ -78,7 +79,7 @@ pub fn csv(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "round,place,label,command,wall_ns,user_ns,system_ns,memory_bytes,voluntary_switches,involuntary_switches,\
-         minor_faults,major_faults,exit_code,metric"
+         minor_faults,major_faults,exit_code,metric,memory_of"
     )?;
     for (number, round) in bench.rounds.iter().enumerate() {
         for (place, &at) in round.order.iter().enumerate() {
@@ -88,7 +89,7 @@ pub fn csv(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
             let known = |value: Option<String>| value.unwrap_or_default();
             writeln!(
                 out,
-                "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
                 number + 1,
                 place + 1,
                 label(at),
@@ -103,6 +104,10 @@ pub fn csv(bench: &Bench<'_>, out: &mut impl Write) -> io::Result<()> {
                 one.major_faults,
                 one.exit_code,
                 known(one.metric.map(|figure| figure.to_string())),
+                match one.memory_of {
+                    MemoryOf::Process => "process",
+                    MemoryOf::Group => "group",
+                },
             )?;
         }
     }

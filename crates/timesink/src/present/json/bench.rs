@@ -6,7 +6,7 @@ use serde::Serialize;
 use timesink_trials::{Estimate, Gate, Shift, Summary, Verdict};
 
 use crate::bench::outcome::Other;
-use crate::bench::{label, Comparison, Figure, RunPage, Sample};
+use crate::bench::{label, Comparison, Figure, MemoryOf, RunPage, Sample};
 use crate::present::bench::{self, Bench};
 
 #[derive(Serialize)]
@@ -184,7 +184,7 @@ fn comparison(bench: &Bench<'_>, one: &Comparison) -> ComparisonPage {
         a: label(one.a),
         b: label(one.b),
         verdict,
-        told: bench::verdict(one, bench.question),
+        told: bench::verdict(one, bench.question, bench.outcome.memory_of),
         more_pairs,
         estimate: one.estimate.as_ref().map(estimate),
         smallest_visible: one.visible,
@@ -262,7 +262,14 @@ pub(super) fn hyperfine<'a>(bench: &'a Bench<'a>) -> Hyperfine<'a> {
             max: wall.most,
             times,
             // What is not known of one run is nothing that a reader expects: then there is none.
-            memory_usage_byte: samples.iter().map(|one| one.memory_bytes).collect(),
+            // There it is memory of the largest process.
+            memory_usage_byte: samples
+                .iter()
+                .map(|one| {
+                    one.memory_bytes
+                        .filter(|_| one.memory_of == MemoryOf::Process)
+                })
+                .collect(),
             exit_codes: samples.iter().map(|one| one.exit_code).collect(),
             parameters: job
                 .parameters

@@ -104,6 +104,7 @@ struct WithPage {
 struct TotalPage {
     ns: u64,
     count: Option<u64>,
+    at_least: Option<u64>,
     is_estimated: bool,
     spread: RangePage,
 }
@@ -177,6 +178,7 @@ struct RoleTimesPage {
 #[derive(Serialize)]
 struct CountPage {
     count: u64,
+    at_least: u64,
     ns: u64,
     bytes: u64,
     errors: u64,
@@ -292,6 +294,10 @@ fn total(total: &Total, spread: Range) -> TotalPage {
     TotalPage {
         ns: total.ns,
         count: total.count,
+        at_least: match total.is_estimated {
+            true => Some(total.at_least),
+            false => total.count,
+        },
         is_estimated: total.is_estimated,
         spread: range(spread),
     }
@@ -341,6 +347,7 @@ fn call(of: &CallDifference) -> CallPage<'_> {
 fn count(calls: &CallCount) -> CountPage {
     CountPage {
         count: calls.count,
+        at_least: calls.at_least,
         ns: calls.ns,
         bytes: calls.bytes,
         errors: calls.errors,

@@ -120,21 +120,20 @@ fn counts(comparison: &Comparison, style: &Style) -> Vec<String> {
     let (a, b) = (comparison.a.counts(), comparison.b.counts());
     let has_calls = comparison.a.weather.has_calls && comparison.b.weather.has_calls;
     let is_estimated = comparison.a.weather.is_estimated || comparison.b.weather.is_estimated;
-    let about = if is_estimated { "~" } else { "" };
     let beside = |word: &str, count: fn(&Counts) -> u64, told: &dyn Fn(u64) -> String| {
         let (a, b) = (count(&a), count(&b));
         (a != b).then(|| format!("{word} {} → {}", told(a), told(b)))
     };
     let counted = |word, count| beside(word, count, &units::count);
+    // Where calls were counted for part of the time only, how many there were in all is not known.
     let of_calls = |word, count, told: fn(u64) -> String| {
-        let told = |n| format!("{about}{}", told(n));
-        beside(word, count, &told).filter(|_| has_calls)
+        beside(word, count, &told).filter(|_| has_calls && !is_estimated)
     };
     let all = [
         counted("processes", |counts| counts.processes),
         counted("threads", |counts| counts.threads),
         of_calls("system calls", |counts| counts.calls, units::count)
-            .map(|told| told + &most_of_them(comparison, about)),
+            .map(|told| told + &most_of_them(comparison)),
         of_calls("bytes transferred", |counts| counts.bytes, units::bytes),
         counted("context switches", |counts| counts.switches),
         counted("page faults", |counts| counts.page_faults),
@@ -147,11 +146,11 @@ fn counts(comparison: &Comparison, style: &Style) -> Vec<String> {
 }
 
 /// The calls that make up most of how many more or fewer system calls there are: `(git looks up paths: 146 → 9,296)`.
-fn most_of_them(comparison: &Comparison, about: &str) -> String {
+fn most_of_them(comparison: &Comparison) -> String {
     let most = comparison.most_of_calls();
     most.map_or(String::new(), |most| {
         let (a, b) = (units::count(most.a.count), units::count(most.b.count));
-        format!(" ({}: {about}{a} → {about}{b})", compared::call(&most.work))
+        format!(" ({}: {a} → {b})", compared::call(&most.work))
     })
 }
 
@@ -395,7 +394,9 @@ fn foot(compared: &Compared<'_>, style: &Style) -> Vec<String> {
             ));
         }
         if weather.is_estimated {
-            notes.push(format!("{side} counted calls for part of the time (~)"));
+            notes.push(format!(
+                "{side} counted calls for part of the time: there were so many or more"
+            ));
         }
         if let Some(mended) = &weather.mended {
             notes.push(format!("{side} was repaired: {}", harmless(mended)));
@@ -478,9 +479,9 @@ pub fn calls(compared: &Compared<'_>, style: &Style) -> String {
     if differing.is_empty() {
         return "No system call differs in how often it was made or how long it took.\n".to_owned();
     }
-    let count = |calls: &CallCount| {
-        let about = if calls.is_estimated { "~" } else { "" };
-        format!("{about}{}", units::count(calls.count))
+    let count = |calls: &CallCount| match calls.is_estimated {
+        true => format!("{}+", units::count(calls.at_least)),
+        false => units::count(calls.count),
     };
     let each = |calls: &CallCount| match calls.count {
         0 => "-".to_owned(),
