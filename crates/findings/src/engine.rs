@@ -232,8 +232,8 @@ fn in_order(told: &mut Vec<Finding>, inquiry: &Inquiry<'_>) {
     order_by_most(told);
 }
 
-/// Of what accuses nobody, that which has a place in the code comes first, then what may save most, as that is shown: a server
-/// that fills the CPUs was told to get more of them before it was told what it computes.
+/// What accuses nobody stands in the order of the most that it may save, as that is shown, and what only other hardware would
+/// change comes last: a server that fills the CPUs was told to get more of them before it was told what it computes.
 fn order_by_most(told: &mut Vec<Finding>) {
     let mut slots: Vec<Option<Finding>> = told.drain(..).map(Some).collect();
     let accuses_nobody = |slot: &&mut Option<Finding>| {
@@ -244,8 +244,8 @@ fn order_by_most(told: &mut Vec<Finding>) {
     let own = places.iter_mut().filter_map(|slot| slot.take());
     let mut own: Vec<Finding> = own.collect();
     own.sort_by_key(|finding| {
-        let has_place = !finding.suspect.frames.is_empty();
-        Reverse((has_place, finding.gain.hi_ns))
+        let is_hardware = matches!(finding.suspect.fix, Fix::Processors);
+        (is_hardware, Reverse(finding.gain.hi_ns))
     });
     for (slot, finding) in places.into_iter().zip(own) {
         *slot = Some(finding);

@@ -154,10 +154,14 @@ fn ready(machine: &MachineTime, style: &Style) -> Vec<String> {
                 let share = *ns as f64 / program.ready_ns.max(1) as f64;
                 format!("{} {}", names::harmless(name), units::whole_percent(share))
             });
+            let behind: Vec<String> = behind.collect();
             Row {
                 label: names::harmless(&program.name).into_owned(),
                 ns: program.ready_ns,
-                more: format!("behind {}", behind.collect::<Vec<_>>().join(", ")),
+                more: match behind.is_empty() {
+                    true => String::new(),
+                    false => format!("behind {}", behind.join(", ")),
+                },
                 ink: Some(Ink::Ready),
                 ..Row::default()
             }
