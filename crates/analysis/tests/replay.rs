@@ -7,6 +7,7 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::replay::{
     CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
 };
+use timesink_analysis::stacks::goroutines::OfGoroutines;
 use timesink_analysis::stacks::{Filter, FunctionIx, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::recording;
@@ -31,6 +32,9 @@ fn gain_of(text: &str, processors: u32, change: Change) -> Gain {
     let facts = Facts::of(&recording).expect("its facts");
     let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
     timeline.set_housekeeping(&stacks.housekeeping());
+    timeline
+        .read_carried(&recording, &OfGoroutines::new(&stacks))
+        .expect("its tasks");
     let calls = CallsOfWaits::of(&recording, &timeline).expect("its calls");
     let replay = Replay::new(&timeline, &[], 0, processors);
     let recorded = Recorded {

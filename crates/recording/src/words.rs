@@ -368,6 +368,20 @@ words! {
 }
 
 words! {
+    /// How a task is.
+    TaskState {
+        /// It could go on: the runtime has no thread, or no processor of its own, for it yet.
+        Ready = "ready",
+        /// A thread is at work for it.
+        Running = "running",
+        /// It waits in the runtime: for a message, a lock, a timer or the network.
+        Waiting = "waiting",
+        /// It is over.
+        Ended = "ended",
+    }
+}
+
+words! {
     /// What a task is.
     TaskKind {
         /// A goroutine of Go.

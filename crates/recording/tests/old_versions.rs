@@ -129,6 +129,17 @@ fn version_9_opens() {
     assert_eq!(recording.rows::<TagTurn>().map(|rows| rows.len()), Ok(0));
 }
 
+/// A recording of version 10 (a program in Go with workers that sleep in calls) has its tasks, and does not tell how they were left.
+#[test]
+fn version_10_opens() {
+    let recording = fixture("version-10.tar");
+    assert_eq!(recording.about().format_version, 10);
+    assert!(recording.rows::<Task>().expect("tasks").len() > 1);
+    let turns = recording.rows::<TaskTurn>().expect("turns");
+    let told = |turn: &TaskTurn| turn.left.is_some() || turn.left_at.is_some();
+    assert!(turns.len() > 3 && !turns.iter().any(told));
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

@@ -6,6 +6,7 @@ use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::{Facts, Gathering};
 use timesink_analysis::joined::joined;
 use timesink_analysis::operations::Recorded;
+use timesink_analysis::stacks::goroutines::OfGoroutines;
 use timesink_analysis::stacks::{StackGathering, Stacks};
 use timesink_analysis::timeline::{Asking, KeptSpans, Spans, Timeline};
 use timesink_analysis::waits::Waited;
@@ -63,6 +64,7 @@ impl Loaded<'_> {
             timesink_recording::Result::Ok((facts, stacks, joined(timed)?))
         })?;
         timeline.set_housekeeping(&stacks.housekeeping());
+        timeline.read_carried(recording, &OfGoroutines::new(&stacks))?;
         Ok(Loaded {
             recording,
             programs: Programs::of(&facts),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use timesink_live::{attempts, build_go, go_tools, none_of, Chain, Folder, Recorded};
 use timesink_recording::tables::{Sample, Task, TaskTurn, Wait};
-use timesink_recording::words::{Detail, Language};
+use timesink_recording::words::{Detail, Language, TaskState};
 use timesink_recording::{Nanos, StackId, TaskId, ThreadId};
 
 /// Of what has a stack, so much is at work for the task that the stack began with.
@@ -96,6 +96,7 @@ fn problems(built: &Path) -> Vec<String> {
         }
     }
     problems.extend(held_against_stacks(&recorded, &seen));
+    problems.extend(parked(&seen));
     let waits = recorded.rows::<Wait>();
     for (detail, which) in [(Detail::Flush, 1), (Detail::Sleep, 2)] {
         let name = STARTED[which];
@@ -113,6 +114,20 @@ fn problems(built: &Path) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Who waits in the runtime was left where goroutines give themselves up; the forwarders do little else.
+fn parked(seen: &Seen) -> Option<String> {
+    let turns = seen.turns.values().flatten();
+    let waiting = turns.filter(|turn| turn.left == Some(TaskState::Waiting));
+    let (mut right, mut all) = (0, 0);
+    for turn in waiting {
+        let chain = turn.left_at.and_then(|stack| seen.chains.get(&stack));
+        let innermost = chain.and_then(|chain| chain.functions().first().copied());
+        all += 1;
+        right += usize::from(innermost == Some("runtime.gopark"));
+    }
+    (all == 0 || right < all).then(|| format!("{right} of {all} that wait are parked"))
 }
 
 /// What a stack began as is what its thread was at work for.

@@ -4,6 +4,7 @@ use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use super::{Path, Segment, Unknown};
+use crate::timeline::carried::{CarriedTurn, Resumes};
 use crate::timeline::{Span, Timeline, Waker, SKEW_NS};
 
 /// Nobody wakes somebody who wakes somebody, and so on, so often within one moment.
@@ -19,6 +20,8 @@ struct Walk<'a> {
     here: Vec<usize>,
     /// The waits from which it went to who ended them.
     waits: Vec<(usize, &'a Span)>,
+    /// The turn of a task that it is in, if that goes on with what another thread did.
+    turn: Option<&'a CarriedTurn>,
     /// For each thread, how many of its spans begin before the walk's moment, or were not looked at yet.
     left: &'a mut Vec<usize>,
     /// The threads that it has been in.
@@ -55,6 +58,7 @@ impl<'a> Walker<'a> {
             moment: until,
             here: Vec::new(),
             waits: Vec::new(),
+            turn: None,
             left: &mut self.left,
             reached: &mut self.reached,
             segments: Vec::new(),
@@ -79,6 +83,8 @@ impl<'a> Walker<'a> {
 impl<'a> Walk<'a> {
     /// Each step makes the moment earlier, or goes to a thread it has not been in at this moment.
     fn step(&mut self) {
+        let turn = self.timeline.carried().before(self.slot, self.moment);
+        self.turn = turn.filter(|turn| turn.resumes != Resumes::Thread);
         let Some(span) = self.before() else {
             return self.born();
         };
@@ -229,7 +235,10 @@ impl<'a> Walk<'a> {
         object: Option<timesink_recording::ObjectId>,
         unknown: Option<Unknown>,
     ) {
-        let t0 = from.max(self.from);
+        let resumes = self.turn.take().filter(|turn| turn.t0 >= from);
+        let t0 = from
+            .max(self.from)
+            .max(resumes.map_or(from, |turn| turn.t0));
         self.segments.push(Segment {
             slot: self.slot,
             t0,
@@ -241,6 +250,31 @@ impl<'a> Walk<'a> {
         });
         self.moment = t0;
         self.here.clear();
+        if let Some(turn) = resumes.filter(|turn| turn.t0 == t0) {
+            self.resumed(turn.resumes);
+        }
+    }
+
+    /// At the start of a turn of a task that had come back from a call on another thread: on to there. Until then others had the
+    /// runtime's processors, and what the thread did that is first free for it is what it waited for.
+    fn resumed(&mut self, resumes: Resumes) {
+        let Resumes::Called { left, .. } = resumes else {
+            return;
+        };
+        while self.moment > left.at.max(self.from) {
+            let Some(span) = self.before().filter(|span| span.t1 >= self.moment) else {
+                self.lay(left.at, State::Ready, Detail::Woken, None, None);
+                break;
+            };
+            let (from, object) = (span.t0.max(left.at), None);
+            match span.state {
+                State::Wait => self.lay(from, State::Ready, Detail::Woken, object, None),
+                state => self.lay(from, state, span.detail, object, None),
+            }
+        }
+        if self.moment > self.from && left.slot != self.slot {
+            self.go_to(left.slot);
+        }
     }
 }
 

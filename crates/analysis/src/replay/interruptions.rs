@@ -4,14 +4,15 @@
 //! to look after. And so it is with a thread that has no goroutine to run and sleeps until the next timer: who has one for it
 //! meanwhile wakes it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
 use super::Recorded;
-use crate::stacks::FunctionIx;
+use crate::stacks::goroutines::OfGoroutines;
+use crate::timeline::carried::Told;
 use crate::timeline::{Span, Waker};
 
 /// What takes less than it did: from when, until when, and how much of it is gone.
@@ -23,7 +24,8 @@ pub(super) fn shorten(recorded: &Recorded<'_>, factors: &mut [f32]) {
     if shorter.is_empty() {
         return;
     }
-    let looks_for_work = looks_for_work(recorded);
+    let goroutines = OfGoroutines::new(recorded.stacks);
+    let looks_for_work = |span: &Span| goroutines.looks(span.thread, span.t0);
     for (slot, thread) in recorded.timeline.threads.iter().enumerate() {
         let Some(shorter) = shorter.get(&thread.process) else {
             continue;
@@ -45,23 +47,6 @@ pub(super) fn shorten(recorded: &Recorded<'_>, factors: &mut [f32]) {
             };
             *factor = (1.0 - gone(shorter, span.t0, span.t1)) as f32;
         }
-    }
-}
-
-/// Whether a thread of Go's waits because it has no goroutine to run.
-fn looks_for_work<'a>(recorded: &'a Recorded<'_>) -> impl Fn(&Span) -> bool + 'a {
-    /// The second one until Go 1.19.
-    const LOOK: [&str; 2] = ["runtime.findRunnable", "runtime.findrunnable"];
-    let (stacks, functions) = (recorded.stacks, recorded.stacks.code.functions.iter());
-    let look = functions
-        .enumerate()
-        .filter(|(_, f)| LOOK.contains(&f.name.as_str()));
-    let look: BTreeSet<FunctionIx> = look.map(|(at, _)| FunctionIx(at as u32)).collect();
-    move |span| {
-        let stack = Some(span).filter(|_| !look.is_empty());
-        let stack = stack.and_then(|span| stacks.stack_at(span.thread, span.t0));
-        let functions = stack.map(|stack| stacks.code.functions_of(stack));
-        functions.is_some_and(|functions| functions.iter().any(|f| look.contains(f)))
     }
 }
 

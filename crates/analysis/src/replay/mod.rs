@@ -15,6 +15,7 @@ mod gains;
 mod interruptions;
 mod program;
 mod shares;
+mod strands;
 mod tickers;
 
 pub use calls::CallsOfWaits;
@@ -52,6 +53,8 @@ pub struct Replay<'a> {
     program: Arc<ThreadSteps>,
     /// Whose end is asked about.
     slot: usize,
+    /// The strand that ends then.
+    asked: usize,
     from: Nanos,
     /// What reproduces the recording best.
     pub processors: Processors,
@@ -119,6 +122,7 @@ impl<'a> Replay<'a> {
             timeline,
             program: Arc::new(program::build(timeline, behind_recorded, thread.start)),
             slot,
+            asked: slot,
             from: thread.start,
             processors: Processors::Any(processors),
             recorded_ns: thread.end.since(thread.start),
@@ -126,6 +130,7 @@ impl<'a> Replay<'a> {
         };
         // Threads that are bound to processors do not share all of them, and programs outside may have had some; which of
         // these it was, the recording itself tells.
+        replay.asked = replay.find_asked();
         replay.try_out();
         if replay.is_good() {
             return replay;
@@ -264,11 +269,26 @@ impl<'a> Replay<'a> {
         (timeline, path)
     }
 
+    /// The strand whose end is asked about. A thread that carries tasks ends because one of them ended the process: the last
+    /// one that its path comes from.
+    fn find_asked(&self) -> usize {
+        if !self.timeline.carried().has(self.slot) {
+            return self.slot;
+        }
+        let path = Path::of_thread(self.timeline, self.slot);
+        let strands = path.segments.iter().rev().map(|segment| {
+            let at = segment.t1;
+            self.program.strand(self.timeline, segment.slot, at)
+        });
+        let mut tasks = strands.filter(|strand| *strand >= self.timeline.threads.len());
+        tasks.next().unwrap_or(self.slot)
+    }
+
     fn engine(&self, factor: impl Fn(usize) -> f64, with_times: bool) -> engine::Run {
         engine::run(
             &self.program,
             self.timeline,
-            self.slot,
+            self.asked,
             self.processors,
             factor,
             with_times,

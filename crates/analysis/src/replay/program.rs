@@ -9,6 +9,8 @@ use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
 use super::contention::Contended;
+use super::strands::{Strands, Stretch};
+use crate::timeline::carried::Resumes;
 use crate::timeline::{Span, Timeline, Waker, SKEW_NS};
 
 /// One step of a thread. `span` is the index of the span it is of, in [`Timeline::span`].
@@ -41,6 +43,7 @@ pub(super) struct ThreadSteps {
     pub(super) events: usize,
     /// The highest number of a processor.
     pub(super) last_processor: u16,
+    strands: Strands,
 }
 
 // A hundred million spans have more of them.
@@ -62,8 +65,14 @@ impl ThreadSteps {
         self.steps.len()
     }
 
+    /// As many as there are strands: those of tasks come after those of threads.
     pub(super) fn threads(&self) -> usize {
         self.first.len() - 1
+    }
+
+    /// The strand that a thread is in just before a moment.
+    pub(super) fn strand(&self, timeline: &Timeline, slot: usize, moment: Nanos) -> usize {
+        self.strands.before(timeline, slot, moment)
     }
 
     /// The same with these waits, by their spans, all where the last of them is in its thread.
@@ -73,6 +82,7 @@ impl ThreadSteps {
             first: vec![0],
             events: self.events,
             last_processor: self.last_processor,
+            strands: self.strands.clone(),
         };
         for slot in 0..self.threads() {
             put_off(self.of(slot), waits, &mut program.steps);
@@ -135,10 +145,24 @@ struct End {
     late_ns: u64,
 }
 
+/// What is to happen within a strand, in order.
+type Marks<'a> = std::iter::Peekable<std::slice::Iter<'a, (Nanos, Mark)>>;
+
+/// The steps of a strand in which a loop looks.
+struct Looks {
+    /// The first step of the strand.
+    first: usize,
+    /// Those of the present loop, which have to be told where it ends.
+    open: Vec<usize>,
+}
+
 struct Builder<'a> {
     timeline: &'a Timeline,
     from: Nanos,
     contended: &'a Contended,
+    strands: Strands,
+    /// By strand and stretch of it, what it awaits before it begins.
+    resumptions: FxHashMap<(usize, usize), u32>,
     marks: Vec<Vec<(Nanos, Mark)>>,
     /// The waits for recorded threads, in the order of spans.
     ends: Vec<End>,
@@ -152,11 +176,14 @@ struct Builder<'a> {
 /// The program of all that happened from a moment on.
 pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> ThreadSteps {
     let threads = timeline.threads.len();
+    let strands = Strands::of(timeline);
     let mut builder = Builder {
         timeline,
         from,
         contended,
-        marks: vec![Vec::new(); threads],
+        marks: vec![Vec::new(); strands.count()],
+        strands,
+        resumptions: FxHashMap::default(),
         ends: Vec::new(),
         starts: vec![None; threads],
         looks: FxHashMap::default(),
@@ -166,6 +193,7 @@ pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> 
     builder.polls();
     builder.starts();
     builder.reaped();
+    builder.resumed();
     for marks in &mut builder.marks {
         marks.sort_unstable();
     }
@@ -176,12 +204,14 @@ pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> 
         first: Vec::with_capacity(threads + 1),
         events: builder.events as usize,
         last_processor: 0,
+        strands: Strands::default(),
     };
-    for slot in 0..threads {
+    for strand in 0..builder.strands.count() {
         program.first.push(program.steps.len());
-        builder.thread(slot, &mut program.steps);
+        builder.strand(strand, &mut program.steps);
     }
     program.first.push(program.steps.len());
+    program.strands = builder.strands;
     let ran = program.steps.iter().filter_map(|step| match step {
         ReplayStep::Run { processor, .. } => Some(*processor),
         _ => None,
@@ -195,8 +225,13 @@ impl Builder<'_> {
     fn event(&mut self, slot: usize, at: Nanos) -> u32 {
         let event = self.events;
         self.events += 1;
-        self.marks[slot].push((at, Mark::Happen(event)));
+        self.mark(slot, at, Mark::Happen(event));
         event
+    }
+
+    fn mark(&mut self, slot: usize, at: Nanos, mark: Mark) {
+        let strand = self.strands.before(self.timeline, slot, at);
+        self.marks[strand].push((at, mark));
     }
 
     /// Waits that recorded threads ended.
@@ -222,7 +257,7 @@ impl Builder<'_> {
                 }) {
                     let at_loop = begins.get(&index).copied();
                     let arrived = self.event(slot, at_loop.unwrap_or(span.t0));
-                    self.marks[waker].push((at, Mark::Meet(arrived, index as u32)));
+                    self.mark(waker, at, Mark::Meet(arrived, index as u32));
                 }
             }
         }
@@ -322,7 +357,7 @@ impl Builder<'_> {
                 continue;
             }
             // Nobody waits for the rounds of a runtime's own thread: it is told to end.
-            if self.timeline.is_housekeeping(slot) {
+            if self.timeline.is_housekeeping(slot) || self.timeline.carried().has(slot) {
                 continue;
             }
             let row = &self.timeline.threads[parent];
@@ -339,14 +374,71 @@ impl Builder<'_> {
                 continue;
             };
             let ended = self.event(slot, thread.exit.unwrap_or(thread.end));
-            self.marks[parent].push((at, Mark::Await(ended)));
+            self.mark(parent, at, Mark::Await(ended));
         }
     }
 
-    /// The steps of one thread.
-    fn thread(&self, slot: usize, steps: &mut Vec<ReplayStep>) {
-        let thread = &self.timeline.threads[slot];
-        let first = steps.len();
+    /// What is carried by a thread that carries tasks goes on after what that did before, unless it came back from a call: then it
+    /// could have gone on from there.
+    fn resumed(&mut self) {
+        for strand in 0..self.strands.count() {
+            let stretches = self.strands.stretches(self.timeline, strand);
+            for (at, stretch) in stretches.iter().flatten().enumerate() {
+                let from = stretch.from.max(self.timeline.threads[stretch.slot].start);
+                let before = self.strands.before(self.timeline, stretch.slot, from);
+                if stretch.resumes != Resumes::Thread || before == strand || from <= self.from {
+                    continue;
+                }
+                let event = self.event(stretch.slot, from);
+                self.resumptions.insert((strand, at), event);
+            }
+        }
+    }
+
+    /// The steps of one strand.
+    fn strand(&self, strand: usize, steps: &mut Vec<ReplayStep>) {
+        let mut marks = self.marks[strand].iter().peekable();
+        let mut looks = Looks {
+            first: steps.len(),
+            open: Vec::new(),
+        };
+        if strand < self.timeline.threads.len() {
+            self.start(strand, steps);
+        }
+        let whole = |slot: usize| Stretch {
+            slot,
+            from: self.timeline.threads[slot].start,
+            until: Nanos::MAX,
+            resumes: Resumes::Thread,
+        };
+        let stretches = self.strands.stretches(self.timeline, strand);
+        let stretches = stretches.unwrap_or_else(|| vec![whole(strand)]);
+        for (at, stretch) in stretches.iter().enumerate() {
+            self.resume(stretch, self.resumptions.get(&(strand, at)), steps);
+            self.stretch(stretch, &mut looks, &mut marks, steps);
+        }
+        steps.extend(marks.map(|(_, mark)| mark.step()));
+    }
+
+    /// What a stretch begins with. For as long as a task waited for one of the runtime's processors after a call, time passes with that call:
+    /// without it the task had kept the one that it had.
+    fn resume(&self, stretch: &Stretch, event: Option<&u32>, steps: &mut Vec<ReplayStep>) {
+        if let Some(&event) = event {
+            steps.push(ReplayStep::Await {
+                event,
+                span: NO_SPAN,
+            });
+        }
+        if let Resumes::Called { left, call } = stretch.resumes {
+            steps.push(ReplayStep::Pass {
+                ns: stretch.from.since(left.at.max(self.from)),
+                span: call as u32,
+            });
+        }
+    }
+
+    /// How a thread begins.
+    fn start(&self, slot: usize, steps: &mut Vec<ReplayStep>) {
         match self.starts[slot] {
             Some(event) => steps.push(ReplayStep::Await {
                 event,
@@ -354,15 +446,29 @@ impl Builder<'_> {
             }),
             None if self.begins_with_a_wait(slot) => {}
             None => steps.push(ReplayStep::Pass {
-                ns: thread.start.since(self.from),
+                ns: self.timeline.threads[slot].start.since(self.from),
                 span: NO_SPAN,
             }),
         }
-        let mut marks = self.marks[slot].iter().peekable();
-        let mut looks: Vec<usize> = Vec::new();
-        let mut reached = thread.start.max(self.from);
-        for (index, span) in self.timeline.indexed(slot) {
-            let (t0, t1) = (span.t0.max(reached), span.t1);
+    }
+
+    /// The steps of what a thread did from one moment to another.
+    fn stretch(
+        &self,
+        stretch: &Stretch,
+        looks: &mut Looks,
+        marks: &mut Marks<'_>,
+        steps: &mut Vec<ReplayStep>,
+    ) {
+        let slot = stretch.slot;
+        let mut reached = stretch.from.max(self.from);
+        let is_whole = stretch.until == Nanos::MAX;
+        let first = if is_whole { Nanos(i64::MIN) } else { reached };
+        for (index, span) in self.timeline.indexed_from(slot, first) {
+            let (t0, t1) = (span.t0.max(reached), span.t1.min(stretch.until));
+            if span.t0 >= stretch.until {
+                break;
+            }
             if t1 <= reached {
                 continue;
             }
@@ -381,48 +487,49 @@ impl Builder<'_> {
                 State::Cpu => {
                     let mut from = t0;
                     let processor = number(span);
+                    let run = |from: Nanos, until: Nanos| ReplayStep::Run {
+                        ns: until.since(from),
+                        span: index,
+                        processor,
+                    };
                     while let Some((at, mark)) = marks.next_if(|(at, _)| *at <= t1) {
                         if *at > from {
-                            steps.push(ReplayStep::Run {
-                                ns: at.since(from),
-                                span: index,
-                                processor,
-                            });
+                            steps.push(run(from, *at));
                             from = *at;
                         }
                         steps.push(mark.step());
                     }
                     if t1 > from {
-                        steps.push(ReplayStep::Run {
-                            ns: t1.since(from),
-                            span: index,
-                            processor,
-                        });
+                        steps.push(run(from, t1));
                     }
                 }
                 _ => {
                     self.passing(slot, index, span, t1.since(t0), steps);
-                    self.look(index, first, &mut looks, steps);
+                    self.look(index, looks, steps);
                 }
             }
             reached = t1;
         }
-        steps.extend(marks.map(|(_, mark)| mark.step()));
+        if !is_whole {
+            steps.extend(
+                std::iter::from_fn(|| marks.next_if(|(at, _)| *at <= stretch.until))
+                    .map(|(_, mark)| mark.step()),
+            );
+        }
     }
 
     /// After a sleep of a loop it looks whether it is done, and after the last one it is, however long that takes now.
-    /// `looks`: the steps of this loop so far that have to be told where it ends.
-    fn look(&self, index: u32, first: usize, looks: &mut Vec<usize>, steps: &mut Vec<ReplayStep>) {
+    fn look(&self, index: u32, looks: &mut Looks, steps: &mut Vec<ReplayStep>) {
         let Some(&(event, look)) = self.looks.get(&(index as usize)) else {
             return;
         };
         if look != Look::Last {
-            looks.push(steps.len());
+            looks.open.push(steps.len());
             steps.push(ReplayStep::Look { event, to: 0 });
             return;
         }
-        let end = (steps.len() - first) as u32;
-        for look in looks.drain(..) {
+        let end = (steps.len() - looks.first) as u32;
+        for look in looks.open.drain(..) {
             steps[look] = ReplayStep::Look { event, to: end };
         }
         // One that was woken waits there already, as long as there is that wait.

@@ -4,8 +4,10 @@
 //! work for then. So waits in calls and times runnable are known one by one. Time on a processor goes by samples: a task that
 //! runs between two calls of another is seen only if a sample hits it, and what samples miss here they add there.
 //!
-//! It does not say what a task waits for in the runtime (a channel, a lock of its own, a timer, the network): it is parked then.
+//! Between its turns a task waits in the runtime (for a channel, a lock of its own, a timer, the network: it is parked then), by how it was
+//! left. That it was ready is told only of one that came back from a call: another may have run in between, and not have been seen.
 
+mod parking;
 mod turns;
 
 use std::cmp::Reverse;
@@ -13,14 +15,16 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
-use timesink_recording::tables::Task;
-use timesink_recording::words::{Detail, State, TaskKind};
+use timesink_recording::tables::{Task, TaskTurn};
+use timesink_recording::words::{Detail, State, TaskKind, TaskState};
 use timesink_recording::{Nanos, Recording};
 
 use crate::ledger::Account;
 use crate::path::Path;
 use crate::stacks::{Code, FunctionIx, Spot, StackIx, Stacks};
+use crate::timeline::carried::CarriedTurn;
 use crate::timeline::Timeline;
+pub use parking::Parking;
 pub use turns::TaskTurns;
 
 /// Time of threads, as they were at work for something.
@@ -59,8 +63,12 @@ pub struct TaskGroup {
     /// How many were seen at work.
     pub count: u64,
     pub carried: CarriedTime,
-    /// From when each was first seen to when it was last seen, without what is above: it was in the runtime's hands.
+    /// From when each was first seen to when it was last seen, without what is above and below: it waited in the runtime.
     pub parked_ns: u64,
+    /// The same by what it waited for.
+    pub parked: BTreeMap<Parking, u64>,
+    /// It came back from calls, and waited for one of the runtime's own processors.
+    pub queued_ns: u64,
     /// Of the main thread's critical path.
     pub on_path_ns: u64,
 }
@@ -84,6 +92,23 @@ impl TaskGroup {
         let functions = code.functions_of(stack);
         let at = functions.iter().position(|function| *function == first);
         self.entry = at.and_then(|at| functions.get(at.checked_sub(1)?)).copied();
+    }
+
+    /// From a turn of one of them to its next one. It could have gone on for so long of that; how it was when it was left tells only what
+    /// it waited for first.
+    fn add_between(&mut self, left: &TaskTurn, next: Nanos, queued_ns: u64, stacks: &Stacks) {
+        let ns = next.since(left.t1);
+        let queued_ns = queued_ns.min(ns);
+        self.queued_ns += queued_ns;
+        let stack = left.left_at.filter(|stack| {
+            left.left == Some(TaskState::Waiting) || left.left.is_some() && stacks.parks(*stack)
+        });
+        let stack = stack.and_then(|stack| stacks.code.stack(stack));
+        let parking = stack.map_or(Parking::Runtime, |stack| Parking::of(&stacks.code, stack));
+        if ns > queued_ns {
+            *self.parked.entry(parking).or_default() += ns - queued_ns;
+            self.parked_ns += ns - queued_ns;
+        }
     }
 
     /// Their first function, then where they were started; fewer where that is not known.
@@ -152,7 +177,7 @@ impl Tasks {
         for thread in turns.threads() {
             tasks.add_thread(&grouping, thread, timeline, stacks);
         }
-        tasks.add_parked(&grouping);
+        tasks.add_parked(&grouping, timeline, stacks);
         if let Some(path) = path() {
             tasks.add_path(&grouping, &path, timeline, stacks);
         }
@@ -179,6 +204,8 @@ impl Tasks {
                     count: 0,
                     carried: CarriedTime::default(),
                     parked_ns: 0,
+                    parked: BTreeMap::new(),
+                    queued_ns: 0,
                     on_path_ns: 0,
                 });
                 self.groups.len() - 1
@@ -234,26 +261,31 @@ impl Tasks {
         }
     }
 
-    /// What lies between the turns of each task.
-    fn add_parked(&mut self, grouping: &Grouping<'_>) {
-        let mut of_task: FxHashMap<TaskId, Vec<(Nanos, Nanos)>> = FxHashMap::default();
+    /// What lies between the turns of each task, by how it was left before.
+    fn add_parked(&mut self, grouping: &Grouping<'_>, timeline: &Timeline, stacks: &Stacks) {
+        // Each with how long it could have gone on before it did.
+        let mut of_task: FxHashMap<TaskId, Vec<(TaskTurn, u64)>> = FxHashMap::default();
         for thread in grouping.turns.threads() {
-            for turn in grouping.turns.stretches(thread) {
+            let carried = timeline.slot(thread);
+            let carried = carried.map_or(&[][..], |slot| timeline.carried().turns(slot));
+            for (index, turn) in grouping.turns.stretches(thread).enumerate() {
+                let queued_ns = carried.get(index).map_or(0, CarriedTurn::queued_ns);
                 if let Some(task) = turn.task {
-                    of_task.entry(task).or_default().push((turn.t0, turn.t1));
+                    of_task.entry(task).or_default().push((turn, queued_ns));
                 }
             }
         }
-        for (task, mut stretches) in of_task {
-            stretches.sort_unstable();
-            let mut until = None;
-            let mut parked_ns = 0u64;
-            for (t0, t1) in stretches {
-                parked_ns += until.map_or(0, |until| t0.since(until));
-                until = until.max(Some(t1));
-            }
-            if let Some(&group) = grouping.group_of.get(&task) {
-                self.groups[group].parked_ns += parked_ns;
+        for (task, mut turns) in of_task {
+            let Some(&group) = grouping.group_of.get(&task) else {
+                continue;
+            };
+            turns.sort_unstable_by_key(|(turn, _)| (turn.t0, turn.t1));
+            let group = &mut self.groups[group];
+            for pair in turns.windows(2) {
+                let [(left, _), (next, queued_ns)] = pair else {
+                    continue;
+                };
+                group.add_between(left, next.t0, *queued_ns, stacks);
             }
         }
     }

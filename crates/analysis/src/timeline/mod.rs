@@ -10,10 +10,12 @@ use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::{self, Thread};
 use timesink_recording::Recording;
 
+pub mod carried;
 pub mod exchanges;
 pub mod hand_overs;
 pub mod herds;
 pub mod locks;
+mod placed;
 mod polled;
 pub mod polls;
 pub mod pools;
@@ -21,6 +23,7 @@ mod spans;
 pub mod touched;
 
 pub use crate::span::{KeptSpans, SortedSpans, Span};
+use carried::{Carried, Told};
 use locks::Locks;
 pub use polled::Asking;
 use polls::Polls;
@@ -33,6 +36,7 @@ pub struct Timeline {
     polls: OnceLock<Polls>,
     locks: OnceLock<Locks>,
     file_locks: OnceLock<Locks>,
+    carried: Carried,
 }
 
 impl Timeline {
@@ -69,6 +73,7 @@ impl From<Spans> for Timeline {
             polls: OnceLock::new(),
             locks: OnceLock::new(),
             file_locks: OnceLock::new(),
+            carried: Carried::default(),
         }
     }
 }
@@ -77,6 +82,21 @@ impl Timeline {
     /// Says which threads a runtime looks after itself with: before anything else is asked.
     pub fn set_housekeeping(&mut self, threads: &BTreeSet<ThreadId>) {
         self.spans.set_housekeeping(threads);
+    }
+
+    /// Which tasks the threads carried; nothing, if nobody said so.
+    pub fn carried(&self) -> &Carried {
+        &self.carried
+    }
+
+    /// Reads which tasks the threads carried.
+    pub fn read_carried(
+        &mut self,
+        recording: &Recording,
+        told: &impl Told,
+    ) -> timesink_recording::Result<()> {
+        self.carried = Carried::of(recording, &self.spans, told)?;
+        Ok(())
     }
 }
 

@@ -157,6 +157,14 @@ impl Spans {
         spans.map(move |(at, span)| (first + at, span))
     }
 
+    /// The same, without those that are over by a moment.
+    pub fn indexed_from(&self, slot: usize, from: Nanos) -> impl Iterator<Item = (usize, &Span)> {
+        let spans = self.spans_of(slot);
+        // Of those that have begun only the last one may last.
+        let first = begin_before(spans, self.begins[slot], from).saturating_sub(1);
+        self.indexed(slot).skip(first)
+    }
+
     /// What a thread does between two moments, and for how long each lies in between.
     pub fn between(
         &self,

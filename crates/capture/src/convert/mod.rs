@@ -143,6 +143,7 @@ fn convert_here(
             threshold_ns: begin.threshold_ns,
             windows: &windows,
         },
+        &mut tasks,
         &mut out,
     );
     sorter.for_each(|thread, bytes| context.take(thread, bytes))?;
@@ -359,7 +360,7 @@ impl FirstPass {
         };
         // The many are not decoded here.
         match u32::from(head.kind) {
-            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE => {
+            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE | e::TS_TASK => {
                 return self.sorter.push(head.thread, head.t, bytes);
             }
             e::TS_SEEN => {
@@ -380,7 +381,7 @@ impl FirstPass {
         match probes::decode(bytes) {
             Some(Event::Start(start)) => self.lives.start(&start),
             Some(Event::Exec(exec)) => {
-                self.tasks.executed(&exec, &self.lives, out)?;
+                self.tasks.executed(&exec);
                 self.tags.executed(&exec, &self.lives, out)?;
                 self.lives.exec(&exec);
             }
@@ -399,7 +400,6 @@ impl FirstPass {
             }
             Some(Event::Tag(tag)) => self.tags.take(&tag, &self.lives, out)?,
             Some(Event::TagText(text)) => self.tags.told(&text, &self.lives),
-            Some(Event::Task(task)) => self.tasks.take(&task, &self.lives, out)?,
             Some(Event::Request(request)) => out.push(self.request(&request))?,
             _ => {}
         }

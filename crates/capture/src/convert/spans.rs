@@ -17,6 +17,7 @@ use crate::convert::lives::Lives;
 use crate::convert::objects::{KnownObject, Objects};
 use crate::convert::scale::TimedCpu;
 use crate::convert::stacks::StackRows;
+use crate::convert::tasks::Tasks;
 use crate::error::Error;
 use crate::probes::{self, events as e, Event};
 
@@ -26,6 +27,7 @@ pub struct Context<'a> {
     pub objects: &'a mut Objects,
     pub stacks: &'a mut StackRows,
     pub symbols: &'a HashMap<u64, String>,
+    pub tasks: &'a mut Tasks,
     pub out: &'a mut RecordingWriter,
     timing: Timing<'a>,
     /// Call names by number, filled as they come up.
@@ -111,6 +113,7 @@ impl<'a> Context<'a> {
         stacks: &'a mut StackRows,
         symbols: &'a HashMap<u64, String>,
         timing: Timing<'a>,
+        tasks: &'a mut Tasks,
         out: &'a mut RecordingWriter,
     ) -> Context<'a> {
         let (names, timed_cpu) = (HashMap::new(), HashMap::new());
@@ -119,6 +122,7 @@ impl<'a> Context<'a> {
             objects,
             stacks,
             symbols,
+            tasks,
             out,
             timing,
             names,
@@ -167,6 +171,9 @@ impl<'a> Context<'a> {
                 self.run_until(&mut stream, at, end.head.cpu, not_its_own)?;
             }
             Some(Event::Seen(seen)) => self.seen(&mut stream, &seen)?,
+            Some(Event::Task(task)) => {
+                self.tasks.take(&task, self.lives, self.stacks, self.out)?;
+            }
             _ => {}
         }
         self.current = Some(stream);

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use timesink_recording::tables::task_turns::TaskTurn;
 use timesink_recording::tables::tasks::Task;
-use timesink_recording::words::TaskKind;
-use timesink_recording::{Nanos, ProcessId, RecordingWriter, TaskId, ThreadId};
+use timesink_recording::words::{TaskKind, TaskState};
+use timesink_recording::{Nanos, ProcessId, RecordingWriter, StackId, TaskId, ThreadId};
 
 use crate::convert::lives::Lives;
 use crate::convert::stacks::StackRows;
@@ -20,46 +20,71 @@ struct ToldTask {
     node: u32,
 }
 
+/// What a thread is at work for, and since when.
+#[derive(Clone, Copy)]
+struct AtWork {
+    task: Option<TaskId>,
+    since: Nanos,
+}
+
+/// How a task was when it was left.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    state: Option<TaskState>,
+    at: Option<StackId>,
+}
+
 #[derive(Default)]
 pub struct Tasks {
     tasks: Vec<ToldTask>,
     by_number: HashMap<(ProcessId, u64), TaskId>,
-    /// What each thread is at work for, and since when.
-    now: HashMap<ThreadId, (Option<TaskId>, Nanos)>,
+    now: HashMap<ThreadId, AtWork>,
+    /// When threads executed other programs, by the probes' numbers of the threads and their clock.
+    executed: HashMap<u32, Vec<u64>>,
 }
 
 impl Tasks {
-    /// Changes of one thread come in the order of time.
+    /// The program is another from here on: its threads have no tasks yet.
+    pub fn executed(&mut self, event: &e::ts_exec) {
+        let of_thread = self.executed.entry(event.head.thread).or_default();
+        of_thread.push(event.head.t);
+    }
+
+    /// Changes of one thread come in the order of time, after all that is told of executions.
     pub fn take(
         &mut self,
         event: &e::ts_task,
         lives: &Lives,
+        stacks: &StackRows,
         out: &mut RecordingWriter,
     ) -> Result<(), Error> {
         let thread = lives.thread(event.head.thread);
         let Some((thread, process)) = thread.and_then(|t| Some((t, lives.process_of(t)?))) else {
             return Ok(());
         };
-        let task = (event.number != 0).then(|| self.known(process, event));
-        let now = (task, lives.at(event.head.t));
-        if let Some(before) = self.now.insert(thread, now) {
-            out.push(turn(thread, before, lives.at(event.seen_before)))?;
-        }
-        Ok(())
+        let now = AtWork {
+            task: (event.number != 0).then(|| self.known(process, event)),
+            since: lives.at(event.head.t),
+        };
+        let executed = self.executed_since(thread, event.head.thread, lives);
+        let Some(before) = self.now.insert(thread, now) else {
+            return Ok(());
+        };
+        let left = Left {
+            state: state(event.left_state).filter(|_| before.task.is_some()),
+            at: stacks.of(event.left_node),
+        };
+        Ok(match executed.filter(|at| *at <= now.since) {
+            Some(at) => out.push(turn(thread, before, at, Left::default())),
+            None => out.push(turn(thread, before, lives.at(event.seen_before), left)),
+        }?)
     }
 
-    /// The program is another from here on: its threads have no tasks yet.
-    pub fn executed(
-        &mut self,
-        event: &e::ts_exec,
-        lives: &Lives,
-        out: &mut RecordingWriter,
-    ) -> Result<(), Error> {
-        let now = lives.thread(event.head.thread);
-        let now = now.and_then(|thread| Some((thread, self.now.remove(&thread)?)));
-        now.map_or(Ok(()), |(thread, now)| {
-            Ok(out.push(turn(thread, now, lives.at(event.head.t)))?)
-        })
+    /// When a thread first executed another program since it is at work for what it is.
+    fn executed_since(&self, thread: ThreadId, told: u32, lives: &Lives) -> Option<Nanos> {
+        let since = self.now.get(&thread)?.since;
+        let moments = self.executed.get(&told)?.iter().map(|t| lives.at(*t));
+        moments.filter(|at| *at >= since).min()
     }
 
     fn known(&mut self, process: ProcessId, event: &e::ts_task) -> TaskId {
@@ -85,11 +110,19 @@ impl Tasks {
         stacks: &StackRows,
         out: &mut RecordingWriter,
     ) -> Result<(), Error> {
+        let told: Vec<u32> = self.executed.keys().copied().collect();
+        let mut ends: HashMap<ThreadId, Nanos> = HashMap::new();
+        for number in told {
+            let thread = lives.thread(number);
+            let at = thread.and_then(|thread| self.executed_since(thread, number, lives));
+            ends.extend(thread.zip(at));
+        }
         let mut last: Vec<_> = self.now.drain().collect();
         last.sort_unstable_by_key(|(thread, _)| *thread);
         for (thread, now) in last {
             let end = lives.threads.get(thread.index()).map(|thread| thread.end);
-            out.push(turn(thread, now, end.unwrap_or(now.1)))?;
+            let end = ends.get(&thread).copied().or(end).unwrap_or(now.since);
+            out.push(turn(thread, now, end, Left::default()))?;
         }
         for (number, told) in self.tasks.iter().enumerate() {
             out.push(Task {
@@ -105,11 +138,24 @@ impl Tasks {
     }
 }
 
-fn turn(thread: ThreadId, (task, t0): (Option<TaskId>, Nanos), until: Nanos) -> TaskTurn {
+/// The state of a goroutine by Go's number for it.
+fn state(number: u32) -> Option<TaskState> {
+    match number {
+        1 | 9 => Some(TaskState::Ready),
+        2 | 3 => Some(TaskState::Running),
+        4 => Some(TaskState::Waiting),
+        6 => Some(TaskState::Ended),
+        _ => None,
+    }
+}
+
+fn turn(thread: ThreadId, now: AtWork, until: Nanos, left: Left) -> TaskTurn {
     TaskTurn {
         thread,
-        task,
-        t0,
-        t1: until.max(t0),
+        task: now.task,
+        t0: now.since,
+        t1: until.max(now.since),
+        left: left.state,
+        left_at: left.at,
     }
 }

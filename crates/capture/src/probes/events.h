@@ -534,8 +534,11 @@ struct ts_go {
 	__u32 started_at; /* the place of the go statement */
 	__u32 entry; /* its first function */
 	__u32 current; /* of a thread: the goroutine that it works for */
+	__u32 left_bp; /* the frame pointer that it was left with */
 };
-_Static_assert(sizeof(struct ts_go) == 20, "go");
+_Static_assert(sizeof(struct ts_go) == 24, "go");
+
+#define TS_LEFT_FRAMES 6
 
 /* A thread is at work for another task than before. */
 struct ts_task {
@@ -547,8 +550,11 @@ struct ts_task {
 	__u64 entry; /* its first function */
 	__u32 pid;
 	__u32 node; /* made by user space: its first function under where it was started */
+	__u64 left[TS_LEFT_FRAMES]; /* where the one before was left, innermost first; 0: no more is known */
+	__u32 left_state; /* how that one was just then, as its runtime numbers that; 0: not known */
+	__u32 left_node; /* made by user space, of where it was left */
 };
-_Static_assert(sizeof(struct ts_task) == 64, "task");
+_Static_assert(sizeof(struct ts_task) == 120, "task");
 
 /* Tags in one process, as sdk/c/timesink.h lays them out. */
 struct ts_tags {

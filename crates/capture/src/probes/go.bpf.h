@@ -87,6 +87,47 @@ static __always_inline u64 goroutine_of(struct ts_go *go, u64 goroutine, u64 sp,
 	return current;
 }
 
+/* How Go numbers the states of its goroutines, with a bit for those whose stacks are looked through just then. */
+#define TS_GO_READY 1
+#define TS_GO_WAITING 4
+#define TS_GO_DEAD 6
+#define TS_GO_STATE 0xfff
+
+/* How the goroutine is now that the thread was at work for before, and where it was left. */
+static __always_inline void tell_left(struct ts_task *e, struct ts_go *go, struct ts_thread *st)
+{
+	u64 own[9] = {}, frame[2], bp;
+	u32 i;
+
+	e->left_node = 0;
+	e->left_state = 0;
+	for (i = 0; i < TS_LEFT_FRAMES; i++)
+		e->left[i] = 0;
+	if (!st->task_seen || !st->task || !read_goroutine(own, sizeof(own), st->task_at))
+		return;
+	/* Go makes a new one of one that has ended. */
+	if (user_word(st->task_at + go->number) != st->task) {
+		e->left_state = TS_GO_DEAD;
+		return;
+	}
+	e->left_state = user_word(st->task_at + go->number - 8) & TS_GO_STATE;
+	if (e->left_state == TS_GO_DEAD)
+		return;
+	e->left[0] = own[TS_GO_LEFT / 8 + 1];
+	/* One that runs again has other frames by now. */
+	if (e->left_state != TS_GO_WAITING && e->left_state != TS_GO_READY)
+		return;
+	bp = user_word(st->task_at + go->left_bp);
+	for (i = 1; i < TS_LEFT_FRAMES; i++) {
+		if (bp < own[0] || bp >= own[1] || (bp & 7) || bpf_probe_read_user(frame, sizeof(frame), (void *)bp))
+			return;
+		e->left[i] = frame[1];
+		if (frame[0] <= bp)
+			return;
+		bp = frame[0];
+	}
+}
+
 /*
  * Notes which task the current thread is at work for, as registers tell that it has at `now` and has had since `since`; tells of
  * it where that is another than before. A global function: the verifier looks at it once.
@@ -118,6 +159,7 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u64 goroutine, u64
 	e->entry = 0;
 	e->pid = pid;
 	e->node = 0;
+	tell_left(e, go, st);
 	if (number) {
 		if (go->parent)
 			e->parent = user_word(at + go->parent);
@@ -126,6 +168,7 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u64 goroutine, u64
 	}
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	st->task = number;
+	st->task_at = at;
 	st->task_seen = now;
 	return 0;
 }

@@ -100,6 +100,7 @@ struct ts_thread {
 	u64 task_seen; /* when; 0: it was not */
 	u64 tag; /* that it was last seen to have; 0: none */
 	u64 tag_seen; /* when; 0: it was not looked at */
+	u64 task_at; /* where its runtime keeps that task */
 	u32 new_sites[TS_NEW_SITES]; /* how many objects it has made a call on, by call */
 	struct ts_call batch[TS_BATCH];
 };

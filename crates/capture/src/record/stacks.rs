@@ -430,12 +430,21 @@ impl LiveStacks {
             // Where it begins is exact; where it was started is behind the call.
             let places = [(task.entry, true), (task.started_at, false)];
             let known = places.into_iter().filter(|(address, _)| *address != 0);
-            let frame = |(address, exact)| self.unwinder.frame(space, address, exact);
-            let frames: Vec<Frame> = known.map(frame).collect();
-            let native = (0..frames.len()).map(MergedFrame::Native).collect();
-            task.node = self.nodes_of((&frames, &[], None), (native, Vec::new()), true, spool);
+            let mut frame = |(address, exact)| self.unwinder.frame(space, address, exact);
+            let began: Vec<Frame> = known.map(&mut frame).collect();
+            // All of these are behind calls.
+            let known = task.left.into_iter().take_while(|address| *address != 0);
+            let left: Vec<Frame> = known.map(|address| frame((address, false))).collect();
+            task.node = self.told_node(&began, true, spool);
+            task.left_node = self.told_node(&left, false, spool);
         }
         spool.event(task.as_bytes());
+    }
+
+    /// The node of native frames alone.
+    fn told_node(&mut self, frames: &[Frame], complete: bool, spool: &mut Writer) -> u32 {
+        let native = (0..frames.len()).map(MergedFrame::Native).collect();
+        self.nodes_of((frames, &[], None), (native, Vec::new()), complete, spool)
     }
 
     /// The frames that an interpreter lists where they belong among the native ones.

@@ -7,7 +7,9 @@ use crate::tables::{
     CallError, CallHistogram, CallSite, Image, Lookup, Loss, Request, Tag, TagTurn, Task, TaskTurn,
 };
 use crate::units::Nanos;
-use crate::words::{HistogramKind, ImageEvent, LossKind, ObjectKind, RequestKind, TaskKind};
+use crate::words::{
+    HistogramKind, ImageEvent, LossKind, ObjectKind, RequestKind, TaskKind, TaskState,
+};
 
 impl Parser {
     pub(super) fn call_error(&mut self, mut words: Words) {
@@ -86,10 +88,18 @@ impl Parser {
     pub(super) fn task_turn(&mut self, mut words: Words) {
         let thread = self.thread_name(&mut words);
         let (t0, t1) = self.stretch(&mut words);
-        let mut task = None;
+        let (mut task, mut left, mut left_at) = (None, None, None);
         while let Some(key) = words.next() {
             match key.as_str() {
                 "task" => task = Some(TaskId(self.number(&mut words))),
+                "left" => {
+                    let word = self.word(&mut words);
+                    left = TaskState::from_str(&word);
+                    if left.is_none() {
+                        self.fail(format!("{word:?} is no state of a task"));
+                    }
+                }
+                "at" => left_at = Some(self.stack(&mut words)),
                 _ => self.fail(format!("{key:?} is not known of a turn")),
             }
         }
@@ -98,6 +108,8 @@ impl Parser {
             task,
             t0,
             t1,
+            left,
+            left_at,
         });
     }
 

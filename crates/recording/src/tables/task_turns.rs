@@ -1,8 +1,9 @@
 //! `task_turns`: which thread was at work for which task, and when.
 
-use crate::ids::{TaskId, ThreadId};
+use crate::ids::{StackId, TaskId, ThreadId};
 use crate::table::table;
 use crate::units::Nanos;
+use crate::words::TaskState;
 
 table! {
     /// A stretch of time in which a thread was seen at work for one task and no other. It is looked at when it leaves a CPU,
@@ -17,5 +18,11 @@ table! {
         t0: Nanos,
         /// When it was last seen.
         t1: Nanos,
+        /// How the task was when the thread was first seen at something else; null for the runtime itself, for the last row of a
+        /// thread, and where it is not known. Since version 11 of the format.
+        left: Option<TaskState>,
+        /// Where its code was left then, in the runtime, with the callers as far as they are known: those of a task that runs again
+        /// are not. Since version 11 of the format.
+        left_at: Option<StackId>,
     }
 }

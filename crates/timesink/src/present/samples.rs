@@ -632,12 +632,15 @@ pub(crate) fn goroutines() -> Draft {
          object audit.log file audit.log
          1.1: cpu 0..300ms | wait ..700ms flush audit.log by block device call fsync | cpu ..1s
          1.2: wait 0..20ms condition idle | ready ..50ms | cpu ..900ms | wait ..950ms condition idle | cpu ..1s
-         turn 1.1 10ms..290ms task 1
+         frame runtime.chanrecv module /srv/server file chan.go line 600
+         frame runtime.gopark module /srv/server file proc.go line 400
+         turn 1.1 10ms..290ms task 1 left waiting at \"main.main;runtime.chanrecv;runtime.gopark\"
          turn 1.1 299ms..710ms task 2
          turn 1.1 720ms..1s task 3
          turn 1.2 60ms..400ms task 4
          turn 1.2 401ms..900ms task 5
-         turn 1.2 900ms..1s
+         turn 1.2 900ms..955ms
+         turn 1.2 956ms..1s task 1
          sample 1.1 100ms weight 300ms stack \"runtime.main;main.main\"
          sample 1.1 900ms weight 300ms stack \"main.serve.gowrap1;main.handle\"
          sample 1.2 300ms weight 450ms stack \"main.serve.gowrap1;main.handle\"

@@ -15,7 +15,7 @@
 //! main: queue 3ms..3.1ms worker 50us  # who ran while it was ready
 //! main: sample 4ms user "main;run" kernel "do_syscall_64;vfs_read"
 //! main: stack wait 1ms user "main;run"    # or waker, delay: of what began then
-//! main: task 7 2ms seen 1.5ms          # at work for goroutine 7 from then on; for the one before until 1.5ms; 0: for none
+//! main: task 7 2ms seen 1.5ms          # at work for goroutine 7 from then on; for the one before until 1.5ms, which is then `left` in Go's state of a number; 0: for none
 //! main: exec 5ms
 //! main: exit 9ms
 //! main: end 3.1ms..10ms cpu 7.9ms     # its last run; the sums that the kernel's side kept; `alive`
@@ -290,14 +290,17 @@ impl Drawn {
                 self.seen(what, thread, words);
             }
             "task" => {
-                let number = number(words);
+                let task = number(words);
                 let head = head(e::TS_TASK, thread, moment(&word(words)));
                 let seen = words.next_if(|word| word == "seen");
                 let seen_before = seen.map_or(0, |_| moment(&word(words)));
+                let left = words.next_if(|word| word == "left");
+                let left_state = left.map_or(0, |_| number(words));
                 self.push(&e::ts_task {
                     head,
                     seen_before,
-                    number,
+                    number: task,
+                    left_state,
                     pid: thread.pid,
                     ..Default::default()
                 });

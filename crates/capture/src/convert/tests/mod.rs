@@ -501,6 +501,28 @@ fn turns_with_tags() {
     );
 }
 
+/// How a task was left is told of the turn before; the runtime itself is in no such state.
+#[test]
+fn turns_tell_how_tasks_were_left() {
+    becomes(
+        "until 10ms
+         thread main
+         main: task 1 1ms
+         main: task 0 3ms seen 2.5ms left 4
+         main: task 18 4ms seen 3.5ms left 4
+         main: task 1 6ms seen 5ms left 1
+         main: task 20 8ms seen 7ms left 6
+         main: run 0..8ms wait ..9ms
+         main: end 9ms..10ms alive",
+        "main: cpu 0..8ms | wait ..9ms other | cpu ..10ms
+         turn main 1ms..2.5ms task 1 left waiting
+         turn main 3ms..3.5ms
+         turn main 4ms..5ms task 18 left ready
+         turn main 6ms..7ms task 1 left ended
+         turn main 8ms..10ms task 20",
+    );
+}
+
 /// One that executes another program has left the tasks of the old one.
 #[test]
 fn turns_end_with_the_program() {

@@ -81,10 +81,13 @@ impl Told {
     fn turn(&self, turn: &TaskTurn) -> String {
         let name = self.name(turn.thread);
         let stretch = format!("turn {name} {}..{}", time(turn.t0), time(turn.t1));
-        match turn.task {
+        let left = turn.left.map(|left| format!(" left {}", left.as_str()));
+        let left = left.unwrap_or_default();
+        let told = match turn.task {
             Some(task) => format!("{stretch} task {}", self.tasks[task.index()].number),
             None => stretch,
-        }
+        };
+        told + &left
     }
 
     fn tag_turn(&self, turn: &TagTurn) -> String {

@@ -24,7 +24,15 @@ struct TaskGroupPage<'a> {
     #[serde(flatten)]
     carried: CarriedPage,
     parked_ns: u64,
+    parked: Vec<ParkedPage>,
+    queued_ns: u64,
     path_ns: u64,
+}
+
+#[derive(Serialize)]
+struct ParkedPage {
+    waits_for: &'static str,
+    ns: u64,
 }
 
 #[derive(Serialize)]
@@ -67,6 +75,10 @@ fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
         file: code.frame(*spot).map_or("", |frame| &frame.file),
         line: code.frame(*spot).and_then(|frame| frame.line),
     };
+    let parked = group.parked.iter().map(|(parking, &ns)| ParkedPage {
+        waits_for: parking.word(),
+        ns,
+    });
     TaskGroupPage {
         process: group.process.0,
         kind: group.kind.as_str(),
@@ -78,6 +90,8 @@ fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
         started: spots.get(1).map(place),
         carried: carried(&group.carried),
         parked_ns: group.parked_ns,
+        parked: parked.collect(),
+        queued_ns: group.queued_ns,
         path_ns: group.on_path_ns,
     }
 }

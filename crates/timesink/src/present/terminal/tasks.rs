@@ -1,6 +1,6 @@
 //! Tasks: whose work threads did, by where the tasks were started.
 
-use timesink_analysis::tasks::{CarriedTime, TaskGroup, Tasks};
+use timesink_analysis::tasks::{CarriedTime, Parking, TaskGroup, Tasks};
 
 use super::rows::{align, title, Row};
 use super::style::{Ink, Style};
@@ -103,7 +103,15 @@ fn about(report: &Report, group: &TaskGroup) -> String {
     for (detail, waits) in waits.into_iter().take(WAITS) {
         add(words::wait(*detail), waits.ns);
     }
-    add("parked", group.parked_ns);
+    add("queued in Go", group.queued_ns);
+    let mut parked: Vec<_> = group.parked.iter().collect();
+    parked.sort_by_key(|(_, ns)| std::cmp::Reverse(**ns));
+    for (parking, ns) in parked.into_iter().take(WAITS) {
+        match parking {
+            Parking::Runtime => add("parked", *ns),
+            parking => add(&format!("parked ({})", parking.word()), *ns),
+        }
+    }
     let code = &report.stacks.code;
     if let ([_, started, ..], false) = (
         group.spots(&report.stacks.code).as_slice(),

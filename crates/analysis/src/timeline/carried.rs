@@ -1,0 +1,261 @@
+//! Which tasks threads carried, in the order of time, and which turns of a task go on where another thread left it: after a call
+//! that blocked, in which another task was given the processor of the runtime's.
+//!
+//! All other turns go on after what their thread did before: who was at work there gave it up to them, or somebody woke the thread for them.
+//! How long a task could go on before it did is not told of these: what was seen of a task between two turns is not all that it did.
+
+use rustc_hash::FxHashMap;
+use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
+use timesink_recording::tables::TaskTurn;
+use timesink_recording::words::{Detail, State, TaskState};
+use timesink_recording::{Nanos, Recording};
+
+use super::placed::{self, Seen};
+use super::Spans;
+
+/// A stretch of time in which a thread carried one task, or the runtime itself. Those of a thread follow each other without
+/// holes; `placed.rs` says when it changed from one to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarriedTurn {
+    pub task: Option<TaskId>,
+    pub t0: Nanos,
+    pub t1: Nanos,
+    pub resumes: Resumes,
+}
+
+impl CarriedTurn {
+    /// For how long the task could have gone on before it did.
+    pub fn queued_ns(&self) -> u64 {
+        match self.resumes {
+            Resumes::Thread => 0,
+            Resumes::Called { left, .. } => self.t0.since(left.at),
+        }
+    }
+}
+
+/// A moment of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// As an index into [`Spans::threads`].
+    pub slot: usize,
+    pub at: Nanos,
+}
+
+/// What a turn of a task comes after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resumes {
+    /// After what the thread itself did before.
+    Thread,
+    /// The task was left there as it came back from a call, with this wait by its span, and could have gone on: another one had its
+    /// processor of the runtime's by then.
+    Called { left: Place, call: usize },
+}
+
+/// What is told by stacks.
+pub trait Told {
+    /// Whether a task that was left in such a stack had come back from a call.
+    fn comes_back(&self, stack: StackId) -> bool;
+    /// Whether a thread that began to sleep then had looked for something that could go on, and found nothing.
+    fn looks(&self, thread: ThreadId, at: Nanos) -> bool;
+}
+
+/// The turns of all threads that carry tasks.
+#[derive(Clone, Debug, Default)]
+pub struct Carried {
+    /// By the slots of their threads.
+    turns: FxHashMap<usize, Vec<CarriedTurn>>,
+}
+
+/// Who begins to sleep so shortly after a task could go on may have looked before.
+const LOOKS_NS: i64 = 50_000;
+
+/// The last turn of a task so far, by where it stands.
+#[derive(Clone, Copy)]
+struct LastTurn {
+    slot: usize,
+    index: usize,
+}
+
+/// A turn as its thread was seen: how it was left.
+#[derive(Clone, Copy)]
+struct LeftAs {
+    state: Option<TaskState>,
+    at: Option<StackId>,
+}
+
+impl Carried {
+    /// Of an open recording.
+    pub fn of(
+        recording: &Recording,
+        spans: &Spans,
+        told: &impl Told,
+    ) -> timesink_recording::Result<Carried> {
+        let mut rows = Seen::default();
+        recording.scan(|all: &[TaskTurn]| {
+            for row in all {
+                if let Some(slot) = spans.slot(row.thread) {
+                    rows.entry(slot).or_default().push(row.clone());
+                }
+            }
+        })?;
+        // Older recordings do not tell how tasks were left: where one went on after what is not known then.
+        let is_told = |rows: &Vec<TaskTurn>| rows.iter().any(|row| row.left.is_some());
+        if !rows.values().any(is_told) {
+            return Ok(Carried::default());
+        }
+        let mut carried = Carried::default();
+        let mut left: FxHashMap<usize, Vec<LeftAs>> = FxHashMap::default();
+        for rows in rows.values_mut() {
+            rows.sort_by_key(|turn| (turn.t0, turn.t1));
+        }
+        let starts = placed::starts(spans, &rows);
+        for (slot, rows) in rows {
+            let (turns, as_left) = stretched(&rows, &starts[&slot]);
+            carried.turns.insert(slot, turns);
+            left.insert(slot, as_left);
+        }
+        carried.link(spans, &left, told);
+        Ok(carried)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// The turns of a thread, in order; none if it carries no tasks.
+    pub fn turns(&self, slot: usize) -> &[CarriedTurn] {
+        self.turns.get(&slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a thread carries tasks.
+    pub fn has(&self, slot: usize) -> bool {
+        self.turns.contains_key(&slot)
+    }
+
+    /// The turn that a thread is in just before a moment.
+    pub fn before(&self, slot: usize, moment: Nanos) -> Option<&CarriedTurn> {
+        let turns = self.turns(slot);
+        turns.get(self.index_before(slot, moment)?)
+    }
+
+    fn index_before(&self, slot: usize, moment: Nanos) -> Option<usize> {
+        let begun = self.turns(slot).partition_point(|turn| turn.t0 < moment);
+        begun.checked_sub(1)
+    }
+
+    /// The slots of the threads, in order.
+    pub fn slots(&self) -> Vec<usize> {
+        let mut slots: Vec<usize> = self.turns.keys().copied().collect();
+        slots.sort_unstable();
+        slots
+    }
+
+    /// Finds the turns of tasks that came back from calls and went on elsewhere.
+    fn link(&mut self, spans: &Spans, left: &FxHashMap<usize, Vec<LeftAs>>, told: &impl Told) {
+        let mut all: Vec<(Nanos, usize, usize)> = Vec::new();
+        for slot in self.slots() {
+            let turns = self.turns(slot).iter().enumerate();
+            all.extend(turns.map(|(index, turn)| (turn.t0, slot, index)));
+        }
+        all.sort_unstable();
+        let idle = Idle::of(self, spans, told);
+        let mut last: FxHashMap<TaskId, LastTurn> = FxHashMap::default();
+        for (_, slot, index) in all {
+            let turn = self.turns(slot)[index];
+            let now = LastTurn { slot, index };
+            let before = turn.task.and_then(|task| last.insert(task, now));
+            let called = before.and_then(|before| {
+                let as_left = left.get(&before.slot)?.get(before.index)?;
+                let was = self.turns(before.slot)[before.index];
+                let left = Place {
+                    slot: before.slot,
+                    at: was.t1.min(turn.t0),
+                };
+                let call = last_wait(spans, before.slot, was.t0, left.at)?;
+                let process = spans.threads[slot].process;
+                let is_it = as_left.came_back(told)
+                    && (left.at < turn.t0 || left.slot != slot)
+                    && !idle.between(process, left.at, turn.t0);
+                is_it.then_some(Resumes::Called { left, call })
+            });
+            let turn = self.turns.get_mut(&slot).and_then(|t| t.get_mut(index));
+            if let (Some(called), Some(turn)) = (called, turn) {
+                turn.resumes = called;
+            }
+        }
+    }
+}
+
+impl LeftAs {
+    /// Whether the task had come back from a call, and could go on.
+    fn came_back(&self, told: &impl Told) -> bool {
+        let could = matches!(self.state, Some(TaskState::Ready | TaskState::Running));
+        could && self.at.is_some_and(|stack| told.comes_back(stack))
+    }
+}
+
+/// When threads of each process began to sleep because there was nothing that could go on.
+struct Idle(FxHashMap<ProcessId, Vec<Nanos>>);
+
+impl Idle {
+    fn of(carried: &Carried, spans: &Spans, told: &impl Told) -> Idle {
+        let mut of_process: FxHashMap<ProcessId, Vec<Nanos>> = FxHashMap::default();
+        for slot in carried.slots() {
+            let thread = &spans.threads[slot];
+            let moments = of_process.entry(thread.process).or_default();
+            let turns = carried.turns(slot).iter();
+            for turn in turns.filter(|turn| turn.task.is_none()) {
+                let waits = spans.between(slot, turn.t0, turn.t1);
+                let waits = waits.map(|(span, _)| span);
+                let waits = waits.filter(|span| span.state == State::Wait && span.t0 >= turn.t0);
+                let idle = waits.filter(|span| told.looks(thread.thread, span.t0));
+                moments.extend(idle.map(|span| span.t0));
+            }
+        }
+        for moments in of_process.values_mut() {
+            moments.sort_unstable();
+        }
+        Idle(of_process)
+    }
+
+    /// Whether one did in between: what could go on had a thread then.
+    fn between(&self, process: ProcessId, from: Nanos, until: Nanos) -> bool {
+        let from = Nanos(from.0.saturating_add(LOOKS_NS));
+        let until = Nanos(until.0.saturating_sub(LOOKS_NS));
+        let moments = self.0.get(&process).map_or(&[][..], Vec::as_slice);
+        let next = moments.partition_point(|at| *at <= from);
+        moments.get(next).is_some_and(|at| *at < until)
+    }
+}
+
+/// The last wait of a thread that ended between two moments, by its span.
+fn last_wait(spans: &Spans, slot: usize, from: Nanos, until: Nanos) -> Option<usize> {
+    let all = spans.spans_of(slot);
+    let begun = all.partition_point(|span| span.t0 < until);
+    let mut before = all[..begun].iter().rev();
+    let last = before.find(|span| span.state == State::Wait || span.t1 <= from)?;
+    let is_it = last.state == State::Wait && last.t1 > from && last.detail != Detail::Creation;
+    spans.wait_at(slot, last.t0).filter(|_| is_it)
+}
+
+/// Each made as long as it probably was.
+fn stretched(rows: &[TaskTurn], starts: &[Nanos]) -> (Vec<CarriedTurn>, Vec<LeftAs>) {
+    let turns = rows
+        .iter()
+        .zip(starts)
+        .enumerate()
+        .map(|(index, (row, &t0))| {
+            let next = starts.get(index + 1).copied();
+            CarriedTurn {
+                task: row.task,
+                t0,
+                t1: next.unwrap_or(row.t1).max(t0),
+                resumes: Resumes::Thread,
+            }
+        });
+    let left = rows.iter().map(|row| LeftAs {
+        state: row.left,
+        at: row.left_at,
+    });
+    (turns.collect(), left.collect())
+}
