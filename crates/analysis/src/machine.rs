@@ -19,8 +19,10 @@ pub struct MachineTime {
     pub wall_ns: u64,
     /// Most time on CPUs first.
     pub programs: Vec<ProgramTime>,
-    /// In their order.
+    /// Those that somebody ran on or was runnable on, in their order.
     pub processors: Vec<ProcessorTime>,
+    /// How many there are.
+    pub processors_in_all: usize,
     /// Longest first.
     pub waits: Vec<ProgramWait>,
 }
@@ -69,7 +71,8 @@ pub struct ProgramWait {
 }
 
 impl MachineTime {
-    pub fn of(timeline: &Timeline, facts: &Facts, wall_ns: u64) -> MachineTime {
+    /// `processors`: how many there were; 0 where that is not known.
+    pub fn of(timeline: &Timeline, facts: &Facts, wall_ns: u64, processors: u32) -> MachineTime {
         let mut programs = programs(facts);
         programs.sort_by_key(|program| (Reverse(program.cpu_ns), program.name.clone()));
         let at: BTreeMap<ProcessId, usize> = programs
@@ -78,9 +81,11 @@ impl MachineTime {
             .flat_map(|(at, program)| program.processes.iter().map(move |id| (*id, at)))
             .collect();
         add_behind(&mut programs, &at, facts);
+        let used = used_processors(timeline, &at);
         MachineTime {
             wall_ns,
-            processors: processors(timeline, &at),
+            processors_in_all: used.len().max(processors as usize),
+            processors: used,
             waits: waits(&at, facts),
             programs,
         }
@@ -101,8 +106,8 @@ fn programs(facts: &Facts) -> Vec<ProgramTime> {
     let mut programs: BTreeMap<(bool, &str), ProgramTime> = BTreeMap::new();
     for process in &facts.ledger.processes {
         let row = &process.row;
-        let is_kernel = row.executable.is_empty()
-            && [row.pid, row.parent_pid].contains(&STARTS_KERNEL_THREADS);
+        let is_kernel =
+            row.executable.is_empty() && [row.pid, row.parent_pid].contains(&STARTS_KERNEL_THREADS);
         let name = program_name(&row.name, is_kernel);
         let program = programs.entry((is_kernel, name)).or_default();
         program.name = name.to_owned();
@@ -146,7 +151,7 @@ fn add_behind(programs: &mut [ProgramTime], at: &BTreeMap<ProcessId, usize>, fac
     }
 }
 
-fn processors(timeline: &Timeline, at: &BTreeMap<ProcessId, usize>) -> Vec<ProcessorTime> {
+fn used_processors(timeline: &Timeline, at: &BTreeMap<ProcessId, usize>) -> Vec<ProcessorTime> {
     #[derive(Default)]
     struct Sums {
         ran: BTreeMap<usize, u64>,
@@ -198,6 +203,7 @@ fn is_lack(detail: Detail) -> bool {
             | Detail::Flush
             | Detail::PageFault
             | Detail::Lock
+            | Detail::KernelLock
             | Detail::FileLock
             | Detail::Reclaim
     )
@@ -243,13 +249,17 @@ fn waits(at: &BTreeMap<ProcessId, usize>, facts: &Facts) -> Vec<ProgramWait> {
     waits
 }
 
-/// The processes of a recording that are meant by a number or a name.
+/// The processes of a recording that are meant by a number or a name. Of a number that was used again the last one is meant.
 pub fn processes_called(facts: &Facts, text: &str) -> BTreeSet<ProcessId> {
+    let rows = || facts.ledger.processes.iter().map(|process| &process.row);
     let number: Option<u32> = text.parse().ok();
-    let processes = facts.ledger.processes.iter();
-    let meant = processes.filter(|process| match number {
-        Some(pid) => process.row.pid == pid,
-        None => process.row.name == text,
-    });
-    meant.map(|process| process.row.process).collect()
+    let numbered = rows().filter(|row| Some(row.pid) == number);
+    let last = numbered.max_by_key(|row| (row.start, row.process));
+    match last {
+        Some(row) => [row.process].into(),
+        None => {
+            let named = rows().filter(|row| row.name == text);
+            named.map(|row| row.process).collect()
+        }
+    }
 }

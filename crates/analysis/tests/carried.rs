@@ -87,7 +87,10 @@ fn saved(text: &str, detail: Detail) -> f64 {
         processes: None,
         how: How::Scale(0.0),
     };
-    Gains::new(&replay, recorded).of(&[change], None).ns as f64 / 1e6
+    Gains::new(&replay, recorded, &replay.recorded_path())
+        .of(&[change], None)
+        .ns as f64
+        / 1e6
 }
 
 /// The goroutine's path goes through its own flush, and through what had the runtime's processor after that: not through the

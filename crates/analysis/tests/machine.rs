@@ -25,13 +25,13 @@ const MACHINE: &str = "
     3.1: cpu 0..2ms on 1 | wait ..100ms other
     4.1: ready 0..1ms on 0 | cpu ..81ms on 0 | wait ..100ms flush log call fsync
     5.1: wait 0..10ms network receive s | ready +40ms on 0 occupant 4.1 30ms occupant outsider 900 10ms | cpu +10ms on 0 | wait ..100ms network receive s
-    6.1: wait 0..50ms flush data call fsync | cpu +20ms on 1 | wait ..100ms poll";
+    6.1: wait 0..50ms flush data call fsync | cpu +20ms on 1 | wait +10ms kernel lock | wait ..100ms poll";
 
 fn machine(check: impl FnOnce(&MachineTime, &Facts)) {
     let recording = draft(MACHINE).recording();
     let facts = Facts::of(&recording).expect("a drawn recording reads");
     let timeline = Timeline::of(&recording).expect("its spans");
-    check(&MachineTime::of(&timeline, &facts, 100_000_000), &facts);
+    check(&MachineTime::of(&timeline, &facts, 100_000_000, 4), &facts);
 }
 
 /// Processes of one name are one program, and so are the kernel's threads of one kind; what each had of each CPU adds up.
@@ -39,9 +39,15 @@ fn machine(check: impl FnOnce(&MachineTime, &Facts)) {
 fn programs_and_cpus() {
     machine(|machine, _| {
         let programs = machine.programs.iter();
-        let programs = programs.map(|one| (&*one.name, one.processes.len(), one.cpu_ns / 1_000_000));
+        let programs =
+            programs.map(|one| (&*one.name, one.processes.len(), one.cpu_ns / 1_000_000));
         let programs: Vec<_> = programs.collect();
-        let expected = [("scrub", 1, 80), ("serve", 2, 30), ("kworker", 2, 3), ("kthreadd", 1, 0)];
+        let expected = [
+            ("scrub", 1, 80),
+            ("serve", 2, 30),
+            ("kworker", 2, 3),
+            ("kthreadd", 1, 0),
+        ];
         assert_eq!(programs, expected);
         let name = |at: &usize| &*machine.programs[*at].name;
         let of = |of: &[(usize, u64)]| -> Vec<(String, u64)> {
@@ -56,6 +62,8 @@ fn programs_and_cpus() {
         assert_eq!(of(&first.ran), ran.map(|(name, ms)| (name.to_owned(), ms)));
         assert_eq!(of(&first.ready)[0], ("serve".to_owned(), 40));
         assert_eq!(second.busy_ns(), 22_000_000);
+        // Two more had nothing to do.
+        assert_eq!(machine.processors_in_all, 4);
         assert!(machine.programs[2].is_kernel && !machine.programs[0].is_kernel);
     });
 }
@@ -66,7 +74,10 @@ fn behind_whom() {
     machine(|machine, _| {
         let serve = &machine.programs[1];
         assert_eq!(serve.ready_ns, 40_000_000);
-        let behind = [("scrub".to_owned(), 30_000_000), ("other".to_owned(), 10_000_000)];
+        let behind = [
+            ("scrub".to_owned(), 30_000_000),
+            ("other".to_owned(), 10_000_000),
+        ];
         assert_eq!(serve.behind, behind);
     });
 }
@@ -80,6 +91,7 @@ fn waits_that_lack_something() {
         let expected = [
             ("serve", Detail::Flush, 50_000_000),
             ("scrub", Detail::Flush, 19_000_000),
+            ("serve", Detail::KernelLock, 10_000_000),
         ];
         assert_eq!(waits.collect::<Vec<_>>(), expected);
     });

@@ -777,7 +777,8 @@ fn a_timer_beside_the_work_comes_at_the_same_place_in_it() {
         object s \"tcp socket\" remote 10.0.0.1:80
         1.1: ",
     );
-    let rounds = |count| vec!["wait +40ms network receive s by network | cpu +10ms"; count].join(" | ");
+    let rounds =
+        |count| vec!["wait +40ms network receive s by network | cpu +10ms"; count].join(" | ");
     text += &rounds(11);
     text += " | wait ..591ms pipe read p by 2.1 | cpu +9ms | ";
     text += &rounds(8);

@@ -120,8 +120,8 @@ const NEEDED_SHARE: f64 = 0.1;
 /// Whether what a process computes is much of the critical path: a server that was there before, and outlives what was
 /// asked about, works for its clients all the same.
 fn computes_on_path(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
-    let own = inquiry
-        .causes(|key| key.state == State::Cpu && inquiry.same_program(key.process, process));
+    let own =
+        inquiry.causes(|key| key.state == State::Cpu && inquiry.same_program(key.process, process));
     inquiry.on_path_ns(&own) as f64 >= inquiry.outlook.wall_ns as f64 * NEEDED_SHARE
 }
 

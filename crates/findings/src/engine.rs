@@ -232,8 +232,9 @@ fn in_order(told: &mut Vec<Finding>, inquiry: &Inquiry<'_>) {
     order_by_most(told);
 }
 
-/// What accuses nobody stands in the order of the most that it may save, as that is shown, and what only other hardware would
-/// change comes last: a server that fills the CPUs was told to get more of them before it was told what it computes.
+/// What accuses nobody stands in the order of the most that it may save, as that is shown. What needs more CPUs counts half, and what
+/// has no place in the code a quarter: a server that fills the CPUs was told to get more of them before it was told what it computes,
+/// where somebody can begin.
 fn order_by_most(told: &mut Vec<Finding>) {
     let mut slots: Vec<Option<Finding>> = told.drain(..).map(Some).collect();
     let accuses_nobody = |slot: &&mut Option<Finding>| {
@@ -244,8 +245,13 @@ fn order_by_most(told: &mut Vec<Finding>) {
     let own = places.iter_mut().filter_map(|slot| slot.take());
     let mut own: Vec<Finding> = own.collect();
     own.sort_by_key(|finding| {
-        let is_hardware = matches!(finding.suspect.fix, Fix::Processors);
-        (is_hardware, Reverse(finding.gain.hi_ns))
+        let most = finding.gain.hi_ns;
+        let has_place = !finding.suspect.frames.is_empty();
+        Reverse(match finding.suspect.fix {
+            Fix::Processors => most / 2,
+            _ if has_place => most,
+            _ => most / 4,
+        })
     });
     for (slot, finding) in places.into_iter().zip(own) {
         *slot = Some(finding);

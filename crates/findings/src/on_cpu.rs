@@ -34,7 +34,10 @@ impl OnCpu {
             let functions: Vec<_> = functions.collect();
             let names: Vec<&str> = functions.iter().map(|found| &*found.name).collect();
             all += on.ns;
-            if functions.iter().any(|found| found.language == Language::Kernel) {
+            if functions
+                .iter()
+                .any(|found| found.language == Language::Kernel)
+            {
                 kernel += on.ns;
             }
             if is_loading(&names) {

@@ -271,17 +271,20 @@ fn run(arguments: Arguments, started: Instant) -> Result<u8, (u8, anyhow::Error)
 
 #[cfg(test)]
 mod tests {
+    use clap::error::ErrorKind;
+
     use super::*;
 
     /// Of all that bench has only the gate applies to results of others: what is refused follows from what is declared.
     #[test]
     fn results_of_others_are_only_judged() {
-        let parses = |words: &[&str]| {
+        let fault = |words: &[&str]| {
             let given = ["timesink", "bench", "--import", "a.json"];
             let matches = command_line().try_get_matches_from([&given, words].concat());
-            matches.is_ok()
+            matches.err().map(|error| error.kind())
         };
-        assert!(parses(&[]) && parses(&["b.json", "--gate", "5%"]));
+        assert_eq!(fault(&[]), None);
+        assert_eq!(fault(&["b.json", "--gate", "5%"]), None);
         let bench = command_line();
         let bench = bench.find_subcommand("bench").expect("it is there");
         for option in bench.get_arguments().filter_map(|one| one.get_long()) {
@@ -289,10 +292,13 @@ mod tests {
                 continue;
             }
             let alone = format!("--{option}");
-            let fits = ["=1", "=a=1", "=wall", "=1s", "=1%", ""]
-                .iter()
-                .any(|value| parses(&[&format!("{alone}{value}")]));
-            assert!(!fits, "{alone}");
+            let values = ["=1", "=a=1", "=wall", "=1s", "=1%", "=a: ([0-9]+)", ""];
+            let faults = values.map(|value| fault(&[&format!("{alone}{value}")]));
+            // Another fault would be one of the value, or of what else is missing.
+            let is_refused = faults.contains(&Some(ErrorKind::ArgumentConflict));
+            let needs_more = faults.contains(&Some(ErrorKind::MissingRequiredArgument));
+            assert!(is_refused || needs_more, "{alone}: {faults:?}");
+            assert!(!faults.contains(&None), "{alone}");
         }
     }
 

@@ -61,15 +61,18 @@ impl Facts {
         Ok(gathering.finish())
     }
 
-    /// Whose end is asked about, instead of the main thread's: the first thread of a process.
-    pub fn ask_of(&mut self, process: ProcessId) {
+    /// Whose end is asked about, instead of the main thread's: the first thread of a process. False if it has none.
+    pub fn ask_of(&mut self, process: ProcessId) -> bool {
         let asked = self.ledger.process(process);
         let first = asked.and_then(|process| {
             let threads = process.threads.iter().copied();
             let leader = |at: &usize| self.ledger.threads[*at].row.tid == process.row.pid;
             threads.clone().find(leader).or(threads.clone().next())
         });
-        self.ledger.main = first.or(self.ledger.main);
+        if first.is_some() {
+            self.ledger.main = first;
+        }
+        first.is_some()
     }
 
     /// The object with this number.

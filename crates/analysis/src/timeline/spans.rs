@@ -162,7 +162,9 @@ impl Spans {
         let spans = self.spans_of(slot);
         // Of those that have begun only the last one may last.
         let first = begin_before(spans, self.begins[slot], from).saturating_sub(1);
-        self.indexed(slot).skip(first)
+        let base = self.first[slot] + first;
+        let rest = spans[first..].iter().enumerate();
+        rest.map(move |(at, span)| (base + at, span))
     }
 
     /// What a thread does between two moments, and for how long each lies in between.

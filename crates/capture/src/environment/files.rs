@@ -20,6 +20,8 @@ use crate::redact;
 
 /// So many files are remembered.
 const MOST_FILES: usize = 4096;
+/// Of them, so many that only command lines name: nobody may have used them.
+const MOST_NAMED: usize = 256;
 /// Of the folders that a command line names, so many are looked into for what it tells without one.
 const MOST_FOLDERS: usize = 16;
 /// Of larger ones, the checksum is that of parts: so much at the beginning, in the middle and at the end.
@@ -123,7 +125,7 @@ impl UsedFiles {
     }
 
     fn note_path(&mut self, path: PathBuf, folder: Option<&Path>, is_haproxy: bool) {
-        if self.files.len() < MOST_FILES {
+        if self.files.len() < MOST_FILES && self.named.len() < MOST_NAMED {
             self.named.insert(Configuration {
                 path: path.clone(),
                 folder: folder.map(Path::to_owned),

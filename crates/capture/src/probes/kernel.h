@@ -225,6 +225,7 @@ struct task_io_accounting {
 struct task_struct {
 	struct thread_info thread_info;
 	struct thread_struct thread;
+	int wake_cpu; /* where it runs, or did last */
 	unsigned int __state;
 	unsigned int flags;
 	unsigned int on_cpu; /* one byte since 7.2: only what has no sign is loaded in its true size */

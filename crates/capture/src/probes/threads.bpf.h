@@ -206,6 +206,13 @@ static __always_inline void head(struct ts_head *h, u8 kind, u32 thread, u64 t)
 	h->t = t;
 }
 
+/* At the end of the recording somebody else goes over all threads, on a processor of its own. */
+static __always_inline void on_its_processor(struct ts_head *h, struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->wake_cpu))
+		h->cpu = task->wake_cpu;
+}
+
 static __always_inline u32 call_word(s16 call)
 {
 	u64 index = (u16)call;

@@ -1,6 +1,6 @@
 //! Which processes there are on the machine, but timesink's own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::launch::parent_of;
 
@@ -11,25 +11,25 @@ pub(super) fn listed() -> Vec<u32> {
     let parents: BTreeMap<u32, u32> = numbers
         .filter_map(|pid| Some((pid, parent_of(pid)?)))
         .collect();
-    let ourselves = std::process::id();
+    let own = descendants(&parents, std::process::id());
     let others = parents.keys().copied();
-    others
-        .filter(|&pid| !descends(&parents, pid, ourselves))
-        .collect()
+    others.filter(|pid| !own.contains(pid)).collect()
 }
 
-/// Whether a process is another one, or was started by it or by what it started.
-fn descends(parents: &BTreeMap<u32, u32>, pid: u32, from: u32) -> bool {
-    // Numbers may have been given again while they were read: nobody has more ancestors than there are processes.
-    let mut at = Some(pid);
-    for _ in 0..=parents.len() {
-        match at {
-            Some(one) if one == from => return true,
-            Some(one) => at = parents.get(&one).copied(),
-            None => return false,
+/// A process, and those that it or what it started has started. Each is looked at once, however long the chains are.
+fn descendants(parents: &BTreeMap<u32, u32>, from: u32) -> BTreeSet<u32> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (&pid, &parent) in parents {
+        children.entry(parent).or_default().push(pid);
+    }
+    let mut found = BTreeSet::new();
+    let mut next = vec![from];
+    while let Some(pid) = next.pop() {
+        if found.insert(pid) {
+            next.extend(children.remove(&pid).into_iter().flatten());
         }
     }
-    false
+    found
 }
 
 #[cfg(test)]
@@ -39,10 +39,9 @@ mod tests {
     #[test]
     fn descendants_are_found_and_circles_end() {
         let parents = [(2, 1), (3, 2), (4, 3), (7, 8), (8, 7)].into();
-        assert!(descends(&parents, 4, 2));
-        assert!(descends(&parents, 2, 2));
-        assert!(!descends(&parents, 2, 3));
-        assert!(!descends(&parents, 7, 2));
+        assert_eq!(descendants(&parents, 2), [2, 3, 4].into());
+        assert_eq!(descendants(&parents, 3), [3, 4].into());
+        assert_eq!(descendants(&parents, 7), [7, 8].into());
     }
 
     /// The process that asks is left out, who started it is not.

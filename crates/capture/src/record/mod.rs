@@ -488,9 +488,14 @@ impl Session {
                 break;
             }
             for pids in new.chunks(AT_ONCE) {
-                self.seed_others(pids)?;
+                // What the command lines of all of a machine name would be more than anybody has used.
+                self.sink.borrow_mut().stacks.ran_before(pids);
+                self.seed(pids)?;
+                self.kernel.know_watched(pids)?;
+                self.drain();
             }
         }
+        self.kernel.control().follow();
         Ok(())
     }
 

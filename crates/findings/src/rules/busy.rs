@@ -34,11 +34,11 @@ mod limits {
         name: "cpu",
         value: 0.5,
         unit: Unit::Share,
-        means: "minimum share on CPU of the critical path without its time runnable (waiting for a CPU)",
+        means: "minimum share of the critical path spent on CPU, not counting time runnable (waiting for a CPU)",
     };
     pub static PATH: Limit = Limit {
         name: "path",
-        value: 0.2,
+        value: 0.25,
         unit: Unit::Share,
         means: "minimum share of the critical path on CPU",
     };
@@ -172,9 +172,7 @@ impl Divided {
 
     /// All that is computed by the program in which it divides, or by all where that is in several.
     fn all(&self, inquiry: &Inquiry<'_>) -> Change {
-        let processes = self
-            .program()
-            .map(|process| inquiry.of_program(process));
+        let processes = self.program().map(|process| inquiry.of_program(process));
         Change {
             what: What::Cpu,
             processes,
@@ -260,7 +258,11 @@ fn what_for(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Piece> {
     let mut pieces = Vec::new();
     if on_cpu.loading >= MUCH_LOADING {
         let percent = Piece::Percent(on_cpu.loading * 100.0);
-        pieces.extend([", ".into(), percent, " of it starting and loading modules".into()]);
+        pieces.extend([
+            ", ".into(),
+            percent,
+            " of it starting and loading modules".into(),
+        ]);
     }
     if on_cpu.kernel >= MOSTLY {
         let percent = Piece::Percent(on_cpu.kernel * 100.0);

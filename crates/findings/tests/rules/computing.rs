@@ -206,7 +206,10 @@ fn a_program_without_names_is_known_by_its_calls() {
         } else {
             "_start;do_syscall_64;vfs_open"
         };
-        text += &format!("\nsample 1.1 {}ms weight 10ms stack \"{stack}\"", 10 * n + 5);
+        text += &format!(
+            "\nsample 1.1 {}ms weight 10ms stack \"{stack}\"",
+            10 * n + 5
+        );
     }
     let findings = findings_of(&recording(&text), &Limits::default());
     let busy = findings.told.iter().find(|told| told.rule.name == "busy");
@@ -218,7 +221,8 @@ fn a_program_without_names_is_known_by_its_calls() {
 /// What Node.js loads of npm before anything is installed is more than a third of it, in hundreds of functions.
 #[test]
 fn loading_modules_is_a_part_of_its_own() {
-    let module = "main;node::LoadEnvironment(node::Environment*);Module._load;main;require;Module._load";
+    let module =
+        "main;node::LoadEnvironment(node::Environment*);Module._load;main;require;Module._load";
     let stacks = [
         (&*format!("{module};one"), 20),
         (&*format!("{module};two"), 20),

@@ -44,7 +44,7 @@ impl Before {
         let samples = rounds.iter_mut().flat_map(|round| &mut round.results);
         for sample in samples.filter(|sample| sample.memory_of != memory_of) {
             if figure == Figure::Memory {
-                bail!("memory was measured of something else then: of all processes together, or of the largest one");
+                bail!("the rounds so far measured memory differently (of all processes together, or of the largest one): start anew without --resume");
             }
             sample.memory_of = memory_of;
             sample.memory_bytes = None;

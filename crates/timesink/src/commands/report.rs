@@ -256,8 +256,9 @@ fn machine(
 ) -> anyhow::Result<String> {
     let named = Named::of(loaded.recording);
     let report = Report::facts_only(loaded, named.shown(), settings);
-    let wall_ns = loaded.recording.about().wall_ns;
-    let time = MachineTime::of(&loaded.timeline, &loaded.facts, wall_ns);
+    let about = loaded.recording.about();
+    let (wall_ns, processors) = (about.wall_ns, about.processors);
+    let time = MachineTime::of(&loaded.timeline, &loaded.facts, wall_ns, processors);
     let pressure = pressure(&loaded.recording.rows::<Fact>()?);
     let screen = terminal::machine(&report, &time, &pressure, style);
     let rest = [

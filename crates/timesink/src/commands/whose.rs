@@ -25,14 +25,21 @@ impl Whose {
         };
         let meant = processes_called(&loaded.facts, text);
         match meant.iter().collect::<Vec<_>>().as_slice() {
-            [one] => loaded.facts.ask_of(**one),
-            [] => bail!("no process {text:?} was recorded (`timesink report FILE --threads` lists them)"),
+            [one] if loaded.facts.ask_of(**one) => {}
+            [_] => bail!("no thread of process {text:?} was recorded"),
+            [] => bail!(
+                "no process {text:?} was recorded (`timesink report FILE --threads` lists them)"
+            ),
             several => {
-                let processes = several.iter();
+                let processes = several.iter().take(LISTED);
                 let numbers = processes.filter_map(|id| loaded.facts.ledger.process(**id));
                 let numbers: Vec<String> = numbers.map(|one| one.row.pid.to_string()).collect();
+                let more = match several.len() > LISTED {
+                    true => ", ...",
+                    false => "",
+                };
                 bail!(
-                    "{} processes are {text:?}: name one by its number, {}",
+                    "{} processes are called {text:?}; give a PID: {}{more}",
                     several.len(),
                     numbers.join(", ")
                 );
@@ -41,6 +48,9 @@ impl Whose {
         Ok(loaded)
     }
 }
+
+/// So many of several are named.
+const LISTED: usize = 10;
 
 /// Why there is no answer where nobody's end can be asked about.
 pub fn nobody(recording: &Recording) -> &'static str {

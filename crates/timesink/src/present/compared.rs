@@ -28,9 +28,11 @@ pub fn sentence(row: &Row) -> String {
                 _ => ("once", "times"),
             };
             let times = |count: u64, total: &Total| match count {
-                _ if total.is_estimated => {
-                    format!("{} {} or more", units::count(total.at_least), unit.1)
-                }
+                _ if total.is_estimated => match (total.at_least, unit.0) {
+                    (0, _) => "some".to_owned(),
+                    (1, once) => format!("at least {once}"),
+                    (n, _) => format!("at least {} {}", units::count(n), unit.1),
+                },
                 0 => "none".to_owned(),
                 1 => unit.0.to_owned(),
                 n => format!("{} {}", units::count(n), unit.1),

@@ -217,6 +217,7 @@ int finish(struct bpf_iter__task *ctx)
 	e = RESERVE(struct ts_turn, TS_TURN);
 	if (e) {
 		fill_turn(e, st, &id, TS_TURN, wake, now);
+		on_its_processor(&e->head, task);
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
 	end_thread(st, task, now, true);

@@ -415,6 +415,8 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	if (!e)
 		return;
 	head(&e->head, TS_END, st->id, now);
+	if (alive)
+		on_its_processor(&e->head, task);
 	e->t_run = alive ? now : st->t_run;
 	e->cpu_ns = st->cpu_ns;
 	e->ready_ns = st->ready_ns;

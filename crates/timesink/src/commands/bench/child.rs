@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{kill_process_group, pidfd_open, Pid, PidfdFlags, Signal};
+use timesink_capture::launch::stat_field;
 
 use super::memory_groups::{Place, RunGroup};
 use super::start::{Measured, Start, Started, Told};
@@ -146,9 +147,14 @@ pub fn run(
         .and_then(|end| wait(end.as_fd(), interrupt, until));
     let wall = begun.elapsed();
     if !matches!(ready, Ok(Ready::Ended)) {
-        // The starter is told of the end, and ends by itself. It is our child, and was not waited for yet.
+        // Who tells which process is the program runs as the user, who may have made it tell another one.
         let program = told.as_mut().and_then(Told::program);
-        let _ = kill_process_group(program.unwrap_or(pid), Signal::KILL);
+        let program = program.filter(|&program| is_started_by(program, pid));
+        if let Some(program) = program {
+            let _ = kill_process_group(program, Signal::KILL);
+        }
+        // Our own child, which was not waited for yet, so that its number is its own. It may have been stopped.
+        let _ = kill_process_group(pid, Signal::KILL);
         group.iter().for_each(RunGroup::kill);
     }
     let (status, usage) = reap(pid)?;
@@ -181,6 +187,18 @@ pub fn run(
         usage,
         memory_bytes,
     }))
+}
+
+/// Whether a process leads a group of its own and was started by this one.
+pub(super) fn is_started_by(process: Pid, starter: Pid) -> bool {
+    let stat = std::fs::read(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    let stat = stat.unwrap_or_default();
+    let number = |field| stat_field(&stat, field)?.parse::<i32>().ok();
+    // state, parent, group
+    let (parent, group) = (number(1), number(2));
+    process.as_raw_nonzero().get() > 1
+        && parent == Some(starter.as_raw_nonzero().get())
+        && group == Some(process.as_raw_nonzero().get())
 }
 
 /// Who is told so often to end, and does not, is killed.

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::fs::{memfd_create, MemfdFlags};
+use rustix::fs::{fcntl_add_seals, memfd_create, MemfdFlags, SealFlags};
 use rustix::process::Pid;
 
 use super::child::{reap, Usage};
@@ -158,8 +158,11 @@ impl Told {
 
     fn read(&mut self) {
         let mut some = [0; 4 * BYTES];
-        // It does not wait: nothing more now is nothing more.
-        while let Ok(length @ 1..) = self.from.read(&mut some) {
+        // It does not wait: nothing more now is nothing more. Nobody has more to tell than a few messages.
+        while self.bytes.len() < some.len() {
+            let Ok(length @ 1..) = self.from.read(&mut some) else {
+                break;
+            };
             self.bytes.extend_from_slice(&some[..length]);
         }
     }
@@ -178,12 +181,14 @@ impl Told {
 /// As the kernel lays out `struct rusage`.
 fn usage(told: &[u64]) -> Usage {
     let at = |number: usize| told.get(number).copied().unwrap_or(0);
-    let time =
-        |number: usize| Duration::from_secs(at(number)) + Duration::from_micros(at(number + 1));
+    let time = |number: usize| {
+        let seconds = Duration::from_secs(at(number));
+        seconds.saturating_add(Duration::from_micros(at(number + 1)))
+    };
     Usage {
         user: time(0),
         system: time(2),
-        memory_bytes: at(4) * 1024,
+        memory_bytes: at(4).saturating_mul(1024),
         minor_faults: at(8),
         major_faults: at(9),
         voluntary_switches: at(16),
@@ -196,10 +201,14 @@ fn starter() -> Option<&'static File> {
     static STARTER: OnceLock<Option<File>> = OnceLock::new();
     let made = STARTER.get_or_init(|| {
         // Kernels before 6.3 do not know that one can ask for it.
-        let file = memfd_create("timesink-starter", MemfdFlags::CLOEXEC | MemfdFlags::EXEC)
-            .or_else(|_| memfd_create("timesink-starter", MemfdFlags::CLOEXEC));
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create("timesink-starter", flags | MemfdFlags::EXEC)
+            .or_else(|_| memfd_create("timesink-starter", flags));
         let mut file = File::from(file.ok()?);
         file.write_all(PROGRAM).ok()?;
+        // It runs as the user, whose programs could open it and write another one into it.
+        let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+        fcntl_add_seals(&file, seals).ok()?;
         // What is open for writing cannot be executed: this opens it once more.
         let read = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
         drop(file);
@@ -300,5 +309,43 @@ mod tests {
         assert_eq!(kind("/no/such/program"), Some(io::ErrorKind::NotFound));
         assert_eq!(kind("no-such-program"), Some(io::ErrorKind::NotFound));
         assert_eq!(kind("/etc/passwd"), Some(io::ErrorKind::PermissionDenied));
+    }
+
+    /// A script without its first line is the shell's, as it is wherever the C library starts it.
+    #[test]
+    fn a_script_that_does_not_say_for_whom() {
+        let name = format!("timesink-script-{}", std::process::id());
+        let script = std::env::temp_dir().join(name);
+        std::fs::write(&script, "exit $#\n").expect("a script");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&script, mode).expect("executable");
+        let ended = measured(script.to_str().expect("a path"), &["a", "b"]).expect("it starts");
+        let _ = std::fs::remove_file(&script);
+        assert_eq!(ended.expect("it ended").status.code(), Some(2));
+    }
+
+    /// What the starter is made of cannot be changed by the programs of the user whom it runs as.
+    #[test]
+    fn the_starter_is_sealed() {
+        let file = starter().expect("there is a starter");
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let written = File::options()
+            .write(true)
+            .open(path)
+            .and_then(|mut file| file.write(b"x"));
+        assert_eq!(
+            written.err().map(|error| error.kind()),
+            Some(io::ErrorKind::PermissionDenied)
+        );
+    }
+
+    /// Whoever tells a number of its own choice, or more than there is to tell, gets nothing.
+    #[test]
+    fn only_a_child_of_the_starter_is_the_program() {
+        let ourselves = rustix::process::getpid();
+        for told in [1, ourselves.as_raw_nonzero().get()] {
+            let told = Pid::from_raw(told).expect("a number");
+            assert!(!super::super::child::is_started_by(told, ourselves));
+        }
     }
 }

@@ -6,7 +6,7 @@
 typedef unsigned long u64;
 
 enum { WRITE = 1, FORK = 57, EXECVE = 59, EXIT = 60, WAIT4 = 61, FCNTL = 72, SETPGID = 109, CLOCK_GETTIME = 228 };
-enum { F_SETFD = 2, FD_CLOEXEC = 1, CLOCK_MONOTONIC = 1, INTERRUPTED = -4 };
+enum { F_SETFD = 2, FD_CLOEXEC = 1, CLOCK_MONOTONIC = 1, INTERRUPTED = -4, NO_FORMAT = 8 };
 enum { STARTED = 1, FAILED = 2, ENDED = 3 };
 
 // What start.rs reads: a message is written at once.
@@ -53,6 +53,12 @@ static void become(int fd, char **words, char **environment)
 	// Whoever ends it ends its whole group.
 	call(SETPGID, 0, 0, 0, 0);
 	message.value = -call(EXECVE, (long)words[2], (long)(words + 3), (long)environment, 0);
+	if (message.value == NO_FORMAT) {
+		// A script that does not say for whom is the shell's, as with execvp.
+		words[3] = words[2];
+		words[2] = "/bin/sh";
+		message.value = -call(EXECVE, (long)words[2], (long)(words + 2), (long)environment, 0);
+	}
 	tell(fd, &message);
 	call(EXIT, 127, 0, 0, 0);
 }

@@ -48,7 +48,7 @@ pub fn verdict(comparison: &Comparison, question: &Question, memory_of: MemoryOf
             return format!(
                 "{a} and {b} cannot be compared: of some runs it is not known how much memory they used{}",
                 match memory_of {
-                    MemoryOf::Process => ", because it is so little (about 1 MB)",
+                    MemoryOf::Process => ": it was too little (below about 1 MB), or could not be measured here",
                     MemoryOf::Group => "",
                 }
             );

@@ -6,7 +6,7 @@ use super::style::{wrap, Ink, Style};
 use super::table::{self, Column};
 use super::{text, units};
 use crate::bench::outcome::SHOWN;
-use crate::bench::{label, Figure, MemoryOf, Outcome};
+use crate::bench::{label, Figure, Outcome};
 use crate::present::bench::{self, Bench};
 use crate::present::names::harmless;
 
@@ -59,9 +59,6 @@ fn figures(bench: &Bench<'_>, style: &Style) -> Vec<String> {
     let deciding = bench.question.figure;
     let shown = |figure: Figure, value: Option<f64>| match (figure, value) {
         (_, Some(value)) => bench::figure(figure, value),
-        (Figure::Memory, None) if bench.outcome.memory_of == MemoryOf::Process => {
-            "small".to_owned()
-        }
         (_, None) => "-".to_owned(),
     };
     let quartiles = |(low, high): (f64, f64)| {

@@ -22,7 +22,7 @@ const IN_LINE: usize = 3;
 const SMALL: f64 = 0.001;
 const SMALL_IN_LINE: f64 = 0.01;
 
-/// Shares of the last ten seconds in which somebody lacked it, as the kernel had them in the end.
+/// Shares of the last ten seconds in which some task waited for it, as the kernel had them in the end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pressure {
     /// `cpu`, and its percentage as the kernel wrote it.
@@ -50,7 +50,7 @@ pub fn machine(
 fn all_ns(machine: &MachineTime) -> u64 {
     machine
         .wall_ns
-        .saturating_mul(machine.processors.len().max(1) as u64)
+        .saturating_mul(machine.processors_in_all.max(1) as u64)
 }
 
 fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
@@ -58,7 +58,7 @@ fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
     let busy: u64 = machine.processors.iter().map(ProcessorTime::busy_ns).sum();
     let about = format!(
         "share of all CPU time; {}, busy for {}",
-        units::plural(machine.processors.len() as u64, "CPU", "CPUs"),
+        units::plural(machine.processors_in_all as u64, "CPU", "CPUs"),
         units::whole_percent(busy as f64 / all.max(1) as f64)
     );
     let mut lines = vec![title("WHO KEEPS THE CPUS BUSY", &about, style)];
@@ -106,13 +106,19 @@ fn name(report: &Report, program: &ProgramTime) -> String {
 }
 
 fn processors(machine: &MachineTime, style: &Style) -> Vec<String> {
-    if machine.processors.len() < 2 {
+    if machine.processors_in_all < 2 {
         return Vec::new();
     }
-    let mut lines = vec![title("BY CPU", "busy, and with what; who was runnable there", style)];
+    let mut lines = vec![title(
+        "BY CPU",
+        "busy, and with what; who was runnable there",
+        style,
+    )];
     let wall = machine.wall_ns.max(1) as f64;
     let parts = |of: &[(usize, u64)]| {
-        let large = of.iter().filter(|(_, ns)| *ns as f64 >= wall * SMALL_IN_LINE);
+        let large = of
+            .iter()
+            .filter(|(_, ns)| *ns as f64 >= wall * SMALL_IN_LINE);
         let parts = large.take(IN_LINE).map(|(program, ns)| {
             let name = names::harmless(&machine.programs[*program].name);
             format!("{name} {}", units::whole_percent(*ns as f64 / wall))
@@ -132,9 +138,15 @@ fn processors(machine: &MachineTime, style: &Style) -> Vec<String> {
         }
         lines.extend(wrap(&line, "  ", Ink::Plain, style));
     }
-    let more = machine.processors.len().saturating_sub(PROCESSORS);
+    let shown = machine.processors.len().min(PROCESSORS);
+    let more = machine.processors_in_all - shown;
     if more > 0 {
-        lines.push(format!("  and {}", units::plural(more as u64, "more CPU", "more CPUs")));
+        let more = units::plural(more as u64, "more CPU", "more CPUs");
+        let idle = match machine.processors_in_all - machine.processors.len() {
+            0 => String::new(),
+            idle => format!(", {idle} of them idle throughout"),
+        };
+        lines.push(format!("  and {more}{idle}"));
     }
     lines
 }
@@ -207,12 +219,11 @@ fn foot(report: &Report, machine: &MachineTime, pressure: &Pressure, style: &Sty
     let mut lines = Vec::new();
     if !pressure.lacked.is_empty() {
         let each = pressure.lacked.iter();
-        let each = each.map(|(what, share)| {
-            format!("{} {} %", names::harmless(what), names::harmless(share))
-        });
+        let each = each
+            .map(|(what, share)| format!("{} {} %", names::harmless(what), names::harmless(share)));
         let each: Vec<String> = each.collect();
         let text = format!(
-            "Pressure, the last 10 seconds of it: {} of the time some process lacked it",
+            "Pressure when the recording ended (average of the last 10 s, share of time in which some task waited for it): {}",
             each.join(", ")
         );
         lines.extend(wrap(&text, "", Ink::Plain, style));

@@ -103,7 +103,7 @@ fn about(report: &Report, group: &TaskGroup) -> String {
     for (detail, waits) in waits.into_iter().take(WAITS) {
         add(words::wait(*detail), waits.ns);
     }
-    add("queued in Go", group.queued_ns);
+    add("runnable, waiting for a Go processor (P)", group.queued_ns);
     let mut parked: Vec<_> = group.parked.iter().collect();
     parked.sort_by_key(|(_, ns)| std::cmp::Reverse(**ns));
     for (parking, ns) in parked.into_iter().take(WAITS) {

@@ -176,8 +176,8 @@ fn hostile_names_do_nothing() {
 fn the_whole_machine() {
     let page = |drawn: &Draft, style: &Style| {
         samples::present(drawn, "machine.timesink", |report| {
-            let wall_ns = report.about.wall_ns;
-            let time = MachineTime::of(&report.loaded.timeline, report.facts, wall_ns);
+            let (wall_ns, timeline) = (report.about.wall_ns, &report.loaded.timeline);
+            let time = MachineTime::of(timeline, report.facts, wall_ns, 4);
             let lacked = [("cpu", "45.10"), ("memory", "0.00"), ("io", "3.20")];
             let lacked = lacked.map(|(what, share)| (what.to_owned(), share.to_owned()));
             let pressure = Pressure {

@@ -395,7 +395,7 @@ fn foot(compared: &Compared<'_>, style: &Style) -> Vec<String> {
         }
         if weather.is_estimated {
             notes.push(format!(
-                "{side} counted calls for part of the time: there were so many or more"
+                "{side} timed calls for part of the time only: its counts are lower bounds"
             ));
         }
         if let Some(mended) = &weather.mended {
