@@ -1,5 +1,5 @@
-// A machine with work: pairs of threads hand a byte to and fro about 10,000 times a second in all, which is some 20,000 switches, and a
-// thread on each CPU counts what it computes. Prints the switches a second and what was counted: `crowd SECONDS`.
+// A machine with work: pairs of threads hand a byte to and fro some thousand times a second, and a thread on each CPU counts what it
+// computes. Prints the switches a second and what was counted: `crowd SECONDS PAIRS`.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAIRS = 2, CPUS = 64 };
+enum { PAIRS = 16, CPUS = 64 };
 
 static volatile int over;
 static struct { volatile unsigned long count; char pad[56]; } computed[CPUS];
@@ -54,11 +54,12 @@ int main(int count, char **words)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN), seconds = count > 1 ? atol(words[1]) : 5;
 	pthread_t threads[CPUS + 2 * PAIRS];
+	long pairs = count > 2 ? atol(words[2]) : 1;
 	unsigned long sum = 0;
 	struct rusage usage;
 	int made = 0;
 
-	for (long at = 0; at < PAIRS; at++) {
+	for (long at = 0; at < pairs && at < PAIRS; at++) {
 		if (pipe(there[at]) || pipe(back[at]))
 			return 1;
 		pthread_create(&threads[made++], NULL, answer, (void *)at);
