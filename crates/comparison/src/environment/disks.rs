@@ -226,8 +226,11 @@ mod tests {
     use timesink_recording::notation::draft;
     use timesink_recording::words::Moment;
 
+    /// A device, where it is mounted, and what is known of it.
+    type Mounted<'a> = (u64, &'a str, &'a [(FactKind, &'a str, &'a str)]);
+
     /// A run that reads and writes on a device, with what is known of where that is mounted.
-    fn side(device: u64, mounted: &[(u64, &str, &[(FactKind, &str, &str)])]) -> Environment {
+    fn side(device: u64, mounted: &[Mounted<'_>]) -> Environment {
         let mut drawn = draft(
             "object rows file /w/rows
              object out file /w/out

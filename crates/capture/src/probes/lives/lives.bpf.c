@@ -178,6 +178,22 @@ int seed(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* How long a thread has been queued that has no processor yet: the kernel adds it to the delay only when it gets one. */
+static __always_inline u64 still_queued(struct ts_thread *st, struct task_struct *task, u64 now)
+{
+	u32 zero = 0;
+	struct ts_history *h = bpf_map_lookup_elem(&history, &zero);
+	u64 at;
+
+	if (!h || st->state == TS_CPU || !has_queue_time() || !task->sched_info.last_queued)
+		return 0;
+	/* Another processor's clock is about as far from ours; what it waited before it was recorded is not in the books. */
+	at = task->sched_info.last_queued + h->least;
+	if (at < st->t_out)
+		at = st->t_out;
+	return now > at ? now - at : 0;
+}
+
 /* Close a thread that outlives the recording: what it is doing lasts until now. */
 SEC("iter/task")
 int finish(struct bpf_iter__task *ctx)
@@ -220,6 +236,7 @@ int finish(struct bpf_iter__task *ctx)
 		on_its_processor(&e->head, task);
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
+	st->delay_base -= still_queued(st, task, now);
 	end_thread(st, task, now, true);
 	st->dead = 1;
 	__sync_fetch_and_add(&c->alive, -1);

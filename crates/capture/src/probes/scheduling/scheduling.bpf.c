@@ -405,23 +405,6 @@ static __always_inline u16 tell_taken(struct ts_thread *st)
 	return more;
 }
 
-/* How long a thread has been queued that has no processor yet: the kernel adds it to the delay only when it gets one. */
-static __always_inline u64 still_queued(struct ts_thread *st, struct task_struct *task, u64 now)
-{
-	u32 zero = 0;
-	struct ts_history *h = bpf_map_lookup_elem(&history, &zero);
-	u64 at;
-
-	if (!h || st->state == TS_CPU || !has_queue_time() || !task->sched_info.last_queued)
-		return 0;
-	/* Another processor's clock is about as far from ours as this one's. */
-	at = task->sched_info.last_queued + h->least;
-	/* What it waited before it was recorded is not in the books. */
-	if (at < st->t_out)
-		at = st->t_out;
-	return now > at ? now - at : 0;
-}
-
 /* A thread leaves the processor for the last time. */
 static __always_inline void end_thread(struct ts_thread *st, struct task_struct *task, u64 now, bool alive)
 {
@@ -441,8 +424,6 @@ static __always_inline void end_thread(struct ts_thread *st, struct task_struct 
 	e->tracer_ns = st->tracer_ns;
 	e->kernel_cpu_ns = task->se.sum_exec_runtime - st->cpu_base;
 	e->kernel_ready_ns = task->sched_info.run_delay - st->delay_base;
-	if (alive)
-		e->kernel_ready_ns += still_queued(st, task, now);
 	e->user_ns = task->utime - st->user_base;
 	e->system_ns = task->stime - st->system_base;
 	e->samples_user = st->samples_user;
