@@ -19,6 +19,7 @@ pub struct Crowd {
     pub ns: u64,
     /// Behind whom all threads of these programs stood, and for how long.
     behind: BTreeMap<Who, u64>,
+    on_path: BTreeSet<ProcessId>,
 }
 
 /// How much of it there must be for a rule to look: the two limits of every rule about it.
@@ -49,6 +50,7 @@ impl Crowd {
             causes,
             ns,
             behind: BTreeMap::new(),
+            on_path: processes_on_path(inquiry),
         };
         let programs = crowd.programs(inquiry);
         for thread in &inquiry.facts.ledger.threads {
@@ -73,7 +75,8 @@ impl Crowd {
     pub fn behind_others(&self, inquiry: &Inquiry<'_>) -> f64 {
         let known = |needed: bool| {
             let behind = self.behind.iter();
-            let of_it = behind.filter(|(&who, _)| is_needed(inquiry, who) == Some(needed));
+            let of_it =
+                behind.filter(|(&who, _)| is_needed(inquiry, &self.on_path, who) == Some(needed));
             of_it.map(|(_, ns)| ns).sum::<u64>()
         };
         let (others, own) = (known(false), known(true));
@@ -97,7 +100,8 @@ impl Crowd {
     /// Who of those had the processor for longest, in a sentence.
     pub fn foremost(&self, inquiry: &Inquiry<'_>) -> Option<Sentence> {
         let behind = self.behind.iter();
-        let others = behind.filter(|(&who, _)| is_needed(inquiry, who) == Some(false));
+        let others =
+            behind.filter(|(&who, _)| is_needed(inquiry, &self.on_path, who) == Some(false));
         let (&who, &ns) = others.max_by_key(|(who, ns)| (**ns, **who))?;
         let all: u64 = self.behind.values().sum();
         let percent = Piece::Percent(ns as f64 * 100.0 / all.max(1) as f64);
@@ -114,20 +118,26 @@ impl Crowd {
     }
 }
 
-/// A program that computes on the path for less is not needed for that reason.
+/// A process in which the path is for less is not needed for that reason.
 const NEEDED_SHARE: f64 = 0.1;
 
-/// Whether what a process computes is much of the critical path: a server that was there before, and outlives what was
-/// asked about, works for its clients all the same.
-fn computes_on_path(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
-    let own =
-        inquiry.causes(|key| key.state == State::Cpu && inquiry.same_program(key.process, process));
-    inquiry.on_path_ns(&own) as f64 >= inquiry.outlook.wall_ns as f64 * NEEDED_SHARE
+/// The processes that much of the critical path lies in: a server that was there before, and outlives what was asked about, works
+/// for its clients all the same. Another process of the same program may be on nobody's path.
+fn processes_on_path(inquiry: &Inquiry<'_>) -> BTreeSet<ProcessId> {
+    let mut sums: BTreeMap<ProcessId, u64> = BTreeMap::new();
+    for (thread, ns) in &inquiry.outlook.in_threads {
+        if let Some(process) = inquiry.process_of(*thread) {
+            *sums.entry(process).or_default() += ns;
+        }
+    }
+    let least = inquiry.outlook.wall_ns as f64 * NEEDED_SHARE;
+    sums.retain(|_, ns| *ns as f64 >= least);
+    sums.into_keys().collect()
 }
 
 /// Whether somebody does what has to be done anyway until the end that is asked about: a thread of the same process, one
 /// that was done before that, or one of a program that computes on the path. `None` if that is not known.
-fn is_needed(inquiry: &Inquiry<'_>, who: Who) -> Option<bool> {
+fn is_needed(inquiry: &Inquiry<'_>, on_path: &BTreeSet<ProcessId>, who: Who) -> Option<bool> {
     let thread = match who {
         Who::Thread(thread) => thread,
         Who::Outsider(_) => return Some(false),
@@ -141,5 +151,5 @@ fn is_needed(inquiry: &Inquiry<'_>, who: Who) -> Option<bool> {
         .row;
     let row = &inquiry.timeline.threads[inquiry.timeline.slot(thread)?];
     let in_time = !row.alive_at_end && !row.born_before && row.end <= main.end;
-    Some(row.process == main.process || in_time || computes_on_path(inquiry, row.process))
+    Some(row.process == main.process || in_time || on_path.contains(&row.process))
 }

@@ -80,13 +80,14 @@ impl Start {
             let pid = begin(&mut self.command, group)?;
             return Ok(Started { pid, told: None });
         }
-        let path = self.path()?;
+        let files = self.files()?;
         // The starter closes it for the program.
         let (from, to) = rustix::pipe::pipe()?;
         rustix::io::fcntl_setfd(&from, rustix::io::FdFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&from, true)?;
         self.command.arg(to.as_raw_fd().to_string());
-        self.command.arg(path).arg(&self.program);
+        self.command.arg(files.len().to_string()).args(files);
+        self.command.arg(&self.program);
         self.command.args(&self.arguments);
         let pid = begin(&mut self.command, group)?;
         Ok(Started {
@@ -98,10 +99,10 @@ impl Start {
         })
     }
 
-    /// The file of the program, looked for as the C library does.
-    fn path(&self) -> io::Result<PathBuf> {
+    /// The files that the program may be, looked for as the C library does: which of them the user may execute, only the user can tell.
+    fn files(&self) -> io::Result<Vec<PathBuf>> {
         if self.program.as_bytes().contains(&b'/') {
-            return Ok(self.program.clone().into());
+            return Ok(vec![self.program.clone().into()]);
         }
         let mut given = self.command.get_envs();
         let given = given.find(|(name, _)| *name == "PATH");
@@ -112,6 +113,7 @@ impl Start {
         let folders = folders.unwrap_or_else(|| "/bin:/usr/bin".into());
         let here = self.command.get_current_dir().unwrap_or(Path::new(""));
         let mut fault = libc::ENOENT;
+        let mut files = Vec::new();
         for folder in std::env::split_paths(&folders) {
             // What is told is from the folder where it will be; what is looked at, from ours.
             let path = folder.join(&self.program);
@@ -119,11 +121,14 @@ impl Start {
                 continue;
             };
             match about.is_file() && about.permissions().mode() & 0o111 != 0 {
-                true => return Ok(path),
+                true => files.push(path),
                 false => fault = libc::EACCES,
             }
         }
-        Err(io::Error::from_raw_os_error(fault))
+        match files.is_empty() {
+            true => Err(io::Error::from_raw_os_error(fault)),
+            false => Ok(files),
+        }
     }
 }
 

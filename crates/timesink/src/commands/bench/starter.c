@@ -1,4 +1,5 @@
-// Starts a program, waits for its end, and tells what the kernel counted of it: `starter FD PATH NAME ARGUMENTS...`.
+// Starts a program, waits for its end, and tells what the kernel counted of it: `starter FD COUNT FILE... NAME ARGUMENTS...`, where
+// each of the files may be the program.
 //
 // The kernel keeps as the peak of a process's memory what it had before it became the program. A process that comes from this one
 // had next to nothing, where one that comes from timesink has what timesink has. Therefore no C library and no memory of its own.
@@ -6,7 +7,8 @@
 typedef unsigned long u64;
 
 enum { WRITE = 1, FORK = 57, EXECVE = 59, EXIT = 60, WAIT4 = 61, FCNTL = 72, SETPGID = 109, CLOCK_GETTIME = 228 };
-enum { F_SETFD = 2, FD_CLOEXEC = 1, CLOCK_MONOTONIC = 1, INTERRUPTED = -4, NO_FORMAT = 8 };
+enum { F_SETFD = 2, FD_CLOEXEC = 1, CLOCK_MONOTONIC = 1, INTERRUPTED = -4 };
+enum { NOT_THERE = 2, NO_FORMAT = 8, NO_ACCESS = 13, NO_FOLDER = 20 };
 enum { STARTED = 1, FAILED = 2, ENDED = 3 };
 
 // What start.rs reads: a message is written at once.
@@ -46,19 +48,40 @@ static void tell(int fd, const struct message *message)
 	call(WRITE, fd, (long)message, sizeof(*message), 0);
 }
 
+static long number_in(const char *digit)
+{
+	long number = 0;
+
+	for (; *digit; digit++)
+		number = number * 10 + (*digit - '0');
+	return number;
+}
+
 static void become(int fd, char **words, char **environment)
 {
 	struct message message = { .kind = FAILED };
+	long files = number_in(words[2]), refused = 0, fault = NOT_THERE;
+	char **arguments = words + 3 + files;
 
 	// Whoever ends it ends its whole group.
 	call(SETPGID, 0, 0, 0, 0);
-	message.value = -call(EXECVE, (long)words[2], (long)(words + 3), (long)environment, 0);
-	if (message.value == NO_FORMAT) {
-		// A script that does not say for whom is the shell's, as with execvp.
-		words[3] = words[2];
-		words[2] = "/bin/sh";
-		message.value = -call(EXECVE, (long)words[2], (long)(words + 2), (long)environment, 0);
+	// As execvp: who may not execute one file goes on to the next.
+	for (long at = 0; at < files; at++) {
+		char *file = words[3 + at];
+
+		fault = -call(EXECVE, (long)file, (long)arguments, (long)environment, 0);
+		if (fault == NO_FORMAT) {
+			// A script that does not say for whom is the shell's.
+			arguments[0] = file;
+			arguments[-1] = "/bin/sh";
+			fault = -call(EXECVE, (long)arguments[-1], (long)(arguments - 1), (long)environment, 0);
+		}
+		if (fault == NO_ACCESS)
+			refused = fault;
+		else if (fault != NOT_THERE && fault != NO_FOLDER)
+			break;
 	}
+	message.value = refused && (fault == NOT_THERE || fault == NO_FOLDER) ? refused : fault;
 	tell(fd, &message);
 	call(EXIT, 127, 0, 0, 0);
 }
@@ -68,12 +91,9 @@ __attribute__((noreturn, used)) static void begin(long *stack)
 	struct message message = { .kind = STARTED };
 	char **words = (char **)(stack + 1);
 	char **environment = words + stack[0] + 1;
-	const char *digit = stack[0] > 3 ? words[1] : "";
-	int fd = 0, status = 0;
+	int fd = stack[0] > 4 ? number_in(words[1]) : 0, status = 0;
 	long pid, came;
 
-	for (; *digit; digit++)
-		fd = fd * 10 + (*digit - '0');
 	call(FCNTL, fd, F_SETFD, FD_CLOEXEC, 0);
 	message.begun_ns = now_ns();
 	pid = fd ? call(FORK, 0, 0, 0, 0) : -1;

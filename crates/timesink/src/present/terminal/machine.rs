@@ -167,12 +167,15 @@ fn ready(machine: &MachineTime, style: &Style) -> Vec<String> {
                 format!("{} {}", names::harmless(name), units::whole_percent(share))
             });
             let behind: Vec<String> = behind.collect();
+            let known: u64 = program.behind.iter().map(|(_, ns)| ns).sum();
             Row {
                 label: names::harmless(&program.name).into_owned(),
                 ns: program.ready_ns,
-                more: match behind.is_empty() {
-                    true => String::new(),
-                    false => format!("behind {}", behind.join(", ")),
+                // Of a long wait behind many the recording keeps only some: shares of it would tell of the others.
+                more: match (behind.is_empty(), known >= program.ready_ns / 2) {
+                    (true, _) => String::new(),
+                    (false, true) => format!("behind {}", behind.join(", ")),
+                    (false, false) => "behind many threads in turn".to_owned(),
                 },
                 ink: Some(Ink::Ready),
                 ..Row::default()
