@@ -4,7 +4,7 @@
 //! the kernel are told by what they are for, which their names begin with (`kworker/3:1` is one of `kworker`).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
@@ -247,19 +247,4 @@ fn waits(at: &BTreeMap<ProcessId, usize>, facts: &Facts) -> Vec<ProgramWait> {
         .collect();
     waits.sort_by_key(|wait| (Reverse(wait.ns), wait.program));
     waits
-}
-
-/// The processes of a recording that are meant by a number or a name. Of a number that was used again the last one is meant.
-pub fn processes_called(facts: &Facts, text: &str) -> BTreeSet<ProcessId> {
-    let rows = || facts.ledger.processes.iter().map(|process| &process.row);
-    let number: Option<u32> = text.parse().ok();
-    let numbered = rows().filter(|row| Some(row.pid) == number);
-    let last = numbered.max_by_key(|row| (row.start, row.process));
-    match last {
-        Some(row) => [row.process].into(),
-        None => {
-            let named = rows().filter(|row| row.name == text);
-            named.map(|row| row.process).collect()
-        }
-    }
 }

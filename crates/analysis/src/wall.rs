@@ -18,8 +18,16 @@ pub fn main_thread<'r>(
         .filter(|process| !process.parent.is_some_and(|parent| known.contains(&parent)))
         .filter(|process| with_threads.contains(&process.process))
         .min_by_key(|process| (process.start, process.process))?;
-    let own = threads.filter(|thread| thread.process == root.process);
-    let leader = own.clone().find(|thread| thread.tid == root.pid);
+    first_thread(root, threads)
+}
+
+/// The thread that a process began with; where that was not recorded, the one that was there first.
+pub fn first_thread<'r>(
+    process: &Process,
+    threads: impl Iterator<Item = &'r Thread> + Clone,
+) -> Option<&'r Thread> {
+    let own = threads.filter(|thread| thread.process == process.process);
+    let leader = own.clone().find(|thread| thread.tid == process.pid);
     leader.or_else(|| own.min_by_key(|thread| (thread.start, thread.thread)))
 }
 

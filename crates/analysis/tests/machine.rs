@@ -1,7 +1,7 @@
 //! A whole machine, on small recordings drawn as text.
 
 use timesink_analysis::facts::Facts;
-use timesink_analysis::machine::{processes_called, MachineTime};
+use timesink_analysis::machine::MachineTime;
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::draft;
 use timesink_recording::words::Detail;
@@ -100,8 +100,8 @@ fn waits_that_lack_something() {
 #[test]
 fn processes_are_named_by_number_or_name() {
     machine(|_, facts| {
-        assert_eq!(processes_called(facts, "serve").len(), 2);
-        assert_eq!(processes_called(facts, "201").len(), 1);
-        assert_eq!(processes_called(facts, "nobody").len(), 0);
+        assert_eq!(facts.processes_called("serve").len(), 2);
+        assert_eq!(facts.processes_called("201").len(), 1);
+        assert_eq!(facts.processes_called("nobody").len(), 0);
     });
 }

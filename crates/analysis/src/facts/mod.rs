@@ -3,6 +3,8 @@
 //! The rows come in batches from whoever has them (a file, a test); what is kept grows with
 //! threads, causes, objects and paths, not with spans.
 
+use std::collections::BTreeSet;
+
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::{
     self, Call, CallError, CallWindow, Image, Lookup, Loss, Object, Occupant, Outsider, Probe,
@@ -16,6 +18,7 @@ use crate::facts::starts::{starts, Start};
 use crate::facts::uses::Uses;
 use crate::ledger::{Ledger, Tally};
 use crate::span::{KeptSpans, Span};
+use crate::wall::first_thread;
 use full_names::full_name;
 
 pub mod calls;
@@ -63,16 +66,29 @@ impl Facts {
 
     /// Whose end is asked about, instead of the main thread's: the first thread of a process. False if it has none.
     pub fn ask_of(&mut self, process: ProcessId) -> bool {
-        let asked = self.ledger.process(process);
-        let first = asked.and_then(|process| {
-            let threads = process.threads.iter().copied();
-            let leader = |at: &usize| self.ledger.threads[*at].row.tid == process.row.pid;
-            threads.clone().find(leader).or(threads.clone().next())
-        });
-        if first.is_some() {
-            self.ledger.main = first;
+        let ledger = &self.ledger;
+        let rows = ledger.threads.iter().map(|thread| &thread.row);
+        let asked = ledger.process(process);
+        let first = asked.and_then(|process| first_thread(&process.row, rows.clone()));
+        let at = first.and_then(|first| rows.clone().position(|row| row.thread == first.thread));
+        if at.is_some() {
+            self.ledger.main = at;
         }
-        first.is_some()
+        at.is_some()
+    }
+
+    /// The processes that are meant by a number or a name. Of a number that was used again the last one is meant.
+    pub fn processes_called(&self, text: &str) -> BTreeSet<ProcessId> {
+        let rows = || self.ledger.processes.iter().map(|process| &process.row);
+        let number: Option<u32> = text.parse().ok();
+        let numbered = rows().filter(|row| Some(row.pid) == number);
+        match numbered.max_by_key(|row| (row.start, row.process)) {
+            Some(row) => [row.process].into(),
+            None => {
+                let named = rows().filter(|row| row.name == text);
+                named.map(|row| row.process).collect()
+            }
+        }
     }
 
     /// The object with this number.

@@ -54,7 +54,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let wall = inquiry.outlook.wall_ns as f64;
     let busy = inquiry.causes(|key| key.state == State::Cpu);
     let on_path = inquiry.on_path_ns(&busy) as f64;
-    if beside_queue(inquiry, on_path) < RULE.limit(inquiry, &limits::CPU)
+    let computes = beside_queue(inquiry, on_path);
+    if computes < RULE.limit(inquiry, &limits::CPU)
         || on_path < wall * RULE.limit(inquiry, &limits::PATH)
     {
         return Vec::new();
@@ -65,8 +66,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let division = Division::of(on_processors, inquiry.stacks, program);
     let suspect = division.and_then(|division| Divided::of(inquiry, division));
     match suspect {
-        Some(divided) => vec![divided.suspect(inquiry, busy)],
-        None => nameless(inquiry, busy).into_iter().collect(),
+        Some(divided) => vec![divided.suspect(inquiry, busy, computes)],
+        None => nameless(inquiry, busy, computes).into_iter().collect(),
     }
 }
 
@@ -106,8 +107,8 @@ impl Divided {
         (named && has_names(inquiry, process)).then_some(Divided { division, parts })
     }
 
-    fn suspect(self, inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Suspect {
-        let computes = beside_queue(inquiry, inquiry.on_path_ns(&busy) as f64);
+    /// `computes`: the share on CPU, of all programs.
+    fn suspect(self, inquiry: &Inquiry<'_>, busy: Vec<usize>, computes: f64) -> Suspect {
         let wall = inquiry.outlook.wall_ns.max(1) as f64;
         let share = self.division.ns as f64 / wall;
         let fix = at_most(self.longest(inquiry), self.all(inquiry));
@@ -138,7 +139,8 @@ impl Divided {
             title.0.extend([", called from ".into(), caller.into()]);
         }
         if let Some(process) = self.program() {
-            title.0.extend(what_for(inquiry, process));
+            let on_cpu = OnCpu::of(inquiry, process);
+            title.0.extend(what_for(inquiry, process, on_cpu));
         }
         if self.is_of_one() {
             return title;
@@ -253,8 +255,7 @@ const MOSTLY: f64 = 0.5;
 const MUCH_LOADING: f64 = 0.25;
 
 /// `, 41 % of it starting and loading modules, 82 % of it in the kernel (48,695 x newfstatat, 20,101 x openat)`.
-fn what_for(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Piece> {
-    let on_cpu = OnCpu::of(inquiry, process);
+fn what_for(inquiry: &Inquiry<'_>, process: ProcessId, on_cpu: OnCpu) -> Vec<Piece> {
     let mut pieces = Vec::new();
     if on_cpu.loading >= MUCH_LOADING {
         let percent = Piece::Percent(on_cpu.loading * 100.0);
@@ -290,8 +291,7 @@ fn at_most(longest: Change, all: Change) -> Fix {
 const CALLS: &str = "make fewer system calls, or larger ones: timesink report --calls lists them with what they are for";
 
 /// The same of a program whose functions have no names, or are many with little each.
-fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
-    let computes = beside_queue(inquiry, inquiry.on_path_ns(&busy) as f64);
+fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>, computes: f64) -> Option<Suspect> {
     let longest = busy
         .iter()
         .max_by_key(|&&cause| inquiry.on_path_ns(&[cause]))?;
@@ -304,9 +304,10 @@ fn nameless(inquiry: &Inquiry<'_>, busy: Vec<usize>) -> Option<Suspect> {
     };
     let fix = at_most(all.clone(), all);
     let named = has_names(inquiry, process);
-    let in_kernel = OnCpu::of(inquiry, process).kernel >= MOSTLY;
+    let on_cpu = OnCpu::of(inquiry, process);
+    let in_kernel = on_cpu.kernel >= MOSTLY;
     let mut title = say!["busy on CPU: ", process];
-    title.0.extend(what_for(inquiry, process));
+    title.0.extend(what_for(inquiry, process, on_cpu));
     match (named, in_kernel) {
         (true, _) => title.0.push(", in many functions".into()),
         (false, true) => {}

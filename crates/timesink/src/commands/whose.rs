@@ -1,7 +1,6 @@
 //! `--of PID`: whose end is asked about.
 
 use anyhow::bail;
-use timesink_analysis::machine::processes_called;
 use timesink_recording::{Mode, Recording};
 use timesink_story::Loaded;
 
@@ -23,7 +22,7 @@ impl Whose {
         let Some(text) = &self.of else {
             return Ok(loaded);
         };
-        let meant = processes_called(&loaded.facts, text);
+        let meant = loaded.facts.processes_called(text);
         match meant.iter().collect::<Vec<_>>().as_slice() {
             [one] if loaded.facts.ask_of(**one) => {}
             [_] => bail!("no thread of process {text:?} was recorded"),

@@ -91,7 +91,7 @@ fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
     lines
 }
 
-/// `rustc (12 processes)`, `sshd(811)`, `kworker (kernel, 8 threads)`.
+/// `rustc (12 processes)`, `sshd(811)`, `kworker (kernel)`.
 fn name(report: &Report, program: &ProgramTime) -> String {
     let count = program.processes.len() as u64;
     match (program.processes.as_slice(), program.is_kernel) {
