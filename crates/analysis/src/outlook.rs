@@ -190,7 +190,8 @@ impl Outlook {
             stacks,
             calls,
         };
-        let mut gains = Gains::new(&replay, recorded, &path);
+        let cost_pct = recording.about().cost.pct_of_wall;
+        let mut gains = Gains::new(&replay, recorded, &path).recorded_at(cost_pct);
         if patience.doubts(replay.steps()) {
             gains = gains.doubted(processors(recording));
         }

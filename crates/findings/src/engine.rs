@@ -155,7 +155,7 @@ impl Findings {
                 if !rule.accuses() {
                     // It says how long something takes, so it saves that at most. What goes with it, such as the wait for a
                     // CPU that others have, is nothing that it could point at.
-                    gain = gain.within(on_path_ns);
+                    gain = gain.within(gains.at_most(on_path_ns));
                 }
                 if gain.ns < least as i64 {
                     continue;

@@ -386,5 +386,7 @@ words! {
     TaskKind {
         /// A goroutine of Go.
         Goroutine = "goroutine",
+        /// A task of asyncio, or a coroutine that another event loop of Python runs. Since version 12 of the format.
+        Coroutine = "coroutine",
     }
 }

@@ -140,6 +140,17 @@ fn version_10_opens() {
     assert!(turns.len() > 3 && !turns.iter().any(told));
 }
 
+/// A recording of version 11 (the same) tells how its tasks were left, and gives them no names.
+#[test]
+fn version_11_opens() {
+    let recording = fixture("version-11.tar");
+    assert_eq!(recording.about().format_version, 11);
+    let tasks = recording.rows::<Task>().expect("tasks");
+    assert!(tasks.len() > 1 && tasks.iter().all(|task| task.name.is_none()));
+    let turns = recording.rows::<TaskTurn>().expect("turns");
+    assert!(turns.iter().any(|turn| turn.left.is_some()));
+}
+
 /// What packs an old recording packs it as it is.
 #[test]
 fn version_1_packs_as_it_is() {

@@ -41,6 +41,7 @@ impl<'a> Predictor<'a> {
         Predictor {
             replay,
             gains: Gains::new(replay, recorded, &replay.recorded_path())
+                .recorded_at(loaded.recording.about().cost.pct_of_wall)
                 .doubted(processors(loaded.recording)),
         }
     }

@@ -1,8 +1,9 @@
-//! Whose work threads did, where a runtime divides them among units of its own: goroutines.
+//! Whose work threads did, where a runtime divides them among units of its own: goroutines and coroutines.
 //!
 //! A thread is looked at when it leaves a processor, when a call returns and when it is sampled; `turns.rs` says what it was at
 //! work for then. So waits in calls and times runnable are known one by one. Time on a processor goes by samples: a task that
-//! runs between two calls of another is seen only if a sample hits it, and what samples miss here they add there.
+//! runs between two calls of another is seen only if a sample hits it, and what samples miss here they add there. The thread of an
+//! event loop is seen often, as it waits for events and makes calls: there it goes by the turns.
 //!
 //! Between its turns a task waits in the runtime (for a channel, a lock of its own, a timer, the network: it is parked then), by how it was
 //! left. That it was ready is told only of one that came back from a call: another may have run in between, and not have been seen.
@@ -13,7 +14,7 @@ mod turns;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
 use timesink_recording::tables::{Task, TaskTurn};
 use timesink_recording::words::{Detail, State, TaskKind, TaskState};
@@ -104,7 +105,9 @@ impl TaskGroup {
             left.left == Some(TaskState::Waiting) || left.left.is_some() && stacks.parks(*stack)
         });
         let stack = stack.and_then(|stack| stacks.code.stack(stack));
-        let parking = stack.map_or(Parking::Runtime, |stack| Parking::of(&stacks.code, stack));
+        let parking = stack.map_or(Parking::Runtime, |stack| {
+            Parking::of(&stacks.code, stack, self.kind)
+        });
         if ns > queued_ns {
             *self.parked.entry(parking).or_default() += ns - queued_ns;
             self.parked_ns += ns - queued_ns;
@@ -142,16 +145,48 @@ struct Grouping<'t> {
     turns: &'t TaskTurns,
     /// The group of each task.
     group_of: FxHashMap<TaskId, usize>,
+    /// The threads of event loops.
+    loops: FxHashSet<ThreadId>,
 }
 
 impl Grouping<'_> {
+    /// How a thread's time on a processor between two moments is divided, if it is that of an event loop.
+    fn divided(
+        &self,
+        timeline: &Timeline,
+        slot: usize,
+        (from, until): (Nanos, Nanos),
+    ) -> Option<Vec<(Whose, u64)>> {
+        let turns = timeline.carried().turns(slot);
+        if turns.is_empty() || !self.loops.contains(&timeline.threads[slot].thread) {
+            return None;
+        }
+        let cpu = |from: Nanos, until: Nanos| -> u64 {
+            let spans = timeline.between(slot, from, until);
+            let cpu = spans.filter(|(span, _)| span.state == State::Cpu);
+            cpu.map(|(_, ns)| ns).sum()
+        };
+        let mut divided = Vec::new();
+        if turns[0].t0 > from {
+            divided.push((Whose::Unseen, cpu(from, turns[0].t0.min(until))));
+        }
+        let first = turns.partition_point(|turn| turn.t1 <= from);
+        for turn in turns[first..].iter().take_while(|turn| turn.t0 < until) {
+            let ns = cpu(turn.t0.max(from), turn.t1.min(until));
+            divided.push((self.whose(turn.task), ns));
+        }
+        Some(divided)
+    }
+
+    fn whose(&self, task: Option<TaskId>) -> Whose {
+        let group = task.and_then(|task| self.group_of.get(&task));
+        group.map_or(Whose::Runtime, |&group| Whose::Group(group))
+    }
+
     fn at(&self, thread: ThreadId, moment: Nanos) -> Whose {
         match self.turns.at(thread, moment) {
             None => Whose::Unseen,
-            Some(turn) => turn
-                .task
-                .and_then(|task| self.group_of.get(&task))
-                .map_or(Whose::Runtime, |&group| Whose::Group(group)),
+            Some(turn) => self.whose(turn.task),
         }
     }
 }
@@ -170,9 +205,13 @@ impl Tasks {
         }
         let turns = TaskTurns::of(recording)?;
         let mut tasks = Tasks::default();
+        let group_of = tasks.group(&rows);
+        let coroutines = rows.iter().filter(|row| row.kind == TaskKind::Coroutine);
+        let coroutines: FxHashSet<TaskId> = coroutines.map(|row| row.task).collect();
         let grouping = Grouping {
+            loops: turns.running(&coroutines),
             turns: &turns,
-            group_of: tasks.group(&rows),
+            group_of,
         };
         for thread in turns.threads() {
             tasks.add_thread(&grouping, thread, timeline, stacks);
@@ -231,6 +270,15 @@ impl Tasks {
         timeline: &Timeline,
         stacks: &Stacks,
     ) {
+        let Some(slot) = timeline.slot(thread) else {
+            return;
+        };
+        let row = &timeline.threads[slot];
+        let divided = grouping.divided(timeline, slot, (row.start, row.end));
+        let by_samples = divided.is_none();
+        for (whose, ns) in divided.into_iter().flatten() {
+            self.time_of(whose).cpu_ns += ns;
+        }
         for event in stacks.events_of(thread) {
             let whose = grouping.at(thread, event.at);
             if let Whose::Group(group) = whose {
@@ -238,13 +286,12 @@ impl Tasks {
             }
             if event.account == Account::Cpu {
                 let time = self.time_of(whose);
-                time.cpu_ns = time.cpu_ns.saturating_add(event.ns);
                 time.samples += 1;
+                if by_samples {
+                    time.cpu_ns = time.cpu_ns.saturating_add(event.ns);
+                }
             }
         }
-        let Some(slot) = timeline.slot(thread) else {
-            return;
-        };
         for span in timeline.spans_of(slot) {
             let ns = span.t1.since(span.t0);
             let time = match span.state {
@@ -290,6 +337,14 @@ impl Tasks {
         }
     }
 
+    fn add_divided_path(&mut self, divided: Vec<(Whose, u64)>) {
+        for (whose, ns) in divided {
+            if let Whose::Group(group) = whose {
+                self.groups[group].on_path_ns += ns;
+            }
+        }
+    }
+
     /// Waits and times runnable on the path one by one; time on a processor as samples there divide it.
     fn add_path(
         &mut self,
@@ -303,6 +358,11 @@ impl Tasks {
         for segment in &path.segments {
             let thread = timeline.threads[segment.slot].thread;
             if segment.state == State::Cpu {
+                let moments = (segment.t0, segment.t1);
+                if let Some(divided) = grouping.divided(timeline, segment.slot, moments) {
+                    self.add_divided_path(divided);
+                    continue;
+                }
                 let stretch = (segment.t0, segment.t1);
                 running.entry(thread).or_default().push(stretch);
                 if grouping.turns.has(thread) {

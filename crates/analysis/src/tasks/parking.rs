@@ -1,18 +1,24 @@
 //! What a task waited for in the runtime, by the runtime's functions in which it was left.
 
+use timesink_recording::words::TaskKind;
+
 use crate::stacks::{Code, StackIx};
 
 /// What a parked task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Parking {
-    /// Somebody to send on a channel.
+    /// Somebody to send on a channel, or to put something into a queue.
     Receive,
-    /// Somebody to receive what it sends on a channel.
+    /// Somebody to receive what it sends on a channel, or to take something out of a queue.
     Send,
     /// Any of several channels.
     Select,
     /// A lock.
     Lock,
+    /// Somebody to release a semaphore.
+    Semaphore,
+    /// A function that a thread of a pool runs.
+    Pool,
     /// Others to be done, or to tell it to go on.
     Others,
     Timer,
@@ -23,7 +29,7 @@ pub enum Parking {
 }
 
 /// The functions by which Go's goroutines wait, and what for. The first that is found counts, from the innermost outwards.
-const BY_FUNCTION: [(&str, Parking); 14] = [
+const GO: [(&str, Parking); 14] = [
     ("runtime.chanrecv", Parking::Receive),
     ("runtime.chansend", Parking::Send),
     ("runtime.selectgo", Parking::Select),
@@ -40,13 +46,44 @@ const BY_FUNCTION: [(&str, Parking); 14] = [
     ("sync.runtime_SemacquireRWMutex", Parking::Lock),
 ];
 
+/// The functions of asyncio by which coroutines wait, and what for: the innermost one counts, and what awaits a future or a task
+/// itself waits for others.
+const ASYNCIO: [(&str, Parking); 16] = [
+    ("sleep", Parking::Timer),
+    ("Lock.acquire", Parking::Lock),
+    ("Semaphore.acquire", Parking::Semaphore),
+    ("Condition.wait", Parking::Others),
+    ("Event.wait", Parking::Others),
+    ("Barrier._block", Parking::Others),
+    ("Barrier._wait", Parking::Others),
+    ("Queue.get", Parking::Receive),
+    ("Queue.put", Parking::Send),
+    ("StreamReader._wait_for_data", Parking::Network),
+    ("FlowControlMixin._drain_helper", Parking::Network),
+    ("BaseSelectorEventLoop.sock_recv", Parking::Network),
+    ("BaseSelectorEventLoop.sock_sendall", Parking::Network),
+    ("BaseSelectorEventLoop.sock_connect", Parking::Network),
+    ("BaseSelectorEventLoop.sock_accept", Parking::Network),
+    ("to_thread", Parking::Pool),
+];
+
+/// Where the library keeps asyncio.
+const ASYNCIO_FOLDER: &str = "/asyncio/";
+
 impl Parking {
     /// What a task waited for that was left in this stack.
-    pub(super) fn of(code: &Code, stack: StackIx) -> Parking {
+    pub(super) fn of(code: &Code, stack: StackIx, kind: TaskKind) -> Parking {
+        match kind {
+            TaskKind::Goroutine => Parking::of_goroutine(code, stack),
+            TaskKind::Coroutine => Parking::of_coroutine(code, stack),
+        }
+    }
+
+    fn of_goroutine(code: &Code, stack: StackIx) -> Parking {
         let functions = code.functions_of(stack).into_iter();
         let mut known = functions.filter_map(|function| {
             let name = &code.function(function).name;
-            let known = BY_FUNCTION.iter().find(|(known, _)| {
+            let known = GO.iter().find(|(known, _)| {
                 // There are several of those for locks that are shared.
                 name == known
                     || *known == "sync.runtime_SemacquireRWMutex" && name.starts_with(known)
@@ -56,14 +93,32 @@ impl Parking {
         known.next().unwrap_or(Parking::Runtime)
     }
 
-    /// The word for it, as in the JSON report.
-    pub fn word(self) -> &'static str {
+    fn of_coroutine(code: &Code, stack: StackIx) -> Parking {
+        let functions = code.functions_of(stack);
+        let Some(innermost) = functions.first().map(|function| code.function(*function)) else {
+            return Parking::Runtime;
+        };
+        if !innermost.file.contains(ASYNCIO_FOLDER) {
+            return Parking::Others;
+        }
+        let known = ASYNCIO.iter().find(|(known, _)| innermost.name == *known);
+        known.map_or(Parking::Runtime, |(_, parking)| *parking)
+    }
+
+    /// The word for it, as in the JSON report, by what kind of task waits.
+    pub fn word(self, kind: TaskKind) -> &'static str {
+        let is_go = kind == TaskKind::Goroutine;
         match self {
-            Parking::Receive => "channel receive",
-            Parking::Send => "channel send",
+            Parking::Receive if is_go => "channel receive",
+            Parking::Receive => "queue get",
+            Parking::Send if is_go => "channel send",
+            Parking::Send => "queue put",
             Parking::Select => "select",
             Parking::Lock => "lock",
-            Parking::Others => "other goroutines",
+            Parking::Semaphore => "semaphore",
+            Parking::Pool => "thread pool",
+            Parking::Others if is_go => "other goroutines",
+            Parking::Others => "futures",
             Parking::Timer => "timer",
             Parking::Network => "network",
             Parking::Runtime => "runtime",

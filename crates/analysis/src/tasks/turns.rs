@@ -1,7 +1,7 @@
 //! What each thread was at work for, in the order of time.
 
-use rustc_hash::FxHashMap;
-use timesink_recording::ids::ThreadId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use timesink_recording::ids::{TaskId, ThreadId};
 use timesink_recording::tables::TaskTurn;
 use timesink_recording::{Nanos, Recording};
 
@@ -30,6 +30,16 @@ impl TaskTurns {
         let mut threads: Vec<ThreadId> = self.by_thread.keys().copied().collect();
         threads.sort_unstable();
         threads
+    }
+
+    /// The threads that were seen at work for any of these.
+    pub fn running(&self, tasks: &FxHashSet<TaskId>) -> FxHashSet<ThreadId> {
+        let is_one = |turn: &TaskTurn| turn.task.is_some_and(|task| tasks.contains(&task));
+        let running = self
+            .by_thread
+            .iter()
+            .filter(|(_, turns)| turns.iter().any(is_one));
+        running.map(|(thread, _)| *thread).collect()
     }
 
     /// Whether a thread was ever seen at work.

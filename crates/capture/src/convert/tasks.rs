@@ -10,7 +10,7 @@ use timesink_recording::{Nanos, ProcessId, RecordingWriter, StackId, TaskId, Thr
 use crate::convert::lives::Lives;
 use crate::convert::stacks::StackRows;
 use crate::error::Error;
-use crate::probes::events as e;
+use crate::probes::{self, events as e};
 
 /// A task as it was first told of.
 struct ToldTask {
@@ -18,6 +18,8 @@ struct ToldTask {
     number: u64,
     parent: u64,
     node: u32,
+    kind: TaskKind,
+    name: Option<String>,
 }
 
 /// What a thread is at work for, and since when.
@@ -99,6 +101,11 @@ impl Tasks {
             number: event.number,
             parent: event.parent,
             node: event.node,
+            kind: match event.kind {
+                e::TS_OF_PYTHON => TaskKind::Coroutine,
+                _ => TaskKind::Goroutine,
+            },
+            name: Some(probes::text(&event.name)).filter(|name| !name.is_empty()),
         });
         task
     }
@@ -128,17 +135,18 @@ impl Tasks {
             out.push(Task {
                 task: TaskId(number as u32),
                 process: told.process,
-                kind: TaskKind::Goroutine,
+                kind: told.kind,
                 number: told.number,
                 parent: self.by_number.get(&(told.process, told.parent)).copied(),
                 stack: stacks.of(told.node),
+                name: told.name.clone(),
             })?;
         }
         Ok(())
     }
 }
 
-/// The state of a goroutine by Go's number for it.
+/// The state of a task by Go's number for it.
 fn state(number: u32) -> Option<TaskState> {
     match number {
         1 | 9 => Some(TaskState::Ready),

@@ -431,8 +431,19 @@ struct ts_python {
 	__u32 text_wide;
 	__u32 bytes_length;
 	__u32 bytes_start;
+	__u32 coroutines; /* whether it has loaded asyncio; only since 3.11 */
+	__u32 frame_owner;
+	__u32 frame_locals;
+	__u32 frame_stack; /* how many values are on it, with the locals; with stack_pointer where it ends */
+	__u32 stack_pointer;
+	__u32 generator_frame; /* of a generator or a coroutine */
+	__u32 generator_state;
+	__u32 pad;
+	__u64 long_type; /* addresses of types */
+	__u64 generator_type;
+	__u64 coroutine_type;
 };
-_Static_assert(sizeof(struct ts_python) == 8 + 26 * 4, "python");
+_Static_assert(sizeof(struct ts_python) == 8 + 34 * 4 + 3 * 8, "python");
 
 #define TS_INTERPRETER_FRAMES 256
 
@@ -539,6 +550,13 @@ struct ts_go {
 _Static_assert(sizeof(struct ts_go) == 24, "go");
 
 #define TS_LEFT_FRAMES 6
+#define TS_TASK_NAME 48
+
+/* Whose task it is. The code of a Python's is the id of a ts_code. */
+enum ts_task_kind {
+	TS_OF_GO = 1,
+	TS_OF_PYTHON = 2,
+};
 
 /* A thread is at work for another task than before. */
 struct ts_task {
@@ -550,11 +568,15 @@ struct ts_task {
 	__u64 entry; /* its first function */
 	__u32 pid;
 	__u32 node; /* made by user space: its first function under where it was started */
-	__u64 left[TS_LEFT_FRAMES]; /* where the one before was left, innermost first; 0: no more is known */
-	__u32 left_state; /* how that one was just then, as its runtime numbers that; 0: not known */
+	__u64 left[TS_LEFT_FRAMES]; /* where the one before was left, of Go innermost first, of Python last; 0: no more is known */
+	__s32 left_place[TS_LEFT_FRAMES]; /* of Python: which of the bytes of that code */
+	__u32 left_state; /* how that one was just then, as Go numbers that; 0: not known */
 	__u32 left_node; /* made by user space, of where it was left */
+	__u32 kind; /* enum ts_task_kind */
+	char name[TS_TASK_NAME]; /* empty: it has none but its number */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct ts_task) == 120, "task");
+_Static_assert(sizeof(struct ts_task) == 200, "task");
 
 /* Tags in one process, as sdk/c/timesink.h lays them out. */
 struct ts_tags {

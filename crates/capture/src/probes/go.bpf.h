@@ -89,6 +89,7 @@ static __always_inline u64 goroutine_of(struct ts_go *go, u64 goroutine, u64 sp,
 
 /* How Go numbers the states of its goroutines, with a bit for those whose stacks are looked through just then. */
 #define TS_GO_READY 1
+#define TS_GO_RUNNING 2
 #define TS_GO_WAITING 4
 #define TS_GO_DEAD 6
 #define TS_GO_STATE 0xfff
@@ -132,7 +133,7 @@ static __always_inline void tell_left(struct ts_task *e, struct ts_go *go, struc
  * Notes which task the current thread is at work for, as registers tell that it has at `now` and has had since `since`; tells of
  * it where that is another than before. A global function: the verifier looks at it once.
  */
-__attribute__((noinline)) int note_task(struct ts_thread *st, u64 goroutine, u64 sp, u64 since, u64 now)
+__attribute__((noinline)) int note_goroutine(struct ts_thread *st, u64 goroutine, u64 sp, u64 since, u64 now)
 {
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct ts_go *go = bpf_map_lookup_elem(&gos, &pid);
@@ -157,6 +158,8 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u64 goroutine, u64
 	e->parent = 0;
 	e->started_at = 0;
 	e->entry = 0;
+	e->kind = TS_OF_GO;
+	e->name[0] = 0;
 	e->pid = pid;
 	e->node = 0;
 	tell_left(e, go, st);
@@ -171,15 +174,6 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u64 goroutine, u64
 	st->task_at = at;
 	st->task_seen = now;
 	return 0;
-}
-
-/* The same, of the current thread as it leaves the processor: in a call it has been at work for the task since that began. */
-static __always_inline void note_task_of(struct ts_thread *st, struct task_struct *task, struct ts_control *c, u64 now)
-{
-	struct pt_regs *regs = registers_of(st, task);
-	bool in_call = st->call_since && st->call_epoch == c->call_epoch;
-
-	note_task(st, regs->r14, regs->sp, in_call ? st->call_since : now, now);
 }
 
 #endif

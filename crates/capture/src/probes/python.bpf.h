@@ -246,6 +246,26 @@ __attribute__((noinline)) int tell_code(u32 where, u32 pid, u64 code, u64 id)
 	return 0;
 }
 
+/*
+ * Of a code object, what it is told by; it is told of if it was not yet. Its address may be that of another one tomorrow; with the
+ * addresses of its texts, and its first line, that is unlikely.
+ */
+static __always_inline u64 told_code(u32 where, u32 pid, struct ts_python *p, u64 code)
+{
+	u64 id = mixed(mixed(p->serial, code), user_word(code + p->code_name)), *told;
+	u32 slot;
+
+	id = mixed(mixed(id, user_word(code + p->code_file)), (u32)user_word(code + p->code_first_line));
+	slot = id >> 49;
+	told = bpf_map_lookup_elem(&codes_told, &slot);
+	if (!told || *told == id)
+		return id;
+	*told = id;
+	if (tell_code(where, pid, code, id))
+		*told = 0;
+	return id;
+}
+
 struct ts_naming {
 	struct ts_python *p;
 	struct ts_frames *e;
@@ -253,32 +273,16 @@ struct ts_naming {
 	u32 pid;
 };
 
-/*
- * A code object's address may be that of another one tomorrow; with the addresses of its texts, and its first
- * line, that is unlikely.
- */
 static long name_frame(u64 index, struct ts_naming *n)
 {
 	struct ts_python *p = n->p;
 	struct ts_frames *e = n->e;
-	u64 code, id, *told;
-	u32 slot;
 
 	if (index >= e->count || index >= TS_INTERPRETER_FRAMES)
 		return 1;
 	barrier_var(index);
 	index &= TS_INTERPRETER_FRAMES - 1;
-	code = e->frame[index].code;
-	id = mixed(mixed(p->serial, code), user_word(code + p->code_name));
-	id = mixed(mixed(id, user_word(code + p->code_file)), (u32)user_word(code + p->code_first_line));
-	e->frame[index].code = id;
-	slot = id >> 49;
-	told = bpf_map_lookup_elem(&codes_told, &slot);
-	if (!told || *told == id)
-		return 0;
-	*told = id;
-	if (tell_code(n->where, n->pid, code, id))
-		*told = 0;
+	e->frame[index].code = told_code(n->where, n->pid, p, e->frame[index].code);
 	return 0;
 }
 

@@ -22,6 +22,8 @@
 #include "perl.bpf.h"
 #include "sides.bpf.h"
 #include "go.bpf.h"
+#include "coroutines.bpf.h"
+#include "tasks.bpf.h"
 #include "tags.bpf.h"
 #include "stacks.bpf.h"
 #include "calls/sites.bpf.h"

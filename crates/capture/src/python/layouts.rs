@@ -39,13 +39,25 @@ fn with_objects(version: u32) -> ts_python {
 
 fn since_3_11(version: u32) -> ts_python {
     ts_python {
+        frame_owner: 70,
+        frame_locals: 72,
+        frame_stack: 64,
         interpreters: 40,
         cframe: 56,
         code_file: 112,
         code_name: 128,
         code_table: 136,
         frame_at: 56,
-        ..common(version)
+        ..with_coroutines(common(version))
+    }
+}
+
+/// Where generators and coroutines have their frames and how they are.
+fn with_coroutines(layout: ts_python) -> ts_python {
+    ts_python {
+        generator_frame: 72,
+        generator_state: 67,
+        ..layout
     }
 }
 
@@ -66,8 +78,11 @@ pub fn of(version: u32, runtime: &[u8]) -> Option<ts_python> {
             frame_code: 32,
             frame_previous: 48,
             frame_entry: 68,
+            frame_owner: 69,
             code_first_line: 72,
             code_start: 184,
+            generator_frame: 80,
+            generator_state: 75,
             ..since_3_11(version)
         },
         0x30c => ts_python {
@@ -100,6 +115,8 @@ struct Description {
     object: usize,
     bytes: usize,
     text: usize,
+    /// Of a frame, where its stack is; 0: it says how many values are on it.
+    stack: usize,
 }
 const SINCE_3_13: Description = Description {
     interpreter: 6,
@@ -109,6 +126,7 @@ const SINCE_3_13: Description = Description {
     object: 44,
     bytes: 64,
     text: 67,
+    stack: 0,
 };
 const SINCE_3_14: Description = Description {
     interpreter: 6,
@@ -118,6 +136,7 @@ const SINCE_3_14: Description = Description {
     object: 50,
     bytes: 74,
     text: 77,
+    stack: 6,
 };
 
 /// What the interpreter says of itself. Python without its global lock is another one, and is left alone;
@@ -138,7 +157,12 @@ fn described(version: u32, parts: &Description, runtime: &[u8]) -> Option<ts_pyt
         return None;
     }
     let text_ascii = number(parts.text + 3)?;
-    Some(ts_python {
+    let says_where = parts.stack > 0;
+    let frame_stack = match parts.stack {
+        0 => 64,
+        stack => number(parts.frame + stack)?,
+    };
+    Some(with_coroutines(ts_python {
         version,
         kind: events::TS_PYTHON_SHIMS,
         interpreters: number(5)?,
@@ -151,6 +175,10 @@ fn described(version: u32, parts: &Description, runtime: &[u8]) -> Option<ts_pyt
         frame_code: number(parts.frame + 2)?,
         frame_at: number(parts.frame + 3)?,
         frame_entry: number(parts.frame + 5)?,
+        frame_owner: number(parts.frame + 5)?,
+        frame_locals: number(parts.frame + 4)?,
+        frame_stack,
+        stack_pointer: says_where.into(),
         code_file: number(parts.code + 1)?,
         code_name: number(parts.code + 3)?,
         code_table: number(parts.code + 4)?,
@@ -163,7 +191,7 @@ fn described(version: u32, parts: &Description, runtime: &[u8]) -> Option<ts_pyt
         text_ascii,
         text_wide: text_ascii + 16,
         ..ts_python::default()
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -216,7 +244,8 @@ mod tests {
             text_length: 16,
             text_ascii: 40,
             text_wide: 56,
-            ..ts_python::default()
+            frame_stack: 64,
+            ..with_coroutines(ts_python::default())
         }
     }
 
@@ -227,6 +256,8 @@ mod tests {
             interpreters: 632,
             interpreter_next: 7264,
             frame_entry: 70,
+            frame_owner: 70,
+            frame_locals: 72,
             code_start: 200,
             ..expected(0x30d)
         };
@@ -235,6 +266,9 @@ mod tests {
             interpreters: 808,
             interpreter_next: 7272,
             frame_entry: 74,
+            frame_owner: 74,
+            frame_locals: 80,
+            stack_pointer: 1,
             code_start: 208,
             ..expected(0x30e)
         };

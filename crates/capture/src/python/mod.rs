@@ -17,6 +17,14 @@ use crate::symbols;
 
 pub use lines::line;
 
+/// Types that objects are known by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Types {
+    pub long: u64,
+    pub generator: u64,
+    pub coroutine: u64,
+}
+
 /// What the file of an interpreter says.
 #[derive(Debug, Clone)]
 pub struct Interpreter {
@@ -24,6 +32,10 @@ pub struct Interpreter {
     pub runtime: u64,
     /// What the probes must know, without what differs from process to process.
     pub layout: ts_python,
+    /// Addresses of types, as the file's symbol table counts; 0: not known.
+    pub types: Types,
+    /// asyncio is part of it.
+    pub has_asyncio: bool,
     /// Where the interpreter's loop is, with the parts that compilers put elsewhere.
     eval: Vec<Range<u64>>,
     /// Where the functions are that do nothing but lead into it.
@@ -46,6 +58,12 @@ impl Interpreter {
 pub fn may_be(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("python") || name.starts_with("libpython")
+}
+
+/// Whether a file is asyncio's part that is not written in Python.
+pub fn is_asyncio(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("_asyncio.")
 }
 
 /// The interpreter in this file; `None` if there is none, or of a version whose layout is not known.
@@ -71,8 +89,12 @@ const ENTRIES: [&str; 9] = [
     "PyObject_Vectorcall",
 ];
 
+const ASYNCIO: &str = "PyInit__asyncio";
+const TYPES: [&str; 3] = ["PyLong_Type", "PyGen_Type", "PyCoro_Type"];
+
 fn is_wanted(name: &str) -> bool {
-    matches!(name, "_PyRuntime" | "Py_Version") || is_part(name, EVAL) || is_entry(name)
+    let is_known = matches!(name, "_PyRuntime" | "Py_Version" | ASYNCIO) || TYPES.contains(&name);
+    is_known || is_part(name, EVAL) || is_entry(name)
 }
 
 /// A function, or a part of it that the compiler put elsewhere.
@@ -98,7 +120,14 @@ fn interpreter(places: &[symbols::FoundSymbol], path: &Path) -> Option<Interpret
             |place: &symbols::FoundSymbol| place.start..place.start.saturating_add(place.size);
         places.map(range).collect()
     };
+    let [long, generator, coroutine] = TYPES.map(|name| named(name).map_or(0, |place| place.start));
     Some(Interpreter {
+        types: Types {
+            long,
+            generator,
+            coroutine,
+        },
+        has_asyncio: named(ASYNCIO).is_some(),
         runtime: runtime.start,
         layout: layouts::of(version, &runtime.bytes)?,
         eval: ranges(|name| is_part(name, EVAL)),

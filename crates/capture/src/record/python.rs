@@ -30,6 +30,8 @@ struct PythonFunction {
 pub struct Pythons {
     interpreters: Recognised<Interpreter, events::ts_python>,
     serial: u32,
+    /// Some process may run coroutines.
+    any_coroutines: bool,
     /// The numbers of functions, from 1, by the probes' ids.
     codes: HashMap<u64, u32>,
     numbers: HashMap<Arc<PythonFunction>, u32>,
@@ -42,6 +44,7 @@ impl Pythons {
         Pythons {
             interpreters: Recognised::new(map),
             serial: 0,
+            any_coroutines: false,
             codes: HashMap::new(),
             numbers: HashMap::new(),
             functions: Vec::new(),
@@ -51,6 +54,10 @@ impl Pythons {
     /// A process was found running.
     pub fn seeded(&mut self, pid: u32, space: &Space) {
         space.mappings().iter().for_each(|m| self.look_at(pid, m));
+        let mut mapped = space.mappings().iter();
+        if mapped.any(|m| python::is_asyncio(m.image.path())) {
+            self.has_loaded_asyncio(pid);
+        }
     }
 
     /// What happened has been applied to the address spaces.
@@ -58,6 +65,11 @@ impl Pythons {
         self.interpreters.forked(change);
         if let Some((pid, mapping)) = self.interpreters.applied(change, spaces, python::may_be) {
             self.look_at(pid, &mapping);
+        }
+        if let Change::Mapped(mapped) = change {
+            if python::is_asyncio(&mapped.path) {
+                self.has_loaded_asyncio(mapped.pid);
+            }
         }
     }
 
@@ -69,14 +81,46 @@ impl Pythons {
         let Some(found) = self.interpreters.look_into(&mapping.image, look) else {
             return;
         };
-        let python = events::ts_python {
-            runtime: found.runtime.wrapping_add(mapping.moved()),
-            ..found.layout
+        let moved = |address: u64| match address {
+            0 => 0,
+            address => address.wrapping_add(mapping.moved()),
         };
         self.serial += 1;
-        let serial = self.serial;
-        let python = events::ts_python { serial, ..python };
+        let python = events::ts_python {
+            serial: self.serial,
+            runtime: moved(found.runtime),
+            long_type: moved(found.types.long),
+            generator_type: moved(found.types.generator),
+            coroutine_type: moved(found.types.coroutine),
+            ..found.layout
+        };
+        let has_asyncio = found.has_asyncio;
         self.interpreters.tell(pid, python);
+        if has_asyncio {
+            self.has_loaded_asyncio(pid);
+        }
+    }
+
+    /// The process may run coroutines from here on.
+    fn has_loaded_asyncio(&mut self, pid: u32) {
+        let Some(&mut python) = self.interpreters.process(pid) else {
+            return;
+        };
+        // Before 3.11 they cannot be told by their frames.
+        if python.coroutines == 0 && python.generator_frame != 0 && python.coroutine_type != 0 {
+            let coroutines = 1;
+            let python = events::ts_python {
+                coroutines,
+                ..python
+            };
+            self.interpreters.tell(pid, python);
+            self.any_coroutines = true;
+        }
+    }
+
+    /// Whether the probes are to look for coroutines.
+    pub fn any_coroutines(&self) -> bool {
+        self.any_coroutines
     }
 
     /// A code object; it is told in the spool if its function is new.
@@ -107,13 +151,23 @@ impl Pythons {
     }
 
     /// The number of a frame's function and its line, 0: not known.
-    pub fn place(&self, frame: &events::ts_interpreter_frame) -> (u32, u32) {
-        let number = self.codes.get(&frame.code).copied().unwrap_or(0);
-        let function = (number as usize).checked_sub(1);
-        let line = function
-            .and_then(|index| self.functions.get(index))
-            .and_then(|f| python::line(f.version, f.first_line, &f.table, frame.at));
+    pub fn place(&self, code: u64, at: i32) -> (u32, u32) {
+        let number = self.codes.get(&code).copied().unwrap_or(0);
+        let line = self
+            .function(number)
+            .and_then(|f| python::line(f.version, f.first_line, &f.table, at));
         (number, line.unwrap_or(0))
+    }
+
+    /// The number of a function and the line where it begins.
+    pub fn beginning(&self, code: u64) -> (u32, u32) {
+        let number = self.codes.get(&code).copied().unwrap_or(0);
+        (number, self.function(number).map_or(0, |f| f.first_line))
+    }
+
+    fn function(&self, number: u32) -> Option<&PythonFunction> {
+        let index = (number as usize).checked_sub(1)?;
+        self.functions.get(index).map(Arc::as_ref)
     }
 
     /// What the function at an address, as the image counts, is to Python.

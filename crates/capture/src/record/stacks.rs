@@ -151,7 +151,7 @@ impl LiveStacks {
 
     /// Whether there are processes whose tasks the probes are to tell of.
     pub fn have_tasks(&self) -> bool {
-        self.runtimes.gos.any()
+        self.runtimes.gos.any() || self.runtimes.pythons.any_coroutines()
     }
 
     /// Whether there are processes whose tags the probes are to tell of.
@@ -426,19 +426,45 @@ impl LiveStacks {
         let Event::Task(mut task) = event else {
             return;
         };
-        if let Some(space) = self.spaces.space(task.pid) {
-            // Where it begins is exact; where it was started is behind the call.
-            let places = [(task.entry, true), (task.started_at, false)];
-            let known = places.into_iter().filter(|(address, _)| *address != 0);
-            let mut frame = |(address, exact)| self.unwinder.frame(space, address, exact);
-            let began: Vec<Frame> = known.map(&mut frame).collect();
-            // All of these are behind calls.
-            let known = task.left.into_iter().take_while(|address| *address != 0);
-            let left: Vec<Frame> = known.map(|address| frame((address, false))).collect();
-            task.node = self.told_node(&began, true, spool);
-            task.left_node = self.told_node(&left, false, spool);
+        if task.kind == events::TS_OF_PYTHON as u32 {
+            self.place_coroutines(&mut task, spool);
+        } else {
+            self.place_goroutines(&mut task, spool);
         }
         spool.event(task.as_bytes());
+    }
+
+    fn place_goroutines(&mut self, task: &mut events::ts_task, spool: &mut Writer) {
+        let Some(space) = self.spaces.space(task.pid) else {
+            return;
+        };
+        // Where it begins is exact; where it was started is behind the call.
+        let places = [(task.entry, true), (task.started_at, false)];
+        let known = places.into_iter().filter(|(address, _)| *address != 0);
+        let mut frame = |(address, exact)| self.unwinder.frame(space, address, exact);
+        let began: Vec<Frame> = known.map(&mut frame).collect();
+        // All of these are behind calls.
+        let known = task.left.into_iter().take_while(|address| *address != 0);
+        let left: Vec<Frame> = known.map(|address| frame((address, false))).collect();
+        task.node = self.told_node(&began, true, spool);
+        task.left_node = self.told_node(&left, false, spool);
+    }
+
+    fn place_coroutines(&mut self, task: &mut events::ts_task, spool: &mut Writer) {
+        let pythons = &self.runtimes.pythons;
+        let began = (task.entry != 0).then(|| pythons.beginning(task.entry));
+        let left = task.left.into_iter().zip(task.left_place);
+        let left = left.take_while(|(code, _)| *code != 0);
+        let mut left: Vec<_> = left.map(|(code, at)| pythons.place(code, at)).collect();
+        left.reverse();
+        task.node = self.script_node(began.into_iter().collect(), spool);
+        task.left_node = self.script_node(left, spool);
+    }
+
+    /// The node of functions of a script alone, by their numbers and lines.
+    fn script_node(&mut self, places: Vec<(u32, u32)>, spool: &mut Writer) -> u32 {
+        let steps = (0..places.len()).map(MergedFrame::Script).collect();
+        self.nodes_of((&[], &[], None), (steps, places), true, spool)
     }
 
     /// The node of native frames alone.
@@ -466,7 +492,7 @@ impl LiveStacks {
         let fresh: Vec<bool> = side.frames.iter().map(|f| f.fresh != 0).collect();
         let place = |frame| {
             let known = runtimes.interpreters.place(frame);
-            known.unwrap_or_else(|| runtimes.pythons.place(frame))
+            known.unwrap_or_else(|| runtimes.pythons.place(frame.code, frame.at))
         };
         let places = side.frames.iter().map(place);
         (merge(&roles, &fresh, complete), places.collect())

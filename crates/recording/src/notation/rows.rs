@@ -65,9 +65,12 @@ impl Parser {
             number: u64::from(task.0),
             parent: None,
             stack: None,
+            name: None,
         };
         while let Some(key) = words.next() {
             match key.as_str() {
+                "coroutine" => row.kind = TaskKind::Coroutine,
+                "named" => row.name = Some(self.word(&mut words)),
                 "parent" => row.parent = Some(TaskId(self.number(&mut words))),
                 "stack" => row.stack = Some(self.stack(&mut words)),
                 _ => self.fail(format!("{key:?} is not known of a task")),

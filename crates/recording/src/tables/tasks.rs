@@ -14,11 +14,13 @@ table! {
         process: ProcessId,
         /// What it is.
         kind: TaskKind,
-        /// The runtime's own number for it.
+        /// The runtime's own number for it; if it has none, a number that no other task of the process has.
         number: u64,
         /// The task that started it; null if it is not known or was never seen at work.
         parent: Option<TaskId>,
         /// Its first function, under the place where it was started; null if that is not known.
         stack: Option<StackId>,
+        /// What the program calls it, if it does. Since version 12 of the format.
+        name: Option<String>,
     }
 }

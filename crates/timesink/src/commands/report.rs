@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Print loops: what is waited for in each round
     #[arg(long, conflicts_with_all = TABLES)]
     loops: bool,
-    /// Print tasks: what goroutines did, by where they were started
+    /// Print tasks: what goroutines and asyncio tasks did, by where they were started or by coroutine
     #[arg(long, conflicts_with_all = TABLES)]
     tasks: bool,
     /// Print tags: modules by what programs say that their threads are at work for (see docs/tags.md)

@@ -649,6 +649,30 @@ pub(crate) fn goroutines() -> Draft {
     )
 }
 
+/// A service of asyncio: two handlers share a semaphore, and one task flushes a log in the loop's own thread.
+pub(crate) fn coroutines() -> Draft {
+    draft(
+        "run wall 1s exit 0 command python3 service.py
+         process 1 pid 700 python3 executable /usr/bin/python3
+         thread 1.1 tid 700 python3
+         frame handle file /srv/service.py line 12 language python
+         frame audit file /srv/service.py line 30 language python
+         frame Semaphore.acquire file /usr/lib/python3.11/asyncio/locks.py line 380 language python
+         task 1 1 coroutine stack \"handle\"
+         task 2 1 coroutine named \"the second\" stack \"handle\"
+         task 3 1 coroutine stack \"audit\"
+         object audit.log file audit.log
+         1.1: cpu 0..300ms | wait ..400ms poll \"[eventpoll]\" by timer call epoll_wait | cpu ..500ms | wait ..900ms flush audit.log by block device call fsync | cpu ..1s
+         turn 1.1 10ms..200ms task 1 left waiting at \"handle;Semaphore.acquire\"
+         turn 1.1 210ms..290ms task 2 left waiting at \"handle\"
+         turn 1.1 300ms..400ms
+         turn 1.1 410ms..910ms task 3
+         turn 1.1 930ms..1s task 1
+         sample 1.1 100ms weight 300ms stack \"handle\"
+         sample 1.1 450ms weight 200ms stack \"audit\"",
+    )
+}
+
 /// A storage engine whose two threads say what they are at work for: the scrub of old blocks, and the log.
 pub(crate) fn tagged() -> Draft {
     draft(
@@ -674,7 +698,7 @@ pub(crate) fn tagged() -> Draft {
 }
 
 /// One of each kind.
-pub(crate) fn all() -> [Draft; 8] {
+pub(crate) fn all() -> [Draft; 9] {
     [
         import(),
         coded(),
@@ -683,6 +707,7 @@ pub(crate) fn all() -> [Draft; 8] {
         hostile(),
         served(),
         goroutines(),
+        coroutines(),
         tagged(),
     ]
 }

@@ -204,7 +204,7 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 	s16 call;
 
 	if (c->tasks)
-		note_task(st, regs->r14, regs->sp, st->call_since, now);
+		note_task(st, TS_IN_CALL, st->call_since, now);
 	if (c->tags)
 		note_tag(st, st->call_since, now);
 	st->call_since = 0;

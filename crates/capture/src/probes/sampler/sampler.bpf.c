@@ -25,7 +25,9 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 	else
 		st->samples_kernel++;
 	if (c && c->tasks && user)
-		note_task(st, r14, sp, now, now);
+		note_goroutine(st, r14, sp, now, now);
+	if (c && c->tasks)
+		note_coroutine(st, TS_IN_SAMPLE, now, now);
 	if (c && c->tags)
 		note_tag(st, now, now);
 	s = new_stack(TS_IN_SAMPLE, st, task, TS_OF_SAMPLE, st->id, now);

@@ -759,7 +759,7 @@ int on_switch(u64 *ctx)
 		if (from->state != TS_CPU)
 			untold(from, prev, h, g, left);
 		if (c->tasks)
-			note_task_of(from, prev, c, left);
+			note_task_of(from, c, left);
 		if (c->tags)
 			note_tag_of(from, c, left);
 		switch_out(from, prev, h, left, state, preempted);

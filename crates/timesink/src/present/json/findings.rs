@@ -72,6 +72,7 @@ struct GainPage {
 #[derive(Serialize)]
 struct DoubtsPage {
     replay_ns: u64,
+    recording_ns: u64,
     processors_ns: u64,
     caches_ns: u64,
     change_ns: u64,
@@ -118,6 +119,7 @@ impl From<Gain> for GainPage {
             wall_hi_ns: gain.wall_hi_ns,
             doubts: DoubtsPage {
                 replay_ns: gain.doubts.replay_ns,
+                recording_ns: gain.doubts.recording_ns,
                 processors_ns: gain.doubts.processors_ns,
                 caches_ns: gain.doubts.caches_ns,
                 change_ns: gain.doubts.change_ns,

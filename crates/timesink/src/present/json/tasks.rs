@@ -76,7 +76,7 @@ fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
         line: code.frame(*spot).and_then(|frame| frame.line),
     };
     let parked = group.parked.iter().map(|(parking, &ns)| ParkedPage {
-        waits_for: parking.word(),
+        waits_for: parking.word(group.kind),
         ns,
     });
     TaskGroupPage {

@@ -1,6 +1,7 @@
 //! Tasks: whose work threads did, by where the tasks were started.
 
 use timesink_analysis::tasks::{CarriedTime, Parking, TaskGroup, Tasks};
+use timesink_recording::words::TaskKind;
 
 use super::rows::{align, title, Row};
 use super::style::{Ink, Style};
@@ -35,9 +36,11 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         .collect();
     rows.extend(runtime(tasks));
     let most = rows.iter().map(|row| row.ns).max().unwrap_or(0);
-    let about =
-        "goroutines by where they were started: time on threads, share of the critical path";
-    let mut lines = vec![title("TASKS", about, style)];
+    let about = format!(
+        "{}: time on threads, share of the critical path",
+        kinds(tasks)
+    );
+    let mut lines = vec![title("TASKS", &about, style)];
     lines.extend(align(&rows, most, style));
     let more = tasks.groups.len().saturating_sub(ROWS);
     if more > 0 {
@@ -47,6 +50,23 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     lines
 }
 
+/// Whether there are tasks of a kind.
+fn has(tasks: &Tasks, kind: TaskKind) -> bool {
+    tasks.groups.iter().any(|group| group.kind == kind)
+}
+
+/// What the lines are of.
+fn kinds(tasks: &Tasks) -> &'static str {
+    match (
+        has(tasks, TaskKind::Goroutine),
+        has(tasks, TaskKind::Coroutine),
+    ) {
+        (true, true) => "goroutines by where they were started, coroutines by name",
+        (false, true) => "tasks of the event loop by coroutine",
+        _ => "goroutines by where they were started",
+    }
+}
+
 /// The runtime's own threads wait for something to do: that is no time of interest.
 fn runtime(tasks: &Tasks) -> Option<Row> {
     let ns = tasks.runtime.cpu_ns + tasks.runtime.ready_ns;
@@ -54,7 +74,17 @@ fn runtime(tasks: &Tasks) -> Option<Row> {
         label: "the runtime itself".into(),
         ns,
         estimated: true,
-        more: "scheduler and garbage collector, idle time left out".into(),
+        more: match (
+            has(tasks, TaskKind::Goroutine),
+            has(tasks, TaskKind::Coroutine),
+        ) {
+            (false, true) => {
+                "the event loop between tasks, and its other callbacks; idle time left out"
+            }
+            (true, true) => "schedulers and garbage collector, idle time left out",
+            _ => "scheduler and garbage collector, idle time left out",
+        }
+        .into(),
         ..Row::default()
     })
 }
@@ -106,10 +136,14 @@ fn about(report: &Report, group: &TaskGroup) -> String {
     add("runnable, waiting for a Go processor (P)", group.queued_ns);
     let mut parked: Vec<_> = group.parked.iter().collect();
     parked.sort_by_key(|(_, ns)| std::cmp::Reverse(**ns));
+    let away = match group.kind {
+        TaskKind::Goroutine => "parked",
+        TaskKind::Coroutine => "awaiting",
+    };
     for (parking, ns) in parked.into_iter().take(WAITS) {
         match parking {
-            Parking::Runtime => add("parked", *ns),
-            parking => add(&format!("parked ({})", parking.word()), *ns),
+            Parking::Runtime => add(away, *ns),
+            parking => add(&format!("{away} ({})", parking.word(group.kind)), *ns),
         }
     }
     let code = &report.stacks.code;

@@ -71,6 +71,15 @@ fn tasks() {
     }
 }
 
+/// What tasks of asyncio did, by coroutine.
+#[test]
+fn tasks_of_asyncio() {
+    let page = samples::present(&samples::coroutines(), "service.timesink", |report| {
+        sections(report, &[Section::Tasks], &PLAIN)
+    });
+    check("tasks_of_asyncio", &page);
+}
+
 /// The tables about code, in a pipe.
 #[test]
 fn views_plain() {

@@ -159,6 +159,7 @@ pub(in crate::present) fn wide(gain: &Gain) -> Option<String> {
         ),
         (doubts.caches_ns, "caches that stay warm without the waits"),
         (doubts.replay_ns, "replay error"),
+        (doubts.recording_ns, "what recording it cost"),
     ];
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let told = parts

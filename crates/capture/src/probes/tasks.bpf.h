@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
+/* Which task the current thread is at work for, of whichever runtime. */
+#ifndef TIMESINK_TASKS_H
+#define TIMESINK_TASKS_H
+
+/* At `now`, and since `since`: of a thread that is in the kernel. A global function: the verifier looks at it once. */
+__attribute__((noinline)) int note_task(struct ts_thread *st, u32 where, u64 since, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs;
+
+	if (!st)
+		return 0;
+	regs = registers_of(st, task);
+	note_goroutine(st, regs->r14, regs->sp, since, now);
+	note_coroutine(st, where, since, now);
+	return 0;
+}
+
+/* The same, of the current thread as it leaves the processor: in a call it has been at work for the task since that began. */
+static __always_inline void note_task_of(struct ts_thread *st, struct ts_control *c, u64 now)
+{
+	bool in_call = st->call_since && st->call_epoch == c->call_epoch;
+
+	note_task(st, TS_IN_SWITCH, in_call ? st->call_since : now, now);
+}
+
+#endif
