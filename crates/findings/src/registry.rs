@@ -67,5 +67,6 @@ pub static RULES: &[&Rule] = &[
     &memory_churn::MAPS,
     &memory_churn::TRIMS,
     &page_fault_storm::RULE,
+    &event_loop_blocked::RULE,
     &busy::RULE,
 ];

@@ -6,8 +6,8 @@
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
-use timesink_recording::tables::TaskTurn;
-use timesink_recording::words::{Detail, State, TaskState};
+use timesink_recording::tables::{Task, TaskTurn};
+use timesink_recording::words::{Detail, State, TaskKind, TaskState};
 use timesink_recording::{Nanos, Recording};
 
 use super::placed::{self, Seen};
@@ -64,6 +64,8 @@ pub trait Told {
 pub struct Carried {
     /// By the slots of their threads.
     turns: FxHashMap<usize, Vec<CarriedTurn>>,
+    /// The tasks that event loops run, each with its first function.
+    coroutines: FxHashMap<TaskId, Option<StackId>>,
 }
 
 /// Who begins to sleep so shortly after a task could go on may have looked before.
@@ -104,6 +106,11 @@ impl Carried {
             return Ok(Carried::default());
         }
         let mut carried = Carried::default();
+        recording.scan(|all: &[Task]| {
+            let coroutines = all.iter().filter(|row| row.kind == TaskKind::Coroutine);
+            let coroutines = coroutines.map(|row| (row.task, row.stack));
+            carried.coroutines.extend(coroutines);
+        })?;
         let mut left: FxHashMap<usize, Vec<LeftAs>> = FxHashMap::default();
         for rows in rows.values_mut() {
             rows.sort_by_key(|turn| (turn.t0, turn.t1));
@@ -125,6 +132,25 @@ impl Carried {
     /// The turns of a thread, in order; none if it carries no tasks.
     pub fn turns(&self, slot: usize) -> &[CarriedTurn] {
         self.turns.get(&slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// The turns of a thread that runs an event loop, in order; none of other threads.
+    pub fn turns_of_loop(&self, slot: usize) -> &[CarriedTurn] {
+        let turns = self.turns(slot);
+        let is_one = |turn: &CarriedTurn| turn.task.is_some_and(|task| self.is_coroutine(task));
+        match turns.iter().any(is_one) {
+            true => turns,
+            false => &[],
+        }
+    }
+
+    fn is_coroutine(&self, task: TaskId) -> bool {
+        self.coroutines.contains_key(&task)
+    }
+
+    /// The first function of a task that an event loop runs.
+    pub fn coroutine(&self, task: TaskId) -> Option<StackId> {
+        self.coroutines.get(&task).copied().flatten()
     }
 
     /// Whether a thread carries tasks.

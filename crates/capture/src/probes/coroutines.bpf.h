@@ -15,6 +15,8 @@
 #define TS_HANDLE_CALLBACK 24 /* of a Handle: its slots are in the order of their names */
 #define TS_METHOD_SELF 24 /* of a built-in method: whose it is. Task.__wakeup is one */
 #define TS_STEP_SELF 16 /* of a TaskStepMethWrapper: its task */
+#define TS_FRAME_WORDS 16 /* so many words of a frame are read at once: all that comes before its variables, and the first of these */
+#define TS_FRAME_READ 88
 #define TS_TASK_WORDS 24 /* so many words of a task are looked at */
 #define TS_TASK_FIRST 12 /* no task has its coroutine before that */
 #define TS_OWN_NUMBER (1ULL << 63) /* a number that Python did not give */
@@ -25,6 +27,7 @@ struct ts_coroutine_work {
 	u64 coroutine; /* the outermost frame of one so far */
 	u64 name; /* of the task, as an object; 0: there is no task of asyncio */
 	u64 task;
+	u64 header[TS_FRAME_WORDS];
 	u64 words[TS_TASK_WORDS];
 	struct ts_task e;
 };
@@ -58,6 +61,16 @@ static __always_inline bool is_task(struct ts_coroutine_work *s, struct ts_pytho
 	return false;
 }
 
+/* The word of a frame that was read in which this offset lies. */
+static __always_inline u64 header_word(struct ts_coroutine_work *s, u32 offset)
+{
+	u32 word = offset / 8;
+
+	barrier_var(word);
+	word &= TS_FRAME_WORDS - 1;
+	return s->header[word];
+}
+
 /* A frame, from the innermost outwards: whether it is that of the handle whose task the coroutine before it is. */
 static long next_outwards(u64 index, struct ts_coroutine_look *l)
 {
@@ -65,15 +78,15 @@ static long next_outwards(u64 index, struct ts_coroutine_look *l)
 	struct ts_python *p = l->p;
 	u64 frame = s->frame, code, callback;
 	u32 flags = 0;
-	u8 owner = 0;
+	u8 owner;
 
-	if (!frame)
+	if (!frame || bpf_probe_read_user(s->header, TS_FRAME_READ, (void *)frame))
 		return 1;
-	s->frame = user_word(frame + p->frame_previous);
-	bpf_probe_read_user(&owner, sizeof(owner), (void *)frame + p->frame_owner);
+	s->frame = header_word(s, p->frame_previous);
+	owner = header_word(s, p->frame_owner) >> (p->frame_owner % 8 * 8);
 	if (owner == TS_PYTHON_GENERATOR) {
 		s->generator = frame;
-		code = user_word(frame + p->frame_code) & ~7ULL;
+		code = header_word(s, p->frame_code) & ~7ULL;
 		bpf_probe_read_user(&flags, sizeof(flags), (void *)code + TS_CODE_FLAGS);
 		if (flags & TS_CODE_COROUTINE)
 			s->coroutine = frame;
@@ -81,7 +94,7 @@ static long next_outwards(u64 index, struct ts_coroutine_look *l)
 	}
 	if (owner >= TS_PYTHON_SHIM || !s->generator)
 		return 0;
-	callback = user_word((user_word(frame + p->frame_locals) & ~7ULL) + TS_HANDLE_CALLBACK);
+	callback = user_word((header_word(s, p->frame_locals) & ~7ULL) + TS_HANDLE_CALLBACK);
 	if (callback && s->generator == s->coroutine &&
 	    (is_task(s, p, user_word(callback + TS_METHOD_SELF), s->coroutine) ||
 	     is_task(s, p, user_word(callback + TS_STEP_SELF), s->coroutine)))
@@ -143,6 +156,7 @@ __attribute__((noinline)) u64 find_coroutine(u32 where, u32 pid, u64 known)
 	s->generator = 0;
 	s->name = 0;
 	s->task = 0;
+	s->frame = 0;
 	s->e.name[0] = 0;
 	l.id = BPF_CORE_READ(task, thread.fsbase);
 	thread = python_thread(&l, known);
@@ -151,7 +165,7 @@ __attribute__((noinline)) u64 find_coroutine(u32 where, u32 pid, u64 known)
 	if (p->cframe)
 		thread = user_word(thread + p->cframe);
 	s->frame = user_word(thread + p->current_frame);
-	LOOP(2 * TS_INTERPRETER_FRAMES, TS_FEW_STEPS, next_outwards, &look);
+	LOOP(TS_INTERPRETER_FRAMES, TS_FEW_STEPS, next_outwards, &look);
 	if (s->name)
 		return number_by_name(s, p);
 	return s->coroutine ? TS_OWN_NUMBER | s->coroutine : 0;
@@ -233,6 +247,9 @@ __attribute__((noinline)) int note_coroutine(struct ts_thread *st, u32 where, u6
 	if (!st->python && st->no_python > TS_PYTHON_PATIENCE && (st->no_python & 7))
 		return 0;
 	number = find_coroutine(where, pid, st->python);
+	/* Its frames are too many, or could not be read: it is not known. */
+	if (s->frame && !s->name)
+		return 0;
 	if (number == st->task && (st->task_seen || !number)) {
 		if (st->task_seen)
 			st->task_seen = now;

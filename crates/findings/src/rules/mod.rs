@@ -12,6 +12,7 @@ pub mod copying;
 pub mod dead_name_server;
 pub mod delayed_acknowledgement;
 pub mod eager_start_up;
+pub mod event_loop_blocked;
 pub mod expired_timeouts;
 pub mod failed_lookups;
 pub mod false_pool;

@@ -3,6 +3,7 @@
 use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::stacks::goroutines::OfGoroutines;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::timeline::Timeline;
 use timesink_analysis::waits::Waited;
@@ -72,8 +73,11 @@ pub fn findings_at_once(recording: &Recording, limits: &Limits) -> Findings {
 
 fn asked(recording: &Recording, limits: &Limits, patience: Patience) -> Findings {
     let facts = Facts::of(recording).expect("a drawn recording reads");
-    let timeline = Timeline::of(recording).expect("its spans");
+    let mut timeline = Timeline::of(recording).expect("its spans");
     let stacks = Stacks::of(recording, &facts, &Filter::default()).expect("its stacks");
+    timeline
+        .read_carried(recording, &OfGoroutines::new(&stacks))
+        .expect("its tasks");
     let waited = Waited::of(recording, &timeline).expect("its waits");
     let (_, findings) = Outlook::and(
         recording,

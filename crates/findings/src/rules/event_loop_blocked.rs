@@ -1,0 +1,224 @@
+//! A task that keeps the thread of its event loop while others wait for their turn.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::timeline::carried::CarriedTurn;
+use timesink_recording::ids::{TaskId, ThreadId};
+use timesink_recording::words::State;
+use timesink_recording::Nanos;
+
+use crate::inquiry::Inquiry;
+use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "event-loop-blocked",
+    looks_for: "a task of an event loop that does not give way while other tasks wait for their turn",
+    why: "An event loop runs one task at a time. While one computes, or waits in a call that blocks, all others stand still, and so do those who wait for their answers.",
+    advice: "let a thread or another process do it (asyncio.to_thread for calls that block), or give way between parts of it; or use a library whose calls do not block",
+    wrong_if: "nobody waits for the other tasks",
+    limits: &[&limits::LONG, &limits::OTHERS, &limits::SHARE],
+    blames: Blames::Nobody,
+    needs: &[],
+    ask,
+};
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    /// asyncio's own debug mode warns from 100 ms; people notice 50.
+    pub static LONG: Limit = Limit {
+        name: "turn",
+        value: 50e6,
+        unit: Unit::Nanoseconds,
+        means: "minimum time of a task on the thread of its loop without giving way",
+    };
+    pub static OTHERS: Limit = Limit {
+        name: "others",
+        value: 2.0,
+        unit: Unit::Count,
+        means: "minimum number of other tasks that have their turn right after, before the loop waits again",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in such turns of one coroutine",
+    };
+}
+
+/// The long turns of the tasks that begin with one function.
+#[derive(Default)]
+struct Blocked {
+    turns: Vec<(Nanos, Nanos)>,
+    ns: u64,
+    longest_ns: u64,
+    /// The most tasks that had to wait for one of them.
+    others: usize,
+}
+
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let carried = inquiry.timeline.carried();
+    let mut suspects = Vec::new();
+    for slot in carried.slots() {
+        let turns = carried.turns_of_loop(slot);
+        for (function, blocked) in blocked(inquiry, slot, turns) {
+            suspects.extend(suspect(inquiry, slot, function, blocked));
+        }
+    }
+    suspects
+}
+
+fn blocked(
+    inquiry: &Inquiry<'_>,
+    slot: usize,
+    turns: &[CarriedTurn],
+) -> BTreeMap<FunctionIx, Blocked> {
+    let least_ns = RULE.limit(inquiry, &limits::LONG);
+    let least = RULE.limit(inquiry, &limits::OTHERS);
+    let mut of_function: BTreeMap<FunctionIx, Blocked> = BTreeMap::new();
+    for (at, turn) in turns.iter().enumerate() {
+        let ns = turn.t1.since(turn.t0);
+        if (ns as f64) < least_ns {
+            continue;
+        }
+        let Some(function) = turn.task.and_then(|task| first_function(inquiry, task)) else {
+            continue;
+        };
+        let others = others(inquiry, slot, turn, &turns[at + 1..]);
+        if (others as f64) < least {
+            continue;
+        }
+        let blocked = of_function.entry(function).or_default();
+        blocked.turns.push((turn.t0, turn.t1));
+        blocked.ns += ns;
+        blocked.longest_ns = blocked.longest_ns.max(ns);
+        blocked.others = blocked.others.max(others);
+    }
+    of_function
+}
+
+fn first_function(inquiry: &Inquiry<'_>, task: TaskId) -> Option<FunctionIx> {
+    let stack = inquiry.timeline.carried().coroutine(task);
+    inquiry.frames(stack).first().map(|spot| spot.function)
+}
+
+/// How many other tasks have their turn after this one, before the thread waits for events again.
+fn others(inquiry: &Inquiry<'_>, slot: usize, turn: &CarriedTurn, later: &[CarriedTurn]) -> usize {
+    let until = later.last().map_or(turn.t1, |last| last.t1);
+    let mut waits = inquiry.timeline.between(slot, turn.t1, until);
+    // What a task waits for in a call of its own is no time in which the loop has nothing to do.
+    let is_idle = |at: Nanos| {
+        let next = later.partition_point(|turn| turn.t1 <= at);
+        later.get(next).is_some_and(|turn| turn.task.is_none())
+    };
+    let idle =
+        waits.find(|(span, _)| span.state == State::Wait && span.t0 >= turn.t1 && is_idle(span.t0));
+    let until = idle.map_or(until, |(span, _)| span.t0);
+    let before = later.iter().take_while(|turn| turn.t0 < until);
+    let tasks: BTreeSet<TaskId> = before.filter_map(|turn| turn.task).collect();
+    tasks
+        .iter()
+        .filter(|task| Some(**task) != turn.task)
+        .count()
+}
+
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    slot: usize,
+    function: FunctionIx,
+    blocked: Blocked,
+) -> Option<Suspect> {
+    let wall = inquiry.outlook.wall_ns.max(1) as f64;
+    let share = blocked.ns as f64 / wall;
+    if share < RULE.limit(inquiry, &limits::SHARE) {
+        return None;
+    }
+    let row = &inquiry.timeline.threads[slot];
+    let stack = heaviest(inquiry, row.thread, &blocked.turns);
+    let frames = stack.map_or(Vec::new(), |stack| inquiry.spots(stack));
+    let code = &inquiry.stacks.code;
+    let inner = frames.iter().map(|spot| spot.function);
+    let inner = inner.take_while(|inner| *inner != function);
+    let inner = inner
+        .filter(|inner| code.function(*inner).is_script())
+        .last();
+    let mut title = say!["the event loop of ", row.process, " is blocked for up to "];
+    title.0.extend([
+        Piece::Time(blocked.longest_ns),
+        " by ".into(),
+        inner.unwrap_or(function).into(),
+    ]);
+    if inner.is_some() {
+        title.0.extend([" in ".into(), function.into()]);
+    }
+    let name = code.function(function).name.clone();
+    let removed = |how| Change {
+        what: What::Function(name.clone()),
+        processes: None,
+        how,
+    };
+    let fix = Fix::Likely(
+        Vec::new(),
+        vec![removed(How::Scale(0.5))],
+        vec![removed(How::Scale(0.0))],
+    );
+    let causes = inquiry
+        .causes(|key| key.process == row.process && matches!(key.state, State::Cpu | State::Wait));
+    let count = blocked.turns.len() as u64;
+    let mut suspect = Suspect::new(title, fix, Weight::within(causes, blocked.ns))
+        .of(row.process)
+        .held(
+            inquiry,
+            &RULE,
+            "longest",
+            blocked.longest_ns as f64,
+            &limits::LONG,
+        )
+        .held(
+            inquiry,
+            &RULE,
+            "others",
+            blocked.others as f64,
+            &limits::OTHERS,
+        )
+        .held(inquiry, &RULE, "share", share, &limits::SHARE)
+        .told(say![
+            Piece::Count(count),
+            " times it keeps the loop for ",
+            Piece::Time(blocked.ns / count.max(1)),
+            " on average; up to ",
+            Piece::Count(blocked.others as u64),
+            " other tasks have their turn only then"
+        ]);
+    suspect.frames = frames;
+    suspect.examples = examples(row.thread, blocked.turns);
+    Some(suspect)
+}
+
+/// The stack with the most time in these turns.
+fn heaviest(inquiry: &Inquiry<'_>, thread: ThreadId, turns: &[(Nanos, Nanos)]) -> Option<StackIx> {
+    let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
+    for event in inquiry.stacks.events_of(thread) {
+        let begun = turns.partition_point(|(t0, _)| *t0 <= event.at);
+        let turn = begun.checked_sub(1).and_then(|at| turns.get(at));
+        if turn.is_some_and(|(_, t1)| event.at < *t1) {
+            *stacks.entry(event.stack).or_default() += event.ns;
+        }
+    }
+    let heaviest = stacks.into_iter().max_by_key(|(_, ns)| *ns);
+    heaviest.map(|(stack, _)| stack)
+}
+
+/// The longest of them.
+fn examples(thread: ThreadId, mut turns: Vec<(Nanos, Nanos)>) -> Vec<Example> {
+    const ENOUGH: usize = 3;
+    turns.sort_by_key(|(t0, t1)| Reverse(t1.since(*t0)));
+    let longest = turns.into_iter().take(ENOUGH);
+    longest.map(|(at, _)| Example { thread, at }).collect()
+}
