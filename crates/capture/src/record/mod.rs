@@ -15,6 +15,7 @@ mod perf_maps;
 mod python;
 mod recognised;
 mod remembered;
+mod ring;
 mod scripts;
 mod sink;
 mod stacks;
@@ -26,7 +27,6 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -58,6 +58,7 @@ use node::Nodes;
 use perf_maps::PerfMaps;
 use python::Pythons;
 use recognised::Sides;
+use ring::Ring;
 use scripts::Scripts;
 use sink::Sink;
 use stacks::{LiveStacks, Runtimes};
@@ -324,10 +325,10 @@ fn prices(costs: &EventCosts) -> Prices {
 
 struct Session {
     // The ring borrows nothing, but must go before the kernel's object.
-    ring: libbpf_rs::RingBuffer<'static>,
+    ring: Ring,
     newcomers: Option<Newcomers>,
     kernel: Kernel,
-    sink: Rc<RefCell<Sink>>,
+    sink: RefCell<Sink>,
     folder: Folder,
     lock: Option<File>,
     budget: Budget,
@@ -385,9 +386,8 @@ impl Session {
             tagged: TaggedProcesses::new(kernel.tagged()),
         };
         let stacks = LiveStacks::new(watch, maps, runtimes, reader);
-        let sink = Rc::new(RefCell::new(Sink::new(spool, stacks, options.redact)));
-        let taker = Rc::clone(&sink);
-        let ring = kernel.ring("ring", move |bytes| taker.borrow_mut().take(bytes))?;
+        let sink = RefCell::new(Sink::new(spool, stacks, options.redact));
+        let ring = Ring::new(&kernel)?;
         let start = Instant::now();
         let session = Session {
             ring,
@@ -586,8 +586,8 @@ impl Session {
     }
 
     fn drain(&mut self) {
-        // An error here is a callback's, and ours has none.
-        let _ = self.ring.consume();
+        let mut sink = self.sink.borrow_mut();
+        self.ring.drain(|bytes| sink.take(bytes));
     }
 
     /// One round: drain, keep to the budget, write, tell.
@@ -596,6 +596,7 @@ impl Session {
         self.welcome();
         self.drain();
         self.keep_to_budget();
+        self.ring.leave();
         // At once: a thread that ran for a moment is gone the next.
         let mut sink = self.sink.borrow_mut();
         let sink = &mut *sink;
@@ -614,6 +615,7 @@ impl Session {
             sink.spool.flush();
             self.flushed = Instant::now();
         }
+        self.ring.come_back();
         if self.watched.elapsed() >= FLUSH_EVERY {
             watch(&Progress {
                 elapsed: self.begun.elapsed(),

@@ -84,6 +84,8 @@ struct Divided {
     division: Division,
     /// The parts that are worth a word.
     parts: Vec<DividedPart>,
+    /// The largest part of the first one, where that is a program in which nothing is common to all.
+    inner: Option<DividedPart>,
 }
 
 /// So many parts are named.
@@ -104,7 +106,12 @@ impl Divided {
             Within::Program(process) => *process,
             Within::Function(_) => return None,
         };
-        (named && has_names(inquiry, process)).then_some(Divided { division, parts })
+        let inner = parts.first().and_then(|part| inner(inquiry, part));
+        (named && has_names(inquiry, process)).then_some(Divided {
+            division,
+            parts,
+            inner,
+        })
     }
 
     /// `computes`: the share on CPU, of all programs.
@@ -152,6 +159,12 @@ impl Divided {
             title
                 .0
                 .extend([" ".into(), Piece::Percent(part.ns as f64 * 100.0 / wall)]);
+            if let Some(inner) = self.inner.as_ref().filter(|_| rank == 0) {
+                let percent = Piece::Percent(inner.ns as f64 * 100.0 / wall);
+                title.0.push(" (".into());
+                title.0.extend(label(inner));
+                title.0.extend([" ".into(), percent, ")".into()]);
+            }
         }
         if self.parts.is_empty() {
             title.0.push(", in many functions".into());
@@ -201,7 +214,7 @@ impl Divided {
     /// The busiest place: in the first part, or where it divides.
     fn frames(&self, inquiry: &Inquiry<'_>) -> Vec<Spot> {
         let innermost = self.division.innermost(|_| true);
-        let first = self.parts.first();
+        let first = self.inner.as_ref().or(self.parts.first());
         let function = first.and_then(|part| part.functions().next_back());
         let Some(function) = function.or(innermost) else {
             return Vec::new();
@@ -232,6 +245,22 @@ impl Suspect {
 
 /// A runtime that takes less is not worth a word.
 const MUCH: f64 = 0.05;
+
+/// The largest part of a program that is a part itself and no function, if it is worth a word and has a name.
+fn inner(inquiry: &Inquiry<'_>, part: &DividedPart) -> Option<DividedPart> {
+    let [Within::Program(process)] = part.chain.as_slice() else {
+        return None;
+    };
+    let own = |cause: usize| {
+        let program = inquiry.outlook.causes.get(cause)?.cause.key.process;
+        Some(program).filter(|program| program == process)
+    };
+    let division = Division::of(&inquiry.outlook.on_processors, inquiry.stacks, own)?;
+    let wall = inquiry.outlook.wall_ns.max(1) as f64;
+    let first = division.parts.into_iter().next()?;
+    let is_large = first.ns as f64 / wall >= RULE.limit(inquiry, &limits::FUNCTION);
+    (is_large && first.functions().next().is_some()).then_some(first)
+}
 
 /// `itself`, `parse()`, `parse() in config()`, `cc1`.
 fn label(part: &DividedPart) -> Vec<Piece> {
