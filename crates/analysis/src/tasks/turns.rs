@@ -42,6 +42,12 @@ impl TaskTurns {
         running.map(|(thread, _)| *thread).collect()
     }
 
+    /// From when each turn of a thread was last seen to when the next one was.
+    pub fn gaps(&self, thread: ThreadId) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
+        let pairs = self.turns(thread).windows(2);
+        pairs.map(|pair| (pair[0].t1, pair[1].t0.max(pair[0].t1)))
+    }
+
     /// Whether a thread was ever seen at work.
     pub fn has(&self, thread: ThreadId) -> bool {
         self.by_thread.contains_key(&thread)

@@ -1,0 +1,30 @@
+"""One task puts work into a short queue, two take it out."""
+import asyncio
+from clocks import AWAITING, block, compute, run
+
+
+async def producer(queue):
+    for number in range(60):
+        with block("producer", AWAITING):
+            await queue.put(number)
+    for _ in range(2):
+        await queue.put(None)
+
+
+async def consumer(queue):
+    while True:
+        item = await queue.get()
+        if item is None:
+            return
+        with block("consumer"):
+            compute(0.004)
+        with block("consumer", AWAITING):
+            await asyncio.sleep(0.002)
+
+
+async def main():
+    queue = asyncio.Queue(4)
+    await asyncio.gather(producer(queue), consumer(queue), consumer(queue))
+
+
+run(main())
