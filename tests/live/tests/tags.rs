@@ -79,6 +79,27 @@ fn tags_have_the_time_that_clocks_measure() {
     }
 }
 
+/// The same tags in a library that is loaded with the program or later, by glibc and by musl, and tags of the program around them.
+#[test]
+fn tags_of_libraries() {
+    let libraries = [("", "libtags.so"), ("-musl", "libtags-musl.so")];
+    for (suffix, library) in libraries {
+        let library = program(library);
+        for loader in ["tags_loads", "tags_linked"] {
+            let loader = program(&format!("{loader}{suffix}"));
+            let command = [&loader, &library];
+            let command = command.map(|path| path.to_str().expect("its path"));
+            attempts(|| {
+                let folder = Folder::new("tags-library");
+                let command = [command[0], command[1], BEFORE_MS];
+                let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+                let problems = held_against_clocks(&recorded, &recorded.ran.text());
+                none_of(&problems).map_err(|e| format!("{}: {e}", loader.display()))
+            });
+        }
+    }
+}
+
 /// One that runs already.
 #[test]
 fn tags_of_a_program_that_is_attached_to() {

@@ -556,12 +556,16 @@ struct ts_task {
 };
 _Static_assert(sizeof(struct ts_task) == 120, "task");
 
+#define TS_TAG_LIBRARIES 7
+#define TS_TAG_PLACES (1 + TS_TAG_LIBRARIES)
+
 /* Tags in one process, as sdk/c/timesink.h lays them out. */
 struct ts_tags {
-	__s64 offset; /* of the thread's tags, from where its FS register points */
 	__u64 serial; /* of what was told of processes: a number is used again, this is not */
+	__s64 offset; /* of the program's tags of a thread, from where its FS register points; 0: it has none */
+	__u64 library[TS_TAG_LIBRARIES]; /* where each says itself how its tags are found; 0: no more have any */
 };
-_Static_assert(sizeof(struct ts_tags) == 16, "tags");
+_Static_assert(sizeof(struct ts_tags) == 72, "tags");
 
 /* A thread has another tag than before. */
 struct ts_tag {

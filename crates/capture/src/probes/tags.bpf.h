@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
- * Tags: what a thread says itself that it is at work for, in thread-local storage laid out as sdk/c/timesink.h has it.
+ * Tags: what a thread says itself that it is at work for, laid out as sdk/c/timesink.h has it: in thread-local storage of the program,
+ * and where a pointer in that of a library leads.
  *
  * Nothing that is read is trusted: a length beyond the room is no tag, a text is read once, by the thread's own processor, and
  * no longer than its room.
@@ -56,30 +57,93 @@ static __always_inline bool tell_tag(struct ts_thread *st, struct ts_tags *tags,
 	return true;
 }
 
+/* How a library says that the pointer to a thread's tags is found: so far from the thread's FS, or in the storage of a module. */
+#define TS_BY_DISTANCE 0x31657265685f7374
+#define TS_BY_MODULE 0x31656c75646f6d73
+#define TS_MOST_MODULES 65536
+
+struct ts_tags_place {
+	u64 way;
+	u64 distance;
+	u64 module;
+};
+
 /*
- * Notes which tag the current thread has at `now` and has had since `since`; tells of it where that is another than before.
- * A global function: the verifier looks at it once.
+ * Where a library has the tags of the thread; 0: it has none, or is not ready or there any more. A global function: the verifier looks at
+ * it once.
+ */
+__attribute__((noinline)) u64 tags_of_library(u64 library, u64 fs)
+{
+	struct ts_tags_place place = {};
+	u64 at = fs;
+
+	if (bpf_probe_read_user(&place, sizeof(place), (void *)library))
+		return 0;
+	if (place.way == TS_BY_MODULE) {
+		if (place.module >= TS_MOST_MODULES)
+			return 0;
+		at = user_word(user_word(fs + 8) + place.module * 8);
+	} else if (place.way != TS_BY_DISTANCE) {
+		return 0;
+	}
+	at = user_word(at + place.distance);
+	return at > TS_PAGE && !(at & 7) ? at : 0;
+}
+
+/* The tag that a thread has in one of the places, 0: none. Notes which changed last. Global for the same reason. */
+__attribute__((noinline)) u64 look_at_tags(struct ts_thread *st, u32 place, u64 at)
+{
+	u64 tag = 0;
+
+	if (!st || place >= TS_TAG_PLACES)
+		return 0;
+	/* What cannot be read just now is as it was. */
+	if (at && bpf_probe_read_user(&tag, sizeof(tag), (void *)at))
+		return st->tags[place];
+	if (!(tag & 0xffff) || (tag & 0xffff) > TS_TAG_BYTES)
+		tag = 0;
+	if (tag != st->tags[place]) {
+		st->tags[place] = tag;
+		st->tag_order[place] = ++st->tag_changes;
+	}
+	return tag;
+}
+
+/*
+ * Notes which tag the current thread has at `now` and has had since `since`; tells of it where that is another than before. Of the
+ * program's tag and those of its libraries it is the one that changed last. A global function, too.
  */
 __attribute__((noinline)) int note_tag(struct ts_thread *st, u64 since, u64 now)
 {
-	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	u32 pid = bpf_get_current_pid_tgid() >> 32, i, latest = 0;
 	struct ts_tags *tags = bpf_map_lookup_elem(&tagged, &pid);
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct ts_tag *e;
-	u64 at, tag = 0;
+	u64 fs, at, found, tag = 0, place = 0;
 
 	if (!st || !tags)
 		return 0;
-	at = BPF_CORE_READ(task, thread.fsbase) + tags->offset;
-	if (bpf_probe_read_user(&tag, sizeof(tag), (void *)at))
-		return 0;
-	if (!(tag & 0xffff) || (tag & 0xffff) > TS_TAG_BYTES)
-		tag = 0;
+	fs = BPF_CORE_READ(task, thread.fsbase);
+	for (i = 0; i < TS_TAG_PLACES; i++) {
+		if (!i) {
+			at = tags->offset ? fs + tags->offset : 0;
+		} else {
+			if (!tags->library[i - 1])
+				break;
+			at = tags_of_library(tags->library[i - 1], fs);
+		}
+		found = look_at_tags(st, i, at);
+		if (found && st->tag_order[i] >= latest) {
+			latest = st->tag_order[i];
+			tag = found;
+			place = at;
+		}
+	}
 	if (tag == st->tag) {
 		st->tag_seen = now;
 		return 0;
 	}
-	if (tag && !tell_tag(st, tags, at, tag, now))
+	if (tag && !tell_tag(st, tags, place, tag, now))
 		return 0;
 	e = RESERVE(struct ts_tag, TS_TAG);
 	if (!e)
