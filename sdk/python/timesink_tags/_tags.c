@@ -16,8 +16,9 @@
 #endif
 
 /* A path of tags; never changes. */
-typedef struct {
+typedef struct Tags {
 	PyObject_VAR_HEAD
+	struct Tags *outer; /* NULL: none */
 	uint64_t current; /* as of timesink_tags */
 	char path[1];
 } Tags;
@@ -26,7 +27,7 @@ typedef struct {
 typedef struct {
 	PyObject_HEAD
 	PyObject *text; /* NULL: of tags that were resumed */
-	PyObject *token; /* what ends it; NULL: it has not begun, or has ended */
+	PyObject *inner, *outer; /* what the context has from its beginning on, and had before; NULL: it has not begun, or has ended */
 } Tag;
 
 /* A coroutine that shows the tags of its context while it runs. */
@@ -116,6 +117,22 @@ static PyObject *show_tags(Tags *self)
 	return shown;
 }
 
+/* Those around it go with it, one by one: there may be more than the stack has room for. */
+static void tags_dealloc(Tags *self)
+{
+	Tags *outer = self->outer, *next;
+
+	PyObject_Free(self);
+	for (; outer; outer = next) {
+		next = NULL;
+		if (Py_REFCNT(outer) == 1) {
+			next = outer->outer;
+			outer->outer = NULL;
+		}
+		Py_DECREF(outer);
+	}
+}
+
 static PyMethodDef tags_methods[] = {
 	{ "path", (PyCFunction)path_of, METH_NOARGS, "The path, with a slash between its tags." },
 	{ NULL, NULL, 0, NULL },
@@ -127,6 +144,7 @@ static PyTypeObject TagsType = {
 	.tp_itemsize = 1,
 	.tp_flags = Py_TPFLAGS_DEFAULT,
 	.tp_doc = "Tags that were captured, for resume().",
+	.tp_dealloc = (destructor)tags_dealloc,
 	.tp_repr = (reprfunc)show_tags,
 	.tp_methods = tags_methods,
 };
@@ -147,6 +165,8 @@ static PyObject *joined(Tags *outer, PyObject *text)
 	tags = PyObject_NewVar(Tags, &TagsType, length_of(current));
 	if (!tags)
 		return NULL;
+	Py_XINCREF(outer);
+	tags->outer = outer;
 	tags->current = current;
 	memcpy(tags->path, path, length_of(current));
 	return (PyObject *)tags;
@@ -162,7 +182,7 @@ static PyObject *new_tag(PyObject *text)
 		return NULL;
 	Py_XINCREF(text);
 	self->text = text;
-	self->token = NULL;
+	self->inner = self->outer = NULL;
 	return (PyObject *)self;
 }
 
@@ -194,66 +214,82 @@ static PyObject *tag_new(PyTypeObject *type, PyObject *arguments, PyObject *name
 static void tag_dealloc(Tag *self)
 {
 	Py_XDECREF(self->text);
-	Py_XDECREF(self->token);
+	Py_XDECREF(self->inner);
+	Py_XDECREF(self->outer);
 	PyObject_Free(self);
 }
 
-/* The context has these tags from here on. */
-static int begin(Tag *self, PyObject *value)
+/* The context and the thread have these tags from here on. */
+static int set(PyObject *value)
 {
-	self->token = PyContextVar_Set(variable, value);
-	if (!self->token)
+	PyObject *token = PyContextVar_Set(variable, value);
+
+	if (!token)
 		return -1;
+	Py_DECREF(token);
 	show(value);
 	return 0;
+}
+
+/* The same, and up to the tag's end. Takes both. */
+static int begin(Tag *self, PyObject *inner, PyObject *outer)
+{
+	self->inner = inner;
+	self->outer = outer;
+	return set(inner);
+}
+
+static PyObject *none_for_null(PyObject *value)
+{
+	if (!value)
+		Py_INCREF(Py_None);
+	return value ? value : Py_None;
 }
 
 static PyObject *tag_enter(Tag *self, PyObject *unused)
 {
 	PyObject *outer, *inner;
-	int failed;
 
 	(void)unused;
-	if (!self->text) {
-		Py_INCREF(self);
-		return (PyObject *)self;
-	}
-	if (self->token)
+	if (self->text && self->inner)
 		return PyErr_Format(PyExc_RuntimeError, "this tag has begun already; tag() makes one for each block");
-	outer = tags_of_context();
-	if (!outer && PyErr_Occurred())
-		return NULL;
-	inner = joined((Tags *)outer, self->text);
-	Py_XDECREF(outer);
-	if (!inner)
-		return NULL;
-	failed = begin(self, inner);
-	Py_DECREF(inner);
-	if (failed)
-		return NULL;
+	if (self->text) {
+		outer = tags_of_context();
+		if (!outer && PyErr_Occurred())
+			return NULL;
+		inner = joined((Tags *)outer, self->text);
+		if (!inner) {
+			Py_XDECREF(outer);
+			return NULL;
+		}
+		if (begin(self, inner, none_for_null(outer)))
+			return NULL;
+	}
 	Py_INCREF(self);
 	return (PyObject *)self;
 }
 
+/*
+ * The tags from before it, if it is still one of those that the context has: a generator that was left within a tag may be closed
+ * later, or elsewhere.
+ */
 static PyObject *tag_exit(Tag *self, PyObject *const *arguments, Py_ssize_t count)
 {
-	PyObject *token = self->token;
-	int failed;
+	PyObject *current = tags_of_context(), *inner = self->inner, *outer = self->outer;
+	int failed = !current && PyErr_Occurred(), has = inner == Py_None;
+	Tags *each;
 
 	(void)arguments;
 	(void)count;
-	self->token = NULL;
-	if (!token)
-		Py_RETURN_NONE;
-	failed = PyContextVar_Reset(variable, token);
-	Py_DECREF(token);
-	if (failed) {
-		/* It began in another context, in which it ends with that: a generator that somebody else closes. */
-		if (!PyErr_ExceptionMatches(PyExc_ValueError))
-			return NULL;
-		PyErr_Clear();
-	}
-	if (show_context())
+	for (each = (Tags *)current; each && !has; each = each->outer)
+		has = inner == (PyObject *)each;
+	Py_XDECREF(current);
+	self->inner = self->outer = NULL;
+	if (!failed && inner && has)
+		failed = set(outer);
+	Py_XDECREF(inner);
+	Py_XDECREF(outer);
+	if (failed)
 		return NULL;
 	Py_RETURN_NONE;
 }
@@ -305,13 +341,22 @@ static PyObject *capture(PyObject *module, PyObject *unused)
 
 static PyObject *resume(PyObject *module, PyObject *held)
 {
-	PyObject *self;
+	PyObject *self, *outer;
 
 	(void)module;
 	if (held != Py_None && !Py_IS_TYPE(held, &TagsType))
 		return PyErr_Format(PyExc_TypeError, "resume() takes what capture() gave");
+	outer = tags_of_context();
+	if (!outer && PyErr_Occurred())
+		return NULL;
+	outer = none_for_null(outer);
 	self = new_tag(NULL);
-	if (self && begin((Tag *)self, held))
+	if (!self) {
+		Py_DECREF(outer);
+		return NULL;
+	}
+	Py_INCREF(held);
+	if (begin((Tag *)self, held, outer))
 		Py_CLEAR(self);
 	return self;
 }

@@ -1,35 +1,14 @@
 //! Python: its functions, files and lines among the native frames, with every version that is here.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use timesink_live::{attempts, none_of, root, Chain, Folder, Recorded};
+use timesink_live::{
+    attempts, none_of, python, root, Chain, Folder, Recorded, PYTHON_OF_MACHINE, PYTHON_VERSIONS,
+};
 use timesink_recording::tables::{Frame, Module, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, Language, ModuleKind, SymbolSource};
 use timesink_recording::{StackId, ThreadId};
-
-/// The versions that are looked for. The machine's own, 3.11 on Debian 12, must be there.
-const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
-const MUST_BE_THERE: &str = "3.11";
-
-/// Where a Python of this version is: in one of the usual places, or where pyenv puts it.
-fn python(version: &str) -> Option<PathBuf> {
-    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let pyenv = std::fs::read_dir(home.join(".pyenv/versions"));
-    let own = pyenv.into_iter().flatten().flatten();
-    let own = own.map(|folder| folder.path().join("bin"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = [PathBuf::from("/usr/bin")].into_iter();
-    let folders = folders.chain(std::env::split_paths(&path)).chain(own);
-    let mut found = folders.map(|folder| folder.join(format!("python{version}")));
-    // What stands in the path may be a script that says there is no such version.
-    found.find(|python| {
-        let asked = Command::new(python).arg("--version").output();
-        let says = asked.map(|asked| String::from_utf8_lossy(&asked.stdout).into_owned());
-        says.is_ok_and(|says| says.starts_with(&format!("Python {version}.")))
-    })
-}
 
 /// The last part of a name: `method` of `Thing.method`, which versions before 3.11 do not know.
 fn last(name: &str) -> &str {
@@ -180,9 +159,9 @@ fn problems_with(python: &Path, version: &str) -> Vec<String> {
 /// thread and of another: whole chains in the right order, with their lines.
 #[test]
 fn functions_of_python() {
-    for version in VERSIONS {
+    for version in PYTHON_VERSIONS {
         let Some(python) = python(version) else {
-            assert_ne!(version, MUST_BE_THERE, "apt-get install python3");
+            assert_ne!(version, PYTHON_OF_MACHINE, "apt-get install python3");
             continue;
         };
         attempts(|| {
@@ -196,7 +175,7 @@ fn functions_of_python() {
 #[test]
 fn forked_children() {
     attempts(|| {
-        let python = python(MUST_BE_THERE).expect("apt-get install python3");
+        let python = python(PYTHON_OF_MACHINE).expect("apt-get install python3");
         let program = "import os, time\n\
             def child():\n    end = time.perf_counter() + 0.01\n    while time.perf_counter() < end: pass\n\
             time.sleep(0.1)\n\
