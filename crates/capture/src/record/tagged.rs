@@ -76,8 +76,7 @@ impl TaggedProcesses {
     fn tell_anew(&mut self, pid: u32, tags: events::ts_tags) {
         self.told += 1;
         let serial = self.told;
-        self.processes
-            .tell(pid, events::ts_tags { serial, ..tags });
+        self.processes.tell(pid, events::ts_tags { serial, ..tags });
     }
 }
 
