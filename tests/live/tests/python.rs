@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use timesink_live::{
-    attempts, none_of, python, root, Chain, Folder, Recorded, PYTHON_OF_MACHINE, PYTHON_VERSIONS,
-};
+use timesink_live::{attempts, none_of, python, root, Chain, Folder, Recorded, PYTHON, PYTHONS};
 use timesink_recording::tables::{Frame, Module, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, Language, ModuleKind, SymbolSource};
 use timesink_recording::{StackId, ThreadId};
@@ -159,9 +157,9 @@ fn problems_with(python: &Path, version: &str) -> Vec<String> {
 /// thread and of another: whole chains in the right order, with their lines.
 #[test]
 fn functions_of_python() {
-    for version in PYTHON_VERSIONS {
+    for version in PYTHONS {
         let Some(python) = python(version) else {
-            assert_ne!(version, PYTHON_OF_MACHINE, "apt-get install python3");
+            assert_ne!(version, PYTHON, "apt-get install python3");
             continue;
         };
         attempts(|| {
@@ -175,7 +173,7 @@ fn functions_of_python() {
 #[test]
 fn forked_children() {
     attempts(|| {
-        let python = python(PYTHON_OF_MACHINE).expect("apt-get install python3");
+        let python = python(PYTHON).expect("apt-get install python3");
         let program = "import os, time\n\
             def child():\n    end = time.perf_counter() + 0.01\n    while time.perf_counter() < end: pass\n\
             time.sleep(0.1)\n\

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use timesink_live::{
     attempts, build_python_tags, none_of, number, output, program, python, root, timesink, Folder,
-    Recorded, PYTHON_OF_MACHINE, PYTHON_VERSIONS,
+    Recorded, PYTHON, PYTHONS,
 };
 use timesink_recording::tables::Tag;
 
@@ -110,11 +110,11 @@ fn tags_of_libraries() {
 #[test]
 fn tags_of_python() {
     let script = root().join("tests/live/programs/tagged.py");
-    for version in PYTHON_VERSIONS.into_iter().filter(|one| *one != "3.8") {
+    for version in PYTHONS.into_iter().filter(|one| *one != "3.8") {
         let folder = Folder::new("tags-python");
         let python = python(version).filter(|python| build_python_tags(python, folder.path()));
         let Some(python) = python else {
-            assert_ne!(version, PYTHON_OF_MACHINE, "apt-get install python3-dev");
+            assert_ne!(version, PYTHON, "apt-get install python3-dev");
             continue;
         };
         attempts(|| {
