@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use timesink_live::{
-    attempts, build_python_tags, none_of, number, output, program, python, root, timesink, Folder,
-    Recorded, PYTHON, PYTHONS,
+    attempts, build_go, build_python_tags, go_tools, none_of, number, output, program, python,
+    root, timesink, Folder, Recorded, PYTHON, PYTHONS,
 };
 use timesink_recording::tables::Tag;
 
@@ -16,6 +16,9 @@ const SLACK_NS: f64 = 1e6;
 /// Tasks that go on one behind another make no call in between: the samples decide, which are a millisecond or two apart (most in six
 /// runs: 2.1 ms of 60). With another's tag each would be 6 ms off or more.
 const SLACK_OF_TASKS_NS: f64 = 4e6;
+
+/// A goroutine may be taken to another thread in the middle of its work.
+const SLACK_OF_LABELS_NS: f64 = 8e6;
 
 /// Until it begins, so that it is known by then what program it is.
 const BEFORE_MS: &str = "200";
@@ -125,6 +128,22 @@ fn tags_of_python() {
             let recorded = Recorded::run(&place.join("r.timesink"), &["-q"], &command, 0);
             let problems = held_against_clocks(&recorded, &recorded.ran.text(), SLACK_OF_TASKS_NS);
             none_of(&problems).map_err(|e| format!("{}: {e}", python.display()))
+        });
+    }
+}
+
+/// The label `timesink` of goroutines, with every Go that is here.
+#[test]
+fn labels_of_goroutines() {
+    for go in go_tools() {
+        let folder = Folder::new("tags-go");
+        let built = build_go(&go, "labelled.go", &folder, &[]);
+        let command = [built.to_str().expect("its path"), BEFORE_MS];
+        attempts(|| {
+            let place = Folder::new("tags-go-recorded");
+            let recorded = Recorded::run(&place.join("r.timesink"), &["-q"], &command, 0);
+            let problems = held_against_clocks(&recorded, &recorded.ran.text(), SLACK_OF_LABELS_NS);
+            none_of(&problems).map_err(|e| format!("{}: {e}", go.display()))
         });
     }
 }

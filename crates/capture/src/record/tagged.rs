@@ -4,12 +4,16 @@
 use libbpf_rs::MapHandle;
 
 use crate::address_space::{Change, FilePart, Image, Mapping, Space, Spaces};
+use crate::go_layout::{self, Labels};
 use crate::probes::events;
 use crate::record::recognised::Recognised;
 use crate::tags_note::{self, TagPlaces};
 
+/// Where a file has tags, and Go's labels.
+type Places = (TagPlaces, Option<Labels>);
+
 pub struct TaggedProcesses {
-    processes: Recognised<TagPlaces, events::ts_tags>,
+    processes: Recognised<Places, events::ts_tags>,
     /// How often one was told of.
     told: u64,
 }
@@ -50,7 +54,7 @@ impl TaggedProcesses {
     }
 
     fn look_at(&mut self, pid: u32, mapping: &Mapping) {
-        let Some(&found) = self.processes.look_into(&mapping.image, places) else {
+        let Some(&(found, labels)) = self.processes.look_into(&mapping.image, places) else {
             return;
         };
         let known = self.processes.process(pid).copied();
@@ -58,6 +62,11 @@ impl TaggedProcesses {
         let mut is_new = known.is_none();
         if let Some(offset) = found.in_program.filter(|_| tags.offset == 0) {
             tags.offset = offset;
+            is_new = true;
+        }
+        if let Some(labels) = labels.filter(|_| tags.labels == 0) {
+            tags.labels = labels.offset;
+            tags.in_map = labels.in_map.into();
             is_new = true;
         }
         let library = found.by_library.map(|at| at.wrapping_add(mapping.moved()));
@@ -84,6 +93,8 @@ const NONE: events::ts_tags = events::ts_tags {
     serial: 0,
     offset: 0,
     library: [0; events::TS_TAG_LIBRARIES as usize],
+    labels: 0,
+    in_map: 0,
 };
 
 /// One library more. Nobody tells which of them are unloaded: where there are too many, the one that was loaded first is not looked
@@ -98,15 +109,25 @@ fn add(libraries: &mut [u64], library: u64) {
     }
 }
 
-/// Where the file has tags, if it has any.
-fn places(image: &Image) -> Option<TagPlaces> {
+/// Where the file has tags and labels, if it has any.
+fn places(image: &Image) -> Option<Places> {
+    let found = (tags(image).unwrap_or_default(), labels(image));
+    (found != (TagPlaces::default(), None)).then_some(found)
+}
+
+fn tags(image: &Image) -> Option<TagPlaces> {
     let elf = image.elf()?;
     let note = elf.tags_note?;
     let size = note.size.min(tags_note::NOTE_LENGTH);
     let notes = image.read(FilePart { size, ..note }).ok()?;
     let storage = elf.thread_local.filter(|_| elf.is_program);
-    let places = TagPlaces::of(&notes, note.address, storage);
-    (places != TagPlaces::default()).then_some(places)
+    Some(TagPlaces::of(&notes, note.address, storage))
+}
+
+fn labels(image: &Image) -> Option<Labels> {
+    let build = image.elf()?.go_build?;
+    let size = build.size.min(go_layout::BUILD_LENGTH);
+    go_layout::labels_by(&image.read(FilePart { size, ..build }).ok()?)
 }
 
 #[cfg(test)]
