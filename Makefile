@@ -34,7 +34,7 @@ FOR_DEMO := $(FOR_BUILD)
 FOR_CHECK := $(FOR_BUILD) g++ binutils xz-utils dwz
 # The JDK is large (200 MB), but what is said of Java is tested with Java.
 # So is Go (450 MB), of which Debian has no smaller package; one that is on the path already does.
-FOR_TEST := $(FOR_CHECK) make python3 python3-venv nodejs php-cli ruby perl default-jdk-headless musl-tools openssl \
+FOR_TEST := $(FOR_CHECK) make python3 python3-dev python3-venv nodejs php-cli ruby perl default-jdk-headless musl-tools openssl \
   $(if $(shell command -v go),,golang-go)
 # The page is looked at in a browser.
 FOR_PAGE := chromium firefox-esr python3
@@ -285,7 +285,7 @@ deny: need-rust ## Check dependencies with cargo-deny: licences, sources, adviso
 	  { echo "make deny: cargo-deny is not installed: cargo install --locked cargo-deny" >&2; exit 2; }
 	$(CARGO) deny check -A duplicate
 
-SOURCES = $$(find crates bench tests demo \( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) -not -path '*/target/*')
+SOURCES = $$(find crates bench tests demo sdk \( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) -not -path '*/target/*')
 
 # Who may do this to files: one room. Tests may, and what is only for them; the casebook, in a work folder of its own.
 CHANGES_FILES := fs::(write|rename|remove_(file|dir)|create_dir|set_permissions|copy|hard_link)|[^_](symlink|chown|mkfifo)\(|\
@@ -330,7 +330,8 @@ pages:
 	@echo "pages: ok"
 
 # The statistics of trials are SciPy's. A recording opens in DuckDB and pandas as it is, and as it comes out of a packed file. An export for Perfetto is
-# what Perfetto's own messages say. An assistant's client asks of it what commands say.
+# what Perfetto's own messages say. An assistant's client asks of it what commands say. The package for tags is built and installed
+# by pip, and does what docs/tags.md says.
 VENV := target/venv
 PYTHON_PACKAGES := duckdb pandas pyarrow perfetto protobuf scipy mcp
 INTEROP := target/interop
@@ -352,6 +353,8 @@ interop: $(VENV)/ready demo-build
 	$(VENV)/bin/python tests/interop/check_assistant.py $(TIMESINK) $(INTEROP)/small.timesink $(INTEROP)/one-flush.timesink
 	$(CARGO) build $(LOCKED) --release -p timesink-trials --examples
 	$(VENV)/bin/python tests/interop/check_trials.py target/release/examples/judge
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall ./sdk/python
+	$(VENV)/bin/python tests/interop/check_tags.py
 
 # What others wrote, changed in all ways that a generator with a seed comes upon: see tests/fuzz/src/main.rs. Faults are kept in
 # target/fuzz. `make fuzz` builds with a counter for each branch, and inputs that take new ones are kept and changed further:

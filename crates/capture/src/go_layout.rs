@@ -36,6 +36,27 @@ const LAYOUTS: [(u32, ts_go); 5] = [
 /// The last version that was looked at.
 const LAST: u32 = 26;
 
+/// Where a goroutine has its labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Labels {
+    pub offset: u32,
+    /// They are a map; else a slice, sorted.
+    pub in_map: bool,
+}
+
+/// Behind its first function, a word for the race detector, what it waits for and a slice.
+const LABELS_BEHIND_ENTRY: u32 = 48;
+/// The second number of the first version in which labels are a slice.
+const IN_SLICE: u32 = 24;
+
+/// Where labels are in a program with this section that tells what it was built with.
+pub fn labels_by(build: &[u8]) -> Option<Labels> {
+    Some(Labels {
+        offset: layout_by(build)?.entry + LABELS_BEHIND_ENTRY,
+        in_map: minor(&version(build)?)? < IN_SLICE,
+    })
+}
+
 /// How the version is laid out that a program was built with, if it is known; `build` is the section that tells.
 pub fn layout_by(build: &[u8]) -> Option<ts_go> {
     let minor = minor(&version(build)?)?;
@@ -82,6 +103,18 @@ mod tests {
         assert_eq!(number("go1.24"), Some((160, 304)));
         assert_eq!(number("go1.26.0-X:nosync"), Some((152, 304)));
         assert_eq!(number("go1.27rc1"), None, "not looked at yet");
+    }
+
+    #[test]
+    fn labels_are_a_map_and_then_a_slice() {
+        let labels = |version| labels_by(&built(version)).map(|l| (l.offset, l.in_map));
+        assert_eq!(labels("go1.20.14"), Some((360, true)));
+        assert_eq!(labels("go1.22.12"), Some((344, true)));
+        assert_eq!(labels("go1.23.4"), Some((352, true)));
+        assert_eq!(labels("go1.24"), Some((352, false)));
+        assert_eq!(labels("go1.25.1"), Some((344, false)));
+        assert_eq!(labels("go1.26.8"), Some((352, false)));
+        assert_eq!(labels("go1.17.13"), None);
     }
 
     #[test]

@@ -23,11 +23,32 @@ static void *disturb(void *unused) {
 }
 
 static void *disturbed(void *unused) {
-    theirs = &timesink_tags_v1;
+    theirs = timesink_tags_here();
     for (int i = 0; i < 400; i++)
         sleep_ns(MS / 2);
     over = 1;
     return unused;
+}
+
+/* Places that lead anywhere, and pointers to anything: `after/all` must be found all the same. */
+static void mislead(void) {
+#ifdef TIMESINK_BY_DISTANCE
+    static const uint64_t odd[] = {0, 1, 8, 4096, 0x7fffffffffff, 0xffff800000000000, ~0ull, ~7ull};
+    timesink_tags_place place = timesink_tags_place_v2;
+    timesink_tags *tags = timesink_tags_v2;
+    for (int i = 0; i < 64; i++) {
+        timesink_tags_place_v2.way = i & 1 ? TIMESINK_BY_DISTANCE : TIMESINK_BY_MODULE;
+        timesink_tags_place_v2.distance = (int64_t)odd[i % 8];
+        timesink_tags_place_v2.module = odd[i / 8];
+        sleep_ns(MS / 2);
+        timesink_tags_place_v2.way = odd[i % 8];
+        sleep_ns(MS / 2);
+        timesink_tags_place_v2 = place;
+        timesink_tags_v2 = (timesink_tags *)odd[i % 8];
+        sleep_ns(MS / 2);
+        timesink_tags_v2 = tags;
+    }
+#endif
 }
 
 int main(void) {
@@ -48,7 +69,7 @@ int main(void) {
         timesink_tag_pop();
     static const uint64_t odd[] = {~0ull, 0xffff, 0x101, 0x100, 1, 0x7fff000000000010ull, 0xdead00000000ull};
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
-        timesink_tags_v1.current = odd[i];
+        timesink_tags_here()->current = odd[i];
         sleep_ns(2 * MS);
     }
     timesink_tag_clear();
@@ -56,6 +77,7 @@ int main(void) {
         die("threads");
     pthread_join(one, NULL);
     pthread_join(two, NULL);
+    mislead();
     {
         TIMESINK_TAG("after/all");
         for (int i = 0; i < 50; i++)

@@ -5,6 +5,7 @@
 mod command;
 mod golang;
 mod peer;
+mod python_tags;
 mod pythons;
 mod recorded;
 mod told;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 pub use command::{output, Ran, Running};
 pub use golang::{build_go, go_tools};
 pub use peer::{pair_with_peer, Peer};
+pub use python_tags::build_python_tags;
 pub use pythons::{python, PYTHON, PYTHONS};
 pub use recorded::{json_lines, ns, number, text, Chain, Recorded};
 pub use told::{pair, pair_of, Told};

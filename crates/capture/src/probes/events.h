@@ -578,12 +578,18 @@ struct ts_task {
 };
 _Static_assert(sizeof(struct ts_task) == 200, "task");
 
-/* Tags in one process, as sdk/c/timesink.h lays them out. */
+#define TS_TAG_LIBRARIES 7
+#define TS_TAG_PLACES (1 + TS_TAG_LIBRARIES + 1) /* of the program, its libraries, the goroutine */
+
+/* Tags in one process, as sdk/c/timesink.h lays them out; of Go, as it keeps labels. */
 struct ts_tags {
-	__s64 offset; /* of the thread's tags, from where its FS register points */
 	__u64 serial; /* of what was told of processes: a number is used again, this is not */
+	__s64 offset; /* of the program's tags of a thread, from where its FS register points; 0: it has none */
+	__u64 library[TS_TAG_LIBRARIES]; /* where each says itself how its tags are found; 0: no more have any */
+	__u32 labels; /* of Go: where a goroutine has its labels; 0: it is not Go */
+	__u32 in_map; /* they are a map, as before 1.24 */
 };
-_Static_assert(sizeof(struct ts_tags) == 16, "tags");
+_Static_assert(sizeof(struct ts_tags) == 80, "tags");
 
 /* A thread has another tag than before. */
 struct ts_tag {

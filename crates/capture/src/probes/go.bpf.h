@@ -75,7 +75,10 @@ static __always_inline u64 goroutine_of(struct ts_go *go, u64 goroutine, u64 sp,
 {
 	u64 own[7] = {}, current;
 
-	if (!read_goroutine(own, sizeof(own), goroutine) || sp < own[0] || sp >= own[1])
+	if (!read_goroutine(own, sizeof(own), goroutine))
+		return 0;
+	/* Asking for the time is done on the stack of the scheduler, without being it. */
+	if ((sp < own[0] || sp >= own[1]) && user_word(own[TS_GO_THREAD / 8] + go->current) != goroutine)
 		return 0;
 	*number = user_word(goroutine + go->number);
 	if (*number)

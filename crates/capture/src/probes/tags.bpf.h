@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
- * Tags: what a thread says itself that it is at work for, in thread-local storage laid out as sdk/c/timesink.h has it.
+ * Tags: what a thread says itself that it is at work for, laid out as sdk/c/timesink.h has it: in thread-local storage of the program,
+ * and where a pointer in that of a library leads. Of Go, a label of the goroutine.
  *
  * Nothing that is read is trusted: a length beyond the room is no tag, a text is read once, by the thread's own processor, and
  * no longer than its room.
@@ -30,7 +31,7 @@ struct {
 } told_tags SEC(".maps");
 
 /* Tells the text of a tag, once; false if that could not be. */
-static __always_inline bool tell_tag(struct ts_thread *st, struct ts_tags *tags, u64 at, u64 tag, u64 now)
+static __always_inline bool tell_tag(struct ts_thread *st, struct ts_tags *tags, u64 text, u64 tag, u64 now)
 {
 	struct ts_told_tag key = { tags->serial, tag };
 	u32 length = tag & 0xffff;
@@ -47,7 +48,7 @@ static __always_inline bool tell_tag(struct ts_thread *st, struct ts_tags *tags,
 	head(&e->head, TS_TAG_TEXT, st->id, now);
 	e->tag = tag;
 	__builtin_memset(e->text, 0, sizeof(e->text));
-	if (bpf_probe_read_user(e->text, length, (void *)at + sizeof(tag))) {
+	if (bpf_probe_read_user(e->text, length, (void *)text)) {
 		bpf_ringbuf_discard(e, BPF_RB_NO_WAKEUP);
 		return false;
 	}
@@ -56,30 +57,186 @@ static __always_inline bool tell_tag(struct ts_thread *st, struct ts_tags *tags,
 	return true;
 }
 
+/* How a library says that the pointer to a thread's tags is found: so far from the thread's FS, or in the storage of a module. */
+#define TS_BY_DISTANCE 0x31657265685f7374
+#define TS_BY_MODULE 0x31656c75646f6d73
+#define TS_MOST_MODULES 65536
+
+struct ts_tags_place {
+	u64 way;
+	u64 distance;
+	u64 module;
+};
+
 /*
- * Notes which tag the current thread has at `now` and has had since `since`; tells of it where that is another than before.
- * A global function: the verifier looks at it once.
+ * Where a library has the tags of the thread; 0: it has none, or is not ready or there any more. A global function: the verifier looks at
+ * it once.
+ */
+__attribute__((noinline)) u64 tags_of_library(u64 library, u64 fs)
+{
+	struct ts_tags_place place = {};
+	u64 at = fs;
+
+	if (bpf_probe_read_user(&place, sizeof(place), (void *)library))
+		return 0;
+	if (place.way == TS_BY_MODULE) {
+		if (place.module >= TS_MOST_MODULES)
+			return 0;
+		at = user_word(user_word(fs + 8) + place.module * 8);
+	} else if (place.way != TS_BY_DISTANCE) {
+		return 0;
+	}
+	at = user_word(at + place.distance);
+	return at > TS_PAGE && !(at & 7) ? at : 0;
+}
+
+/* Notes the tag that a thread has in one of the places, 0: none, and which changed last. */
+static __always_inline u64 keep_tag(struct ts_thread *st, u32 place, u64 tag)
+{
+	if (tag != st->tags[place]) {
+		st->tags[place] = tag;
+		st->tag_order[place] = ++st->tag_changes;
+	}
+	return tag;
+}
+
+/* The same of the one that is at this address. Global for the same reason. */
+__attribute__((noinline)) u64 look_at_tags(struct ts_thread *st, u32 place, u64 at)
+{
+	u64 tag = 0;
+
+	if (!st || place >= TS_TAG_PLACES)
+		return 0;
+	/* What cannot be read just now is as it was. */
+	if (at && bpf_probe_read_user(&tag, sizeof(tag), (void *)at))
+		return st->tags[place];
+	if (!(tag & 0xffff) || (tag & 0xffff) > TS_TAG_BYTES)
+		tag = 0;
+	return keep_tag(st, place, tag);
+}
+
+/* Texts of Go, and a label as it keeps them since 1.24. */
+struct ts_go_text {
+	u64 at;
+	u64 length;
+};
+struct ts_go_label {
+	struct ts_go_text key;
+	struct ts_go_text value;
+};
+
+#define TS_MOST_LABELS 8 /* as many as a map has in its first bucket */
+#define TS_LABEL 0x6b6e6973656d6974 /* "timesink" */
+/* Of a map: how many times its buckets were doubled, where these are. Of a bucket: keys and values, behind a byte for each. */
+#define TS_GO_MAP_SIZE 9
+#define TS_GO_MAP_BUCKETS 16
+#define TS_GO_BUCKET_KEYS 8
+#define TS_GO_BUCKET_VALUES (TS_GO_BUCKET_KEYS + TS_MOST_LABELS * 16)
+
+static __always_inline bool is_our_label(struct ts_go_text *key)
+{
+	return key->length == 8 && user_word(key->at) == TS_LABEL;
+}
+
+/* Where the value of the label "timesink" is in a goroutine's; 0: it has none. Global for the same reason. */
+__attribute__((noinline)) u64 label_of_goroutine(u64 goroutine, u32 labels, u32 in_map)
+{
+	u64 at = user_word(goroutine + labels), i;
+	struct ts_go_label label;
+	struct ts_go_text list;
+	u8 doubled = 1;
+
+	if (!at)
+		return 0;
+	if (in_map) {
+		at = user_word(at);
+		if (!at || bpf_probe_read_user(&doubled, 1, (void *)at + TS_GO_MAP_SIZE) || doubled)
+			return 0;
+		at = user_word(at + TS_GO_MAP_BUCKETS);
+		for (i = 0; at && i < TS_MOST_LABELS; i++) {
+			if (bpf_probe_read_user(&list, sizeof(list), (void *)at + TS_GO_BUCKET_KEYS + i * 16))
+				return 0;
+			if (is_our_label(&list))
+				return at + TS_GO_BUCKET_VALUES + i * 16;
+		}
+		return 0;
+	}
+	if (bpf_probe_read_user(&list, sizeof(list), (void *)at))
+		return 0;
+	for (i = 0; i < TS_MOST_LABELS && i < list.length; i++) {
+		at = list.at + i * sizeof(label);
+		if (bpf_probe_read_user(&label, sizeof(label), (void *)at))
+			return 0;
+		if (is_our_label(&label.key))
+			return at + sizeof(label.key);
+	}
+	return 0;
+}
+
+/* What stands for a text of Go as a tag; 0: it is none, or cannot be read. Global for the same reason. */
+__attribute__((noinline)) u64 tag_of_text(u64 at, u64 length)
+{
+	u64 mark = 0, piece, i;
+
+	if (length > TS_TAG_BYTES)
+		length = TS_TAG_BYTES;
+	for (i = 0; i < TS_TAG_BYTES && i < length; i += 8) {
+		u64 left = length - i;
+
+		piece = 0;
+		if (bpf_probe_read_user(&piece, left < 8 ? left & 7 : 8, (void *)at + i))
+			return 0;
+		mark = mixed(mark, piece);
+	}
+	return length ? mark << 16 | length : 0;
+}
+
+/*
+ * Notes which tag the current thread has at `now` and has had since `since`; tells of it where that is another than before. Of the
+ * program's tag, those of its libraries and the goroutine's it is the one that changed last. A global function, too.
  */
 __attribute__((noinline)) int note_tag(struct ts_thread *st, u64 since, u64 now)
 {
-	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	u32 pid = bpf_get_current_pid_tgid() >> 32, i, latest = 0;
+	struct ts_go_text value = {};
 	struct ts_tags *tags = bpf_map_lookup_elem(&tagged, &pid);
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct ts_tag *e;
-	u64 at, tag = 0;
+	u64 fs, at, found, tag = 0, text = 0;
 
 	if (!st || !tags)
 		return 0;
-	at = BPF_CORE_READ(task, thread.fsbase) + tags->offset;
-	if (bpf_probe_read_user(&tag, sizeof(tag), (void *)at))
-		return 0;
-	if (!(tag & 0xffff) || (tag & 0xffff) > TS_TAG_BYTES)
-		tag = 0;
+	fs = BPF_CORE_READ(task, thread.fsbase);
+	for (i = 0; i <= TS_TAG_LIBRARIES; i++) {
+		if (!i) {
+			at = tags->offset ? fs + tags->offset : 0;
+		} else {
+			if (!tags->library[i - 1])
+				break;
+			at = tags_of_library(tags->library[i - 1], fs);
+		}
+		found = look_at_tags(st, i, at);
+		if (found && st->tag_order[i] >= latest) {
+			latest = st->tag_order[i];
+			tag = found;
+			text = at + sizeof(tag);
+		}
+	}
+	if (tags->labels) {
+		at = st->task ? label_of_goroutine(st->task_at, tags->labels, tags->in_map) : 0;
+		if (at)
+			bpf_probe_read_user(&value, sizeof(value), (void *)at);
+		found = keep_tag(st, TS_TAG_PLACES - 1, value.length ? tag_of_text(value.at, value.length) : 0);
+		if (found && st->tag_order[TS_TAG_PLACES - 1] >= latest) {
+			tag = found;
+			text = value.at;
+		}
+	}
 	if (tag == st->tag) {
 		st->tag_seen = now;
 		return 0;
 	}
-	if (tag && !tell_tag(st, tags, at, tag, now))
+	if (tag && !tell_tag(st, tags, text, tag, now))
 		return 0;
 	e = RESERVE(struct ts_tag, TS_TAG);
 	if (!e)

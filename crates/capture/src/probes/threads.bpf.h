@@ -100,6 +100,9 @@ struct ts_thread {
 	u64 task_seen; /* when; 0: it was not */
 	u64 tag; /* that it was last seen to have; 0: none */
 	u64 tag_seen; /* when; 0: it was not looked at */
+	u64 tags[TS_TAG_PLACES]; /* that the places were last seen to have for it */
+	u32 tag_order[TS_TAG_PLACES]; /* which of them changed later: the higher */
+	u32 tag_changes;
 	u64 task_at; /* where its runtime keeps that task */
 	u32 new_sites[TS_NEW_SITES]; /* how many objects it has made a call on, by call */
 	struct ts_call batch[TS_BATCH];

@@ -35,8 +35,19 @@ impl<F, P> Recognised<F, P> {
     }
 
     /// What happened has been applied to the address spaces: what is to be looked at now, if a file's path says
-    /// that it may be of the kind.
+    /// that it may be of the kind. Of a process that is known, nothing is.
     pub fn applied(
+        &mut self,
+        change: &Change,
+        spaces: &mut Spaces,
+        may_be: fn(&Path) -> bool,
+    ) -> Option<(u32, Mapping)> {
+        let known = matches!(change, Change::Mapped(mapped) if self.has(mapped.pid));
+        (!known).then(|| self.applied_to_any(change, spaces, may_be))?
+    }
+
+    /// The same, also of processes that are known.
+    pub fn applied_to_any(
         &mut self,
         change: &Change,
         spaces: &mut Spaces,
@@ -45,7 +56,7 @@ impl<F, P> Recognised<F, P> {
         match change {
             Change::Mapped(mapped) if may_be(&mapped.path) => {
                 let pid = mapped.pid;
-                if self.has(pid) || !spaces.follows(pid) {
+                if !spaces.follows(pid) {
                     return None;
                 }
                 let mapping = spaces.space(pid)?.find(mapped.start)?;

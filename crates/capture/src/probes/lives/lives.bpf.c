@@ -99,6 +99,7 @@ int on_exec(u64 *ctx)
 	bpf_map_delete_elem(&tagged, &pid);
 	st->tag = 0;
 	st->tag_seen = 0;
+	__builtin_memset(st->tags, 0, sizeof(st->tags));
 	e = RESERVE(struct ts_exec, TS_EXEC);
 	if (!e)
 		return 0;
