@@ -41,24 +41,23 @@ struct {
 struct ts_coroutine_look {
 	struct ts_coroutine_work *work;
 	struct ts_python *p;
+	u32 where;
 };
 
-/* Whether this is a task of the coroutine that has the frame; its name, then. */
-static __always_inline bool is_task(struct ts_coroutine_work *s, struct ts_python *p, u64 task, u64 frame)
+/* Whether this is a task of the coroutine; its name, then. A global function, as all that follow: the verifier looks at each once. */
+__attribute__((noinline)) int is_task(u32 where, u64 task, u64 coroutine)
 {
+	struct ts_coroutine_work *s = bpf_map_lookup_elem(&coroutine_scratch, &where);
+	u64 name = 0;
 	u32 i;
 
-	if (task < TS_PAGE || (task & 7) || bpf_probe_read_user(s->words, sizeof(s->words), (void *)task))
-		return false;
-#pragma unroll
-	for (i = TS_TASK_FIRST; i < TS_TASK_WORDS - 1; i++) {
-		if (s->words[i] == frame - p->generator_frame) {
-			s->name = s->words[i + 1];
-			s->task = task;
-			return s->name != 0;
-		}
-	}
-	return false;
+	if (!s || task < TS_PAGE || (task & 7) || bpf_probe_read_user(s->words, sizeof(s->words), (void *)task))
+		return 0;
+	for (i = TS_TASK_FIRST; i < TS_TASK_WORDS - 1; i++)
+		name = s->words[i] == coroutine ? s->words[i + 1] : name;
+	s->name = name;
+	s->task = task;
+	return name != 0;
 }
 
 /* The word of a frame that was read in which this offset lies. */
@@ -96,20 +95,25 @@ static long next_outwards(u64 index, struct ts_coroutine_look *l)
 		return 0;
 	callback = user_word((header_word(s, p->frame_locals) & ~7ULL) + TS_HANDLE_CALLBACK);
 	if (callback && s->generator == s->coroutine &&
-	    (is_task(s, p, user_word(callback + TS_METHOD_SELF), s->coroutine) ||
-	     is_task(s, p, user_word(callback + TS_STEP_SELF), s->coroutine)))
+	    (is_task(l->where, user_word(callback + TS_METHOD_SELF), s->coroutine - p->generator_frame) ||
+	     is_task(l->where, user_word(callback + TS_STEP_SELF), s->coroutine - p->generator_frame)))
 		return 1;
 	s->generator = 0;
 	return 0;
 }
 
 /* The number of a task by its name: Python's own, if it has not been given another one. */
-static __always_inline u64 number_by_name(struct ts_coroutine_work *s, struct ts_python *p)
+__attribute__((noinline)) u64 number_by_name(u32 where, u32 pid)
 {
-	struct ts_task *e = &s->e;
+	struct ts_coroutine_work *s = bpf_map_lookup_elem(&coroutine_scratch, &where);
+	struct ts_python *p = bpf_map_lookup_elem(&pythons, &pid);
 	u64 name[4] = {}, number = 0, length, rest;
+	struct ts_task *e;
 	u32 i;
 
+	if (!s || !p)
+		return 0;
+	e = &s->e;
 	bpf_probe_read_user(name, sizeof(name), (void *)s->name);
 	/* Since 3.12 it is a number until somebody asks for it: so many digits of 30 bits. */
 	if (name[1] == p->long_type)
@@ -147,7 +151,7 @@ __attribute__((noinline)) u64 find_coroutine(u32 where, u32 pid, u64 known)
 	struct ts_python *p = bpf_map_lookup_elem(&pythons, &pid);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_python_look l = { .work = work, .p = p };
-	struct ts_coroutine_look look = { .work = s, .p = p };
+	struct ts_coroutine_look look = { .work = s, .p = p, .where = where };
 	u64 thread;
 
 	if (!s || !work || !p)
@@ -167,67 +171,64 @@ __attribute__((noinline)) u64 find_coroutine(u32 where, u32 pid, u64 known)
 	s->frame = user_word(thread + p->current_frame);
 	LOOP(TS_INTERPRETER_FRAMES, TS_FEW_STEPS, next_outwards, &look);
 	if (s->name)
-		return number_by_name(s, p);
+		return number_by_name(where, pid);
 	return s->coroutine ? TS_OWN_NUMBER | s->coroutine : 0;
 }
 
-/* Tell of the frame of a coroutine, by its place among those that are left. */
-__attribute__((noinline)) int tell_left_frame(u32 where, u32 pid, u64 frame, u32 place)
+/*
+ * A coroutine that is left, by its place among those that await each other: how it is, and where. The next one, which it awaits;
+ * 0: it awaits none.
+ */
+__attribute__((noinline)) u64 tell_left_coroutine(u32 where, u32 pid, u64 coroutine, u32 place)
 {
 	struct ts_coroutine_work *s = bpf_map_lookup_elem(&coroutine_scratch, &where);
 	struct ts_python *p = bpf_map_lookup_elem(&pythons, &pid);
-	u64 code;
+	u64 frame, code, type, top;
+	signed char state = 0;
+	s32 used = 0;
 
 	if (!s || !p || place >= TS_LEFT_FRAMES)
 		return 0;
+	type = user_word(coroutine + 8);
+	if (type != p->coroutine_type) {
+		/* What a coroutine awaits beside others is a future; a generator gives way to others, and could go on. */
+		if (type == p->generator_type)
+			s->e.left_state = TS_GO_READY;
+		return 0;
+	}
+	bpf_probe_read_user(&state, sizeof(state), (void *)coroutine + p->generator_state);
+	if (state >= 0) {
+		if (!place)
+			s->e.left_state = state ? TS_GO_DEAD : TS_GO_RUNNING;
+		return 0;
+	}
+	s->e.left_state = TS_GO_WAITING;
+	frame = coroutine + p->generator_frame;
 	code = user_word(frame + p->frame_code) & ~7ULL;
 	s->e.left[place] = told_code(where, pid, p, code);
 	s->e.left_place[place] = user_word(frame + p->frame_at) - code - p->code_start;
-	return 0;
+	if (p->stack_pointer) {
+		top = user_word(frame + p->frame_stack);
+	} else {
+		bpf_probe_read_user(&used, sizeof(used), (void *)frame + p->frame_stack);
+		top = frame + p->frame_locals + 8 * (u64)(used > 0 ? used : 0);
+	}
+	return user_word(top - 8) & ~7ULL;
 }
 
 /*
  * How the coroutine is now that the thread ran before, and where: it and those that it awaits, the outermost first. What
  * was freed and used again is no coroutine, or one that does not wait.
  */
-static __always_inline void tell_left_coroutine(struct ts_coroutine_work *s, u32 where, u32 pid, struct ts_python *p, u64 coroutine)
+static __always_inline void tell_left_coroutines(struct ts_coroutine_work *s, u32 where, u32 pid, u64 coroutine)
 {
-	struct ts_task *e = &s->e;
-	u64 frame, top;
-	s32 used = 0;
-	signed char state;
 	u32 i;
 
-	e->left_state = 0;
+	s->e.left_state = coroutine ? TS_GO_DEAD : 0;
 	for (i = 0; i < TS_LEFT_FRAMES; i++)
-		e->left[i] = 0;
-	for (i = 0; i < TS_LEFT_FRAMES && coroutine; i++) {
-		if (user_word(coroutine + 8) != p->coroutine_type) {
-			/* What a coroutine awaits beside others is a future; a generator gives way to others, and could go on. */
-			if (user_word(coroutine + 8) == p->generator_type)
-				e->left_state = TS_GO_READY;
-			break;
-		}
-		state = 0;
-		bpf_probe_read_user(&state, sizeof(state), (void *)coroutine + p->generator_state);
-		if (state >= 0) {
-			if (!i)
-				e->left_state = state ? TS_GO_DEAD : TS_GO_RUNNING;
-			break;
-		}
-		e->left_state = TS_GO_WAITING;
-		frame = coroutine + p->generator_frame;
-		tell_left_frame(where, pid, frame, i);
-		if (p->stack_pointer) {
-			top = user_word(frame + p->frame_stack);
-		} else {
-			bpf_probe_read_user(&used, sizeof(used), (void *)frame + p->frame_stack);
-			top = frame + p->frame_locals + 8 * (u64)(used > 0 ? used : 0);
-		}
-		coroutine = user_word(top - 8) & ~7ULL;
-	}
-	if (e->left_state == 0)
-		e->left_state = TS_GO_DEAD;
+		s->e.left[i] = 0;
+	for (i = 0; i < TS_LEFT_FRAMES && coroutine; i++)
+		coroutine = tell_left_coroutine(where, pid, coroutine, i);
 }
 
 /*
@@ -266,10 +267,7 @@ __attribute__((noinline)) int note_coroutine(struct ts_thread *st, u32 where, u6
 	e->pid = pid;
 	e->node = 0;
 	e->left_node = 0;
-	if (st->task_seen && st->task)
-		tell_left_coroutine(s, where, pid, p, st->task_at);
-	else
-		e->left[0] = 0;
+	tell_left_coroutines(s, where, pid, st->task_seen && st->task ? st->task_at : 0);
 	if (number)
 		e->entry = told_code(where, pid, p, user_word(s->coroutine + p->frame_code) & ~7ULL);
 	if (!has_room(TS_TASK) || bpf_ringbuf_output(&ring, e, sizeof(*e), BPF_RB_NO_WAKEUP)) {

@@ -90,18 +90,22 @@ __attribute__((noinline)) u64 tags_of_library(u64 library, u64 fs)
 	return at > TS_PAGE && !(at & 7) ? at : 0;
 }
 
-/* Notes the tag that a thread has in one of the places, 0: none, and which changed last. */
-static __always_inline u64 keep_tag(struct ts_thread *st, u32 place, u64 tag)
+/* Notes the tag that a thread has in one of the places, 0: none, and whether it is the one that changed last. */
+static __always_inline void keep_tag(struct ts_thread *st, u32 place, u64 tag, u64 text)
 {
 	if (tag != st->tags[place]) {
 		st->tags[place] = tag;
 		st->tag_order[place] = ++st->tag_changes;
 	}
-	return tag;
+	if (tag && st->tag_order[place] >= st->tag_latest) {
+		st->tag_latest = st->tag_order[place];
+		st->tag_found = tag;
+		st->tag_text = text;
+	}
 }
 
-/* The same of the one that is at this address. Global for the same reason. */
-__attribute__((noinline)) u64 look_at_tags(struct ts_thread *st, u32 place, u64 at)
+/* The same of the one that is at this address; it is the thread's if none that was looked at before changed later. */
+__attribute__((noinline)) int look_at_tags(struct ts_thread *st, u32 place, u64 at)
 {
 	u64 tag = 0;
 
@@ -109,10 +113,17 @@ __attribute__((noinline)) u64 look_at_tags(struct ts_thread *st, u32 place, u64 
 		return 0;
 	/* What cannot be read just now is as it was. */
 	if (at && bpf_probe_read_user(&tag, sizeof(tag), (void *)at))
-		return st->tags[place];
+		tag = st->tags[place];
 	if (!(tag & 0xffff) || (tag & 0xffff) > TS_TAG_BYTES)
 		tag = 0;
-	return keep_tag(st, place, tag);
+	keep_tag(st, place, tag, at + sizeof(tag));
+	return 0;
+}
+
+__attribute__((noinline)) int look_at_library(struct ts_thread *st, u32 place, u64 library, u64 fs)
+{
+	look_at_tags(st, place, tags_of_library(library, fs));
+	return 0;
 }
 
 /* Texts of Go, and a label as it keeps them since 1.24. */
@@ -133,16 +144,18 @@ struct ts_go_label {
 #define TS_GO_BUCKET_KEYS 8
 #define TS_GO_BUCKET_VALUES (TS_GO_BUCKET_KEYS + TS_MOST_LABELS * 16)
 
-static __always_inline bool is_our_label(struct ts_go_text *key)
+/* Whether this is the name of our label. A global function: the verifier looks at it once. */
+__attribute__((noinline)) int is_our_label(u64 at)
 {
-	return key->length == 8 && user_word(key->at) == TS_LABEL;
+	struct ts_go_text key = {};
+
+	return !bpf_probe_read_user(&key, sizeof(key), (void *)at) && key.length == 8 && user_word(key.at) == TS_LABEL;
 }
 
 /* Where the value of the label "timesink" is in a goroutine's; 0: it has none. Global for the same reason. */
 __attribute__((noinline)) u64 label_of_goroutine(u64 goroutine, u32 labels, u32 in_map)
 {
 	u64 at = user_word(goroutine + labels), i;
-	struct ts_go_label label;
 	struct ts_go_text list;
 	u8 doubled = 1;
 
@@ -153,42 +166,52 @@ __attribute__((noinline)) u64 label_of_goroutine(u64 goroutine, u32 labels, u32 
 		if (!at || bpf_probe_read_user(&doubled, 1, (void *)at + TS_GO_MAP_SIZE) || doubled)
 			return 0;
 		at = user_word(at + TS_GO_MAP_BUCKETS);
-		for (i = 0; at && i < TS_MOST_LABELS; i++) {
-			if (bpf_probe_read_user(&list, sizeof(list), (void *)at + TS_GO_BUCKET_KEYS + i * 16))
-				return 0;
-			if (is_our_label(&list))
-				return at + TS_GO_BUCKET_VALUES + i * 16;
-		}
+		for (i = 0; at && i < TS_MOST_LABELS; i++)
+			if (is_our_label(at + TS_GO_BUCKET_KEYS + i * sizeof(list)))
+				return at + TS_GO_BUCKET_VALUES + i * sizeof(list);
 		return 0;
 	}
 	if (bpf_probe_read_user(&list, sizeof(list), (void *)at))
 		return 0;
-	for (i = 0; i < TS_MOST_LABELS && i < list.length; i++) {
-		at = list.at + i * sizeof(label);
-		if (bpf_probe_read_user(&label, sizeof(label), (void *)at))
-			return 0;
-		if (is_our_label(&label.key))
-			return at + sizeof(label.key);
-	}
+	for (i = 0; i < TS_MOST_LABELS && i < list.length; i++)
+		if (is_our_label(list.at + i * sizeof(struct ts_go_label)))
+			return list.at + i * sizeof(struct ts_go_label) + sizeof(struct ts_go_text);
 	return 0;
 }
 
-/* What stands for a text of Go as a tag; 0: it is none, or cannot be read. Global for the same reason. */
+/*
+ * What stands for a text of Go as a tag; 0: it is none, or cannot be read. Of a long text it is its length, the first 64 bytes and the last
+ * eight: to look at all of it costs the verifier a hundred times as much.
+ */
 __attribute__((noinline)) u64 tag_of_text(u64 at, u64 length)
 {
-	u64 mark = 0, piece, i;
+	u64 mark, piece, i;
 
 	if (length > TS_TAG_BYTES)
 		length = TS_TAG_BYTES;
-	for (i = 0; i < TS_TAG_BYTES && i < length; i += 8) {
-		u64 left = length - i;
-
-		piece = 0;
-		if (bpf_probe_read_user(&piece, left < 8 ? left & 7 : 8, (void *)at + i))
+	if (length < 8) {
+		if (!length || bpf_probe_read_user(&piece, sizeof(piece), (void *)at))
 			return 0;
-		mark = mixed(mark, piece);
+		return mixed(length, piece << (64 - length * 8)) << 16 | length;
 	}
-	return length ? mark << 16 | length : 0;
+	mark = mixed(length, user_word(at + length - 8));
+	for (i = 0; i < 8 && i * 8 + 8 <= length; i++)
+		mark = mixed(mark, user_word(at + i * 8));
+	return mark << 16 | length;
+}
+
+__attribute__((noinline)) int look_at_label(struct ts_thread *st, u32 labels, u32 in_map)
+{
+	struct ts_go_text value = {};
+	u64 at, tag = 0;
+
+	if (!st)
+		return 0;
+	at = st->task ? label_of_goroutine(st->task_at, labels, in_map) : 0;
+	if (at && !bpf_probe_read_user(&value, sizeof(value), (void *)at) && value.length)
+		tag = tag_of_text(value.at, value.length);
+	keep_tag(st, TS_TAG_PLACES - 1, tag, value.at);
+	return 0;
 }
 
 /*
@@ -197,41 +220,25 @@ __attribute__((noinline)) u64 tag_of_text(u64 at, u64 length)
  */
 __attribute__((noinline)) int note_tag(struct ts_thread *st, u64 since, u64 now)
 {
-	u32 pid = bpf_get_current_pid_tgid() >> 32, i, latest = 0;
-	struct ts_go_text value = {};
+	u32 pid = bpf_get_current_pid_tgid() >> 32, i;
 	struct ts_tags *tags = bpf_map_lookup_elem(&tagged, &pid);
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct ts_tag *e;
-	u64 fs, at, found, tag = 0, text = 0;
+	u64 fs, tag, text;
 
 	if (!st || !tags)
 		return 0;
 	fs = BPF_CORE_READ(task, thread.fsbase);
-	for (i = 0; i <= TS_TAG_LIBRARIES; i++) {
-		if (!i) {
-			at = tags->offset ? fs + tags->offset : 0;
-		} else {
-			if (!tags->library[i - 1])
-				break;
-			at = tags_of_library(tags->library[i - 1], fs);
-		}
-		found = look_at_tags(st, i, at);
-		if (found && st->tag_order[i] >= latest) {
-			latest = st->tag_order[i];
-			tag = found;
-			text = at + sizeof(tag);
-		}
-	}
-	if (tags->labels) {
-		at = st->task ? label_of_goroutine(st->task_at, tags->labels, tags->in_map) : 0;
-		if (at)
-			bpf_probe_read_user(&value, sizeof(value), (void *)at);
-		found = keep_tag(st, TS_TAG_PLACES - 1, value.length ? tag_of_text(value.at, value.length) : 0);
-		if (found && st->tag_order[TS_TAG_PLACES - 1] >= latest) {
-			tag = found;
-			text = value.at;
-		}
-	}
+	st->tag_latest = 0;
+	st->tag_found = 0;
+	if (tags->offset)
+		look_at_tags(st, 0, fs + tags->offset);
+	for (i = 0; i < TS_TAG_LIBRARIES && tags->library[i]; i++)
+		look_at_library(st, i + 1, tags->library[i], fs);
+	if (tags->labels)
+		look_at_label(st, tags->labels, tags->in_map);
+	tag = st->tag_found;
+	text = st->tag_text;
 	if (tag == st->tag) {
 		st->tag_seen = now;
 		return 0;

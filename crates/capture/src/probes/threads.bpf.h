@@ -103,6 +103,8 @@ struct ts_thread {
 	u64 tags[TS_TAG_PLACES]; /* that the places were last seen to have for it */
 	u32 tag_order[TS_TAG_PLACES]; /* which of them changed later: the higher */
 	u32 tag_changes;
+	u32 tag_latest; /* of the places looked at so far, when the one that has the tag changed */
+	u64 tag_found, tag_text; /* that tag, and where its text is */
 	u64 task_at; /* where its runtime keeps that task */
 	u32 new_sites[TS_NEW_SITES]; /* how many objects it has made a call on, by call */
 	struct ts_call batch[TS_BATCH];

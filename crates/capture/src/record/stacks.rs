@@ -426,7 +426,7 @@ impl LiveStacks {
         let Event::Task(mut task) = event else {
             return;
         };
-        if task.kind == events::TS_OF_PYTHON as u32 {
+        if task.kind == events::TS_OF_PYTHON {
             self.place_coroutines(&mut task, spool);
         } else {
             self.place_goroutines(&mut task, spool);
