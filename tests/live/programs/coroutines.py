@@ -97,5 +97,7 @@ async def main(folder):
     be_seen()
 
 
+# That it has loaded asyncio is seen within 20 ms.
+time.sleep(0.1)
 asyncio.run(main(sys.argv[1]))
 print(json.dumps({"on_thread": ON_THREAD, "awaiting": AWAITING}))
