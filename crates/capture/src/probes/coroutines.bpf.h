@@ -107,7 +107,7 @@ __attribute__((noinline)) u64 number_by_name(u32 where, u32 pid)
 {
 	struct ts_coroutine_work *s = bpf_map_lookup_elem(&coroutine_scratch, &where);
 	struct ts_python *p = bpf_map_lookup_elem(&pythons, &pid);
-	u64 name[4] = {}, number = 0, length, rest;
+	u64 name[4] = {}, number = 0, length;
 	struct ts_task *e;
 	u32 i;
 
@@ -139,8 +139,7 @@ __attribute__((noinline)) u64 number_by_name(u32 where, u32 pid)
 			return number;
 		}
 	}
-	rest = mixed(s->task, s->name);
-	return TS_OWN_NUMBER | rest;
+	return TS_OWN_NUMBER | mixed(s->task, s->name);
 }
 
 /* The number of the task that the current thread runs, whose coroutine's frame it leaves in the scratch; 0: it runs none. */
@@ -257,16 +256,7 @@ __attribute__((noinline)) int note_coroutine(struct ts_thread *st, u32 where, u6
 		return 0;
 	}
 	e = &s->e;
-	head(&e->head, TS_TASK, st->id, since > st->task_seen ? since : st->task_seen);
-	e->seen_before = st->task_seen;
-	e->number = number;
-	e->parent = 0;
-	e->started_at = 0;
-	e->entry = 0;
-	e->kind = TS_OF_PYTHON;
-	e->pid = pid;
-	e->node = 0;
-	e->left_node = 0;
+	begin_task(e, st, TS_OF_PYTHON, pid, number, since);
 	tell_left_coroutines(s, where, pid, st->task_seen && st->task ? st->task_at : 0);
 	if (number)
 		e->entry = told_code(where, pid, p, user_word(s->coroutine + p->frame_code) & ~7ULL);

@@ -103,7 +103,6 @@ static __always_inline void tell_left(struct ts_task *e, struct ts_go *go, struc
 	u64 own[9] = {}, frame[2], bp;
 	u32 i;
 
-	e->left_node = 0;
 	e->left_state = 0;
 	for (i = 0; i < TS_LEFT_FRAMES; i++)
 		e->left[i] = 0;
@@ -155,16 +154,8 @@ __attribute__((noinline)) int note_goroutine(struct ts_thread *st, u64 goroutine
 	e = RESERVE(struct ts_task, TS_TASK);
 	if (!e)
 		return 0;
-	head(&e->head, TS_TASK, st->id, since > st->task_seen ? since : st->task_seen);
-	e->seen_before = st->task_seen;
-	e->number = number;
-	e->parent = 0;
-	e->started_at = 0;
-	e->entry = 0;
-	e->kind = TS_OF_GO;
+	begin_task(e, st, TS_OF_GO, pid, number, since);
 	e->name[0] = 0;
-	e->pid = pid;
-	e->node = 0;
 	tell_left(e, go, st);
 	if (number) {
 		if (go->parent)

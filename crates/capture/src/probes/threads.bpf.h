@@ -211,6 +211,21 @@ static __always_inline void head(struct ts_head *h, u8 kind, u32 thread, u64 t)
 	h->t = t;
 }
 
+/* Begins to tell that a thread is at work for another task than before; what is not known is 0. */
+static __always_inline void begin_task(struct ts_task *e, struct ts_thread *st, u32 kind, u32 pid, u64 number, u64 since)
+{
+	head(&e->head, TS_TASK, st->id, since > st->task_seen ? since : st->task_seen);
+	e->seen_before = st->task_seen;
+	e->number = number;
+	e->parent = 0;
+	e->started_at = 0;
+	e->entry = 0;
+	e->kind = kind;
+	e->pid = pid;
+	e->node = 0;
+	e->left_node = 0;
+}
+
 /* At the end of the recording somebody else goes over all threads, on a processor of its own. */
 static __always_inline void on_its_processor(struct ts_head *h, struct task_struct *task)
 {

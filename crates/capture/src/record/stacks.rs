@@ -431,6 +431,11 @@ impl LiveStacks {
         } else {
             self.place_goroutines(&mut task, spool);
         }
+        // Nothing gets into the spool that the probes did not set.
+        task.left_place = Default::default();
+        let end = task.name.iter().position(|byte| *byte == 0);
+        task.name[end.unwrap_or(0)..].fill(0);
+        task.pad = 0;
         spool.event(task.as_bytes());
     }
 

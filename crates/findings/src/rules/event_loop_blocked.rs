@@ -1,4 +1,4 @@
-//! A task that keeps the thread of its event loop while others wait for their turn.
+//! A task that blocks its event loop while others are ready to run.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +17,9 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "event-loop-blocked",
-    looks_for: "a task of an event loop that does not give way while other tasks wait for their turn",
-    why: "An event loop runs one task at a time. While one computes, or waits in a call that blocks, all others stand still, and so do those who wait for their answers.",
-    advice: "let a thread or another process do it (asyncio.to_thread for calls that block), or give way between parts of it; or use a library whose calls do not block",
+    looks_for: "a task that blocks its event loop while other tasks are ready to run",
+    why: "An event loop runs one task at a time. While it computes, or waits in a blocking call, no other task can run, and whoever waits for their answers waits too.",
+    advice: "run it in a thread or another process (asyncio.to_thread for blocking calls), yield to the loop between parts of it, or use a non-blocking library",
     wrong_if: "nobody waits for the other tasks",
     limits: &[&limits::LONG, &limits::OTHERS, &limits::SHARE],
     blames: Blames::Nobody,
@@ -36,19 +36,19 @@ mod limits {
         name: "turn",
         value: 50e6,
         unit: Unit::Nanoseconds,
-        means: "minimum time of a task on the thread of its loop without giving way",
+        means: "minimum time for which a task blocks its event loop",
     };
     pub static OTHERS: Limit = Limit {
         name: "others",
         value: 2.0,
         unit: Unit::Count,
-        means: "minimum number of other tasks that have their turn right after, before the loop waits again",
+        means: "minimum number of other tasks that run right after it, before the loop waits for events again",
     };
     pub static SHARE: Limit = Limit {
         name: "share",
         value: 0.1,
         unit: Unit::Share,
-        means: "minimum share of the critical path in such turns of one coroutine",
+        means: "minimum share of the critical path in which one coroutine blocks the loop",
     };
 }
 
@@ -190,11 +190,11 @@ fn suspect(
         .held(inquiry, &RULE, "share", share, &limits::SHARE)
         .told(say![
             Piece::Count(count),
-            " times it keeps the loop for ",
+            " times it blocks the loop, for ",
             Piece::Time(blocked.ns / count.max(1)),
             " on average; up to ",
             Piece::Count(blocked.others as u64),
-            " other tasks have their turn only then"
+            " other tasks can run only afterwards"
         ]);
     suspect.frames = frames;
     suspect.examples = examples(row.thread, blocked.turns);
