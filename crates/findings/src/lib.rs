@@ -30,6 +30,7 @@ pub mod registry;
 pub mod rule;
 mod rules;
 pub mod sentence;
+mod shells;
 pub mod signature;
 mod sleep_rows;
 mod start_up;

@@ -1,12 +1,18 @@
 //! Loading the probes: all at once where the kernel takes them, else each on its own with the essential ones, so that one
 //! that is refused shrinks the recording.
+//!
+//! What takes long is the kernel's verifier, which goes through one program at a time for each thread that asks. So where there are
+//! processors for it, half of the programs are loaded by a second thread, as a second object with the maps of the first.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
-use libbpf_rs::{Object, ObjectBuilder};
+use libbpf_rs::{
+    AsRawLibbpf, Map, MapCore, Object, ObjectBuilder, OpenObject, Program, ProgramMut,
+};
 use zerocopy::IntoBytes;
 
 use super::needed_types::{self, NeededTypes};
@@ -16,7 +22,8 @@ use crate::calls;
 use crate::error::Error;
 use crate::host;
 use crate::memory_file;
-use crate::probes::{events, ProbeInfo, OBJECT};
+use crate::probes::calls as calls_probe;
+use crate::probes::{events, sampler, ProbeInfo, OBJECT};
 
 /// The kernel's types that the probes need, where libbpf can read them.
 struct KernelTypes {
@@ -40,12 +47,12 @@ impl KernelTypes {
     }
 }
 
-/// Load the object with the programs of these probes only.
-fn load_with(
+/// Open the object, to load the programs of these probes only.
+fn open_with(
     settings: &ProbeSettings,
     types: &KernelTypes,
     wanted: &[&'static ProbeInfo],
-) -> libbpf_rs::Result<Object> {
+) -> libbpf_rs::Result<OpenObject> {
     let programs: HashSet<&str> = wanted
         .iter()
         .flat_map(|p| p.programs.iter().map(|(name, _)| *name))
@@ -75,7 +82,90 @@ fn load_with(
         program.set_autoload(wanted);
         settings.inject.prepare(&mut program)?;
     }
-    open.load()
+    Ok(open)
+}
+
+/// Load the object with the programs of these probes only.
+fn load_with(
+    settings: &ProbeSettings,
+    types: &KernelTypes,
+    wanted: &[&'static ProbeInfo],
+) -> libbpf_rs::Result<Objects> {
+    let object = open_with(settings, types, wanted)?.load()?;
+    Ok(Objects(vec![object]))
+}
+
+/// The probes whose programs take the verifier about as long as those of all others.
+const BESIDE: [&str; 2] = [calls_probe::INFO.name, sampler::INFO.name];
+
+/// The same, in two threads.
+fn load_in_two(
+    settings: &ProbeSettings,
+    types: &KernelTypes,
+    wanted: &[&'static ProbeInfo],
+) -> libbpf_rs::Result<Objects> {
+    let (beside, rest): (Vec<_>, Vec<_>) = wanted
+        .iter()
+        .partition(|probe| BESIDE.contains(&probe.name));
+    let mut first = open_with(settings, types, &rest)?;
+    prepare(&mut first)?;
+    let mut second = open_with(settings, types, &beside)?;
+    for mut map in second.maps_mut() {
+        if let Some(fd) = descriptor(&first, map.name()) {
+            map.reuse_fd(fd)?;
+        }
+    }
+    std::thread::scope(|scope| {
+        let second = scope.spawn(move || second.load());
+        let first = first.load();
+        let second = second
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok(Objects(vec![first?, second?]))
+    })
+}
+
+/// Make the maps of an object. What was done is not done again as it is loaded.
+#[allow(unsafe_code)]
+fn prepare(object: &mut OpenObject) -> libbpf_rs::Result<()> {
+    // SAFETY: it is open, and stays so: it is its owner who loads it.
+    let code = unsafe { libbpf_sys::bpf_object__prepare(object.as_libbpf_object().as_ptr()) };
+    match code {
+        0 => Ok(()),
+        code => Err(libbpf_rs::Error::from_raw_os_error(-code)),
+    }
+}
+
+/// The map of this name that was made, if it was.
+#[allow(unsafe_code)]
+fn descriptor<'a>(object: &'a OpenObject, name: &OsStr) -> Option<BorrowedFd<'a>> {
+    let map = object.maps().find(|map| map.name() == name)?;
+    // SAFETY: it is a map of an open object.
+    let fd = unsafe { libbpf_sys::bpf_map__fd(map.as_libbpf_object().as_ptr()) };
+    // SAFETY: the object keeps it for as long as it lives itself.
+    (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// What was loaded, together: objects that share their maps, and each have some of the programs.
+pub struct Objects(Vec<Object>);
+
+impl Objects {
+    pub fn map(&self, name: &str) -> Option<Map<'_>> {
+        let mut maps = self.0.iter().flat_map(Object::maps);
+        maps.find(|map| map.name() == name)
+    }
+
+    /// Those that were loaded.
+    pub fn programs(&self) -> impl Iterator<Item = Program<'_>> {
+        let all = self.0.iter().flat_map(Object::progs);
+        all.filter(|program| program.autoload())
+    }
+
+    pub fn program_mut(&mut self, name: &str) -> Option<ProgramMut<'_>> {
+        let all = self.0.iter().flat_map(Object::progs_mut);
+        let mut loaded = all.filter(|program| program.autoload());
+        loaded.find(|program| program.name() == name)
+    }
 }
 
 fn fill_config(settings: &ProbeSettings, types: &KernelTypes, value: &mut [u8]) {
@@ -102,7 +192,7 @@ pub struct Refused {
 
 /// What this kernel took.
 pub struct LoadedProbes {
-    pub object: Object,
+    pub objects: Objects,
     pub refused: Vec<Refused>,
 }
 
@@ -115,9 +205,13 @@ pub fn load(settings: &ProbeSettings) -> Result<LoadedProbes, Error> {
     })?;
     refusal::listen();
     let wanted: Vec<_> = settings.probes().collect();
-    if let Ok(object) = load_with(settings, &types, &wanted) {
+    let all = match settings.processors.len() {
+        0 | 1 => load_with(settings, &types, &wanted),
+        _ => load_in_two(settings, &types, &wanted),
+    };
+    if let Ok(objects) = all {
         let refused = Vec::new();
-        return Ok(LoadedProbes { object, refused });
+        return Ok(LoadedProbes { objects, refused });
     }
     let essential: Vec<_> = wanted.iter().copied().filter(|p| p.essential).collect();
     let try_with = |probes: &[&'static ProbeInfo]| {
@@ -139,6 +233,6 @@ pub fn load(settings: &ProbeSettings) -> Result<LoadedProbes, Error> {
             Err(why) => refused.push(Refused { probe, why }),
         }
     }
-    let object = try_with(&taken).map_err(failed)?;
-    Ok(LoadedProbes { object, refused })
+    let objects = try_with(&taken).map_err(failed)?;
+    Ok(LoadedProbes { objects, refused })
 }

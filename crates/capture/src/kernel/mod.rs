@@ -13,7 +13,7 @@ mod watched;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ProgramImpl};
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, ProgramImpl};
 use zerocopy::IntoBytes;
 
 use crate::budget::CountedEvents;
@@ -23,7 +23,7 @@ use crate::probes::{self, events, follow, terminals, ProbeInfo, PROBES};
 
 pub use control::Control;
 pub use inject::Inject;
-use load::{LoadedProbes, Refused};
+use load::{LoadedProbes, Objects, Refused};
 pub use refusal::Refusal;
 pub use types::{check as check_fields, Fields};
 
@@ -86,10 +86,10 @@ impl ProbeSettings {
 
 /// The probes, loaded; each set of links in the order in which it was attached.
 pub struct Kernel {
-    // Links go before the object that they belong to.
+    // Links go before the objects that they belong to.
     links: Vec<(&'static ProbeInfo, Vec<Link>)>,
     samplers: Vec<OwnedFd>,
-    object: Object,
+    objects: Objects,
     control: Control,
     wanted: Vec<&'static ProbeInfo>,
     inject: Inject,
@@ -126,14 +126,11 @@ pub fn try_probes(settings: &ProbeSettings) -> Result<Tried, Error> {
 
 impl Kernel {
     pub fn load(settings: &ProbeSettings) -> Result<Kernel, Error> {
-        let LoadedProbes { object, refused } = load::load(settings)?;
-        let control = object
-            .maps()
-            .find(|m| m.name() == "control")
-            .ok_or(Error::Probes {
-                step: "loaded",
-                why: "no control map".to_string().into(),
-            })?;
+        let LoadedProbes { objects, refused } = load::load(settings)?;
+        let control = objects.map("control").ok_or(Error::Probes {
+            step: "loaded",
+            why: "no control map".to_string().into(),
+        })?;
         let control = Control::map(control.as_fd().as_raw_fd())?;
         control.next_call_epoch();
         let granted = refused
@@ -143,7 +140,7 @@ impl Kernel {
         let mut kernel = Kernel {
             links: Vec::new(),
             samplers: Vec::new(),
-            object,
+            objects,
             control,
             granted,
             wanted: settings.probes().collect(),
@@ -155,7 +152,7 @@ impl Kernel {
 
     /// What the verifier had to do with each program.
     fn verified(&self) -> Vec<Verified> {
-        let loaded = self.object.progs().filter(|program| program.autoload());
+        let loaded = self.objects.programs();
         let verified = |program: ProgramImpl<'_, _>| Verified {
             program: program.name().to_string_lossy().into_owned(),
             instructions: verified_instructions(program.as_fd()),
@@ -193,9 +190,8 @@ impl Kernel {
         let mut links = Vec::new();
         for (name, tracepoint) in probe.programs {
             let program = self
-                .object
-                .progs_mut()
-                .find(|p| p.name() == *name)
+                .objects
+                .program_mut(name)
                 .ok_or_else(|| format!("no program {name}"))?;
             if *name == "on_sample" {
                 if self.samplers.is_empty() {
@@ -313,9 +309,8 @@ impl Kernel {
             why: why.into(),
         };
         let program = self
-            .object
-            .progs_mut()
-            .find(|p| p.name() == name)
+            .objects
+            .program_mut(name)
             .ok_or_else(|| failed(format!("no program {name}")))?;
         let link = program.attach().map_err(|e| failed(e.to_string()))?;
         let mut iter = Iter::new(&link).map_err(|e| failed(e.to_string()))?;
@@ -355,7 +350,7 @@ impl Kernel {
     }
 
     fn map(&self, name: &str) -> Option<MapHandle> {
-        let map = self.object.maps().find(|m| m.name() == name)?;
+        let map = self.objects.map(name)?;
         MapHandle::try_from(&map).ok()
     }
 
@@ -370,14 +365,10 @@ impl Kernel {
             why: e.to_string().into(),
         };
         let mut take = take;
-        let ring = self
-            .object
-            .maps()
-            .find(|m| m.name() == name)
-            .ok_or_else(|| Error::Probes {
-                step: "loaded",
-                why: format!("no map {name}").into(),
-            })?;
+        let ring = self.objects.map(name).ok_or_else(|| Error::Probes {
+            step: "loaded",
+            why: format!("no map {name}").into(),
+        })?;
         let mut builder = libbpf_rs::RingBufferBuilder::new();
         builder
             .add(&ring, move |bytes| {
@@ -419,7 +410,7 @@ impl Kernel {
     }
 
     fn by_processor(&self, map: &str, key: u32) -> Vec<Vec<u8>> {
-        let map = self.object.maps().find(|m| m.name() == map);
+        let map = self.objects.map(map);
         map.and_then(|map| {
             map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY)
                 .ok()

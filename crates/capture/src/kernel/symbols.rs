@@ -47,7 +47,7 @@ impl Kernel {
     fn ask(&mut self, program: &str, address: u64) -> Option<[u8; ASK]> {
         let mut ask = [0u8; ASK];
         ask[..8].copy_from_slice(&address.to_ne_bytes());
-        let program = self.object.progs_mut().find(|p| p.name() == program)?;
+        let program = self.objects.program_mut(program)?;
         let input = ProgramInput {
             context_in: Some(&mut ask),
             ..ProgramInput::default()

@@ -14,6 +14,7 @@ use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
+use crate::shells;
 use crate::start_up::StartUp;
 
 pub static RULE: Rule = Rule {
@@ -71,9 +72,24 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         }
     }
     pairs.retain(|_, starts| starts.len() as f64 >= RULE.limit(inquiry, &limits::STARTS));
+    let shells = shells::between(inquiry).into_iter();
+    let shells = shells.map(|between| between.shell.process).collect();
     let many = pairs.iter();
-    many.filter_map(|(pair, starts)| suspect(inquiry, *pair, starts, &beside(*pair, &pairs)))
-        .collect()
+    many.filter_map(|(pair, starts)| {
+        let others = Others {
+            beside: beside(*pair, &pairs),
+            shells: &shells,
+        };
+        suspect(inquiry, *pair, starts, &others)
+    })
+    .collect()
+}
+
+/// What is started beside the children of a pair.
+struct Others<'a> {
+    beside: BTreeSet<ProcessId>,
+    /// The shells that do nothing but start one program.
+    shells: &'a BTreeSet<ProcessId>,
 }
 
 /// Beside copies of a process, which are made to do something, all that it starts again and again: who does without the one
@@ -190,14 +206,17 @@ fn suspect(
     inquiry: &Inquiry<'_>,
     (_, program, copy): Pair<'_>,
     starts: &[&Start],
-    beside: &BTreeSet<ProcessId>,
+    others: &Others<'_>,
 ) -> Option<Suspect> {
     let parent = starts.first()?.parent?;
     let children = inquiry.with_descendants(starts.iter().map(|start| start.process).collect());
-    let starting = starting(inquiry, starts, &children);
-    if starting < RULE.limit(inquiry, &limits::SHARE) {
+    // A shell in between has a rule of its own: what counts here is the program behind it.
+    let behind: BTreeSet<ProcessId> = children.difference(others.shells).copied().collect();
+    let judged = starting(inquiry, starts, &behind);
+    if judged < RULE.limit(inquiry, &limits::SHARE) {
         return None;
     }
+    let starting = starting(inquiry, starts, &children);
     let name = program.rsplit('/').next().unwrap_or(program).to_owned();
     let cost = middle(starts.iter().map(|start| start.cost_ns()).collect());
     let life = middle(lives(inquiry, starts.iter().map(|start| start.process)));
@@ -223,7 +242,7 @@ fn suspect(
     };
     let (all, weight) = (children.len(), weight(inquiry, parent, &children));
     // At most the parent is spared all that it does around them, and none is needed at all.
-    let mut none = inquiry.with_descendants(beside.clone());
+    let mut none = inquiry.with_descendants(others.beside.clone());
     none.extend(&children);
     let most = Fix::without(What::All, none);
     let fix = Fix::AtLeast(
@@ -238,13 +257,7 @@ fn suspect(
         .seen_after_starts(inquiry, starts.iter().map(|start| start.process))
         .or_seen_at(inquiry, parent, &MAKES, &BTreeSet::new())
         .held(inquiry, &RULE, "starts", count as f64, &limits::STARTS)
-        .held(
-            inquiry,
-            &RULE,
-            "share of starting",
-            starting,
-            &limits::SHARE,
-        )
+        .held(inquiry, &RULE, "share of starting", judged, &limits::SHARE)
         .figure("life", life as f64, "ns")
         .figure("cost of a start", cost as f64, "ns")
         .told(say![

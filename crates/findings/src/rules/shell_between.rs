@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::facts::starts::{Executed, Start};
 use timesink_analysis::replay::What;
 use timesink_recording::ids::ProcessId;
 use timesink_recording::words::Detail;
@@ -12,6 +11,7 @@ use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::Piece;
+use crate::shells::{self, ShellBetween};
 
 pub static RULE: Rule = Rule {
     name: "shell-between",
@@ -37,41 +37,11 @@ mod limits {
     };
 }
 
-const SHELLS: [&str; 6] = ["sh", "dash", "bash", "ash", "ksh", "zsh"];
-
-/// Whether a process became a shell that was given its command as an argument.
-fn is_shell(executed: &Executed) -> bool {
-    let name = executed.executable.rsplit('/').next().unwrap_or_default();
-    let command = executed.arguments.iter().skip(1).take(2);
-    SHELLS.contains(&name) && command.into_iter().any(|argument| argument == "-c")
-}
-
-/// A shell, and the one program that it started.
-struct Between<'a> {
-    shell: &'a Start,
-    child: &'a Start,
-}
-
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let mut children: BTreeMap<ProcessId, Vec<&Start>> = BTreeMap::new();
-    for start in &inquiry.facts.starts {
-        if let Some(parent) = start.parent {
-            children.entry(parent).or_default().push(start);
-        }
-    }
-    let mut parents: BTreeMap<ProcessId, Vec<Between<'_>>> = BTreeMap::new();
-    for shell in &inquiry.facts.starts {
-        let (Some(parent), [one]) = (shell.parent, shell.executed.as_slice()) else {
-            continue;
-        };
-        let child = match children.get(&shell.process).map(Vec::as_slice) {
-            Some(&[child]) if child.execs > 0 => child,
-            _ => continue,
-        };
-        if is_shell(one) {
-            let parents = parents.entry(inquiry.programs.first(parent)).or_default();
-            parents.push(Between { shell, child });
-        }
+    let mut parents: BTreeMap<ProcessId, Vec<ShellBetween<'_>>> = BTreeMap::new();
+    for between in shells::between(inquiry) {
+        let parent = inquiry.programs.first(between.parent);
+        parents.entry(parent).or_default().push(between);
     }
     let suspects = parents.into_iter();
     suspects
@@ -86,7 +56,11 @@ fn on_cpu(inquiry: &Inquiry<'_>, processes: &BTreeSet<ProcessId>) -> u64 {
     own.fold(0, |sum, thread| sum.saturating_add(thread.cpu_ns))
 }
 
-fn suspect(inquiry: &Inquiry<'_>, parent: ProcessId, shells: &[Between<'_>]) -> Option<Suspect> {
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    parent: ProcessId,
+    shells: &[ShellBetween<'_>],
+) -> Option<Suspect> {
     let count = shells.len() as u64;
     if (count as f64) < RULE.limit(inquiry, &limits::SHELLS) {
         return None;
