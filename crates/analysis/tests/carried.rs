@@ -141,6 +141,64 @@ fn who_could_go_on_ran_where_a_thread_found_nothing_to_do() {
     );
 }
 
+/// A goroutine flushes, computes, and is given back to the queue: the runtime gives its processor to another one. It goes on on a second
+/// thread, once the one there has had its turn.
+const PREEMPTED: &str = "
+    process 1 p
+    thread 1.1 tid 1 first
+    thread 1.2 tid 2 second parent 1.1
+    task 1 1 stack \"runtime.main\"
+    task 2 1 parent 1 stack \"main.main;main.background\"
+    task 3 1 parent 1 stack \"main.main;main.background\"
+    1.1: cpu 0..10ms | wait ..20ms flush log call fsync | cpu ..32ms | wait ..60ms sleep by timer | wait ..100ms condition c by 1.2
+    1.2: cpu 0..100ms
+    turn 1.1 0..30ms task 1 left ready at \"main.main;main.work\"
+    turn 1.1 30ms..60ms task 3
+    turn 1.1 60ms..100ms
+    turn 1.2 0..50ms task 2 left ready at \"runtime.asyncPreempt2\"
+    turn 1.2 50ms..100ms task 1";
+
+/// It is followed to where it was left, through what others did meanwhile: that is no wait.
+#[test]
+fn a_task_that_is_preempted_is_followed() {
+    let expected = [
+        (1, State::Cpu, Detail::Running, 10_000),
+        (1, State::Wait, Detail::Flush, 20_000),
+        (1, State::Cpu, Detail::Running, 30_000),
+        (2, State::Cpu, Detail::Running, 50_000),
+        (2, State::Cpu, Detail::Running, 100_000),
+    ];
+    assert_eq!(path(PREEMPTED), expected);
+    let left = Place {
+        slot: 0,
+        at: Nanos(30_000_000),
+    };
+    let turn = drawn(PREEMPTED).timeline.carried().turns(1)[1];
+    assert_eq!(turn.resumes, Resumes::Preempted { left });
+    assert_eq!(turn.queued_ns(), 20_000_000);
+}
+
+/// Without its flush it is done as much sooner. It was thought to come after all that the other one had done on that thread, and nothing
+/// was saved.
+#[test]
+fn a_task_that_is_preempted_saves_what_it_did_before() {
+    let saved = saved(PREEMPTED, Detail::Flush);
+    assert!((9.9..=10.0).contains(&saved), "{saved}");
+}
+
+/// One that was left waiting, or where a call of the runtime's was, is not known to have been in the midst of its work.
+#[test]
+fn who_waits_was_not_preempted() {
+    for left in [
+        "waiting at \"main.main;runtime.chanrecv;runtime.gopark\"",
+        "ready at \"main.main;runtime.chanrecv;runtime.gopark\"",
+    ] {
+        let text = PREEMPTED.replace("ready at \"main.main;main.work\"", left);
+        let turn = drawn(&text).timeline.carried().turns(1)[1];
+        assert_eq!(turn.resumes, Resumes::Thread, "{left}");
+    }
+}
+
 /// A goroutine that computes and goes on on another thread waited for nothing: it is seen there at the next sample only, and had been there
 /// since that thread came to a processor. Until then it was where it was.
 #[test]

@@ -1,10 +1,11 @@
 // Programs of goroutines whose times are known by their own clocks: goroutines WHAT [fixed] [FOLDER]. Prints how long what it does took,
-// and how long the process was on processors meanwhile. `fixed` leaves out the call that is meant to be slow.
+// how long the process was on processors meanwhile, and how long its threads were ready for one. `fixed` leaves out the call that is meant to be slow.
 package main
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -193,6 +194,20 @@ func usedCPU() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
+// How long all threads were ready for a processor so far, as the kernel counts it.
+func waited() time.Duration {
+	var sum time.Duration
+	files, _ := filepath.Glob("/proc/self/task/*/schedstat")
+	for _, file := range files {
+		var ran, ready time.Duration
+		line, _ := os.ReadFile(file)
+		if _, err := fmt.Sscan(string(line), &ran, &ready); err == nil {
+			sum += ready
+		}
+	}
+	return sum
+}
+
 func main() {
 	what, fixed, folder := os.Args[1], false, "."
 	for _, argument := range os.Args[2:] {
@@ -205,6 +220,7 @@ func main() {
 	// The recorder looks at a new program every 20 ms.
 	asked := syscall.NsecToTimespec(60000000)
 	syscall.Nanosleep(&asked, nil)
+	ready := waited()
 	begun, used := time.Now(), usedCPU()
 	switch what {
 	case "alone":
@@ -231,5 +247,6 @@ func main() {
 		locked(4, 60, fixed)
 	}
 	took, used := time.Since(begun), usedCPU()-used
-	fmt.Printf("{\"took_ns\": %d, \"cpu_ns\": %d}\n", took.Nanoseconds(), used.Nanoseconds())
+	ready = waited() - ready
+	fmt.Printf("{\"took_ns\": %d, \"cpu_ns\": %d, \"ready_ns\": %d}\n", took.Nanoseconds(), used.Nanoseconds(), ready.Nanoseconds())
 }

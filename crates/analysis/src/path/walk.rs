@@ -255,10 +255,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// At the start of a turn of a task that had come back from a call on another thread: on to there. Until then others had the
+    /// At the start of a turn of a task that was left on another thread, and could have gone on: on to there. Until then others had the
     /// runtime's processors, and what the thread did that is first free for it is what it waited for.
     fn resumed(&mut self, resumes: Resumes) {
-        let Resumes::Called { left, .. } = resumes else {
+        let Some(left) = resumes.left() else {
             return;
         };
         while self.moment > left.at.max(self.from) {

@@ -421,7 +421,8 @@ impl Builder<'_> {
     }
 
     /// What a stretch begins with. For as long as a task waited for one of the runtime's processors after a call, time passes with that call:
-    /// without it the task had kept the one that it had.
+    /// without it the task had kept the one that it had. Where that was taken away in the midst of its work, time passes with what others
+    /// did with it.
     fn resume(&self, stretch: &Stretch, event: Option<&u32>, steps: &mut Vec<ReplayStep>) {
         if let Some(&event) = event {
             steps.push(ReplayStep::Await {
@@ -429,12 +430,34 @@ impl Builder<'_> {
                 span: NO_SPAN,
             });
         }
-        if let Resumes::Called { left, call } = stretch.resumes {
-            steps.push(ReplayStep::Pass {
+        match stretch.resumes {
+            Resumes::Thread => {}
+            Resumes::Called { left, call } => steps.push(ReplayStep::Pass {
                 ns: stretch.from.since(left.at.max(self.from)),
                 span: call as u32,
-            });
+            }),
+            Resumes::Preempted { left } => self.others(stretch, left.at.max(self.from), steps),
         }
+    }
+
+    /// Time passes with what the thread of a stretch did before that, since a moment.
+    fn others(&self, stretch: &Stretch, since: Nanos, steps: &mut Vec<ReplayStep>) {
+        let mut reached = since;
+        let mut pass = |until: Nanos, span: u32, reached: &mut Nanos| {
+            if until > *reached {
+                let ns = until.since(*reached);
+                steps.push(ReplayStep::Pass { ns, span });
+                *reached = until;
+            }
+        };
+        for (index, span) in self.timeline.indexed_from(stretch.slot, since) {
+            if span.t0 >= stretch.from {
+                break;
+            }
+            pass(span.t0, NO_SPAN, &mut reached);
+            pass(span.t1.min(stretch.from), index as u32, &mut reached);
+        }
+        pass(stretch.from, NO_SPAN, &mut reached);
     }
 
     /// How a thread begins.

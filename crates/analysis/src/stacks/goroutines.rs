@@ -14,6 +14,12 @@ const PARKS: &str = "runtime.gopark";
 /// How those begin in which it comes back from a call.
 const RETURNS: &str = "runtime.exitsyscall";
 
+/// Those in which it gives its processor to another one, and can go on at once; others of the runtime's are not told apart from waiting.
+const YIELDS: [&str; 2] = ["runtime.asyncPreempt2", "runtime.Gosched"];
+
+/// How the names of the runtime's functions begin.
+const RUNTIME: &str = "runtime.";
+
 /// The functions in which a thread looks for a goroutine that can go on; the second one until Go 1.19.
 const LOOK: [&str; 2] = ["runtime.findRunnable", "runtime.findrunnable"];
 
@@ -38,6 +44,12 @@ impl Told for OfGoroutines<'_> {
     fn comes_back(&self, stack: StackId) -> bool {
         let innermost = self.stacks.innermost(stack);
         innermost.is_some_and(|name| name.starts_with(RETURNS))
+    }
+
+    /// Go takes a processor away in a function of its own, or where a function begins: it then looks whether it should stop.
+    fn preempted(&self, stack: StackId) -> bool {
+        let innermost = self.stacks.innermost(stack);
+        innermost.is_some_and(|name| YIELDS.contains(&name) || !name.starts_with(RUNTIME))
     }
 
     fn looks(&self, thread: ThreadId, at: Nanos) -> bool {

@@ -1,5 +1,5 @@
 //! Which tasks threads carried, in the order of time, and which turns of a task go on where another thread left it: after a call
-//! that blocked, in which another task was given the processor of the runtime's.
+//! that blocked, in which another task was given the processor of the runtime's, or after the runtime itself took that away.
 //!
 //! All other turns go on after what their thread did before: who was at work there gave it up to them, or somebody woke the thread for them.
 //! How long a task could go on before it did is not told of these: what was seen of a task between two turns is not all that it did.
@@ -26,10 +26,8 @@ pub struct CarriedTurn {
 impl CarriedTurn {
     /// For how long the task could have gone on before it did.
     pub fn queued_ns(&self) -> u64 {
-        match self.resumes {
-            Resumes::Thread => 0,
-            Resumes::Called { left, .. } => self.t0.since(left.at),
-        }
+        let left = self.resumes.left();
+        left.map_or(0, |left| self.t0.since(left.at))
     }
 }
 
@@ -49,12 +47,26 @@ pub enum Resumes {
     /// The task was left there as it came back from a call, with this wait by its span, and could have gone on: another one had its
     /// processor of the runtime's by then.
     Called { left: Place, call: usize },
+    /// The task was left there in the midst of its work, and could have gone on: the runtime gave its processor to another one.
+    Preempted { left: Place },
+}
+
+impl Resumes {
+    /// Where the task was left.
+    pub fn left(self) -> Option<Place> {
+        match self {
+            Resumes::Thread => None,
+            Resumes::Called { left, .. } | Resumes::Preempted { left } => Some(left),
+        }
+    }
 }
 
 /// What is told by stacks.
 pub trait Told {
     /// Whether a task that was left in such a stack had come back from a call.
     fn comes_back(&self, stack: StackId) -> bool;
+    /// Whether a task that was left in such a stack was in the midst of its work.
+    fn preempted(&self, stack: StackId) -> bool;
     /// Whether a thread that began to sleep then had looked for something that could go on, and found nothing.
     fn looks(&self, thread: ThreadId, at: Nanos) -> bool;
 }
@@ -190,33 +202,53 @@ impl Carried {
             let turn = self.turns(slot)[index];
             let now = LastTurn { slot, index };
             let before = turn.task.and_then(|task| last.insert(task, now));
-            let called = before.and_then(|before| {
+            let resumes = before.and_then(|before| {
                 let as_left = left.get(&before.slot)?.get(before.index)?;
                 let was = self.turns(before.slot)[before.index];
                 let left = Place {
                     slot: before.slot,
                     at: was.t1.min(turn.t0),
                 };
-                let call = last_wait(spans, before.slot, was.t0, left.at)?;
                 let process = spans.threads[slot].process;
-                let is_it = as_left.came_back(told)
-                    && (left.at < turn.t0 || left.slot != slot)
+                let waited = (left.at < turn.t0 || left.slot != slot)
                     && !idle.between(process, left.at, turn.t0);
-                is_it.then_some(Resumes::Called { left, call })
+                match as_left.how(told) {
+                    _ if !waited => None,
+                    Left::Called => {
+                        let call = last_wait(spans, before.slot, was.t0, left.at)?;
+                        Some(Resumes::Called { left, call })
+                    }
+                    Left::Preempted if !self.is_coroutine(turn.task?) => {
+                        Some(Resumes::Preempted { left })
+                    }
+                    Left::Preempted | Left::Otherwise => None,
+                }
             });
             let turn = self.turns.get_mut(&slot).and_then(|t| t.get_mut(index));
-            if let (Some(called), Some(turn)) = (called, turn) {
-                turn.resumes = called;
+            if let (Some(resumes), Some(turn)) = (resumes, turn) {
+                turn.resumes = resumes;
             }
         }
     }
 }
 
+/// How a task was left that could go on.
+enum Left {
+    /// It had come back from a call.
+    Called,
+    Preempted,
+    /// In another way, or it could not go on.
+    Otherwise,
+}
+
 impl LeftAs {
-    /// Whether the task had come back from a call, and could go on.
-    fn came_back(&self, told: &impl Told) -> bool {
+    fn how(&self, told: &impl Told) -> Left {
         let could = matches!(self.state, Some(TaskState::Ready | TaskState::Running));
-        could && self.at.is_some_and(|stack| told.comes_back(stack))
+        match self.at.filter(|_| could) {
+            Some(stack) if told.comes_back(stack) => Left::Called,
+            Some(stack) if told.preempted(stack) => Left::Preempted,
+            _ => Left::Otherwise,
+        }
     }
 }
 
