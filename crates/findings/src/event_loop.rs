@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::sockets::{receives, Role, Sockets};
+use timesink_analysis::waits::peers::Peer;
 use timesink_analysis::waits::Came;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::ObjectKind;
@@ -63,4 +64,26 @@ impl Owed {
     pub fn is_to(&self, process: ProcessId) -> bool {
         self.to_somebody || self.to.contains(&process)
     }
+}
+
+/// Whether the recording is of a server whose clients are not on its path: who has answered them all waits for the next one, and its
+/// timers go on meanwhile.
+pub fn serves_others(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
+    let ledger = &inquiry.facts.ledger;
+    let main = ledger.main.and_then(|main| ledger.threads.get(main));
+    if !main.is_some_and(|main| inquiry.same_program(main.row.process, process)) {
+        return false;
+    }
+    let on_path = |peer: &Peer| {
+        let threads = inquiry.threads_of(&BTreeSet::from([peer.process]));
+        let mut threads = threads.iter();
+        threads.any(|thread| inquiry.outlook.in_threads.contains_key(thread))
+    };
+    let mut asking = inquiry.asking().iter();
+    asking.any(|clients| {
+        let is_asked = |peer: &&Peer| peer.address == clients.address;
+        clients.process == process
+            && clients.sends > 0
+            && !inquiry.peers().iter().filter(is_asked).any(on_path)
+    })
 }

@@ -1,6 +1,7 @@
 //! Time asleep, of whatever lengths: what nothing but a timer of the program's own ends.
 //!
-//! A loop of events sleeps, too, where it waits for such a timer and nobody owes it an answer.
+//! A loop of events sleeps, too, where it waits for such a timer and nobody owes it an answer. That of a server is idle then: a recording
+//! of it says nothing of who asks next.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,7 +119,11 @@ fn by_program(
 fn may_sleep(inquiry: &Inquiry<'_>, owed: &Owed, key: &Key) -> bool {
     match key.detail {
         Some(Detail::Sleep) => true,
-        Some(Detail::Poll) => event_loop::is_one(inquiry, key.object) && !owed.is_to(key.process),
+        Some(Detail::Poll) => {
+            event_loop::is_one(inquiry, key.object)
+                && !owed.is_to(key.process)
+                && !event_loop::serves_others(inquiry, key.process)
+        }
         _ => false,
     }
 }
