@@ -5,6 +5,7 @@
     pairs.py verify open|sealed [NAME]  without timesink: installs, and times slow and fixed in turn
     pairs.py open [NAME...]             records the open pairs and judges what is told
     pairs.py sealed                     the same for the sealed ones; --write docs/pairs.md
+    pairs.py tasks [NAME...]            the same for small programs of goroutines and coroutines, written for this
     pairs.py repeat [NAME...]           records slow forms of open pairs five times: is the first finding the same?
 
 bench/pairs/README.md tells what a pair.toml says. What is installed lies below target/pairs. Recording needs root.
@@ -43,7 +44,7 @@ REPEATED = 20
 RUN_LIMIT_S = 120
 FORMS = ("slow", "fixed")
 KINDS = ("waiting", "cpu", "healthy", "everyday")
-HALVES = ("open", "sealed", "everyday")
+HALVES = ("open", "sealed", "tasks", "everyday")
 INSTALLED = ("pip", "npm", "cargo", "crates", "go", "gobin", "maven", "setup")
 FORM_KEYS = {*INSTALLED, "run", "env"}
 TOP_KEYS = {"title", "language", "kind", "record", "cause", "packages", "install", "data", "prepare", "server", "expect", "verified", "expert", "judged", *FORMS}
@@ -518,10 +519,10 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check")
     one = commands.add_parser("verify")
-    one.add_argument("half", choices=("open", "sealed"))
+    one.add_argument("half", choices=("open", "sealed", "tasks"))
     one.add_argument("names", nargs="*")
     one.add_argument("--times", type=int, default=3)
-    for half, times in (("open", 3), ("sealed", 3), ("repeat", 5)):
+    for half, times in (("open", 3), ("sealed", 3), ("tasks", 3), ("repeat", 5)):
         one = commands.add_parser(half)
         if half != "sealed":
             one.add_argument("names", nargs="*")

@@ -1,28 +1,54 @@
 #!/usr/bin/env python3
 """How right is what timesink tells of tasks? Records programs that measure their own tasks, and holds the two against each other.
 
-Each program below bench/workloads/asyncio prints how long each coroutine was on the thread of its loop, and how long it awaited. A
+Each program below bench/workloads/asyncio prints how long each coroutine was on the thread of its loop, and how long it awaited; those
+below bench/workloads/go the same of goroutines by their first function, once with each GOMAXPROCS of 1 and 2. A
 time is right within 2 % or 1 ms for each of the tasks. Every program is recorded --times times; nothing is repeated.
-Must be run as root. Prints a line for each coroutine, and how many were right.
+Must be run as root. Prints a line for each time, and how many were right.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
-PROGRAMS = BENCH / "workloads/asyncio"
+WORKLOADS = BENCH / "workloads"
 WITHIN, WITHIN_MS = 0.02, 1.0
 
 
-def recorded(timesink, python, program, folder):
-    """What the program says of itself, and what timesink tells."""
+def of_asyncio(options, _):
+    """For each program of asyncio: its name, its command, and what its environment has besides."""
+    for program in chosen(options, "asyncio", "py"):
+        yield program.stem, [options.python, str(program)], {}
+
+
+def of_go(options, folder):
+    """The same of Go, built in a folder."""
+    for program in chosen(options, "go", "go"):
+        built = Path(folder) / program.stem
+        subprocess.run(["go", "build", "-o", str(built), str(WORKLOADS / "go/clocks.go"), str(program)], check=True, cwd=folder)
+        for processors in "12":
+            yield f"{program.stem}, GOMAXPROCS={processors}", [str(built)], {"GOMAXPROCS": processors, "GODEBUG": "asyncpreemptoff=1"}
+
+
+RUNTIMES = {"asyncio": of_asyncio, "go": of_go}
+
+
+def chosen(options, runtime, ending):
+    """The programs of a runtime that were asked for. What is called clocks is what they have in common."""
+    programs = sorted((WORKLOADS / runtime).glob(f"*.{ending}"))
+    return [program for program in programs if program.stem != "clocks" and program.stem in (options.program or [program.stem])]
+
+
+def recorded(timesink, command, environment, folder):
+    """What a program says of itself, and what timesink tells."""
     file = Path(folder) / "r.timesink"
-    run = [timesink, "run", "-q", "-o", str(file), "--", python, str(program)]
-    said = subprocess.run(run, check=True, capture_output=True, text=True, cwd=folder).stdout
+    run = [timesink, "run", "-q", "-o", str(file), "--", *command]
+    said = subprocess.run(run, check=True, capture_output=True, text=True, cwd=folder, env={**os.environ, **environment}).stdout
     report = subprocess.run([timesink, "report", str(file), "--json"], check=True, capture_output=True, text=True).stdout
     return json.loads(said.splitlines()[-1]), json.loads(report)
 
@@ -31,35 +57,34 @@ def compared(truth, report):
     """For each time that the program told: what, how many tasks, the truth and what was told, in milliseconds."""
     groups = {}
     for group in (report["tasks"] or {"groups": []})["groups"]:
+        groups.setdefault(group["function"] or (group["first"] or {}).get("function"), group)
         groups.setdefault((group["first"] or {}).get("function"), group)
-    for name, seconds in truth["on_thread"].items():
-        group = groups.get(name)
-        told = sum(group[key] for key in ("cpu_ns", "ready_ns", "wait_ns")) if group else 0
-        yield f"{name} on the thread", group["count"] if group else 0, seconds * 1e3, told / 1e6
-    for name, seconds in truth["awaiting"].items():
-        group = groups.get(name)
-        yield f"{name} awaiting", group["count"] if group else 0, seconds * 1e3, (group["parked_ns"] if group else 0) / 1e6
+    for key, kind, parts in (("on_thread", "on the thread", ("cpu_ns", "ready_ns", "wait_ns", "queued_ns")), ("awaiting", "awaiting", ("parked_ns",))):
+        for name, seconds in truth[key].items():
+            group = groups.get(name)
+            told = sum(group[part] for part in parts) if group else 0
+            yield f"{name} {kind}", group["count"] if group else 0, seconds * 1e3, told / 1e6
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--timesink", default=str(BENCH.parent / "target/release/timesink"))
+    parser.add_argument("--runtime", choices=RUNTIMES, default="asyncio")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--program", action="append", help="only these, by name")
     options = parser.parse_args()
     right = every = 0
     print("| program | time of | tasks | true, ms | told, ms | off | right |\n|---|---|---|---|---|---|---|")
-    for program in sorted(PROGRAMS.glob("*.py")):
-        if program.stem == "clocks" or options.program and program.stem not in options.program:
-            continue
-        for _ in range(options.times):
-            with tempfile.TemporaryDirectory() as folder:
-                truth, report = recorded(options.timesink, options.python, program, folder)
-            for what, count, true, told in compared(truth, report):
-                is_right = abs(told - true) <= max(WITHIN * true, WITHIN_MS * max(count, 1))
-                right, every = right + is_right, every + 1
-                print(f"| {program.stem} | {what} | {count} | {true:.1f} | {told:.1f} | {told / true - 1:+.1%} | {'yes' if is_right else 'no'} |")
+    with tempfile.TemporaryDirectory() as built:
+        for name, command, environment in RUNTIMES[options.runtime](options, built):
+            for _ in range(options.times):
+                with tempfile.TemporaryDirectory() as folder:
+                    truth, report = recorded(options.timesink, command, environment, folder)
+                for what, count, true, told in compared(truth, report):
+                    is_right = abs(told - true) <= max(WITHIN * true, WITHIN_MS * max(count, 1))
+                    right, every = right + is_right, every + 1
+                    print(f"| {name} | {what} | {count} | {true:.1f} | {told:.1f} | {told / true - 1:+.1%} | {'yes' if is_right else 'no'} |", flush=True)
     print(f"\nRight within {WITHIN:.0%} or {WITHIN_MS} ms a task: {right} of {every}.")
 
 

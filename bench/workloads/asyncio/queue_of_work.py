@@ -4,11 +4,9 @@ from clocks import AWAITING, block, compute, run
 
 
 async def producer(queue):
-    for number in range(60):
+    for item in [*range(60), None, None]:
         with block("producer", AWAITING):
-            await queue.put(number)
-    for _ in range(2):
-        await queue.put(None)
+            await queue.put(item)
 
 
 async def consumer(queue):

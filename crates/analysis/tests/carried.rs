@@ -291,3 +291,48 @@ fn tasks_of_older_recordings_are_not_followed() {
         turn 1.1 5ms..10ms";
     assert!(drawn(text).timeline.carried().is_empty());
 }
+
+/// How long tasks have the thread of an event loop, in microseconds a round. Each is 10 ms: the loop waits for 9 ms and is seen until
+/// `last_us` after that, then its task from `first_us` to 800 us, then the loop as it waits again. `sampled_us`: when a sample comes.
+fn of_tasks(last_us: u32, first_us: u32, sampled_us: Option<u32>) -> f64 {
+    let (last, first) = (9000 + last_us, 9000 + first_us);
+    let sample = sampled_us.map_or(String::new(), |at| {
+        format!("sample 1.1 {{10000n+{}}}us weight 1ms", 9000 + at)
+    });
+    let text = format!(
+        "
+        process 1 p
+        thread 1.1 tid 1 loop
+        task 1 1 coroutine stack \"handler\"
+        1.1: cpu 0..0us
+        for n in 0..49
+        | wait ..{{10000n+9000}}us condition c | cpu ..{{10000n+10000}}us
+        end
+        for n in 0..49
+        turn 1.1 {{10000n}}us..{{10000n+{last}}}us
+        turn 1.1 {{10000n+{first}}}us..{{10000n+9800}}us task 1 left waiting at \"handler;sleep\"
+        {sample}
+        end"
+    );
+    let drawn = drawn(&text);
+    let turns = drawn.timeline.carried().turns(0);
+    let tasks = turns.iter().filter(|turn| turn.task.is_some());
+    let ns: u64 = tasks.map(|turn| turn.t1.since(turn.t0)).sum();
+    ns as f64 / 1000.0 / 50.0
+}
+
+/// Without samples nothing is known of who had the time between two sights: a loop and its task are taken to have half of it each.
+#[test]
+fn what_lies_between_a_loop_and_its_task_is_halved_where_no_sample_tells() {
+    let told = of_tasks(0, 600, None);
+    assert!((told - 600.0).abs() < 3.0, "{told}");
+}
+
+/// Samples that show the task, and never the loop, before it makes a call: the time is the task's. The other way round it is the loop's.
+#[test]
+fn samples_tell_who_had_the_time_before_the_first_call_of_a_task() {
+    let tasks = of_tasks(0, 100, Some(100));
+    assert!(tasks > 850.0, "{tasks}");
+    let loops = of_tasks(500, 600, Some(500));
+    assert!(loops < 400.0, "{loops}");
+}

@@ -42,9 +42,10 @@ impl TaskTurns {
         running.map(|(thread, _)| *thread).collect()
     }
 
-    /// From when each turn of a thread was last seen to when the next one was.
-    pub fn gaps(&self, thread: ThreadId) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
+    /// From when each task of a thread was last seen to when the next one was, with nothing else seen in between.
+    pub fn between_tasks(&self, thread: ThreadId) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
         let pairs = self.turns(thread).windows(2);
+        let pairs = pairs.filter(|pair| pair.iter().all(|turn| turn.task.is_some()));
         pairs.map(|pair| (pair[0].t1, pair[1].t0.max(pair[0].t1)))
     }
 

@@ -10,6 +10,7 @@ use timesink_recording::tables::{Task, TaskTurn};
 use timesink_recording::words::{Detail, State, TaskKind, TaskState};
 use timesink_recording::{Nanos, Recording};
 
+use super::between::Coroutines;
 use super::placed::{self, Seen};
 use super::Spans;
 
@@ -77,7 +78,7 @@ pub struct Carried {
     /// By the slots of their threads.
     turns: FxHashMap<usize, Vec<CarriedTurn>>,
     /// The tasks that event loops run, each with its first function.
-    coroutines: FxHashMap<TaskId, Option<StackId>>,
+    coroutines: Coroutines,
 }
 
 /// Who begins to sleep so shortly after a task could go on may have looked before.
@@ -127,7 +128,7 @@ impl Carried {
         for rows in rows.values_mut() {
             rows.sort_by_key(|turn| (turn.t0, turn.t1));
         }
-        let starts = placed::starts(spans, &rows);
+        let starts = placed::starts(recording, spans, &rows, &carried.coroutines)?;
         for (slot, rows) in rows {
             let (turns, as_left) = stretched(&rows, &starts[&slot]);
             carried.turns.insert(slot, turns);

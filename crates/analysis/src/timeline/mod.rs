@@ -10,6 +10,7 @@ use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::{self, Thread};
 use timesink_recording::Recording;
 
+mod between;
 pub mod carried;
 pub mod exchanges;
 pub mod hand_overs;

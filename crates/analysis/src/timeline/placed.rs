@@ -4,13 +4,16 @@
 //! A runtime's scheduler takes microseconds, what lies between two sights can be milliseconds: so time on a processor goes to tasks. A thread
 //! that came to a processor with nothing to do has done what it is next seen at, unless that was seen on another thread
 //! meanwhile; and what a thread was seen at it did until it is seen without anything to do, unless another thread had taken that over.
+//!
+//! The thread of an event loop is never taken over, and its loop takes a good part of such a time: `between.rs` says when it changed.
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::TaskId;
 use timesink_recording::tables::TaskTurn;
 use timesink_recording::words::State;
-use timesink_recording::Nanos;
+use timesink_recording::{Nanos, Recording};
 
+use super::between::{Between, Change, Coroutines};
 use super::Spans;
 
 /// The turns of threads as they were seen, by their slots, each in the order of time.
@@ -26,12 +29,20 @@ struct At {
     index: usize,
 }
 
+/// The moments of turns, by the slots of their threads.
+type Moments = FxHashMap<usize, Vec<Nanos>>;
+
 /// For each turn of each thread, when it began.
-pub(super) fn starts(spans: &Spans, seen: &Seen) -> FxHashMap<usize, Vec<Nanos>> {
+pub(super) fn starts(
+    recording: &Recording,
+    spans: &Spans,
+    seen: &Seen,
+    coroutines: &Coroutines,
+) -> timesink_recording::Result<Moments> {
     let (before, after) = neighbours(seen);
     let row = |at: At| seen.get(&at.slot).and_then(|rows| rows.get(at.index));
     // The earliest that each can have begun.
-    let earliest: FxHashMap<usize, Vec<Nanos>> = seen
+    let earliest: Moments = seen
         .iter()
         .map(|(&slot, rows)| {
             let of_row = (0..rows.len()).map(|index| {
@@ -42,12 +53,21 @@ pub(super) fn starts(spans: &Spans, seen: &Seen) -> FxHashMap<usize, Vec<Nanos>>
             (slot, of_row.collect())
         })
         .collect();
+    let between = Between::of(recording, spans, seen, coroutines, &earliest)?;
     let of_thread = seen.iter().map(|(&slot, rows)| {
         let starts = rows.iter().enumerate().map(|(index, now)| {
             let from = earliest[&slot][index];
             let Some(last) = index.checked_sub(1).map(|last| &rows[last]) else {
                 return from;
             };
+            let change = Change {
+                slot,
+                before: last,
+                after: now,
+            };
+            if let Some(moment) = between.moment(change, from) {
+                return moment;
+            }
             if last.task.is_none() {
                 return from;
             }
@@ -64,7 +84,7 @@ pub(super) fn starts(spans: &Spans, seen: &Seen) -> FxHashMap<usize, Vec<Nanos>>
         });
         (slot, in_order(starts))
     });
-    of_thread.collect()
+    Ok(of_thread.collect())
 }
 
 /// None before the one before it.
