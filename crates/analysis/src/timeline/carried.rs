@@ -100,17 +100,20 @@ impl Carried {
                 }
             }
         })?;
-        // Older recordings do not tell how tasks were left: where one went on after what is not known then.
-        let is_told = |rows: &Vec<TaskTurn>| rows.iter().any(|row| row.left.is_some());
-        if !rows.values().any(is_told) {
-            return Ok(Carried::default());
-        }
         let mut carried = Carried::default();
+        let mut has_futures = false;
         recording.scan(|all: &[Task]| {
+            has_futures |= all.iter().any(|row| row.kind == TaskKind::Future);
             let coroutines = all.iter().filter(|row| row.kind == TaskKind::Coroutine);
             let coroutines = coroutines.map(|row| (row.task, row.stack));
             carried.coroutines.extend(coroutines);
         })?;
+        // Older recordings do not tell how goroutines were left: where one went on after what is not known then. Of tokio's tasks that
+        // is never told, and they come back from calls on the thread that they made them on.
+        let is_told = |rows: &Vec<TaskTurn>| rows.iter().any(|row| row.left.is_some());
+        if !has_futures && !rows.values().any(is_told) {
+            return Ok(Carried::default());
+        }
         let mut left: FxHashMap<usize, Vec<LeftAs>> = FxHashMap::default();
         for rows in rows.values_mut() {
             rows.sort_by_key(|turn| (turn.t0, turn.t1));

@@ -546,8 +546,11 @@ struct ts_go {
 	__u32 entry; /* its first function */
 	__u32 current; /* of a thread: the goroutine that it works for */
 	__u32 left_bp; /* the frame pointer that it was left with */
+	__s64 tokio; /* where a thread keeps the number of its task of tokio, from where its FS register points; 0: it is Go */
+	__u32 tagged; /* of tokio: the word before that says whether there is one */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct ts_go) == 24, "go");
+_Static_assert(sizeof(struct ts_go) == 40, "go");
 
 #define TS_LEFT_FRAMES 6
 #define TS_TASK_NAME 48
@@ -556,6 +559,7 @@ _Static_assert(sizeof(struct ts_go) == 24, "go");
 enum ts_task_kind {
 	TS_OF_GO = 1,
 	TS_OF_PYTHON = 2,
+	TS_OF_TOKIO = 3,
 };
 
 /* A thread is at work for another task than before. */
