@@ -11,6 +11,9 @@ use crate::address_space::ThreadLocal;
 use crate::code_flow::{follow, Followed, Origin, Value};
 use crate::symbols::FoundSymbol;
 
+/// What stands in a program of the places in tokio's source, before its version.
+pub const SOURCE: &[u8] = b"/tokio-1.";
+
 /// The part of tokio that runs tasks, as both ways of making symbols write it.
 const TASKS: &str = "5tokio7runtime4task";
 /// Notes its argument, a number, and gives back what was there.

@@ -11,6 +11,7 @@ mod call_sites;
 mod code;
 mod filter;
 mod gather;
+pub mod futures;
 pub mod goroutines;
 mod housekeeping;
 mod lines;

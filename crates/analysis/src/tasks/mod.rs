@@ -8,7 +8,6 @@
 //! Between its turns a task waits in the runtime (for a channel, a lock of its own, a timer, the network: it is parked then), by how it was
 //! left. That it was ready is told only of one that came back from a call: another may have run in between, and not have been seen.
 
-mod futures;
 mod parking;
 mod turns;
 
@@ -23,6 +22,7 @@ use timesink_recording::{Nanos, Recording};
 
 use crate::ledger::Account;
 use crate::path::Path;
+use crate::stacks::futures::Futures;
 use crate::stacks::{Code, FunctionIx, Spot, StackIx, Stacks};
 use crate::timeline::carried::CarriedTurn;
 use crate::timeline::Timeline;
@@ -222,13 +222,16 @@ impl Tasks {
         stacks: &Stacks,
         path: impl FnOnce() -> Option<Path>,
     ) -> timesink_recording::Result<Option<Tasks>> {
-        let rows = recording.rows::<Task>()?;
+        let mut rows = recording.rows::<Task>()?;
         if rows.is_empty() {
             return Ok(None);
         }
-        let turns = TaskTurns::of(recording)?;
+        let mut turns = TaskTurns::of(recording)?;
+        let futures = Futures::of(&rows, turns.all(), stacks);
+        turns.are_of_none(&futures.schedulers);
+        rows.retain(|row| !futures.schedulers.contains(&row.task));
         let mut tasks = Tasks::default();
-        let group_of = tasks.group(&rows, &futures::first_functions(&rows, &turns, stacks));
+        let group_of = tasks.group(&rows, &futures.first);
         let often_seen = rows.iter().filter(|row| row.kind != TaskKind::Goroutine);
         let often_seen: FxHashSet<TaskId> = often_seen.map(|row| row.task).collect();
         let mut loops = turns.running(&often_seen);

@@ -13,10 +13,15 @@ const COMMENT_LENGTH: u64 = 4096;
 /// What rustc's begin with.
 const RUSTC: &[u8] = b"rustc version ";
 
+/// What the probes are told of a program, or why nothing.
+type Known = Result<events::ts_go, String>;
+
 pub struct Carriers {
-    programs: Recognised<events::ts_go, events::ts_go>,
+    programs: Recognised<Known, events::ts_go>,
     /// Some process is one.
     any: bool,
+    /// Why tasks of some programs are not seen, which is yet to be told.
+    not_seen: Vec<String>,
 }
 
 impl Carriers {
@@ -25,6 +30,7 @@ impl Carriers {
         Carriers {
             programs: Recognised::new(map),
             any: false,
+            not_seen: Vec::new(),
         }
     }
 
@@ -50,27 +56,37 @@ impl Carriers {
         if self.programs.has(pid) {
             return;
         }
-        if let Some(&layout) = self.programs.look_into(&mapping.image, layout) {
-            self.programs.tell(pid, layout);
-            self.any = true;
+        let is_new = self.programs.file(&mapping.image).is_none();
+        match self.programs.look_into(&mapping.image, layout) {
+            Some(&Ok(layout)) => {
+                self.programs.tell(pid, layout);
+                self.any = true;
+            }
+            Some(Err(why)) if is_new => self.not_seen.push(why.clone()),
+            _ => {}
         }
+    }
+
+    /// Why tasks of some programs are not seen, as far as it was not asked before.
+    pub fn not_seen(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.not_seen)
     }
 }
 
 /// How the probes find goroutines or tasks of this program, if that is known.
-fn layout(image: &Image) -> Option<events::ts_go> {
+fn layout(image: &Image) -> Option<Known> {
     let elf = image.elf()?;
     match elf.go_build {
         Some(build) => {
             let size = build.size.min(go_layout::BUILD_LENGTH);
-            go_layout::layout_by(&image.read(FilePart { size, ..build }).ok()?)
+            go_layout::layout_by(&image.read(FilePart { size, ..build }).ok()?).map(Ok)
         }
         None => tokio(image, elf),
     }
 }
 
 /// The same of a program with tokio. Symbols are looked through only if rustc had a part in it.
-fn tokio(image: &Image, elf: &Elf) -> Option<events::ts_go> {
+fn tokio(image: &Image, elf: &Elf) -> Option<Known> {
     let storage = elf.thread_local.filter(|_| elf.is_program)?;
     let comment = elf.comment?;
     let size = comment.size.min(COMMENT_LENGTH);
@@ -78,10 +94,18 @@ fn tokio(image: &Image, elf: &Elf) -> Option<events::ts_go> {
     let by_rustc = comment.windows(RUSTC.len()).any(|words| words == RUSTC);
     let file = by_rustc.then(|| image.open().ok())??;
     let symbols = symbols::places(file, tokio_word::is_wanted).ok()?;
-    let word = tokio_word::task_word(&symbols, storage)?;
-    Some(events::ts_go {
-        tokio: word.offset,
-        tagged: word.tagged.into(),
-        ..go_layout::NO_GO
-    })
+    if let Some(word) = tokio_word::task_word(&symbols, storage) {
+        return Some(Ok(events::ts_go {
+            tokio: word.offset,
+            tagged: word.tagged.into(),
+            ..go_layout::NO_GO
+        }));
+    }
+    let source = symbols::text_behind(image.open().ok()?, tokio_word::SOURCE);
+    let why = match (source, symbols.is_empty()) {
+        (Ok(Some(_)), true) => "the program has no symbols that tell where it keeps them",
+        (_, false) => "the program's code does not tell where it keeps them",
+        _ => return None,
+    };
+    Some(Err(format!("no tasks of tokio: {why}")))
 }

@@ -285,7 +285,9 @@ impl LiveStacks {
         }
         let (named, not_read) = self.maps.names(&wanted, patience);
         self.tell_given_up(not_read, patience, spool);
-        for why in self.runtimes.interpreters.not_seen() {
+        let runtimes = &mut self.runtimes;
+        let not_seen = runtimes.interpreters.not_seen().into_iter();
+        for why in not_seen.chain(runtimes.carriers.not_seen()) {
             spool.note(&Note::GaveUp { why, count: 1 });
         }
         for (map, names) in named {
