@@ -272,9 +272,17 @@ impl Flow<'_> {
                 self.state.registers[register & 3 | prefixes.high(0)] = None;
             }
             0xb8..=0xbf => {
-                let length = if prefixes.wide() { 8 } else { prefixes.immediate() };
+                let length = if prefixes.wide() {
+                    8
+                } else {
+                    prefixes.immediate()
+                };
                 let number = self.number(length)?;
-                let number = if length == 4 { number & 0xffff_ffff } else { number };
+                let number = if length == 4 {
+                    number & 0xffff_ffff
+                } else {
+                    number
+                };
                 let register = usize::from(code - 0xb8) + prefixes.high(0);
                 self.state.registers[register] = (length != 2).then_some(Value::number(number));
             }
@@ -291,7 +299,11 @@ impl Flow<'_> {
             0x80..=0x8f => {
                 let to = self.target(4)?;
                 let inside = to < self.code.len();
-                return Some(if inside { Next::Branch(to) } else { Next::Follows });
+                return Some(if inside {
+                    Next::Branch(to)
+                } else {
+                    Next::Follows
+                });
             }
             0x18..=0x1f => drop(self.operands(prefixes)?),
             // Of vectors, to registers of theirs.
@@ -373,7 +385,11 @@ impl Flow<'_> {
             0x31 | 0x33 => {
                 let (register, other) = self.operands(prefixes)?;
                 let same = matches!(other, Operand::Register(other) if other == register);
-                self.state.forget(if code == 0x31 { other } else { Operand::Register(register) });
+                self.state.forget(if code == 0x31 {
+                    other
+                } else {
+                    Operand::Register(register)
+                });
                 if same {
                     self.state.registers[register] = Some(Value::number(0));
                 }
@@ -384,7 +400,11 @@ impl Flow<'_> {
                     Operand::Register(other) if prefixes.wide() => self.sum(register, other),
                     _ => None,
                 };
-                let to = if code == 0x01 { other } else { Operand::Register(register) };
+                let to = if code == 0x01 {
+                    other
+                } else {
+                    Operand::Register(register)
+                };
                 self.state.forget(to);
                 if let Operand::Register(to) = to {
                     self.state.registers[to] = sum;

@@ -43,9 +43,7 @@ pub struct TaskWord {
 /// Whether it is a symbol that tells.
 pub fn is_wanted(name: &str) -> bool {
     let noting = name.contains(ENTER) || name.contains(SET_STAGE);
-    name.contains(TASKS) && noting
-        || name.contains(IN_CONTEXT)
-        || name.contains(CONTEXT)
+    name.contains(TASKS) && noting || name.contains(IN_CONTEXT) || name.contains(CONTEXT)
 }
 
 /// Where the word is, by the symbols of a program, if that is certain.
@@ -76,7 +74,9 @@ fn only<T: Copy + Eq + std::hash::Hash>(found: impl IntoIterator<Item = Option<T
 
 /// Where it notes its argument.
 fn by_enter(followed: &Followed) -> Option<TaskWord> {
-    noted(followed, |value| value == Value::new(Origin::Argument(0), 0))
+    noted(followed, |value| {
+        value == Value::new(Origin::Argument(0), 0)
+    })
 }
 
 /// Where it notes what it finds in its argument, the task.
@@ -126,7 +126,9 @@ fn in_context(symbols: &[FoundSymbol], storage: ThreadLocal) -> Option<TaskWord>
 /// How far behind its second argument, the context, is what it calls a function for, with what its first one leads to.
 fn by_closure(followed: &Followed) -> Option<i64> {
     let leads_to = |value: Option<Value>, plus: i64| match value?.origin {
-        Origin::Read(read) => Some(followed.reads.get(read)? == &Some(Value::new(Origin::Argument(0), plus))),
+        Origin::Read(read) => {
+            Some(followed.reads.get(read)? == &Some(Value::new(Origin::Argument(0), plus)))
+        }
         _ => None,
     };
     let [[Some(place), number, next]] = followed.calls.as_slice() else {
@@ -139,7 +141,9 @@ fn by_closure(followed: &Followed) -> Option<i64> {
 
 /// Whether a word lies in the program's thread-local storage.
 fn is_in(word: TaskWord, storage: ThreadLocal) -> bool {
-    let first = word.offset.saturating_sub(if word.tagged { TAG } else { 0 });
+    let first = word
+        .offset
+        .saturating_sub(if word.tagged { TAG } else { 0 });
     let whole = word.offset.checked_add(8).is_some_and(|end| end <= 0);
     let distance = storage.distance().and_then(|d| i64::try_from(d).ok());
     whole && word.offset % 8 == 0 && distance.is_some_and(|distance| first >= -distance)
@@ -200,7 +204,8 @@ mod tests {
     fn without_optimisation_it_is_what_is_handed_on() {
         let code = b"\x48\x83\xec\x18\x48\x89\x34\x24\x48\x89\xf8\x48\x8b\x3c\x24\x48\x89\x44\x24\x08\
             \x48\x89\x7c\x24\x10\x48\x83\xc7\x30\x48\x8b\x30\xff\x15\xda\x64\x07\x00\x48\x83\xc4\x18\xc3";
-        let name = "_ZN5tokio7runtime7context19set_current_task_id28_$u7b$$u7b$closure$u7d$$u7d$17hE";
+        let name =
+            "_ZN5tokio7runtime7context19set_current_task_id28_$u7b$$u7b$closure$u7d$$u7d$17hE";
         let mut context = symbol("_ZN5tokio7runtime7context7CONTEXT3VAL17hE", &[]);
         context.start = 0;
         let all = [symbol(name, code), context, enter(b"\xc3")];
@@ -239,7 +244,9 @@ mod tests {
         for _ in 0..20_000 {
             let bytes: Vec<u8> = (0..64)
                 .map(|_| {
-                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    state = state
+                        .wrapping_mul(6364136223846793005)
+                        .wrapping_add(1442695040888963407);
                     (state >> 33) as u8
                 })
                 .collect();

@@ -34,7 +34,9 @@ fn build(profile: &str) -> PathBuf {
     let target = root().join("target/live/tokio");
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "-q", "--locked", "--profile", profile]);
-    build.arg("--manifest-path").arg(programs.join("Cargo.toml"));
+    build
+        .arg("--manifest-path")
+        .arg(programs.join("Cargo.toml"));
     build.arg("--target-dir").arg(&target);
     // What cargo is told about the build of this test is none of the program's business.
     build.env_remove("RUSTFLAGS").env_remove("CARGO_TARGET_DIR");

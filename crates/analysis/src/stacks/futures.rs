@@ -211,7 +211,10 @@ mod tests {
         assert!(in_file("tracing-0.1.44/src/instrument.rs"));
         assert!(!in_file("tracing-subscriber-0.3.1/src/lib.rs"));
         assert!(!in_file("tokio-postgres-0.7.10/src/connection.rs"));
-        assert!(is_holder("with_mut<T>", "/rustc/0123/library/core/src/cell.rs"));
+        assert!(is_holder(
+            "with_mut<T>",
+            "/rustc/0123/library/core/src/cell.rs"
+        ));
         assert!(!is_holder("poll<T>", "/srv/library/core/src/lib.rs"));
     }
 
@@ -220,11 +223,16 @@ mod tests {
         let core = format!("{REGISTRY}/tokio-1.48.0/src/runtime/task/core.rs");
         assert!(polls(("poll<p::serve::{async_fn_env#0}>", &core)));
         assert!(polls(("tokio::runtime::task::core::Core<T,S>::poll", "")));
-        assert!(polls(("<tokio::runtime::task::core::Core<F, S>>::poll", "")));
+        assert!(polls((
+            "<tokio::runtime::task::core::Core<F, S>>::poll",
+            ""
+        )));
         assert!(!polls(("set_stage<T>", &core)));
-        let join = "<tokio::runtime::task::join::JoinHandle<T> as core::future::future::Future>::poll";
+        let join =
+            "<tokio::runtime::task::join::JoinHandle<T> as core::future::future::Future>::poll";
         assert!(!polls((join, "")));
-        let worker = format!("{REGISTRY}/tokio-1.48.0/src/runtime/scheduler/multi_thread/worker.rs");
+        let worker =
+            format!("{REGISTRY}/tokio-1.48.0/src/runtime/scheduler/multi_thread/worker.rs");
         assert!(schedules(("run", &worker)));
     }
 }

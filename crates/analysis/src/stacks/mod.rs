@@ -10,8 +10,8 @@
 mod call_sites;
 mod code;
 mod filter;
-mod gather;
 pub mod futures;
+mod gather;
 pub mod goroutines;
 mod housekeeping;
 mod lines;

@@ -367,7 +367,7 @@ struct ts_stack {
 	__u64 r14, r15; /* where Go keeps its goroutine; PHP its call and what it executes */
 	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */
 	__u64 python; /* a mark of the interpreter's own frames, or of where bash is in scripts; 0: it has none */
-	__u64 java; /* a mark of the methods in its interpreted frames of Java or Node.js, 0: it is of neither */
+	__u64 java; /* a mark of the methods in its interpreted frames of Java or Node.js, or of its task of tokio; 0: it has none */
 	__u64 beyond; /* what the second copy is of: that goroutine's stack, or the outermost part of the thread's */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;

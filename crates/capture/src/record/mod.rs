@@ -3,8 +3,8 @@
 
 #[allow(unsafe_code)]
 mod calibrate;
-mod everybody;
 mod carriers;
+mod everybody;
 mod interpreters;
 mod java;
 mod memory;
