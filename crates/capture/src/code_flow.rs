@@ -382,34 +382,7 @@ impl Flow<'_> {
             }
             // Comparisons.
             0x38..=0x3b | 0x84 | 0x85 => drop(self.operands(prefixes)?),
-            0x31 | 0x33 => {
-                let (register, other) = self.operands(prefixes)?;
-                let same = matches!(other, Operand::Register(other) if other == register);
-                self.state.forget(if code == 0x31 {
-                    other
-                } else {
-                    Operand::Register(register)
-                });
-                if same {
-                    self.state.registers[register] = Some(Value::number(0));
-                }
-            }
-            0x01 | 0x03 => {
-                let (register, other) = self.operands(prefixes)?;
-                let sum = match other {
-                    Operand::Register(other) if prefixes.wide() => self.sum(register, other),
-                    _ => None,
-                };
-                let to = if code == 0x01 {
-                    other
-                } else {
-                    Operand::Register(register)
-                };
-                self.state.forget(to);
-                if let Operand::Register(to) = to {
-                    self.state.registers[to] = sum;
-                }
-            }
+            0x01 | 0x03 | 0x31 | 0x33 => self.combined(prefixes, code)?,
             // To memory, or to a register.
             0x00 | 0x08 | 0x09 | 0x20 | 0x21 | 0x28 | 0x29 | 0x30 | 0xd0..=0xd3 => {
                 let (_, to) = self.operands(prefixes)?;
@@ -423,6 +396,27 @@ impl Flow<'_> {
             _ => return None,
         }
         Some(Next::Follows)
+    }
+
+    /// Sums, and what is exclusive of each other.
+    fn combined(&mut self, prefixes: Prefixes, code: u8) -> Option<()> {
+        let (register, other) = self.operands(prefixes)?;
+        let value = match other {
+            Operand::Register(other) if matches!(code, 0x31 | 0x33) => {
+                (other == register).then_some(Value::number(0))
+            }
+            Operand::Register(other) if prefixes.wide() => self.sum(register, other),
+            _ => None,
+        };
+        let to = match code {
+            0x01 | 0x31 => other,
+            _ => Operand::Register(register),
+        };
+        self.state.forget(to);
+        if let Operand::Register(to) = to {
+            self.state.registers[to] = value;
+        }
+        Some(())
     }
 
     fn with_number(&mut self, prefixes: Prefixes, code: u8) -> Option<Next> {

@@ -673,32 +673,6 @@ pub(crate) fn coroutines() -> Draft {
     )
 }
 
-/// A service with tokio on two threads: connections are handled, one of them blocks its thread, and nobody saw a stack of the last task.
-pub(crate) fn futures() -> Draft {
-    draft(
-        "run wall 1s exit 0 command ./service
-         process 1 pid 700 service executable /srv/service
-         thread 1.1 tid 700 service
-         thread 1.2 tid 701 tokio-runtime-w parent 1.1
-         task 1 1 future
-         task 2 1 future
-         task 3 1 future
-         task 4 1 future
-         object audit.log file audit.log
-         1.1: wait 0..1s futex pool call futex
-         1.2: cpu 0..300ms | wait ..400ms poll \"[eventpoll]\" by timer call epoll_wait | cpu ..500ms | wait ..900ms flush audit.log by block device call fsync | cpu ..1s
-         turn 1.2 10ms..200ms task 1
-         turn 1.2 210ms..290ms task 2
-         turn 1.2 300ms..400ms
-         turn 1.2 410ms..910ms task 3
-         turn 1.2 920ms..930ms task 4
-         turn 1.2 940ms..1s task 1
-         sample 1.2 100ms weight 200ms stack \"tokio::runtime::task::raw::poll;<core::pin::Pin<P> as core::future::future::Future>::poll;service::handle::{{closure}};service::parse\"
-         sample 1.2 250ms weight 100ms stack \"tokio::runtime::task::raw::poll;service::handle::{{closure}}\"
-         sample 1.2 450ms weight 200ms stack \"tokio::runtime::task::raw::poll;service::audit::{{closure}}\"",
-    )
-}
-
 /// A storage engine whose two threads say what they are at work for: the scrub of old blocks, and the log.
 pub(crate) fn tagged() -> Draft {
     draft(
@@ -734,7 +708,6 @@ pub(crate) fn all() -> [Draft; 9] {
         served(),
         goroutines(),
         coroutines(),
-        futures(),
         tagged(),
     ]
 }

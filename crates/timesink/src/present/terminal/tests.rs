@@ -80,15 +80,6 @@ fn tasks_of_asyncio() {
     check("tasks_of_asyncio", &page);
 }
 
-/// What tasks of tokio did, by their first function.
-#[test]
-fn tasks_of_tokio() {
-    let page = samples::present(&samples::futures(), "service.timesink", |report| {
-        sections(report, &[Section::Tasks], &PLAIN)
-    });
-    check("tasks_of_tokio", &page);
-}
-
 /// The tables about code, in a pipe.
 #[test]
 fn views_plain() {
