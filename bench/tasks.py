@@ -2,14 +2,15 @@
 """How right is what timesink tells of tasks? Records programs that measure their own tasks, and holds the two against each other.
 
 Each program below bench/workloads/asyncio prints how long each coroutine was on the thread of its loop, and how long it awaited; those
-below bench/workloads/go the same of goroutines by their first function, once with each GOMAXPROCS of 1 and 2. A
-time is right within 2 % or 1 ms for each of the tasks. Every program is recorded --times times; nothing is repeated.
-Must be run as root. Prints a line for each time, and how many were right.
+below bench/workloads/tokio the same of the functions that are tasks; those below bench/workloads/go the same of goroutines by their first
+function, once with each GOMAXPROCS of 1 and 2. A time is right within 2 % or 1 ms for each of the tasks. Every program is recorded
+--times times; nothing is repeated. Must be run as root. Prints a line for each time, and how many were right.
 """
 
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,13 +36,27 @@ def of_go(options, folder):
             yield f"{program.stem}, GOMAXPROCS={processors}", [str(built)], {"GOMAXPROCS": processors, "GODEBUG": "asyncpreemptoff=1"}
 
 
-RUNTIMES = {"asyncio": of_asyncio, "go": of_go}
+def of_tokio(options, _):
+    """The same of tokio, built where Cargo keeps what it has built before."""
+    target = BENCH.parent / "target/tokio"
+    build = ["cargo", "build", "-q", "--release", "--locked", "--manifest-path", str(WORKLOADS / "tokio/Cargo.toml")]
+    subprocess.run([*build, "--target-dir", str(target)], check=True)
+    for program in chosen(options, "tokio/src/bin", "rs"):
+        yield program.stem, [str(target / "release" / program.stem)], {}
+
+
+RUNTIMES = {"asyncio": of_asyncio, "go": of_go, "tokio": of_tokio}
 
 
 def chosen(options, runtime, ending):
     """The programs of a runtime that were asked for. What is called clocks is what they have in common."""
     programs = sorted((WORKLOADS / runtime).glob(f"*.{ending}"))
     return [program for program in programs if program.stem != "clocks" and program.stem in (options.program or [program.stem])]
+
+
+def source_name(name):
+    """What a function is called in the source: tokio_program::fetch::{{closure}} is fetch."""
+    return re.sub(r"(::\{\{?closure.*)$", "", name).split("::")[-1]
 
 
 def recorded(timesink, command, environment, folder):
@@ -57,8 +72,9 @@ def compared(truth, report):
     """For each time that the program told: what, how many tasks, the truth and what was told, in milliseconds."""
     groups = {}
     for group in (report["tasks"] or {"groups": []})["groups"]:
-        groups.setdefault(group["function"] or (group["first"] or {}).get("function"), group)
-        groups.setdefault((group["first"] or {}).get("function"), group)
+        for name in filter(None, (group["function"], (group["first"] or {}).get("function"))):
+            groups.setdefault(name, group)
+            groups.setdefault(source_name(name), group)
     for key, kind, parts in (("on_thread", "on the thread", ("cpu_ns", "ready_ns", "wait_ns", "queued_ns")), ("awaiting", "awaiting", ("parked_ns",))):
         for name, seconds in truth[key].items():
             group = groups.get(name)

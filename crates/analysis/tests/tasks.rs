@@ -97,3 +97,33 @@ fn a_wrapper_is_not_told() {
 fn threads_without_tasks_have_none() {
     assert!(tasks("process 1 p\nthread 1.1 main\n1.1: cpu 0..10ms").is_none());
 }
+
+/// Tasks of tokio are those of one function where stacks show that below what polls them; which task a stack is of is told by the time.
+#[test]
+fn futures_go_by_their_first_function() {
+    let poll = "tokio::runtime::task::raw::poll";
+    let text = format!(
+        "
+        process 1 p
+        thread 1.1 main
+        thread 1.2 worker parent 1.1
+        task 1 1 future
+        task 2 1 future
+        task 3 1 future
+        1.1: cpu 0..20ms
+        1.2: cpu 0..20ms
+        turn 1.1 0..9ms task 1
+        turn 1.1 10ms..20ms task 2
+        turn 1.2 0..8ms task 2
+        turn 1.2 9ms..20ms task 3
+        sample 1.1 5ms weight 10ms stack \"main;{poll};<core::pin::Pin<P> as Future>::poll;p::serve;p::parse\"
+        sample 1.1 9500us weight 5ms stack \"main;{poll};p::other\"
+        sample 1.2 5ms weight 10ms stack \"start;{poll};p::serve\""
+    );
+    let (tasks, names) = tasks(&text).expect("there are tasks");
+    assert_eq!(names, ["p::serve", ""], "{tasks:?}");
+    let counts: Vec<u64> = tasks.groups.iter().map(|group| group.count).collect();
+    assert_eq!(counts, [2, 1]);
+    // From 8.5 ms on the other thread to 9.5 ms on this one.
+    assert_eq!(tasks.groups[0].parked_ns, 1_000_000);
+}

@@ -22,8 +22,22 @@ const fn layout(number: u32, parent: u32, started_at: u32, entry: u32, current: 
         started_at,
         entry,
         current,
+        ..NO_GO
     }
 }
+
+/// Of what is not Go.
+pub const NO_GO: ts_go = ts_go {
+    number: 0,
+    parent: 0,
+    started_at: 0,
+    entry: 0,
+    current: 0,
+    left_bp: 0,
+    tokio: 0,
+    tagged: 0,
+    pad: 0,
+};
 
 /// The second number of the first version that is laid out so.
 const LAYOUTS: [(u32, ts_go); 5] = [

@@ -63,15 +63,10 @@ fn read(note: &[u8]) -> Option<(u32, u64)> {
 }
 
 fn offset_in_program(place: u64, storage: ThreadLocal) -> Option<i64> {
-    let alignment = storage.alignment.max(1);
-    if place.checked_add(READ)? > storage.size || !alignment.is_power_of_two() {
+    if place.checked_add(READ)? > storage.size {
         return None;
     }
-    // A program's own storage ends where FS points. It begins at the last place below that is as its alignment and its
-    // address in the file want it.
-    let skew = storage.address & (alignment - 1);
-    let size = storage.size.checked_add(skew)?;
-    let distance = size.checked_next_multiple_of(alignment)? - skew;
+    let distance = storage.distance()?;
     i64::try_from(place).ok()?.checked_sub_unsigned(distance)
 }
 

@@ -388,5 +388,7 @@ words! {
         Goroutine = "goroutine",
         /// A task of asyncio, or a coroutine that another event loop of Python runs. Since version 12 of the format.
         Coroutine = "coroutine",
+        /// A task of tokio. Since version 13 of the format.
+        Future = "future",
     }
 }

@@ -7,6 +7,7 @@ mod common;
 use common::Place;
 use std::path::PathBuf;
 use timesink_recording::tables::*;
+use timesink_recording::words::TaskKind;
 use timesink_recording::{ErrorKind, Recording, TableRow, FORMAT_VERSION};
 
 fn fixture(name: &str) -> Recording {
@@ -149,6 +150,16 @@ fn version_11_opens() {
     assert!(tasks.len() > 1 && tasks.iter().all(|task| task.name.is_none()));
     let turns = recording.rows::<TaskTurn>().expect("turns");
     assert!(turns.iter().any(|turn| turn.left.is_some()));
+}
+
+/// A recording of version 12 (a program with asyncio) has its coroutines, and no tasks of tokio.
+#[test]
+fn version_12_opens() {
+    let recording = fixture("version-12.tar");
+    assert_eq!(recording.about().format_version, 12);
+    let tasks = recording.rows::<Task>().expect("tasks");
+    let is_one = |task: &Task| task.kind == TaskKind::Coroutine;
+    assert!(tasks.len() > 1 && tasks.iter().all(is_one));
 }
 
 /// What packs an old recording packs it as it is.

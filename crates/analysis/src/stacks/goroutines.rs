@@ -1,10 +1,13 @@
-//! What stacks tell of goroutines that no thread is at work for, and of threads that have none.
+//! What stacks tell of goroutines that no thread is at work for, of threads that have none, and of tokio's own tasks.
 
 use std::collections::BTreeSet;
 
-use timesink_recording::ids::{StackId, ThreadId};
+use rustc_hash::FxHashSet;
+use timesink_recording::ids::{StackId, TaskId, ThreadId};
+use timesink_recording::tables::{Task, TaskTurn};
 use timesink_recording::Nanos;
 
+use super::futures::Futures;
 use super::{FunctionIx, Stacks};
 use crate::timeline::carried::Told;
 
@@ -57,6 +60,14 @@ impl Told for OfGoroutines<'_> {
         let stack = stack.and_then(|thread| self.stacks.stack_at(thread, at));
         let functions = stack.map(|stack| self.stacks.code.functions_of(stack));
         functions.is_some_and(|functions| functions.iter().any(|f| self.look.contains(f)))
+    }
+
+    fn schedulers<'t>(
+        &self,
+        tasks: &[Task],
+        turns: impl Iterator<Item = &'t TaskTurn>,
+    ) -> FxHashSet<TaskId> {
+        Futures::of(tasks, turns, self.stacks).schedulers
     }
 }
 

@@ -10,6 +10,7 @@
 mod call_sites;
 mod code;
 mod filter;
+pub mod futures;
 mod gather;
 pub mod goroutines;
 mod housekeeping;

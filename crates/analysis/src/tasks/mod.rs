@@ -1,9 +1,9 @@
-//! Whose work threads did, where a runtime divides them among units of its own: goroutines and coroutines.
+//! Whose work threads did, where a runtime divides them among units of its own: goroutines, coroutines and futures.
 //!
 //! A thread is looked at when it leaves a processor, when a call returns and when it is sampled; `turns.rs` says what it was at
 //! work for then. So waits in calls and times runnable are known one by one. Time on a processor goes by samples: a task that
 //! runs between two calls of another is seen only if a sample hits it, and what samples miss here they add there. The thread of an
-//! event loop is seen often, as it waits for events and makes calls: there it goes by the turns.
+//! event loop is seen often, as it waits for events and makes calls: there it goes by the turns, and so it does on those of tokio.
 //!
 //! Between its turns a task waits in the runtime (for a channel, a lock of its own, a timer, the network: it is parked then), by how it was
 //! left. That it was ready is told only of one that came back from a call: another may have run in between, and not have been seen.
@@ -22,6 +22,7 @@ use timesink_recording::{Nanos, Recording};
 
 use crate::ledger::Account;
 use crate::path::Path;
+use crate::stacks::futures::Futures;
 use crate::stacks::{Code, FunctionIx, Spot, StackIx, Stacks};
 use crate::timeline::carried::CarriedTurn;
 use crate::timeline::Timeline;
@@ -80,7 +81,7 @@ const WRAPPER: &str = ".gowrap";
 impl TaskGroup {
     /// Looks into a stack of such a task for the function that its first one calls, if that was made by the compiler.
     fn find_entry(&mut self, code: &Code, stack: StackIx) {
-        if self.entry.is_some() {
+        if self.entry.is_some() || self.kind == TaskKind::Future {
             return;
         }
         let Some(first) = self.spots(code).first().map(|spot| spot.function) else {
@@ -116,6 +117,10 @@ impl TaskGroup {
 
     /// Their first function, then where they were started; fewer where that is not known.
     pub fn spots(&self, code: &Code) -> Vec<Spot> {
+        if let (TaskKind::Future, Some(function)) = (self.kind, self.entry) {
+            let frame = None;
+            return vec![Spot { function, frame }];
+        }
         let stack = self.stack.and_then(|stack| code.stack(stack));
         stack.map_or(Vec::new(), |stack| code.spots_of(stack))
     }
@@ -164,12 +169,12 @@ struct Grouping<'t> {
     turns: &'t TaskTurns,
     /// The group of each task.
     group_of: FxHashMap<TaskId, usize>,
-    /// The threads of event loops.
+    /// The threads of event loops and of tokio.
     loops: FxHashSet<ThreadId>,
 }
 
 impl Grouping<'_> {
-    /// How a thread's time on a processor between two moments is divided, if it is that of an event loop.
+    /// How a thread's time on a processor between two moments is divided, if that goes by its turns.
     fn divided(
         &self,
         timeline: &Timeline,
@@ -218,16 +223,19 @@ impl Tasks {
         stacks: &Stacks,
         path: impl FnOnce() -> Option<Path>,
     ) -> timesink_recording::Result<Option<Tasks>> {
-        let rows = recording.rows::<Task>()?;
+        let mut rows = recording.rows::<Task>()?;
         if rows.is_empty() {
             return Ok(None);
         }
-        let turns = TaskTurns::of(recording)?;
+        let mut turns = TaskTurns::of(recording)?;
+        let futures = Futures::of(&rows, turns.all(), stacks);
+        turns.are_of_none(&futures.schedulers);
+        rows.retain(|row| !futures.schedulers.contains(&row.task));
         let mut tasks = Tasks::default();
-        let group_of = tasks.group(&rows);
-        let coroutines = rows.iter().filter(|row| row.kind == TaskKind::Coroutine);
-        let coroutines: FxHashSet<TaskId> = coroutines.map(|row| row.task).collect();
-        let mut loops = turns.running(&coroutines);
+        let group_of = tasks.group(&rows, &futures.first);
+        let often_seen = rows.iter().filter(|row| row.kind != TaskKind::Goroutine);
+        let often_seen: FxHashSet<TaskId> = often_seen.map(|row| row.task).collect();
+        let mut loops = turns.running(&often_seen);
         loops.retain(|thread| unseen_share(&turns, *thread, timeline) < MOST_UNSEEN);
         let grouping = Grouping {
             loops,
@@ -248,19 +256,24 @@ impl Tasks {
         Ok(Some(tasks))
     }
 
-    /// Makes the groups; the group of each task.
-    fn group(&mut self, rows: &[Task]) -> FxHashMap<TaskId, usize> {
-        let mut known: FxHashMap<(ProcessId, TaskKind, Option<StackId>), usize> =
-            FxHashMap::default();
+    /// Makes the groups; the group of each task. Of some it is the first function that is known, and not where that is.
+    fn group(
+        &mut self,
+        rows: &[Task],
+        first: &FxHashMap<TaskId, FunctionIx>,
+    ) -> FxHashMap<TaskId, usize> {
+        type Key = (ProcessId, TaskKind, Option<StackId>, Option<FunctionIx>);
+        let mut known: FxHashMap<Key, usize> = FxHashMap::default();
         let mut group_of = FxHashMap::default();
         for row in rows {
-            let key = (row.process, row.kind, row.stack);
+            let entry = first.get(&row.task).copied();
+            let key = (row.process, row.kind, row.stack, entry);
             let group = *known.entry(key).or_insert_with(|| {
                 self.groups.push(TaskGroup {
                     process: row.process,
                     kind: row.kind,
                     stack: row.stack,
-                    entry: None,
+                    entry,
                     count: 0,
                     carried: CarriedTime::default(),
                     parked_ns: 0,

@@ -76,6 +76,7 @@ impl Parking {
         match kind {
             TaskKind::Goroutine => Parking::of_goroutine(code, stack),
             TaskKind::Coroutine => Parking::of_coroutine(code, stack),
+            TaskKind::Future => Parking::Runtime,
         }
     }
 

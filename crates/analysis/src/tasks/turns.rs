@@ -25,6 +25,18 @@ impl TaskTurns {
         Ok(TaskTurns { by_thread })
     }
 
+    /// The turns of all threads.
+    pub fn all(&self) -> impl Iterator<Item = &TaskTurn> {
+        self.by_thread.values().flatten()
+    }
+
+    /// What threads did for these tasks they did for none.
+    pub fn are_of_none(&mut self, tasks: &FxHashSet<TaskId>) {
+        for turn in self.by_thread.values_mut().flatten() {
+            turn.task = turn.task.filter(|task| !tasks.contains(task));
+        }
+    }
+
     /// The threads that were seen at work, in their order.
     pub fn threads(&self) -> Vec<ThreadId> {
         let mut threads: Vec<ThreadId> = self.by_thread.keys().copied().collect();

@@ -4,7 +4,7 @@
 //! All other turns go on after what their thread did before: who was at work there gave it up to them, or somebody woke the thread for them.
 //! How long a task could go on before it did is not told of these: what was seen of a task between two turns is not all that it did.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
 use timesink_recording::tables::{Task, TaskTurn};
 use timesink_recording::words::{Detail, State, TaskKind, TaskState};
@@ -70,6 +70,12 @@ pub trait Told {
     fn preempted(&self, stack: StackId) -> bool;
     /// Whether a thread that began to sleep then had looked for something that could go on, and found nothing.
     fn looks(&self, thread: ThreadId, at: Nanos) -> bool;
+    /// Which of these tasks, of which all turns are given, run the threads of the runtime.
+    fn schedulers<'t>(
+        &self,
+        tasks: &[Task],
+        turns: impl Iterator<Item = &'t TaskTurn>,
+    ) -> FxHashSet<TaskId>;
 }
 
 /// The turns of all threads that carry tasks.
@@ -113,19 +119,27 @@ impl Carried {
                 }
             }
         })?;
-        // Older recordings do not tell how tasks were left: where one went on after what is not known then.
-        let is_told = |rows: &Vec<TaskTurn>| rows.iter().any(|row| row.left.is_some());
-        if !rows.values().any(is_told) {
-            return Ok(Carried::default());
-        }
         let mut carried = Carried::default();
+        let mut futures: Vec<Task> = Vec::new();
         recording.scan(|all: &[Task]| {
+            let some = all.iter().filter(|row| row.kind == TaskKind::Future);
+            futures.extend(some.cloned());
             let coroutines = all.iter().filter(|row| row.kind == TaskKind::Coroutine);
             let coroutines = coroutines.map(|row| (row.task, row.stack));
             carried.coroutines.extend(coroutines);
         })?;
+        // Older recordings do not tell how goroutines were left: where one went on after what is not known then. Of tokio's tasks that
+        // is never told, and they come back from calls on the thread that they made them on.
+        let is_told = |rows: &Vec<TaskTurn>| rows.iter().any(|row| row.left.is_some());
+        if futures.is_empty() && !rows.values().any(is_told) {
+            return Ok(Carried::default());
+        }
         let mut left: FxHashMap<usize, Vec<LeftAs>> = FxHashMap::default();
+        let schedulers = told.schedulers(&futures, rows.values().flatten());
         for rows in rows.values_mut() {
+            for row in rows.iter_mut() {
+                row.task = row.task.filter(|task| !schedulers.contains(task));
+            }
             rows.sort_by_key(|turn| (turn.t0, turn.t1));
         }
         let starts = placed::starts(recording, spans, &rows, &carried.coroutines)?;

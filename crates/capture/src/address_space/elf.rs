@@ -103,6 +103,20 @@ pub struct ThreadLocal {
     pub alignment: u64,
 }
 
+impl ThreadLocal {
+    /// How far before the place to which FS points a program's own begins.
+    pub fn distance(self) -> Option<u64> {
+        let alignment = self.alignment.max(1);
+        if !alignment.is_power_of_two() {
+            return None;
+        }
+        // It ends where FS points, and begins at the last place below that is as its alignment and its address in the file want it.
+        let skew = self.address & (alignment - 1);
+        let size = self.size.checked_add(skew)?;
+        Some(size.checked_next_multiple_of(alignment)? - skew)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Elf {
     pub loads: Vec<Load>,
@@ -120,6 +134,8 @@ pub struct Elf {
     pub text: Option<FilePart>,
     /// What the header for tags (sdk/c) leaves for a recorder.
     pub tags_note: Option<FilePart>,
+    /// Which compilers and linkers made it.
+    pub comment: Option<FilePart>,
     pub thread_local: Option<ThreadLocal>,
     /// It is a program, not a library.
     pub is_program: bool,
@@ -255,6 +271,7 @@ impl Elf {
                 b".go.buildinfo" => &mut self.go_build,
                 b".text" => &mut self.text,
                 b".note.timesink" => &mut self.tags_note,
+                b".comment" => &mut self.comment,
                 _ => continue,
             };
             let in_file = matches!(

@@ -103,6 +103,7 @@ impl Tasks {
             node: event.node,
             kind: match event.kind {
                 e::TS_OF_PYTHON => TaskKind::Coroutine,
+                e::TS_OF_TOKIO => TaskKind::Future,
                 _ => TaskKind::Goroutine,
             },
             name: Some(probes::text(&event.name)).filter(|name| !name.is_empty()),

@@ -367,7 +367,7 @@ struct ts_stack {
 	__u64 r14, r15; /* where Go keeps its goroutine; PHP its call and what it executes */
 	__u64 left_ip, left_sp; /* of the goroutine that a thread has left to work on its own stack; 0: none */
 	__u64 python; /* a mark of the interpreter's own frames, or of where bash is in scripts; 0: it has none */
-	__u64 java; /* a mark of the methods in its interpreted frames of Java or Node.js, 0: it is of neither */
+	__u64 java; /* a mark of the methods in its interpreted frames of Java or Node.js, or of its task of tokio; 0: it has none */
 	__u64 beyond; /* what the second copy is of: that goroutine's stack, or the outermost part of the thread's */
 	__u32 about; /* our number of the thread whose wait it is about, or its own */
 	__u32 pid;
@@ -546,8 +546,11 @@ struct ts_go {
 	__u32 entry; /* its first function */
 	__u32 current; /* of a thread: the goroutine that it works for */
 	__u32 left_bp; /* the frame pointer that it was left with */
+	__s64 tokio; /* where a thread keeps the number of its task of tokio, from where its FS register points; 0: it is Go */
+	__u32 tagged; /* of tokio: the word before that says whether there is one */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct ts_go) == 24, "go");
+_Static_assert(sizeof(struct ts_go) == 40, "go");
 
 #define TS_LEFT_FRAMES 6
 #define TS_TASK_NAME 48
@@ -556,6 +559,7 @@ _Static_assert(sizeof(struct ts_go) == 24, "go");
 enum ts_task_kind {
 	TS_OF_GO = 1,
 	TS_OF_PYTHON = 2,
+	TS_OF_TOKIO = 3,
 };
 
 /* A thread is at work for another task than before. */

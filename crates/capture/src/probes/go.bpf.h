@@ -62,7 +62,7 @@ __attribute__((noinline)) u64 look_into_go(u32 where, u64 end)
 	return hi;
 }
 
-/* Which processes are Go, and where its version keeps what. */
+/* Which processes are Go, or have tokio, and where these keep what. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -144,6 +144,8 @@ __attribute__((noinline)) int note_goroutine(struct ts_thread *st, u64 goroutine
 
 	if (!st || !go)
 		return 0;
+	if (go->tokio)
+		return note_tokio(st, go->tokio, go->tagged, since, now);
 	at = goroutine_of(go, goroutine, sp, &number);
 	if (!at)
 		return 0;

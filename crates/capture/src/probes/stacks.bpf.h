@@ -102,6 +102,15 @@ static __always_inline u64 mark_of(struct ts_stack *s)
 	return (s->ip * 0x9e3779b97f4a7c15) ^ (s->sp << 7) ^ s->bp;
 }
 
+/*
+ * The same of the task of tokio that it is at work for, 0: none. Futures are polled by the same code at the same depth of one stack:
+ * registers do not tell whose functions are between.
+ */
+static __always_inline u64 mark_of_task(struct ts_thread *st)
+{
+	return st->task && !st->task_at ? mixed(1, st->task) | 1 : 0;
+}
+
 #define TS_WAYS 4 /* places that a stack may be remembered in */
 
 /* Where a stack is remembered, or is to be: in the place that was least lately filled. */
@@ -162,7 +171,7 @@ __attribute__((noinline)) int send_stack(u32 where)
 	s->repeated = 0;
 	if (s->ip && mm && st) {
 		s->python = look_into(where, st, s);
-		s->java = mark_of_java(where);
+		s->java = mark_of_java(where) ^ mark_of_task(st);
 		end = look_into_go(where, end_of_stack(st, mm));
 		if (seen_before(st, s, &slot)) {
 			s->repeated = 1;
@@ -261,8 +270,8 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 	s->left_ip = 0;
 	s->left_sp = 0;
 	s->beyond_length = 0;
-	s->java = 0;
-	mark = mark_of(s);
+	s->java = mark_of_task(st);
+	mark = mark_of(s) ^ s->java;
 	slot = slot_of(st, mark, TS_OF_WAIT);
 	if (*slot != mark) {
 		*slot = 0;

@@ -21,6 +21,7 @@
 #include "ruby.bpf.h"
 #include "perl.bpf.h"
 #include "sides.bpf.h"
+#include "tokio.bpf.h"
 #include "go.bpf.h"
 #include "coroutines.bpf.h"
 #include "tasks.bpf.h"

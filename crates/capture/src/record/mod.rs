@@ -3,8 +3,8 @@
 
 #[allow(unsafe_code)]
 mod calibrate;
+mod carriers;
 mod everybody;
-mod goroutines;
 mod interpreters;
 mod java;
 mod memory;
@@ -50,7 +50,7 @@ use crate::redact;
 use crate::spool::{self, BeginNote, EndNote, EventCosts, Note};
 
 use calibrate::Calibrator;
-use goroutines::Goroutines;
+use carriers::Carriers;
 use interpreters::Interpreters;
 use java::Javas;
 use newcomers::Newcomers;
@@ -382,7 +382,7 @@ impl Session {
             javas,
             v8s: nodes,
             scripts,
-            gos: Goroutines::new(kernel.gos()),
+            carriers: Carriers::new(kernel.gos()),
             tagged: TaggedProcesses::new(kernel.tagged()),
         };
         let stacks = LiveStacks::new(watch, maps, runtimes, reader);

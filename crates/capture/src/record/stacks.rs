@@ -14,7 +14,7 @@ use crate::interpreters::{merge, FrameRole, MergedFrame};
 use crate::patience::Patience;
 use crate::probes::{self, events, Event, InterpreterFrames, ToldScript};
 use crate::reader::Reader;
-use crate::record::goroutines::Goroutines;
+use crate::record::carriers::Carriers;
 use crate::record::interpreters::Interpreters;
 use crate::record::java::{InFrame, Javas};
 use crate::record::node::Nodes;
@@ -56,7 +56,7 @@ pub struct Runtimes {
     pub javas: Javas,
     pub v8s: Nodes,
     pub scripts: Scripts,
-    pub gos: Goroutines,
+    pub carriers: Carriers,
     pub tagged: TaggedProcesses,
 }
 
@@ -68,7 +68,7 @@ impl Runtimes {
         self.javas.seeded(pid, space);
         self.v8s.seeded(pid, space);
         self.scripts.seeded(pid, space);
-        self.gos.seeded(pid, space);
+        self.carriers.seeded(pid, space);
         self.tagged.seeded(pid, space);
     }
 
@@ -79,7 +79,7 @@ impl Runtimes {
         self.javas.applied(change, spaces);
         self.v8s.applied(change, spaces);
         self.scripts.applied(change, spaces);
-        self.gos.applied(change, spaces);
+        self.carriers.applied(change, spaces);
         self.tagged.applied(change, spaces);
     }
 }
@@ -151,7 +151,7 @@ impl LiveStacks {
 
     /// Whether there are processes whose tasks the probes are to tell of.
     pub fn have_tasks(&self) -> bool {
-        self.runtimes.gos.any() || self.runtimes.pythons.any_coroutines()
+        self.runtimes.carriers.any() || self.runtimes.pythons.any_coroutines()
     }
 
     /// Whether there are processes whose tags the probes are to tell of.
@@ -285,7 +285,9 @@ impl LiveStacks {
         }
         let (named, not_read) = self.maps.names(&wanted, patience);
         self.tell_given_up(not_read, patience, spool);
-        for why in self.runtimes.interpreters.not_seen() {
+        let runtimes = &mut self.runtimes;
+        let not_seen = runtimes.interpreters.not_seen().into_iter();
+        for why in not_seen.chain(runtimes.carriers.not_seen()) {
             spool.note(&Note::GaveUp { why, count: 1 });
         }
         for (map, names) in named {

@@ -105,7 +105,7 @@ fn in_table(elf: &Elf, exports: bool, wanted: fn(&str) -> bool) -> Result<Vec<Fo
     let mut places = Vec::new();
     for record in bytes.chunks_exact(size) {
         let symbol = Symbol::of(Record(record), elf.wide);
-        let Some(symbol) = symbol.filter(|symbol| symbol.start != 0) else {
+        let Some(symbol) = symbol.filter(|symbol| symbol.start != 0 || symbol.of_thread) else {
             continue;
         };
         let name = String::from_utf8_lossy(text_at(&names, symbol.name as usize));
@@ -125,11 +125,16 @@ struct Symbol {
     name: u32,
     start: u64,
     size: u64,
+    /// It is in the memory of each thread, of this file.
+    of_thread: bool,
 }
 
 impl Symbol {
     fn of(record: Record, wide: bool) -> Option<Symbol> {
+        const THREAD_LOCAL: u8 = 6;
+        let (about, section) = if wide { (4, 6) } else { (12, 14) };
         Some(Symbol {
+            of_thread: record.u8(about)? & 15 == THREAD_LOCAL && record.u16(section)? != 0,
             name: record.u32(0)?,
             start: record.word(wide, 8, 4)?,
             size: record.word(wide, 16, 8)?,

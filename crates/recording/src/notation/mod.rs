@@ -71,8 +71,8 @@
 //!
 //! **Requests to disks.** `request P.T FROM..TO read|write|flush|discard|other SECTOR [bytes N] [device N]`.
 //!
-//! **Tasks.** `task N PROCESS [coroutine] [named NAME] [parent N] [stack STACK]`: a goroutine, its first function under where it was
-//! started, or a coroutine;
+//! **Tasks.** `task N PROCESS [coroutine|future] [named NAME] [parent N] [stack STACK]`: a goroutine, its first function under where it was
+//! started, or a coroutine, or a task of tokio;
 //! `turn P.T FROM..TO [task N] [left STATE] [at STACK]`: when the thread was seen at work for it, or for none, and how it left it.
 //!
 //! **Tags.** `tag N PROCESS "PATH"`; `tagged P.T FROM..TO [tag N]`: when the thread was seen to have it, or none.

@@ -70,6 +70,7 @@ impl Parser {
         while let Some(key) = words.next() {
             match key.as_str() {
                 "coroutine" => row.kind = TaskKind::Coroutine,
+                "future" => row.kind = TaskKind::Future,
                 "named" => row.name = Some(self.word(&mut words)),
                 "parent" => row.parent = Some(TaskId(self.number(&mut words))),
                 "stack" => row.stack = Some(self.stack(&mut words)),

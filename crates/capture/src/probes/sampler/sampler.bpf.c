@@ -24,8 +24,9 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 		st->samples_user++;
 	else
 		st->samples_kernel++;
-	if (c && c->tasks && user)
-		note_goroutine(st, r14, sp, now, now);
+	/* In the kernel the registers are not Go's. */
+	if (c && c->tasks)
+		note_goroutine(st, user ? r14 : 0, sp, now, now);
 	if (c && c->tasks)
 		note_coroutine(st, TS_IN_SAMPLE, now, now);
 	if (c && c->tags)

@@ -93,7 +93,7 @@ impl Section {
                 "No tags were recorded. See docs/tags.md for how a program gets some."
             }
             Section::Tasks => {
-                "No goroutines or asyncio tasks were recorded. Tasks are reported for Go and Python programs only: see docs/tasks.md."
+                "No goroutines, asyncio or tokio tasks were recorded. docs/tasks.md has the versions and builds whose tasks are known."
             }
         }
     }

@@ -56,15 +56,15 @@ fn has(tasks: &Tasks, kind: TaskKind) -> bool {
 }
 
 /// What the lines are of.
-fn kinds(tasks: &Tasks) -> &'static str {
-    match (
-        has(tasks, TaskKind::Goroutine),
-        has(tasks, TaskKind::Coroutine),
-    ) {
-        (true, true) => "goroutines by where they were started, coroutines by name",
-        (false, true) => "tasks of the event loop by coroutine",
-        _ => "goroutines by where they were started",
-    }
+fn kinds(tasks: &Tasks) -> String {
+    let kinds = [
+        (TaskKind::Goroutine, "goroutines by where they were started"),
+        (TaskKind::Coroutine, "tasks of the event loop by coroutine"),
+        (TaskKind::Future, "tasks of tokio by their first function"),
+    ];
+    let there = kinds.iter().filter(|(kind, _)| has(tasks, *kind));
+    let words: Vec<&str> = there.map(|(_, words)| *words).collect();
+    words.join(", ")
 }
 
 /// The runtime's own threads wait for something to do: that is no time of interest.
@@ -74,15 +74,17 @@ fn runtime(tasks: &Tasks) -> Option<Row> {
         label: "the runtime itself".into(),
         ns,
         estimated: true,
-        more: match (
-            has(tasks, TaskKind::Goroutine),
-            has(tasks, TaskKind::Coroutine),
-        ) {
-            (false, true) => {
+        more: match [TaskKind::Goroutine, TaskKind::Coroutine, TaskKind::Future]
+            .map(|kind| has(tasks, kind))
+        {
+            [false, true, false] => {
                 "the event loop between tasks, and its other callbacks; idle time left out"
             }
-            (true, true) => "schedulers and garbage collector, idle time left out",
-            _ => "scheduler and garbage collector, idle time left out",
+            [false, false, true] => {
+                "tokio between tasks, and what its threads do for none, such as main; idle time left out"
+            }
+            [true, false, false] => "scheduler and garbage collector, idle time left out",
+            _ => "what runtimes do between tasks, idle time left out",
         }
         .into(),
         ..Row::default()
@@ -108,6 +110,7 @@ fn label(report: &Report, group: &TaskGroup) -> String {
     let name = match first {
         _ if is_main(report, group) => "main goroutine".into(),
         Some(function) => names::function(code, function),
+        None if group.kind == TaskKind::Future => "tasks never seen in a stack".into(),
         None => "started at an unknown place".into(),
     };
     match group.count {
@@ -138,7 +141,7 @@ fn about(report: &Report, group: &TaskGroup) -> String {
     parked.sort_by_key(|(_, ns)| std::cmp::Reverse(**ns));
     let away = match group.kind {
         TaskKind::Goroutine => "parked",
-        TaskKind::Coroutine => "awaiting",
+        TaskKind::Coroutine | TaskKind::Future => "awaiting",
     };
     for (parking, ns) in parked.into_iter().take(WAITS) {
         match parking {
