@@ -48,9 +48,13 @@ pub const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
+/// Until the recorder has seen that the program has tokio; it looks at a new program every 20 ms.
+const SEEN: Duration = ms(100);
+
 /// Runs a program on a runtime with two threads for tasks, or with the program's own one.
 pub fn run(threads: usize, main: impl Future<Output = ()>) {
     use tokio::runtime::Builder;
+    std::thread::sleep(SEEN);
     let mut builder = match threads {
         1 => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),

@@ -1,6 +1,6 @@
 //! What stacks tell of tasks of tokio. tokio keeps no address of what a task begins with: it is the function that is called right below the
-//! part of tokio that polls, in the stacks of the time in which threads polled the task. Those in which it runs its own threads are
-//! tasks, too, and are no work of the program's.
+//! part of tokio that polls, in the stacks of the time in which threads polled the task, those of calls among them. Those in which it runs
+//! its own threads are tasks, too, and are no work of the program's.
 
 use std::collections::BTreeMap;
 
@@ -80,19 +80,20 @@ impl Futures {
         let mut of_stack: FxHashMap<StackIx, Option<Polled>> = FxHashMap::default();
         for (thread, mut turns) in by_thread {
             turns.sort_unstable_by_key(|turn| (turn.t0, turn.t1));
-            for event in stacks.events_of(thread) {
-                let begun = turns.partition_point(|turn| turn.t0 <= event.at);
+            let events = stacks.events_of(thread).iter();
+            let sites = stacks.sites_of(thread).iter();
+            let taken = events.map(|event| (event.at, event.stack));
+            for (at, stack) in taken.chain(sites.map(|site| (site.at, site.stack))) {
+                let begun = turns.partition_point(|turn| turn.t0 <= at);
                 let turn = begun.checked_sub(1).map(|last| turns[last]);
-                let task = turn
-                    .filter(|turn| event.at <= turn.t1)
-                    .and_then(|turn| turn.task);
+                let task = turn.filter(|turn| at <= turn.t1).and_then(|turn| turn.task);
                 let Some((task, found)) = task.and_then(|task| Some((task, found.get_mut(&task)?)))
                 else {
                     continue;
                 };
                 let polled = of_stack
-                    .entry(event.stack)
-                    .or_insert_with(|| polled(&stacks.code, event.stack));
+                    .entry(stack)
+                    .or_insert_with(|| polled(&stacks.code, stack));
                 match *polled {
                     Some(Polled::Scheduler) => drop(known.schedulers.insert(task)),
                     Some(Polled::Function(function, is_own)) => {

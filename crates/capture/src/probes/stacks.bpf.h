@@ -108,7 +108,7 @@ static __always_inline u64 mark_of(struct ts_stack *s)
  */
 static __always_inline u64 mark_of_task(struct ts_thread *st)
 {
-	return st->task && !st->task_at ? mixed(1, st->task) | 1 : 0;
+	return polls_future(st) ? mixed(1, st->task) | 1 : 0;
 }
 
 #define TS_WAYS 4 /* places that a stack may be remembered in */

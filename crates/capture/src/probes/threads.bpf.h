@@ -27,6 +27,12 @@ struct ts_identity {
 	u64 slot; /* where in the table of descriptors it stands */
 };
 
+/* A task of tokio: its number is its process's own. */
+struct ts_future {
+	u64 number;
+	u64 pid;
+};
+
 struct ts_thread {
 	u32 id;
 	u32 tid;
@@ -106,6 +112,9 @@ struct ts_thread {
 	u32 tag_latest; /* of the places looked at so far, when the one that has the tag changed */
 	u64 tag_found, tag_text; /* that tag, and where its text is */
 	u64 task_at; /* where its runtime keeps that task */
+	u64 task_before; /* that it was seen at work for before the present call */
+	u64 future_stack; /* until when stacks of tasks of tokio were taken, as they are earned, because nothing else tells what those are */
+	struct ts_future future; /* that one */
 	u32 new_sites[TS_NEW_SITES]; /* how many objects it has made a call on, by call */
 	struct ts_call batch[TS_BATCH];
 };

@@ -5,6 +5,12 @@
 #ifndef TIMESINK_TOKIO_H
 #define TIMESINK_TOKIO_H
 
+/* Whether a thread is at work for one of tokio's: those of others have an address. */
+static __always_inline bool polls_future(struct ts_thread *st)
+{
+	return st->task && !st->task_at;
+}
+
 /*
  * Notes which task of tokio the current thread is at work for at `now` and has been since `since`; tells of it where that is another
  * than before. A thread that has never polled one is none of tokio's. A global function: the verifier looks at it once.
