@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
-use timesink_live::{attempts, json_lines, none_of, ns, number, output, root, text};
+use timesink_live::{attempts, json_lines, none_of, ns, number, output, root, text, timesink};
 use timesink_live::{Folder, Recorded};
 
 /// How many tasks there are of each function that was seen in stacks. What does nothing but await has none.
@@ -113,4 +113,23 @@ fn tasks_of_tokio() {
 fn without_symbols_there_are_none() {
     let (recorded, _) = record("stripped");
     assert!(recorded.json["tasks"].is_null());
+}
+
+/// timesink has tokio itself, and a program is a copy of timesink until it starts. Installed without symbols it told in each recording that
+/// there were no tasks of tokio.
+#[test]
+fn what_timesink_has_itself_is_not_told() {
+    let folder = Folder::new("futures-own");
+    let (copy, file) = (folder.join("timesink"), folder.join("r.timesink"));
+    std::fs::copy(timesink(), &copy).expect("a copy of timesink");
+    output(Command::new("strip").arg(&copy)).exits(0);
+    let mut run = Command::new(&copy);
+    run.args(["run", "-q", "-o"])
+        .arg(&file)
+        .args(["--", "true"]);
+    output(&mut run).exits(0);
+    let mut report = Command::new(timesink());
+    let report = output(report.args(["report", "--json"]).arg(&file));
+    let told: Value = serde_json::from_str(&report.exits(0).text()).expect("JSON");
+    assert_eq!(told["lost"], serde_json::json!({}));
 }

@@ -1,6 +1,8 @@
 //! Which processes carry goroutines of Go or tasks of tokio, told to the probes as their program is mapped, so that these tell which one
 //! a thread is at work for.
 
+use std::os::unix::fs::MetadataExt;
+
 use libbpf_rs::MapHandle;
 
 use crate::address_space::{Change, Elf, FilePart, Image, Mapping, Space, Spaces};
@@ -22,6 +24,16 @@ pub struct Carriers {
     any: bool,
     /// Why tasks of some programs are not seen, which is yet to be told.
     not_seen: Vec<String>,
+    /// timesink's own program, which has tokio for its assistant's sake: the recorded one is a copy of timesink until it starts what was asked.
+    own: Option<Stamp>,
+}
+
+/// What a file is known by: inode, size, and when it was changed.
+type Stamp = (u64, u64, i64);
+
+fn own_stamp() -> Option<Stamp> {
+    let own = std::fs::metadata("/proc/self/exe").ok()?;
+    Some((own.ino(), own.size(), own.mtime()))
 }
 
 impl Carriers {
@@ -31,6 +43,7 @@ impl Carriers {
             programs: Recognised::new(map),
             any: false,
             not_seen: Vec::new(),
+            own: own_stamp(),
         }
     }
 
@@ -53,7 +66,8 @@ impl Carriers {
     }
 
     fn look_at(&mut self, pid: u32, mapping: &Mapping) {
-        if self.programs.has(pid) {
+        let is_own = self.own.is_some() && mapping.image.stamp() == self.own;
+        if is_own || self.programs.has(pid) {
             return;
         }
         let is_new = self.programs.file(&mapping.image).is_none();
