@@ -1,7 +1,8 @@
 //! Runs a command the way timesink does, without recording it. The tests of `launch` drive it.
 //!
 //! `hold run CMD...` runs it; `hold drop CMD...` holds it and lets go of it; `hold die CMD...`
-//! holds it and is killed, having written the held child's number.
+//! holds it and is killed, having written the held child's number; `hold stop CMD...` holds it, stops the child and lets it
+//! go on, and says each time whether it waits to be released.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -31,10 +32,21 @@ fn hold(verb: &str, argv: Vec<OsString>) -> Result<u8, Error> {
         "drop" => Ok(0),
         "die" => {
             println!("{}", held.pid());
-            // SAFETY: this ends the process, and nothing else.
-            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+            signal(std::process::id(), libc::SIGKILL);
             Ok(1)
+        }
+        "stop" => {
+            signal(held.pid(), libc::SIGSTOP);
+            println!("stopped: {}", held.settle());
+            signal(held.pid(), libc::SIGCONT);
+            println!("let go on: {}", held.settle());
+            Ok(0)
         }
         _ => Ok(2),
     }
+}
+
+fn signal(process: u32, signal: i32) {
+    // SAFETY: the call takes two numbers.
+    unsafe { libc::kill(process as i32, signal) };
 }

@@ -325,6 +325,15 @@ fn dropped_means_never_run() {
     assert!(!trace.exists());
 }
 
+/// Whether the child has come to where it waits is known: what it does before would stand in the recording as the program's.
+/// A live test once found no wait there, on a machine that others shared.
+#[test]
+fn held_means_waiting() {
+    let output = held("stop", &["true"]).output().expect("it runs");
+    let said = text(&output.stdout);
+    assert_eq!(said, "stopped: false\nlet go on: true\n");
+}
+
 /// If we are killed while we hold, the program never runs, and the child that waited ends.
 #[test]
 fn killed_means_never_run() {

@@ -8,7 +8,7 @@ use std::process::Command;
 use timesink_live::{
     attempts, none_of, number, output, program, timesink, Chain, Folder, Recorded,
 };
-use timesink_recording::tables::{Delay, Frame, Module, Sample, Thread, Wait};
+use timesink_recording::tables::{Delay, Frame, Module, Sample, Span, Thread, Wait};
 use timesink_recording::words::{Detail, SymbolSource};
 use timesink_recording::{Nanos, StackId, ThreadId};
 
@@ -425,9 +425,13 @@ fn of_the_program_only() {
     let paths: Vec<&str> = modules.iter().map(|module| module.path.as_str()).collect();
     let own = paths.iter().any(|path| path.ends_with("/timesink"));
     assert!(!own, "timesink's own file is among {paths:?}");
-    let held = recorded
-        .rows::<Wait>()
+    let waits = recorded.rows::<Wait>();
+    let held = waits
         .iter()
         .any(|wait| wait.detail == Detail::PipeRead && wait.stack.is_some());
-    assert!(held, "the wait for the start has no stack");
+    let spans = recorded.rows::<Span>();
+    assert!(
+        held,
+        "the wait for the start has no stack: {waits:?}, {spans:?}"
+    );
 }

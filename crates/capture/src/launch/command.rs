@@ -6,6 +6,7 @@ use super::inherited::Inherited;
 use super::running::Running;
 use super::runtime_flags;
 use super::signals::Signals;
+use super::stat::stat_of;
 use super::{lookup, system, Error};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
@@ -13,6 +14,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::time::Duration;
 
 /// A program and its arguments, and who runs it.
 #[derive(Debug)]
@@ -135,6 +137,20 @@ impl Held {
     /// The file that will be executed.
     pub fn file(&self) -> &Path {
         self.plan.file().unwrap_or(Path::new(""))
+    }
+
+    /// Returns when the child waits to be released, so that what it does before is not taken for the program's; `false`: it
+    /// does not even after a tenth of a second. The host of a virtual machine may have taken its processor away.
+    pub fn settle(&self) -> bool {
+        const LOOKS: u32 = 200;
+        const PAUSE: Duration = Duration::from_micros(500);
+        let waits = || stat_of(self.pid(), 0).is_some_and(|state| state == "S");
+        (0..LOOKS).any(|look| {
+            if look > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            waits()
+        })
     }
 
     /// Lets the child go, and returns when it has executed the program or failed to.

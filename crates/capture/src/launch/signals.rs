@@ -5,7 +5,8 @@
 //! original mask back before it executes. SIGTSTP, SIGTTIN and SIGTTOU are left alone: the
 //! terminal sends them to both of us, and both of us stop.
 
-use super::{stat_field, Error};
+use super::stat::stat_of;
+use super::Error;
 use std::io;
 use std::mem::{size_of, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -192,8 +193,7 @@ fn descends(process: u32, ancestor: u32, parent_of: impl Fn(u32) -> Option<u32>)
 
 /// The parent of a process, by procfs.
 pub fn parent_of(process: u32) -> Option<u32> {
-    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-    stat_field(&stat, 1)?.parse().ok()
+    stat_of(process, 1)?.parse().ok()
 }
 
 fn taken() -> libc::sigset_t {

@@ -6,3 +6,9 @@ pub fn stat_field(stat: &[u8], at: usize) -> Option<&str> {
     let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
     rest.split_whitespace().nth(at)
 }
+
+/// The same of a process that is there.
+pub(super) fn stat_of(process: u32, at: usize) -> Option<String> {
+    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    stat_field(&stat, at).map(str::to_owned)
+}

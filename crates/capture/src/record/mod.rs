@@ -162,6 +162,7 @@ pub fn run(
     privileges::for_recording(options.identity.as_ref())?;
     let mut begin = session.begin("run", command, &facts, options, cost);
     let without_floors = add_floors(&mut begin, &facts, options);
+    held.settle();
     session.seed(&[held.pid()])?;
     session.seed_others(&with)?;
     session.tell_environment(Some(held.pid()));
