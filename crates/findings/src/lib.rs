@@ -8,6 +8,7 @@
 
 mod alike;
 pub mod around;
+mod awaiting;
 mod crowd;
 mod disk_waits;
 pub mod engine;

@@ -27,6 +27,17 @@ pub enum Unit {
     Milliseconds,
 }
 
+impl Unit {
+    /// How a figure's unit is called; empty where the number says all.
+    pub(crate) fn of_figures(self) -> &'static str {
+        match self {
+            Unit::Nanoseconds => "ns",
+            Unit::Bytes => "bytes",
+            Unit::Count | Unit::Share | Unit::Ratio | Unit::Megabytes | Unit::Milliseconds => "",
+        }
+    }
+}
+
 /// The suffixes that a quantity may be written with, largest first, each with its size in the smallest of them.
 type Suffixes = &'static [(&'static str, f64)];
 

@@ -36,6 +36,7 @@ pub static RULES: &[&Rule] = &[
     &fixed_delay::RULE,
     &linger_at_exit::RULE,
     &waits_one_after_another::RULE,
+    &responses_one_by_one::RULE,
     &asleep::RULE,
     &back_pressure::RULE,
     &hot_lock::RULE,

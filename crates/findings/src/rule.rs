@@ -125,7 +125,7 @@ impl Suspect {
         self.figures.push(Figure {
             what,
             value,
-            unit: "",
+            unit: limit.unit.of_figures(),
             limit: Some(rule.limit(inquiry, limit)),
             means: limit.means,
         });

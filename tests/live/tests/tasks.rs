@@ -168,6 +168,25 @@ fn goroutines_have_their_work() {
     }
 }
 
+/// Where C makes Go's threads, what its registers hold before Go's code runs was taken for goroutines: of numbers such as
+/// 140726717438448, without a name.
+#[test]
+fn threads_that_c_makes_begin_without_goroutines() {
+    let folder = Folder::new("threads-of-c");
+    let go = go_tools().remove(0);
+    let built = build_go(&go, "threads_of_c.go", &folder, &[]);
+    let command = [built.to_str().unwrap()];
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let numbers: Vec<u64> = recorded
+        .rows::<Task>()
+        .into_iter()
+        .map(|task| task.number)
+        .collect();
+    // Those of Go's own have the first numbers.
+    assert!(numbers.len() >= 12, "{numbers:?}");
+    assert!(numbers.iter().all(|number| *number < 1000), "{numbers:?}");
+}
+
 /// A program that a later Go built than any that is known has no tasks, and stacks all the same.
 #[test]
 fn a_later_go_has_no_tasks() {

@@ -72,7 +72,7 @@ const ASYNCIO_FOLDER: &str = "/asyncio/";
 
 impl Parking {
     /// What a task waited for that was left in this stack.
-    pub(super) fn of(code: &Code, stack: StackIx, kind: TaskKind) -> Parking {
+    pub fn of(code: &Code, stack: StackIx, kind: TaskKind) -> Parking {
         match kind {
             TaskKind::Goroutine => Parking::of_goroutine(code, stack),
             TaskKind::Coroutine => Parking::of_coroutine(code, stack),

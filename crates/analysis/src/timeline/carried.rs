@@ -22,6 +22,8 @@ pub struct CarriedTurn {
     pub t0: Nanos,
     pub t1: Nanos,
     pub resumes: Resumes,
+    /// Where the task was left at its end, as far as that was seen.
+    pub left_at: Option<StackId>,
 }
 
 impl CarriedTurn {
@@ -324,6 +326,7 @@ fn stretched(rows: &[TaskTurn], starts: &[Nanos]) -> (Vec<CarriedTurn>, Vec<Left
                 t0,
                 t1: next.unwrap_or(row.t1).max(t0),
                 resumes: Resumes::Thread,
+                left_at: row.left_at,
             }
         });
     let left = rows.iter().map(|row| LeftAs {

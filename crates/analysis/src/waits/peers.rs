@@ -368,7 +368,12 @@ fn answered_at_once(timeline: &Timeline, peer: &Peer) -> Option<bool> {
     let is_own = |sent: &ObjectId| peer.sockets.binary_search(sent).is_ok();
     let (mut known, mut alone) = (0, 0);
     let mut last: Option<(usize, ObjectId)> = None;
+    // Those that are waited for themselves before anything is sent on them.
+    let mut connecting: BTreeSet<ObjectId> = peer.under_way.iter().copied().collect();
     for wait in peer.waits.iter().filter(|wait| !wait.connects()) {
+        if connecting.remove(&wait.socket) && wait.sent.is_none() {
+            continue;
+        }
         let before = last.filter(|(span, _)| follow_each_other(timeline, *span, wait.span));
         let sent = wait.sent.or(before.map(|(_, sent)| sent));
         if let Some(sent) = sent.filter(is_own) {

@@ -70,24 +70,26 @@ struct {
 	__type(value, struct ts_go);
 } gos SEC(".maps");
 
-/* The goroutine that code is in, and its number; that of the scheduler is in the one that it has not left yet, if any. */
-static __always_inline u64 goroutine_of(struct ts_go *go, u64 goroutine, u64 sp, u64 *number)
+/*
+ * The goroutine that code is in, and its number; that of the scheduler is in the one that it has not left yet, if any. What a
+ * register of C holds may be followed as far as a number, too, so a goroutine is one only if its thread knows it.
+ */
+static __always_inline u64 goroutine_of(struct ts_go *go, u64 goroutine, u64 *number)
 {
-	u64 own[7] = {}, current;
+	u64 thread, current;
 
-	if (!read_goroutine(own, sizeof(own), goroutine))
+	if (!read_goroutine(&thread, sizeof(thread), goroutine + TS_GO_THREAD))
 		return 0;
-	/* Asking for the time is done on the stack of the scheduler, without being it. */
-	if ((sp < own[0] || sp >= own[1]) && user_word(own[TS_GO_THREAD / 8] + go->current) != goroutine)
+	current = user_word(thread + go->current);
+	if (current == goroutine) {
+		*number = user_word(goroutine + go->number);
+		return goroutine;
+	}
+	/* The first word of a thread is the goroutine that its scheduler runs as. */
+	if (user_word(thread) != goroutine)
 		return 0;
-	*number = user_word(goroutine + go->number);
-	if (*number)
-		return goroutine;
-	current = user_word(own[TS_GO_THREAD / 8] + go->current);
-	if (!current)
-		return goroutine;
-	*number = user_word(current + go->number);
-	return current;
+	*number = current ? user_word(current + go->number) : 0;
+	return current ? current : goroutine;
 }
 
 /* How Go numbers the states of its goroutines, with a bit for those whose stacks are looked through just then. */
@@ -135,7 +137,7 @@ static __always_inline void tell_left(struct ts_task *e, struct ts_go *go, struc
  * Notes which task the current thread is at work for, as registers tell that it has at `now` and has had since `since`; tells of
  * it where that is another than before. A global function: the verifier looks at it once.
  */
-__attribute__((noinline)) int note_goroutine(struct ts_thread *st, u64 goroutine, u64 sp, u64 since, u64 now)
+__attribute__((noinline)) int note_goroutine(struct ts_thread *st, u64 goroutine, u64 since, u64 now)
 {
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct ts_go *go = bpf_map_lookup_elem(&gos, &pid);
@@ -146,7 +148,7 @@ __attribute__((noinline)) int note_goroutine(struct ts_thread *st, u64 goroutine
 		return 0;
 	if (go->tokio)
 		return note_tokio(st, go->tokio, go->tagged, since, now);
-	at = goroutine_of(go, goroutine, sp, &number);
+	at = goroutine_of(go, goroutine, &number);
 	if (!at)
 		return 0;
 	if (number == st->task && st->task_seen) {

@@ -12,7 +12,7 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u32 where, u64 sin
 	if (!st)
 		return 0;
 	regs = registers_of(st, task);
-	note_goroutine(st, regs->r14, regs->sp, since, now);
+	note_goroutine(st, regs->r14, since, now);
 	note_coroutine(st, where, since, now);
 	return 0;
 }

@@ -51,6 +51,7 @@ pub mod random_small_reads;
 pub mod repeated_start_up;
 pub mod repeated_stat;
 pub mod replace_per_item;
+pub mod responses_one_by_one;
 pub mod retry_back_off;
 pub mod rewritten_whole;
 pub mod round_trips;

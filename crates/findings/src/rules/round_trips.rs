@@ -166,6 +166,14 @@ impl<'a> Conversation<'a> {
         answered.sum()
     }
 
+    /// Those that were recorded one by one.
+    fn single_waits(&self, inquiry: &Inquiry<'_>, process: ProcessId) -> BTreeSet<usize> {
+        let waits = inquiry.single_waits(|of| of == process);
+        let is_on = |span: &Span| span.object().is_some_and(|o| self.sockets.contains(&o));
+        let own = waits.filter(|(_, span)| is_on(span) && is_answer(span.detail));
+        own.map(|(at, _)| at).collect()
+    }
+
     /// How many its own time ended, without an answer.
     fn unanswered(&self) -> u64 {
         self.groups.values().map(|group| group.expired).sum()
@@ -432,6 +440,7 @@ fn suspect(
         .seen_in(inquiry, on.longest())
         .seen_around(inquiry, placed.as_ref().map(|placed| &placed.region))
         .or_seen_at(inquiry, process, &SENDS, &on.sockets)
+        .or_awaited_at(inquiry, process, &on.single_waits(inquiry, process))
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,
@@ -471,15 +480,14 @@ fn answers(inquiry: &Inquiry<'_>, process: ProcessId, on: &Conversation<'_>) -> 
         };
         return (all, 0);
     }
-    let waits = inquiry.single_waits(|of| of == process);
-    let is_on = |span: &Span| span.object().is_some_and(|o| on.sockets.contains(&o));
-    let waits = waits.filter(|(_, span)| is_on(span) && is_answer(span.detail));
-    let (expired, answered): (Vec<_>, Vec<_>) =
-        waits.partition(|(_, span)| span.wake_source == Some(WakeSource::Timer));
-    let at = |(at, _): (usize, _)| at;
-    let expired = Picked::of(inquiry, process, expired.into_iter().map(at));
-    let answered = What::Spans(answered.into_iter().map(at).collect());
-    (answered, expired.ns())
+    let waits = on.single_waits(inquiry, process).into_iter();
+    let is_expired = |at: &usize| {
+        let span = inquiry.timeline.span(*at);
+        span.is_some_and(|span| span.wake_source == Some(WakeSource::Timer))
+    };
+    let (expired, answered): (BTreeSet<_>, BTreeSet<_>) = waits.partition(is_expired);
+    let expired = Picked::of(inquiry, process, expired);
+    (What::Spans(answered), expired.ns())
 }
 
 /// The function in which a process sends and receives on these sockets.

@@ -95,3 +95,13 @@ fn tls_per_request() {
         &["/usr/bin/python3", program.to_str().unwrap()],
     );
 }
+
+/// Responses that a coroutine awaits one after the other, and eight at a time.
+#[test]
+fn responses_one_by_one() {
+    let program = root().join("tests/live/programs/rules/responses-one-by-one.py");
+    let command = ["/usr/bin/python3", program.to_str().unwrap()];
+    let mut peer = Peer::at(1);
+    peer.beside(&[command[0], command[1], "serve"]);
+    peer.pair_of("responses-one-by-one", &command);
+}

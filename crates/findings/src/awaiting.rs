@@ -1,0 +1,128 @@
+//! Who awaits what a loop of events, or Go's runtime, waits for on behalf of tasks, and where: by how tasks were left before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::stacks::{Spot, StackIx};
+use timesink_analysis::tasks::Parking;
+use timesink_recording::ids::{ProcessId, TaskId};
+use timesink_recording::words::TaskKind;
+use timesink_recording::Nanos;
+
+use crate::inquiry::Inquiry;
+use crate::rule::Suspect;
+
+/// The tasks that awaited some waits of one process.
+#[derive(Clone, Debug, Default)]
+pub struct Awaiting {
+    pub tasks: BTreeSet<TaskId>,
+    /// Where most of them were left.
+    pub frames: Vec<Spot>,
+    /// What was seen to let one of them through at a time.
+    pub gate: Option<&'static str>,
+}
+
+/// How a task was left at the end of a turn.
+struct Left {
+    at: Nanos,
+    task: TaskId,
+    stack: StackIx,
+    kind: TaskKind,
+    /// A function of the program's is in the stack: others are of the runtime, or of a library's own goroutines.
+    is_own: bool,
+}
+
+impl Awaiting {
+    /// Of these waits, by their spans.
+    pub fn of(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet<usize>) -> Awaiting {
+        let left = all_left(inquiry, process);
+        let mut spans: Vec<_> = waits
+            .iter()
+            .filter_map(|&at| inquiry.timeline.span(at))
+            .collect();
+        spans.sort_by_key(|span| span.t0);
+        let mut stacks: BTreeMap<StackIx, usize> = BTreeMap::new();
+        let mut tasks: BTreeSet<TaskId> = BTreeSet::new();
+        let mut after = Nanos(i64::MIN);
+        for span in spans {
+            let until = left.partition_point(|left| left.at <= span.t0);
+            let from = left.partition_point(|left| left.at < after);
+            let since = left.get(from..until).unwrap_or_default();
+            let own = since.iter().rev().find(|left| left.is_own);
+            if let Some(left) = own.or(since.last()) {
+                *stacks.entry(left.stack).or_default() += 1;
+                tasks.insert(left.task);
+            }
+            after = span.t1;
+        }
+        let usual = stacks.into_iter().max_by_key(|(_, count)| *count);
+        Awaiting {
+            frames: usual.map_or(Vec::new(), |(stack, _)| inquiry.spots(stack)),
+            gate: gate(inquiry, &left, &tasks),
+            tasks,
+        }
+    }
+}
+
+/// How the tasks of a process were left, in the order of time.
+fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
+    let carried = inquiry.timeline.carried();
+    let code = &inquiry.stacks.code;
+    let threads = &inquiry.timeline.threads;
+    let slots = carried.slots().into_iter();
+    let own = slots.filter(|slot| threads[*slot].process == process);
+    let turns = own.flat_map(|slot| carried.turns(slot));
+    let left = turns.filter_map(|turn| {
+        let (task, stack) = (turn.task?, code.stack(turn.left_at?)?);
+        let functions = code.functions_of(stack);
+        Some(Left {
+            at: turn.t1,
+            task,
+            stack,
+            kind: match carried.coroutine(task) {
+                Some(_) => TaskKind::Coroutine,
+                None => TaskKind::Goroutine,
+            },
+            is_own: functions
+                .iter()
+                .any(|&function| code.is_of_program(function) && !code.is_standard(function)),
+        })
+    });
+    let mut left: Vec<Left> = left.collect();
+    left.sort_by_key(|left| left.at);
+    left
+}
+
+/// What these tasks were seen to wait for before they went on.
+fn gate(inquiry: &Inquiry<'_>, left: &[Left], tasks: &BTreeSet<TaskId>) -> Option<&'static str> {
+    let theirs = left.iter().filter(|left| tasks.contains(&left.task));
+    let mut gates =
+        theirs.filter_map(
+            |left| match Parking::of(&inquiry.stacks.code, left.stack, left.kind) {
+                Parking::Semaphore => Some("semaphore"),
+                Parking::Lock => Some("lock"),
+                _ => None,
+            },
+        );
+    gates.next()
+}
+
+impl Suspect {
+    /// Where it has no place yet but in the language's own functions: where the tasks were left that awaited these waits.
+    pub fn or_awaited_at(
+        self,
+        inquiry: &Inquiry<'_>,
+        process: ProcessId,
+        waits: &BTreeSet<usize>,
+    ) -> Suspect {
+        let code = &inquiry.stacks.code;
+        let is_own = |spot: &Spot| code.is_of_program(spot.function);
+        if inquiry.timeline.carried().is_empty() || self.frames.iter().any(is_own) {
+            return self;
+        }
+        let frames = Awaiting::of(inquiry, process, waits).frames;
+        match frames.iter().any(is_own) {
+            true => Suspect { frames, ..self },
+            false => self,
+        }
+    }
+}
