@@ -133,9 +133,9 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     }
     let title = say![
         Piece::Count(count as u64),
-        " responses of ",
+        " responses from ",
         Piece::Name(peer.address.clone()),
-        " are awaited one after the other, possibly unnecessarily"
+        " are awaited one after another, possibly unnecessarily"
     ];
     let mut suspect = picked.suspect(inquiry, title, 0.0);
     let on_path_ns = inquiry.on_path_ns(&suspect.weight.causes).min(picked.ns());
