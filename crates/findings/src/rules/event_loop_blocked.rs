@@ -62,6 +62,13 @@ struct Blocked {
     others: usize,
 }
 
+impl Blocked {
+    fn add(&mut self, (t0, t1): (Nanos, Nanos)) {
+        self.turns.push((t0, t1));
+        self.ns += t1.since(t0);
+    }
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let carried = inquiry.timeline.carried();
     let mut suspects = Vec::new();
@@ -82,6 +89,7 @@ fn blocked(
     let least_ns = RULE.limit(inquiry, &limits::LONG);
     let least = RULE.limit(inquiry, &limits::OTHERS);
     let mut of_function: BTreeMap<FunctionIx, Blocked> = BTreeMap::new();
+    let mut alone: Vec<(FunctionIx, (Nanos, Nanos))> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
         let ns = turn.t1.since(turn.t0);
         if (ns as f64) < least_ns {
@@ -92,13 +100,20 @@ fn blocked(
         };
         let others = others(inquiry, slot, turn, &turns[at + 1..]);
         if (others as f64) < least {
+            alone.push((function, (turn.t0, turn.t1)));
             continue;
         }
         let blocked = of_function.entry(function).or_default();
-        blocked.turns.push((turn.t0, turn.t1));
-        blocked.ns += ns;
+        blocked.add((turn.t0, turn.t1));
         blocked.longest_ns = blocked.longest_ns.max(ns);
         blocked.others = blocked.others.max(others);
+    }
+    // At the end nobody may be left who waits, and a turn like the others costs what they do; a longer one may be the start.
+    for (function, (t0, t1)) in alone {
+        let blocked = of_function.get_mut(&function);
+        if let Some(blocked) = blocked.filter(|blocked| t1.since(t0) <= blocked.longest_ns) {
+            blocked.add((t0, t1));
+        }
     }
     of_function
 }
@@ -132,7 +147,7 @@ fn suspect(
     inquiry: &Inquiry<'_>,
     slot: usize,
     function: FunctionIx,
-    blocked: Blocked,
+    mut blocked: Blocked,
 ) -> Option<Suspect> {
     let wall = inquiry.outlook.wall_ns.max(1) as f64;
     let share = blocked.ns as f64 / wall;
@@ -140,6 +155,7 @@ fn suspect(
         return None;
     }
     let row = &inquiry.timeline.threads[slot];
+    blocked.turns.sort_unstable();
     let stack = heaviest(inquiry, row.thread, &blocked.turns);
     let frames = stack.map_or(Vec::new(), |stack| inquiry.spots(stack));
     let code = &inquiry.stacks.code;

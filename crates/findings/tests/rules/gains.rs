@@ -27,6 +27,18 @@ fn gains_of_cases() {
     }
 }
 
+/// A loop that is blocked once more when hardly anybody is left is blocked as before, and gains by that, too: a case's gain was
+/// missed because the last of 21 times did not count.
+#[test]
+fn a_loop_is_blocked_to_the_end() {
+    let text = case("event-loop-blocked.fires");
+    let told = findings_of(&recording(&text), &Limits::default()).told;
+    let first = told.first().expect("it is told");
+    assert_eq!(first.rule.name, "event-loop-blocked");
+    // Five times 140 ms.
+    assert!(first.gain.hi_ns > 650_000_000, "{:?}", first.gain);
+}
+
 /// What makes an interval wide is told, all of it.
 #[test]
 fn doubts_add_up_to_the_interval() {

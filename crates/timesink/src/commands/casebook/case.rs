@@ -8,6 +8,8 @@ use serde::Deserialize;
 use timesink_capture::launch::Identity;
 use timesink_capture::trust::{OFlags, Trust};
 
+use super::tagged::ExpectedTag;
+
 /// The folder in a case's own where it plays. It is made anew each time.
 pub const WORK: &str = "work";
 /// The longest case has 4 kB.
@@ -73,6 +75,9 @@ pub struct Form {
     /// Nothing is wrong with it: no main cause may be told.
     #[serde(default)]
     pub healthy: bool,
+    /// How much of its time tags have.
+    #[serde(default)]
+    pub tags: Vec<ExpectedTag>,
     /// So much is done in a run, to tell a rate by.
     pub work: Option<Work>,
 }

@@ -6,6 +6,7 @@ pub(in crate::commands) mod guard;
 mod kin;
 pub(in crate::commands) mod running;
 mod stage;
+mod tagged;
 mod trial;
 
 use std::path::{Path, PathBuf};

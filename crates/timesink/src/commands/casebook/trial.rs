@@ -142,8 +142,12 @@ pub fn of(case: &Case, stage: &Stage, say: &mut dyn FnMut(&str)) -> anyhow::Resu
             findings,
             wall_ns,
             why,
+            tags,
         } = recorded(stage, form, &recording(stage, at))?;
         outcome.problems.extend(problems(form, &findings));
+        let expected = form.tags.iter();
+        let wrong = expected.filter_map(|tag| tag.problem(&form.name, &tags));
+        outcome.problems.extend(wrong);
         let gain = form.told.as_ref().and_then(|expected| {
             let fixed = expected.fixed.as_ref()?;
             let rule = &expected.rule;
@@ -271,6 +275,7 @@ struct RecordedTrial {
     findings: Vec<TrialAnswer>,
     wall_ns: u64,
     why: String,
+    tags: Value,
 }
 
 fn recorded(stage: &Stage, form: &Form, file: &Path) -> anyhow::Result<RecordedTrial> {
@@ -303,6 +308,7 @@ fn recorded(stage: &Stage, form: &Form, file: &Path) -> anyhow::Result<RecordedT
         findings,
         wall_ns: json["path"]["wall_ns"].as_u64().unwrap_or(0),
         why: why.to_owned(),
+        tags: json["tags"].take(),
     })
 }
 
