@@ -69,6 +69,7 @@ impl Futures {
         type Found = BTreeMap<FunctionIx, (bool, usize)>;
         let mut found: FxHashMap<TaskId, Found> =
             futures.map(|row| (row.task, Found::new())).collect();
+        let mut scheduling: FxHashMap<TaskId, usize> = FxHashMap::default();
         let mut known = Futures::default();
         if found.is_empty() {
             return known;
@@ -95,7 +96,7 @@ impl Futures {
                     .entry(stack)
                     .or_insert_with(|| polled(&stacks.code, stack));
                 match *polled {
-                    Some(Polled::Scheduler) => drop(known.schedulers.insert(task)),
+                    Some(Polled::Scheduler) => *scheduling.entry(task).or_default() += 1,
                     Some(Polled::Function(function, is_own)) => {
                         found.entry(function).or_insert((is_own, 0)).1 += 1;
                     }
@@ -103,6 +104,12 @@ impl Futures {
                 }
             }
         }
+        // In a few stacks of any task its own part is not to be seen, but that of the thread which polls it: between two of its functions.
+        let others =
+            |task: &TaskId| -> usize { found[task].values().map(|(_, times)| times).sum() };
+        let are = scheduling.into_iter();
+        let are = are.filter(|(task, times)| *times > others(task));
+        known.schedulers = are.map(|(task, _)| task).collect();
         let most = found.into_iter().filter_map(|(task, found)| {
             let most = found.into_iter().max_by_key(|(_, weight)| *weight)?;
             Some((task, most.0))
@@ -110,6 +117,13 @@ impl Futures {
         known.first = most.collect();
         known
     }
+}
+
+/// Whether a stack is of a thread that tokio runs its tasks on. One of its pool for what blocks runs what it was given, and no tasks.
+pub fn is_of_worker(code: &Code, stack: StackIx) -> bool {
+    let functions = code.functions_of(stack).into_iter();
+    let mut named = functions.map(|function| code.function(function));
+    named.any(|function| schedules((&function.name, &function.file)))
 }
 
 /// What is polled in a stack.
