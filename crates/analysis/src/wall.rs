@@ -11,24 +11,18 @@ use timesink_recording::tables::threads::Thread;
 use timesink_recording::{ProcessId, Recording, Result};
 
 /// The first thread of the process that nobody recorded started; of several such processes, the one that was there first. If all that it
-/// did was to wait, another thread of such a process.
+/// did was to wait, another thread.
 pub fn main_thread<'r>(
     processes: impl Iterator<Item = &'r Process> + Clone,
     threads: impl Iterator<Item = &'r Thread> + Clone,
 ) -> Option<&'r Thread> {
     let known: HashSet<ProcessId> = processes.clone().map(|process| process.process).collect();
     let with_threads: HashSet<ProcessId> = threads.clone().map(|thread| thread.process).collect();
-    let roots = processes
+    let root = processes
         .filter(|process| !process.parent.is_some_and(|parent| known.contains(&parent)))
-        .filter(|process| with_threads.contains(&process.process));
-    let root = roots
-        .clone()
+        .filter(|process| with_threads.contains(&process.process))
         .min_by_key(|process| (process.start, process.process))?;
-    let roots: HashSet<ProcessId> = roots.map(|process| process.process).collect();
-    let of_roots = threads
-        .clone()
-        .filter(|thread| roots.contains(&thread.process));
-    at_work(began_with(root, threads)?, of_roots)
+    at_work(began_with(root, threads.clone())?, threads)
 }
 
 /// The thread that a process began with, or another one of it if all that the first one did was to wait.
@@ -131,11 +125,11 @@ mod tests {
     #[test]
     fn a_worker_stands_for_its_idle_master() {
         let drawn = "process 1 pid 50 master start 0
-             process 2 pid 60 worker start 1ms
+             process 2 pid 60 worker parent 1 start 0
              thread 1.1 master tid 50 born_before alive_at_end
              thread 2.1 worker tid 60 born_before alive_at_end
              1.1: wait 0..10ms signal
-             2.1: cpu 1ms..10ms";
+             2.1: cpu 0..10ms";
         assert_eq!(main_of(drawn), "worker");
     }
 }
