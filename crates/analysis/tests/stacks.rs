@@ -2,6 +2,7 @@
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::Account;
+use timesink_analysis::path::walked;
 use timesink_analysis::stacks::{
     Amount, Direction, Filter, FunctionIx, Missing, Node, Stacks, Step, View, What,
 };
@@ -554,6 +555,31 @@ fn own_functions_of_a_goroutine_without_any() {
         .map(|spot| name(&stacks.view(), spot.function))
         .collect();
     assert_eq!(own, ["net.(*Resolver).exchange"]);
+    // What its time is told to go to is that function, too, and not what all goroutines begin with.
+    let walked = walked(&stacks.code, stacks.events[0].stack).into_iter();
+    let walked: Vec<_> = walked
+        .map(|function| name(&stacks.view(), function))
+        .collect();
+    assert_eq!(walked, ["net.(*Resolver).exchange"]);
+}
+
+/// What a compiler has put into another function has the same name in each file: these are as many functions.
+#[test]
+fn closures_of_two_files_are_two_functions() {
+    let text = r#"
+        run wall 2ms
+        process 1 shop
+        thread 1.1 tid 1 shop
+        frame pool function {closure#0} module /srv/shop file /lib/pool.rs line 9
+        frame look function {closure#0} module /srv/shop file /srv/look.rs line 7
+        1.1: cpu 0..2ms
+        sample 1.1 1ms weight 1ms stack "pool;look""#;
+    let stacks = stacks(text);
+    let functions = stacks.code.functions_of(stacks.events[0].stack);
+    let files = functions
+        .iter()
+        .map(|at| stacks.code.function(*at).file.as_str());
+    assert_eq!(files.collect::<Vec<_>>(), ["/srv/look.rs", "/lib/pool.rs"]);
 }
 
 /// A stack says at which line it passes through each of its functions; of many stacks it is the line with the most time,

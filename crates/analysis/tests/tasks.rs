@@ -127,3 +127,27 @@ fn futures_go_by_their_first_function() {
     // From 8.5 ms on the other thread to 9.5 ms on this one.
     assert_eq!(tasks.groups[0].parked_ns, 1_000_000);
 }
+
+/// A stack in which a thread of tokio's own is between two tasks does not make the one that it polled one of tokio's own; one in which
+/// nothing else is ever seen is.
+#[test]
+fn a_future_is_not_of_the_scheduler_for_one_stack() {
+    let poll = "tokio::runtime::task::raw::poll";
+    let run = "tokio::runtime::scheduler::multi_thread::worker::run";
+    let text = format!(
+        "
+        process 1 p
+        thread 1.1 main
+        task 1 1 future
+        task 2 1 future
+        1.1: cpu 0..20ms
+        turn 1.1 0..12ms task 1
+        turn 1.1 13ms..20ms task 2
+        sample 1.1 2ms weight 4ms stack \"start;{poll};{run};{poll};p::serve\"
+        sample 1.1 5ms weight 4ms stack \"start;{poll};{run}\"
+        sample 1.1 10ms weight 4ms stack \"start;{poll};{run};{poll};p::serve\"
+        sample 1.1 15ms weight 8ms stack \"start;{poll};{run}\""
+    );
+    let (tasks, names) = tasks(&text).expect("there are tasks");
+    assert_eq!(names, ["p::serve"], "{tasks:?}");
+}

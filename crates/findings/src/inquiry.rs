@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::programs::{program, Programs};
 use timesink_analysis::facts::Facts;
-use timesink_analysis::ledger::{Account, Kind};
+use timesink_analysis::ledger::{Account, Cause, Kind};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
 use timesink_analysis::stacks::{FunctionIx, Spot, StackIx, Stacks};
@@ -88,14 +88,29 @@ impl Inquiry<'_> {
 
     /// How often a process waited so for a thing: the short waits too, which are not recorded one by one.
     pub fn waited_for(&self, process: ProcessId, detail: Detail, object: ObjectId) -> u64 {
+        let waits = self.waits_of(process, detail, object);
+        waits.map(|cause| cause.count).sum()
+    }
+
+    /// How long it waited in all of them.
+    pub fn waited_ns(&self, process: ProcessId, detail: Detail, object: ObjectId) -> u64 {
+        let waits = self.waits_of(process, detail, object);
+        waits.map(|cause| cause.ns).fold(0, u64::saturating_add)
+    }
+
+    fn waits_of(
+        &self,
+        process: ProcessId,
+        detail: Detail,
+        object: ObjectId,
+    ) -> impl Iterator<Item = &Cause> {
         let threads = self.facts.ledger.threads.iter();
-        let own = threads.filter(|thread| thread.row.process == process);
-        let causes = own.flat_map(|thread| &thread.causes).filter(|cause| {
+        let own = threads.filter(move |thread| thread.row.process == process);
+        own.flat_map(|thread| &thread.causes).filter(move |cause| {
             cause.key.account == Account::Wait
                 && cause.key.kind == Kind::As(detail)
                 && cause.key.object == Some(object)
-        });
-        causes.map(|cause| cause.count).sum()
+        })
     }
 
     /// The causes on the path that are so.

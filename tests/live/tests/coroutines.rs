@@ -113,3 +113,32 @@ fn tasks_of_asyncio() {
         });
     }
 }
+
+/// A loop that waits for a timer is at work for no task, also while calls are not timed: a call that began while they were, and whose end
+/// was not seen, lasts no longer than that.
+#[test]
+fn the_loop_waits_for_no_task_while_calls_are_not_timed() {
+    let python = python(PYTHON).expect("apt-get install python3");
+    let script = root().join("tests/live/programs/pausing.py");
+    let command = [python.to_str().unwrap(), script.to_str().unwrap()];
+    attempts(|| {
+        let folder = Folder::new("pausing");
+        let options = ["-q", "--budget", "0.5%"];
+        let recorded = Recorded::run(&folder.join("r.timesink"), &options, &command, 0);
+        let mut problems = Vec::new();
+        let timed = recorded.json["cost"]["calls_timed_share"].as_f64();
+        if timed.is_none_or(|timed| timed > 0.9) {
+            problems.push(format!("calls were timed for {timed:?} of the time"));
+        }
+        let groups = recorded.json["tasks"]["groups"].as_array();
+        let waits = groups.into_iter().flatten().map(|group| &group["waits"]);
+        let waits = waits.filter_map(Value::as_array).flatten();
+        let polls = waits.filter(|wait| text(wait, "detail") == "poll");
+        let polled: f64 = polls.map(|wait| ns(wait, "ns")).sum();
+        // Without that 300 to 420 ms of 600, with it nothing.
+        if polled > 20e6 {
+            problems.push(format!("the task has {polled} ns of the loop's wait"));
+        }
+        none_of(&problems)
+    });
+}

@@ -219,7 +219,12 @@ pub fn walked(code: &Code, stack: StackIx) -> Vec<FunctionIx> {
     const OF_CALLS: &str = "java.lang.invoke.";
     let called = below.find(|&&function| {
         let name = &code.function(function).name;
-        (!script || is_script(function)) && !name.is_empty() && !name.starts_with(OF_CALLS)
+        // Where nothing is the program's own, what is walked begins below what began the thread or the goroutine.
+        let begins = own.is_none() && code.is_before_main(function);
+        (!script || is_script(function))
+            && !name.is_empty()
+            && !name.starts_with(OF_CALLS)
+            && !begins
     });
     let mut walked: Vec<FunctionIx> = functions
         .iter()

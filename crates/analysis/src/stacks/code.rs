@@ -139,7 +139,13 @@ impl Code {
             let in_file = module.is_some_and(|at| {
                 matches!(self.modules[at].kind, ModuleKind::Script | ModuleKind::Jit)
             });
-            let file = if in_file { frame.file.as_str() } else { "" };
+            // `{closure#0}`, `{async_fn#0}`: what a compiler has put into another function has no more of a name, in each file again.
+            let nameless = frame.function.starts_with('{');
+            let file = if in_file || nameless {
+                frame.file.as_str()
+            } else {
+                ""
+            };
             let next = FunctionIx(self.functions.len() as u32);
             let function = *known.entry((&frame.function, module, file)).or_insert(next);
             if function == next {

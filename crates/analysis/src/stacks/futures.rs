@@ -9,7 +9,7 @@ use timesink_recording::ids::{TaskId, ThreadId};
 use timesink_recording::tables::{Task, TaskTurn};
 use timesink_recording::words::TaskKind;
 
-use super::{Code, FunctionIx, StackIx, Stacks};
+use super::{Code, FunctionIx, Spot, StackIx, Stacks};
 
 /// Where tokio polls tasks: as its functions are named, and the files of those that are named without that.
 const POLLS: [&str; 3] = [
@@ -24,6 +24,7 @@ const POLLING: [&str; 3] = [
 ];
 /// The same of what runs on each of its own threads.
 const SCHEDULER: &str = "tokio::runtime::scheduler::multi_thread";
+const WORKER: &str = "tokio::runtime::scheduler::multi_thread::worker::";
 const SCHEDULING: &str = "/src/runtime/scheduler/multi_thread";
 /// Crates whose futures hold one of somebody else and do nothing but poll it, and what every program has.
 const HOLDERS: [&str; 11] = [
@@ -69,6 +70,7 @@ impl Futures {
         type Found = BTreeMap<FunctionIx, (bool, usize)>;
         let mut found: FxHashMap<TaskId, Found> =
             futures.map(|row| (row.task, Found::new())).collect();
+        let mut scheduling: FxHashMap<TaskId, usize> = FxHashMap::default();
         let mut known = Futures::default();
         if found.is_empty() {
             return known;
@@ -95,7 +97,7 @@ impl Futures {
                     .entry(stack)
                     .or_insert_with(|| polled(&stacks.code, stack));
                 match *polled {
-                    Some(Polled::Scheduler) => drop(known.schedulers.insert(task)),
+                    Some(Polled::Scheduler) => *scheduling.entry(task).or_default() += 1,
                     Some(Polled::Function(function, is_own)) => {
                         found.entry(function).or_insert((is_own, 0)).1 += 1;
                     }
@@ -103,6 +105,12 @@ impl Futures {
                 }
             }
         }
+        // In a few stacks of any task its own part is not to be seen, but that of the thread which polls it: between two of its functions.
+        let others =
+            |task: &TaskId| -> usize { found[task].values().map(|(_, times)| times).sum() };
+        let are = scheduling.into_iter();
+        let are = are.filter(|(task, times)| *times > others(task));
+        known.schedulers = are.map(|(task, _)| task).collect();
         let most = found.into_iter().filter_map(|(task, found)| {
             let most = found.into_iter().max_by_key(|(_, weight)| *weight)?;
             Some((task, most.0))
@@ -112,25 +120,45 @@ impl Futures {
     }
 }
 
+/// Whether a stack is of a thread that tokio runs its tasks on. One of its pool for what blocks runs what it was given, and no tasks; it
+/// only wakes those that do.
+pub fn is_of_worker(code: &Code, stack: StackIx) -> bool {
+    // By the file of the frame: there are many functions with a name like `run`.
+    code.spots_of(stack).into_iter().any(|spot| {
+        let file = code.frame(spot).map_or("", |frame| frame.file.as_str());
+        runs_tasks(&code.function(spot.function).name, file)
+    })
+}
+
+fn runs_tasks(name: &str, file: &str) -> bool {
+    let of_worker = name.starts_with(WORKER)
+        || crate_of(file) == Some("tokio") && file.ends_with("/multi_thread/worker.rs");
+    let bare = name.split('<').next().unwrap_or_default();
+    of_worker && matches!(bare.rsplit("::").next(), Some("run" | "run_task"))
+}
+
 /// What is polled in a stack.
 fn polled(code: &Code, stack: StackIx) -> Option<Polled> {
-    let functions = code.functions_of(stack);
-    let of = |function: &FunctionIx| {
-        let function = code.function(*function);
-        (function.name.as_str(), function.file.as_str())
+    let spots = code.spots_of(stack);
+    let of = |spot: &Spot| {
+        let function = code.function(spot.function);
+        // By the file of the frame: there are many functions with a name like `poll`.
+        let frame = code.frame(*spot);
+        let file = frame.map_or(&function.file, |frame| &frame.file);
+        (function.name.as_str(), file.as_str())
     };
-    let polls = functions.iter().position(|function| polls(of(function)))?;
+    let polls = spots.iter().position(|spot| polls(of(spot)))?;
     // From the outermost one inwards.
-    let below = || functions[..polls].iter().rev();
-    let own = below().find(|function| {
-        let (name, file) = of(function);
-        schedules((name, file)) || !is_holder(name, file) && !code.is_system(**function)
+    let below = || spots[..polls].iter().rev();
+    let own = below().find(|spot| {
+        let (name, file) = of(spot);
+        schedules((name, file)) || !is_holder(name, file) && !code.is_system(spot.function)
     });
     if own.is_some_and(|own| schedules(of(own))) {
         return Some(Polled::Scheduler);
     }
-    let first = own.or_else(|| below().find(|function| !code.is_of_language(**function)));
-    first.map(|first| Polled::Function(code.one(*first), own.is_some()))
+    let first = own.or_else(|| below().find(|spot| !code.is_of_language(spot.function)));
+    first.map(|first| Polled::Function(code.one(first.function), own.is_some()))
 }
 
 fn polls((name, file): (&str, &str)) -> bool {
@@ -235,5 +263,14 @@ mod tests {
         let worker =
             format!("{REGISTRY}/tokio-1.48.0/src/runtime/scheduler/multi_thread/worker.rs");
         assert!(schedules(("run", &worker)));
+        assert!(runs_tasks("run", &worker));
+        assert!(runs_tasks(
+            "tokio::runtime::scheduler::multi_thread::worker::Context::run",
+            ""
+        ));
+        // What a thread of the pool for what blocks calls to have a task run by others.
+        assert!(!runs_tasks("schedule_remote", &worker));
+        let wakes = "tokio::runtime::scheduler::multi_thread::handle::Handle::bind_new_task";
+        assert!(!runs_tasks(wakes, ""));
     }
 }

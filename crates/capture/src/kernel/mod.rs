@@ -233,6 +233,13 @@ impl Kernel {
         self.attach_probe(&probes::calls::INFO)
     }
 
+    /// Pause timing calls. That of a thread which is in one now stays as it was: with the epoch left as it is, all that the thread is
+    /// seen at work for until the next window would be taken for what it has done since that call began.
+    pub fn detach_calls(&mut self) {
+        self.detach("calls");
+        self.control.next_call_epoch();
+    }
+
     pub fn has(&self, probe: &str) -> bool {
         self.granted.iter().any(|g| g.probe == probe && g.attached)
     }

@@ -633,7 +633,7 @@ impl Session {
             BudgetStep::Pause => {
                 // Detaching takes a while, during which calls are no longer timed.
                 let (t0, t1) = self.budget.paused(now_ns());
-                self.kernel.detach("calls");
+                self.kernel.detach_calls();
                 self.sink.borrow_mut().spool.note(&Note::Window { t0, t1 });
             }
             BudgetStep::Resume => {

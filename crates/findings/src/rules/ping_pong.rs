@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::stacks::futures::is_of_worker;
 use timesink_analysis::stacks::{CallSite, Spot};
 use timesink_analysis::timeline::exchanges::Exchange;
 use timesink_recording::ids::{ProcessId, ThreadId};
@@ -91,7 +92,7 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
     });
     let waits = inquiry.frames(group.and_then(|group| group.stack));
     let wakes = inquiry.frames(group.and_then(|group| group.waker_stack));
-    if is_of_go(inquiry, &waits) {
+    if is_of_go(inquiry, &waits) || is_of_tokio(inquiry, exchange) {
         return None;
     }
     let hand_over = Change {
@@ -174,6 +175,20 @@ fn place(
             site.map_or(waits, |site| inquiry.spots(site.stack))
         }
     }
+}
+
+/// So many stacks of a thread tell what it is.
+const STACKS: usize = 100;
+
+/// Whether both are threads of tokio's that take tasks from each other: they wake each other as there is one, which is no doing of the
+/// program. What one of them gives to a thread for what blocks is.
+fn is_of_tokio(inquiry: &Inquiry<'_>, exchange: &Exchange) -> bool {
+    exchange.pair.iter().all(|&slot| {
+        let thread = inquiry.timeline.threads[slot].thread;
+        let events = inquiry.stacks.events_of(thread).iter().take(STACKS);
+        let mut stacks = events.map(|event| event.stack);
+        stacks.any(|stack| is_of_worker(&inquiry.stacks.code, stack))
+    })
 }
 
 /// Whether only Go's scheduler is at work: it hands goroutines from thread to thread, which is no doing of the program.

@@ -45,6 +45,9 @@ mod limits {
 const FLUSHED: f64 = 0.25;
 /// Of the writes so many wait, at least. What the disk has done at once is no wait.
 const WAITING: f64 = 0.5;
+/// So much of what was waited for the disk is at least in the writes themselves: a flush waits several times, too, and a few writes without
+/// any wait may come before it.
+const IN_WRITES: f64 = 0.5;
 const FLUSHES: [&str; 4] = ["fsync", "fdatasync", "sync_file_range", "msync"];
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
@@ -70,9 +73,13 @@ fn waited(inquiry: &Inquiry<'_>, one: &Use) -> Option<u64> {
             && FLUSHES.contains(&call.call.as_str())
     });
     let flushes: u64 = flushes.map(|call| call.count).sum();
+    let waited_ns = [Detail::Flush, Detail::DiskWrite]
+        .map(|detail| inquiry.waited_ns(one.process, detail, one.object));
+    let waited_ns = waited_ns.into_iter().fold(0, u64::saturating_add) as f64;
     let enough = flushed as f64 >= RULE.limit(inquiry, &limits::WRITES)
         && waited as f64 >= writes as f64 * WAITING
-        && flushes as f64 <= writes as f64 * FLUSHED;
+        && flushes as f64 <= writes as f64 * FLUSHED
+        && one.done(Act::Write).ns as f64 >= waited_ns * IN_WRITES;
     enough.then_some(waited)
 }
 

@@ -1,5 +1,6 @@
 //! Tasks: whose work threads did, by where the tasks were started.
 
+use timesink_analysis::stacks::FunctionIx;
 use timesink_analysis::tasks::{CarriedTime, Parking, TaskGroup, Tasks};
 use timesink_recording::words::TaskKind;
 
@@ -10,10 +11,14 @@ use crate::present::{names, words};
 
 /// So many places are told.
 const ROWS: usize = 12;
+/// From this share of the time on, calls count as timed all the time.
+const ALWAYS: f64 = 0.995;
 /// So many kinds of waits of each.
 const WAITS: usize = 2;
 /// What takes less than this part of a place's time is left out of its line.
 const SMALL: f64 = 0.01;
+/// A place without a name whose tasks have less of the time of all is no line.
+const TINY: f64 = 0.001;
 /// The first function of the goroutine that runs main().
 const MAIN: &str = "runtime.main";
 
@@ -22,7 +27,10 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         return Vec::new();
     };
     let wall = report.outlook.map_or(1, |outlook| outlook.wall_ns.max(1));
-    let shown = tasks.groups.iter().take(ROWS);
+    let worth = |group: &&TaskGroup| is_worth_a_line(report, tasks, group);
+    let shown: Vec<&TaskGroup> = tasks.groups.iter().filter(worth).take(ROWS).collect();
+    let more = tasks.groups.len() - shown.len();
+    let shown = shown.into_iter();
     let mut rows: Vec<Row> = shown
         .map(|group| Row {
             label: label(report, group),
@@ -36,18 +44,39 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         .collect();
     rows.extend(runtime(tasks));
     let most = rows.iter().map(|row| row.ns).max().unwrap_or(0);
-    let about = format!(
-        "{}: time on threads, share of the critical path",
-        kinds(tasks)
-    );
+    let about = match kinds(tasks) {
+        kinds if kinds.is_empty() => "no work was seen for any of them".to_owned(),
+        kinds => format!("{kinds}: time on threads, share of the critical path"),
+    };
     let mut lines = vec![title("TASKS", &about, style)];
     lines.extend(align(&rows, most, style));
-    let more = tasks.groups.len().saturating_sub(ROWS);
     if more > 0 {
         let more = units::plural(more as u64, "more place", "more places");
         lines.push(format!("  and {more}"));
     }
+    let timed = report.about.call_timing_share;
+    if timed < ALWAYS {
+        lines.push(format!(
+            "  system calls were timed for {} of the time: who made one only in the rest, and is in no sample, is not counted",
+            units::whole_percent(timed)
+        ));
+    }
     lines
+}
+
+/// Of places whose names are not known, those with next to no time say nothing to anybody.
+fn is_worth_a_line(report: &Report, tasks: &Tasks, group: &TaskGroup) -> bool {
+    let all: u64 = tasks.groups.iter().map(|of| carried_ns(&of.carried)).sum();
+    let ns = carried_ns(&group.carried) + group.on_path_ns;
+    ns as f64 >= all as f64 * TINY || first(report, group).is_some_and(|name| !name.is_empty())
+}
+
+/// The first function of the tasks, as it is named.
+fn first<'r>(report: &Report<'r>, group: &TaskGroup) -> Option<&'r str> {
+    let code = &report.stacks.code;
+    let first = group.spots(code).first().map(|spot| spot.function);
+    let first = group.entry.or(first)?;
+    Some(code.function(first).name.as_str())
 }
 
 /// Whether there are tasks of a kind.
@@ -104,12 +133,11 @@ fn is_main(report: &Report, group: &TaskGroup) -> bool {
 }
 
 fn label(report: &Report, group: &TaskGroup) -> String {
-    let code = &report.stacks.code;
     let first = group.spots(&report.stacks.code).first().copied();
     let first = group.entry.or(first.map(|spot| spot.function));
     let name = match first {
         _ if is_main(report, group) => "main goroutine".into(),
-        Some(function) => names::function(code, function),
+        Some(function) => named(report, function),
         None if group.kind == TaskKind::Future => "tasks never seen in a stack".into(),
         None => "started at an unknown place".into(),
     };
@@ -117,6 +145,22 @@ fn label(report: &Report, group: &TaskGroup) -> String {
         1 => name,
         count => format!("{} x {name}", units::count(count)),
     }
+}
+
+/// A function; one that has no more of a name than what it is, as `{closure#0}` has, with its file.
+fn named(report: &Report, function: FunctionIx) -> String {
+    let code = &report.stacks.code;
+    match code.function(function).name.starts_with('{') {
+        true => names::function_told(code, function),
+        false => names::function(code, function),
+    }
+}
+
+/// Whether tasks are of more than one process.
+fn has_several_processes(report: &Report) -> bool {
+    let groups = report.tasks.map_or(&[][..], |tasks| &tasks.groups);
+    let first = groups.first().map(|group| group.process);
+    groups.iter().any(|group| Some(group.process) != first)
 }
 
 /// What they did, and where they were started.
@@ -148,6 +192,12 @@ fn about(report: &Report, group: &TaskGroup) -> String {
             Parking::Runtime => add(away, *ns),
             parking => add(&format!("{away} ({})", parking.word(group.kind)), *ns),
         }
+    }
+    if has_several_processes(report) {
+        parts.push(format!(
+            "in {}",
+            names::process(report.facts, group.process)
+        ));
     }
     let code = &report.stacks.code;
     if let ([_, started, ..], false) = (

@@ -80,11 +80,91 @@ fn tasks_of_asyncio() {
     check("tasks_of_asyncio", &page);
 }
 
+/// Where two programs have tasks, each line says of which; a place that nobody knows and that took next to nothing has none; and where
+/// calls were timed for a part of the time only, the numbers of tasks are said to be of those that were seen.
+#[test]
+fn tasks_of_two_programs() {
+    let mut drawn = draft(
+        "run wall 1s exit 0 command ./load
+         process 1 pid 700 load
+         process 2 pid 800 server
+         thread 1.1 tid 700 load
+         thread 2.1 tid 800 server
+         frame nameless function \"\" module /srv/server
+         task 1 1 stack \"main;send\"
+         task 2 2 stack \"main;serve\"
+         task 3 2 stack \"nameless\"
+         1.1: cpu 0..1s
+         2.1: cpu 0..1s
+         turn 1.1 0..1s task 1
+         turn 2.1 0..999ms task 2
+         turn 2.1 999900us..1s task 3
+         sample 1.1 100ms weight 1s stack \"send\"
+         sample 2.1 100ms weight 1s stack \"serve\"",
+    );
+    drawn.about.call_timing_share = 0.88;
+    let page = samples::present(&drawn, "r", |report| {
+        sections(report, &[Section::Tasks], &PLAIN)
+    });
+    assert!(page.contains("in load(700)"), "{page}");
+    assert!(page.contains("in server(800)"), "{page}");
+    assert!(page.contains("and 1 more place"), "{page}");
+    assert!(page.contains("were timed for 88 %"), "{page}");
+}
+
 /// The tables about code, in a pipe.
 #[test]
 fn views_plain() {
     let views = views(&samples::coded(), &Filter::default(), &PLAIN);
     check("views_plain", &views);
+}
+
+/// Connections that were there before the recording are as many as there are sockets: nobody was seen to make them.
+#[test]
+fn connections_from_before_are_counted() {
+    let drawn = draft(
+        "run wall 1s exit 0 command ./server
+         process 1 pid 700 server
+         thread 1.1 tid 700 server born_before alive_at_end
+         object a tcp socket remote 10.0.0.7:80
+         object b tcp socket remote 10.0.0.7:80
+         1.1: cpu 0..100ms | wait ..500ms network receive a | cpu ..600ms | wait ..1s network receive b
+         call 1.1 sendto a count 30 bytes 300
+         call 1.1 recvfrom a count 30 bytes 300
+         call 1.1 sendto b count 30 bytes 300
+         call 1.1 recvfrom b count 30 bytes 300",
+    );
+    let page = samples::present(&drawn, "r", |report| answer(report, &PLAIN));
+    assert!(page.contains("on 2 connections"), "{page}");
+}
+
+/// One round of Go's scheduler is no loop of the program's: nobody wrote it.
+#[test]
+fn a_loop_of_the_runtime_is_no_main_loop() {
+    let text = |function: &str| {
+        format!(
+            "run wall 1s exit 0 command ./server
+             process 1 pid 700 server
+             thread 1.1 tid 700 server
+             frame {function} module /srv/server
+             1.1: cpu 0..1ms
+             for n in 1..90
+               | wait +10ms network receive s stack \"{function}\" | cpu +1ms
+             end"
+        )
+    };
+    let page = |function: &str| {
+        samples::present(&draft(&text(function)), "r", |report| {
+            answer(report, &PLAIN)
+        })
+    };
+    assert!(
+        page("serve").contains("One round of its main loop"),
+        "{}",
+        page("serve")
+    );
+    let of_runtime = page("runtime.usleep");
+    assert!(!of_runtime.contains("One round"), "{of_runtime}");
 }
 
 /// The tables about code on a narrow terminal, where columns are left out.

@@ -28,10 +28,19 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let life = life(thread);
     let name = names::thread(facts, thread.row.thread);
     let about = format!("{name}, {}", units::time(life));
-    let mut lines = vec![title("THE MAIN THREAD", &about, style)];
+    let mut lines = vec![title(heading(facts, thread), &about, style)];
     lines.extend(align(&rows(report, thread, life), life, style));
     lines.extend(code::dominant(report, thread, style));
     lines
+}
+
+/// Where the first thread only waited, another one stands for it (`analysis/wall.rs`).
+fn heading(facts: &Facts, thread: &ThreadLedger) -> &'static str {
+    let process = facts.ledger.process(thread.row.process);
+    match process.is_some_and(|process| process.row.pid == thread.row.tid) {
+        true => "THE MAIN THREAD",
+        false => "THE THREAD THAT RAN MOST",
+    }
 }
 
 /// The whole that shares are of: the kernel's life of the thread, or ours where that is missing.

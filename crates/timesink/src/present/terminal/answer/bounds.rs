@@ -5,6 +5,7 @@ use timesink_analysis::ledger::Account;
 use timesink_analysis::loops::Loop;
 use timesink_analysis::outlook::{OnPath, Outlook};
 use timesink_analysis::path::{Division, Within};
+use timesink_analysis::waits::peers::Peer;
 use timesink_recording::words::{Detail, State};
 
 use crate::present::terminal::style::{wrap, Ink, Style};
@@ -81,8 +82,14 @@ fn talks(report: &Report) -> Option<String> {
         names::harmless(&peer.address),
         times(peer.sends, peer.sent_bytes),
         times(peer.receives, peer.received_bytes),
-        units::plural(peer.connections.max(1), "connection", "connections")
+        units::plural(connections(peer), "connection", "connections")
     ))
+}
+
+/// How many connections there are to a peer: those that were made, and those that were there before the recording, which nobody made
+/// then.
+fn connections(peer: &Peer) -> u64 {
+    peer.connections.max(peer.sockets.len() as u64).max(1)
 }
 
 /// `; the largest part is network receive (62 %), 127.0.0.1:5432, in fetch() app.py:12`: the kind of wait that the path is longest
@@ -147,8 +154,16 @@ fn round(report: &Report) -> Option<String> {
     let wall = report.about.wall_ns.max(1) as f64;
     // That it waits for whatever comes first says nothing of what it does.
     let only_polls = |one: &Loop| one.body.iter().all(|step| step.detail == Detail::Poll);
-    let of_main =
-        |one: &&Loop| one.thread == main && one.ns as f64 / wall >= LOOP && !only_polls(one);
+    // Go's scheduler, which has whatever thread it needs: no loop of the program's.
+    let code = &report.stacks.code;
+    let only_runtime = |one: &Loop| {
+        let mut functions = one.body.iter().filter_map(|step| step.function).peekable();
+        functions.peek().is_some() && functions.all(|function| code.is_of_language(function))
+    };
+    let of_main = |one: &&Loop| {
+        let large = one.thread == main && one.ns as f64 / wall >= LOOP;
+        large && !only_polls(one) && !only_runtime(one)
+    };
     let longest = report
         .loops
         .iter()
