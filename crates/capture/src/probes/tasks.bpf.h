@@ -17,12 +17,15 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u32 where, u64 sin
 	return 0;
 }
 
-/* The same, of the current thread as it leaves the processor: in a call it has been at work for the task since that began. */
+/*
+ * The same, of the current thread as it leaves the processor: in a call it has been at work for the task since that began. Where the
+ * scheduler has not read its clock anew since the thread came, it left before that, and its wait is to be the task's all the same.
+ */
 static __always_inline void note_task_of(struct ts_thread *st, struct ts_control *c, u64 now)
 {
 	bool in_call = st->call_since && st->call_epoch == c->call_epoch;
 
-	note_task(st, TS_IN_SWITCH, in_call ? st->call_since : now, now);
+	note_task(st, TS_IN_SWITCH, in_call && st->call_since < now ? st->call_since : now, now);
 }
 
 #endif
