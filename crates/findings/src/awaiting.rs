@@ -71,20 +71,23 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
     let slots = carried.slots().into_iter();
     let own = slots.filter(|slot| threads[*slot].process == process);
     let turns = own.flat_map(|slot| carried.turns(slot));
+    // Most tasks are left where others were.
+    let mut is_own: BTreeMap<StackIx, bool> = BTreeMap::new();
     let left = turns.filter_map(|turn| {
         let (task, stack) = (turn.task?, code.stack(turn.left_at?)?);
-        let functions = code.functions_of(stack);
         Some(Left {
             at: turn.t1,
             task,
             stack,
-            kind: match carried.coroutine(task) {
-                Some(_) => TaskKind::Coroutine,
-                None => TaskKind::Goroutine,
+            kind: match carried.is_coroutine(task) {
+                true => TaskKind::Coroutine,
+                false => TaskKind::Goroutine,
             },
-            is_own: functions
-                .iter()
-                .any(|&function| code.is_of_program(function) && !code.is_standard(function)),
+            is_own: *is_own.entry(stack).or_insert_with(|| {
+                let mut functions = code.functions_of(stack).into_iter();
+                functions
+                    .any(|function| code.is_of_program(function) && !code.is_standard(function))
+            }),
         })
     });
     let mut left: Vec<Left> = left.collect();
@@ -107,19 +110,20 @@ fn gate(inquiry: &Inquiry<'_>, left: &[Left], tasks: &BTreeSet<TaskId>) -> Optio
 }
 
 impl Suspect {
-    /// Where it has no place yet but in the language's own functions: where the tasks were left that awaited these waits.
+    /// Where it has no place yet but in the language's own functions: where the tasks were left that awaited these waits, which are
+    /// looked for only then.
     pub fn or_awaited_at(
         self,
         inquiry: &Inquiry<'_>,
         process: ProcessId,
-        waits: &BTreeSet<usize>,
+        waits: impl FnOnce() -> BTreeSet<usize>,
     ) -> Suspect {
         let code = &inquiry.stacks.code;
         let is_own = |spot: &Spot| code.is_of_program(spot.function);
         if inquiry.timeline.carried().is_empty() || self.frames.iter().any(is_own) {
             return self;
         }
-        let frames = Awaiting::of(inquiry, process, waits).frames;
+        let frames = Awaiting::of(inquiry, process, &waits()).frames;
         match frames.iter().any(is_own) {
             true => Suspect { frames, ..self },
             false => self,

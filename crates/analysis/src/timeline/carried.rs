@@ -173,7 +173,8 @@ impl Carried {
         }
     }
 
-    fn is_coroutine(&self, task: TaskId) -> bool {
+    /// Whether an event loop runs a task.
+    pub fn is_coroutine(&self, task: TaskId) -> bool {
         self.coroutines.contains_key(&task)
     }
 

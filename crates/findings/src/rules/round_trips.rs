@@ -440,7 +440,7 @@ fn suspect(
         .seen_in(inquiry, on.longest())
         .seen_around(inquiry, placed.as_ref().map(|placed| &placed.region))
         .or_seen_at(inquiry, process, &SENDS, &on.sockets)
-        .or_awaited_at(inquiry, process, &on.single_waits(inquiry, process))
+        .or_awaited_at(inquiry, process, || on.single_waits(inquiry, process))
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,
