@@ -20,9 +20,9 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "responses-one-by-one",
     looks_for: "tasks that await the responses of one peer one at a time, each for long",
-    why: "While one response is awaited, the event loop has nothing else to do: with several requests under way it would wait as long as for the slowest.",
+    why: "While one response is awaited, the event loop has nothing else to do. With several requests in flight, the total wait would only be as long as the slowest response.",
     advice: "send requests that do not need each other's responses together and await all of them (asyncio.gather, join!, an errgroup); where a lock, a semaphore or a pool lets one through at a time, give it more places",
-    wrong_if: "each request depends on the response before, or the peer responds when there is something to do, as a queue does",
+    wrong_if: "each request depends on the previous response, or the peer only responds when it has something to deliver, as a queue does",
     limits: &[&limits::RESPONSES, &limits::LEAST, &limits::SHARE, &limits::SENT, &limits::PER_REQUEST],
     blames: Blames::Program,
     needs: &[],
@@ -37,20 +37,20 @@ mod limits {
         name: "responses",
         value: 8.0,
         unit: Unit::Count,
-        means: "minimum number of responses, one at a time",
+        means: "minimum number of responses awaited one at a time",
     };
     /// Measured: 56 to 97 us (median) for one key or row of four servers on the same machine.
     pub static LEAST: Limit = Limit {
         name: "length",
         value: 1e6,
         unit: Unit::Nanoseconds,
-        means: "minimum length of each wait, on average; shorter ones are told as round trips",
+        means: "minimum average wait; shorter ones are reported as round trips",
     };
     pub static SHARE: Limit = Limit {
         name: "share",
         value: 0.25,
         unit: Unit::Share,
-        means: "minimum share of the critical path in which they are waited for",
+        means: "minimum share of the critical path spent waiting for them",
     };
     pub static SENT: Limit = Limit {
         name: "sent",
@@ -62,7 +62,7 @@ mod limits {
         name: "per request",
         value: 3.0,
         unit: Unit::Count,
-        means: "minimum number of responses per request that a server received itself",
+        means: "for a server: minimum number of responses it awaits per request that it receives",
     };
 }
 
@@ -158,7 +158,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
             Piece::Time(each_ns as u64),
             " on average, together ",
             Piece::Time(picked.ns()),
-            "; no other request to this peer is under way meanwhile"
+            "; meanwhile no other request to this peer is in flight"
         ]);
     let tasks = awaiting.tasks.len() as u64;
     let suspect = match awaiting.gate {
@@ -176,7 +176,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         }
     };
     Some(suspect.told(say![
-        "whether a request depends on the response before is not recorded"
+        "whether a request depends on the previous response is not recorded"
     ]))
 }
 

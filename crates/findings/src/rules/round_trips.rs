@@ -28,7 +28,7 @@ pub static RULE: Rule = Rule {
     name: "round-trips",
     looks_for: "many requests to one peer, one at a time, each waited for",
     why: "Each request costs a round trip and the peer's fixed cost per request, however little is requested.",
-    advice: "batch the requests: one query for many keys, a join, a pipeline; or have several under way at a time",
+    advice: "batch the requests: one query for many keys, a join, a pipeline; or keep several in flight at a time",
     wrong_if: "each request depends on the response to the one before",
     limits: &[&limits::WAITS, &limits::IN_TURN, &limits::BYTES, &limits::SENT, &limits::PER_REQUEST, &limits::MOVED],
     blames: Blames::Program,

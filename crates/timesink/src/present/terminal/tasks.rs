@@ -57,7 +57,7 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let timed = report.about.call_timing_share;
     if timed < ALWAYS {
         lines.push(format!(
-            "  system calls were timed for {} of the time: who made one only in the rest, and is in no sample, is not counted",
+            "  system calls were timed for {} of the time: a task that only made calls in the rest, and was never sampled, is not counted",
             units::whole_percent(timed)
         ));
     }
