@@ -563,23 +563,30 @@ fn own_functions_of_a_goroutine_without_any() {
     assert_eq!(walked, ["net.(*Resolver).exchange"]);
 }
 
-/// What a compiler has put into another function has the same name in each file: these are as many functions.
+/// What a compiler has put into another function may have the same name in each file: these are as many functions, and those of the
+/// compiler's own files are of its library.
 #[test]
-fn closures_of_two_files_are_two_functions() {
+fn functions_of_one_name_in_two_files_are_two() {
     let text = r#"
         run wall 2ms
         process 1 shop
         thread 1.1 tid 1 shop
         frame pool function {closure#0} module /srv/shop file /lib/pool.rs line 9
         frame look function {closure#0} module /srv/shop file /srv/look.rs line 7
+        frame own function next module /srv/shop file /srv/look.rs line 9
+        frame theirs function next module /srv/shop file /rustc/0123/library/core/src/iter/range.rs line 1
         1.1: cpu 0..2ms
-        sample 1.1 1ms weight 1ms stack "pool;look""#;
+        sample 1.1 1ms weight 1ms stack "pool;look;own;theirs""#;
     let stacks = stacks(text);
     let functions = stacks.code.functions_of(stacks.events[0].stack);
     let files = functions
         .iter()
         .map(|at| stacks.code.function(*at).file.as_str());
-    assert_eq!(files.collect::<Vec<_>>(), ["/srv/look.rs", "/lib/pool.rs"]);
+    let theirs = "/rustc/0123/library/core/src/iter/range.rs";
+    let wanted = [theirs, "/srv/look.rs", "/srv/look.rs", "/lib/pool.rs"];
+    assert_eq!(files.collect::<Vec<_>>(), wanted);
+    let of_language = functions.iter().map(|at| stacks.code.is_of_language(*at));
+    assert_eq!(of_language.collect::<Vec<_>>(), [true, false, false, false]);
 }
 
 /// A stack says at which line it passes through each of its functions; of many stacks it is the line with the most time,

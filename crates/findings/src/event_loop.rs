@@ -4,17 +4,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::sockets::{receives, Role, Sockets};
+use timesink_analysis::stacks::futures;
 use timesink_analysis::waits::peers::Peer;
-use timesink_analysis::waits::Came;
+use timesink_analysis::waits::{Came, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::words::ObjectKind;
+use timesink_recording::words::{Detail, ObjectKind};
 
 use crate::inquiry::Inquiry;
 
 /// Whether the thing is one that a loop of events waits on.
 pub fn is_one(inquiry: &Inquiry<'_>, object: Option<ObjectId>) -> bool {
     let object = object.and_then(|object| inquiry.facts.object(object));
-    object.is_some_and(|object| object.kind == ObjectKind::Epoll)
+    object.is_some_and(|object| match object.kind {
+        ObjectKind::Epoll => true,
+        ObjectKind::Futex => {
+            let mut groups = inquiry.waits().iter();
+            groups.any(|group| group.object == Some(object.object) && is_parked(inquiry, group))
+        }
+        _ => false,
+    })
+}
+
+/// Whether a loop of events waits there. One that has no I/O to wait for has a condition for its timers.
+pub fn waits(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
+    is_parked(inquiry, group) || is_one(inquiry, group.object)
+}
+
+fn is_parked(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
+    let code = &inquiry.stacks.code;
+    let stack = group.stack.and_then(|stack| code.stack(stack));
+    group.detail == Detail::Condition && stack.is_some_and(|stack| futures::is_parked(code, stack))
 }
 
 /// Who was asked and never answered. A timer that is due may be what the one who asked allowed for that.

@@ -11,6 +11,7 @@ use timesink_recording::ids::{FrameId, StackId};
 use timesink_recording::tables::{Frame, Module, Stack};
 use timesink_recording::words::{Language, ModuleKind};
 
+use super::crates::{is_bare, of_compiler};
 use crate::slots::Slots;
 
 /// A stack, as an index into what [`Code`] keeps. It is only made by a [`Code`].
@@ -139,9 +140,9 @@ impl Code {
             let in_file = module.is_some_and(|at| {
                 matches!(self.modules[at].kind, ModuleKind::Script | ModuleKind::Jit)
             });
-            // `{closure#0}`, `{async_fn#0}`: what a compiler has put into another function has no more of a name, in each file again.
-            let nameless = frame.function.starts_with('{');
-            let file = if in_file || nameless {
+            // What a compiler has put into another function may have no more of a name than `new` or `{closure#0}`, in each file again.
+            let bare = frame.function.starts_with('{') || is_bare(&frame.function, &frame.file);
+            let file = if in_file || bare {
                 frame.file.as_str()
             } else {
                 ""
@@ -422,7 +423,9 @@ impl Code {
         let name = found.name.trim_start_matches(['<', '&', '(']);
         let name = name.strip_prefix("mut ").unwrap_or(name);
         found.language == Language::Native
-            && (LIBRARIES.iter().any(|start| name.starts_with(start)) || is_of_go(&found.name))
+            && (LIBRARIES.iter().any(|start| name.starts_with(start))
+                || is_of_go(&found.name)
+                || of_compiler(&found.file).is_some() && is_bare(name, &found.file))
     }
 
     /// Whether a function is of Go's runtime or of what its packages share: what they do for a program is told by their own names.

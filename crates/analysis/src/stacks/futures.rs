@@ -9,6 +9,7 @@ use timesink_recording::ids::{TaskId, ThreadId};
 use timesink_recording::tables::{Task, TaskTurn};
 use timesink_recording::words::TaskKind;
 
+use super::crates::crate_of;
 use super::{Code, FunctionIx, Spot, StackIx, Stacks};
 
 /// Where tokio polls tasks: as its functions are named, and the files of those that are named without that.
@@ -26,6 +27,13 @@ const POLLING: [&str; 3] = [
 const SCHEDULER: &str = "tokio::runtime::scheduler::multi_thread";
 const WORKER: &str = "tokio::runtime::scheduler::multi_thread::worker::";
 const SCHEDULING: &str = "/src/runtime/scheduler/multi_thread";
+/// Where a thread of its own waits for what comes next, which without any I/O is the next timer.
+const PARKS: [&str; 3] = [
+    "tokio::runtime::park::",
+    "tokio::runtime::scheduler::multi_thread::park::",
+    "tokio::runtime::scheduler::current_thread::Context::park",
+];
+const PARKING: [&str; 2] = ["/src/runtime/park.rs", "/multi_thread/park.rs"];
 /// Crates whose futures hold one of somebody else and do nothing but poll it, and what every program has.
 const HOLDERS: [&str; 11] = [
     "alloc",
@@ -137,6 +145,19 @@ fn runs_tasks(name: &str, file: &str) -> bool {
     of_worker && matches!(bare.rsplit("::").next(), Some("run" | "run_task"))
 }
 
+/// Whether a thread that waits in a stack is one of tokio's that has nothing to do before something comes or a timer is due.
+pub fn is_parked(code: &Code, stack: StackIx) -> bool {
+    code.spots_of(stack).into_iter().any(|spot| {
+        let file = code.frame(spot).map_or("", |frame| frame.file.as_str());
+        parks(&code.function(spot.function).name, file)
+    })
+}
+
+fn parks(name: &str, file: &str) -> bool {
+    PARKS.iter().any(|start| name.starts_with(start))
+        || crate_of(file) == Some("tokio") && PARKING.iter().any(|end| file.ends_with(end))
+}
+
 /// What is polled in a stack.
 fn polled(code: &Code, stack: StackIx) -> Option<Polled> {
     let spots = code.spots_of(stack);
@@ -191,21 +212,6 @@ fn is_holder(name: &str, file: &str) -> bool {
 fn same(of_crate: &str, name: &str) -> bool {
     let in_code = |byte: u8| if byte == b'-' { b'_' } else { byte };
     of_crate.bytes().map(in_code).eq(name.bytes())
-}
-
-/// The crate that a source file is of, if that came from a registry or with the compiler.
-fn crate_of(file: &str) -> Option<&str> {
-    if let Some((_, rest)) = file.split_once("/registry/src/") {
-        let folder = rest.split('/').nth(1)?;
-        let version = folder.match_indices('-').find(|(at, _)| {
-            let after = folder.as_bytes().get(at + 1);
-            after.is_some_and(u8::is_ascii_digit)
-        });
-        return Some(version.map_or(folder, |(at, _)| &folder[..at]));
-    }
-    let (before, rest) = file.split_once("/library/")?;
-    let is_rust = before.contains("/rustc/") || before.ends_with("/rust");
-    rest.split('/').next().filter(|_| is_rust)
 }
 
 #[cfg(test)]
@@ -267,6 +273,17 @@ mod tests {
         assert!(runs_tasks(
             "tokio::runtime::scheduler::multi_thread::worker::Context::run",
             ""
+        ));
+        assert!(parks("tokio::runtime::park::Inner::park_timeout", ""));
+        let park = format!("{REGISTRY}/tokio-1.48.0/src/runtime/scheduler/multi_thread/park.rs");
+        assert!(parks("park_condvar", &park));
+        assert!(!parks(
+            "std::thread::park_timeout",
+            "/srv/src/runtime/park.rs"
+        ));
+        assert!(!parks(
+            "tokio::runtime::blocking::pool::Inner::run",
+            &worker
         ));
         // What a thread of the pool for what blocks calls to have a task run by others.
         assert!(!runs_tasks("schedule_remote", &worker));

@@ -9,6 +9,7 @@
 
 mod call_sites;
 mod code;
+mod crates;
 mod filter;
 pub mod futures;
 mod gather;

@@ -17,7 +17,7 @@ use timesink_recording::files::Folder;
 use timesink_recording::words::SymbolSource;
 
 /// What a change of the content of these files, or of how names are found, raises.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The longest file, unpacked. It holds the names of some hundred thousand places.
 const LONGEST: u64 = 32 << 20;
 /// How large the folder may grow, and how much is left when it has grown beyond that.

@@ -119,7 +119,7 @@ fn by_program(
 fn may_sleep(inquiry: &Inquiry<'_>, owed: &Owed, key: &Key) -> bool {
     match key.detail {
         Some(Detail::Sleep) => true,
-        Some(Detail::Poll) => {
+        Some(Detail::Poll | Detail::Condition) => {
             event_loop::is_one(inquiry, key.object)
                 && !owed.is_to(key.process)
                 && !event_loop::serves_others(inquiry, key.process)
@@ -196,7 +196,7 @@ fn suspect(
         return None;
     }
     let mut kinds = kinds(inquiry, &causes).into_iter();
-    let in_loop = kinds.any(|(detail, _)| detail == Some(Detail::Poll));
+    let in_loop = kinds.any(|(detail, _)| detail != Some(Detail::Sleep));
     let times = match picked.count() {
         1 => " time",
         _ => " times",

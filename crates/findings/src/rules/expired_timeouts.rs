@@ -71,8 +71,8 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let waits = waits.filter(|group| !interpreter_lock::is_one(inquiry, group));
     // A loop of events that nobody owes an answer waits for the program's own timers.
     let owed = Owed::of(inquiry);
-    let waits = waits
-        .filter(|group| !event_loop::is_one(inquiry, group.object) || owed.is_to(group.process));
+    let waits =
+        waits.filter(|group| !event_loop::waits(inquiry, group) || owed.is_to(group.process));
     waits.filter_map(|group| suspect(inquiry, group)).collect()
 }
 

@@ -163,6 +163,9 @@ pub fn function(code: &Code, function: FunctionIx) -> String {
 /// Types that a function was made for, in a sentence: `Vec<T>::push` says more than `Vec::push`, a hundred letters do not.
 const LONGEST_TYPES: usize = 20;
 
+/// What a name ends with that was too long to be kept.
+const CUT: &str = "... [cut]";
+
 /// A name without long lists of types: `scan<a::b::Row, {closure_env#0}<a::b::Row>>` is `scan`.
 fn without_types(name: &str) -> Cow<'_, str> {
     if name.len() <= LONGEST_TYPES || !name.contains('<') {
@@ -173,6 +176,11 @@ fn without_types(name: &str) -> Cow<'_, str> {
     while let Some(start) = rest.find('<') {
         let (before, from) = rest.split_at(start);
         let Some(length) = length_of_types(from).filter(|_| !before.ends_with("operator")) else {
+            // A name that was cut has lost the end of its types.
+            if from.ends_with(CUT) && !before.is_empty() {
+                short.push_str(before);
+                rest = "";
+            }
             break;
         };
         let (types, after) = from.split_at(length);
@@ -350,6 +358,11 @@ mod tests {
             (
                 "query::run::<a::First, a::Second>::{closure#1}",
                 "query::run::{closure#1}",
+            ),
+            ("with<a::b, c::d<e::f, g::h... [cut]", "with"),
+            (
+                "<a::b, c::d<e::f, g::h... [cut]",
+                "<a::b, c::d<e::f, g::h... [cut]",
             ),
             (
                 "unbalanced<a::b::c::d::e::f::g::h",

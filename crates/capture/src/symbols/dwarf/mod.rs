@@ -5,6 +5,7 @@
 //! is picked out as it goes by, and nothing of a unit is kept: memory is that of the sections, whatever
 //! they hold. All loops ask a clock whether they may go on, and none of them recurses.
 
+mod closures;
 mod functions;
 mod lines;
 mod names;
@@ -279,6 +280,7 @@ fn frames<'a>(
             .frames
             .push(named(Arc::from(""), place, files, texts, false));
     }
+    closures::complete(&mut answer.frames, texts);
     Ok(answer)
 }
 
