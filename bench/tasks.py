@@ -45,7 +45,13 @@ def of_tokio(options, _):
         yield program.stem, [str(target / "release" / program.stem)], {}
 
 
-RUNTIMES = {"asyncio": of_asyncio, "go": of_go, "tokio": of_tokio}
+def of_node(options, _):
+    """The same of callbacks."""
+    for program in chosen(options, "node", "js"):
+        yield program.stem, ["node", str(program)], {}
+
+
+RUNTIMES = {"asyncio": of_asyncio, "go": of_go, "node": of_node, "tokio": of_tokio}
 
 
 def chosen(options, runtime, ending):

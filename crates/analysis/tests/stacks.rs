@@ -589,6 +589,27 @@ fn functions_of_one_name_in_two_files_are_two() {
     assert_eq!(of_language.collect::<Vec<_>>(), [true, false, false, false]);
 }
 
+/// Functions of JavaScript without a name are told from each other by where they begin, which is what their frames have as a line. A
+/// function that is interpreted first and compiled later is one.
+#[test]
+fn functions_without_a_name_are_as_many_as_begin() {
+    let text = r#"
+        run wall 2ms
+        process 1 node
+        thread 1.1 tid 1 node
+        frame one function (anonymous) language javascript file /srv/app.js line 3
+        frame again function (anonymous) module /tmp/perf-1.map language javascript file /srv/app.js line 3
+        frame two function (anonymous) language javascript file /srv/app.js line 9
+        1.1: cpu 0..2ms
+        sample 1.1 1ms weight 1ms stack "one;two;again""#;
+    let stacks = stacks(text);
+    let functions = stacks.code.functions_of(stacks.events[0].stack);
+    assert_eq!(functions[0], functions[2]);
+    assert_ne!(functions[0], functions[1]);
+    let lines = functions.iter().map(|at| stacks.code.function(*at).line);
+    assert_eq!(lines.collect::<Vec<_>>(), [Some(3), Some(9), Some(3)]);
+}
+
 /// A stack says at which line it passes through each of its functions; of many stacks it is the line with the most time,
 /// wherever in the line they were.
 #[test]

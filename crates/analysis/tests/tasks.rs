@@ -3,7 +3,7 @@
 use timesink_analysis::facts::Facts;
 use timesink_analysis::path::Path;
 use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::tasks::{TaskGroup, Tasks};
+use timesink_analysis::tasks::{BegunBy, GroupKind, TaskGroup, Tasks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::draft;
 use timesink_recording::words::Detail;
@@ -150,4 +150,41 @@ fn a_future_is_not_of_the_scheduler_for_one_stack() {
     );
     let (tasks, names) = tasks(&text).expect("there are tasks");
     assert_eq!(names, ["p::serve"], "{tasks:?}");
+}
+
+/// The event loop of Node.js calls functions of the program's back; what they are called by tells what began them.
+#[test]
+fn callbacks_are_told_by_their_stacks() {
+    let text = "
+        process 1 node
+        thread 1.1 node
+        object events epoll \"[eventpoll]\"
+        object log file /srv/log
+        frame timers function processTimers language javascript file node:internal/timers
+        frame tasks function processTicksAndRejections language javascript file node:internal/process/task_queues
+        frame express function handle language javascript file /srv/node_modules/express/lib/router.js
+        frame handler language javascript file /srv/app.js line 7
+        frame worker language javascript file /srv/app.js line 2
+        frame spin language javascript file /srv/app.js line 1
+        1.1: cpu 0..6ms | wait ..10ms poll events call epoll_wait | cpu ..20ms | wait ..24ms flush log call fsync stack \"uv_run;uv__run_timers;timers;tasks;worker\" | cpu ..30ms
+        sample 1.1 2ms weight 6ms stack \"main;uv_run\"
+        sample 1.1 14ms weight 6ms stack \"main;uv_run;uv__io_poll;express;handler;spin\"
+        sample 1.1 19ms weight 4ms stack \"main;uv_run;uv__run_timers;timers;tasks;worker;spin\"
+        sample 1.1 29ms weight 6ms stack \"main;uv_run;uv__run_timers;timers;tasks;worker;spin\"";
+    let (tasks, names) = tasks(text).expect("there are callbacks");
+    assert_eq!(names, ["worker", "handler"], "{tasks:?}");
+    let [worker, handler] = tasks.groups.as_slice() else {
+        panic!("{tasks:?}");
+    };
+    assert_eq!((worker.kind, worker.count), (GroupKind::Callback, 0));
+    assert_eq!(worker.carried.cpu_ns, 10_000_000);
+    assert_eq!(worker.carried.waits[&Detail::Flush].ns, 4_000_000);
+    assert_eq!(
+        worker.begun.keys().collect::<Vec<_>>(),
+        [&BegunBy::Microtask]
+    );
+    assert_eq!(handler.carried.cpu_ns, 6_000_000);
+    assert_eq!(handler.begun.keys().collect::<Vec<_>>(), [&BegunBy::Io]);
+    assert_eq!(tasks.runtime.waits[&Detail::Poll].ns, 4_000_000);
+    assert_eq!(tasks.runtime.cpu_ns, 6_000_000);
 }

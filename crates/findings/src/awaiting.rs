@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::stacks::{Spot, StackIx};
-use timesink_analysis::tasks::Parking;
+use timesink_analysis::tasks::{GroupKind, Parking};
 use timesink_recording::ids::{ProcessId, TaskId};
-use timesink_recording::words::TaskKind;
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
@@ -26,7 +25,7 @@ struct Left {
     at: Nanos,
     task: TaskId,
     stack: StackIx,
-    kind: TaskKind,
+    kind: GroupKind,
     /// A function of the program's is in the stack: others are of the runtime, or of a library's own goroutines.
     is_own: bool,
 }
@@ -80,8 +79,8 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
             task,
             stack,
             kind: match carried.is_coroutine(task) {
-                true => TaskKind::Coroutine,
-                false => TaskKind::Goroutine,
+                true => GroupKind::Coroutine,
+                false => GroupKind::Goroutine,
             },
             is_own: *is_own.entry(stack).or_insert_with(|| {
                 let mut functions = code.functions_of(stack).into_iter();

@@ -48,6 +48,9 @@ pub struct Spot {
     pub frame: Option<usize>,
 }
 
+/// What a function of JavaScript without a name is called.
+const ANONYMOUS: &str = "(anonymous)";
+
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -57,6 +60,8 @@ pub struct Function {
     pub module: Option<usize>,
     /// Where its first frame seen is from; empty if that is not known.
     pub file: String,
+    /// Where it begins, of a function of JavaScript that has no name: many of one file have none.
+    pub line: Option<u32>,
     pub language: Language,
 }
 
@@ -132,7 +137,7 @@ impl Code {
     }
 
     fn find_functions(&mut self) {
-        type Key<'a> = (&'a str, Option<usize>, &'a str);
+        type Key<'a> = (&'a str, Option<usize>, &'a str, Option<u32>);
         let modules = Slots::new(self.modules.iter().map(|module| module.module.0));
         let mut known: FxHashMap<Key, FunctionIx> = FxHashMap::default();
         for frame in &self.frames {
@@ -148,12 +153,21 @@ impl Code {
                 ""
             };
             let next = FunctionIx(self.functions.len() as u32);
-            let function = *known.entry((&frame.function, module, file)).or_insert(next);
+            let has_no_name = frame.language == Language::JavaScript
+                && matches!(frame.function.as_str(), "" | ANONYMOUS);
+            let line = frame.line.filter(|_| has_no_name);
+            // The interpreter has one code of a function of JavaScript, and each compiler another, in modules of their own.
+            let is_one = frame.language == Language::JavaScript && !frame.file.is_empty();
+            let in_module = module.filter(|_| !is_one);
+            let file = if is_one { frame.file.as_str() } else { file };
+            let key = (frame.function.as_str(), in_module, file, line);
+            let function = *known.entry(key).or_insert(next);
             if function == next {
                 self.functions.push(Function {
                     name: frame.function.clone(),
                     module,
                     file: frame.file.clone(),
+                    line,
                     language: frame.language,
                 });
             }
@@ -164,6 +178,7 @@ impl Code {
             name: String::new(),
             module: None,
             file: String::new(),
+            line: None,
             language: Language::Native,
         });
         let mut of_java: FxHashMap<&str, FunctionIx> = FxHashMap::default();

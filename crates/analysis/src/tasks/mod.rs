@@ -1,4 +1,4 @@
-//! Whose work threads did, where a runtime divides them among units of its own: goroutines, coroutines and futures.
+//! Whose work threads did, where a runtime divides them among units of its own: goroutines, coroutines, futures, callbacks.
 //!
 //! A thread is looked at when it leaves a processor, when a call returns and when it is sampled; `turns.rs` says what it was at
 //! work for then. So waits in calls and times runnable are known one by one. Time on a processor goes by samples: a task that
@@ -8,6 +8,7 @@
 //! Between its turns a task waits in the runtime (for a channel, a lock of its own, a timer, the network: it is parked then), by how it was
 //! left. That it was ready is told only of one that came back from a call: another may have run in between, and not have been seen.
 
+mod callbacks;
 mod parking;
 mod turns;
 
@@ -23,9 +24,11 @@ use timesink_recording::{Nanos, Recording};
 use crate::ledger::Account;
 use crate::path::Path;
 use crate::stacks::futures::Futures;
-use crate::stacks::{Code, FunctionIx, Spot, StackIx, Stacks};
+use crate::stacks::{Code, Event, FunctionIx, Spot, StackIx, Stacks};
 use crate::timeline::carried::CarriedTurn;
 use crate::timeline::Timeline;
+pub use callbacks::BegunBy;
+use callbacks::{Callback, Callbacks};
 pub use parking::Parking;
 pub use turns::TaskTurns;
 
@@ -53,16 +56,51 @@ impl CarriedTime {
     }
 }
 
+/// What the tasks of a group are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GroupKind {
+    /// Goroutines of Go.
+    Goroutine,
+    /// Tasks of Python's asyncio, or coroutines that another event loop runs.
+    Coroutine,
+    /// Tasks of tokio.
+    Future,
+    /// Callbacks of the event loop of Node.js, which stacks tell of and no table.
+    Callback,
+}
+
+impl GroupKind {
+    /// The word for it, as in the JSON report.
+    pub fn word(self) -> &'static str {
+        match self {
+            GroupKind::Goroutine => TaskKind::Goroutine.as_str(),
+            GroupKind::Coroutine => TaskKind::Coroutine.as_str(),
+            GroupKind::Future => TaskKind::Future.as_str(),
+            GroupKind::Callback => "callback",
+        }
+    }
+}
+
+impl From<TaskKind> for GroupKind {
+    fn from(kind: TaskKind) -> GroupKind {
+        match kind {
+            TaskKind::Goroutine => GroupKind::Goroutine,
+            TaskKind::Coroutine => GroupKind::Coroutine,
+            TaskKind::Future => GroupKind::Future,
+        }
+    }
+}
+
 /// The tasks of a process that were started at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskGroup {
     pub process: ProcessId,
-    pub kind: TaskKind,
+    pub kind: GroupKind,
     /// Their first function under where they were started.
     pub stack: Option<StackId>,
     /// The first function that a programmer wrote: a goroutine that is given arguments begins in one that the compiler made.
     pub entry: Option<FunctionIx>,
-    /// How many were seen at work.
+    /// How many were seen at work; 0 of callbacks, which are not counted.
     pub count: u64,
     pub carried: CarriedTime,
     /// From when each was first seen to when it was last seen, without what is above and below: it waited in the runtime.
@@ -73,6 +111,8 @@ pub struct TaskGroup {
     pub queued_ns: u64,
     /// Of the main thread's critical path.
     pub on_path_ns: u64,
+    /// What callbacks were begun by, with the time of their samples and waits.
+    pub begun: BTreeMap<BegunBy, u64>,
 }
 
 /// What the compiler calls a function that only passes arguments on.
@@ -81,7 +121,7 @@ const WRAPPER: &str = ".gowrap";
 impl TaskGroup {
     /// Looks into a stack of such a task for the function that its first one calls, if that was made by the compiler.
     fn find_entry(&mut self, code: &Code, stack: StackIx) {
-        if self.entry.is_some() || self.kind == TaskKind::Future {
+        if self.entry.is_some() || self.kind == GroupKind::Future {
             return;
         }
         let Some(first) = self.spots(code).first().map(|spot| spot.function) else {
@@ -94,6 +134,18 @@ impl TaskGroup {
         let functions = code.functions_of(stack);
         let at = functions.iter().position(|function| *function == first);
         self.entry = at.and_then(|at| functions.get(at.checked_sub(1)?)).copied();
+    }
+
+    /// What a stack tells of such a task.
+    fn look_into(&mut self, code: &Code, event: &Event) {
+        self.find_entry(code, event.stack);
+        if self.kind == GroupKind::Callback {
+            let callback = Callback::of(code, event.stack);
+            let callback = callback.filter(|callback| Some(callback.function) == self.entry);
+            if let Some(callback) = callback {
+                *self.begun.entry(callback.begun).or_default() += event.ns;
+            }
+        }
     }
 
     /// From a turn of one of them to its next one. It could have gone on for so long of that; how it was when it was left tells only what
@@ -117,7 +169,8 @@ impl TaskGroup {
 
     /// Their first function, then where they were started; fewer where that is not known.
     pub fn spots(&self, code: &Code) -> Vec<Spot> {
-        if let (TaskKind::Future, Some(function)) = (self.kind, self.entry) {
+        let by_function = matches!(self.kind, GroupKind::Future | GroupKind::Callback);
+        if let (true, Some(function)) = (by_function, self.entry) {
             let frame = None;
             return vec![Spot { function, frame }];
         }
@@ -215,6 +268,15 @@ impl Grouping<'_> {
     }
 }
 
+/// What a task is grouped by.
+struct Grouped {
+    task: TaskId,
+    process: ProcessId,
+    kind: GroupKind,
+    stack: Option<StackId>,
+    entry: Option<FunctionIx>,
+}
+
 impl Tasks {
     /// None if no thread was seen at work for a task. The path is the main thread's.
     pub fn of(
@@ -224,15 +286,36 @@ impl Tasks {
         path: impl FnOnce() -> Option<Path>,
     ) -> timesink_recording::Result<Option<Tasks>> {
         let mut rows = recording.rows::<Task>()?;
-        if rows.is_empty() {
+        let mut turns = TaskTurns::of(recording)?;
+        let free = rows
+            .iter()
+            .map(|row| row.task.0)
+            .max()
+            .map_or(0, |last| last + 1);
+        let callbacks = Callbacks::of(timeline, stacks, &turns.threads(), free);
+        if rows.is_empty() && callbacks.rows.is_empty() {
             return Ok(None);
         }
-        let mut turns = TaskTurns::of(recording)?;
         let futures = Futures::of(&rows, turns.all(), stacks);
         turns.are_of_none(&futures.schedulers);
+        turns.add(callbacks.turns);
         rows.retain(|row| !futures.schedulers.contains(&row.task));
+        let recorded = rows.iter().map(|row| Grouped {
+            task: row.task,
+            process: row.process,
+            kind: row.kind.into(),
+            stack: row.stack,
+            entry: futures.first.get(&row.task).copied(),
+        });
+        let of_stacks = callbacks.rows.iter().map(|row| Grouped {
+            task: row.task,
+            process: row.process,
+            kind: GroupKind::Callback,
+            stack: None,
+            entry: Some(row.function),
+        });
         let mut tasks = Tasks::default();
-        let group_of = tasks.group(&rows, &futures.first);
+        let group_of = tasks.group(recorded.chain(of_stacks));
         let often_seen = rows.iter().filter(|row| row.kind != TaskKind::Goroutine);
         let often_seen: FxHashSet<TaskId> = often_seen.map(|row| row.task).collect();
         let mut loops = turns.running(&often_seen);
@@ -257,34 +340,30 @@ impl Tasks {
     }
 
     /// Makes the groups; the group of each task. Of some it is the first function that is known, and not where that is.
-    fn group(
-        &mut self,
-        rows: &[Task],
-        first: &FxHashMap<TaskId, FunctionIx>,
-    ) -> FxHashMap<TaskId, usize> {
-        type Key = (ProcessId, TaskKind, Option<StackId>, Option<FunctionIx>);
+    fn group(&mut self, all: impl Iterator<Item = Grouped>) -> FxHashMap<TaskId, usize> {
+        type Key = (ProcessId, GroupKind, Option<StackId>, Option<FunctionIx>);
         let mut known: FxHashMap<Key, usize> = FxHashMap::default();
         let mut group_of = FxHashMap::default();
-        for row in rows {
-            let entry = first.get(&row.task).copied();
-            let key = (row.process, row.kind, row.stack, entry);
+        for one in all {
+            let key = (one.process, one.kind, one.stack, one.entry);
             let group = *known.entry(key).or_insert_with(|| {
                 self.groups.push(TaskGroup {
-                    process: row.process,
-                    kind: row.kind,
-                    stack: row.stack,
-                    entry,
+                    process: one.process,
+                    kind: one.kind,
+                    stack: one.stack,
+                    entry: one.entry,
                     count: 0,
                     carried: CarriedTime::default(),
                     parked_ns: 0,
                     parked: BTreeMap::new(),
                     queued_ns: 0,
                     on_path_ns: 0,
+                    begun: BTreeMap::new(),
                 });
                 self.groups.len() - 1
             });
-            self.groups[group].count += 1;
-            group_of.insert(row.task, group);
+            self.groups[group].count += u64::from(one.kind != GroupKind::Callback);
+            group_of.insert(one.task, group);
         }
         group_of
     }
@@ -316,7 +395,7 @@ impl Tasks {
         for event in stacks.events_of(thread) {
             let whose = grouping.at(thread, event.at);
             if let Whose::Group(group) = whose {
-                self.groups[group].find_entry(&stacks.code, event.stack);
+                self.groups[group].look_into(&stacks.code, event);
             }
             if event.account == Account::Cpu {
                 let time = self.time_of(whose);
@@ -360,8 +439,12 @@ impl Tasks {
             let Some(&group) = grouping.group_of.get(&task) else {
                 continue;
             };
-            turns.sort_unstable_by_key(|(turn, _)| (turn.t0, turn.t1));
             let group = &mut self.groups[group];
+            // A callback does not wait: what it begins with is another one.
+            if group.kind == GroupKind::Callback {
+                continue;
+            }
+            turns.sort_unstable_by_key(|(turn, _)| (turn.t0, turn.t1));
             for pair in turns.windows(2) {
                 let [(left, _), (next, queued_ns)] = pair else {
                     continue;

@@ -1,7 +1,6 @@
 //! What a task waited for in the runtime, by the runtime's functions in which it was left.
 
-use timesink_recording::words::TaskKind;
-
+use super::GroupKind;
 use crate::stacks::{Code, StackIx};
 
 /// What a parked task waits for.
@@ -72,11 +71,11 @@ const ASYNCIO_FOLDER: &str = "/asyncio/";
 
 impl Parking {
     /// What a task waited for that was left in this stack.
-    pub fn of(code: &Code, stack: StackIx, kind: TaskKind) -> Parking {
+    pub fn of(code: &Code, stack: StackIx, kind: GroupKind) -> Parking {
         match kind {
-            TaskKind::Goroutine => Parking::of_goroutine(code, stack),
-            TaskKind::Coroutine => Parking::of_coroutine(code, stack),
-            TaskKind::Future => Parking::Runtime,
+            GroupKind::Goroutine => Parking::of_goroutine(code, stack),
+            GroupKind::Coroutine => Parking::of_coroutine(code, stack),
+            GroupKind::Future | GroupKind::Callback => Parking::Runtime,
         }
     }
 
@@ -107,8 +106,8 @@ impl Parking {
     }
 
     /// The word for it, as in the JSON report, by what kind of task waits.
-    pub fn word(self, kind: TaskKind) -> &'static str {
-        let is_go = kind == TaskKind::Goroutine;
+    pub fn word(self, kind: GroupKind) -> &'static str {
+        let is_go = kind == GroupKind::Goroutine;
         match self {
             Parking::Receive if is_go => "channel receive",
             Parking::Receive => "queue get",

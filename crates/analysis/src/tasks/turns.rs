@@ -25,6 +25,11 @@ impl TaskTurns {
         Ok(TaskTurns { by_thread })
     }
 
+    /// Those of threads that have none yet.
+    pub fn add(&mut self, turns: Vec<(ThreadId, Vec<TaskTurn>)>) {
+        self.by_thread.extend(turns);
+    }
+
     /// The turns of all threads.
     pub fn all(&self) -> impl Iterator<Item = &TaskTurn> {
         self.by_thread.values().flatten()

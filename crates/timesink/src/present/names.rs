@@ -226,13 +226,14 @@ fn function_in_short(code: &Code, of: FunctionIx) -> String {
     without_types(&function(code, of)).into_owned()
 }
 
-/// A function as a sentence names it. `<module>`, `(anonymous)` and `{closure#0}` there are many of: the file says which.
+/// A function as a sentence names it. `<module>`, `(anonymous)` and `{closure#0}` there are many of: the file, and the line if it is known,
+/// say which.
 pub fn function_told(code: &Code, of: FunctionIx) -> String {
     let name = function_in_short(code, of);
-    let file = harmless(file_name(&code.function(of).file)).into_owned();
-    match name.starts_with(['<', '(', '{']) && !file.is_empty() {
-        true => format!("{name} {file}"),
-        false => name,
+    let found = code.function(of);
+    match place(file_name(&found.file), found.line) {
+        Some(place) if name.starts_with(['<', '(', '{']) => format!("{name} {place}"),
+        _ => name,
     }
 }
 

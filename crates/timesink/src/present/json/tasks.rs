@@ -27,6 +27,13 @@ struct TaskGroupPage<'a> {
     parked: Vec<ParkedPage>,
     queued_ns: u64,
     path_ns: u64,
+    begun: Vec<BegunPage>,
+}
+
+#[derive(Serialize)]
+struct BegunPage {
+    by: &'static str,
+    ns: u64,
 }
 
 #[derive(Serialize)]
@@ -79,9 +86,11 @@ fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
         waits_for: parking.word(group.kind),
         ns,
     });
+    let begun = group.begun.iter();
+    let begun = begun.map(|(by, &ns)| BegunPage { by: by.word(), ns });
     TaskGroupPage {
         process: group.process.0,
-        kind: group.kind.as_str(),
+        kind: group.kind.word(),
         count: group.count,
         function: group
             .entry
@@ -93,6 +102,7 @@ fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
         parked: parked.collect(),
         queued_ns: group.queued_ns,
         path_ns: group.on_path_ns,
+        begun: begun.collect(),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Tasks: whose work threads did, by where the tasks were started.
 
 use timesink_analysis::stacks::FunctionIx;
-use timesink_analysis::tasks::{CarriedTime, Parking, TaskGroup, Tasks};
-use timesink_recording::words::TaskKind;
+use timesink_analysis::tasks::{BegunBy, CarriedTime, GroupKind, Parking, TaskGroup, Tasks};
 
 use super::rows::{align, title, Row};
 use super::style::{Ink, Style};
@@ -19,6 +18,8 @@ const WAITS: usize = 2;
 const SMALL: f64 = 0.01;
 /// A place without a name whose tasks have less of the time of all is no line.
 const TINY: f64 = 0.001;
+/// What begins callbacks less often than this, by time, is not named.
+const WORTH_NAMING: f64 = 0.1;
 /// The first function of the goroutine that runs main().
 const MAIN: &str = "runtime.main";
 
@@ -80,16 +81,23 @@ fn first<'r>(report: &Report<'r>, group: &TaskGroup) -> Option<&'r str> {
 }
 
 /// Whether there are tasks of a kind.
-fn has(tasks: &Tasks, kind: TaskKind) -> bool {
+fn has(tasks: &Tasks, kind: GroupKind) -> bool {
     tasks.groups.iter().any(|group| group.kind == kind)
 }
 
 /// What the lines are of.
 fn kinds(tasks: &Tasks) -> String {
     let kinds = [
-        (TaskKind::Goroutine, "goroutines by where they were started"),
-        (TaskKind::Coroutine, "tasks of the event loop by coroutine"),
-        (TaskKind::Future, "tasks of tokio by their first function"),
+        (
+            GroupKind::Goroutine,
+            "goroutines by where they were started",
+        ),
+        (GroupKind::Coroutine, "tasks of the event loop by coroutine"),
+        (GroupKind::Future, "tasks of tokio by their first function"),
+        (
+            GroupKind::Callback,
+            "callbacks of Node.js by their first function",
+        ),
     ];
     let there = kinds.iter().filter(|(kind, _)| has(tasks, *kind));
     let words: Vec<&str> = there.map(|(_, words)| *words).collect();
@@ -103,21 +111,28 @@ fn runtime(tasks: &Tasks) -> Option<Row> {
         label: "the runtime itself".into(),
         ns,
         estimated: true,
-        more: match [TaskKind::Goroutine, TaskKind::Coroutine, TaskKind::Future]
-            .map(|kind| has(tasks, kind))
-        {
-            [false, true, false] => {
-                "the event loop between tasks, and its other callbacks; idle time left out"
-            }
-            [false, false, true] => {
-                "tokio between tasks, and what its threads do for none, such as main; idle time left out"
-            }
-            [true, false, false] => "scheduler and garbage collector, idle time left out",
-            _ => "what runtimes do between tasks, idle time left out",
-        }
-        .into(),
+        more: about_runtime(tasks).into(),
         ..Row::default()
     })
+}
+
+/// What the runtime itself does.
+fn about_runtime(tasks: &Tasks) -> &'static str {
+    let mut kinds = tasks.groups.iter().map(|group| group.kind);
+    let first = kinds.next();
+    match first.filter(|first| kinds.all(|kind| kind == *first)) {
+        Some(GroupKind::Goroutine) => "scheduler and garbage collector, idle time left out",
+        Some(GroupKind::Coroutine) => {
+            "the event loop between tasks, and its other callbacks; idle time left out"
+        }
+        Some(GroupKind::Future) => {
+            "tokio between tasks, and what its threads do for none, such as main; idle time left out"
+        }
+        Some(GroupKind::Callback) => {
+            "Node.js: its start and what it does between callbacks; idle time left out"
+        }
+        None => "what runtimes do between tasks, idle time left out",
+    }
 }
 
 fn carried_ns(time: &CarriedTime) -> u64 {
@@ -138,19 +153,19 @@ fn label(report: &Report, group: &TaskGroup) -> String {
     let name = match first {
         _ if is_main(report, group) => "main goroutine".into(),
         Some(function) => named(report, function),
-        None if group.kind == TaskKind::Future => "tasks never seen in a stack".into(),
+        None if group.kind == GroupKind::Future => "tasks never seen in a stack".into(),
         None => "started at an unknown place".into(),
     };
     match group.count {
-        1 => name,
+        0 | 1 => name,
         count => format!("{} x {name}", units::count(count)),
     }
 }
 
-/// A function; one that has no more of a name than what it is, as `{closure#0}` has, with its file.
+/// A function; one that has no name of its own, as `{closure#0}` or `(anonymous)`, with its file.
 fn named(report: &Report, function: FunctionIx) -> String {
     let code = &report.stacks.code;
-    match code.function(function).name.starts_with('{') {
+    match code.function(function).name.starts_with(['{', '(', '<']) {
         true => names::function_told(code, function),
         false => names::function(code, function),
     }
@@ -161,6 +176,17 @@ fn has_several_processes(report: &Report) -> bool {
     let groups = report.tasks.map_or(&[][..], |tasks| &tasks.groups);
     let first = groups.first().map(|group| group.process);
     groups.iter().any(|group| Some(group.process) != first)
+}
+
+/// What callbacks are begun by, most of them first.
+fn begun(group: &TaskGroup) -> Option<String> {
+    let all: u64 = group.begun.values().sum();
+    let worth = |ns: u64| ns as f64 >= all as f64 * WORTH_NAMING;
+    let mut begun: Vec<(BegunBy, u64)> = group.begun.iter().map(|(by, ns)| (*by, *ns)).collect();
+    begun.retain(|(by, ns)| *by != BegunBy::Unknown && worth(*ns));
+    begun.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    let words: Vec<&str> = begun.iter().map(|(by, _)| by.word()).collect();
+    (!words.is_empty()).then(|| format!("begun by {}", words.join(", ")))
 }
 
 /// What they did, and where they were started.
@@ -184,8 +210,8 @@ fn about(report: &Report, group: &TaskGroup) -> String {
     let mut parked: Vec<_> = group.parked.iter().collect();
     parked.sort_by_key(|(_, ns)| std::cmp::Reverse(**ns));
     let away = match group.kind {
-        TaskKind::Goroutine => "parked",
-        TaskKind::Coroutine | TaskKind::Future => "awaiting",
+        GroupKind::Goroutine => "parked",
+        GroupKind::Coroutine | GroupKind::Future | GroupKind::Callback => "awaiting",
     };
     for (parking, ns) in parked.into_iter().take(WAITS) {
         match parking {
@@ -193,6 +219,7 @@ fn about(report: &Report, group: &TaskGroup) -> String {
             parking => add(&format!("{away} ({})", parking.word(group.kind)), *ns),
         }
     }
+    parts.extend(begun(group));
     if has_several_processes(report) {
         parts.push(format!(
             "in {}",
