@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 use timesink_recording::ids::ThreadId;
-use timesink_recording::words::{Detail, State, WakeSource};
+use timesink_recording::words::{Detail, ObjectKind, State, WakeSource};
 use timesink_recording::Recording;
 
 use crate::facts::programs::Programs;
@@ -48,7 +48,7 @@ pub struct OnPath {
     pub cause: Cause,
     /// The functions of its heaviest stack, innermost first.
     pub frames: Vec<FunctionIx>,
-    /// Of a poll, for how long nothing came until a timer ended it: the loop slept.
+    /// Of a loop's poll, for how long nothing came until a timer ended it: the loop slept. One of a single thing is no loop's.
     pub by_timer_ns: u64,
     /// What it would buy not to have it at all; `None` if that was not asked.
     pub gain: Option<Gain>,
@@ -174,7 +174,7 @@ impl Outlook {
             let code = code_on(&path, timeline, stacks, &programs);
             let causes = path.causes(timeline, |process| programs.first(process));
             let on_processors = OnProcessors::of(&code, &causes, stacks);
-            let by_timer = polls_ended_by_timers(&path, timeline, &programs);
+            let by_timer = polls_ended_by_timers(&path, timeline, facts, &programs);
             find_locks_early(timeline);
             (path, code, causes, on_processors, by_timer)
         };
@@ -257,6 +257,7 @@ fn code_on(path: &Path, timeline: &Timeline, stacks: &Stacks, programs: &Program
 fn polls_ended_by_timers(
     path: &Path,
     timeline: &Timeline,
+    facts: &Facts,
     programs: &Programs,
 ) -> FxHashMap<Key, u64> {
     let mut sums: FxHashMap<Key, u64> = FxHashMap::default();
@@ -264,12 +265,19 @@ fn polls_ended_by_timers(
         .segments
         .iter()
         .filter(|segment| segment.state == State::Wait && segment.detail == Detail::Poll);
+    let is_epoll = |object| {
+        let object = facts.object(object);
+        object.is_some_and(|object| object.kind == ObjectKind::Epoll)
+    };
     for segment in polls {
         let wait = timeline.wait_at(segment.slot, segment.t0);
         let wait = wait.and_then(|at| timeline.span(at));
-        if wait.is_some_and(|wait| wait.wake_source == Some(WakeSource::Timer)) {
-            let process = programs.first(timeline.threads[segment.slot].process);
-            let sum = sums.entry(Key::of(segment, process)).or_default();
+        let process = programs.first(timeline.threads[segment.slot].process);
+        let key = Key::of(segment, process);
+        if wait.is_some_and(|wait| wait.wake_source == Some(WakeSource::Timer))
+            && key.object.is_none_or(is_epoll)
+        {
+            let sum = sums.entry(key).or_default();
             *sum = sum.saturating_add(segment.ns());
         }
     }

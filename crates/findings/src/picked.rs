@@ -9,6 +9,7 @@ use timesink_analysis::timeline::Span;
 use timesink_analysis::waits;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::Detail;
+use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
 use crate::rule::{Example, Fix, Suspect, Weight};
@@ -107,6 +108,19 @@ impl Picked {
         self.lengths
             .iter()
             .fold(0, |sum, ns| sum.saturating_add(*ns))
+    }
+
+    /// How many of them there are at a time, on average, while there is any.
+    pub fn at_a_time(&self, inquiry: &Inquiry<'_>) -> f64 {
+        let mut stretches: Vec<(Nanos, Nanos)> =
+            self.waits(inquiry).map(|span| (span.t0, span.t1)).collect();
+        stretches.sort_unstable();
+        let (mut covered_ns, mut end) = (0u64, Nanos(0));
+        for (t0, t1) in stretches {
+            covered_ns += t1.since(t0.max(end).min(t1));
+            end = end.max(t1);
+        }
+        self.ns() as f64 / covered_ns.max(1) as f64
     }
 
     /// The length that so much of them (0.5: half) do not exceed.

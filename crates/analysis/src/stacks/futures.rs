@@ -158,6 +158,14 @@ fn parks(name: &str, file: &str) -> bool {
         || crate_of(file) == Some("tokio") && PARKING.iter().any(|end| file.ends_with(end))
 }
 
+/// The first function of the task that is polled in a stack.
+pub fn first_function(code: &Code, stack: StackIx) -> Option<FunctionIx> {
+    match polled(code, stack)? {
+        Polled::Function(function, _) => Some(function),
+        Polled::Scheduler => None,
+    }
+}
+
 /// What is polled in a stack.
 fn polled(code: &Code, stack: StackIx) -> Option<Polled> {
     let spots = code.spots_of(stack);

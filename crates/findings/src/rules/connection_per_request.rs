@@ -290,6 +290,14 @@ enum LastAnswer {
     Goes,
 }
 
+/// Whether these waits on one connection are for one answer, which may come in pieces: something was sent before the first of them, and
+/// nothing before any other.
+fn is_answered_once(waits: &[&PeerWait]) -> bool {
+    let mut answers = waits.iter().filter(|wait| !wait.connects());
+    let is_asked = |wait: &&&PeerWait| wait.sent == Some(wait.socket);
+    answers.next().is_some_and(|first| is_asked(&first)) && !answers.any(|wait| is_asked(&wait))
+}
+
 /// What is waited for on each connection before it can be used: in `connect`, or first on a socket whose `connect` did not
 /// wait; and for answers to a handshake, if it has one. TLS's own is told elsewhere.
 fn set_up<'a>(
@@ -312,6 +320,8 @@ fn set_up<'a>(
     for (socket, waits) in &mut by_socket {
         let is_under_way = under_way.contains(socket);
         let answers = waits.iter().filter(|wait| !wait.connects()).count();
+        // What is sent in several parts, and answered once, is a request: each answer to a handshake is waited for, or comes at once.
+        let shaken = if is_answered_once(waits) { 0 } else { shaken };
         // With more answers than sends, the peer speaks first: a greeting is no answer to the request.
         let greeting = usize::from(shaken > 0 && answers as f64 > sends.round());
         let shaken = shaken + greeting;

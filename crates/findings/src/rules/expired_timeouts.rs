@@ -1,10 +1,11 @@
 //! Waits that end because their time is over, not because what was waited for came.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::What;
 use timesink_analysis::waits::{Over, WaitGroup};
-use timesink_recording::words::{Detail, State, WakeSource};
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, ObjectKind, State, WakeSource};
 
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
@@ -57,36 +58,81 @@ const LATE: f64 = 1.5;
 const LATE_NS: f64 = 1e6;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let waits = inquiry.waits().iter().filter(|group| {
-        matches!(
-            group.detail,
-            Detail::Poll
-                | Detail::Condition
-                | Detail::NetworkReceive
-                | Detail::UnixReceive
-                | Detail::Event
-        )
-    });
+    let waits = inquiry.waits().iter();
+    let waits = waits.filter(|group| is_receiving(group.detail));
     // Who waits for Python's own lock asks for it again and again: that is another matter.
     let waits = waits.filter(|group| !interpreter_lock::is_one(inquiry, group));
     // A loop of events that nobody owes an answer waits for the program's own timers.
     let owed = Owed::of(inquiry);
     let waits =
         waits.filter(|group| !event_loop::waits(inquiry, group) || owed.is_to(group.process));
-    waits.filter_map(|group| suspect(inquiry, group)).collect()
+    let all = by_peer(inquiry, waits);
+    let all = all.iter();
+    all.filter_map(|all| suspect(inquiry, all)).collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
+/// Waits that are alike: for one thing, or for connections to one peer, which a program makes again when one does not come.
+struct Waits {
+    group: WaitGroup,
+    objects: BTreeSet<Option<ObjectId>>,
+}
+
+impl Waits {
+    fn add(&mut self, group: &WaitGroup) {
+        self.objects.insert(group.object);
+        self.group.lengths.extend(&group.lengths);
+        self.group.lengths.sort_unstable();
+        self.group.over = match (self.group.over, group.over) {
+            (Some(one), Some(other)) if is_about(one.asked_ns, other.asked_ns) => Some(Over {
+                expired: one.expired + other.expired,
+                asked: one.asked + other.asked,
+                ..one
+            }),
+            (one, other) => one.into_iter().chain(other).max_by_key(|over| over.expired),
+        };
+    }
+}
+
+/// Whether two timeouts are the same but for what passes before the call.
+fn is_about(one_ns: u64, other_ns: u64) -> bool {
+    one_ns.min(other_ns) as f64 >= one_ns.max(other_ns) as f64 * WHOLE
+}
+
+/// Those for connections to one peer together.
+fn by_peer<'a>(inquiry: &Inquiry<'_>, groups: impl Iterator<Item = &'a WaitGroup>) -> Vec<Waits> {
+    let mut all: Vec<Waits> = Vec::new();
+    let mut known: BTreeMap<(ProcessId, Detail, &str, &str), usize> = BTreeMap::new();
+    for group in groups {
+        let object = group.object.and_then(|object| inquiry.facts.object(object));
+        let socket = object.filter(|object| object.kind == ObjectKind::TcpSocket);
+        let peer = socket.and_then(|socket| socket.remote.as_deref());
+        let key = peer.map(|peer| (group.process, group.detail, group.call.as_str(), peer));
+        match key.and_then(|key| known.get(&key)) {
+            Some(&at) => all[at].add(group),
+            None => {
+                known.extend(key.map(|key| (key, all.len())));
+                all.push(Waits {
+                    group: group.clone(),
+                    objects: BTreeSet::from([group.object]),
+                });
+            }
+        }
+    }
+    all
+}
+
+fn suspect(inquiry: &Inquiry<'_>, all: &Waits) -> Option<Suspect> {
+    let group = &all.group;
     let over = group.over?;
     if (over.expired as f64) < over.asked as f64 * RULE.limit(inquiry, &limits::SHARE) {
         return None;
     }
     let causes = inquiry.waits_on_path(|key| {
         key.detail == Some(group.detail)
-            && key.object == group.object
+            && all.objects.contains(&key.object)
             && inquiry.same_program(key.process, group.process)
     });
-    let picked = Picked::of(inquiry, group.process, those(inquiry, group, over));
+    let picked = Picked::of(inquiry, group.process, those(inquiry, all, over));
     let expired = picked.count() as f64;
     let on_path_ns = inquiry.on_path_ns(&causes).min(picked.ns());
     let share = on_path_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
@@ -98,7 +144,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     if expired < RULE.limit(inquiry, &limits::WAITS) && !few {
         return None;
     }
-    let title = title(group, over, picked.count());
+    let title = title(inquiry, group, over, picked.count());
     let fix = Fix::without(
         What::Spans(picked.spans().clone()),
         BTreeSet::from([group.process]),
@@ -120,21 +166,41 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     Some(suspect)
 }
 
-fn title(group: &WaitGroup, over: Over, expired: u64) -> Sentence {
+fn title(inquiry: &Inquiry<'_>, group: &WaitGroup, over: Over, expired: u64) -> Sentence {
     let mut title = say![
         group.process,
         " times out in ",
         Piece::Name(group.call.clone()),
-        " ",
-        Piece::Count(expired),
-        if expired == 1 { " time" } else { " times" },
-        ", after ",
-        Piece::Time(over.asked_ns)
     ];
+    let object = group.object.and_then(|object| inquiry.facts.object(object));
+    if let Some(peer) = object.and_then(|object| object.remote.clone()) {
+        title
+            .0
+            .extend([", waiting for ".into(), Piece::Name(peer), ",".into()]);
+    }
+    title.0.extend([
+        " ".into(),
+        Piece::Count(expired),
+        if expired == 1 { " time" } else { " times" }.into(),
+        ", after ".into(),
+        Piece::Time(over.asked_ns),
+    ]);
     if expired > 1 {
         title.0.push(" each".into());
     }
     title
+}
+
+/// Whether such a wait may bring what was waited for.
+fn is_receiving(detail: Detail) -> bool {
+    matches!(
+        detail,
+        Detail::Poll
+            | Detail::Condition
+            | Detail::NetworkReceive
+            | Detail::UnixReceive
+            | Detail::Event
+    )
 }
 
 /// Whether a wait that its time ended is followed by another that brings what was waited for: then it was only a look at the clock. If
@@ -155,6 +221,8 @@ fn is_tick(inquiry: &Inquiry<'_>, at: usize, asked_ns: u64) -> bool {
         match (span.state, span.wake_source) {
             (State::Cpu, _) => looked_ns += ns,
             (State::Wait, Some(WakeSource::Timer)) => looked_ns = 0,
+            // What it does then is another matter, such as to wait for a thread to end.
+            (State::Wait, _) if !is_receiving(span.detail) => break,
             (State::Wait, _) => {
                 let known = inquiry.waited.known(at);
                 let was_asked = known.is_some_and(|known| known.sent.is_some());
@@ -172,15 +240,16 @@ fn is_tick(inquiry: &Inquiry<'_>, at: usize, asked_ns: u64) -> bool {
 /// The waits that such a time ended.
 fn those<'a>(
     inquiry: &'a Inquiry<'_>,
-    group: &'a WaitGroup,
+    all: &'a Waits,
     over: Over,
 ) -> impl Iterator<Item = usize> + 'a {
+    let group = &all.group;
     let waits = inquiry.single_waits(|process| process == group.process);
     let asked = over.asked_ns as f64;
     let as_asked = asked * WHOLE..=(asked * LATE).max(asked + LATE_NS);
     let of_it = waits.filter(move |&(at, span)| {
         span.detail == group.detail
-            && span.object() == group.object
+            && all.objects.contains(&span.object())
             && span.wake_source == Some(WakeSource::Timer)
             && as_asked.contains(&(span.t1.since(span.t0) as f64))
             && !is_tick(inquiry, at, over.asked_ns)

@@ -93,8 +93,8 @@ const LOOKS_AFTER: u64 = 2_000_000;
 /// Node.js's own.
 const ASIDE: u64 = 1_000_000;
 
-/// The last long wait of a thread and, if a timer ended it, those just before and after it that a timer ended, too: from the first
-/// to the last of them.
+/// The last long wait of a thread and, if it is a loop of events that a timer ended, those just before and after it that a timer ended,
+/// too: from the first to the last of them. Nothing of several sleeps in a row: they are what the program does.
 fn rest(spans: &[Span], least_ns: f64) -> Option<RangeInclusive<usize>> {
     let long = |span: &Span| span.state == State::Wait && span.t1.since(span.t0) as f64 >= least_ns;
     let at = spans.iter().rposition(long)?;
@@ -102,7 +102,10 @@ fn rest(spans: &[Span], least_ns: f64) -> Option<RangeInclusive<usize>> {
         return Some(at..=at);
     }
     let (before, after) = (spans[..at].iter().rev(), spans[at + 1..].iter());
-    Some(at - timed(before)..=at + timed(after))
+    let all = at - timed(before)..=at + timed(after);
+    let is_sleep = |span: &&Span| span.state == State::Wait && span.detail == Detail::Sleep;
+    let sleeps = spans[all.clone()].iter().filter(is_sleep).count();
+    (sleeps < 2).then_some(all)
 }
 
 fn is_timed(span: &Span) -> bool {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use timesink_analysis::stacks::Spot;
 use timesink_recording::ids::ProcessId;
 
 use crate::inquiry::Inquiry;
@@ -13,6 +14,8 @@ use crate::rule::{Blames, Fix, Limit, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
+/// What to do about it where a script makes the values: its interpreter may have an allocator of its own.
+const IN_SCRIPTS: &str = "change a large value in place, instead of making a new one of the old one each time: append to a string, an array or a buffer";
 const WHY: &str = "The kernel clears each page again, one fault at a time, and takes it back. That costs far more than reusing the same memory.";
 pub static MAPS: Rule = Rule {
     name: "map-unmap-churn",
@@ -146,5 +149,10 @@ fn suspect(
             Piece::Time(memory.mapping.ns()),
             " in the calls"
         ]);
-    Some(suspect)
+    let code = &inquiry.stacks.code;
+    let is_script = |spot: &Spot| code.function(spot.function).is_script();
+    Some(match suspect.frames.iter().any(is_script) {
+        true => suspect.advised(IN_SCRIPTS.to_owned()),
+        false => suspect,
+    })
 }

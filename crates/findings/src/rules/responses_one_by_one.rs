@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
     why: "While one response is awaited, the event loop has nothing else to do. With several requests in flight, the total wait would only be as long as the slowest response.",
     advice: "send requests that do not need each other's responses together and await all of them (asyncio.gather, join!, an errgroup); where a lock, a semaphore or a pool lets one through at a time, give it more places",
     wrong_if: "each request depends on the previous response, or the peer only responds when it has something to deliver, as a queue does",
-    limits: &[&limits::RESPONSES, &limits::LEAST, &limits::SHARE, &limits::SENT, &limits::PER_REQUEST],
+    limits: &[&limits::RESPONSES, &limits::LEAST, &limits::SHARE, &limits::SENT, &limits::AT_A_TIME, &limits::PER_REQUEST],
     blames: Blames::Program,
     needs: &[],
     ask,
@@ -57,6 +57,13 @@ mod limits {
         value: 0.8,
         unit: Unit::Share,
         means: "minimum share of the waits before which something was sent on the same connection, and nothing on another",
+    };
+    /// Measured: 1.0 where they are awaited one after another; 27 where 40 threads of a pool await one each.
+    pub static AT_A_TIME: Limit = Limit {
+        name: "at a time",
+        value: 1.2,
+        unit: Unit::Count,
+        means: "maximum number of responses awaited at a time, by all threads, on average",
     };
     pub static PER_REQUEST: Limit = Limit {
         name: "per request",
@@ -124,9 +131,12 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
     let answers = peer.waits.iter().filter(|wait| wait.awaits_answer());
     let picked = Picked::of(inquiry, peer.process, answers.map(|wait| wait.span));
     let each_ns = picked.ns() as f64 / count.max(1.0);
+    // Other threads may await responses of the same peer meanwhile.
+    let at_a_time = picked.at_a_time(inquiry);
     if count < RULE.limit(inquiry, &limits::RESPONSES)
         || each_ns < RULE.limit(inquiry, &limits::LEAST)
         || sent < RULE.limit(inquiry, &limits::SENT)
+        || at_a_time > RULE.limit(inquiry, &limits::AT_A_TIME)
         || requests > 1 && per_request < RULE.limit(inquiry, &limits::PER_REQUEST)
     {
         return None;

@@ -21,7 +21,7 @@ pub struct Arguments {
 
     /// The number of the finding in the report [default: all]
     #[arg(value_name = "N")]
-    number: Option<usize>,
+    second: Option<String>,
 
     /// Show the findings muted by .timesink-ignore.toml
     #[arg(long, conflicts_with = "json")]
@@ -35,23 +35,26 @@ pub struct Arguments {
     json: bool,
 }
 
-impl Arguments {
-    /// The recording, and which of its findings.
-    fn wanted(&self) -> anyhow::Result<(PathBuf, Option<usize>)> {
-        let named = self.first.as_deref().filter(|first| {
-            self.number.is_some() || first.parse::<usize>().is_err() || Path::new(first).exists()
-        });
-        if let Some(named) = named {
-            return Ok((named.into(), self.number));
-        }
-        let last = last::or_last(None)?;
-        let number = self.first.as_ref().and_then(|first| first.parse().ok());
-        Ok((last, number))
+/// The recording, and which of its findings; who names them the other way round is understood.
+fn wanted(first: Option<&str>, second: Option<&str>) -> anyhow::Result<(PathBuf, Option<usize>)> {
+    let number = |text: &str| text.parse::<usize>().ok();
+    let (Some(first), Some(second)) = (first, second) else {
+        let named = first.filter(|first| number(first).is_none() || Path::new(first).exists());
+        return match named {
+            Some(named) => Ok((named.into(), None)),
+            None => Ok((last::or_last(None)?, first.and_then(number))),
+        };
+    };
+    match (number(second), number(first)) {
+        (Some(number), _) => Ok((first.into(), Some(number))),
+        (None, Some(number)) => Ok((second.into(), Some(number))),
+        (None, None) => bail!("{second} is no number of a finding"),
     }
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let (path, number) = arguments.wanted()?;
+    let (first, second) = (arguments.first.as_deref(), arguments.second.as_deref());
+    let (path, number) = wanted(first, second)?;
     let settings = Settings::told();
     let recording = open(&path)?;
     let question = question(&settings, Wanted::Served, true);
@@ -79,4 +82,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let style = out::style();
     let page = terminal::findings(&report, number, arguments.muted, &style);
     out::page(&page, &style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recording_and_number_may_be_swapped() {
+        let told = |first, second| wanted(Some(first), Some(second)).expect("both are given");
+        assert_eq!(told("a.timesink", "2"), ("a.timesink".into(), Some(2)));
+        assert_eq!(told("2", "a.timesink"), ("a.timesink".into(), Some(2)));
+        assert_eq!(told("1", "2"), ("1".into(), Some(2)));
+        assert!(wanted(Some("a.timesink"), Some("b.timesink")).is_err());
+    }
 }
