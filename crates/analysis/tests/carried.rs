@@ -336,3 +336,67 @@ fn samples_tell_who_had_the_time_before_the_first_call_of_a_task() {
     let loops = of_tasks(500, 600, Some(500));
     assert!(loops < 400.0, "{loops}");
 }
+
+/// Replays what was drawn with nothing changed: nobody waits for what can never come.
+fn comes_true(text: &str) {
+    let drawn = drawn(text);
+    let replay = Replay::new(&drawn.timeline, &[], 0, 2);
+    assert_eq!(replay.run(|_| 1.0).forced, 0);
+    assert_eq!(replay.unchanged_ns, replay.recorded_ns);
+}
+
+/// A task was seen at a thread until after that had begun to sleep, and went on elsewhere while it slept: who wakes the thread is not
+/// waited for by the task. Replays of Go under load were off by up to 227 %, because both of them waited for it, and one for ever.
+#[test]
+fn the_sleep_of_a_thread_is_not_waited_for_by_the_task_that_left_it() {
+    comes_true(
+        "
+        process 1 p
+        thread 1.1 tid 1 first
+        thread 1.2 tid 2 second parent 1.1
+        task 1 1 stack \"runtime.main\"
+        task 2 1 parent 1 stack \"main.main;main.other\"
+        1.1: cpu 0..40ms
+        1.2: cpu 0..10ms | wait ..30ms condition c by 1.1 | cpu ..40ms
+        turn 1.1 0..20ms task 2 left waiting at \"main.main;runtime.chanrecv;runtime.gopark\"
+        turn 1.1 20ms..40ms task 1
+        turn 1.2 0..15ms task 1 left waiting at \"main.main;runtime.chanrecv;runtime.gopark\"
+        turn 1.2 15ms..40ms",
+    );
+}
+
+/// A task was seen at a thread for longer than until it went on elsewhere: what its old thread waits for then, for what the task does
+/// elsewhere too, is the thread's own.
+#[test]
+fn a_task_is_not_in_two_places_at_once() {
+    comes_true(
+        "
+        process 1 p
+        thread 1.1 tid 1 first
+        thread 1.2 tid 2 second parent 1.1
+        task 1 1 stack \"runtime.main\"
+        task 2 1 parent 1 stack \"main.main;main.other\"
+        1.1: cpu 0..40ms
+        1.2: cpu 0..10ms | wait ..21ms condition c by 1.1 | cpu ..40ms
+        turn 1.1 0..20ms task 2 left waiting at \"main.main;runtime.chanrecv;runtime.gopark\"
+        turn 1.1 20ms..40ms task 1
+        turn 1.2 0..22ms task 1 left waiting at \"main.main;runtime.chanrecv;runtime.gopark\"
+        turn 1.2 22ms..40ms",
+    );
+}
+
+/// What a thread does after it was seen at a task for the last time takes its time, and what it wakes then is not woken sooner.
+#[test]
+fn what_a_thread_does_after_its_last_task_is_replayed() {
+    comes_true(
+        "
+        process 1 p
+        thread 1.1 tid 1 first
+        thread 1.2 tid 2 second parent 1.1
+        task 1 1 stack \"runtime.main\"
+        1.1: cpu 0..5ms | wait ..30ms condition c by 1.2 | cpu ..40ms
+        1.2: cpu 0..40ms
+        turn 1.1 30ms..40ms task 1
+        turn 1.2 0..10ms task 1 left waiting at \"main.main;runtime.chanrecv;runtime.gopark\"",
+    );
+}

@@ -278,7 +278,7 @@ impl<'a> Replay<'a> {
         let path = Path::of_thread(self.timeline, self.slot);
         let strands = path.segments.iter().rev().map(|segment| {
             let at = segment.t1;
-            self.program.strand(self.timeline, segment.slot, at)
+            self.program.strand(segment.slot, at)
         });
         let mut tasks = strands.filter(|strand| *strand >= self.timeline.threads.len());
         tasks.next().unwrap_or(self.slot)

@@ -71,8 +71,8 @@ impl ThreadSteps {
     }
 
     /// The strand that a thread is in just before a moment.
-    pub(super) fn strand(&self, timeline: &Timeline, slot: usize, moment: Nanos) -> usize {
-        self.strands.before(timeline, slot, moment)
+    pub(super) fn strand(&self, slot: usize, moment: Nanos) -> usize {
+        self.strands.before(slot, moment)
     }
 
     /// The same with these waits, by their spans, all where the last of them is in its thread.
@@ -230,7 +230,7 @@ impl Builder<'_> {
     }
 
     fn mark(&mut self, slot: usize, at: Nanos, mark: Mark) {
-        let strand = self.strands.before(self.timeline, slot, at);
+        let strand = self.strands.before(slot, at);
         self.marks[strand].push((at, mark));
     }
 
@@ -382,10 +382,10 @@ impl Builder<'_> {
     /// could have gone on from there.
     fn resumed(&mut self) {
         for strand in 0..self.strands.count() {
-            let stretches = self.strands.stretches(self.timeline, strand);
-            for (at, stretch) in stretches.iter().flatten().enumerate() {
+            let stretches = self.strands.stretches(strand).unwrap_or_default().to_vec();
+            for (at, stretch) in stretches.iter().enumerate() {
                 let from = stretch.from.max(self.timeline.threads[stretch.slot].start);
-                let before = self.strands.before(self.timeline, stretch.slot, from);
+                let before = self.strands.before(stretch.slot, from);
                 if stretch.resumes != Resumes::Thread || before == strand || from <= self.from {
                     continue;
                 }
@@ -411,8 +411,14 @@ impl Builder<'_> {
             until: Nanos::MAX,
             resumes: Resumes::Thread,
         };
-        let stretches = self.strands.stretches(self.timeline, strand);
-        let stretches = stretches.unwrap_or_else(|| vec![whole(strand)]);
+        let all;
+        let stretches = match self.strands.stretches(strand) {
+            Some(stretches) => stretches,
+            None => {
+                all = [whole(strand)];
+                &all
+            }
+        };
         for (at, stretch) in stretches.iter().enumerate() {
             self.resume(stretch, self.resumptions.get(&(strand, at)), steps);
             self.stretch(stretch, &mut looks, &mut marks, steps);
@@ -526,6 +532,8 @@ impl Builder<'_> {
                         steps.push(run(from, t1));
                     }
                 }
+                // The rest of it is in another stretch, and what ends it comes there.
+                State::Wait if span.t1 > stretch.until && self.is_ended(index) => {}
                 _ => {
                     self.passing(slot, index, span, t1.since(t0), steps);
                     self.look(index, looks, steps);
@@ -570,6 +578,11 @@ impl Builder<'_> {
         self.ends.get(at.ok()?)
     }
 
+    /// Whether it is known what ends a wait: a recorded thread, or what a loop looks for.
+    fn is_ended(&self, span: u32) -> bool {
+        self.end(span).is_some() || self.looks.contains_key(&(span as usize))
+    }
+
     /// Whether it ran before it was recorded, and came in as a recorded thread woke it: were that one quicker, it would
     /// have come in sooner.
     fn begins_with_a_wait(&self, slot: usize) -> bool {
@@ -599,8 +612,11 @@ impl Builder<'_> {
             State::Ready => self.contended.ns(slot, span.t0),
             _ => None,
         };
+        // Of a part of it the same part.
+        let whole = span.t1.since(span.t0).max(1);
+        let again = again.unwrap_or(0).min(whole) as f64 * (ns as f64 / whole as f64);
         steps.push(ReplayStep::Pass {
-            ns: ns.saturating_sub(again.unwrap_or(0)),
+            ns: ns.saturating_sub(again as u64),
             span: index,
         });
     }
