@@ -36,6 +36,7 @@ use crate::stacks::Stacks;
 use crate::timeline::{Spans, Timeline};
 use contention::{BehindRecorded, Contended};
 use program::ThreadSteps;
+use strands::Strands;
 
 /// Which processors there are in a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,9 +119,12 @@ impl<'a> Replay<'a> {
         processors: u32,
     ) -> Replay<'a> {
         let thread = &timeline.threads[slot];
+        let build = |strands, contended: &Contended| {
+            Arc::new(program::build(timeline, strands, contended, thread.start))
+        };
         let mut replay = Replay {
             timeline,
-            program: Arc::new(program::build(timeline, behind_recorded, thread.start)),
+            program: build(Strands::of(timeline), behind_recorded),
             slot,
             asked: slot,
             from: thread.start,
@@ -138,9 +142,25 @@ impl<'a> Replay<'a> {
         let bound = || replay.on(Processors::AsRecorded).tried_out();
         let contended = || {
             let contended = behind_recorded.while_all_taken(timeline, processors);
-            let program = Arc::new(program::build(timeline, &contended, thread.start));
+            let program = build(Strands::of(timeline), &contended);
             let replay = replay.clone();
             Replay { program, ..replay }.tried_out()
+        };
+        // What tasks are seen at is not all that they do: now and then who waits for whom comes out as a ring.
+        let by_threads = |replay: Replay<'a>| {
+            if timeline.carried().is_empty() || replay.error_pct().abs() <= MARKED_PCT {
+                return replay;
+            }
+            let program = build(Strands::of_threads(timeline), behind_recorded);
+            let (asked, same) = (slot, replay.clone());
+            replay.or_better(
+                Replay {
+                    program,
+                    asked,
+                    ..same
+                }
+                .tried_out(),
+            )
         };
         if replay.go_side_by_side() {
             let (bound, contended) = std::thread::scope(|scope| {
@@ -148,10 +168,10 @@ impl<'a> Replay<'a> {
                 let contended = contended();
                 (joined(bound), contended)
             });
-            return replay.or_better(bound).or_if_not_good(|| contended);
+            return by_threads(replay.or_better(bound).or_if_not_good(|| contended));
         }
         let bound = bound();
-        replay.clone().or_better(bound).or_if_not_good(contended)
+        by_threads(replay.clone().or_better(bound).or_if_not_good(contended))
     }
 
     fn is_good(&self) -> bool {
@@ -310,3 +330,6 @@ const SIDE_BY_SIDE_LEAST: usize = 20_000;
 const SIDE_BY_SIDE_MOST: usize = 5_000_000;
 /// A replay that misses the recorded time by less, in percent, is not tried otherwise.
 const GOOD_PCT: f64 = 2.0;
+/// One that misses it by more is marked: then threads alone may tell more. Of 72 recordings of programs under load 70 are within 3.4 % by
+/// tasks, and two miss by 21 and 39 %; by threads all are within 4.7 % (2026-11-26).
+const MARKED_PCT: f64 = 5.0;

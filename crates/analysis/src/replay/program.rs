@@ -174,9 +174,13 @@ struct Builder<'a> {
 }
 
 /// The program of all that happened from a moment on.
-pub(super) fn build(timeline: &Timeline, contended: &Contended, from: Nanos) -> ThreadSteps {
+pub(super) fn build(
+    timeline: &Timeline,
+    strands: Strands,
+    contended: &Contended,
+    from: Nanos,
+) -> ThreadSteps {
     let threads = timeline.threads.len();
-    let strands = Strands::of(timeline);
     let mut builder = Builder {
         timeline,
         from,

@@ -67,6 +67,14 @@ impl Strands {
         strands
     }
 
+    /// Of threads alone, whatever they carry.
+    pub(super) fn of_threads(timeline: &Timeline) -> Strands {
+        Strands {
+            threads: timeline.threads.len(),
+            ..Strands::default()
+        }
+    }
+
     fn note_changes(&mut self) {
         let of_tasks = self.of_tasks.iter().enumerate();
         let of_tasks = of_tasks.map(|(task, stretches)| (self.threads + task, stretches));

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use std::collections::HashMap;
 
-use timesink_recording::ids::{FrameId, ObjectId, ProcessId, StackId, ThreadId};
+use timesink_recording::ids::{FrameId, ObjectId, ProcessId, StackId, TaskId, ThreadId};
 use timesink_recording::notation::Draft;
 use timesink_recording::tables::{Call, CallWindow, Image, Loss, Object, Span, Thread, Wait};
 use timesink_recording::words::{ImageEvent, LossKind};
@@ -64,6 +64,7 @@ pub fn after(mut first: Draft, then: &Draft) -> Draft {
     add_lives(&mut first, then, &mut numbers);
     add_objects(&mut first, then, &mut numbers);
     add_events(&mut first, then, &numbers);
+    add_tasks(&mut first, then, &numbers);
     add_calls(&mut first, then, &numbers);
     first.about.wall_ns += then.about.wall_ns;
     first
@@ -236,6 +237,26 @@ fn add_events(first: &mut Draft, then: &Draft, numbers: &Numbers) {
         (row.issued, row.completed) = (numbers.t(row.issued), numbers.t(row.completed));
         row.thread = row.thread.map(|thread| numbers.thread(thread));
         first.requests.push(row);
+    }
+}
+
+/// The tasks of what comes then are others: without them its threads were at work for nobody.
+fn add_tasks(first: &mut Draft, then: &Draft, numbers: &Numbers) {
+    let most = first.tasks.iter().map(|row| row.task.0 + 1).max();
+    let renamed = |task: TaskId| TaskId(most.unwrap_or(0) + task.0);
+    for row in &then.tasks {
+        let mut row = row.clone();
+        (row.task, row.process) = (renamed(row.task), numbers.process(row.process));
+        row.parent = row.parent.map(renamed);
+        row.stack = numbers.stack(row.stack);
+        first.tasks.push(row);
+    }
+    for row in &then.task_turns {
+        let mut row = row.clone();
+        (row.task, row.thread) = (row.task.map(renamed), numbers.thread(row.thread));
+        (row.t0, row.t1) = (numbers.t(row.t0), numbers.t(row.t1));
+        row.left_at = numbers.stack(row.left_at);
+        first.task_turns.push(row);
     }
 }
 
