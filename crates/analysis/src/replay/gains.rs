@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::joined::joined;
 
 use super::tickers::Tickers;
-use super::{interruptions, Change, How, Processors, Recorded, Replay};
+use super::{interruptions, preempted, Change, How, Processors, Recorded, Replay};
 use crate::path::Path;
 
 /// What a change would buy.
@@ -201,6 +201,7 @@ impl<'a> Gains<'a> {
         let meant = changes.iter().fold(0u64, |sum, change| {
             sum.saturating_add(change.apply(&self.recorded, &mut factors))
         });
+        preempted::shorten(timeline, &mut factors);
         interruptions::shorten(&self.recorded, &mut factors);
         self.tickers.shorten(timeline, &mut factors);
         (factors, meant)

@@ -64,7 +64,8 @@ fn shorter(recorded: &Recorded<'_>, factors: &[f32]) -> BTreeMap<ProcessId, Vec<
         };
         for (index, span) in timeline.indexed(slot) {
             let factor = factors.get(index).map_or(1.0, |&factor| f64::from(factor));
-            if matches!(span.state, State::Wait | State::Cpu) && factor < 1.0 {
+            let takes_time = matches!(span.state, State::Wait | State::Cpu | State::Ready);
+            if takes_time && factor < 1.0 {
                 of_process.push((span.t0, span.t1, 1.0 - factor));
             }
         }

@@ -13,6 +13,7 @@ mod engine;
 mod entries;
 mod gains;
 mod interruptions;
+mod preempted;
 mod program;
 mod shares;
 mod strands;

@@ -95,7 +95,8 @@ impl Tickers {
         for &slot in &self.on_path {
             for (index, span) in timeline.indexed(slot) {
                 let factor = factors.get(index).map_or(1.0, |&factor| f64::from(factor));
-                if factor < 1.0 && matches!(span.state, State::Wait | State::Cpu) {
+                let takes_time = matches!(span.state, State::Wait | State::Cpu | State::Ready);
+                if factor < 1.0 && takes_time {
                     self.add(&mut parts, span.t0, span.t1, 1.0 - factor);
                 }
             }
