@@ -7,7 +7,7 @@ use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
-use crate::rule::{Limit, Rule, Unit};
+use crate::rule::{Along, Limit, Rule, Unit};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -39,16 +39,18 @@ pub static TIME: Limit = Limit {
 impl Crowd {
     /// If there is so much of it as the rule's limits say.
     pub fn of(inquiry: &Inquiry<'_>, rule: &Rule) -> Option<Crowd> {
-        let causes = inquiry
-            .causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled));
-        let ns = inquiry.on_path_ns(&causes);
+        let ns = inquiry.on_path_ns(&ready_on_path(inquiry));
         let least = inquiry.outlook.wall_ns as f64 * rule.limit(inquiry, &SHARE);
-        if (ns as f64) < least.max(rule.limit(inquiry, &TIME)) {
-            return None;
-        }
+        let is_much = ns as f64 >= least.max(rule.limit(inquiry, &TIME));
+        is_much.then(|| Crowd::all(inquiry))
+    }
+
+    /// However little of it there is.
+    pub fn all(inquiry: &Inquiry<'_>) -> Crowd {
+        let causes = ready_on_path(inquiry);
         let mut crowd = Crowd {
+            ns: inquiry.on_path_ns(&causes),
             causes,
-            ns,
             behind: BTreeMap::new(),
             on_path: processes_on_path(inquiry),
         };
@@ -60,7 +62,7 @@ impl Crowd {
                 }
             }
         }
-        Some(crowd)
+        crowd
     }
 
     /// The programs that were ready on the path, by their first processes.
@@ -73,14 +75,29 @@ impl Crowd {
 
     /// Of the time behind somebody who is known, the share behind those whose work the end does not wait for.
     pub fn behind_others(&self, inquiry: &Inquiry<'_>) -> f64 {
+        let (others, own) = self.behind_known(inquiry);
+        others as f64 / (others + own).max(1) as f64
+    }
+
+    /// How long it is on the path behind those whose work the end waits for, and how long it is otherwise.
+    pub fn along(&self, inquiry: &Inquiry<'_>) -> Along {
+        let (others, own) = self.behind_known(inquiry);
+        let own_ns = self.ns as f64 * (own as f64 / (others + own).max(1) as f64);
+        Along {
+            own_ns: own_ns as u64,
+            others_ns: self.ns.saturating_sub(own_ns as u64),
+        }
+    }
+
+    /// How long behind others, and how long behind those whose work the end waits for, as far as it is known.
+    fn behind_known(&self, inquiry: &Inquiry<'_>) -> (u64, u64) {
         let known = |needed: bool| {
             let behind = self.behind.iter();
             let of_it =
                 behind.filter(|(&who, _)| is_needed(inquiry, &self.on_path, who) == Some(needed));
             of_it.map(|(_, ns)| ns).sum::<u64>()
         };
-        let (others, own) = (known(false), known(true));
-        others as f64 / (others + own).max(1) as f64
+        (known(false), known(true))
     }
 
     /// The name of the program outside of the recording that had the processor for longest, all of its threads together.
@@ -116,6 +133,11 @@ impl Crowd {
             Who::Idle | Who::Unlisted => say!["many threads had the CPU in turn"],
         })
     }
+}
+
+/// The causes of the path that somebody was ready and had no processor. What a quota holds back does not count.
+fn ready_on_path(inquiry: &Inquiry<'_>) -> Vec<usize> {
+    inquiry.causes(|key| key.state == State::Ready && key.detail != Some(Detail::Throttled))
 }
 
 /// A process in which the path is for less is not needed for that reason.

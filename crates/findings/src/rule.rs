@@ -70,8 +70,25 @@ pub struct Suspect {
     /// What the fix may take along.
     pub around: Option<Around>,
     pub weight: Weight,
+    /// What may go along with it, of a rule that accuses nobody.
+    pub along: Along,
     /// What to do, where it is more exact than what the rule says.
     pub advice: Option<String>,
+}
+
+/// Time on the path that is not a suspect's own, but that its fix may take away, too: who computes less waits less for a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Along {
+    /// What is there because of the program itself.
+    pub own_ns: u64,
+    /// What others have a part in.
+    pub others_ns: u64,
+}
+
+impl Along {
+    pub fn ns(self) -> u64 {
+        self.own_ns.saturating_add(self.others_ns)
+    }
 }
 
 impl Suspect {
@@ -87,8 +104,14 @@ impl Suspect {
             fix,
             around: None,
             weight,
+            along: Along::default(),
             advice: None,
         }
+    }
+
+    pub fn along_with(mut self, along: Along) -> Suspect {
+        self.along = along;
+        self
     }
 
     /// What to do here, instead of what the rule says.

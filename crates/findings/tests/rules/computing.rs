@@ -151,6 +151,33 @@ fn what_may_save_nothing_does_not_stand_first() {
     assert_eq!(rules, ["busy", "page-fault-storm"], "{told:?}");
 }
 
+/// A sleep of 6 % was told before 93 % of computing; one that is a tenth stands before it, and so does one that may be all.
+#[test]
+fn much_work_stands_before_a_little_cause() {
+    let told = |ms: u32| {
+        let mut text =
+            String::from("run wall 1s\nprocess 1 import\nthread 1.1 tid 1 import\n1.1: cpu 0..1ms");
+        for _ in 0..20 {
+            text += &format!(
+                " | cpu +{}ms | wait +{ms}ms sleep by timer call clock_nanosleep asked {ms}ms expired stack \"main;pause_ms\"",
+                50 - ms
+            );
+        }
+        text += &format!("\ncall 1.1 clock_nanosleep count 20 ns {}ms", 20 * ms);
+        for n in 0..20 {
+            text += &format!(
+                "\nsample 1.1 {}ms weight {}ms stack \"main;crunch\"",
+                50 * n + 10,
+                50 - ms
+            );
+        }
+        let told = told_of_text(&text);
+        told.iter().map(|(rule, _)| *rule).collect::<Vec<_>>()
+    };
+    assert_eq!(told(3), ["busy", "fixed-delay"]);
+    assert_eq!(told(10), ["fixed-delay", "busy"]);
+}
+
 /// Four clients keep a server of two threads busy on two CPUs: half of the path waited for a CPU behind the server's own
 /// other thread, and what the server computes was told only from half of the path on; it was said to wait for others.
 #[test]
