@@ -313,13 +313,20 @@ fn what_for(inquiry: &Inquiry<'_>, process: ProcessId, on_cpu: OnCpu) -> Vec<Pie
 }
 
 /// Nobody knows how much of it is needed: half of the longest part, perhaps nothing, and at most all that is computed. What
-/// computes less also has less memory to clear, less to collect, compile and prepare.
+/// computes less also has less memory to clear, less to collect, compile and prepare. And it leaves the CPUs to whom it works for:
+/// at most nobody waits for one any more. A server that parsed its prices for each request was told to save 35 %, as its client kept
+/// waiting for a CPU behind programs that were not recorded; with a cache it saved 94 % beside the same programs (2026-11-26).
 fn at_most(longest: Change, all: Change) -> Fix {
     let half = Change {
         how: How::Scale(0.5),
         ..longest
     };
-    Fix::Likely(Vec::new(), vec![half], vec![all])
+    let queues = Change {
+        what: What::Ready,
+        processes: None,
+        how: How::Scale(0.0),
+    };
+    Fix::Likely(Vec::new(), vec![half], vec![all, queues])
 }
 
 const CALLS: &str = "make fewer system calls, or larger ones: timesink report --calls lists them with what they are for";
