@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -15,12 +15,12 @@ use libbpf_rs::{
 };
 use zerocopy::IntoBytes;
 
+use super::description::Description;
 use super::needed_types::{self, NeededTypes};
 use super::refusal::{self, Refusal};
 use super::ProbeSettings;
 use crate::calls;
 use crate::error::Error;
-use crate::host;
 use crate::memory_file;
 use crate::probes::calls as calls_probe;
 use crate::probes::{events, sampler, ProbeInfo, OBJECT};
@@ -36,7 +36,7 @@ impl KernelTypes {
         let NeededTypes {
             description,
             numbers,
-        } = needed_types::pick(&fs::read(host::KERNEL_TYPES)?)?;
+        } = needed_types::pick(&Description::of_kernel()?)?;
         let mut file = memory_file::create(c"timesink-types", 0)?;
         file.write_all(&description)?;
         Ok(KernelTypes { file, numbers })

@@ -2,6 +2,7 @@
 //! only the essential ones end it.
 
 mod control;
+mod description;
 mod inject;
 mod load;
 mod needed_types;

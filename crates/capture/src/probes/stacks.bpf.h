@@ -113,10 +113,16 @@ static __always_inline u64 mark_of_task(struct ts_thread *st)
 
 #define TS_WAYS 4 /* places that a stack may be remembered in */
 
-/* Where a stack is remembered, or is to be: in the place that was least lately filled. */
-static __always_inline u64 *slot_of(struct ts_thread *st, u64 mark, u8 what)
+/* What is kept of a mark: half of it, into which all of its bits go. 0 is that of none. */
+static __always_inline u32 kept_of(u64 mark)
 {
-	u32 set = (mark >> 40) * TS_WAYS, i;
+	return (mixed(mark, 0) >> 32) | 1;
+}
+
+/* Where a stack is remembered, or is to be: in the place that was least lately filled. */
+static __always_inline u32 *slot_of(struct ts_thread *st, u64 mark, u8 what)
+{
+	u32 set = (mark >> 40) * TS_WAYS, kept = kept_of(mark), i;
 
 	if (what == TS_OF_SAMPLE || what == TS_OF_DELAY)
 		set = TS_WAIT_STACKS + (set & (TS_SAMPLE_STACKS - 1));
@@ -127,7 +133,7 @@ static __always_inline u64 *slot_of(struct ts_thread *st, u64 mark, u8 what)
 		return &st->stacks[0];
 #pragma unroll
 	for (i = 0; i < TS_WAYS; i++)
-		if (st->stacks[set + i] == mark)
+		if (st->stacks[set + i] == kept)
 			return &st->stacks[set + i];
 	/* The others move up. */
 #pragma unroll
@@ -137,14 +143,14 @@ static __always_inline u64 *slot_of(struct ts_thread *st, u64 mark, u8 what)
 }
 
 /* Whether these registers were seen lately; if not, they are now. */
-static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s, u64 **slot)
+static __always_inline bool seen_before(struct ts_thread *st, struct ts_stack *s, u32 **slot)
 {
 	u64 mark = mark_of(s) ^ s->python ^ s->java ^ s->left_sp;
 
 	*slot = slot_of(st, mark, s->what);
-	if (**slot == mark && (++st->stack_hits & (TS_RECHECK - 1)))
+	if (**slot == kept_of(mark) && (++st->stack_hits & (TS_RECHECK - 1)))
 		return true;
-	**slot = mark;
+	**slot = kept_of(mark);
 	return false;
 }
 
@@ -158,9 +164,9 @@ __attribute__((noinline)) int send_stack(u32 where)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ts_thread *st = thread_of(task);
 	struct mm_struct *mm = plain(task)->mm;
-	u64 size = TS_HEADER, end, *slot = NULL;
+	u64 size = TS_HEADER, end;
+	u32 length, *slot = NULL;
 	bool lost = false;
-	u32 length;
 
 	if (!s)
 		return 1;
@@ -257,7 +263,8 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 {
 	struct pt_regs *regs = registers_of(st, task);
 	struct ts_stack *s = new_stack(TS_IN_SWITCH, st, task, TS_OF_WAIT, st->id, st->t_out);
-	u64 mark, *slot;
+	u32 *slot;
+	u64 mark;
 
 	if (!s)
 		return false;
@@ -273,7 +280,7 @@ static __always_inline bool recall_wait_stack(struct ts_thread *st, struct task_
 	s->java = mark_of_task(st);
 	mark = mark_of(s) ^ s->java;
 	slot = slot_of(st, mark, TS_OF_WAIT);
-	if (*slot != mark) {
+	if (*slot != kept_of(mark)) {
 		*slot = 0;
 		return false;
 	}

@@ -87,7 +87,7 @@ struct ts_thread {
 	struct ts_identity called; /* what the last call was made on that returned, or what the present one closes */
 	u32 batched;
 	/* Which stacks were copied lately, by their registers, and how often that saved a copy. */
-	u64 stacks[TS_WAIT_STACKS + TS_SAMPLE_STACKS];
+	u32 stacks[TS_WAIT_STACKS + TS_SAMPLE_STACKS];
 	u64 stack_end; /* where it began, and so where its stack ends; 0: not known */
 	u32 stack_hits;
 	u8 stack_taken; /* of the present wait */
@@ -118,6 +118,11 @@ struct ts_thread {
 	u32 new_sites[TS_NEW_SITES]; /* how many objects it has made a call on, by call */
 	struct ts_call batch[TS_BATCH];
 };
+/*
+ * With 80 bytes of the kernel's own this is made anew for each thread, in pieces of 2 kB or of 4 kB. Larger ones take longer to have: a
+ * fork took 5.7 us in our program with 2272 bytes here, 3.8 us with 1920.
+ */
+_Static_assert(sizeof(struct ts_thread) <= 2048 - 80, "thread");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

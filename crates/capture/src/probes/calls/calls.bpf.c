@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * System calls, each timed from entry to return. Calls are put into a batch in the thread's own
- * state and handed over 24 at a time: that is cheaper than any map. User space attaches and detaches
+ * state and handed over 16 at a time: that is cheaper than any map. User space attaches and detaches
  * these two programs to keep their cost within the budget; an epoch tells a return whose entry was
  * seen from one whose entry was not.
  */
@@ -29,7 +29,8 @@ __attribute__((noinline)) int send_path(struct ts_thread *st, u64 address, u32 c
 	e->pad2 = 0;
 	length = bpf_probe_read_user_str(e->path, sizeof(e->path), (void *)address);
 	e->length = length > 0 ? length - 1 : 0;
-	st->path_mark = mark_of_path(address, e->length);
+	if (counts_sites(st, bpf_get_current_task_btf()))
+		st->path_mark = mark_of_path(address, e->length);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -266,7 +267,7 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 		st->sent_device = st->called.device;
 	}
 	batch_call(st, call_and_compat, ns, result, now);
-	if (st->calls > TS_SITE_START_UP || task->pid != task->tgid)
+	if (counts_sites(st, task))
 		count_site(st, call_and_compat, result, now);
 	if (st->long_wait && has_slept(result, ns))
 		st->sites_due = TS_SITE_AFTER;

@@ -26,6 +26,11 @@
 #define TS_SITE_SLEPT_NS 10000000
 #define TS_SITE_AFTER 4
 
+static __always_inline bool counts_sites(struct ts_thread *st, struct task_struct *task)
+{
+	return st->calls > TS_SITE_START_UP || task->pid != task->tgid;
+}
+
 /* Tells paths apart: their length and last letters. */
 static __noinline u32 mark_of_path(u64 address, u32 length)
 {

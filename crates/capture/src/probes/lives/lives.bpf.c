@@ -68,6 +68,13 @@ int on_fork(u64 *ctx)
 	return 0;
 }
 
+/* Few processes are in any of these maps. To find that out takes less than to remove what is not there, which locks a part of the map. */
+#define FORGET(map, pid)                                                                           \
+	({                                                                                         \
+		if (bpf_map_lookup_elem(&map, &pid))                                               \
+			bpf_map_delete_elem(&map, &pid);                                           \
+	})
+
 SEC("raw_tp/sched_process_exec")
 int on_exec(u64 *ctx)
 {
@@ -90,13 +97,13 @@ int on_exec(u64 *ctx)
 	st->python = 0;
 	st->no_python = 0;
 	pid = task->tgid;
-	bpf_map_delete_elem(&pythons, &pid);
-	bpf_map_delete_elem(&javas, &pid);
-	bpf_map_delete_elem(&bashes, &pid);
-	bpf_map_delete_elem(&interpreters, &pid);
-	bpf_map_delete_elem(&gos, &pid);
+	FORGET(pythons, pid);
+	FORGET(javas, pid);
+	FORGET(bashes, pid);
+	FORGET(interpreters, pid);
+	FORGET(gos, pid);
 	st->task_seen = 0;
-	bpf_map_delete_elem(&tagged, &pid);
+	FORGET(tagged, pid);
 	st->tag = 0;
 	st->tag_seen = 0;
 	__builtin_memset(st->tags, 0, sizeof(st->tags));
