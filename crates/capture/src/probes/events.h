@@ -356,6 +356,7 @@ enum ts_stack_of {
 #define TS_HIT_USER 1 /* a sample that hit user space */
 #define TS_EXECUTING 2 /* in execve: the memory may be the new program's, the registers the old one's */
 
+#define TS_FOR_CHILD 8 /* of a wait for a child; without frames in the kernel it has those of the last one of its thread */
 #define TS_NO_GOROUTINE 4 /* on a stack of Go's scheduler, which has left the last goroutine */
 
 #define TS_COPY 131072 /* at most */
@@ -376,7 +377,7 @@ struct ts_stack {
 	__u32 pad;
 	__u8 what; /* enum ts_stack_of */
 	__u8 repeated; /* these registers were seen before: no copy was made */
-	__u8 user; /* TS_HIT_USER, TS_EXECUTING, TS_NO_GOROUTINE */
+	__u8 user; /* TS_HIT_USER, TS_EXECUTING, TS_NO_GOROUTINE, TS_FOR_CHILD */
 	__u8 frames; /* how many of the following are set */
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
 	__u8 copy[TS_COPY]; /* from sp up, and from beyond up; only as much as the lengths say is sent */

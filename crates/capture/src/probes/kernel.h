@@ -325,6 +325,7 @@ struct epoll_event_user {
 } __attribute__((packed));
 
 #define TASK_RUNNING 0
+#define TASK_INTERRUPTIBLE 1
 #define TASK_STOPPED_OR_TRACED (4 | 8)
 #define TASK_DEAD 0x80
 /* The static priority of a task with nice value 0. */

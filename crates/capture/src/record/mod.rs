@@ -4,6 +4,7 @@
 #[allow(unsafe_code)]
 mod calibrate;
 mod carriers;
+mod child_waits;
 mod everybody;
 mod interpreters;
 mod java;

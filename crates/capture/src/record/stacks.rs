@@ -15,6 +15,7 @@ use crate::patience::Patience;
 use crate::probes::{self, events, Event, InterpreterFrames, ToldScript};
 use crate::reader::Reader;
 use crate::record::carriers::Carriers;
+use crate::record::child_waits::ChildWaits;
 use crate::record::interpreters::Interpreters;
 use crate::record::java::{InFrame, Javas};
 use crate::record::node::Nodes;
@@ -93,6 +94,7 @@ pub struct LiveStacks {
     /// Not unwound yet, in the order of the ring.
     waiting: Vec<Vec<u8>>,
     remembered: Remembered,
+    child_waits: ChildWaits,
     nodes: HashMap<NodePlace, u32>,
     frames: Vec<Frame>,
     maps: PerfMaps,
@@ -128,6 +130,7 @@ impl LiveStacks {
             changes: Vec::new(),
             waiting: Vec::new(),
             remembered: Remembered::default(),
+            child_waits: ChildWaits::default(),
             nodes: HashMap::new(),
             frames: Vec::new(),
             maps,
@@ -346,6 +349,7 @@ impl LiveStacks {
             self.remembered.insert(thread, key, found);
             found
         };
+        let kernel = self.child_waits.frames_of(stack);
         let seen = events::ts_seen {
             head: events::ts_head {
                 kind: events::TS_SEEN as u8,
@@ -357,9 +361,9 @@ impl LiveStacks {
             node,
             what: stack.what,
             user: stack.user,
-            frames: stack.frames,
+            frames: kernel.count,
             complete: u8::from(complete),
-            frame: stack.frame,
+            frame: kernel.frame,
         };
         spool.event(seen.as_bytes());
     }

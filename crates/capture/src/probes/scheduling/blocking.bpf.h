@@ -87,6 +87,14 @@ static __always_inline void note_call(struct ts_thread *st, struct task_struct *
 	}
 }
 
+/* Whether the call that a thread blocks in waits for a child of its. */
+static __always_inline bool calls_for_child(struct ts_thread *st)
+{
+	const s16 wait4 = 61, waitid = 247;
+
+	return !st->compat && (st->call == wait4 || st->call == waitid);
+}
+
 /* A poll of one descriptor for one thing waits for it as a read or a write of it would. */
 #define TS_POLLIN 1
 #define TS_POLLOUT 4
