@@ -356,8 +356,8 @@ enum ts_stack_of {
 #define TS_HIT_USER 1 /* a sample that hit user space */
 #define TS_EXECUTING 2 /* in execve: the memory may be the new program's, the registers the old one's */
 
-#define TS_FOR_CHILD 8 /* of a wait for a child; without frames in the kernel it has those of the last one of its thread */
 #define TS_NO_GOROUTINE 4 /* on a stack of Go's scheduler, which has left the last goroutine */
+#define TS_FOR_CHILD 8 /* of a wait for a child; without frames in the kernel it has those of the last one of its thread */
 
 #define TS_COPY 131072 /* at most */
 
