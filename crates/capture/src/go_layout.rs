@@ -13,6 +13,9 @@ const FLAGS: usize = 15;
 const TEXTS_FOLLOW: u8 = 2;
 const HEADER: usize = 32;
 
+/// Behind its first function, a word for the race detector, what it waits for and a slice.
+const LABELS_BEHIND_ENTRY: u32 = 48;
+
 /// Behind where a goroutine was left, its frame pointer; the same word less since 1.25 as in a thread.
 const fn layout(number: u32, parent: u32, started_at: u32, entry: u32, current: u32) -> ts_go {
     ts_go {
@@ -22,6 +25,7 @@ const fn layout(number: u32, parent: u32, started_at: u32, entry: u32, current: 
         started_at,
         entry,
         current,
+        labels: entry + LABELS_BEHIND_ENTRY,
         ..NO_GO
     }
 }
@@ -36,7 +40,7 @@ pub const NO_GO: ts_go = ts_go {
     left_bp: 0,
     tokio: 0,
     tagged: 0,
-    pad: 0,
+    labels: 0,
 };
 
 /// The second number of the first version that is laid out so.
@@ -58,15 +62,13 @@ pub struct Labels {
     pub in_map: bool,
 }
 
-/// Behind its first function, a word for the race detector, what it waits for and a slice.
-const LABELS_BEHIND_ENTRY: u32 = 48;
 /// The second number of the first version in which labels are a slice.
 const IN_SLICE: u32 = 24;
 
 /// Where labels are in a program with this section that tells what it was built with.
 pub fn labels_by(build: &[u8]) -> Option<Labels> {
     Some(Labels {
-        offset: layout_by(build)?.entry + LABELS_BEHIND_ENTRY,
+        offset: layout_by(build)?.labels,
         in_map: minor(&version(build)?)? < IN_SLICE,
     })
 }

@@ -97,6 +97,7 @@ fn problems(built: &Path) -> Vec<String> {
     }
     problems.extend(held_against_stacks(&recorded, &seen));
     problems.extend(parked(&seen));
+    problems.extend(left_with_their_callers(&seen));
     let waits = recorded.rows::<Wait>();
     for (detail, which) in [(Detail::Flush, 1), (Detail::Sleep, 2)] {
         let name = STARTED[which];
@@ -128,6 +129,21 @@ fn parked(seen: &Seen) -> Option<String> {
         right += usize::from(innermost == Some("runtime.gopark"));
     }
     (all == 0 || right < all).then(|| format!("{right} of {all} that wait are parked"))
+}
+
+/// Where one was left has all its callers, up to the function that it began with. It had six, which did not reach that of most.
+fn left_with_their_callers(seen: &Seen) -> Option<String> {
+    let turns = seen.turns.values().flatten();
+    let waiting = turns.filter(|turn| turn.left == Some(TaskState::Waiting));
+    let own = waiting.filter_map(|turn| {
+        let task = seen.tasks.get(&turn.task?)?;
+        let which = started(seen.began(task).first()?)?;
+        Some(seen.began_as(turn.left_at) == Some(which))
+    });
+    let own: Vec<bool> = own.collect();
+    let right = own.iter().filter(|right| **right).count();
+    let enough = !own.is_empty() && right as f64 >= own.len() as f64 * RIGHT;
+    (!enough).then(|| format!("{right} of {} were left with their callers", own.len()))
 }
 
 /// What a stack began as is what its thread was at work for.

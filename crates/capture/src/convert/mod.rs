@@ -502,6 +502,10 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
         ),
         e::TS_TAG | e::TS_TAG_TEXT => (LossKind::Samples, "some changes of tags are missing"),
         e::TS_TASK => (LossKind::Samples, "some switches between tasks are missing"),
+        e::TS_LEFT => (
+            LossKind::Samples,
+            "callers are missing of some places where goroutines were left",
+        ),
         e::TS_CODE => (
             LossKind::Samples,
             "functions of Python are missing from some stacks",

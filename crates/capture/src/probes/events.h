@@ -36,11 +36,12 @@ enum ts_kind {
 	TS_TAG = 22, /* a thread has another tag */
 	TS_TAG_TEXT = 23, /* a tag seen for the first time */
 	TS_FUNCTION = 24, /* a function of an interpreter seen for the first time */
-	TS_KINDS = 25,
+	TS_LEFT = 25, /* a place where a goroutine was left, seen for the first time */
+	TS_KINDS = 26,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 25, /* a thread could not be tracked for want of memory */
-	TS_NOT_FOLLOWED = 26, /* a process was not followed: there were too many */
-	TS_COUNTERS = 27,
+	TS_NO_STORAGE = 26, /* a thread could not be tracked for want of memory */
+	TS_NOT_FOLLOWED = 27, /* a process was not followed: there were too many */
+	TS_COUNTERS = 28,
 };
 
 struct ts_head {
@@ -549,7 +550,7 @@ struct ts_go {
 	__u32 left_bp; /* the frame pointer that it was left with */
 	__s64 tokio; /* where a thread keeps the number of its task of tokio, from where its FS register points; 0: it is Go */
 	__u32 tagged; /* of tokio: the word before that says whether there is one */
-	__u32 pad;
+	__u32 labels; /* where a goroutine has its labels */
 };
 _Static_assert(sizeof(struct ts_go) == 40, "go");
 
@@ -573,7 +574,8 @@ struct ts_task {
 	__u64 entry; /* its first function */
 	__u32 pid;
 	__u32 node; /* made by user space: its first function under where it was started */
-	__u64 left[TS_LEFT_FRAMES]; /* where the one before was left, of Go innermost first, of Python last; 0: no more is known */
+	/* Where the one before was left. Of Go: its innermost place and the mark of all (ts_left); of Python the innermost last. 0: no more is known. */
+	__u64 left[TS_LEFT_FRAMES];
 	__s32 left_place[TS_LEFT_FRAMES]; /* of Python: which of the bytes of that code */
 	__u32 left_state; /* how that one was just then, as Go numbers that; 0: not known */
 	__u32 left_node; /* made by user space, of where it was left */
@@ -582,6 +584,19 @@ struct ts_task {
 	__u32 pad;
 };
 _Static_assert(sizeof(struct ts_task) == 200, "task");
+
+#define TS_LEFT_PLACES 64 /* of the functions of a goroutine that is left, at most */
+
+/* Where a goroutine was left, with all its callers: told once, afterwards its mark is enough. */
+struct ts_left {
+	struct ts_head head;
+	__u64 mark;
+	__u32 pid;
+	__u16 count;
+	__u16 whole; /* there are no more callers */
+	__u64 place[TS_LEFT_PLACES]; /* innermost first; those behind `count` mean nothing */
+};
+_Static_assert(sizeof(struct ts_left) == 32 + 8 * TS_LEFT_PLACES, "left");
 
 #define TS_TAG_LIBRARIES 7
 #define TS_TAG_PLACES (1 + TS_TAG_LIBRARIES + 1) /* of the program, its libraries, the goroutine */

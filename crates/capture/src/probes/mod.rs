@@ -288,6 +288,28 @@ pub fn stack(bytes: &[u8]) -> Option<CopiedStack<'_>> {
     })
 }
 
+/// A place where a goroutine was left.
+pub struct LeftPlace {
+    pub mark: u64,
+    pub pid: u32,
+    /// Up to where the goroutine begins.
+    pub whole: bool,
+    /// Addresses, innermost first. All of these are behind calls.
+    pub places: Vec<u64>,
+}
+
+/// Reads one; `None` for bytes that are none.
+pub fn left_place(bytes: &[u8]) -> Option<LeftPlace> {
+    let left: Box<events::ts_left> = Box::new(plain(bytes)?);
+    let count = usize::from(left.count);
+    Some(LeftPlace {
+        mark: left.mark,
+        pid: left.pid,
+        whole: left.whole != 0,
+        places: left.place.iter().copied().take(count).collect(),
+    })
+}
+
 /// What an interpreter lists itself of the stack that comes after it.
 pub struct InterpreterFrames {
     pub head: events::ts_head,
@@ -488,6 +510,23 @@ pub fn text(bytes: &[std::os::raw::c_char]) -> String {
 mod tests {
     use super::*;
     use zerocopy::IntoBytes;
+
+    /// A place where a goroutine was left has as many callers as it says, and no more than there is room for.
+    #[test]
+    fn places_have_no_more_callers_than_they_say() {
+        let mut left = events::ts_left {
+            count: 2,
+            whole: 1,
+            ..Default::default()
+        };
+        left.place.fill(9);
+        let told = left_place(left.as_bytes()).expect("it is whole");
+        assert_eq!((told.places, told.whole), (vec![9, 9], true));
+        left.count = u16::MAX;
+        let told = left_place(left.as_bytes()).expect("it is whole");
+        assert_eq!(told.places.len(), events::TS_LEFT_PLACES as usize);
+        assert!(left_place(&left.as_bytes()[..40]).is_none());
+    }
 
     /// What an event's room held before is gone when it is kept, whatever it says of its lengths; what was set stays.
     #[test]

@@ -152,15 +152,13 @@ __attribute__((noinline)) int is_our_label(u64 at)
 	return !bpf_probe_read_user(&key, sizeof(key), (void *)at) && key.length == 8 && user_word(key.at) == TS_LABEL;
 }
 
-/* Where the value of the label "timesink" is in a goroutine's; 0: it has none. Global for the same reason. */
-__attribute__((noinline)) u64 label_of_goroutine(u64 goroutine, u32 labels, u32 in_map)
+/* Where the value of the label "timesink" is in a goroutine's, which are kept at `at`; 0: it has none. Global for the same reason. */
+__attribute__((noinline)) u64 label_of_goroutine(u64 at, u32 in_map)
 {
-	u64 at = user_word(goroutine + labels), i;
 	struct ts_go_text list;
 	u8 doubled = 1;
+	u32 i;
 
-	if (!at)
-		return 0;
 	if (in_map) {
 		at = user_word(at);
 		if (!at || bpf_probe_read_user(&doubled, 1, (void *)at + TS_GO_MAP_SIZE) || doubled)
@@ -200,19 +198,21 @@ __attribute__((noinline)) u64 tag_of_text(u64 at, u64 length)
 	return mark << 16 | length;
 }
 
-__attribute__((noinline)) int look_at_label(struct ts_thread *st, u32 labels, u32 in_map)
+__attribute__((noinline)) int look_at_label(struct ts_thread *st, u32 in_map)
 {
 	struct ts_go_text value = {};
 	u64 at, tag = 0;
 
 	if (!st)
 		return 0;
-	at = st->task ? label_of_goroutine(st->task_at, labels, in_map) : 0;
+	at = st->task && st->task_labels ? label_of_goroutine(st->task_labels, in_map) : 0;
 	if (at && !bpf_probe_read_user(&value, sizeof(value), (void *)at) && value.length)
 		tag = tag_of_text(value.at, value.length);
 	keep_tag(st, TS_TAG_PLACES - 1, tag, value.at);
 	return 0;
 }
+
+#define TS_LABELS_ONLY 16 /* after so many looks a process that had nothing but Go's labels is asked for again: it may load a library with tags */
 
 /*
  * Notes which tag the current thread has at `now` and has had since `since`; tells of it where that is another than before. Of the
@@ -221,14 +221,26 @@ __attribute__((noinline)) int look_at_label(struct ts_thread *st, u32 labels, u3
 __attribute__((noinline)) int note_tag(struct ts_thread *st, u64 since, u64 now)
 {
 	u32 pid = bpf_get_current_pid_tgid() >> 32, i;
-	struct ts_tags *tags = bpf_map_lookup_elem(&tagged, &pid);
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task;
+	struct ts_tags *tags;
 	struct ts_tag *e;
-	u64 fs, tag, text;
+	u64 fs = 0, tag, text;
 
-	if (!st || !tags)
+	if (!st)
 		return 0;
-	fs = BPF_CORE_READ(task, thread.fsbase);
+	if (st->labels_only && !st->task_labels && !st->tag) {
+		st->labels_only--;
+		st->tag_seen = now;
+		return 0;
+	}
+	tags = bpf_map_lookup_elem(&tagged, &pid);
+	if (!tags)
+		return 0;
+	if (tags->offset || tags->library[0]) {
+		task = (void *)bpf_get_current_task();
+		fs = BPF_CORE_READ(task, thread.fsbase);
+	}
+	st->labels_only = fs ? 0 : TS_LABELS_ONLY;
 	st->tag_latest = 0;
 	st->tag_found = 0;
 	if (tags->offset)
@@ -236,7 +248,7 @@ __attribute__((noinline)) int note_tag(struct ts_thread *st, u64 since, u64 now)
 	for (i = 0; i < TS_TAG_LIBRARIES && tags->library[i]; i++)
 		look_at_library(st, i + 1, tags->library[i], fs);
 	if (tags->labels)
-		look_at_label(st, tags->labels, tags->in_map);
+		look_at_label(st, tags->in_map);
 	tag = st->tag_found;
 	text = st->tag_text;
 	if (tag == st->tag) {

@@ -12,8 +12,8 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u32 where, u64 sin
 	if (!st)
 		return 0;
 	regs = registers_of(st, task);
-	note_goroutine(st, regs->r14, since, now);
-	note_coroutine(st, where, since, now);
+	if (!note_goroutine(st, where, regs->r14, since, now))
+		note_coroutine(st, where, since, now);
 	return 0;
 }
 

@@ -112,9 +112,15 @@ struct ts_thread {
 	u64 tags[TS_TAG_PLACES]; /* that the places were last seen to have for it */
 	u32 tag_order[TS_TAG_PLACES]; /* which of them changed later: the higher */
 	u32 tag_changes;
+	u32 labels_only; /* so many more times it is believed that its process has no tags but Go's labels */
+	u32 pad4;
 	u32 tag_latest; /* of the places looked at so far, when the one that has the tag changed */
 	u64 tag_found, tag_text; /* that tag, and where its text is */
 	u64 task_at; /* where its runtime keeps that task */
+	u64 task_labels; /* of Go: where that has its labels; 0: it has none */
+	struct ts_go go; /* of its program, once that is known */
+	u64 go_thread; /* what Go keeps of the thread itself; 0: not known yet */
+	u64 go_scheduler; /* the goroutine that Go's scheduler runs as on it */
 	u64 task_before; /* that it was seen at work for before the present call */
 	u64 future_stack; /* until when stacks of tasks of tokio were taken, as they are earned, because nothing else tells what those are */
 	struct ts_future future; /* that one */

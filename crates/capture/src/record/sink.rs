@@ -77,6 +77,7 @@ impl Sink {
             | events::TS_CODE
             | events::TS_FUNCTION
             | events::TS_SCRIPT
+            | events::TS_LEFT
             | events::TS_TASK => return self.stacks.take(bytes),
             _ => {
                 if !self.look(bytes) {

@@ -85,6 +85,9 @@ impl Runtimes {
     }
 }
 
+/// Of more places where goroutines were left only the innermost is told: a program that makes them up takes no more memory.
+const MOST_LEFT_PLACES: usize = 1 << 18;
+
 pub struct LiveStacks {
     watch: Option<Watch>,
     spaces: Spaces,
@@ -100,6 +103,8 @@ pub struct LiveStacks {
     maps: PerfMaps,
     /// The number of each module; code that a runtime made is one for each process.
     modules: HashMap<(ModuleIndex, Option<MapIndex>), u32>,
+    /// The nodes of places where goroutines were left, by their marks.
+    left_places: HashMap<u64, u32>,
     /// The latest time that any stack was taken at.
     clock: u64,
     reader: Arc<Reader>,
@@ -133,6 +138,7 @@ impl LiveStacks {
             child_waits: ChildWaits::default(),
             nodes: HashMap::new(),
             frames: Vec::new(),
+            left_places: HashMap::new(),
             maps,
             modules: HashMap::new(),
             clock: 0,
@@ -235,6 +241,7 @@ impl LiveStacks {
             events::TS_CODE => self.runtimes.pythons.code(&probes::code(bytes)?, spool),
             events::TS_FUNCTION => self.runtimes.interpreters.name(probes::name(bytes)?, spool),
             events::TS_SCRIPT => self.runtimes.scripts.frames(probes::script(bytes)?),
+            events::TS_LEFT => self.left_place(&probes::left_place(bytes)?, spool),
             events::TS_TASK => self.task(probes::decode(bytes)?, spool),
             _ => return probes::stack(bytes),
         }
@@ -454,11 +461,30 @@ impl LiveStacks {
         let known = places.into_iter().filter(|(address, _)| *address != 0);
         let mut frame = |(address, exact)| self.unwinder.frame(space, address, exact);
         let began: Vec<Frame> = known.map(&mut frame).collect();
-        // All of these are behind calls.
-        let known = task.left.into_iter().take_while(|address| *address != 0);
-        let left: Vec<Frame> = known.map(|address| frame((address, false))).collect();
+        let [innermost, mark, ..] = task.left;
+        let left: Vec<Frame> = (innermost != 0)
+            .then(|| frame((innermost, false)))
+            .into_iter()
+            .collect();
         task.node = self.told_node(&began, true, spool);
-        task.left_node = self.told_node(&left, false, spool);
+        task.left_node = match self.left_places.get(&mark) {
+            Some(&node) => node,
+            None => self.told_node(&left, false, spool),
+        };
+    }
+
+    /// A place where a goroutine was left, seen for the first time.
+    fn left_place(&mut self, left: &probes::LeftPlace, spool: &mut Writer) {
+        let Some(space) = self.spaces.space(left.pid) else {
+            return;
+        };
+        let mut frame = |&address| self.unwinder.frame(space, address, false);
+        let known = left.places.iter().take_while(|address| **address != 0);
+        let frames: Vec<Frame> = known.map(&mut frame).collect();
+        let node = self.told_node(&frames, left.whole, spool);
+        if self.left_places.len() < MOST_LEFT_PLACES {
+            self.left_places.insert(left.mark, node);
+        }
     }
 
     fn place_coroutines(&mut self, task: &mut events::ts_task, spool: &mut Writer) {

@@ -103,9 +103,13 @@ int on_exec(u64 *ctx)
 	FORGET(interpreters, pid);
 	FORGET(gos, pid);
 	st->task_seen = 0;
+	__builtin_memset(&st->go, 0, sizeof(st->go));
+	st->go_thread = 0;
+	st->go_scheduler = 0;
 	FORGET(tagged, pid);
 	st->tag = 0;
 	st->tag_seen = 0;
+	st->labels_only = 0;
 	__builtin_memset(st->tags, 0, sizeof(st->tags));
 	e = RESERVE(struct ts_exec, TS_EXEC);
 	if (!e)

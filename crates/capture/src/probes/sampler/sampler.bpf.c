@@ -25,9 +25,7 @@ int on_sample(struct bpf_perf_event_data_x86 *ctx)
 	else
 		st->samples_kernel++;
 	/* In the kernel the registers are not Go's. */
-	if (c && c->tasks)
-		note_goroutine(st, user ? r14 : 0, now, now);
-	if (c && c->tasks)
+	if (c && c->tasks && !note_goroutine(st, TS_IN_SAMPLE, user ? r14 : 0, now, now))
 		note_coroutine(st, TS_IN_SAMPLE, now, now);
 	if (c && c->tags)
 		note_tag(st, now, now);
