@@ -43,11 +43,14 @@ impl Awaiting {
         let mut tasks: BTreeSet<TaskId> = BTreeSet::new();
         let mut after = Nanos(i64::MIN);
         for span in spans {
-            let until = left.partition_point(|left| left.at <= span.t0);
+            // A thread of Go's that has nothing to do waits on behalf of goroutines that others leave meanwhile. A loop has one thread.
+            let until = left.partition_point(|left| left.at <= span.t1);
             let from = left.partition_point(|left| left.at < after);
             let since = left.get(from..until).unwrap_or_default();
-            let own = since.iter().rev().find(|left| left.is_own);
-            if let Some(left) = own.or(since.last()) {
+            let since = since.iter().rev();
+            let mut since = since.filter(|l| l.kind == GroupKind::Goroutine || l.at <= span.t0);
+            let last = since.clone().next();
+            if let Some(left) = since.find(|left| left.is_own).or(last) {
                 *stacks.entry(left.stack).or_default() += 1;
                 tasks.insert(left.task);
             }
@@ -72,16 +75,23 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
     let turns = own.flat_map(|slot| carried.turns(slot));
     // Most tasks are left where others were.
     let mut is_own: BTreeMap<StackIx, bool> = BTreeMap::new();
+    let mut parkings: BTreeMap<StackIx, Parking> = BTreeMap::new();
     let left = turns.filter_map(|turn| {
         let (task, stack) = (turn.task?, code.stack(turn.left_at?)?);
-        Some(Left {
+        let kind = match carried.is_coroutine(task) {
+            true => GroupKind::Coroutine,
+            false => GroupKind::Goroutine,
+        };
+        // Who sleeps awaits nobody.
+        let sleeps = kind == GroupKind::Goroutine && {
+            let parking = parkings.entry(stack);
+            *parking.or_insert_with(|| Parking::of(code, stack, kind)) == Parking::Timer
+        };
+        (!sleeps).then(|| Left {
             at: turn.t1,
             task,
             stack,
-            kind: match carried.is_coroutine(task) {
-                true => GroupKind::Coroutine,
-                false => GroupKind::Goroutine,
-            },
+            kind,
             is_own: *is_own.entry(stack).or_insert_with(|| {
                 let mut functions = code.functions_of(stack).into_iter();
                 functions

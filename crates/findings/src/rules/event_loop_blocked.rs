@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{futures, FunctionIx, StackIx};
 use timesink_analysis::timeline::carried::CarriedTurn;
-use timesink_recording::ids::{TaskId, ThreadId};
+use timesink_analysis::timeline::Span;
+use timesink_recording::ids::{ProcessId, TaskId, ThreadId};
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
@@ -75,21 +76,42 @@ impl Blocked {
         self.turns.push((t0, t1));
         self.ns += t1.since(t0);
     }
+
+    fn share(&self, inquiry: &Inquiry<'_>) -> f64 {
+        self.ns as f64 / inquiry.outlook.wall_ns.max(1) as f64
+    }
 }
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let carried = inquiry.timeline.carried();
     let mut suspects = Vec::new();
-    for slot in carried.slots() {
-        let turns = match is_only_one(inquiry, slot) {
-            true => carried.turns(slot),
-            false => carried.turns_of_loop(slot),
-        };
-        for (function, blocked) in blocked(inquiry, slot, turns) {
-            suspects.extend(suspect(inquiry, slot, function, blocked));
+    for slot in inquiry.timeline.carried().slots() {
+        for (function, blocked) in blocked(inquiry, slot) {
+            suspects.push(suspect(inquiry, slot, function, blocked));
         }
     }
     suspects
+}
+
+/// Whether most of these waits of a process are in calls that block a loop, which is told here.
+pub fn are_blocking(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet<usize>) -> bool {
+    let threads = &inquiry.timeline.threads;
+    let slots = inquiry.timeline.carried().slots().into_iter();
+    let own = slots.filter(|slot| threads[*slot].process == process);
+    let turns: BTreeMap<ThreadId, Vec<(Nanos, Nanos)>> = own
+        .map(|slot| {
+            let blocked = blocked(inquiry, slot).into_values();
+            let mut turns: Vec<_> = blocked.flat_map(|blocked| blocked.turns).collect();
+            turns.sort_unstable();
+            (threads[slot].thread, turns)
+        })
+        .collect();
+    let is_in_one = |span: &Span| {
+        let turns = turns.get(&span.thread).map_or(&[][..], Vec::as_slice);
+        let begun = turns.partition_point(|(t0, _)| *t0 <= span.t0);
+        begun > 0 && span.t0 < turns[begun - 1].1
+    };
+    let spans = waits.iter().filter_map(|at| inquiry.timeline.span(*at));
+    2 * spans.filter(|span| is_in_one(span)).count() > waits.len()
 }
 
 /// Whether no other thread of the process carries tasks: they cannot go on elsewhere.
@@ -107,11 +129,13 @@ fn waits_ns(inquiry: &Inquiry<'_>, slot: usize, turn: &CarriedTurn) -> u64 {
     waits.map(|(_, ns)| ns).sum()
 }
 
-fn blocked(
-    inquiry: &Inquiry<'_>,
-    slot: usize,
-    turns: &[CarriedTurn],
-) -> BTreeMap<FunctionIx, Blocked> {
+/// The turns that block the loop of a thread, by what their tasks begin with, where they are a good part of the path.
+fn blocked(inquiry: &Inquiry<'_>, slot: usize) -> BTreeMap<FunctionIx, Blocked> {
+    let carried = inquiry.timeline.carried();
+    let turns = match is_only_one(inquiry, slot) {
+        true => carried.turns(slot),
+        false => carried.turns_of_loop(slot),
+    };
     let least_ns = RULE.limit(inquiry, &limits::LONG);
     let least_waits_ns = RULE.limit(inquiry, &limits::CALLS);
     let least = RULE.limit(inquiry, &limits::OTHERS);
@@ -145,6 +169,8 @@ fn blocked(
             blocked.add((t0, t1));
         }
     }
+    let least = RULE.limit(inquiry, &limits::SHARE);
+    of_function.retain(|_, blocked| blocked.share(inquiry) >= least);
     of_function
 }
 
@@ -191,12 +217,8 @@ fn suspect(
     slot: usize,
     function: FunctionIx,
     mut blocked: Blocked,
-) -> Option<Suspect> {
-    let wall = inquiry.outlook.wall_ns.max(1) as f64;
-    let share = blocked.ns as f64 / wall;
-    if share < RULE.limit(inquiry, &limits::SHARE) {
-        return None;
-    }
+) -> Suspect {
+    let share = blocked.share(inquiry);
     let row = &inquiry.timeline.threads[slot];
     blocked.turns.sort_unstable();
     let stack = heaviest(inquiry, row.thread, &blocked.turns);
@@ -257,7 +279,7 @@ fn suspect(
         ]);
     suspect.frames = frames;
     suspect.examples = examples(row.thread, blocked.turns);
-    Some(suspect)
+    suspect
 }
 
 /// The stack with the most time in these turns.

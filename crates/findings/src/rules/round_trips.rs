@@ -14,6 +14,7 @@ use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::tables::Object;
 use timesink_recording::words::{Detail, ObjectKind, WakeSource};
 
+use super::event_loop_blocked;
 use crate::engine::least_told_ns;
 use crate::floor;
 use crate::in_code::InCode;
@@ -442,6 +443,9 @@ fn suspect(
         || all.at_once.contains(&(process, object))
         || on.is_batched(inquiry, object)
     {
+        return None;
+    }
+    if event_loop_blocked::are_blocking(inquiry, process, &on.single_waits(inquiry, process)) {
         return None;
     }
     let own = BTreeSet::from([process]);

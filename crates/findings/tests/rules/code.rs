@@ -27,6 +27,17 @@ fn most_children_are_started_in_this_line() {
     assert_eq!(seen.signature, "child-per-item in sum_up by bash");
 }
 
+/// An idle thread of Go's waits for the network since before the request is sent: the goroutine that awaits the response was left
+/// meanwhile. Told was whatever was left before, of the library or of one that sleeps.
+#[test]
+fn an_idle_thread_waits_for_who_is_left_meanwhile() {
+    let seen = first("round-trips.fires-goroutines");
+    assert_eq!(
+        seen.lines,
+        at([("main.fetch", Some(23)), ("main.oneByOne", Some(36))])
+    );
+}
+
 /// Two ways through the same functions are one, and the heavier tells the line; what called `main` is left out.
 #[test]
 fn the_heavier_of_two_lines() {
