@@ -181,7 +181,7 @@ struct ts_queue {
 };
 _Static_assert(sizeof(struct ts_queue) == 24 + 24 * TS_OCCUPANTS, "queue");
 
-#define TS_BATCH 16
+#define TS_BATCH 14
 
 struct ts_call {
 	__u64 key;
