@@ -10,6 +10,7 @@ use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::waits::peers::Peer;
 use timesink_recording::ids::ProcessId;
 
+use super::event_loop_blocked;
 use crate::awaiting::Awaiting;
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -138,6 +139,7 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         || sent < RULE.limit(inquiry, &limits::SENT)
         || at_a_time > RULE.limit(inquiry, &limits::AT_A_TIME)
         || requests > 1 && per_request < RULE.limit(inquiry, &limits::PER_REQUEST)
+        || event_loop_blocked::are_blocking(inquiry, peer.process, picked.spans())
     {
         return None;
     }
