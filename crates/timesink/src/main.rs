@@ -406,7 +406,6 @@ mod tests {
             "whatif x --cpus 0",
             "floors --peer db",
             "floors --peer db:port",
-            "why x y",
             "why x 1 2",
             "export x",
             "export x --to svg",

@@ -673,6 +673,22 @@ pub(crate) fn coroutines() -> Draft {
     )
 }
 
+/// A service of Node.js: a handler that computes, and a function that goes on after each timer and flushes a log.
+pub(crate) fn callbacks() -> Draft {
+    draft(
+        "run wall 1s exit 0 command node service.js
+         process 1 pid 700 node executable /usr/bin/node
+         thread 1.1 tid 700 node
+         frame tasks function processTicksAndRejections language javascript file node:internal/process/task_queues
+         frame handler language javascript file /srv/service.js line 12
+         frame flusher language javascript file /srv/service.js line 30
+         object log file /srv/log
+         1.1: cpu 0..300ms | wait ..400ms poll \"[eventpoll]\" by network call epoll_wait | cpu ..500ms | wait ..900ms flush log by block device call fsync stack \"uv_run;uv__run_timers;tasks;flusher\" | cpu ..1s
+         sample 1.1 100ms weight 300ms stack \"uv_run;uv__io_poll;handler\"
+         sample 1.1 450ms weight 200ms stack \"uv_run;uv__run_timers;tasks;flusher\"",
+    )
+}
+
 /// A storage engine whose two threads say what they are at work for: the scrub of old blocks, and the log.
 pub(crate) fn tagged() -> Draft {
     draft(
@@ -698,7 +714,7 @@ pub(crate) fn tagged() -> Draft {
 }
 
 /// One of each kind.
-pub(crate) fn all() -> [Draft; 9] {
+pub(crate) fn all() -> [Draft; 10] {
     [
         import(),
         coded(),
@@ -708,6 +724,7 @@ pub(crate) fn all() -> [Draft; 9] {
         served(),
         goroutines(),
         coroutines(),
+        callbacks(),
         tagged(),
     ]
 }

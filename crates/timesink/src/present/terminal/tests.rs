@@ -80,6 +80,15 @@ fn tasks_of_asyncio() {
     check("tasks_of_asyncio", &page);
 }
 
+/// What the event loop of Node.js called back, and what began it.
+#[test]
+fn callbacks() {
+    let page = samples::present(&samples::callbacks(), "service.timesink", |report| {
+        sections(report, &[Section::Tasks], &PLAIN)
+    });
+    check("callbacks", &page);
+}
+
 /// Where two programs have tasks, each line says of which; a place that nobody knows and that took next to nothing has none; and where
 /// calls were timed for a part of the time only, the numbers of tasks are said to be of those that were seen.
 #[test]
