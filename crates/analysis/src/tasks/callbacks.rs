@@ -165,9 +165,14 @@ fn sights(
     let events = events.map(|event| (event.at, event.stack));
     let sites = stacks.sites_of(thread).iter();
     let sites = sites.map(|site| (site.at, site.stack));
-    let mut sights: Vec<Sight> = events
-        .chain(sites)
-        .map(|(at, stack)| (at, function(stack)))
+    // What has no way out, such as code of OpenSSL's in assembler, is at what was seen before.
+    let is_told =
+        |stack, function: Option<FunctionIx>| function.is_some() || stacks.code.is_complete(stack);
+    let all = events.chain(sites);
+    let all = all.map(|(at, stack)| (at, stack, function(stack)));
+    let mut sights: Vec<Sight> = all
+        .filter(|(_, stack, function)| is_told(*stack, *function))
+        .map(|(at, _, function)| (at, function))
         .collect();
     if !sights.iter().any(|(_, function)| function.is_some()) {
         return Vec::new();
