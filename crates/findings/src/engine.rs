@@ -248,7 +248,7 @@ const SEVERAL: i64 = 3;
 /// ...where that is no main one and cannot save as much either: of a program of which 89 % was computing a cause of 5 % was told first.
 /// One that may save more than it is expected to stays before it: the least expected of those that came true, messages one at a
 /// time, was 6 %, with at most 99 %, and saved 96 % (2026-11-22).
-fn put_much_before_little(told: &mut Vec<Finding>) {
+fn put_much_before_little(told: &mut [Finding]) {
     for at in 1..told.len() {
         let much = &told[at];
         let accuses_nobody = much.rule.blames == Blames::Nobody;

@@ -488,19 +488,24 @@ fn suspect(
         Some(_) => suspect.advised(BY_THREADS.to_owned()),
         None => suspect,
     };
-    if on.groups.is_empty() {
-        return Some(suspect);
-    }
-    let (half, most) = on.took();
-    let suspect = suspect
-        .told(say![
+    Some(suspect.with_times(inquiry, object, on))
+}
+
+impl Suspect {
+    /// How long a response takes, as far as it is known.
+    fn with_times(self, inquiry: &Inquiry<'_>, object: ObjectId, on: &Conversation<'_>) -> Suspect {
+        if on.groups.is_empty() {
+            return self;
+        }
+        let (half, most) = on.took();
+        self.told(say![
             "a response takes ",
             Piece::Time(half),
             " (median), 90th percentile ",
             Piece::Time(most)
         ])
-        .held_against(floor::round_trip(inquiry, object, half));
-    Some(suspect)
+        .held_against(floor::round_trip(inquiry, object, half))
+    }
 }
 
 /// The waits of a process in a conversation that brought an answer, and how long those were that a timer ended.

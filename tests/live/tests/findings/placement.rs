@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use timesink_live::{pair, pair_of, root};
+use timesink_live::{attempts, none_of, pair, pair_of, program, root, Told};
 
 /// A calculation beside others that nobody waits for, and after them.
 #[test]
@@ -70,10 +70,23 @@ fn niced() {
     pair("niced");
 }
 
-/// Threads for three times the processors, and for as many as there are.
+/// Threads for three times the processors, and for as many as there are. What they compute may be told before it: to compute less saves
+/// as much as more processors do, and what it waits for them goes as well.
 #[test]
 fn oversubscribed() {
-    pair("oversubscribed");
+    let path = program("rules/oversubscribed");
+    let path = path.to_str().expect("its path");
+    attempts(|| {
+        let told = Told::of(&[], &[path, "fires"]);
+        let rules = told.rules();
+        let others = rules.iter().filter(|rule| **rule != "busy");
+        let is_next = others.take(1).eq(&["oversubscribed"]);
+        none_of(&match is_next {
+            true => Vec::new(),
+            false => vec![told.summary()],
+        })
+    });
+    attempts(|| none_of(&Told::of(&[], &[path, "silent"]).silent("oversubscribed")));
 }
 
 /// Two threads that are bound to one processor, and to one each.
