@@ -160,13 +160,42 @@ int on_exit(u64 *ctx)
 	return 0;
 }
 
+/*
+ * Since when a thread is queued that has no processor yet; 0 if it is not, or that is not known. Another processor's clock is about as far
+ * from ours.
+ */
+static __always_inline u64 queued_since(struct task_struct *task)
+{
+	u32 zero = 0;
+	struct ts_history *h = bpf_map_lookup_elem(&history, &zero);
+
+	if (!h || !h->seen || !has_queue_time() || !task->sched_info.last_queued)
+		return 0;
+	return task->sched_info.last_queued + h->least;
+}
+
+/* How long a thread has been queued that has no processor yet: the kernel adds it to the delay only when it gets one. */
+static __always_inline u64 still_queued(struct ts_thread *st, struct task_struct *task, u64 now)
+{
+	u64 at = st->state == TS_CPU ? 0 : queued_since(task), from = st->t_out;
+
+	if (!at)
+		return 0;
+	/* What it waited before it was recorded is not in the books: left out here, or when it was met, if it still waits for that. */
+	if (st->delay_base > st->delay_at_out)
+		from -= st->delay_base - st->delay_at_out;
+	if (at < from)
+		at = from;
+	return now > at ? now - at : 0;
+}
+
 SEC("iter/task")
 int seed(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct ts_thread *st;
 	u32 tgid, *followed;
-	u64 now;
+	u64 now, queued;
 
 	if (!task)
 		return 0;
@@ -182,28 +211,16 @@ int seed(struct bpf_iter__task *ctx)
 	if (!st)
 		return 0;
 	set_bases(st, task);
+	/* What it waited for a processor so far will be in the kernel's sum once it gets one, and is not in the books. */
+	queued = queued_since(task);
+	if (queued && queued < now)
+		st->delay_base += now - queued;
 	st->followed = *followed;
 	if (!task->on_cpu && task->__state != TASK_RUNNING)
 		note_call(st, task, registers_of(st, task));
 	tell_start(st, task, TS_START_SEED, 0, 0, 0, now);
 	set_state(st, task);
 	return 0;
-}
-
-/* How long a thread has been queued that has no processor yet: the kernel adds it to the delay only when it gets one. */
-static __always_inline u64 still_queued(struct ts_thread *st, struct task_struct *task, u64 now)
-{
-	u32 zero = 0;
-	struct ts_history *h = bpf_map_lookup_elem(&history, &zero);
-	u64 at;
-
-	if (!h || st->state == TS_CPU || !has_queue_time() || !task->sched_info.last_queued)
-		return 0;
-	/* Another processor's clock is about as far from ours; what it waited before it was recorded is not in the books. */
-	at = task->sched_info.last_queued + h->least;
-	if (at < st->t_out)
-		at = st->t_out;
-	return now > at ? now - at : 0;
 }
 
 /* Close a thread that outlives the recording: what it is doing lasts until now. */
