@@ -504,7 +504,7 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
         e::TS_TASK => (LossKind::Samples, "some switches between tasks are missing"),
         e::TS_LEFT => (
             LossKind::Samples,
-            "callers are missing of some places where goroutines were left",
+            "the callers of some places where goroutines were left are missing",
         ),
         e::TS_CODE => (
             LossKind::Samples,

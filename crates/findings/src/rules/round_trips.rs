@@ -378,11 +378,11 @@ const BY_THREADS: &str = "batch the requests: one query for many keys, a join, a
 fn threads_at_once(
     inquiry: &Inquiry<'_>,
     process: ProcessId,
-    on: &Conversation<'_>,
+    waits: &BTreeSet<usize>,
 ) -> Option<u64> {
     /// Measured: 1.0 where eight threads take turns, 7.4 and 8.7 where eight and ten do not.
     const AT_A_TIME: f64 = 1.5;
-    let waits = Picked::of(inquiry, process, on.single_waits(inquiry, process));
+    let waits = Picked::of(inquiry, process, waits.iter().copied());
     let threads: BTreeSet<ThreadId> = waits.waits(inquiry).map(|span| span.thread).collect();
     (threads.len() > 1 && waits.at_a_time(inquiry) >= AT_A_TIME).then_some(threads.len() as u64)
 }
@@ -392,7 +392,8 @@ fn title(
     inquiry: &Inquiry<'_>,
     object: ObjectId,
     on: &Conversation<'_>,
-    (in_pairs, threads): (bool, Option<u64>),
+    in_pairs: bool,
+    threads: Option<u64>,
 ) -> Sentence {
     let mut title = say![
         Piece::Count(on.requests()),
@@ -445,7 +446,8 @@ fn suspect(
     {
         return None;
     }
-    if event_loop_blocked::are_blocking(inquiry, process, &on.single_waits(inquiry, process)) {
+    let single_waits = on.single_waits(inquiry, process);
+    if event_loop_blocked::are_blocking(inquiry, process, &single_waits) {
         return None;
     }
     let own = BTreeSet::from([process]);
@@ -454,8 +456,8 @@ fn suspect(
     let (answers, unanswered_ns) = answers(inquiry, process, on);
     weight.at_most_ns = weight.at_most_ns.saturating_sub(unanswered_ns);
     let in_pairs = all.in_pairs.contains(&(process, object));
-    let threads = threads_at_once(inquiry, process, on);
-    let title = title(inquiry, object, on, (in_pairs, threads));
+    let threads = threads_at_once(inquiry, process, &single_waits);
+    let title = title(inquiry, object, on, in_pairs, threads);
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let all_ns = all.ns.get(&process).copied().unwrap_or(0);
     let share = called as f64 / all_ns.max(1) as f64;
@@ -468,7 +470,7 @@ fn suspect(
         .seen_in(inquiry, on.longest())
         .seen_around(inquiry, placed.as_ref().map(|placed| &placed.region))
         .or_seen_at(inquiry, process, &SENDS, &on.sockets)
-        .or_awaited_at(inquiry, process, || on.single_waits(inquiry, process))
+        .or_awaited_at(inquiry, process, || single_waits)
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,

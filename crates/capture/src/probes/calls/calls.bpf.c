@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0 */
 /*
  * System calls, each timed from entry to return. Calls are put into a batch in the thread's own
- * state and handed over 16 at a time: that is cheaper than any map. User space attaches and detaches
+ * state and handed over TS_BATCH at a time: that is cheaper than any map. User space attaches and detaches
  * these two programs to keep their cost within the budget; an epoch tells a return whose entry was
  * seen from one whose entry was not.
  */
