@@ -148,12 +148,8 @@ impl Holding {
             _ => "blocked",
         };
         let percent = Piece::Percent(self.share * 100.0);
-        let mut own = self
-            .frames
-            .iter()
-            .map(|spot| spot.function)
-            .filter(|&f| !inquiry.stacks.code.is_system(f));
-        match own.next() {
+        let own = inquiry.stacks.code.own_of(&self.frames);
+        match own.first().map(|spot| spot.function) {
             Some(function) => {
                 say![
                     "its holder is ",

@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use crate::files::{open_regular, Folder, NewFile, Slice};
 use crate::limits;
 use crate::reader;
+use crate::retold::Retold;
 use crate::table::TableRow;
 use crate::tables;
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// An open recording.
 pub struct Recording {
@@ -27,6 +28,7 @@ pub struct Recording {
     tables: Vec<(TableEntry, Slice)>,
     /// What the rows of each table took when they were read.
     unpacked: Mutex<BTreeMap<&'static str, u64>>,
+    retold: OnceLock<Retold>,
 }
 
 impl Recording {
@@ -122,6 +124,7 @@ impl Recording {
             packed_bytes: None,
             tables: opened,
             unpacked: Mutex::default(),
+            retold: OnceLock::new(),
         })
     }
 
@@ -133,6 +136,15 @@ impl Recording {
     /// Where it was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// From now on rows are read as what they turn out to be, which is looked for once.
+    pub fn retell(&self, find: impl FnOnce(&Recording) -> Result<Retold>) -> Result<()> {
+        if self.retold.get().is_none() {
+            let found = find(self)?;
+            self.retold.get_or_init(|| found);
+        }
+        Ok(())
     }
 
     /// How many rows a table has, by the manifest.
@@ -203,13 +215,24 @@ impl Recording {
             found => found?,
         };
         let bytes = checked(entry, slice)?;
-        let visit = |batch: &mut Vec<R>, unpacked| {
+        let told = |batch: &mut Vec<R>, unpacked| {
             self.account(R::NAME, unpacked)?;
+            if let Some(retold) = self.retold.get() {
+                retold.tell(batch);
+            }
             visit(batch);
             Ok(())
         };
-        reader::scan(bytes, entry.rows, self.about.format_version, visit)
-            .map_err(|fault| Error::damaged(slice.name(), fault.0))
+        reader::scan(bytes, entry.rows, self.about.format_version, told)
+            .map_err(|fault| Error::damaged(slice.name(), fault.0))?;
+        if let Some(retold) = self.retold.get() {
+            let mut more: Vec<R> = Vec::new();
+            retold.append(&mut more);
+            if !more.is_empty() {
+                visit(&mut more);
+            }
+        }
+        Ok(())
     }
 
     fn find(&self, table: &str) -> Result<&(TableEntry, Slice)> {

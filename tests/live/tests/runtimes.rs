@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use timesink_live::{
-    attempts, none_of, output, program, root, timesink, Chain, Folder, Recorded, Running,
+    attempts, none_of, output, program, root, timesink, Chain, Folder, Peer, Recorded, Running,
 };
 use timesink_recording::tables::{Frame, Process, Sample, Thread, Wait};
 use timesink_recording::words::{Detail, Language};
@@ -291,6 +291,17 @@ fn classes(name: &str) -> Folder {
     javac.args(["--release", "17", "-d"]).arg(classes.path());
     output(javac.arg(source)).exits(0);
     classes
+}
+
+/// Four threads of Java that ask a peer in a monitor or under a lock of `java.util.concurrent`, and each as it likes.
+#[test]
+fn locks_of_java() {
+    let classes = classes("HotLock.java");
+    let path = classes.path().display().to_string();
+    let peer = Peer::at(10);
+    for lock in ["monitor", "lock"] {
+        peer.pair_of("hot-lock", &["java", "-cp", &path, "HotLock", lock]);
+    }
 }
 
 /// What Java says of the variable is all that it says.

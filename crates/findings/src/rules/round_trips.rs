@@ -14,7 +14,7 @@ use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::tables::Object;
 use timesink_recording::words::{Detail, ObjectKind, WakeSource};
 
-use super::event_loop_blocked;
+use super::{event_loop_blocked, hot_lock};
 use crate::engine::least_told_ns;
 use crate::floor;
 use crate::in_code::InCode;
@@ -447,7 +447,9 @@ fn suspect(
         return None;
     }
     let single_waits = on.single_waits(inquiry, process);
-    if event_loop_blocked::are_blocking(inquiry, process, &single_waits) {
+    if event_loop_blocked::are_blocking(inquiry, process, &single_waits)
+        || hot_lock::are_under_one(inquiry, process, &single_waits)
+    {
         return None;
     }
     let own = BTreeSet::from([process]);
