@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::replay::What;
+use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::timeline::locks::{Hold, Lock};
 use timesink_analysis::timeline::Span;
 use timesink_analysis::waits::WaitGroup;
@@ -61,8 +61,12 @@ pub fn are_under_one(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet
     }
     let groups = inquiry.waits().iter();
     let locks = groups.filter(|group| group.detail == Detail::Lock && group.process == process);
-    let locks = locks.filter(|group| is_hot(inquiry, group) && !is_interpreted(inquiry, group));
-    let mut locks = locks.filter_map(|group| inquiry.timeline.locks().find(process, group.object?));
+    let locks = locks.filter(|group| is_hot(inquiry, group));
+    let mut locks = locks.filter_map(|group| {
+        let lock = inquiry.timeline.locks().find(process, group.object?)?;
+        let is_apart = || !interpreters_waits(inquiry, group, lock).is_empty();
+        (!is_interpreted(inquiry, group) || is_apart()).then_some(lock)
+    });
     let spans = || waits.iter().filter_map(|at| inquiry.timeline.span(*at));
     let all_ns: u64 = spans().map(|span| span.t1.since(span.t0)).sum();
     locks.any(|lock| {
@@ -71,9 +75,7 @@ pub fn are_under_one(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet
     })
 }
 
-/// Whether it is a lock of Python or Ruby. Who gets one wants the interpreter's own lock at once, and that keeps threads in turn in a
-/// replay without the first, too, so that it may save nothing: four threads that ask a peer under a lock took as long as before,
-/// where 70 % are saved (2026-11-27).
+/// Whether it is a lock of Python or Ruby, which have one of their own besides.
 fn is_interpreted(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
     let code = &inquiry.stacks.code;
     let frames = inquiry.frames(group.stack);
@@ -82,6 +84,42 @@ fn is_interpreted(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
         .map(|spot| code.function(spot.function).language);
     languages.any(|language| matches!(language, Language::Python | Language::Ruby))
 }
+
+/// The waits for the interpreter's own lock by those who want this one, if hardly any time goes there. Who gets the one wants the other
+/// at once: a replay that leaves it in place keeps the threads in turn. Of four threads of Python that ask a peer under a lock it saved
+/// nothing so, where 70 % are saved (2026-11-27).
+fn interpreters_waits(inquiry: &Inquiry<'_>, group: &WaitGroup, lock: &Lock) -> BTreeSet<usize> {
+    if !is_interpreted(inquiry, group) {
+        return BTreeSet::new();
+    }
+    let timeline = inquiry.timeline;
+    let is_meant = |span: &Span| {
+        let between_threads = matches!(span.detail, Detail::Condition | Detail::Lock);
+        let is_other = span.object() != group.object && span.waker().is_some();
+        let ns = span.t1.since(span.t0);
+        span.state == State::Wait && between_threads && is_other && ns <= INTERPRETER_ASKS_NS
+    };
+    let waits = lock.waits.iter().filter_map(|&at| timeline.span(at));
+    let waiting: BTreeSet<usize> = waits
+        .filter_map(|span| timeline.slot(span.thread))
+        .collect();
+    let own = waiting.iter().flat_map(|&slot| timeline.indexed(slot));
+    let (mut found, mut ns) = (BTreeSet::new(), 0u64);
+    for (at, span) in own.filter(|(_, span)| is_meant(span)) {
+        found.insert(at);
+        ns = ns.saturating_add(span.t1.since(span.t0));
+    }
+    if ns as f64 > lock.wait_ns as f64 * HARDLY {
+        found.clear();
+    }
+    found
+}
+
+/// Python asks for its own lock after so long.
+const INTERPRETER_ASKS_NS: u64 = 5_000_000;
+
+/// Of the waiting for a lock, the share that the interpreter's own may be beside it.
+const HARDLY: f64 = 0.1;
 
 /// So much of the waits is under the lock: who gets it first is not known to hold it until another one wants it.
 const MOSTLY: f64 = 0.5;
@@ -113,6 +151,26 @@ fn share(inquiry: &Inquiry<'_>, group: &WaitGroup) -> f64 {
     group.ns as f64 / all.max(1) as f64
 }
 
+/// That nobody waits for it, nor in turn for the interpreter's own.
+fn without_waiting(
+    inquiry: &Inquiry<'_>,
+    group: &WaitGroup,
+    waits: What,
+    lock: Option<&Lock>,
+) -> Fix {
+    let own = BTreeSet::from([group.process]);
+    let mut changes = Fix::without(waits, own.clone()).changes();
+    let beside = lock.map(|lock| interpreters_waits(inquiry, group, lock));
+    if let Some(beside) = beside.filter(|beside| !beside.is_empty()) {
+        changes.push(Change {
+            what: What::Spans(beside),
+            processes: Some(own),
+            how: How::Never,
+        });
+    }
+    Fix::Changes(changes)
+}
+
 fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let object = group.object?;
     if !is_hot(inquiry, group) {
@@ -138,7 +196,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     // The path goes on to who held it, so such waits are not on it.
     let held_ns = lock.map_or(group.ns, Lock::held_ns).min(group.ns);
     let weight = Weight::within(inquiry.causes(|key| key.state != State::Lost), held_ns);
-    let fix = Fix::without(what, BTreeSet::from([group.process]));
+    let fix = without_waiting(inquiry, group, what, lock);
     let suspect = Suspect::new(title, fix, weight)
         .of(group.process)
         .about(Some(object))

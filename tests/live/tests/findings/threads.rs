@@ -1,11 +1,22 @@
 //! Rules about threads that wait for each other.
 
-use timesink_live::{pair, pair_of, root};
+use timesink_live::{pair, pair_of, root, Peer};
 
 /// A lock that is held while its holder waits for a device, and one that is let go of before.
 #[test]
 fn hot_lock() {
     pair("hot-lock");
+}
+
+/// Four threads of Python or Ruby that ask a peer under a lock, which is a condition to the kernel, and each as it likes.
+#[test]
+fn hot_lock_of_scripts() {
+    let peer = Peer::at(10);
+    for (interpreter, script) in [("/usr/bin/python3", "hot-lock.py"), ("ruby", "hot-lock.rb")] {
+        let script = root().join("tests/live/programs/rules").join(script);
+        let script = script.to_str().expect("its path");
+        peer.pair_of("hot-lock", &[interpreter, script]);
+    }
 }
 
 /// A lock on a file that four processes want, held while its holder waits for a device, and let go of before.
