@@ -237,7 +237,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether it is a lock that they wait for: for most of the time it was let go of where it is taken, as far as that is known.
+/// Whether it is a lock that they wait for: nearly always it was let go of where it is taken, as far as that is known. Of a queue of
+/// jobs half is: a worker that takes one lets the next worker look (57 % of aiofiles-lines, 2026-11-27; of locks 100 %).
 fn is_proven(waits: &[LockWait]) -> bool {
     let sum = |known: bool| {
         let waits = waits.iter();
@@ -245,8 +246,11 @@ fn is_proven(waits: &[LockWait]) -> bool {
         waits.fold(0u64, |sum, wait| sum.saturating_add(wait.ns))
     };
     let needs_proof = waits.iter().any(|wait| wait.needs_proof);
-    !needs_proof || sum(true) > sum(false)
+    !needs_proof || sum(true) > sum(false).saturating_mul(ELSEWHERE)
 }
+
+/// Of the time that is known to have ended, at most one part to so many is ended elsewhere.
+const ELSEWHERE: u64 = 9;
 
 /// Where a stack wants a runtime's lock.
 fn wanted_in(code: &Code, stack: StackIx) -> Option<Wanted> {
