@@ -506,7 +506,7 @@ def repeat(options):
              f"Slow forms of {len(pairs)} open pairs ([bench/pairs](../bench/pairs/README.md)), {options.times} recordings each, nothing",
              f"retried; {now:%Y-%m-%d} at commit {commit()} on Linux {os.uname().release}, {os.cpu_count()} processors. To repeat, as root:",
              "`make pairs-repeat`.\n",
-             f"Recordings with the first finding that most recordings of their program have: {same} of {options.times * len(pairs)}.\n",
+             f"Recordings whose first finding is the most common one for their program: {same} of {options.times * len(pairs)}.\n",
              "| pair | first finding of most | recordings with it |", "|---|---|---|", *rows]
     print("\n".join(lines))
     if options.write:

@@ -82,6 +82,8 @@ struct Search<'a> {
     wanted: FxHashMap<StackIx, Option<Wanted>>,
     /// The innermost functions of scripts in the stacks of those who end waits.
     releasing: FxHashMap<StackIx, [Option<FunctionIx>; 2]>,
+    /// Whether those stacks pass through a function that lets go of a lock.
+    passes: FxHashMap<(StackIx, &'static str), bool>,
     waits: Vec<LockWait>,
     /// Functions in which a lock is taken that another one lets go of, by process.
     same: BTreeSet<(ProcessId, FunctionIx, FunctionIx)>,
@@ -97,6 +99,7 @@ impl<'a> Search<'a> {
                 .collect(),
             wanted: FxHashMap::default(),
             releasing: FxHashMap::default(),
+            passes: FxHashMap::default(),
             waits: Vec::new(),
             same: BTreeSet::new(),
         }
@@ -119,7 +122,12 @@ impl<'a> Search<'a> {
             return;
         };
         let waker = self.stack(row.waker_stack);
-        let releases = |name| waker.is_some_and(|stack| passes(code, stack, name));
+        let mut releases = |name| {
+            waker.is_some_and(|stack| {
+                let known = self.passes.entry((stack, name));
+                *known.or_insert_with(|| pass(code, &code.functions_of(stack), name))
+            })
+        };
         if wanted.released_in.is_some_and(|name| !releases(name)) {
             return;
         }
@@ -257,10 +265,7 @@ fn wanted_in(code: &Code, stack: StackIx) -> Option<Wanted> {
     let functions = code.functions_of(stack);
     let of_script = |function: &FunctionIx| is_of_script(code, *function);
     let (inner, outer) = functions.split_at(functions.iter().position(of_script)?);
-    let inside = |name: &str| {
-        let mut names = inner.iter().map(|&function| &code.function(function).name);
-        names.any(|function| *function == name)
-    };
+    let inside = |name: &str| pass(code, inner, name);
     let outer: Vec<FunctionIx> = outer.iter().copied().filter(of_script).collect();
     let taken_at = |at: usize| {
         Some(Wanted {
@@ -297,9 +302,8 @@ fn wanted_in(code: &Code, stack: StackIx) -> Option<Wanted> {
     }
 }
 
-/// Whether a stack passes through a function of this name.
-fn passes(code: &Code, stack: StackIx, name: &str) -> bool {
-    let functions = code.functions_of(stack);
+/// Whether one of these functions has this name.
+fn pass(code: &Code, functions: &[FunctionIx], name: &str) -> bool {
     functions
         .iter()
         .any(|&function| code.function(function).name == name)

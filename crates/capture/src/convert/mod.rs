@@ -504,7 +504,7 @@ fn what_is_lost(kind: u32) -> Option<(LossKind, &'static str)> {
         e::TS_TASK => (LossKind::Samples, "some switches between tasks are missing"),
         e::TS_LEFT => (
             LossKind::Samples,
-            "the callers of some places where goroutines were left are missing",
+            "the callers are missing from some stacks of blocked goroutines",
         ),
         e::TS_CODE => (
             LossKind::Samples,
