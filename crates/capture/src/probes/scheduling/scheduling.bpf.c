@@ -624,6 +624,21 @@ static __always_inline bool was_dispatched(struct ts_thread *st, struct task_str
 	       task->sched_info.run_delay == st->delay_at_out;
 }
 
+/*
+ * For how long a thread that was preempted was on no queue, because the kernel moved it to another processor. It was ready all the
+ * same, but the kernel's sum leaves that out, so the caller adds it there. (On 7.3 in an emulator it is 35 microseconds a move, and
+ * without this the sums of a program with 113 moves were 2.4 % apart; with it 0.01 %.)
+ */
+static __always_inline u64 between_queues(struct ts_thread *st, struct task_struct *task, struct ts_history *h, u64 ready_ns)
+{
+	u64 queued;
+
+	if (!has_queue_time() || !h->clock_task || !task->sched_info.last_queued || task->sched_info.run_delay == st->delay_at_out)
+		return 0;
+	queued = task->sched_info.run_delay - st->delay_at_out + h->clock - task->sched_info.last_queued;
+	return ready_ns > queued ? ready_ns - queued : 0;
+}
+
 /* Who ran here until now, since the thread became ready. */
 static __always_inline void tell_occupant(struct ts_turn *e, struct ts_history *h, u64 ready, u64 now)
 {
@@ -671,6 +686,8 @@ static __noinline int switch_in(struct ts_thread *st, struct task_struct *task, 
 		if (chosen < now && chosen > ready)
 			now = chosen;
 		st->ready_ns += now - ready;
+		if (!wake)
+			st->delay_base -= between_queues(st, task, h, now - ready);
 	}
 	if (st->state == TS_BLOCKED) {
 		bool is_long = wake - st->t_out >= config.threshold_ns;
