@@ -32,17 +32,7 @@ pub struct Sampling<'a> {
 
 impl<'a> Sampling<'a> {
     pub fn of(inquiry: &'a Inquiry<'a>) -> Sampling<'a> {
-        // Whom no sample found at all says nothing of how often samples are taken.
-        let threads = inquiry.timeline.threads.iter().map(|thread| {
-            let events = inquiry.stacks.events_of(thread.thread).iter();
-            let samples = events.filter(|event| event.account == Account::Cpu);
-            (thread.cpu_ns, samples.count() as u64)
-        });
-        let sampled = threads.filter(|(_, samples)| *samples > 0);
-        let (ran_ns, samples) = sampled.fold((0u64, 0u64), |(ran_ns, all), (cpu_ns, samples)| {
-            (ran_ns.saturating_add(cpu_ns), all + samples)
-        });
-        let usual_ns = ran_ns.checked_div(samples);
+        let usual_ns = between_samples(inquiry).or_else(|| time_per_sample(inquiry));
         Sampling {
             inquiry,
             still_ns: usual_ns.map(|usual_ns| usual_ns.saturating_mul(2)),
@@ -86,6 +76,45 @@ impl<'a> Sampling<'a> {
         }
         unseen_ns
     }
+}
+
+/// The usual time from one sample of a thread that stays on a processor to the next; `None` where there are too few of these. Who is
+/// seldom on a processor for so long, and what a machine that stands still adds, do not count.
+fn between_samples(inquiry: &Inquiry<'_>) -> Option<u64> {
+    /// So many tell what is usual, however many there are.
+    const ENOUGH: usize = 1000;
+    const FEW: usize = 5;
+    let timeline = inquiry.timeline;
+    let threads = timeline.threads.iter().enumerate();
+    let gaps = threads.flat_map(|(slot, thread)| {
+        let events = inquiry.stacks.events_of(thread.thread).iter();
+        let samples = events.filter(|event| event.account == Account::Cpu);
+        let moments = samples.map(|sample| sample.at);
+        let pairs = moments.clone().zip(moments.skip(1));
+        let within_a_run = pairs.filter(move |&(from, until)| {
+            let run = timeline.between(slot, from, until).next();
+            run.is_some_and(|(span, _)| span.state == State::Cpu && span.t1 >= until)
+        });
+        within_a_run.map(|(from, until)| until.since(from))
+    });
+    let mut gaps: Vec<u64> = gaps.take(ENOUGH).collect();
+    gaps.sort_unstable();
+    (gaps.len() >= FEW).then(|| gaps[gaps.len() / 2])
+}
+
+/// How long threads were on a processor for each sample.
+fn time_per_sample(inquiry: &Inquiry<'_>) -> Option<u64> {
+    // Whom no sample found at all says nothing of how often samples are taken.
+    let threads = inquiry.timeline.threads.iter().map(|thread| {
+        let events = inquiry.stacks.events_of(thread.thread).iter();
+        let samples = events.filter(|event| event.account == Account::Cpu);
+        (thread.cpu_ns, samples.count() as u64)
+    });
+    let sampled = threads.filter(|(_, samples)| *samples > 0);
+    let (ran_ns, samples) = sampled.fold((0u64, 0u64), |(ran_ns, all), (cpu_ns, samples)| {
+        (ran_ns.saturating_add(cpu_ns), all + samples)
+    });
+    ran_ns.checked_div(samples)
 }
 
 /// What holders mostly do.

@@ -2,6 +2,9 @@
 //!
 //! Nothing tells when a lock is taken that nobody waits for. But whoever lets go of it while others wait has held it
 //! since they came, or since it was let go of last: so long at least, and holds do not overlap.
+//!
+//! Where a processor is taken away, who is woken there is queued late, after the one who let go ran again and again for other
+//! reasons: it is known to have held the lock until the end of the first of these runs.
 
 use std::cmp::Reverse;
 
@@ -131,11 +134,13 @@ fn lock(timeline: &Spans, process: ProcessId, object: ObjectId, mut waits: Vec<u
         let from = let_go.map_or(span.t0, |before| before.max(span.t0));
         let_go = Some(span.t1);
         if let Waker::Thread { slot, at } = timeline.waker(span) {
-            if at > from {
+            // Whose processor was taken comes to late, and the holder may be far on by then.
+            let until = timeline.ran_first(slot, from, span.t1, at);
+            if until > from {
                 holds.push(Hold {
                     holder: slot,
                     from,
-                    until: at,
+                    until,
                     own_ns: 0,
                 });
             }

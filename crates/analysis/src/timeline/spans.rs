@@ -231,6 +231,17 @@ impl Spans {
         }
     }
 
+    /// The first moment from which a thread may have done what was seen at another one, where it was seen so late that it had run
+    /// several times meanwhile: the end of its first run after `from`. Otherwise that moment itself.
+    pub fn ran_first(&self, slot: usize, from: Nanos, seen: Nanos, at: Nanos) -> Nanos {
+        if seen.since(at) <= LATE_NS {
+            return at;
+        }
+        let runs = self.between(slot, from, at).map(|(span, _)| span);
+        let mut runs = runs.filter(|span| span.state == State::Cpu);
+        runs.next().map_or(at, |run| run.t1.min(at))
+    }
+
     /// Who of its process kept its processors busy before a wait that the runtime's own thread ended: what was waiting had come, and
     /// nobody had time for it. `None` if nobody ran for half of what that thread lets pass before it looks.
     pub fn busy_beside(&self, slot: usize, wait: &Span) -> Option<usize> {
