@@ -7,6 +7,9 @@ use std::process::{Command, ExitCode};
 
 use libbpf_rs::ObjectBuilder;
 
+/// As in `disturb.bpf.c`.
+const MOST_NS: &str = "16000000";
+
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     let program = words.next().expect("disturb COMMAND [ARGUMENT]...");
@@ -23,7 +26,11 @@ fn main() -> ExitCode {
     let loaded = opened.and_then(|opened| opened.load()).expect("BPF");
     let links: Vec<_> = loaded.progs_mut().map(|program| program.attach()).collect();
     assert!(links.iter().all(Result::is_ok), "{links:?}");
-    let ended = Command::new(program).args(words).status().expect("it runs");
+    let ended = Command::new(program)
+        .args(words)
+        .env("TIMESINK_TAKEN_AWAY_NS", MOST_NS)
+        .status();
+    let ended = ended.expect("it runs");
     let code = ended.code().or(ended.signal().map(|signal| 128 + signal));
     ExitCode::from(code.unwrap_or(1) as u8)
 }

@@ -83,6 +83,13 @@ pub fn program(name: &str) -> PathBuf {
     work().join(name)
 }
 
+/// For how long a processor is taken away at most while these tests run, as `make live-disturbed` says. What samples alone tell apart,
+/// as where one task ends and the next begins, is not known more precisely than that.
+pub fn taken_away_ns() -> f64 {
+    let said = std::env::var("TIMESINK_TAKEN_AWAY_NS").ok();
+    said.map_or(0.0, |ns| ns.parse().expect("a time in nanoseconds"))
+}
+
 /// Nobody, and nobody's group.
 pub const PLAIN_USER: u32 = 65534;
 

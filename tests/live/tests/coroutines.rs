@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use timesink_live::{attempts, json_lines, none_of, ns, number, python, root, text};
+use timesink_live::{attempts, json_lines, none_of, ns, number, python, root, taken_away_ns, text};
 use timesink_live::{Folder, Recorded, PYTHON, PYTHONS};
 
 /// Before 3.11 the frames of coroutines are not told from others.
@@ -38,7 +38,7 @@ const WITHIN_NS: f64 = 6e6;
 
 fn is_near(told: f64, truth: f64) -> bool {
     let off = (told - truth).abs();
-    off <= WITHIN * truth || off <= WITHIN_NS
+    off <= WITHIN * truth || off <= WITHIN_NS + taken_away_ns()
 }
 
 fn problems_with(python: &Path) -> Vec<String> {

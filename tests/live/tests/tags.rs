@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use timesink_live::{
     attempts, build_go, build_python_tags, go_tools, none_of, number, output, program, python,
-    root, timesink, Folder, Recorded, PYTHON, PYTHONS,
+    root, taken_away_ns, timesink, Folder, Recorded, PYTHON, PYTHONS,
 };
 use timesink_recording::tables::Tag;
 
@@ -126,7 +126,11 @@ fn tags_of_python() {
             let command = command.map(|path| path.to_str().expect("its path"));
             let command = [command[0], command[1], command[2], BEFORE_MS];
             let recorded = Recorded::run(&place.join("r.timesink"), &["-q"], &command, 0);
-            let problems = held_against_clocks(&recorded, &recorded.ran.text(), SLACK_OF_TASKS_NS);
+            let problems = held_against_clocks(
+                &recorded,
+                &recorded.ran.text(),
+                SLACK_OF_TASKS_NS + taken_away_ns(),
+            );
             none_of(&problems).map_err(|e| format!("{}: {e}", python.display()))
         });
     }
@@ -142,7 +146,11 @@ fn labels_of_goroutines() {
         attempts(|| {
             let place = Folder::new("tags-go-recorded");
             let recorded = Recorded::run(&place.join("r.timesink"), &["-q"], &command, 0);
-            let problems = held_against_clocks(&recorded, &recorded.ran.text(), SLACK_OF_LABELS_NS);
+            let problems = held_against_clocks(
+                &recorded,
+                &recorded.ran.text(),
+                SLACK_OF_LABELS_NS + taken_away_ns(),
+            );
             none_of(&problems).map_err(|e| format!("{}: {e}", go.display()))
         });
     }

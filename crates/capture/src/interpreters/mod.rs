@@ -164,6 +164,9 @@ fn version(text: &str) -> Option<(u32, u32)> {
 pub fn shown(told: &ToldName) -> Option<(String, Language)> {
     let kind = KINDS.iter().find(|kind| kind.number == told.language)?;
     let name = match (told.owner.as_str(), told.name.as_str()) {
+        (_, "") if told.language == ruby::KIND.number => {
+            ruby::named_by_kind(told.kind)?.to_owned()
+        }
         (_, "") if told.kind == perl::EVALUATED => "(eval)".to_owned(),
         (_, "") => "{main}".to_owned(),
         ("", name) => name.to_owned(),
@@ -202,6 +205,21 @@ mod tests {
             ..told("", "x")
         };
         assert_eq!(shown(&of_nobody), None);
+    }
+
+    /// In a child of Ruby the names that it gives itself may be in memory that is not there yet: the program was called `{main}`, as in
+    /// PHP.
+    #[test]
+    fn the_program_of_a_forked_ruby_has_its_name() {
+        let told = |kind| ToldName {
+            language: events::TS_RUBY,
+            kind,
+            ..ToldName::default()
+        };
+        let name = |kind| shown(&told(kind)).map(|(name, _)| name);
+        assert_eq!(name(7).as_deref(), Some("<main>"));
+        assert_eq!(name(0).as_deref(), Some("<top (required)>"));
+        assert_eq!(name(1), None);
     }
 
     /// A file is opened only if its name is one that interpreters have.

@@ -18,6 +18,19 @@ pub const KIND: Kind = Kind {
     layout,
 };
 
+/// The kinds of instructions that Ruby names itself, as the probes tell them.
+const OF_FILE: u32 = 0;
+const OF_PROGRAM: u32 = 7;
+
+/// What a function is called whose name could not be read.
+pub fn named_by_kind(kind: u32) -> Option<&'static str> {
+    match kind {
+        OF_FILE => Some("<top (required)>"),
+        OF_PROGRAM => Some("<main>"),
+        _ => None,
+    }
+}
+
 const VERSION: &str = "ruby_version";
 /// What a thread executes, and before 3.0 the one that may.
 const OF_THREAD: &str = "ruby_current_ec";

@@ -523,7 +523,7 @@ struct ts_function {
 	struct ts_head head;
 	__u64 id;
 	__u32 language; /* enum ts_interpreted */
-	__u32 kind; /* Perl: 1: the program, 2: a text or file that is evaluated; these have no name */
+	__u32 kind; /* Perl: 1: the program, 2: a text or file that is evaluated; these have no name. Ruby: what its instructions are */
 	char owner[128]; /* the class or package that it belongs to */
 	char name[128];
 	char file[256];

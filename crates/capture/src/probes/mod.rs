@@ -341,7 +341,7 @@ pub struct ToldName {
     pub id: u64,
     /// Whose interpreter it is, as the probes number them.
     pub language: u32,
-    /// Perl's, of what has no name.
+    /// Perl's and Ruby's, for what has no name.
     pub kind: u32,
     /// The class or package that it belongs to; empty: to none.
     pub owner: String,

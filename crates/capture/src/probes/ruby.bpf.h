@@ -158,6 +158,8 @@ static __always_inline void ruby_names(struct ts_calls_work *s, struct ts_functi
 {
 	u64 file = user_word(body + RUBY_FILE), flags = user_word(file), list;
 
+	/* What is forked may not have touched yet where Ruby keeps the names that it gives itself. */
+	e->kind = (u32)user_word(body);
 	ruby_copy(e->name, sizeof(e->name), s, p, user_word(body + RUBY_LABEL));
 	if ((flags & RUBY_KIND) == RUBY_ARRAY) {
 		/* As it was called, and where it really is, if that is somewhere. */

@@ -50,6 +50,16 @@ fn is_full(detail: Option<Detail>) -> bool {
     )
 }
 
+/// How long a process waits until these take what it sends.
+pub fn waited_ns(inquiry: &Inquiry<'_>, process: ProcessId, objects: &BTreeSet<ObjectId>) -> u64 {
+    let groups = inquiry.waits().iter();
+    let own = groups.filter(|group| {
+        let is_one = group.object.is_some_and(|object| objects.contains(&object));
+        is_full(Some(group.detail)) && group.process == process && is_one
+    });
+    own.map(|group| group.ns).fold(0, u64::saturating_add)
+}
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let mut on_path: BTreeMap<(ProcessId, ObjectId), Vec<usize>> = BTreeMap::new();
     for cause in inquiry.waits_on_path(|key| is_full(key.detail)) {

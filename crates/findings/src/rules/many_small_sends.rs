@@ -6,6 +6,7 @@ use timesink_analysis::replay::What;
 use timesink_analysis::waits::peers::Peer;
 use timesink_recording::words::ObjectKind;
 
+use super::back_pressure;
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
@@ -53,6 +54,10 @@ const SENDS: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
 /// process only.
 const MOST: f64 = 0.8;
 
+/// Of the time that these calls take, the share of waiting until the peer takes what is sent from which on that sets the pace: larger
+/// pieces wait for it as long.
+const HELD_UP: f64 = 0.5;
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let peers = inquiry.peers().iter();
     peers.filter_map(|peer| suspect(inquiry, peer)).collect()
@@ -80,6 +85,8 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
         || bytes as f64 > RULE.limit(inquiry, &limits::BYTES)
         || (sends as f64) < all as f64 * MOST
         || answers == 0
+        || back_pressure::waited_ns(inquiry, peer.process, &sockets) as f64
+            > own_ns as f64 * HELD_UP
     {
         return None;
     }
