@@ -6,13 +6,17 @@ use std::process::Command;
 
 use serde_json::Value;
 use timesink_live::{
-    attempts, build_go, go_tools, none_of, ns, output, timesink, Folder, Recorded,
+    attempts, build_go, go_tools, none_of, ns, output, taken_away_ns, timesink, Folder, Recorded,
 };
 
 /// Who computes all the time is on a processor for so much of that, and so is who waits for others that do: 91 to 100 % here, and the
 /// least where the collector stops the program every 2 ms. What the kernel counts as ready is left out: a machine whose processors are
 /// taken away has more of that than of all else.
 const BUSY: f64 = 0.85;
+
+/// Where processors are taken away the collector waits for goroutines on them, and who is woken on one is late, which the kernel does not
+/// count as ready but the path does: together with that 80 to 90 % in six runs of `make live-disturbed`'s disturbance (2026-11-27).
+const BUSY_DISTURBED: f64 = 0.7;
 
 /// What a fix is predicted to save may miss what it saves, beyond its interval, by so much of the time that it took: each was run at
 /// another moment, one of them recorded.
@@ -95,10 +99,13 @@ fn who_computes_does_not_wait() {
             attempts(|| {
                 let (recorded, Own { took, ready }) = built.recorded(&[what]);
                 let cpu = on_path(&recorded, "cpu");
-                let share = cpu / (took - ready).max(1.0);
+                let (share, least) = match taken_away_ns() > 0.0 {
+                    true => ((cpu + on_path(&recorded, "ready")) / took, BUSY_DISTURBED),
+                    false => (cpu / (took - ready).max(1.0), BUSY),
+                };
                 let told = format!("{what}: {cpu} ns of {took} on a processor, {ready} ready");
                 println!("{share:.3}: {told}");
-                none_of(&Vec::from_iter((share < BUSY).then_some(told)))
+                none_of(&Vec::from_iter((share < least).then_some(told)))
             });
         }
     }
