@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import ctypes
 import datetime
+import functools
 import json
 import os
 import shutil
@@ -375,7 +376,9 @@ def summary(verdicts):
         yield f"- Failed at least once: {', '.join(failed)}."
 
 
+@functools.cache
 def commit():
+    """What is measured. Asked as it begins: a run takes half an hour, and somebody may go on with the work."""
     done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=BENCH, capture_output=True, text=True)
     return done.stdout.strip() or "unknown"
 
@@ -530,6 +533,7 @@ def main():
         one.add_argument("--timesink", default=str(TIMESINK))
         one.add_argument("--write", metavar="FILE")
     options = parser.parse_args()
+    commit()
     others = {"check": lambda: check(), "verify": lambda: verify(options), "repeat": lambda: repeat(options)}
     return others.get(options.command, lambda: judge(options))()
 
