@@ -164,9 +164,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 pub fn shown(told: &ToldName) -> Option<(String, Language)> {
     let kind = KINDS.iter().find(|kind| kind.number == told.language)?;
     let name = match (told.owner.as_str(), told.name.as_str()) {
-        (_, "") if told.language == ruby::KIND.number => {
-            ruby::named_by_kind(told.kind)?.to_owned()
-        }
+        (_, "") if told.language == ruby::KIND.number => ruby::named_by_kind(told.kind)?.to_owned(),
         (_, "") if told.kind == perl::EVALUATED => "(eval)".to_owned(),
         (_, "") => "{main}".to_owned(),
         ("", name) => name.to_owned(),
