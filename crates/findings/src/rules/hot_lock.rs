@@ -44,7 +44,7 @@ mod limits {
         means: "minimum share of all lock waits in the process",
     };
     /// Programs that hold a lock for 20 us, on a machine whose processors are taken away for up to 16 ms: 1 or 2 of their holds are
-    /// half of it. Of who holds it for 1.5 ms each time 200 are, of the casebook's locks 15 and more.
+    /// half of it. Of a drawn one that is held for 10 ms each time 20 are.
     pub static HOLDS: Limit = Limit {
         name: "holds",
         value: 3.0,
@@ -192,6 +192,31 @@ fn without_waiting(
     Fix::Changes(changes)
 }
 
+/// By which figures it is told.
+fn measured(inquiry: &Inquiry<'_>, group: &WaitGroup, holds: &[Hold], suspect: Suspect) -> Suspect {
+    let (waits, share) = (group.count() as f64, share(inquiry, group));
+    let suspect = suspect
+        .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
+        .held(
+            inquiry,
+            &RULE,
+            "share of waits for locks",
+            share,
+            &limits::SHARE,
+        );
+    if holds.is_empty() {
+        return suspect;
+    }
+    let of_half = holds_of_half(holds) as f64;
+    suspect.held(
+        inquiry,
+        &RULE,
+        "holds of half the time",
+        of_half,
+        &limits::HOLDS,
+    )
+}
+
 fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let object = group.object?;
     if !is_hot(inquiry, group) {
@@ -199,9 +224,9 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     }
     let lock = inquiry.timeline.locks().find(group.process, object);
     let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
-    let of_half = holds_of_half(holds) as f64;
     // Once or twice is not again and again. Where nobody is known to have held it, nothing speaks against that.
-    let is_seldom = !holds.is_empty() && of_half < RULE.limit(inquiry, &limits::HOLDS);
+    let least = RULE.limit(inquiry, &limits::HOLDS);
+    let is_seldom = !holds.is_empty() && (holds_of_half(holds) as f64) < least;
     if is_seldom || no_processor(inquiry, holds) {
         return None;
     }
@@ -224,31 +249,8 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let suspect = Suspect::new(title, fix, weight)
         .of(group.process)
         .about(Some(object))
-        .seen_in(inquiry, Some(group))
-        .held(
-            inquiry,
-            &RULE,
-            "waits",
-            group.count() as f64,
-            &limits::WAITS,
-        )
-        .held(
-            inquiry,
-            &RULE,
-            "share of waits for locks",
-            share(inquiry, group),
-            &limits::SHARE,
-        );
-    let suspect = match holds.is_empty() {
-        true => suspect,
-        false => suspect.held(
-            inquiry,
-            &RULE,
-            "holds of half the time",
-            of_half,
-            &limits::HOLDS,
-        ),
-    };
+        .seen_in(inquiry, Some(group));
+    let suspect = measured(inquiry, group, holds, suspect);
     let suspect = suspect.told(say![
         Piece::Count(group.count()),
         " waits, median ",
