@@ -333,7 +333,7 @@ def table(head, rows):
 def report(facts, all_series, names, left_out, rounds):
     """The whole text."""
     parts = [f"Measured {facts['date']} on Linux {facts['kernel']}, {facts['cpu']}, "
-             f"{facts['processors']} processors, {facts['filesystem']}; {rounds} interleaved "
+             f"{facts['processors']} CPUs, {facts['filesystem']}; {rounds} interleaved "
              f"rounds; load {facts['load']:.2f} at the start. Ratios to bare: median and 95 % "
              "interval, or the range where there are under 6 pairs."]
     if left_out:

@@ -387,8 +387,8 @@ def page(verdicts, rounds, now):
     yield "# Sealed pairs\n"
     yield ("Programs from package registries, each slow and fixed, that nobody looks into while rules are written\n"
            "([bench/pairs](../bench/pairs/README.md)). `make pairs-sealed` writes this page, good or bad.\n")
-    yield (f"Measured {now:%Y-%m-%d} at commit {commit()} on Linux {os.uname().release}, {os.cpu_count()} processors; "
-           f"{rounds} recordings each, no retries. Savings are shares of the slow form's run time.\n")
+    yield (f"Measured {now:%Y-%m-%d} at commit {commit()} on Linux {os.uname().release}, {os.cpu_count()} CPUs; "
+           f"{rounds} recordings each, no retries. Savings are given as a share of the slow program's run time.\n")
     yield from summary(verdicts)
     yield ""
     yield from table(verdicts)
@@ -507,7 +507,7 @@ def repeat(options):
         rows.append(f"| {pair.name} | {first} | {count} of {options.times} |")
     lines = ["# The same program, recorded again and again\n",
              f"Slow forms of {len(pairs)} open pairs ([bench/pairs](../bench/pairs/README.md)), {options.times} recordings each, nothing",
-             f"retried; {now:%Y-%m-%d} at commit {commit()} on Linux {os.uname().release}, {os.cpu_count()} processors. To repeat, as root:",
+             f"retried; {now:%Y-%m-%d} at commit {commit()} on Linux {os.uname().release}, {os.cpu_count()} CPUs. To repeat, as root:",
              "`make pairs-repeat`.\n",
              f"Recordings whose first finding is the most common one for their program: {same} of {options.times * len(pairs)}.\n",
              "| pair | first finding of most | recordings with it |", "|---|---|---|", *rows]

@@ -129,7 +129,7 @@ def main():
 
 
 def report(results, rounds, now):
-    print(f"Measured {now:%Y-%m-%d} on Linux {os.uname().release}, {os.cpu_count()} processors; medians of {rounds} rounds.\n")
+    print(f"Measured {now:%Y-%m-%d} on Linux {os.uname().release}, {os.cpu_count()} CPUs; medians of {rounds} rounds.\n")
     print("| program | before | after | first finding | saves, predicted | saves, measured | within |")
     print("|---|---|---|---|---|---|---|")
     right, within = 0, 0

@@ -173,7 +173,7 @@ def main():
 
 def report(results, left_out, rounds, now):
     uname = os.uname()
-    print(f"Measured {now:%Y-%m-%d} on Linux {uname.release}, {os.cpu_count()} processors; medians of {rounds} rounds.\n")
+    print(f"Measured {now:%Y-%m-%d} on Linux {uname.release}, {os.cpu_count()} CPUs; medians of {rounds} rounds.\n")
     print("| case | change | slow | fixed | predicted | interval | miss | within | first finding | replay error |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     misses, within, first = [], [], []

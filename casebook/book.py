@@ -26,7 +26,7 @@ no fault, and must not be accused of any. Each is a folder in [`casebook/`](../c
 `timesink casebook run NAME` runs one, `make casebook` all of them.
 
 Below is the tool's own answer to each, the gain that it predicted from a recording of the slow form alone, and the
-gain that the fixed form then brought, both as shares of the slow form's time (the recorded run is another one). Measured {date} on Linux {kernel}, {processors} processors; `make book` measures again
+gain that the fixed form then brought, both as shares of the slow form's time (the recorded run is another one). Measured {date} on Linux {kernel}, {processors} CPUs; `make book` measures again
 and makes this page.
 """
 

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use timesink_analysis::ledger::Account;
-use timesink_analysis::stacks::{Spot, StackIx};
+use timesink_analysis::stacks::{Event, Spot, StackIx};
 use timesink_analysis::timeline::locks::Hold;
+use timesink_analysis::waits::quantile;
+use timesink_recording::ids::ThreadId;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
@@ -87,9 +89,7 @@ fn between_samples(inquiry: &Inquiry<'_>) -> Option<u64> {
     let timeline = inquiry.timeline;
     let threads = timeline.threads.iter().enumerate();
     let gaps = threads.flat_map(|(slot, thread)| {
-        let events = inquiry.stacks.events_of(thread.thread).iter();
-        let samples = events.filter(|event| event.account == Account::Cpu);
-        let moments = samples.map(|sample| sample.at);
+        let moments = samples(inquiry, thread.thread).map(|sample| sample.at);
         let pairs = moments.clone().zip(moments.skip(1));
         let within_a_run = pairs.filter(move |&(from, until)| {
             let run = timeline.between(slot, from, until).next();
@@ -99,16 +99,26 @@ fn between_samples(inquiry: &Inquiry<'_>) -> Option<u64> {
     });
     let mut gaps: Vec<u64> = gaps.take(ENOUGH).collect();
     gaps.sort_unstable();
-    (gaps.len() >= FEW).then(|| gaps[gaps.len() / 2])
+    (gaps.len() >= FEW).then(|| quantile(&gaps, 0.5))
+}
+
+/// The samples of a thread on a processor.
+fn samples<'a>(
+    inquiry: &'a Inquiry<'_>,
+    thread: ThreadId,
+) -> impl Iterator<Item = &'a Event> + Clone {
+    let events = inquiry.stacks.events_of(thread).iter();
+    events.filter(|event| event.account == Account::Cpu)
 }
 
 /// How long threads were on a processor for each sample.
 fn time_per_sample(inquiry: &Inquiry<'_>) -> Option<u64> {
     // Whom no sample found at all says nothing of how often samples are taken.
     let threads = inquiry.timeline.threads.iter().map(|thread| {
-        let events = inquiry.stacks.events_of(thread.thread).iter();
-        let samples = events.filter(|event| event.account == Account::Cpu);
-        (thread.cpu_ns, samples.count() as u64)
+        (
+            thread.cpu_ns,
+            samples(inquiry, thread.thread).count() as u64,
+        )
     });
     let sampled = threads.filter(|(_, samples)| *samples > 0);
     let (ran_ns, samples) = sampled.fold((0u64, 0u64), |(ran_ns, all), (cpu_ns, samples)| {

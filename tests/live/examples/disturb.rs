@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 use libbpf_rs::ObjectBuilder;
 
-/// As in `disturb.bpf.c`.
+/// For how long a processor is taken away at most.
 const MOST_NS: &str = "16000000";
 
 fn main() -> ExitCode {
@@ -17,6 +17,7 @@ fn main() -> ExitCode {
     let object = here.join("../../target/disturb.bpf.o");
     let clang = Command::new("clang")
         .args(["-O2", "-g", "-target", "bpf", "-c"])
+        .arg(format!("-DMOST_NS={MOST_NS}"))
         .arg(here.join("examples/disturb.bpf.c"))
         .arg("-o")
         .arg(&object)
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     assert!(links.iter().all(Result::is_ok), "{links:?}");
     let ended = Command::new(program)
         .args(words)
-        .env("TIMESINK_TAKEN_AWAY_NS", MOST_NS)
+        .env(timesink_live::TAKEN_AWAY, MOST_NS)
         .status();
     let ended = ended.expect("it runs");
     let code = ended.code().or(ended.signal().map(|signal| 128 + signal));

@@ -83,10 +83,13 @@ pub fn program(name: &str) -> PathBuf {
     work().join(name)
 }
 
+/// Where `make live-disturbed` says so, in nanoseconds.
+pub const TAKEN_AWAY: &str = "TIMESINK_TAKEN_AWAY_NS";
+
 /// For how long a processor is taken away at most while these tests run, as `make live-disturbed` says. What samples alone tell apart,
 /// as where one task ends and the next begins, is not known more precisely than that.
 pub fn taken_away_ns() -> f64 {
-    let said = std::env::var("TIMESINK_TAKEN_AWAY_NS").ok();
+    let said = std::env::var(TAKEN_AWAY).ok();
     said.map_or(0.0, |ns| ns.parse().expect("a time in nanoseconds"))
 }
 

@@ -231,8 +231,8 @@ impl Spans {
         }
     }
 
-    /// The first moment from which a thread may have done what was seen at another one, where it was seen so late that it had run
-    /// several times meanwhile: the end of its first run after `from`. Otherwise that moment itself.
+    /// The earliest moment by which a thread may have done what another one saw. Where that one saw it so late that this one may have
+    /// run several times meanwhile, it is the end of its first run after `from`; else `at`, when it last ran before it was seen.
     pub fn ran_first(&self, slot: usize, from: Nanos, seen: Nanos, at: Nanos) -> Nanos {
         if seen.since(at) <= LATE_NS {
             return at;

@@ -49,7 +49,7 @@ mod limits {
         name: "holds",
         value: 3.0,
         unit: Unit::Count,
-        means: "minimum number of holds that make up half of the time it is held while others wait",
+        means: "minimum number of holds, longest first, that add up to half of the time it is held while others wait",
     };
 }
 
@@ -149,8 +149,8 @@ fn is_hot(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
         && share(inquiry, group) >= RULE.limit(inquiry, &limits::SHARE)
 }
 
-/// How many holds, the longest first, make up half of the time.
-fn holds_of_half(holds: &[Hold]) -> usize {
+/// How many holds, the longest first, add up to half of the time; `None`: nobody is known to have held it.
+fn holds_of_half(holds: &[Hold]) -> Option<usize> {
     let mut lengths: Vec<u64> = holds.iter().map(Hold::ns).collect();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
     let all = lengths.iter().fold(0u64, |all, ns| all.saturating_add(*ns));
@@ -159,7 +159,7 @@ fn holds_of_half(holds: &[Hold]) -> usize {
         sum = sum.saturating_add(*ns);
         sum >= all / 2
     });
-    first.map_or(0, |last| last + 1)
+    first.map(|last| last + 1)
 }
 
 /// Its share of all waits for locks of its process.
@@ -193,7 +193,12 @@ fn without_waiting(
 }
 
 /// By which figures it is told.
-fn measured(inquiry: &Inquiry<'_>, group: &WaitGroup, holds: &[Hold], suspect: Suspect) -> Suspect {
+fn measured(
+    inquiry: &Inquiry<'_>,
+    group: &WaitGroup,
+    of_half: Option<usize>,
+    suspect: Suspect,
+) -> Suspect {
     let (waits, share) = (group.count() as f64, share(inquiry, group));
     let suspect = suspect
         .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
@@ -204,17 +209,16 @@ fn measured(inquiry: &Inquiry<'_>, group: &WaitGroup, holds: &[Hold], suspect: S
             share,
             &limits::SHARE,
         );
-    if holds.is_empty() {
-        return suspect;
+    match of_half {
+        Some(of_half) => suspect.held(
+            inquiry,
+            &RULE,
+            "holds for half the time",
+            of_half as f64,
+            &limits::HOLDS,
+        ),
+        None => suspect,
     }
-    let of_half = holds_of_half(holds) as f64;
-    suspect.held(
-        inquiry,
-        &RULE,
-        "holds of half the time",
-        of_half,
-        &limits::HOLDS,
-    )
 }
 
 fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
@@ -226,8 +230,8 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
     let holds: &[Hold] = lock.map_or(&[], |lock| &lock.holds);
     // Once or twice is not again and again. Where nobody is known to have held it, nothing speaks against that.
     let least = RULE.limit(inquiry, &limits::HOLDS);
-    let is_seldom = !holds.is_empty() && (holds_of_half(holds) as f64) < least;
-    if is_seldom || no_processor(inquiry, holds) {
+    let of_half = holds_of_half(holds);
+    if of_half.is_some_and(|of_half| (of_half as f64) < least) || no_processor(inquiry, holds) {
         return None;
     }
     let holding = Holding::of(inquiry, holds);
@@ -250,7 +254,7 @@ fn suspect(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<Suspect> {
         .of(group.process)
         .about(Some(object))
         .seen_in(inquiry, Some(group));
-    let suspect = measured(inquiry, group, holds, suspect);
+    let suspect = measured(inquiry, group, of_half, suspect);
     let suspect = suspect.told(say![
         Piece::Count(group.count()),
         " waits, median ",

@@ -54,8 +54,8 @@ const SENDS: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
 /// process only.
 const MOST: f64 = 0.8;
 
-/// Of the time that these calls take, the share of waiting until the peer takes what is sent from which on that sets the pace: larger
-/// pieces wait for it as long.
+/// If the sends wait for room in the peer's buffer for more than this share of their time, the peer sets the pace: larger pieces would
+/// wait as long.
 const HELD_UP: f64 = 0.5;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {

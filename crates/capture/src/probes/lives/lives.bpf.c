@@ -181,7 +181,8 @@ static __always_inline u64 still_queued(struct ts_thread *st, struct task_struct
 
 	if (!at)
 		return 0;
-	/* What it waited before it was recorded is not in the books: left out here, or when it was met, if it still waits for that. */
+	/* What it waited before it was recorded is not in the books: left out here, or when it was met, if it still waits for that.
+	 * The base of who was moved between processors may be below nothing. */
 	if ((s64)(st->delay_base - st->delay_at_out) > 0)
 		from -= st->delay_base - st->delay_at_out;
 	if (at < from)
