@@ -72,6 +72,7 @@ scene_children() {
 
 scene_pingpong() {
 	record pingpong -- switches 1 0-1 pipe 500
+	record about-to-block -- about-to-block 300
 }
 
 scene_coldread() {

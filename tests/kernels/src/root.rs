@@ -12,10 +12,11 @@ use crate::Failure;
 const PYTHON_MODULES: &str =
     "import os, time, site, encodings.utf_8, encodings.ascii, encodings.latin_1, sys";
 /// The live tests' programs that guests run, as their Makefile calls them.
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 11] = [
     "truth",
     "switches",
     "forks",
+    "about-to-block",
     "serving",
     "deep",
     "stacks",

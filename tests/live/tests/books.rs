@@ -103,6 +103,16 @@ fn of_many_switches() {
     );
 }
 
+/// A thread that loses the processor as it is about to block: where the kernel can be preempted, its own sum leaves out what follows.
+#[test]
+fn of_a_thread_that_is_about_to_block() {
+    balances(
+        "books-about-to-block",
+        &[program("about-to-block").to_str().unwrap()],
+        1,
+    );
+}
+
 /// A program of which a thread is woken just before it ends, and does not run any more.
 fn woken_at_the_end() -> Recorded {
     let folder = Folder::new("books-woken");

@@ -55,7 +55,7 @@ struct ThreadEvents {
     /// Up to here its life is tiled.
     cursor: Nanos,
     exit: Option<Nanos>,
-    /// The last long wait, until its call's result has come or cannot come any more.
+    /// The last long wait, for the result of its call: that may come after others have had the processor.
     pending: Option<Wait>,
     pending_out: u64,
     sums: SpanSums,
@@ -348,9 +348,6 @@ impl<'a> Context<'a> {
         let at = |t| self.lives.at(t);
         let (run, out, back) = (at(turn.t_run), at(turn.t_out), at(turn.head.t));
         let wake = at(turn.t_wake);
-        if let Some(wait) = stream.pending.take() {
-            self.out.push(wait)?;
-        }
         let has = |flag: u32| turn.how & flag as u8 != 0;
         // What has not run before was being made since it was born.
         if !has(e::TS_FIRST) {
@@ -404,7 +401,8 @@ impl<'a> Context<'a> {
     fn stack_of_delay(&mut self, stream: &mut ThreadEvents, turn: &e::ts_turn) -> Option<StackId> {
         let taken = stream.waiting.take();
         let taken = taken.filter(|seen| seen.head.t == turn.t_out);
-        match (&stream.pending, taken) {
+        let waited = stream.pending.as_ref();
+        match (waited.filter(|_| stream.pending_out == turn.t_out), taken) {
             (Some(wait), _) => wait.stack,
             (None, Some(seen)) => self.stack_of(&seen),
             (None, None) => None,
@@ -450,7 +448,7 @@ impl<'a> Context<'a> {
             let expired =
                 (long.asked_ns != u64::MAX).then(|| span.wake_source == Some(WakeSource::Timer));
             stream.pending_out = turn.t_out;
-            stream.pending = Some(Wait {
+            let earlier = stream.pending.replace(Wait {
                 thread: stream.thread,
                 t0: before,
                 t1: wake,
@@ -470,6 +468,9 @@ impl<'a> Context<'a> {
                 stack,
                 waker_stack,
             });
+            if let Some(wait) = earlier {
+                self.out.push(wait)?;
+            }
         }
         self.push(stream, span)
     }

@@ -97,6 +97,7 @@ struct ts_thread {
 	u8 short_delays; /* in a row, of those in which it lost the processor */
 	u8 sites_due; /* of so many calls to come the stacks are taken, whatever they are */
 	u8 exiting; /* after exit */
+	u8 unqueued; /* it lost the processor as it was about to block: it is ready, but the kernel does not count it as queued */
 	u64 python; /* where Python keeps what it knows of the thread */
 	u32 no_python; /* how often it knew nothing */
 	u8 short_waits[16]; /* in a row, by call */

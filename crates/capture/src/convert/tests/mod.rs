@@ -154,6 +154,22 @@ fn a_call_of_several_turns() {
     );
 }
 
+/// A thread that loses the processor on its way out of a call still brings the result of its wait; what it is ready for then is not the wait's.
+#[test]
+fn a_result_after_a_preemption() {
+    becomes(
+        r#"until 10ms
+         thread main
+         main: stack wait 1ms user "main;nap"
+         main: run 0..1ms wait ..3ms call poll asked 2ms by timer
+         main: run 3ms..4ms ready ..5ms call poll preempted
+         main: result 1ms 0
+         main: end 5ms..10ms alive"#,
+        r#"main: cpu 0..1ms | wait ..3ms sleep by timer call poll asked 2ms expired result 0 stack "main;nap"
+                | cpu ..4ms | ready ..5ms preempted | cpu ..10ms"#,
+    );
+}
+
 /// Turns that were lost leave a gap, which is filled with a span that says so; the count of losses is the kernel's.
 #[test]
 fn lost_turns_leave_a_span() {

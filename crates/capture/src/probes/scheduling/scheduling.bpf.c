@@ -454,6 +454,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	if (preempted || state == TASK_RUNNING) {
 		st->state = TS_READY;
 		st->how |= TS_PREEMPTED;
+		st->unqueued = state != TASK_RUNNING;
 		if (bpf_core_type_exists(struct task_struct___throttled) &&
 		    bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled)) {
 			if (BPF_CORE_READ((struct task_struct___throttled *)task, throttled))
@@ -637,7 +638,7 @@ static __noinline int switch_in(struct ts_thread *st, struct task_struct *task, 
 			now = chosen;
 		st->ready_ns += now - ready;
 		if (!wake)
-			st->delay_base -= between_queues(st, task, h, now - ready);
+			st->delay_base -= not_counted(st, task, h, now - ready);
 	}
 	if (st->state == TS_BLOCKED) {
 		bool is_long = wake - st->t_out >= config.threshold_ns;
