@@ -51,26 +51,54 @@ const MOST: f64 = 0.8;
 /// A file that grows is half as large on average as in the end, and once it has to be written.
 const STAYS: f64 = 2.0;
 const ACTS: [Act; 3] = [Act::Open, Act::Write, Act::Close];
+/// The same of a file that is read before it is written.
+const ACTS_WITH_READS: [Act; 4] = [Act::Open, Act::Read, Act::Write, Act::Close];
+/// All of it is read each time if so much is read of what is written.
+const READ_BACK: f64 = 0.5;
 
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let uses = inquiry.facts.uses.all.iter();
-    let often = uses.filter(|one| {
-        let (opens, written) = (one.done(Act::Open).count, one.done(Act::Write).bytes);
-        opens as f64 >= RULE.limit(inquiry, &limits::TIMES)
-            && written as f64 >= opens as f64 * RULE.limit(inquiry, &limits::BYTES)
+    let often = uses.filter_map(|one| {
+        let (times, written) = (times(inquiry, one), one.done(Act::Write).bytes);
+        let often = times as f64 >= RULE.limit(inquiry, &limits::TIMES)
+            && written as f64 >= times as f64 * RULE.limit(inquiry, &limits::BYTES);
+        often.then_some((one, times))
     });
-    often.filter_map(|one| suspect(inquiry, one)).collect()
+    let found = often.filter_map(|(one, times)| suspect(inquiry, one, times));
+    found.collect()
+}
+
+/// How often it may have been written anew: it was opened as often, or, while it stayed open, cut after its position had been set.
+/// (A journal that is cut is written at offsets.)
+fn times(inquiry: &Inquiry<'_>, one: &Use) -> u64 {
+    let opens = one.done(Act::Open).count;
+    if opens as f64 >= RULE.limit(inquiry, &limits::TIMES) {
+        return opens;
+    }
+    let calls = |name| calls_on(inquiry, one, name);
+    calls("ftruncate").min(calls("lseek"))
+}
+
+/// How often such a call was made on it.
+fn calls_on(inquiry: &Inquiry<'_>, one: &Use, name: &str) -> u64 {
+    let calls = inquiry.facts.calls.iter().filter(|call| {
+        call.process == Some(one.process) && call.object == Some(one.object) && call.call == name
+    });
+    calls.map(|call| call.count).sum()
+}
+
+/// What is done to the file each time.
+fn acts(one: &Use) -> &'static [Act] {
+    let (read, written) = (one.done(Act::Read).bytes, one.done(Act::Write).bytes);
+    match read as f64 >= written as f64 * READ_BACK {
+        true => &ACTS_WITH_READS,
+        false => &ACTS,
+    }
 }
 
 /// Whether the opens of this file cut it.
 fn is_cut(inquiry: &Inquiry<'_>, one: &Use) -> bool {
-    let cuts = inquiry.facts.calls.iter().filter(|call| {
-        call.process == Some(one.process)
-            && call.object == Some(one.object)
-            && call.call == "ftruncate"
-    });
-    let cuts: u64 = cuts.map(|call| call.count).sum();
-    if cuts as f64 >= RULE.limit(inquiry, &limits::TIMES) {
+    if calls_on(inquiry, one, "ftruncate") as f64 >= RULE.limit(inquiry, &limits::TIMES) {
         return true;
     }
     let threads = inquiry.threads_of(&BTreeSet::from([one.process]));
@@ -83,13 +111,14 @@ fn is_cut(inquiry: &Inquiry<'_>, one: &Use) -> bool {
 fn placed(inquiry: &Inquiry<'_>, one: &Use) -> Option<Placed> {
     let processes = BTreeSet::from([one.process]);
     let objects = BTreeSet::from([one.object]);
-    Placed::around_acts(inquiry, &processes, &objects, &ACTS)
+    Placed::around_acts(inquiry, &processes, &objects, acts(one))
         .or_else(|| region(inquiry, one).map(Placed::at))
 }
 
 fn region(inquiry: &Inquiry<'_>, one: &Use) -> Option<Region> {
-    let acts = ACTS.into_iter();
-    let about: Vec<Act> = acts
+    let about: Vec<Act> = acts(one)
+        .iter()
+        .copied()
         .filter(|&act| inquiry.facts.uses.share_of_calls(one, act) >= MOST)
         .collect();
     let threads = inquiry.threads_of(&BTreeSet::from([one.process]));
@@ -106,19 +135,19 @@ fn fix(inquiry: &Inquiry<'_>, one: &Use, placed: Option<&Placed>, kept: f64) -> 
         let change = placed.scaled(&processes, kept);
         return (Fix::Change(change), placed.region.ns);
     }
-    let names = ACTS.iter().flat_map(|act| act.calls()).copied();
-    let share = inquiry.facts.uses.share_of_time(one, &ACTS);
+    let names = acts(one).iter().flat_map(|act| act.calls()).copied();
+    let share = inquiry.facts.uses.share_of_time(one, acts(one));
     let what = What::Calls(names.collect());
     let kept = 1.0 - share * (1.0 - kept);
-    (Fix::scaled(what, processes, kept), one.ns(&ACTS))
+    (Fix::scaled(what, processes, kept), one.ns(acts(one)))
 }
 
-fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, one: &Use, count: u64) -> Option<Suspect> {
     let file = inquiry.facts.object(one.object)?;
     if file.kind != ObjectKind::File || !is_cut(inquiry, one) {
         return None;
     }
-    let count = one.done(Act::Open).count.max(1);
+    let count = count.max(1);
     let bytes = one.done(Act::Write).bytes;
     let placed = placed(inquiry, one);
     let (fix, ns) = fix(inquiry, one, placed.as_ref(), STAYS / count as f64);
@@ -129,7 +158,10 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Use) -> Option<Suspect> {
     }));
     let title = say![
         one.object,
-        " is rewritten completely ",
+        match acts(one) == ACTS {
+            true => " is rewritten completely ",
+            false => " is read and rewritten completely ",
+        },
         Piece::Count(count),
         " times, ",
         Piece::Bytes(bytes / count),
