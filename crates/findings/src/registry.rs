@@ -14,6 +14,7 @@ pub static RULES: &[&Rule] = &[
     &repeated_start_up::RULE,
     &shell_between::RULE,
     &child_per_item::RULE,
+    &thread_per_item::RULE,
     &lock_convoy::RULE,
     &long_holder::RULE,
     &false_pool::RULE,

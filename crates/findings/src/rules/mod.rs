@@ -59,6 +59,7 @@ pub mod shell_between;
 pub mod sleep_polling;
 pub mod small_transfers;
 pub mod synchronous_writes;
+pub mod thread_per_item;
 pub mod throttled;
 pub mod thundering_herd;
 pub mod tls_per_request;

@@ -81,6 +81,12 @@ fn ping_pong() {
     pair("ping-pong");
 }
 
+/// A thread for each of 4,000 small pieces of work, or four for all of them.
+#[test]
+fn thread_per_item() {
+    pair("thread-per-item");
+}
+
 /// Sixteen threads that are woken for each item, and one of them for each.
 #[test]
 fn thundering_herd() {
