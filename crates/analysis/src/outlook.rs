@@ -12,11 +12,12 @@ use timesink_recording::Recording;
 use crate::facts::programs::Programs;
 use crate::facts::Facts;
 use crate::joined::joined;
-use crate::path::{Cause, InCode, Key, OnProcessors, Path};
+use crate::path::{Cause, InCode, Key, OnProcessors, Path, Segment};
 use crate::replay::{
     processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
 };
 use crate::stacks::{FunctionIx, Stacks};
+use crate::tags::{Tagged, TagsOnPath};
 use crate::timeline::Timeline;
 
 /// The path of the main thread, told by cause.
@@ -40,6 +41,8 @@ pub struct Outlook {
     pub on_processors: OnProcessors,
     /// For how long the path was in each thread.
     pub in_threads: FxHashMap<ThreadId, u64>,
+    /// What it was at work for, where programs say so.
+    pub tags: Option<TagsOnPath>,
 }
 
 /// A cause on the path.
@@ -169,20 +172,25 @@ impl Outlook {
             return Ok(None);
         };
         let programs = Programs::of(facts);
+        let tagged = Tagged::of(recording)?;
         let walk = || {
             let path = Path::of_thread(timeline, slot);
             let code = code_on(&path, timeline, stacks, &programs);
             let causes = path.causes(timeline, |process| programs.first(process));
             let on_processors = OnProcessors::of(&code, &causes, stacks);
             let by_timer = polls_ended_by_timers(&path, timeline, facts, &programs);
+            let key = |segment: &Segment| key_of(segment, timeline, &programs);
+            let tags = tagged
+                .map(|tagged| TagsOnPath::of(tagged, &path, (timeline, stacks), (&causes, key)));
             find_locks_early(timeline);
-            (path, code, causes, on_processors, by_timer)
+            (path, code, causes, (on_processors, by_timer, tags))
         };
-        let (replay, (path, code, causes, on_processors, by_timer)) = std::thread::scope(|scope| {
-            let walked = scope.spawn(walk);
-            let replay = Replay::of(recording, timeline, slot);
-            (replay, joined(walked))
-        });
+        let (replay, (path, code, causes, (on_processors, by_timer, tags))) =
+            std::thread::scope(|scope| {
+                let walked = scope.spawn(walk);
+                let replay = Replay::of(recording, timeline, slot);
+                (replay, joined(walked))
+            });
         let replay = replay?;
         let recorded = Recorded {
             timeline,
@@ -225,6 +233,7 @@ impl Outlook {
             segments: path.segments.len(),
             processors: processors(recording),
             in_threads: in_threads(&path, timeline),
+            tags,
             causes,
             kinds,
             functions,
@@ -247,10 +256,15 @@ fn find_locks_early(timeline: &Timeline) {
 fn code_on(path: &Path, timeline: &Timeline, stacks: &Stacks, programs: &Programs) -> InCode {
     let mut code = InCode::default();
     code.add(path, timeline, stacks, |segment| {
-        let process = timeline.threads[segment.slot].process;
-        Key::of(segment, programs.first(process))
+        key_of(segment, timeline, programs)
     });
     code
+}
+
+/// The cause that a segment belongs to: of several processes with the same program, that of the first.
+fn key_of(segment: &Segment, timeline: &Timeline, programs: &Programs) -> Key {
+    let process = timeline.threads[segment.slot].process;
+    Key::of(segment, programs.first(process))
 }
 
 /// For how long the path was in polls that a timer ended, by cause.
@@ -272,8 +286,7 @@ fn polls_ended_by_timers(
     for segment in polls {
         let wait = timeline.wait_at(segment.slot, segment.t0);
         let wait = wait.and_then(|at| timeline.span(at));
-        let process = programs.first(timeline.threads[segment.slot].process);
-        let key = Key::of(segment, process);
+        let key = key_of(segment, timeline, programs);
         if wait.is_some_and(|wait| wait.wake_source == Some(WakeSource::Timer))
             && key.object.is_none_or(is_epoll)
         {

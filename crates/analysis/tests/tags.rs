@@ -1,10 +1,16 @@
 //! What threads were at work for by their tags, on small recordings drawn as text.
 
+use std::collections::BTreeMap;
+
 use timesink_analysis::facts::Facts;
+use timesink_analysis::outlook::{Outlook, Patience};
+use timesink_analysis::replay::{Change, Gains, How, Recorded, Replay, What};
 use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::tags::{TagTree, Tags};
+use timesink_analysis::tags::{TagTree, Tagged, Tags};
 use timesink_analysis::timeline::Timeline;
+use timesink_analysis::waits::Waited;
 use timesink_recording::notation::draft;
+use timesink_recording::{Nanos, ThreadId};
 
 fn tags(text: &str) -> Option<Tags> {
     let recording = draft(text).recording();
@@ -78,4 +84,67 @@ fn what_no_sample_hit_goes_by_how_it_began() {
 #[test]
 fn programs_without_tags_have_none() {
     assert!(tags("process 1 p\nthread 1.1 main\n1.1: cpu 0..10ms").is_none());
+}
+
+/// A module is what has its path or one that goes on from it, and no other that begins with the same letters.
+#[test]
+fn when_threads_had_a_tag() {
+    let text = TAGGED.replace("storage/log", "storage/scrubber");
+    let recording = draft(&text).recording();
+    let tagged = Tagged::of(&recording).expect("it reads");
+    let tagged = tagged.expect("there are tags");
+    let us = |us: i64| Nanos(us * 1000);
+    let scrub = [
+        (ThreadId(1), vec![(us(1000), us(9000))]),
+        (ThreadId(2), vec![(us(5000), Nanos::MAX)]),
+    ];
+    assert_eq!(tagged.stretches("storage/scrub"), BTreeMap::from(scrub));
+    let storage = &tagged.stretches("storage")[&ThreadId(1)];
+    let turns = vec![(us(1000), us(9000)), (us(9000), us(15_000))];
+    assert_eq!(storage, &turns);
+    assert!(tagged.stretches("stor").is_empty());
+}
+
+/// The path by tag, and what it would be without one: the wait that began with it, and what of the runs was within its turns.
+#[test]
+fn the_path_by_tag() {
+    let recording = draft(TAGGED).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(&recording).expect("its spans");
+    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
+    let waited = Waited::of(&recording, &timeline).expect("its waits");
+    let calls = &waited.calls_of;
+    let outlook = Outlook::of(
+        &recording,
+        &timeline,
+        &facts,
+        &stacks,
+        calls,
+        Patience::SHORT,
+    );
+    let outlook = outlook.expect("it reads").expect("a main thread");
+    let tags = outlook.tags.expect("there are tags");
+    let told: Vec<_> = tags
+        .all()
+        .into_iter()
+        .map(|(tag, ns)| (tag, ns / 1000))
+        .collect();
+    assert_eq!(told, [("storage/log", 7333), ("storage/scrub/crc", 3333)]);
+
+    let tagged = Tagged::of(&recording).expect("it reads");
+    let stretches = tagged.expect("there are tags").stretches("storage/log");
+    let replay = Replay::new(&timeline, &[], 0, 64);
+    let recorded = Recorded {
+        timeline: &timeline,
+        facts: &facts,
+        stacks: &stacks,
+        calls,
+    };
+    let without = Change {
+        what: What::During(stretches),
+        processes: None,
+        how: How::Scale(0.0),
+    };
+    let gains = Gains::new(&replay, recorded, &replay.recorded_path());
+    assert_eq!(gains.of(&[without], None).ns / 1000, 6000);
 }

@@ -15,6 +15,7 @@ use crate::inquiry::Inquiry;
 use crate::mutes::{Day, Mute};
 use crate::registry::RULES;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
+use crate::sentence::{Piece, Sentence};
 use crate::signature::signature;
 
 /// Of the wall time, and at least so long: less is not worth telling.
@@ -170,6 +171,7 @@ impl Findings {
                     continue;
                 }
                 explained.add(inquiry, &suspect.weight);
+                suspect.told.extend(by_tag(inquiry, &suspect.weight));
                 findings.told.push(Finding {
                     rule,
                     on_path_ns,
@@ -291,6 +293,32 @@ fn order_by_most(told: &mut Vec<Finding>) {
         *slot = Some(finding);
     }
     told.extend(slots.into_iter().flatten());
+}
+
+/// What a suspect was at work for, if its time is that of its causes: `by tag: storage/scrub/crc 63 %, storage/log 20 %`.
+fn by_tag(inquiry: &Inquiry<'_>, weight: &Weight) -> Option<Sentence> {
+    /// So many are named, each with such a share at least.
+    const NAMED: usize = 3;
+    const LEAST: f64 = 0.1;
+    /// So much of its causes a suspect is.
+    const MOST: f64 = 0.8;
+    let tags = inquiry.outlook.tags.as_ref()?;
+    let all = inquiry.on_path_ns(&weight.causes).max(1) as f64;
+    if (weight.at_most_ns as f64) < all * MOST {
+        return None;
+    }
+    let shares = tags.of_causes(weight.causes.iter().copied());
+    let shares = shares.into_iter().map(|(tag, ns)| (tag, ns as f64 / all));
+    let mut told = Vec::new();
+    for (tag, share) in shares.filter(|(_, share)| *share >= LEAST).take(NAMED) {
+        told.push(if told.is_empty() { "by tag: " } else { ", " }.into());
+        told.extend([
+            Piece::Name(tag.to_owned()),
+            " ".into(),
+            Piece::Percent(share * 100.0),
+        ]);
+    }
+    (!told.is_empty()).then_some(Sentence(told))
 }
 
 /// How much of the path two may both be about.

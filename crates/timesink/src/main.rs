@@ -88,7 +88,7 @@ enum Command {
     /// Without options, prints the predicted gain of each cause on the critical path.
     ///
     /// WHAT is a state (cpu, ready), a kind of wait (flush, 'network receive'), a name (rows.db), both ('flush rows.db'),
-    /// func=NAME or process=NAME. Options can be combined.
+    /// func=NAME, tag=PATH or process=NAME. Options can be combined.
     #[command(
         after_help = "Examples:\n  timesink whatif x.timesink --cut 'flush rows.db'\n  \
                       timesink whatif x.timesink --scale func=crc32_block 0.3 --cpus 4"

@@ -11,6 +11,7 @@ use super::entries::{entered, wrappers};
 use super::shares::Shares;
 use super::Recorded;
 use crate::stacks::{FunctionIx, Stacks};
+use crate::tags::Stretch;
 use crate::timeline::{Span, Waker};
 
 /// Which time is meant.
@@ -47,6 +48,8 @@ pub enum What {
     Threads(BTreeSet<ThreadId>),
     /// The same, in each of them from one moment to another.
     Stretches(BTreeMap<ThreadId, (Nanos, Nanos)>),
+    /// All that these threads do and wait for in any of these stretches, each of which is over before the next begins.
+    During(BTreeMap<ThreadId, Vec<Stretch>>),
     /// All that these threads do and wait for from one moment to another, but sleeps.
     Between(BTreeMap<ThreadId, (Nanos, Nanos)>),
 }
@@ -101,6 +104,20 @@ fn part_within(span: &Span, stretches: &BTreeMap<ThreadId, (Nanos, Nanos)>) -> f
         return 0.0;
     };
     let within = span.t1.min(until).since(span.t0.max(from));
+    within as f64 / span.t1.since(span.t0).max(1) as f64
+}
+
+/// How much of a span lies within any of the stretches of its thread.
+fn part_during(span: &Span, stretches: &BTreeMap<ThreadId, Vec<Stretch>>) -> f64 {
+    let Some(stretches) = stretches.get(&span.thread) else {
+        return 0.0;
+    };
+    let begun = stretches.partition_point(|(_, until)| *until <= span.t0);
+    let within = stretches[begun..].iter();
+    let within = within.take_while(|(from, _)| *from < span.t1);
+    let within: u64 = within
+        .map(|(from, until)| span.t1.min(*until).since(span.t0.max(*from)))
+        .sum();
     within as f64 / span.t1.since(span.t0).max(1) as f64
 }
 
@@ -178,6 +195,9 @@ impl Change {
                     (_, What::Stretches(stretches)) if span.state == State::Cpu => {
                         part_within(span, stretches)
                     }
+                    (_, What::During(stretches)) if span.state == State::Cpu => {
+                        part_during(span, stretches)
+                    }
                     (_, What::Between(stretches)) if !sleeps(span) => part_within(span, stretches),
                     // One call waits for many things in turn: only the waits that are meant go.
                     (_, What::Waits { .. } | What::Cause { .. })
@@ -190,7 +210,14 @@ impl Change {
                     (Some(shares), _) => shares.of(span),
                     (None, _) => 0.0,
                 };
-                let named = matches!(&self.what, What::Spans(spans) if spans.contains(&index));
+                let named = match &self.what {
+                    What::Spans(spans) => spans.contains(&index),
+                    // A wait began with its tag and has it to its end.
+                    What::During(stretches) if span.state == State::Wait => {
+                        part_during(span, stretches) > 0.5
+                    }
+                    _ => false,
+                };
                 if named || follows || self.means(span) {
                     share = 1.0 - spared.as_ref().map_or(0.0, |spared| spared.of(span));
                     woken |= span.state == State::Wait;
@@ -294,7 +321,9 @@ impl Change {
     /// Whether it takes waits away, rather than work.
     pub(super) fn is_about_waits(&self) -> bool {
         let waits = match &self.what {
-            What::Waits { .. } | What::Calls(_) | What::Spans(_) | What::All => true,
+            What::Waits { .. } | What::Calls(_) | What::Spans(_) | What::During(_) | What::All => {
+                true
+            }
             What::Cause { state, .. } => *state == State::Wait,
             _ => false,
         };

@@ -4,20 +4,23 @@
 //! runnable are known one by one. Time on a processor is divided by samples, for each thread on each processor: all time of a
 //! thread is in exactly one tag, or in none.
 
+mod on_path;
+mod tagged;
 mod tree;
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use timesink_recording::ids::{TagId, ThreadId};
-use timesink_recording::tables::{Tag, TagTurn};
+use timesink_recording::ids::ThreadId;
 use timesink_recording::words::{Detail, State};
-use timesink_recording::{Nanos, Recording};
+use timesink_recording::Recording;
 
 use crate::ledger::Account;
 use crate::span::Span;
 use crate::stacks::Stacks;
 use crate::timeline::Timeline;
+pub use on_path::TagsOnPath;
+pub use tagged::{Stretch, Tagged, Whose};
 pub use tree::{TagNode, TagTree};
 
 /// Time of threads.
@@ -73,8 +76,6 @@ pub struct Tags {
     pub threads: Vec<ThreadTags>,
 }
 
-/// A path by its index; none: no tag.
-type Whose = Option<usize>;
 type Sums = FxHashMap<Whose, TagTime>;
 
 /// What a thread ran on one processor.
@@ -108,38 +109,6 @@ impl Ran {
     }
 }
 
-/// Which thread had which tag when.
-struct TagTurns {
-    by_thread: FxHashMap<ThreadId, Vec<TagTurn>>,
-    path_of: FxHashMap<TagId, usize>,
-}
-
-impl TagTurns {
-    fn of(recording: &Recording) -> timesink_recording::Result<TagTurns> {
-        let mut by_thread: FxHashMap<ThreadId, Vec<TagTurn>> = FxHashMap::default();
-        recording.scan(|rows: &[TagTurn]| {
-            for row in rows {
-                by_thread.entry(row.thread).or_default().push(row.clone());
-            }
-        })?;
-        for turns in by_thread.values_mut() {
-            turns.sort_by_key(|turn| (turn.t0, turn.t1));
-        }
-        Ok(TagTurns {
-            by_thread,
-            path_of: FxHashMap::default(),
-        })
-    }
-
-    /// The last tag that was seen by a moment.
-    fn at(&self, thread: ThreadId, moment: Nanos) -> Whose {
-        let turns = self.by_thread.get(&thread)?;
-        let begun = turns.partition_point(|turn| turn.t0 <= moment);
-        let turn = turns.get(begun.checked_sub(1)?)?;
-        self.path_of.get(&turn.tag?).copied()
-    }
-}
-
 impl Tags {
     /// None if no program said anything.
     pub fn of(
@@ -147,25 +116,15 @@ impl Tags {
         timeline: &Timeline,
         stacks: &Stacks,
     ) -> timesink_recording::Result<Option<Tags>> {
-        let rows = recording.rows::<Tag>()?;
-        if rows.is_empty() {
+        let Some(turns) = Tagged::of(recording)? else {
             return Ok(None);
-        }
-        let mut turns = TagTurns::of(recording)?;
-        let mut paths: Vec<String> = Vec::new();
-        let mut known: FxHashMap<&str, usize> = FxHashMap::default();
-        for row in rows.iter() {
-            let path = *known.entry(&row.path).or_insert_with(|| {
-                paths.push(row.path.clone());
-                paths.len() - 1
-            });
-            turns.path_of.insert(row.tag, path);
-        }
+        };
+        let paths = &turns.paths;
         let mut whole = Sums::default();
         let mut processors: BTreeMap<u32, Sums> = BTreeMap::new();
         let mut threads = Vec::new();
         for (slot, thread) in timeline.threads.iter().enumerate() {
-            if !rows.iter().any(|row| row.process == thread.process) {
+            if !turns.speaks(thread.process) {
                 continue;
             }
             let spans = timeline.spans_of(slot);
@@ -175,17 +134,17 @@ impl Tags {
             }
             threads.push(ThreadTags {
                 thread: thread.thread,
-                tree: TagTree::of(&paths, &sums),
+                tree: TagTree::of(paths, &sums),
             });
         }
         threads.sort_by_key(|one| one.thread);
         let processors = processors.into_iter();
         Ok(Some(Tags {
-            whole: TagTree::of(&paths, &whole),
+            whole: TagTree::of(paths, &whole),
             processors: processors
                 .map(|(processor, sums)| ProcessorTags {
                     processor,
-                    tree: TagTree::of(&paths, &sums),
+                    tree: TagTree::of(paths, &sums),
                 })
                 .collect(),
             threads,
@@ -197,7 +156,7 @@ impl Tags {
 fn sums_of(
     thread: ThreadId,
     spans: &[Span],
-    turns: &TagTurns,
+    turns: &Tagged,
     stacks: &Stacks,
     processors: &mut BTreeMap<u32, Sums>,
 ) -> Sums {
@@ -227,12 +186,7 @@ fn sums_of(
 }
 
 /// What a thread ran, by processor.
-fn ran_on(
-    thread: ThreadId,
-    spans: &[Span],
-    turns: &TagTurns,
-    stacks: &Stacks,
-) -> BTreeMap<u32, Ran> {
+fn ran_on(thread: ThreadId, spans: &[Span], turns: &Tagged, stacks: &Stacks) -> BTreeMap<u32, Ran> {
     let mut by_processor: BTreeMap<u32, Ran> = BTreeMap::new();
     for span in spans.iter().filter(|span| span.state == State::Cpu) {
         let ran = by_processor.entry(span.processor).or_default();

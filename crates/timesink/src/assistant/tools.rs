@@ -90,7 +90,7 @@ struct WhatIf {
     /// The recording: a path. Without it, the one made last in this folder.
     recording: Option<String>,
     /// What is to take no time: a state (cpu, ready), a kind of wait ("flush", "network receive"), a name (rows.db), both ("flush
-    /// rows.db"), func=NAME or process=NAME. Empty for a table of all causes.
+    /// rows.db"), func=NAME, tag=PATH or process=NAME. Empty for a table of all causes.
     #[serde(default)]
     cut: Vec<String>,
     /// What is to take so many times as long, such as {"what": "func=crc32", "factor": 0.3}.

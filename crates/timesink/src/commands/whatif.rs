@@ -1,6 +1,6 @@
 //! `timesink whatif FILE`: what the wall time would be if something took less.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{bail, Context};
@@ -8,9 +8,9 @@ use anyhow::{bail, Context};
 use timesink_analysis::facts::Facts;
 use timesink_analysis::outlook::{Outlook, Patience};
 use timesink_analysis::replay::{Change, How, Processors, What};
-use timesink_analysis::stacks::Stacks;
+use timesink_analysis::tags::Tagged;
 use timesink_recording::ids::ProcessId;
-use timesink_story::{Predicted, Predictor};
+use timesink_story::{Loaded, Predicted, Predictor};
 
 use super::named;
 use super::read::{open, Named};
@@ -66,7 +66,7 @@ type Asked = Vec<(String, Change)>;
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let recording = open(&arguments.recording)?;
     let loaded = arguments.whose.loaded(&recording)?;
-    let asked = asked(arguments, &loaded.facts, &loaded.stacks)?;
+    let asked = asked(arguments, &loaded)?;
     let style = out::style();
     let all = asked.is_empty() && arguments.cpus.is_none();
     if all && arguments.json {
@@ -131,12 +131,12 @@ fn predict(
     Ok(predictor.predict(&changes, cpus.map(Processors::Any)))
 }
 
-fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Result<Asked> {
+fn asked(arguments: &Arguments, loaded: &Loaded<'_>) -> anyhow::Result<Asked> {
     let mut asked = Vec::new();
     let mut ask = |text: &str, how: How, words: String| -> anyhow::Result<()> {
         let (what, processes) = match text.strip_prefix("process=") {
-            Some(name) => (What::All, Some(processes(name, facts)?)),
-            None => (what(text, facts, stacks)?, None),
+            Some(name) => (What::All, Some(processes(name, &loaded.facts)?)),
+            None => (what(text, loaded)?, None),
         };
         let change = Change {
             what,
@@ -194,7 +194,7 @@ fn asked(arguments: &Arguments, facts: &Facts, stacks: &Stacks) -> anyhow::Resul
 
 const EXAMPLES: &str =
     "use a state (cpu, ready), a kind of wait (flush, \"network receive\"), a name \
-                        (rows.db), both (\"flush rows.db\"), func=NAME or process=NAME";
+                        (rows.db), both (\"flush rows.db\"), func=NAME, tag=PATH or process=NAME";
 
 /// The processes of a name.
 fn processes(name: &str, facts: &Facts) -> anyhow::Result<BTreeSet<ProcessId>> {
@@ -207,14 +207,22 @@ fn processes(name: &str, facts: &Facts) -> anyhow::Result<BTreeSet<ProcessId>> {
     Ok(of_it)
 }
 
-/// What a text means: `func=NAME`, a state, a kind of wait, a thing, or a kind of wait and a thing.
-fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {
+/// What a text means: `func=NAME`, `tag=PATH`, a state, a kind of wait, a thing, or a kind of wait and a thing.
+fn what(text: &str, loaded: &Loaded<'_>) -> anyhow::Result<What> {
     if let Some(name) = text.strip_prefix("func=") {
-        let mut functions = stacks.code.functions.iter();
+        let mut functions = loaded.stacks.code.functions.iter();
         if !functions.any(|function| function.name == name) {
             bail!("no stack in this recording contains a function {name:?} (`timesink report FILE --top` lists functions)");
         }
         return Ok(What::Function(name.to_owned()));
+    }
+    if let Some(path) = text.strip_prefix("tag=") {
+        let tagged = Tagged::of(loaded.recording)?;
+        let stretches = tagged.map_or(BTreeMap::new(), |tagged| tagged.stretches(path));
+        if stretches.is_empty() {
+            bail!("no thread in this recording has a tag {path:?} (`timesink report FILE --tags` lists tags)");
+        }
+        return Ok(What::During(stretches));
     }
     match text {
         "cpu" => return Ok(What::Cpu),
@@ -229,7 +237,7 @@ fn what(text: &str, facts: &Facts, stacks: &Stacks) -> anyhow::Result<What> {
         (None, Some(peer)) => (None, peer),
         (None, None) => (None, text),
     };
-    let objects = named::things(thing, facts);
+    let objects = named::things(thing, &loaded.facts);
     if objects.as_ref().is_some_and(BTreeSet::is_empty) {
         bail!("nothing in this recording is named {thing:?}: {EXAMPLES}");
     }
@@ -244,36 +252,41 @@ mod tests {
     use timesink_recording::words::Detail;
 
     use crate::present::samples;
-    use timesink_analysis::stacks::Filter;
 
     /// What is asked means what it says, and what nothing in the recording is called is an error, not a prediction.
     #[test]
     fn questions() {
-        samples::present_stacks(&samples::coded(), &Filter::default(), |_, facts, stacks| {
-            let meant = |text: &str| what(text, facts, stacks);
-            let waits = |text: &str| match meant(text).expect("it is understood") {
-                What::Waits { detail, objects } => (detail, objects.map(|found| found.len())),
-                other => panic!("{text}: {other:?}"),
-            };
-            assert_eq!(waits("flush"), (Some(Detail::Flush), None));
-            assert_eq!(waits("flush rows.db"), (Some(Detail::Flush), Some(1)));
-            assert_eq!(waits("rows.db"), (None, Some(1)));
-            assert_eq!(waits("pipe read"), (Some(Detail::PipeRead), None));
-            assert_eq!(waits("round trips to rows"), (None, Some(1)));
-            assert_eq!(meant("cpu").ok(), Some(What::Cpu));
-            let function = What::Function("price_of".to_owned());
-            assert_eq!(meant("func=price_of").ok(), Some(function));
-            for nothing in ["", "flush nowhere.db", "nowhere.db", "func=nobody"] {
-                assert!(meant(nothing).is_err(), "{nothing}");
-            }
-            assert_eq!(
-                processes("nightly-import", facts)
-                    .map(|found| found.len())
-                    .ok(),
-                Some(1)
-            );
-            assert!(processes("nobody", facts).is_err());
-        });
+        let recording = samples::coded().recording();
+        let loaded = Loaded::of(&recording).expect("a drawn recording reads");
+        let meant = |text: &str| what(text, &loaded);
+        let waits = |text: &str| match meant(text).expect("it is understood") {
+            What::Waits { detail, objects } => (detail, objects.map(|found| found.len())),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(waits("flush"), (Some(Detail::Flush), None));
+        assert_eq!(waits("flush rows.db"), (Some(Detail::Flush), Some(1)));
+        assert_eq!(waits("rows.db"), (None, Some(1)));
+        assert_eq!(waits("pipe read"), (Some(Detail::PipeRead), None));
+        assert_eq!(waits("round trips to rows"), (None, Some(1)));
+        assert_eq!(meant("cpu").ok(), Some(What::Cpu));
+        let function = What::Function("price_of".to_owned());
+        assert_eq!(meant("func=price_of").ok(), Some(function));
+        for nothing in [
+            "",
+            "flush nowhere.db",
+            "nowhere.db",
+            "func=nobody",
+            "tag=nowhere",
+        ] {
+            assert!(meant(nothing).is_err(), "{nothing}");
+        }
+        assert_eq!(
+            processes("nightly-import", &loaded.facts)
+                .map(|found| found.len())
+                .ok(),
+            Some(1)
+        );
+        assert!(processes("nobody", &loaded.facts).is_err());
     }
 
     /// A kind of wait of which there is none was answered with a prediction, and with success.
@@ -282,7 +295,7 @@ mod tests {
         let recording = samples::coded().recording();
         let loaded = Loaded::of(&recording).expect("a drawn recording reads");
         let change = Change {
-            what: what("aio", &loaded.facts, &loaded.stacks).expect("it is understood"),
+            what: what("aio", &loaded).expect("it is understood"),
             processes: None,
             how: How::Batch(100),
         };
@@ -301,7 +314,7 @@ mod tests {
         let recording = samples::coded().recording();
         let loaded = Loaded::of(&recording).expect("a drawn recording reads");
         let change = Change {
-            what: what("flush rows.db", &loaded.facts, &loaded.stacks).expect("it is there"),
+            what: what("flush rows.db", &loaded).expect("it is there"),
             processes: None,
             how: How::Scale(0.0),
         };

@@ -18,6 +18,14 @@ pub(super) struct PathPage<'a> {
     segments: Vec<SegmentPage<'a>>,
     kinds: Vec<KindPage>,
     functions: Vec<FunctionPage<'a>>,
+    tags: Option<Vec<TagOnPathPage<'a>>>,
+}
+
+/// So much of the path had a tag.
+#[derive(Serialize)]
+struct TagOnPathPage<'a> {
+    tag: &'a str,
+    ns: u64,
 }
 
 /// What identifies a cause.
@@ -99,6 +107,10 @@ pub(super) fn path<'a>(report: &Report<'a>) -> Option<PathPage<'a>> {
             .map(|kind| kind_page(outlook, kind))
             .collect(),
         functions: outlook.functions.iter().map(function).collect(),
+        tags: outlook.tags.as_ref().map(|tags| {
+            let all = tags.all().into_iter();
+            all.map(|(tag, ns)| TagOnPathPage { tag, ns }).collect()
+        }),
     })
 }
 

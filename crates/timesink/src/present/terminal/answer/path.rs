@@ -95,7 +95,23 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         let figures = bar.figures("other", label_width, rest, share(rest), outlook.wall_ns);
         lines.push(figures);
     }
+    lines.extend(by_tag(outlook).map(|text| style.paint(Ink::Faint, &text)));
     lines
+}
+
+/// What all of it was at work for, where programs say so: `by tag: storage/scrub/crc 63 %, storage/log 20 %`.
+fn by_tag(outlook: &Outlook) -> Option<String> {
+    /// So many are named.
+    const TAGS: usize = 3;
+    let all = outlook.tags.as_ref()?.all().into_iter();
+    let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
+    let large = all.filter(|(_, ns)| share(*ns) >= LEAST).take(TAGS);
+    let parts = large.map(|(tag, ns)| {
+        let tag = names::harmless(tag);
+        format!("{tag} {}", units::percent(share(ns) * 100.0))
+    });
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| format!("  by tag: {}", parts.join(", ")))
 }
 
 fn label_width<'a>(labels: impl Iterator<Item = &'a str>, style: &Style) -> usize {
