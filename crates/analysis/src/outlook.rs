@@ -173,24 +173,20 @@ impl Outlook {
         };
         let programs = Programs::of(facts);
         let tagged = Tagged::of(recording)?;
-        let walk = || {
-            let path = Path::of_thread(timeline, slot);
-            let code = code_on(&path, timeline, stacks, &programs);
-            let causes = path.causes(timeline, |process| programs.first(process));
-            let on_processors = OnProcessors::of(&code, &causes, stacks);
-            let by_timer = polls_ended_by_timers(&path, timeline, facts, &programs);
-            let key = |segment: &Segment| key_of(segment, timeline, &programs);
-            let tags = tagged
-                .map(|tagged| TagsOnPath::of(tagged, &path, (timeline, stacks), (&causes, key)));
-            find_locks_early(timeline);
-            (path, code, causes, (on_processors, by_timer, tags))
-        };
-        let (replay, (path, code, causes, (on_processors, by_timer, tags))) =
-            std::thread::scope(|scope| {
-                let walked = scope.spawn(walk);
-                let replay = Replay::of(recording, timeline, slot);
-                (replay, joined(walked))
-            });
+        let walk = || Walked::of((timeline, slot), facts, stacks, &programs, tagged);
+        let (replay, walked) = std::thread::scope(|scope| {
+            let walked = scope.spawn(walk);
+            let replay = Replay::of(recording, timeline, slot);
+            (replay, joined(walked))
+        });
+        let Walked {
+            path,
+            code,
+            causes,
+            on_processors,
+            by_timer,
+            tags,
+        } = walked;
         let replay = replay?;
         let recorded = Recorded {
             timeline,
@@ -241,6 +237,44 @@ impl Outlook {
         };
         let more = more(&outlook, &gains);
         Ok(Some((outlook, more)))
+    }
+}
+
+/// The path and what is read off it.
+struct Walked {
+    path: Path,
+    code: InCode,
+    causes: Vec<Cause>,
+    on_processors: OnProcessors,
+    by_timer: FxHashMap<Key, u64>,
+    tags: Option<TagsOnPath>,
+}
+
+impl Walked {
+    fn of(
+        (timeline, slot): (&Timeline, usize),
+        facts: &Facts,
+        stacks: &Stacks,
+        programs: &Programs,
+        tagged: Option<Tagged>,
+    ) -> Walked {
+        let path = Path::of_thread(timeline, slot);
+        let code = code_on(&path, timeline, stacks, programs);
+        let causes = path.causes(timeline, |process| programs.first(process));
+        let on_processors = OnProcessors::of(&code, &causes, stacks);
+        let by_timer = polls_ended_by_timers(&path, timeline, facts, programs);
+        let key = |segment: &Segment| key_of(segment, timeline, programs);
+        let tags =
+            tagged.map(|tagged| TagsOnPath::of(tagged, &path, (timeline, stacks), (&causes, key)));
+        find_locks_early(timeline);
+        Walked {
+            path,
+            code,
+            causes,
+            on_processors,
+            by_timer,
+            tags,
+        }
     }
 }
 
