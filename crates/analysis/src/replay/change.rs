@@ -10,6 +10,7 @@ use super::calls::calls_on;
 use super::entries::{entered, wrappers};
 use super::shares::Shares;
 use super::Recorded;
+use crate::ledger::Account;
 use crate::stacks::{FunctionIx, Stacks};
 use crate::tags::Stretch;
 use crate::timeline::{Span, Waker};
@@ -121,6 +122,34 @@ fn part_during(span: &Span, stretches: &BTreeMap<ThreadId, Vec<Stretch>>) -> f64
     within as f64 / span.t1.since(span.t0).max(1) as f64
 }
 
+/// The same of a span on a processor, as its samples have it: a stretch is only seen to begin at a call, a switch or a sample.
+fn sampled_part_during(
+    span: &Span,
+    stretches: &BTreeMap<ThreadId, Vec<Stretch>>,
+    stacks: &Stacks,
+) -> f64 {
+    let events = stacks.events_of(span.thread);
+    let from = events.partition_point(|event| event.at < span.t0);
+    let samples = events[from..].iter();
+    let samples = samples.take_while(|event| event.at < span.t1);
+    let (mut all, mut within) = (0u64, 0u64);
+    for sample in samples.filter(|event| event.account == Account::Cpu) {
+        let of_thread = stretches.get(&span.thread);
+        let begun = of_thread.and_then(|of_thread| {
+            let begun = of_thread.partition_point(|(from, _)| *from <= sample.at);
+            of_thread.get(begun.checked_sub(1)?)
+        });
+        all = all.saturating_add(sample.ns);
+        if begun.is_some_and(|(_, until)| sample.at < *until) {
+            within = within.saturating_add(sample.ns);
+        }
+    }
+    match all {
+        0 => part_during(span, stretches),
+        all => within as f64 / all as f64,
+    }
+}
+
 /// Whether a thread waits for nothing but a time.
 fn sleeps(span: &Span) -> bool {
     span.state == State::Wait && span.detail == Detail::Sleep
@@ -196,7 +225,7 @@ impl Change {
                         part_within(span, stretches)
                     }
                     (_, What::During(stretches)) if span.state == State::Cpu => {
-                        part_during(span, stretches)
+                        sampled_part_during(span, stretches, recorded.stacks)
                     }
                     (_, What::Between(stretches)) if !sleeps(span) => part_within(span, stretches),
                     // One call waits for many things in turn: only the waits that are meant go.
