@@ -10,7 +10,6 @@ use super::calls::calls_on;
 use super::entries::{entered, wrappers};
 use super::shares::Shares;
 use super::Recorded;
-use crate::ledger::Account;
 use crate::stacks::{FunctionIx, Stacks};
 use crate::tags::Stretch;
 use crate::timeline::{Span, Waker};
@@ -128,19 +127,15 @@ fn sampled_part_during(
     stretches: &BTreeMap<ThreadId, Vec<Stretch>>,
     stacks: &Stacks,
 ) -> f64 {
-    let events = stacks.events_of(span.thread);
-    let from = events.partition_point(|event| event.at < span.t0);
-    let samples = events[from..].iter();
-    let samples = samples.take_while(|event| event.at < span.t1);
+    let Some(of_thread) = stretches.get(&span.thread) else {
+        return 0.0;
+    };
     let (mut all, mut within) = (0u64, 0u64);
-    for sample in samples.filter(|event| event.account == Account::Cpu) {
-        let of_thread = stretches.get(&span.thread);
-        let begun = of_thread.and_then(|of_thread| {
-            let begun = of_thread.partition_point(|(from, _)| *from <= sample.at);
-            of_thread.get(begun.checked_sub(1)?)
-        });
+    for sample in stacks.samples_of(span.thread, span.t0, span.t1) {
+        let begun = of_thread.partition_point(|(_, until)| *until <= sample.at);
+        let stretch = of_thread.get(begun);
         all = all.saturating_add(sample.ns);
-        if begun.is_some_and(|(_, until)| sample.at < *until) {
+        if stretch.is_some_and(|(from, _)| *from <= sample.at) {
             within = within.saturating_add(sample.ns);
         }
     }

@@ -202,6 +202,20 @@ impl Stacks {
         Some(event.stack)
     }
 
+    /// The samples of one thread on a processor, from one moment to before another, in order.
+    pub fn samples_of(
+        &self,
+        thread: ThreadId,
+        from: Nanos,
+        until: Nanos,
+    ) -> impl Iterator<Item = &Event> {
+        let events = self.events_of(thread);
+        let begun = events.partition_point(|event| event.at < from);
+        let within = events[begun..].iter();
+        let within = within.take_while(move |event| event.at < until);
+        within.filter(|event| event.account == Account::Cpu)
+    }
+
     /// The samples, waits and times ready of one thread, in order.
     pub fn events_of(&self, thread: ThreadId) -> &[Event] {
         let from = self.events.partition_point(|event| event.thread < thread);

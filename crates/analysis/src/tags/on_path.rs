@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 use timesink_recording::words::State;
 
 use super::{Tagged, Whose};
-use crate::ledger::Account;
 use crate::path::{Cause, Key, Path, Segment};
 use crate::stacks::Stacks;
 use crate::timeline::Timeline;
@@ -80,13 +79,9 @@ fn whose(
     if segment.state != State::Cpu {
         return began_with;
     }
-    let events = stacks.events_of(thread);
-    let from = events.partition_point(|event| event.at < segment.t0);
-    let within = events[from..].iter();
-    let within = within.take_while(|event| event.at < segment.t1);
     let mut hits: BTreeMap<Whose, u64> = BTreeMap::new();
-    for event in within.filter(|event| event.account == Account::Cpu) {
-        *hits.entry(tagged.at(thread, event.at)).or_default() += event.ns;
+    for sample in stacks.samples_of(thread, segment.t0, segment.t1) {
+        *hits.entry(tagged.at(thread, sample.at)).or_default() += sample.ns;
     }
     let all: u64 = hits.values().sum();
     if all == 0 {
