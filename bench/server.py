@@ -64,22 +64,25 @@ def rate_under(command):
     return found
 
 
-def recorders(folder, workers):
+def recorders(folder, workers, before):
     """What is attached, by name, anew for each slice."""
     number = time.monotonic_ns()
+    builds = {"timesink attach": TIMESINK} | ({"timesink before": Path(before)} if before else {})
+    ours = {name: [str(build), "attach", "-q", "-o", f"{folder}/{number}-{build_number}.timesink", *workers]
+            for build_number, (name, build) in enumerate(builds.items())}
     return {
         "bare": [],
-        "timesink attach": [str(TIMESINK), "attach", "-q", "-o", f"{folder}/{number}.timesink", *workers],
+        **ours,
         "perf record -F 999 -g": ["perf", "record", "-q", "-F", "999", "-g", "-o", f"{folder}/{number}.data",
                                   "-p", ",".join(workers)],
     }
 
 
-def measure(folder, workers, rounds):
+def measure(folder, workers, rounds, before):
     """The ratios to bare of each recorder."""
     ratios = {}
     for number in range(rounds):
-        kinds = list(recorders(folder, workers).items())
+        kinds = list(recorders(folder, workers, before).items())
         random.shuffle(kinds)
         found = {name: rate_under(command) for name, command in kinds}
         for name in found:
@@ -92,7 +95,9 @@ def measure(folder, workers, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--before", metavar="TIMESINK", help="another build of timesink, attached in the same rounds")
+    options = parser.parse_args()
+    rounds = options.rounds
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         Path(folder, "index.html").write_text("x" * 2700)
@@ -103,7 +108,7 @@ def main():
         try:
             time.sleep(2)
             workers = subprocess.run(["pgrep", "-P", str(server.pid)], capture_output=True, text=True, check=True)
-            ratios = measure(folder, workers.stdout.split(), rounds)
+            ratios = measure(folder, workers.stdout.split(), rounds, options.before)
         finally:
             client.terminate()
             server.terminate()

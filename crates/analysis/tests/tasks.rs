@@ -188,3 +188,67 @@ fn callbacks_are_told_by_their_stacks() {
     assert_eq!(tasks.runtime.waits[&Detail::Poll].ns, 4_000_000);
     assert_eq!(tasks.runtime.cpu_ns, 6_000_000);
 }
+
+/// Virtual threads of Java are told by the function that they begin with. What was left of the outer part of a stack in the heap, when one
+/// goes on after a wait, is known from other stacks; a thread that looks for another one to run is at work for none.
+#[test]
+fn virtual_threads_are_told_by_their_stacks() {
+    let text = "
+        process 1 java
+        thread 1.1 tid 1 java
+        thread 1.2 tid 2 ForkJoinPool-1-worker-1 parent 1.1
+        object log file /srv/log
+        frame work function java.util.concurrent.ForkJoinPool.runWorker language java file java/util/concurrent/ForkJoinPool.java
+        frame run function jdk.internal.vm.Continuation.run language java file jdk/internal/vm/Continuation.java
+        frame begin function java.lang.VirtualThread.run language java file java/lang/VirtualThread.java
+        frame lambda function Server$$Lambda/0x1.run language java
+        frame serve function Server.serve language java file Server.java
+        frame flush function Server.flush language java file Server.java
+        frame parse function Server.parse language java file Server.java
+        frame save function Log.save language java file Log.java
+        frame force function sun.nio.ch.FileChannelImpl.force language java file sun/nio/ch/FileChannelImpl.java
+        1.1: cpu 0..1ms | wait ..40ms condition by 1.2
+        1.2: cpu 1ms..20ms | wait ..30ms flush log call fsync stack \"work;run;begin;lambda;save;flush;force\" | cpu ..40ms 
+        sample 1.2 2ms weight 4ms stack \"work;run;begin;lambda;serve;parse\"
+        sample 1.2 6ms weight 4ms stack \"work;run;parse\"
+        sample 1.2 10ms weight 4ms stack \"work;run;serve\"
+        sample 1.2 14ms weight 4ms stack \"work;run;flush\"
+        sample 1.2 18ms weight 3ms stack \"work\"
+        sample 1.2 34ms weight 5ms stack \"work;run;begin;lambda;save;flush;force\"
+        sample 1.2 38ms weight 5ms stack \"work;run;force\"";
+    let (tasks, names) = tasks(text).expect("there are virtual threads");
+    assert_eq!(names, ["Log.save", "Server.serve"], "{tasks:?}");
+    let [save, serve] = tasks.groups.as_slice() else {
+        panic!("{tasks:?}");
+    };
+    assert_eq!((save.kind, save.count), (GroupKind::VirtualThread, 0));
+    assert_eq!(save.carried.cpu_ns, 9_000_000);
+    assert_eq!(save.carried.waits[&Detail::Flush].ns, 10_000_000);
+    assert_eq!(serve.carried.cpu_ns, 12_000_000);
+    assert_eq!((serve.parked_ns, save.parked_ns), (0, 0));
+    assert_eq!(tasks.runtime.cpu_ns, 8_000_000);
+}
+
+/// A function that virtual threads of two kinds call tells of neither, where the outer part of the stack is not there.
+#[test]
+fn a_virtual_thread_is_not_guessed_at() {
+    let text = "
+        process 1 java
+        thread 1.1 tid 1 worker
+        frame run function jdk.internal.vm.Continuation.run language java file jdk/internal/vm/Continuation.java
+        frame begin function java.lang.VirtualThread.run language java file java/lang/VirtualThread.java
+        frame one function Server.one language java file Server.java
+        frame other function Server.other language java file Server.java
+        frame parse function Server.parse language java file Server.java
+        1.1: cpu 0..30ms
+        sample 1.1 2ms weight 10ms stack \"run;begin;one;parse\"
+        sample 1.1 12ms weight 9ms stack \"run;begin;other;parse\"
+        sample 1.1 22ms weight 11ms stack \"run;parse\"";
+    let (tasks, mut names) = tasks(text).expect("there are virtual threads");
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        ["Server.one", "Server.other", "Server.parse"],
+        "{tasks:?}"
+    );
+}

@@ -6,9 +6,9 @@
 //! for the rest, and the recording says so. Pure: counts and times in, decisions out.
 //!
 //! The account is kept in time: what the calls of the busiest processor cost is spent; earned is the
-//! budget's share of the time that passes, less what the switches there cost, which cannot be left
-//! out. Who starts has some credit, so that a short program, and the burst of calls of a program that
-//! starts, are timed whole.
+//! budget's share of the time that passes, less what the switches there cost, and a processor's share of
+//! what timesink itself takes to write down what it is told: neither can be left out. Who starts has some credit, so that a short program,
+//! and the burst of calls of a program that starts, are timed whole.
 
 /// How much may be spent in advance.
 const CREDIT_NS: f64 = 10e6;
@@ -21,6 +21,9 @@ const PAUSE_MAX_NS: u64 = 2_000_000_000;
 const AIM: f64 = 0.6;
 /// And the part that they may take whatever the switches cost.
 const LEAST: f64 = 0.05;
+/// From then on it counts what timesink itself takes. Before, it reads the files of the programs, which is soon over and says nothing of
+/// the calls.
+const SETTLED_NS: u64 = 1_000_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetStep {
@@ -48,12 +51,16 @@ pub struct Budget {
     share: Option<f64>,
     prices: Prices,
     timing: bool,
+    /// When all began.
+    began: u64,
     /// When the present window or pause began.
     since: u64,
     /// When the account was last looked at.
     looked: u64,
     /// What had been counted then, by processor.
     counted: Vec<CountedEvents>,
+    /// The CPU time that timesink had taken then.
+    own_ns: u64,
     /// What may still be spent.
     credit: f64,
 }
@@ -63,6 +70,7 @@ impl Budget {
         share: Option<f64>,
         prices: Prices,
         now: u64,
+        own_ns: u64,
         counted: Vec<CountedEvents>,
     ) -> Budget {
         let (timing, credit) = (true, CREDIT_NS);
@@ -70,23 +78,30 @@ impl Budget {
             share,
             prices,
             timing,
+            began: now,
             since: now,
             looked: now,
             counted,
+            own_ns,
             credit,
         }
     }
 
-    /// What to do, given what has been counted so far on each processor.
-    pub fn step(&mut self, now: u64, counted: Vec<CountedEvents>) -> BudgetStep {
+    /// What to do, given what has been counted so far on each processor, and the CPU time that timesink has taken.
+    pub fn step(&mut self, now: u64, own_ns: u64, counted: Vec<CountedEvents>) -> BudgetStep {
         let Some(share) = self.share else {
             return BudgetStep::Nothing;
         };
         let (calls, switches) = self.busiest(&counted);
         let passed = now.saturating_sub(self.looked) as f64;
-        let earned = (passed * share * AIM - switches).max(passed * share * LEAST);
+        let own = match now.saturating_sub(self.began) {
+            ..SETTLED_NS => 0.0,
+            _ => own_ns.saturating_sub(self.own_ns) as f64 / counted.len().max(1) as f64,
+        };
+        let earned = (passed * share * AIM - switches - own).max(passed * share * LEAST);
         self.credit = (self.credit + earned - calls).min(CREDIT_NS);
         self.looked = now;
+        self.own_ns = own_ns;
         self.counted = counted;
         let lasted = now.saturating_sub(self.since);
         match self.timing {
@@ -151,7 +166,12 @@ mod tests {
     /// Run the budget against a processor with these rates of calls and of switches for 20 s; the
     /// share of the last 19 s in which calls were timed.
     fn share_timed(call_rate: f64, switch_rate: f64, share: f64) -> f64 {
-        let mut b = Budget::new(Some(share), PRICES, 0, vec![CountedEvents::default(); 2]);
+        share_timed_beside(call_rate, switch_rate, share, 0.0)
+    }
+
+    /// The same where timesink itself takes that share of a processor.
+    fn share_timed_beside(call_rate: f64, switch_rate: f64, share: f64, own: f64) -> f64 {
+        let mut b = Budget::new(Some(share), PRICES, 0, 0, vec![CountedEvents::default(); 2]);
         let (mut timed, mut calls, step) = (0u64, 0.0, 10_000_000u64);
         for i in 1..=2000u64 {
             let now = i * step;
@@ -167,7 +187,7 @@ mod tests {
                 calls: 7,
                 switches: i,
             };
-            match b.step(now, vec![quiet, busy]) {
+            match b.step(now, (own * now as f64) as u64, vec![quiet, busy]) {
                 BudgetStep::Pause => {
                     b.paused(now);
                 }
@@ -202,22 +222,35 @@ mod tests {
         assert!(some > 2.0 * timed && some < share_timed(900_000.0, 0.0, 0.05));
     }
 
+    /// What timesink takes to write down what it is told is a cost too.
+    #[test]
+    fn its_own_time_is_paid_for_first() {
+        let alone = share_timed(900_000.0, 0.0, 0.05);
+        let beside = share_timed_beside(900_000.0, 0.0, 0.05, 0.03);
+        assert!(
+            beside > 0.3 * alone && beside < 0.7 * alone,
+            "{beside} of {alone}"
+        );
+        let much = share_timed_beside(900_000.0, 0.0, 0.05, 0.5);
+        assert!(much > 0.0 && much < 0.2 * alone, "{much} of {alone}");
+    }
+
     /// The burst of calls of a program that starts does not use up the credit.
     #[test]
     fn a_burst_is_timed() {
-        let mut b = Budget::new(Some(0.05), PRICES, 0, calls(0));
-        assert_eq!(b.step(25_000_000, calls(6_000)), BudgetStep::Nothing);
-        assert_eq!(b.step(50_000_000, calls(6_100)), BudgetStep::Nothing);
-        assert_eq!(b.step(75_000_000, calls(60_000)), BudgetStep::Pause);
+        let mut b = Budget::new(Some(0.05), PRICES, 0, 0, calls(0));
+        assert_eq!(b.step(25_000_000, 0, calls(6_000)), BudgetStep::Nothing);
+        assert_eq!(b.step(50_000_000, 0, calls(6_100)), BudgetStep::Nothing);
+        assert_eq!(b.step(75_000_000, 0, calls(60_000)), BudgetStep::Pause);
     }
 
     /// With --exact there is no limit, whatever the rate.
     #[test]
     fn exact_never_pauses() {
-        let mut b = Budget::new(None, PRICES, 0, vec![]);
+        let mut b = Budget::new(None, PRICES, 0, 0, vec![]);
         for i in 1..100 {
             assert_eq!(
-                b.step(i * 50_000_000, calls(i * 1_000_000)),
+                b.step(i * 50_000_000, 0, calls(i * 1_000_000)),
                 BudgetStep::Nothing
             );
         }
@@ -226,7 +259,7 @@ mod tests {
     /// Each window is told when it ends, the open one when it is asked for.
     #[test]
     fn windows_are_told() {
-        let mut b = Budget::new(Some(0.05), PRICES, 5, vec![]);
+        let mut b = Budget::new(Some(0.05), PRICES, 5, 0, vec![]);
         assert_eq!(b.paused(30), (5, 30));
         assert_eq!(b.open_window(40), None);
         b.resumed(100);

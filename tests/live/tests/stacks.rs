@@ -285,6 +285,48 @@ fn each_wait_of_a_call_has_its_stack() {
     });
 }
 
+/// Where in the kernel a thread sleeps is told with the first of its waits in a call, not with each: those that follow have it all the
+/// same, and that of their own call.
+#[test]
+fn waits_in_a_row_are_where_the_kernel_sleeps() {
+    attempts(|| {
+        let folder = Folder::new("places");
+        let script = "import select, time
+nothing = select.poll()
+for _ in range(3):
+    for _ in range(40): time.sleep(0.0005)
+    for _ in range(40): nothing.poll(1)";
+        let recorded = Recorded::run(
+            &folder.join("r.timesink"),
+            &["-q"],
+            &["python3", "-c", script],
+            0,
+        );
+        let chains = recorded.chains();
+        let waits = recorded.rows::<Wait>();
+        let mut problems = Vec::new();
+        for (detail, function) in [(Detail::Sleep, "nanosleep"), (Detail::Poll, "poll")] {
+            let waits = waits.iter().filter(|wait| wait.detail == detail);
+            let stacks: Vec<_> = waits.filter_map(|wait| chains.get(&wait.stack?)).collect();
+            let in_kernel = |chain: &&&Chain| {
+                let functions = chain.functions();
+                functions.iter().any(|name| name.contains(function))
+                    && functions.contains(&"schedule")
+            };
+            let there = stacks.iter().filter(in_kernel).count();
+            if there < 100 || there < stacks.len() {
+                let other = stacks.iter().find(|chain| !in_kernel(chain));
+                let other = other.map(|chain| chain.functions());
+                problems.push(format!(
+                    "{there} of {} in {function}: {other:?}",
+                    stacks.len()
+                ));
+            }
+        }
+        none_of(&problems)
+    });
+}
+
 /// A program with several threads.
 #[test]
 fn whole_in_sort() {

@@ -64,6 +64,8 @@ pub struct Replay<'a> {
     pub recorded_ns: u64,
     /// The wall time of a replay in which nothing is changed.
     pub unchanged_ns: u64,
+    /// The same by tasks, where threads alone reproduce the recording better: what of the two a change is right about is not known.
+    by_tasks: Option<Arc<Replay<'a>>>,
 }
 
 /// What is known of a recording beside its timeline: to find what a change is about.
@@ -132,6 +134,7 @@ impl<'a> Replay<'a> {
             processors: Processors::Any(processors),
             recorded_ns: thread.end.since(thread.start),
             unchanged_ns: 0,
+            by_tasks: None,
         };
         // Threads that are bound to processors do not share all of them, and programs outside may have had some; which of
         // these it was, the recording itself tells.
@@ -153,11 +156,13 @@ impl<'a> Replay<'a> {
                 return replay;
             }
             let program = build(Strands::of_threads(timeline), behind_recorded);
+            let by_tasks = Some(Arc::new(replay.clone()));
             let (asked, same) = (slot, replay.clone());
             replay.or_better(
                 Replay {
                     program,
                     asked,
+                    by_tasks,
                     ..same
                 }
                 .tried_out(),

@@ -1,4 +1,5 @@
-//! Whose work threads did, where a runtime divides them among units of its own: goroutines, coroutines, futures, callbacks.
+//! Whose work threads did, where a runtime divides them among units of its own: goroutines, coroutines, futures, callbacks,
+//! virtual threads.
 //!
 //! A thread is looked at when it leaves a processor, when a call returns and when it is sampled; `turns.rs` says what it was at
 //! work for then. So waits in calls and times runnable are known one by one. Time on a processor goes by samples: a task that
@@ -10,7 +11,9 @@
 
 mod callbacks;
 mod parking;
+mod seen;
 mod turns;
+mod virtual_threads;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -28,8 +31,9 @@ use crate::stacks::{Code, Event, FunctionIx, Spot, StackIx, Stacks};
 use crate::timeline::carried::CarriedTurn;
 use crate::timeline::Timeline;
 pub use callbacks::BegunBy;
-use callbacks::{Callback, Callbacks};
+use callbacks::Callback;
 pub use parking::Parking;
+use seen::SeenTasks;
 pub use turns::TaskTurns;
 
 /// Time of threads, as they were at work for something.
@@ -67,6 +71,8 @@ pub enum GroupKind {
     Future,
     /// Callbacks of the event loop of Node.js, which stacks tell of and no table.
     Callback,
+    /// Virtual threads of Java, of which stacks tell as well.
+    VirtualThread,
 }
 
 impl GroupKind {
@@ -77,7 +83,13 @@ impl GroupKind {
             GroupKind::Coroutine => TaskKind::Coroutine.as_str(),
             GroupKind::Future => TaskKind::Future.as_str(),
             GroupKind::Callback => "callback",
+            GroupKind::VirtualThread => "virtual thread",
         }
+    }
+
+    /// Whether stacks tell of them and no table: they are known by the function that they begin with, and not counted.
+    fn is_of_stacks(self) -> bool {
+        matches!(self, GroupKind::Callback | GroupKind::VirtualThread)
     }
 }
 
@@ -100,7 +112,7 @@ pub struct TaskGroup {
     pub stack: Option<StackId>,
     /// The first function that a programmer wrote: a goroutine that is given arguments begins in one that the compiler made.
     pub entry: Option<FunctionIx>,
-    /// How many were seen at work; 0 of callbacks, which are not counted.
+    /// How many were seen at work; 0 of callbacks and virtual threads, which are not counted.
     pub count: u64,
     pub carried: CarriedTime,
     /// From when each was first seen to when it was last seen, without what is above and below: it waited in the runtime.
@@ -169,7 +181,7 @@ impl TaskGroup {
 
     /// Their first function, then where they were started; fewer where that is not known.
     pub fn spots(&self, code: &Code) -> Vec<Spot> {
-        let by_function = matches!(self.kind, GroupKind::Future | GroupKind::Callback);
+        let by_function = self.kind == GroupKind::Future || self.kind.is_of_stacks();
         if let (true, Some(function)) = (by_function, self.entry) {
             let frame = None;
             return vec![Spot { function, frame }];
@@ -292,13 +304,13 @@ impl Tasks {
             .map(|row| row.task.0)
             .max()
             .map_or(0, |last| last + 1);
-        let callbacks = Callbacks::of(timeline, stacks, &turns.threads(), free);
-        if rows.is_empty() && callbacks.rows.is_empty() {
+        let seen = SeenTasks::of(timeline, stacks, &turns.threads(), free);
+        if rows.is_empty() && seen.rows.is_empty() {
             return Ok(None);
         }
         let futures = Futures::of(&rows, turns.all(), stacks);
         turns.are_of_none(&futures.schedulers);
-        turns.add(callbacks.turns);
+        turns.add(seen.turns);
         rows.retain(|row| !futures.schedulers.contains(&row.task));
         let recorded = rows.iter().map(|row| Grouped {
             task: row.task,
@@ -307,10 +319,10 @@ impl Tasks {
             stack: row.stack,
             entry: futures.first.get(&row.task).copied(),
         });
-        let of_stacks = callbacks.rows.iter().map(|row| Grouped {
+        let of_stacks = seen.rows.iter().map(|row| Grouped {
             task: row.task,
             process: row.process,
-            kind: GroupKind::Callback,
+            kind: row.kind,
             stack: None,
             entry: Some(row.function),
         });
@@ -362,7 +374,7 @@ impl Tasks {
                 });
                 self.groups.len() - 1
             });
-            self.groups[group].count += u64::from(one.kind != GroupKind::Callback);
+            self.groups[group].count += u64::from(!one.kind.is_of_stacks());
             group_of.insert(one.task, group);
         }
         group_of
@@ -440,8 +452,8 @@ impl Tasks {
                 continue;
             };
             let group = &mut self.groups[group];
-            // A callback does not wait: what it begins with is another one.
-            if group.kind == GroupKind::Callback {
+            // A callback does not wait: what it begins with is another one. Which virtual thread waits is not known.
+            if group.kind.is_of_stacks() {
                 continue;
             }
             turns.sort_unstable_by_key(|(turn, _)| (turn.t0, turn.t1));

@@ -75,7 +75,7 @@ impl Parking {
         match kind {
             GroupKind::Goroutine => Parking::of_goroutine(code, stack),
             GroupKind::Coroutine => Parking::of_coroutine(code, stack),
-            GroupKind::Future | GroupKind::Callback => Parking::Runtime,
+            GroupKind::Future | GroupKind::Callback | GroupKind::VirtualThread => Parking::Runtime,
         }
     }
 

@@ -358,7 +358,7 @@ enum ts_stack_of {
 #define TS_EXECUTING 2 /* in execve: the memory may be the new program's, the registers the old one's */
 
 #define TS_NO_GOROUTINE 4 /* on a stack of Go's scheduler, which has left the last goroutine */
-#define TS_FOR_CHILD 8 /* of a wait for a child; without frames in the kernel it has those of the last one of its thread */
+#define TS_ONE_PLACE 8 /* of a wait whose call has one place to sleep in; without frames in the kernel it has those of its thread's last one */
 
 #define TS_COPY 131072 /* at most */
 
@@ -378,7 +378,7 @@ struct ts_stack {
 	__u32 pad;
 	__u8 what; /* enum ts_stack_of */
 	__u8 repeated; /* these registers were seen before: no copy was made */
-	__u8 user; /* TS_HIT_USER, TS_EXECUTING, TS_NO_GOROUTINE, TS_FOR_CHILD */
+	__u8 user; /* TS_HIT_USER, TS_EXECUTING, TS_NO_GOROUTINE, TS_ONE_PLACE */
 	__u8 frames; /* how many of the following are set */
 	__u64 frame[TS_FRAMES]; /* kernel addresses, innermost first */
 	__u8 copy[TS_COPY]; /* from sp up, and from beyond up; only as much as the lengths say is sent */
@@ -750,6 +750,7 @@ _Static_assert(sizeof(struct ts_watched) == 16, "watched");
 #define TS_C_SENDTO (1 << 20) /* the fifth argument is where to */
 #define TS_C_SENDMSG (1 << 21) /* the second argument is a message, which begins with where to */
 #define TS_C_SELECT (1 << 22) /* select, pselect6 */
+#define TS_C_ONE_PLACE (1 << 23) /* where a thread sleeps in it until it is interrupted is one place in the kernel */
 enum ts_time_kind {
 	TS_T_MS = 1, /* milliseconds, in the register */
 	TS_T_TIMESPEC = 2,

@@ -2,7 +2,7 @@
 //! must know of it. This file is the registry, and the one place where bytes from the ring become
 //! Rust values.
 
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 pub mod block;
 pub mod calls;
@@ -64,6 +64,22 @@ fn plain<T: FromBytes>(bytes: &[u8]) -> Option<T> {
     T::read_from_prefix(bytes).ok().map(|(event, _)| event)
 }
 
+/// The same of which only the head has to be there. The spool leaves out the zeros at the end of an event.
+fn restored<T: FromBytes + IntoBytes>(bytes: &[u8]) -> Option<T> {
+    head(bytes)?;
+    let mut event = T::new_zeroed();
+    let length = bytes.len().min(size_of::<T>());
+    event.as_mut_bytes()[..length].copy_from_slice(&bytes[..length]);
+    Some(event)
+}
+
+/// An event without the zeros at its end, but not without its head.
+pub fn without_zeros(event: &[u8]) -> &[u8] {
+    let last = event.iter().rposition(|&byte| byte != 0);
+    let length = last.map_or(0, |last| last + 1);
+    &event[..length.max(size_of::<events::ts_head>()).min(event.len())]
+}
+
 /// An event as the kernel sent it.
 pub enum Event {
     Turn(events::ts_turn),
@@ -94,24 +110,24 @@ pub fn head(bytes: &[u8]) -> Option<events::ts_head> {
 /// Bytes from the ring, or from a spool that may be damaged, as an event.
 pub fn decode(bytes: &[u8]) -> Option<Event> {
     Some(match u32::from(head(bytes)?.kind) {
-        events::TS_TURN => Event::Turn(plain(bytes)?),
-        events::TS_WAIT => Event::Wait(Box::new(plain(bytes)?)),
-        events::TS_RESULT => Event::Result(plain(bytes)?),
-        events::TS_QUEUE => Event::Queue(plain(bytes)?),
-        events::TS_CALLS => Event::Calls(Box::new(plain(bytes)?)),
-        events::TS_OBJECT => Event::Object(Box::new(plain(bytes)?)),
-        events::TS_LOOKUP => Event::Lookup(Box::new(plain(bytes)?)),
-        events::TS_SITE => Event::Site(plain(bytes)?),
-        events::TS_START => Event::Start(plain(bytes)?),
-        events::TS_EXEC => Event::Exec(Box::new(plain(bytes)?)),
-        events::TS_EXIT => Event::Exit(plain(bytes)?),
-        events::TS_END => Event::End(Box::new(plain(bytes)?)),
-        events::TS_REQUEST => Event::Request(plain(bytes)?),
-        events::TS_SEEN => Event::Seen(Box::new(plain(bytes)?)),
-        events::TS_NODE => Event::Node(plain(bytes)?),
-        events::TS_TASK => Event::Task(plain(bytes)?),
-        events::TS_TAG => Event::Tag(plain(bytes)?),
-        events::TS_TAG_TEXT => Event::TagText(Box::new(plain(bytes)?)),
+        events::TS_TURN => Event::Turn(restored(bytes)?),
+        events::TS_WAIT => Event::Wait(Box::new(restored(bytes)?)),
+        events::TS_RESULT => Event::Result(restored(bytes)?),
+        events::TS_QUEUE => Event::Queue(restored(bytes)?),
+        events::TS_CALLS => Event::Calls(Box::new(restored(bytes)?)),
+        events::TS_OBJECT => Event::Object(Box::new(restored(bytes)?)),
+        events::TS_LOOKUP => Event::Lookup(Box::new(restored(bytes)?)),
+        events::TS_SITE => Event::Site(restored(bytes)?),
+        events::TS_START => Event::Start(restored(bytes)?),
+        events::TS_EXEC => Event::Exec(Box::new(restored(bytes)?)),
+        events::TS_EXIT => Event::Exit(restored(bytes)?),
+        events::TS_END => Event::End(Box::new(restored(bytes)?)),
+        events::TS_REQUEST => Event::Request(restored(bytes)?),
+        events::TS_SEEN => Event::Seen(Box::new(restored(bytes)?)),
+        events::TS_NODE => Event::Node(restored(bytes)?),
+        events::TS_TASK => Event::Task(restored(bytes)?),
+        events::TS_TAG => Event::Tag(restored(bytes)?),
+        events::TS_TAG_TEXT => Event::TagText(Box::new(restored(bytes)?)),
         _ => return None,
     })
 }
@@ -204,6 +220,8 @@ pub fn set_arguments(event: &mut [u8], arguments: &[u8]) {
 
 /// What stands before the copy in a `ts_stack`, which is sent no longer than the copy is.
 const STACK_HEAD: usize = std::mem::offset_of!(events::ts_stack, copy);
+/// What is sent of one with neither a copy nor frames in the kernel.
+const SHORT_STACK: usize = std::mem::offset_of!(events::ts_stack, frame);
 
 /// A stack as the kernel's side found it.
 pub struct CopiedStack<'a> {
@@ -237,7 +255,12 @@ pub struct CopiedStack<'a> {
 
 /// Reads a stack; `None` for bytes that are none.
 pub fn stack(bytes: &[u8]) -> Option<CopiedStack<'_>> {
-    let (fixed, copy) = bytes.split_at_checked(STACK_HEAD)?;
+    let fixed_length = if bytes.len() == SHORT_STACK {
+        SHORT_STACK
+    } else {
+        STACK_HEAD
+    };
+    let (fixed, copy) = bytes.split_at_checked(fixed_length)?;
     let word = |at: usize| {
         fixed
             .get(at..at + 8)?
@@ -257,8 +280,9 @@ pub fn stack(bytes: &[u8]) -> Option<CopiedStack<'_>> {
             std::mem::offset_of!(events::ts_stack, $field)
         };
     }
+    let frames = (*fixed.get(at!(frames))?).min(events::TS_FRAMES as u8);
     let mut frame = [0; events::TS_FRAMES as usize];
-    for (i, slot) in frame.iter_mut().enumerate() {
+    for (i, slot) in frame.iter_mut().enumerate().take(usize::from(frames)) {
         *slot = word(at!(frame) + 8 * i)?;
     }
     let length = half(at!(length))? as usize;
@@ -281,7 +305,7 @@ pub fn stack(bytes: &[u8]) -> Option<CopiedStack<'_>> {
         what: *fixed.get(at!(what))?,
         repeated: *fixed.get(at!(repeated))? != 0,
         user: *fixed.get(at!(user))?,
-        frames: (*fixed.get(at!(frames))?).min(events::TS_FRAMES as u8),
+        frames,
         frame,
         copy,
         second: second.get(..second_length)?,
@@ -509,7 +533,51 @@ pub fn text(bytes: &[std::os::raw::c_char]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zerocopy::IntoBytes;
+
+    /// The spool leaves out the zeros at the end of an event, but never its head; read again they are there.
+    #[test]
+    fn an_event_comes_back_with_its_zeros() {
+        let mut seen = events::ts_seen {
+            head: events::ts_head {
+                kind: events::TS_SEEN as u8,
+                thread: 7,
+                ..Default::default()
+            },
+            node: 3,
+            frames: 2,
+            ..Default::default()
+        };
+        seen.frame[0] = 0xff00;
+        seen.frame[1] = 0x1234;
+        let short = without_zeros(seen.as_bytes());
+        assert!(short.len() < 48, "{} bytes", short.len());
+        match decode(short) {
+            Some(Event::Seen(read)) => assert_eq!(read.as_bytes(), seen.as_bytes()),
+            _ => panic!("it is none"),
+        }
+        let empty = events::ts_seen {
+            head: seen.head,
+            ..Default::default()
+        };
+        let head = without_zeros(empty.as_bytes());
+        assert_eq!(head.len(), size_of::<events::ts_head>());
+        assert!(decode(head).is_some() && decode(&head[..8]).is_none());
+        assert_eq!(without_zeros(&[5, 0, 0]), [5, 0, 0]);
+    }
+
+    /// A stack with neither a copy nor frames in the kernel is sent without room for them.
+    #[test]
+    fn a_stack_that_is_known_is_short() {
+        let mut sent = vec![0; STACK_HEAD];
+        sent[0] = events::TS_STACK as u8;
+        let at = std::mem::offset_of!(events::ts_stack, pid);
+        sent[at] = 9;
+        assert_eq!(stack(&sent[..SHORT_STACK]).map(|stack| stack.pid), Some(9));
+        sent[std::mem::offset_of!(events::ts_stack, frames)] = 1;
+        assert!(stack(&sent[..SHORT_STACK]).is_none());
+        assert!(stack(&sent).is_some());
+        assert!(stack(&sent[..STACK_HEAD - 1]).is_none());
+    }
 
     /// A place where a goroutine was left has as many callers as it says, and no more than there is room for.
     #[test]

@@ -13,6 +13,7 @@
 #define TS_OUTER (TS_COPY - TS_INNER) /* and so much from where its stack begins, if that is farther away */
 #define TS_RECHECK 64 /* every so many repetitions are copied all the same */
 #define TS_HEADER __builtin_offsetof(struct ts_stack, copy)
+#define TS_SHORT_HEADER __builtin_offsetof(struct ts_stack, frame) /* of one without frames in the kernel and without a copy */
 
 /*
  * Copy a page of the user's memory, or less, into the scratch; up to where something is there then.
@@ -191,6 +192,8 @@ __attribute__((noinline)) int send_stack(u32 where)
 	if (length > TS_COPY)
 		return 1;
 	size += length;
+	if (!length && !s->frames)
+		size = TS_SHORT_HEADER;
 	if (lost || !has_room(TS_STACK) || bpf_ringbuf_output(&ring, s, size, BPF_RB_NO_WAKEUP)) {
 		count_lost(TS_STACK, 1);
 		if (slot && !s->repeated)
@@ -230,19 +233,18 @@ static __always_inline void user_registers(struct ts_stack *s, struct pt_regs *r
 }
 
 /*
- * Whether a wait for a child is in the place of the kernel that the thread's last one was in, which was told. A shell waits for each of
- * its children, and to walk the kernel's stack took 7 us each time, more than all else that is done as it blocks. There is one place in
- * each of these calls: what else they may wait for (a page of their result) does not let them be interrupted.
+ * Whether a wait is in the place of the kernel that the thread's last one was in, which was told. To walk the kernel's stack takes 1 to
+ * 7 us, more than all else that is done as a thread blocks, and shells and servers wait in the same call over and over.
  */
-static __always_inline bool known_child_wait(struct ts_thread *st, struct ts_stack *s)
+static __always_inline bool in_known_place(struct ts_thread *st, struct ts_stack *s)
 {
-	if (s->what != TS_OF_WAIT || !st->for_child)
+	if (s->what != TS_OF_WAIT || !st->one_place)
 		return false;
-	s->user |= TS_FOR_CHILD;
-	if (st->child_call == st->call && (++st->child_waits & (TS_RECHECK - 1)))
+	s->user |= TS_ONE_PLACE;
+	if (st->place_call == st->call && (++st->place_waits & (TS_RECHECK - 1)))
 		return true;
-	st->child_call = st->call;
-	st->child_waits = 0;
+	st->place_call = st->call;
+	st->place_waits = 0;
 	return false;
 }
 
@@ -263,15 +265,18 @@ __attribute__((noinline)) int take_own_stack(u32 where, u8 what, u64 t_out)
 		return 0;
 	if (plain(task)->mm && !st->compat)
 		user_registers(s, registers_of(st, task));
-	/* Here it costs nobody anything: the thread is about to wait, and when it is woken it is in a hurry. */
-	if (where == TS_IN_SWITCH && !known_child_wait(st, s)) {
+	/*
+	 * Here it costs nobody anything: the thread is about to wait, and when it is woken it is in a hurry. Who loses the processor
+	 * loses it at the kernel's leisure; where that was says nothing that its program's side does not.
+	 */
+	if (where == TS_IN_SWITCH && !(what == TS_OF_DELAY && s->ip) && !in_known_place(st, s)) {
 		long bytes = bpf_get_task_stack(task, s->frame, sizeof(s->frame), 0);
 
 		s->frames = bytes > 0 ? (u32)bytes / 8 : 0;
 	}
 	if (!send_stack(where))
 		return 1;
-	st->child_call = 0;
+	st->place_call = 0;
 	return 0;
 }
 

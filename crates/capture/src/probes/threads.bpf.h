@@ -49,7 +49,7 @@ struct ts_thread {
 	u8 compat;
 	u8 polled; /* what the one descriptor was polled for that it blocked on; 0: it did not */
 	u8 followed; /* it came in because of what it exchanged with others, or its parent did */
-	u8 for_child; /* it blocked to wait for a child */
+	u8 one_place; /* it blocked where all waits in this call do */
 	u32 word; /* TS_C_... of the call it blocked in */
 	u64 about; /* the descriptor or futex it blocked on */
 	u64 registers; /* where those of user space are kept while it is in the kernel */
@@ -91,8 +91,8 @@ struct ts_thread {
 	u32 stacks[TS_WAIT_STACKS + TS_SAMPLE_STACKS];
 	u64 stack_end; /* where it began, and so where its stack ends; 0: not known */
 	u32 stack_hits;
-	s16 child_call; /* in which it last waited for a child, as it was told; 0: in none */
-	u16 child_waits; /* how often since it was first told */
+	s16 place_call; /* in which it last waited where all waits in that call do, as it was told; 0: in none */
+	u16 place_waits; /* how often since it was first told */
 	u8 stack_taken; /* of the present wait */
 	u8 short_delays; /* in a row, of those in which it lost the processor */
 	u8 sites_due; /* of so many calls to come the stacks are taken, whatever they are */

@@ -4,10 +4,10 @@
 #[allow(unsafe_code)]
 mod calibrate;
 mod carriers;
-mod child_waits;
 mod everybody;
 mod interpreters;
 mod java;
+mod known_places;
 mod memory;
 mod names;
 mod newcomers;
@@ -398,7 +398,7 @@ impl Session {
             sink,
             folder,
             lock,
-            budget: Budget::new(None, prices(&EventCosts::default()), 0, Vec::new()),
+            budget: Budget::new(None, prices(&EventCosts::default()), 0, 0, Vec::new()),
             reader: own_reader,
             keep_files: options.keep_files,
             bpf_programs,
@@ -569,6 +569,7 @@ impl Session {
             share,
             prices(&begin.cost),
             begin.zero,
+            self.cpu_at_zero,
             self.kernel.counted(),
         );
         let mut sink = self.sink.borrow_mut();
@@ -629,7 +630,8 @@ impl Session {
     }
 
     fn keep_to_budget(&mut self) {
-        match self.budget.step(now_ns(), self.kernel.counted()) {
+        let counted = self.kernel.counted();
+        match self.budget.step(now_ns(), own_cpu_ns(), counted) {
             BudgetStep::Nothing => {}
             BudgetStep::Pause => {
                 // Detaching takes a while, during which calls are no longer timed.

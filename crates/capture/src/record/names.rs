@@ -1,6 +1,6 @@
 //! Names that only the live system knows: kernel symbols, and threads that are not recorded.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::kernel::Kernel;
 use crate::probes::text;
@@ -9,9 +9,9 @@ use crate::spool::{Note, Writer};
 /// What has been named so far, and what has yet to be.
 #[derive(Default)]
 pub struct Names {
-    known_tids: HashSet<u32>,
+    known_tids: FxHashSet<u32>,
     unknown_tids: Vec<u32>,
-    known_addresses: HashSet<u64>,
+    known_addresses: FxHashSet<u64>,
     unknown_addresses: Vec<u64>,
 }
 

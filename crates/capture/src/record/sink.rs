@@ -79,6 +79,10 @@ impl Sink {
             | events::TS_SCRIPT
             | events::TS_LEFT
             | events::TS_TASK => return self.stacks.take(bytes),
+            events::TS_TURN => {
+                self.look(bytes);
+                return self.spool.event(bytes);
+            }
             _ => {
                 if !self.look(bytes) {
                     return;

@@ -15,9 +15,9 @@ use crate::patience::Patience;
 use crate::probes::{self, events, Event, InterpreterFrames, ToldScript};
 use crate::reader::Reader;
 use crate::record::carriers::Carriers;
-use crate::record::child_waits::ChildWaits;
 use crate::record::interpreters::Interpreters;
 use crate::record::java::{InFrame, Javas};
+use crate::record::known_places::KnownPlaces;
 use crate::record::node::Nodes;
 use crate::record::perf_maps::{MapIndex, PerfMaps};
 use crate::record::python::Pythons;
@@ -97,7 +97,7 @@ pub struct LiveStacks {
     /// Not unwound yet, in the order of the ring.
     waiting: Vec<Vec<u8>>,
     remembered: Remembered,
-    child_waits: ChildWaits,
+    known_places: KnownPlaces,
     nodes: HashMap<NodePlace, u32>,
     frames: Vec<Frame>,
     maps: PerfMaps,
@@ -135,7 +135,7 @@ impl LiveStacks {
             changes: Vec::new(),
             waiting: Vec::new(),
             remembered: Remembered::default(),
-            child_waits: ChildWaits::default(),
+            known_places: KnownPlaces::default(),
             nodes: HashMap::new(),
             frames: Vec::new(),
             left_places: HashMap::new(),
@@ -356,7 +356,7 @@ impl LiveStacks {
             self.remembered.insert(thread, key, found);
             found
         };
-        let kernel = self.child_waits.frames_of(stack);
+        let kernel = self.known_places.frames_of(stack);
         let seen = events::ts_seen {
             head: events::ts_head {
                 kind: events::TS_SEEN as u8,

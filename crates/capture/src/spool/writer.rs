@@ -9,9 +9,12 @@ use timesink_recording::files::Folder;
 
 use super::{Note, FRAME_HEAD, FRAME_LIMIT, MAGIC, NAME, NOTE};
 use crate::error::Error;
+use crate::probes;
 
 /// A frame is written when it has this many bytes, or when the caller says so.
 const FRAME_FULL: usize = 1 << 20;
+/// Of 50 MB of events of a busy server, level 1 makes 4.77 MB in 184 ms of CPU time, this 4.82 MB in 93 ms, -3 6.17 MB in 84 ms (2026-11-27).
+const LEVEL: i32 = -1;
 
 pub struct Writer {
     path: PathBuf,
@@ -33,7 +36,7 @@ impl Writer {
         file.write_all(MAGIC)
             .map_err(Error::file(&path, "cannot be written"))?;
         let packer =
-            zstd::bulk::Compressor::new(1).map_err(Error::file(&path, "cannot be packed"))?;
+            zstd::bulk::Compressor::new(LEVEL).map_err(Error::file(&path, "cannot be packed"))?;
         Ok(Writer {
             path,
             file,
@@ -48,7 +51,7 @@ impl Writer {
 
     pub fn event(&mut self, bytes: &[u8]) {
         self.events += 1;
-        self.entry(bytes);
+        self.entry(probes::without_zeros(bytes));
     }
 
     pub fn note(&mut self, note: &Note) {

@@ -14,9 +14,9 @@ use crate::sentence::Piece;
 pub static RULE: Rule = Rule {
     name: "thread-per-item",
     looks_for: "a thread started for each of many small pieces of work",
-    why: "Starting a thread takes a system call, a stack and a place on a CPU, and its end gives all of that back, however little it does in between.",
+    why: "Starting a thread takes a system call and a stack, and ending it gives both back, however little it does in between.",
     advice: "keep a few threads that take the work from a queue (a thread pool), or do small pieces where they arise",
-    wrong_if: "each thread waits for long for something else, so that a pool would need as many",
+    wrong_if: "each thread waits a long time for something else, so that a pool would need as many",
     limits: &[&limits::THREADS, &limits::SHARE, &limits::WAITS],
     blames: Blames::Program,
     needs: &[],
@@ -207,7 +207,7 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Option
         .told(say![
             "starting one takes ",
             Piece::Time(cost.made_ns / count),
-            " where it is started; setting it up and ending it take ",
+            " in the thread that starts it; setting it up and ending it take ",
             Piece::Time(cost.own_ns / count)
         ]);
     Some(suspect)

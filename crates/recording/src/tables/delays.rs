@@ -17,8 +17,8 @@ table! {
         t1: Nanos,
         /// Why it was ready, as in `spans`.
         detail: Detail,
-        /// Where the thread was when it lost the CPU, or where it had waited before; null if
-        /// no stack was taken.
+        /// Where the thread was in its program when it lost the CPU, without the kernel's part, or
+        /// where it had waited before; null if no stack was taken.
         stack: Option<StackId>,
     }
 }

@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Print loops: what is waited for in each round
     #[arg(long, conflicts_with_all = TABLES)]
     loops: bool,
-    /// Print tasks: what goroutines, tasks of asyncio and tokio and callbacks of Node.js did, by where they were started or by function
+    /// Print tasks: what goroutines, tasks of asyncio and tokio, callbacks of Node.js and virtual threads of Java did, by where they were started or by function
     #[arg(long, conflicts_with_all = TABLES)]
     tasks: bool,
     /// Print tags: modules by what programs say that their threads are at work for (see docs/tags.md)

@@ -87,12 +87,16 @@ static __always_inline void note_call(struct ts_thread *st, struct task_struct *
 	}
 }
 
-/* Whether the call that a thread blocks in waits for a child of its. */
-static __always_inline bool calls_for_child(struct ts_thread *st)
+/*
+ * Whether a thread blocks where all waits in its call do. What else they may wait for (a page of their result) does not let
+ * them be interrupted; a futex with an owner that the kernel knows has another place.
+ */
+static __always_inline bool blocks_in_one_place(struct ts_thread *st, u32 state)
 {
-	const s16 wait4 = 61, waitid = 247;
-
-	return !st->compat && (st->call == wait4 || st->call == waitid);
+	if (state != TASK_INTERRUPTIBLE || !(st->word & TS_C_ONE_PLACE))
+		return false;
+	return !(st->word & TS_C_FUTEX) || st->futex_operation == TS_FUTEX_WAIT ||
+	       st->futex_operation == TS_FUTEX_WAIT_BITSET;
 }
 
 /* A poll of one descriptor for one thing waits for it as a read or a write of it would. */

@@ -481,7 +481,7 @@ static __always_inline void switch_out(struct ts_thread *st, struct task_struct 
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		st->how |= TS_IOWAIT;
 	about_to_block(st, task, now);
-	st->for_child = state == TASK_INTERRUPTIBLE && calls_for_child(st);
+	st->one_place = blocks_in_one_place(st, state);
 	st->stack_taken = *short_waits(st) < TS_SHORT && !st->exiting;
 	if (st->stack_taken)
 		st->stack_taken = take_own_stack(TS_IN_SWITCH, TS_OF_WAIT, now);

@@ -93,7 +93,7 @@ impl Section {
                 "No tags were recorded. See docs/tags.md for how a program gets some."
             }
             Section::Tasks => {
-                "No goroutines, tasks of asyncio or tokio, or callbacks of Node.js were recorded. docs/tasks.md has the versions and builds whose tasks are known."
+                "No goroutines, tasks of asyncio or tokio, callbacks of Node.js or virtual threads of Java were recorded. docs/tasks.md has the versions and builds whose tasks are known."
             }
         }
     }

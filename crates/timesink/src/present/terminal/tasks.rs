@@ -98,6 +98,10 @@ fn kinds(tasks: &Tasks) -> String {
             GroupKind::Callback,
             "callbacks of Node.js by their first function",
         ),
+        (
+            GroupKind::VirtualThread,
+            "virtual threads of Java by their first function",
+        ),
     ];
     let there = kinds.iter().filter(|(kind, _)| has(tasks, *kind));
     let words: Vec<&str> = there.map(|(_, words)| *words).collect();
@@ -130,6 +134,9 @@ fn about_runtime(tasks: &Tasks) -> &'static str {
         }
         Some(GroupKind::Callback) => {
             "Node.js: its start and what it does between callbacks; idle time left out"
+        }
+        Some(GroupKind::VirtualThread) => {
+            "Java's scheduler between virtual threads; idle time left out"
         }
         None => "what runtimes do between tasks, idle time left out",
     }
@@ -211,7 +218,10 @@ fn about(report: &Report, group: &TaskGroup) -> String {
     parked.sort_by_key(|(_, ns)| std::cmp::Reverse(**ns));
     let away = match group.kind {
         GroupKind::Goroutine => "parked",
-        GroupKind::Coroutine | GroupKind::Future | GroupKind::Callback => "awaiting",
+        GroupKind::Coroutine
+        | GroupKind::Future
+        | GroupKind::Callback
+        | GroupKind::VirtualThread => "awaiting",
     };
     for (parking, ns) in parked.into_iter().take(WAITS) {
         match parking {

@@ -1,7 +1,7 @@
-//! Where in the kernel threads wait for their children. That is told with the first such wait from a place in the program; of those
+//! Where in the kernel threads sleep in calls that have one place for it. That is told with a thread's first wait in such a call; of those
 //! that follow it is known.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::probes::{events, CopiedStack};
 
@@ -16,18 +16,18 @@ pub struct KernelFrames {
 }
 
 #[derive(Default)]
-pub struct ChildWaits {
-    by_thread: HashMap<u32, KernelFrames>,
+pub struct KnownPlaces {
+    by_thread: FxHashMap<u32, KernelFrames>,
 }
 
-impl ChildWaits {
-    /// The frames in the kernel of a stack: its own, or those that its thread's waits for children have.
+impl KnownPlaces {
+    /// The frames in the kernel of a stack: its own, or those that were last told of its thread's waits in such a call.
     pub fn frames_of(&mut self, stack: &CopiedStack<'_>) -> KernelFrames {
         let own = KernelFrames {
             count: stack.frames,
             frame: stack.frame,
         };
-        if u32::from(stack.user) & events::TS_FOR_CHILD == 0 {
+        if u32::from(stack.user) & events::TS_ONE_PLACE == 0 {
             return own;
         }
         let thread = stack.head.thread;
@@ -48,7 +48,7 @@ mod tests {
     use crate::probes::stack;
     use zerocopy::IntoBytes;
 
-    fn frames_of(waits: &mut ChildWaits, thread: u32, user: u32, frames: &[u64]) -> Vec<u64> {
+    fn frames_of(places: &mut KnownPlaces, thread: u32, user: u32, frames: &[u64]) -> Vec<u64> {
         let mut told = vec![0u8; size_of::<events::ts_stack>()];
         let mut put = |at: usize, bytes: &[u8]| told[at..at + bytes.len()].copy_from_slice(bytes);
         let head = events::ts_head {
@@ -67,33 +67,33 @@ mod tests {
             frames.as_bytes(),
         );
         let stack = stack(&told).expect("it is whole");
-        let found = waits.frames_of(&stack);
+        let found = places.frames_of(&stack);
         found.frame[..usize::from(found.count)].to_vec()
     }
 
-    /// What a thread's first wait for a child has told holds for its next ones, and for nobody else's.
+    /// What a thread's first wait has told holds for its next ones, and for nobody else's.
     #[test]
     fn told_once_for_each_thread() {
-        let mut waits = ChildWaits::default();
-        let child = events::TS_FOR_CHILD;
-        assert_eq!(frames_of(&mut waits, 7, child, &[]), [0; 0]);
-        assert_eq!(frames_of(&mut waits, 7, child, &[1, 2]), [1, 2]);
-        assert_eq!(frames_of(&mut waits, 7, child, &[]), [1, 2]);
-        assert_eq!(frames_of(&mut waits, 8, child, &[]), [0; 0]);
-        assert_eq!(frames_of(&mut waits, 7, child, &[3]), [3]);
-        assert_eq!(frames_of(&mut waits, 7, child, &[]), [3]);
+        let mut places = KnownPlaces::default();
+        let place = events::TS_ONE_PLACE;
+        assert_eq!(frames_of(&mut places, 7, place, &[]), [0; 0]);
+        assert_eq!(frames_of(&mut places, 7, place, &[1, 2]), [1, 2]);
+        assert_eq!(frames_of(&mut places, 7, place, &[]), [1, 2]);
+        assert_eq!(frames_of(&mut places, 8, place, &[]), [0; 0]);
+        assert_eq!(frames_of(&mut places, 7, place, &[3]), [3]);
+        assert_eq!(frames_of(&mut places, 7, place, &[]), [3]);
     }
 
     /// Other waits have their own frames, or none.
     #[test]
     fn other_waits_are_left_alone() {
-        let mut waits = ChildWaits::default();
+        let mut places = KnownPlaces::default();
         assert_eq!(
-            frames_of(&mut waits, 7, events::TS_FOR_CHILD, &[1, 2]),
+            frames_of(&mut places, 7, events::TS_ONE_PLACE, &[1, 2]),
             [1, 2]
         );
-        assert_eq!(frames_of(&mut waits, 7, 0, &[5]), [5]);
-        assert_eq!(frames_of(&mut waits, 7, 0, &[]), [0; 0]);
-        assert_eq!(frames_of(&mut waits, 7, events::TS_FOR_CHILD, &[]), [1, 2]);
+        assert_eq!(frames_of(&mut places, 7, 0, &[5]), [5]);
+        assert_eq!(frames_of(&mut places, 7, 0, &[]), [0; 0]);
+        assert_eq!(frames_of(&mut places, 7, events::TS_ONE_PLACE, &[]), [1, 2]);
     }
 }
