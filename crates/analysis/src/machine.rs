@@ -11,7 +11,7 @@ use timesink_recording::words::{Detail, State};
 
 use crate::facts::Facts;
 use crate::ledger::{Account, Kind, Who};
-use crate::timeline::Timeline;
+use crate::timeline::{is_of_kernel, Timeline};
 
 /// Where the time of a machine's CPUs went.
 #[derive(Clone, Debug, Default)]
@@ -101,13 +101,10 @@ fn program_name(name: &str, is_kernel: bool) -> &str {
 }
 
 fn programs(facts: &Facts) -> Vec<ProgramTime> {
-    /// `kthreadd`, which starts all threads of the kernel.
-    const STARTS_KERNEL_THREADS: u32 = 2;
     let mut programs: BTreeMap<(bool, &str), ProgramTime> = BTreeMap::new();
     for process in &facts.ledger.processes {
         let row = &process.row;
-        let is_kernel =
-            row.executable.is_empty() && [row.pid, row.parent_pid].contains(&STARTS_KERNEL_THREADS);
+        let is_kernel = is_of_kernel(row);
         let name = program_name(&row.name, is_kernel);
         let program = programs.entry((is_kernel, name)).or_default();
         program.name = name.to_owned();

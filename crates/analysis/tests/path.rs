@@ -544,3 +544,26 @@ fn a_runtimes_thread_that_ends_the_process_is_on_the_path() {
     let ns: u64 = in_worker.map(|segment| segment.t1.since(segment.t0)).sum();
     assert!(ns >= 80_000_000, "{ns}: {:?}", path.segments);
 }
+
+/// A thread of the kernel that ends a flush did its work for that flush: what it waited for before, which may be nothing at all, is no
+/// part of it. 95 % of a service's path were a `kworker` that had nothing to do.
+#[test]
+fn what_the_kernel_does_is_the_waits_own_matter() {
+    let text = "
+        process 1 pid 700 service executable /srv/service
+        process 2 pid 30 kworker/u8:0 parent_pid 2
+        thread 1.1 tid 700 service
+        thread 2.1 tid 30 kworker/u8:0 born_before
+        object log file /srv/log
+        1.1: cpu 0..10ms | wait ..14ms flush log call fsync by 2.1 | cpu ..20ms
+        2.1: wait 0..13ms unknown | cpu ..14ms | wait ..20ms unknown";
+    assert_eq!(
+        path(text),
+        [
+            (700, Detail::Running, 10_000),
+            (700, Detail::Flush, 4_000),
+            (700, Detail::Running, 6_000)
+        ]
+    );
+    assert_eq!(unknowns(text), []);
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::ledger::Who;
-use timesink_recording::ids::ProcessId;
+use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
@@ -100,39 +100,65 @@ impl Crowd {
         (known(false), known(true))
     }
 
-    /// The name of the program outside of the recording that had the processor for longest, all of its threads together.
-    pub fn foremost_name(&self, inquiry: &Inquiry<'_>) -> Option<String> {
-        let mut names: BTreeMap<&str, u64> = BTreeMap::new();
-        for (who, ns) in &self.behind {
-            let name = match who {
-                Who::Outsider(tid) => inquiry.facts.outsider(*tid),
-                Who::Thread(_) | Who::Idle | Who::Unlisted => continue,
+    /// The program that had the processor for longest and that the end does not wait for, all of its threads together.
+    fn foremost_program<'i>(&self, inquiry: &'i Inquiry<'_>) -> Option<Foremost<'i>> {
+        let mut programs: BTreeMap<(&str, bool), Foremost<'i>> = BTreeMap::new();
+        for (&who, &ns) in &self.behind {
+            if is_needed(inquiry, &self.on_path, who) != Some(false) {
+                continue;
+            }
+            let (name, thread) = match who {
+                Who::Outsider(tid) => (inquiry.facts.outsider(tid), None),
+                Who::Thread(thread) => (program_of(inquiry, thread)?, Some(thread)),
+                Who::Idle | Who::Unlisted => continue,
             };
-            *names.entry(name).or_default() += ns;
+            let program = programs.entry((name, thread.is_some())).or_default();
+            program.name = name;
+            program.ns += ns;
+            program.threads.extend(thread);
         }
-        let (name, _) = names.into_iter().max_by_key(|(_, ns)| *ns)?;
+        programs.into_values().max_by_key(|program| program.ns)
+    }
+
+    /// The name of that program.
+    pub fn foremost_name(&self, inquiry: &Inquiry<'_>) -> Option<String> {
+        let name = self.foremost_program(inquiry)?.name;
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    /// Who of those had the processor for longest, in a sentence.
+    /// What it had of that time, in a sentence.
     pub fn foremost(&self, inquiry: &Inquiry<'_>) -> Option<Sentence> {
-        let behind = self.behind.iter();
-        let others =
-            behind.filter(|(&who, _)| is_needed(inquiry, &self.on_path, who) == Some(false));
-        let (&who, &ns) = others.max_by_key(|(who, ns)| (**ns, **who))?;
+        let program = self.foremost_program(inquiry)?;
         let all: u64 = self.behind.values().sum();
-        let percent = Piece::Percent(ns as f64 * 100.0 / all.max(1) as f64);
-        Some(match who {
-            Who::Thread(thread) => say![thread, " had the CPU for ", percent, " of that time"],
-            Who::Outsider(tid) => say![
-                Piece::Name(inquiry.facts.outsider(tid).to_owned()),
+        let percent = Piece::Percent(program.ns as f64 * 100.0 / all.max(1) as f64);
+        let name = Piece::Name(program.name.to_owned());
+        Some(match program.threads.as_slice() {
+            [] => say![
+                name,
                 ", which was not recorded, had the CPU for ",
                 percent,
                 " of that time"
             ],
-            Who::Idle | Who::Unlisted => say!["many threads had the CPU in turn"],
+            &[thread] => say![thread, " had the CPU for ", percent, " of that time"],
+            _ => say![name, " had the CPU for ", percent, " of that time"],
         })
     }
+}
+
+/// A program that had the processor while others were ready.
+#[derive(Default)]
+struct Foremost<'i> {
+    name: &'i str,
+    ns: u64,
+    /// None of one that was not recorded.
+    threads: Vec<ThreadId>,
+}
+
+/// What the process of a thread is called.
+fn program_of<'i>(inquiry: &'i Inquiry<'_>, thread: ThreadId) -> Option<&'i str> {
+    let process = inquiry.process_of(thread)?;
+    let found = inquiry.facts.ledger.process(process)?;
+    Some(found.row.name.as_str())
 }
 
 /// The causes of the path that somebody was ready and had no processor. What a quota holds back does not count.

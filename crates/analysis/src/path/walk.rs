@@ -165,7 +165,9 @@ impl<'a> Walk<'a> {
                         return self.go_to(poll.awaited);
                     }
                 }
-                let told = span.waker_outsider().is_some() || span.wake_source.is_some();
+                let by_kernel = span.waker().is_some();
+                let told =
+                    by_kernel || span.waker_outsider().is_some() || span.wake_source.is_some();
                 let unknown = !told && ends_by_a_thread(span.detail);
                 self.lay_span(span, unknown.then_some(Unknown::NoWaker));
             }

@@ -290,7 +290,7 @@ impl<'a> Replay<'a> {
             (thread.start, thread.end) = (self.from, end);
         }
         let mut timeline = Timeline::from(Spans::new(threads, spans));
-        timeline.set_housekeeping(&self.timeline.housekeeping());
+        timeline.are_kinds_as_in(self.timeline);
         let path = Path::of_thread(&timeline, self.slot);
         (timeline, path)
     }

@@ -28,7 +28,7 @@ use carried::{Carried, Told};
 use locks::Locks;
 pub use polled::Asking;
 use polls::Polls;
-pub use spans::{Spans, Waker, SKEW_NS};
+pub use spans::{is_of_kernel, Spans, Waker, SKEW_NS};
 
 /// The spans of a recording, with the locks and the polling loops in them, which are looked for when they are asked for.
 #[derive(Clone, Debug)]
@@ -83,6 +83,11 @@ impl Timeline {
     /// Says which threads a runtime looks after itself with: before anything else is asked.
     pub fn set_housekeeping(&mut self, threads: &BTreeSet<ThreadId>) {
         self.spans.set_housekeeping(threads);
+    }
+
+    /// The same threads are the runtime's and the kernel's as in another timeline of theirs.
+    pub(crate) fn are_kinds_as_in(&mut self, other: &Timeline) {
+        self.spans.are_kinds_as_in(&other.spans);
     }
 
     /// Which tasks the threads carried; nothing, if nobody said so.

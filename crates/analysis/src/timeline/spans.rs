@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use timesink_recording::ids::ThreadId;
-use timesink_recording::tables::{Call, Object, Thread};
+use timesink_recording::ids::{ProcessId, ThreadId};
+use timesink_recording::tables::{Call, Object, Process, Thread};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::{Nanos, Recording};
 
@@ -48,6 +48,8 @@ pub struct Spans {
     pub(super) polled: Vec<usize>,
     /// The threads with which a runtime looks after itself, by their places.
     housekeeping: BTreeSet<usize>,
+    /// The kernel's own threads, in recordings of a whole machine.
+    of_kernel: BTreeSet<usize>,
 }
 
 impl Spans {
@@ -65,7 +67,14 @@ impl Spans {
         asking: &Asking,
     ) -> timesink_recording::Result<Spans> {
         let threads = recording.numbered_rows(|thread: &Thread| thread.thread.0)?;
-        Spans::of_threads(threads, spans).with_polls_told_apart(recording, asking)
+        let mut spans = Spans::of_threads(threads, spans);
+        let processes = recording.rows::<Process>()?;
+        let of_kernel = processes.iter().filter(|process| is_of_kernel(process));
+        let of_kernel: BTreeSet<ProcessId> = of_kernel.map(|process| process.process).collect();
+        let threads = spans.threads.iter().enumerate();
+        let threads = threads.filter(|(_, thread)| of_kernel.contains(&thread.process));
+        spans.of_kernel = threads.map(|(slot, _)| slot).collect();
+        spans.with_polls_told_apart(recording, asking)
     }
 
     /// Those of these threads; spans of others are left out.
@@ -92,6 +101,7 @@ impl Spans {
             first,
             spans,
             housekeeping: BTreeSet::new(),
+            of_kernel: BTreeSet::new(),
             polled: Vec::new(),
         }
     }
@@ -102,10 +112,10 @@ impl Spans {
         self.housekeeping = slots.collect();
     }
 
-    /// The threads that a runtime looks after itself with.
-    pub fn housekeeping(&self) -> BTreeSet<ThreadId> {
-        let slots = self.housekeeping.iter();
-        slots.map(|&slot| self.threads[slot].thread).collect()
+    /// The same threads are the runtime's and the kernel's as in other spans of theirs.
+    pub(crate) fn are_kinds_as_in(&mut self, other: &Spans) {
+        self.housekeeping.clone_from(&other.housekeeping);
+        self.of_kernel.clone_from(&other.of_kernel);
     }
 
     /// Whether a runtime looks after itself with this thread.
@@ -212,11 +222,21 @@ impl Spans {
     }
 
     /// Who ended a wait, if that is recorded and was on a processor then. Somebody who was not cannot have done
-    /// it: what the recording says of the waker is wrong then.
+    /// it: what the recording says of the waker is wrong then. What the kernel does in a thread of its own is the wait's own matter: what
+    /// that thread waited for before is somebody else's.
     pub fn waker(&self, wait: &Span) -> Waker {
         let Some(waker) = wait.waker().filter(|waker| *waker != wait.thread) else {
             return Waker::Outside;
         };
+        if !self.of_kernel.is_empty() {
+            let is_of_kernel = |thread| {
+                self.slot(thread)
+                    .is_some_and(|at| self.of_kernel.contains(&at))
+            };
+            if is_of_kernel(waker) && !is_of_kernel(wait.thread) {
+                return Waker::Outside;
+            }
+        }
         // What is written to a terminal is brought to its reader by the kernel, which takes its time on a busy machine; and
         // a processor that rests may come to late. But whoever ended a wait did that while it lasted.
         let late_ns = match wait.detail {
@@ -345,12 +365,19 @@ const LATE_NS: u64 = 1_000_000;
 /// threads bring what was done.
 const BROUGHT_NS: u64 = 100_000_000;
 
+/// Whether a process is one of the kernel's own threads.
+pub fn is_of_kernel(process: &Process) -> bool {
+    /// `kthreadd`, which starts all of them.
+    const STARTS_THEM: u32 = 2;
+    process.executable.is_empty() && [process.pid, process.parent_pid].contains(&STARTS_THEM)
+}
+
 /// Who ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waker {
     /// A recorded thread, as an index into [`Spans::threads`], and when it did that.
     Thread { slot: usize, at: Nanos },
-    /// A device, a timer, a peer or a thread that is not recorded, or nobody is known.
+    /// A device, a timer, a peer, the kernel or a thread that is not recorded, or nobody is known.
     Outside,
     /// A thread of the runtime that came to it by its own timer: an interruption. What that timer waited for before is
     /// nothing that this wait was about.

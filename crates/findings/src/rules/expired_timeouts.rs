@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::replay::What;
 use timesink_analysis::waits::{Over, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId};
@@ -62,6 +63,10 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     let waits = waits.filter(|group| is_receiving(group.detail));
     // Who waits for Python's own lock asks for it again and again: that is another matter.
     let waits = waits.filter(|group| !interpreter_lock::is_one(inquiry, group));
+    // Who waits for connections has nobody who owes it one: servers look now and then whether they are to end.
+    let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
+    let listens = |object| sockets.role(object) == Some(Role::Listening);
+    let waits = waits.filter(|group| !group.object.is_some_and(listens));
     // A loop of events that nobody owes an answer waits for the program's own timers.
     let owed = Owed::of(inquiry);
     let waits =

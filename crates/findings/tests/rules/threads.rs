@@ -3,6 +3,7 @@
 use timesink_findings::rule::Limits;
 use timesink_recording::notation::recording;
 
+use crate::cases::case;
 use crate::drawn::{findings_of, seen_of, told_of};
 
 /// Two threads that take turns of five milliseconds at Python's own lock, which has two futexes.
@@ -85,4 +86,18 @@ fn python_is_seen_where_its_threads_work() {
     }
     let findings = seen_of(&recording(&text));
     assert_eq!(findings[0].lines[0], ("fib".to_owned(), Some(3)));
+}
+
+/// Of those who have the CPU meanwhile the one with most of it is named, all of its processes together: with `machine` it was timesink,
+/// which alone was not recorded, and had 4 %.
+#[test]
+fn the_program_with_most_of_the_cpu_is_named() {
+    let text = case("no-processor.fires-recorded-programs");
+    let findings = findings_of(&recording(&text), &Limits::default());
+    let suspect = &findings.told.first().expect("something is told").suspect;
+    let title = format!("{:?}", suspect.title);
+    assert!(title.contains("Name(\"rustc\")"), "{title}");
+    let told = format!("{:?}", suspect.told);
+    let most = "Name(\"rustc\"), Text(\" had the CPU for \"), Percent(84.0)";
+    assert!(told.contains(most), "{told}");
 }
