@@ -7,9 +7,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::tables::Process;
 use timesink_recording::words::{Detail, State};
 
-use crate::facts::Facts;
+use crate::facts::{script_of, Facts};
 use crate::ledger::{Account, Kind, Who};
 use crate::timeline::{is_of_kernel, Timeline};
 
@@ -36,6 +37,8 @@ pub struct ProgramTime {
     pub processes: Vec<ProcessId>,
     pub cpu_ns: u64,
     pub ready_ns: u64,
+    /// Of that, while the CPU quota of their cgroup was used up.
+    pub throttled_ns: u64,
     /// Who had the CPU meanwhile, by name, longest first. What of it is not known is left out.
     pub behind: Vec<(String, u64)>,
 }
@@ -81,6 +84,7 @@ impl MachineTime {
             .flat_map(|(at, program)| program.processes.iter().map(move |id| (*id, at)))
             .collect();
         add_behind(&mut programs, &at, facts);
+        add_throttled(&mut programs, &at, timeline);
         let used = used_processors(timeline, &at);
         MachineTime {
             wall_ns,
@@ -92,28 +96,51 @@ impl MachineTime {
     }
 }
 
-/// What a process is one of.
-fn program_name(name: &str, is_kernel: bool) -> &str {
-    match is_kernel {
-        true => name.split(['/', '-', ':']).next().unwrap_or(name),
-        false => name,
+/// What a process is one of: an interpreter goes with the script that it runs.
+fn program_name(process: &Process, is_kernel: bool) -> String {
+    let name = process.name.as_str();
+    match (is_kernel, script_of(process)) {
+        (true, _) => name
+            .split(['/', '-', ':'])
+            .next()
+            .unwrap_or(name)
+            .to_owned(),
+        (false, Some(script)) if script != name => format!("{name} {script}"),
+        (false, _) => name.to_owned(),
     }
 }
 
 fn programs(facts: &Facts) -> Vec<ProgramTime> {
-    let mut programs: BTreeMap<(bool, &str), ProgramTime> = BTreeMap::new();
+    let mut programs: BTreeMap<(bool, String), ProgramTime> = BTreeMap::new();
     for process in &facts.ledger.processes {
         let row = &process.row;
         let is_kernel = is_of_kernel(row);
-        let name = program_name(&row.name, is_kernel);
-        let program = programs.entry((is_kernel, name)).or_default();
-        program.name = name.to_owned();
+        let name = program_name(row, is_kernel);
+        let program = programs.entry((is_kernel, name.clone())).or_default();
+        program.name = name;
         program.is_kernel = is_kernel;
         program.processes.push(row.process);
         program.cpu_ns = program.cpu_ns.saturating_add(process.sums.cpu_ns);
         program.ready_ns = program.ready_ns.saturating_add(process.sums.ready_ns);
     }
     programs.into_values().collect()
+}
+
+fn add_throttled(
+    programs: &mut [ProgramTime],
+    at: &BTreeMap<ProcessId, usize>,
+    timeline: &Timeline,
+) {
+    for (slot, thread) in timeline.threads.iter().enumerate() {
+        let Some(&own) = at.get(&thread.process) else {
+            continue;
+        };
+        let spans = timeline.spans_of(slot).iter();
+        let held = spans.filter(|s| s.state == State::Ready && s.detail == Detail::Throttled);
+        let ns: u64 = held.map(|span| span.t1.since(span.t0)).sum();
+        let sum = &mut programs[own].throttled_ns;
+        *sum = sum.saturating_add(ns);
+    }
 }
 
 fn add_behind(programs: &mut [ProgramTime], at: &BTreeMap<ProcessId, usize>, facts: &Facts) {

@@ -105,3 +105,34 @@ fn processes_are_named_by_number_or_name() {
         assert_eq!(facts.processes_called("nobody").len(), 0);
     });
 }
+
+/// An interpreter is told apart by the script that it runs: three indexers, the service that they slowed down and an idle backend were
+/// one line. What a quota held back stood behind nobody.
+#[test]
+fn scripts_and_quotas_are_told_apart() {
+    let text = "
+        process 1 pid 10 python3 executable /usr/bin/python3.11 arguments \"python3\0/srv/web.py\"
+        process 2 pid 11 python3 executable /usr/bin/python3.11 arguments \"python3\0-u\0/srv/indexer.py\"
+        process 3 pid 12 python3 executable /usr/bin/python3.11 arguments \"python3\0-u\0/srv/indexer.py\"
+        thread 1.1 tid 10 python3
+        thread 2.1 tid 11 python3
+        thread 3.1 tid 12 python3
+        1.1: cpu 0..10ms on 0 | ready +60ms throttled on 0 | ready +10ms preempted on 0 occupant 2.1 10ms | cpu ..100ms on 0
+        2.1: wait 0..70ms other | cpu ..80ms on 0 | wait ..100ms other
+        3.1: cpu 0..50ms on 1 | wait ..100ms other";
+    let recording = draft(text).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(&recording).expect("its spans");
+    let machine = MachineTime::of(&timeline, &facts, 100_000_000, 2);
+    let told = machine.programs.iter();
+    let told: Vec<_> = told
+        .map(|program| (program.name.as_str(), program.processes.len()))
+        .collect();
+    assert_eq!(told, [("python3 indexer.py", 2), ("python3 web.py", 1)]);
+    let web = &machine.programs[1];
+    assert_eq!((web.ready_ns, web.throttled_ns), (70_000_000, 60_000_000));
+    assert_eq!(web.behind, [("python3 indexer.py".to_owned(), 10_000_000)]);
+    assert_eq!(facts.processes_called("web.py").len(), 1);
+    assert_eq!(facts.processes_called("indexer.py").len(), 2);
+    assert_eq!(facts.processes_called("python3").len(), 3);
+}

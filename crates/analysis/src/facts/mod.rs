@@ -20,11 +20,13 @@ use crate::ledger::{Ledger, Tally};
 use crate::span::{KeptSpans, Span};
 use crate::wall::first_thread;
 use full_names::full_name;
+pub use scripts::script_of;
 
 pub mod calls;
 pub mod files;
 mod full_names;
 pub mod programs;
+mod scripts;
 pub mod sockets;
 pub mod starts;
 pub mod uses;
@@ -85,7 +87,8 @@ impl Facts {
         match numbered.max_by_key(|row| (row.start, row.process)) {
             Some(row) => [row.process].into(),
             None => {
-                let named = rows().filter(|row| row.name == text);
+                let is_called = |row: &&Process| row.name == text || script_of(row) == Some(text);
+                let named = rows().filter(is_called);
                 named.map(|row| row.process).collect()
             }
         }

@@ -97,6 +97,14 @@ pub fn process(facts: &Facts, id: ProcessId) -> String {
     }
 }
 
+/// The same by another name than its own.
+pub fn process_called(facts: &Facts, id: ProcessId, name: &str) -> String {
+    match facts.ledger.process(id) {
+        Some(process) => named(name, process.row.pid),
+        None => "a process that was lost".to_owned(),
+    }
+}
+
 /// Who had a processor.
 pub fn who(facts: &Facts, who: Who) -> String {
     match who {

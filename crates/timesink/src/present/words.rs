@@ -6,6 +6,9 @@ use timesink_recording::words::{Detail, LossKind};
 
 use super::terminal::{units, Ink};
 
+/// What a CPU quota keeps from running.
+pub const THROTTLED: &str = "throttled by cgroup quota";
+
 /// What a thread did, in words that need no manual. `function` is the kernel function of a wait
 /// that nothing better is known about.
 pub fn cause(account: Account, kind: Kind, function: &str) -> String {
@@ -15,7 +18,7 @@ pub fn cause(account: Account, kind: Kind, function: &str) -> String {
         (Account::Cpu, Kind::As(Detail::Exit)) => "on CPU: exiting".to_owned(),
         (Account::Cpu, Kind::As(Detail::SwitchingIn)) => "on CPU: switching in".to_owned(),
         (Account::Cpu, Kind::Missing) => "on CPU: details lost".to_owned(),
-        (Account::Ready, Kind::As(Detail::Throttled)) => "throttled by cgroup quota".to_owned(),
+        (Account::Ready, Kind::As(Detail::Throttled)) => THROTTLED.to_owned(),
         (Account::Wait, Kind::As(Detail::Other)) if !function.is_empty() => {
             format!("blocked in kernel: {function}")
         }

@@ -95,7 +95,7 @@ fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
 fn name(report: &Report, program: &ProgramTime) -> String {
     let count = program.processes.len() as u64;
     match (program.processes.as_slice(), program.is_kernel) {
-        (&[one], false) => names::process(report.facts, one),
+        (&[one], false) => names::process_called(report.facts, one, &program.name),
         (_, true) => format!("{} (kernel)", names::harmless(&program.name)),
         _ => format!(
             "{} ({})",
@@ -161,31 +161,44 @@ fn ready(machine: &MachineTime, style: &Style) -> Vec<String> {
     let rows: Vec<Row> = told
         .iter()
         .take(READY)
-        .map(|program| {
-            let behind = program.behind.iter().take(IN_LINE).map(|(name, ns)| {
-                let share = *ns as f64 / program.ready_ns.max(1) as f64;
-                format!("{} {}", names::harmless(name), units::whole_percent(share))
-            });
-            let behind: Vec<String> = behind.collect();
-            let known: u64 = program.behind.iter().map(|(_, ns)| ns).sum();
-            Row {
-                label: names::harmless(&program.name).into_owned(),
-                ns: program.ready_ns,
-                // Of a long wait behind many the recording keeps only some: shares of it would tell of the others.
-                more: match (behind.is_empty(), known >= program.ready_ns / 2) {
-                    (true, _) => String::new(),
-                    (false, true) => format!("behind {}", behind.join(", ")),
-                    (false, false) => "behind many threads in turn".to_owned(),
-                },
-                ink: Some(Ink::Ready),
-                ..Row::default()
-            }
+        .map(|program| Row {
+            label: names::harmless(&program.name).into_owned(),
+            ns: program.ready_ns,
+            more: why_ready(program),
+            ink: Some(Ink::Ready),
+            ..Row::default()
         })
         .collect();
     let about = "time of all threads, and who had the CPU meanwhile";
     let mut lines = vec![title("WHO WAITS FOR A CPU", about, style)];
     lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
     lines
+}
+
+/// What kept a program from running: its quota, and who had the CPU.
+fn why_ready(program: &ProgramTime) -> String {
+    let share = |ns: u64| units::whole_percent(ns as f64 / program.ready_ns.max(1) as f64);
+    let behind = program.behind.iter().take(IN_LINE);
+    let behind = behind.map(|(name, ns)| format!("{} {}", names::harmless(name), share(*ns)));
+    let behind: Vec<String> = behind.collect();
+    let known: u64 = program.behind.iter().map(|(_, ns)| ns).sum();
+    let others_ns = program.ready_ns.saturating_sub(program.throttled_ns);
+    let mut parts = Vec::new();
+    if program.throttled_ns as f64 >= program.ready_ns as f64 * SMALL {
+        parts.push(format!(
+            "{} {}",
+            words::THROTTLED,
+            share(program.throttled_ns)
+        ));
+    }
+    // Of a long wait behind many the recording keeps only some: shares of it would tell of the others.
+    match (behind.is_empty(), known >= others_ns / 2) {
+        _ if (others_ns as f64) < program.ready_ns as f64 * SMALL => {}
+        (true, _) => {}
+        (false, true) => parts.push(format!("behind {}", behind.join(", "))),
+        (false, false) => parts.push("behind many threads in turn".to_owned()),
+    }
+    parts.join(" · ")
 }
 
 fn waits(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
