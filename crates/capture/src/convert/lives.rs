@@ -21,6 +21,8 @@ pub struct Lives {
     by_number: HashMap<u32, ThreadId>,
     by_tid: HashMap<u32, Vec<ThreadId>>,
     by_pid: HashMap<u32, ProcessId>,
+    /// Executable and arguments of those that were there before.
+    programs: HashMap<u32, (String, String)>,
     pub threads: Vec<Thread>,
     pub processes: Vec<Process>,
     pub images: Vec<Image>,
@@ -45,6 +47,11 @@ impl Lives {
             costs,
             ..Lives::default()
         }
+    }
+
+    /// What processes run that were there before they were recorded, by their numbers.
+    pub fn ran_before(&mut self, programs: HashMap<u32, (String, String)>) {
+        self.programs = programs;
     }
 
     /// A moment of the probes' clock in the recording's time.
@@ -168,10 +175,13 @@ impl Lives {
         }
         let process = ProcessId(self.processes.len() as u32);
         self.by_pid.insert(s.pid, process);
+        let own = (s.how == e::TS_START_SEED)
+            .then(|| self.programs.remove(&s.pid))
+            .flatten();
         // A child is the program it was copied from until it executes another.
-        let (executable, arguments) = of_parent
-            .and_then(|p| self.processes.get(p.index()))
-            .map(|p| (p.executable.clone(), p.arguments.clone()))
+        let of_parent_row = of_parent.and_then(|p| self.processes.get(p.index()));
+        let (executable, arguments) = own
+            .or_else(|| of_parent_row.map(|p| (p.executable.clone(), p.arguments.clone())))
             .unwrap_or_default();
         self.processes.push(Process {
             process,
@@ -383,6 +393,21 @@ mod tests {
         lives.start(&start(4, 10, 10));
         assert_eq!(lives.processes.len(), 2);
         assert_eq!(lives.threads[3].process, lives.processes[1].process);
+    }
+
+    /// A process that nobody saw execute its program runs what it was asked for as it came in; one that has its number later does not.
+    #[test]
+    fn a_process_that_was_there_before_has_a_program() {
+        let mut lives = Lives::new(0, EventCosts::default());
+        let program = ("/usr/bin/python3".to_owned(), "python3\0web.py".to_owned());
+        lives.ran_before([(10, program)].into());
+        lives.start(&start(1, 10, 10));
+        let mut end = e::ts_end::default();
+        end.head.thread = 1;
+        lives.end(&end);
+        lives.start(&start(2, 10, 10));
+        let told = |at: usize| lives.processes[at].arguments.as_str();
+        assert_eq!((told(0), told(1)), ("python3\0web.py", ""));
     }
 
     /// On a machine whose processors are taken away for a moment a child may be born milliseconds before it is seen: that is

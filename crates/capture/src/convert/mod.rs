@@ -56,6 +56,8 @@ struct Notes {
     end: Option<EndNote>,
     probes: Vec<Probe>,
     outsiders: HashMap<u32, String>,
+    /// What processes run that were there before, by their numbers: executable and arguments.
+    programs: HashMap<u32, (String, String)>,
     symbols: HashMap<u64, String>,
     modules: HashMap<u32, ToldModule>,
     /// Names of code that runtimes made, by module and address.
@@ -215,6 +217,7 @@ fn first_pass(
     out: &mut RecordingWriter,
 ) -> Result<FirstPass, Error> {
     let mut first = FirstPass::new(folder.another()?, begin, notes.early_until());
+    first.lives.ran_before(notes.programs.clone());
     SpoolReader::open(folder)?.for_each(|entry| match entry {
         Entry::Event(bytes) => first.take(bytes, out),
         Entry::Note(_) => Ok(()),
@@ -262,6 +265,13 @@ impl Notes {
             }
             Note::Outsider { tid, name } => {
                 self.outsiders.insert(tid, name);
+            }
+            Note::Program {
+                pid,
+                executable,
+                arguments,
+            } => {
+                self.programs.insert(pid, (executable, arguments));
             }
             Note::Made { module, names } => {
                 self.made.entry(module).or_default().extend(names);

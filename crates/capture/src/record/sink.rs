@@ -6,7 +6,7 @@ use crate::probes::{self, events};
 use crate::record::names::Names;
 use crate::record::stacks::LiveStacks;
 use crate::redact;
-use crate::spool::Writer;
+use crate::spool::{Note, Writer};
 
 pub struct Sink {
     pub spool: Writer,
@@ -98,16 +98,24 @@ impl Sink {
         self.kept.extend_from_slice(bytes);
         probes::clear_leftovers(&mut self.kept);
         if let (true, Some(probes::Event::Exec(exec))) = (self.redact, probes::decode(bytes)) {
-            let whole = probes::arguments(&exec);
-            let whole = String::from_utf8_lossy(&whole);
-            let mut redacted = redact::arguments(&whole.split('\0').collect::<Vec<_>>()).join("\0");
-            // What was cut may be a secret that can no longer be told.
-            if exec.arguments_length >= events::TS_ARGUMENTS {
-                redacted.truncate(redacted.rfind('\0').unwrap_or(0));
-            }
+            let is_whole = exec.arguments_length < events::TS_ARGUMENTS;
+            let redacted = redacted(&probes::arguments(&exec), is_whole);
             probes::set_arguments(&mut self.kept, redacted.as_bytes());
         }
         self.spool.event(&self.kept);
+    }
+
+    /// What a process runs that nobody saw execute it.
+    pub fn note_program(&mut self, pid: u32, executable: String, line: &[u8], is_whole: bool) {
+        let arguments = match self.redact {
+            true => redacted(line, is_whole),
+            false => String::from_utf8_lossy(line).into_owned(),
+        };
+        self.spool.note(&Note::Program {
+            pid,
+            executable,
+            arguments: arguments.trim_end_matches('\0').to_owned(),
+        });
     }
 
     /// Stacks are unwound before they are kept.
@@ -158,4 +166,14 @@ impl Sink {
         }
         true
     }
+}
+
+/// A command line without secrets. What was cut may be one that can no longer be told.
+fn redacted(line: &[u8], is_whole: bool) -> String {
+    let line = String::from_utf8_lossy(line);
+    let mut redacted = redact::arguments(&line.split('\0').collect::<Vec<_>>()).join("\0");
+    if !is_whole {
+        redacted.truncate(redacted.rfind('\0').unwrap_or(0));
+    }
+    redacted
 }

@@ -119,6 +119,12 @@ pub enum Note {
         tid: u32,
         name: String,
     },
+    /// What a process runs that was there before it was recorded; its arguments, each but the last with a zero behind it.
+    Program {
+        pid: u32,
+        executable: String,
+        arguments: String,
+    },
     /// Calls were timed from t0 to t1 on the monotonic clock.
     Window {
         t0: u64,

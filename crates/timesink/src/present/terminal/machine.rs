@@ -191,10 +191,13 @@ fn why_ready(program: &ProgramTime) -> String {
             share(program.throttled_ns)
         ));
     }
-    // Of a long wait behind many the recording keeps only some: shares of it would tell of the others.
+    // Others also have the CPU while a quota is used up: behind whom the rest was is not known then. Of a long wait behind many the
+    // recording keeps only some: shares of it would tell of the others.
     match (behind.is_empty(), known >= others_ns / 2) {
-        _ if (others_ns as f64) < program.ready_ns as f64 * SMALL => {}
         (true, _) => {}
+        _ if program.throttled_ns >= others_ns => {
+            parts.push(format!("behind others {}", share(others_ns)));
+        }
         (false, true) => parts.push(format!("behind {}", behind.join(", "))),
         (false, false) => parts.push("behind many threads in turn".to_owned()),
     }

@@ -1,0 +1,23 @@
+//! What processes that ran before they were recorded are executions of: no event tells of that.
+
+use std::cell::RefCell;
+
+use super::sink::Sink;
+use crate::reader::Reader;
+
+/// As much of a command line as an event of an execution has.
+const MOST: u64 = crate::probes::events::TS_ARGUMENTS as u64;
+
+/// Writes it down. Of a process that has ended by now, or is a thread of the kernel, there is nothing.
+pub(super) fn note(pids: &[u32], reader: &Reader, sink: &RefCell<Sink>) {
+    for &pid in pids {
+        let Ok(executable) = std::fs::read_link(format!("/proc/{pid}/exe")) else {
+            continue;
+        };
+        let line = reader.text(pid, "cmdline", MOST).unwrap_or_default();
+        let whole = (line.len() as u64) < MOST;
+        let executable = executable.to_string_lossy().into_owned();
+        sink.borrow_mut()
+            .note_program(pid, executable, &line, whole);
+    }
+}
