@@ -295,6 +295,11 @@ fn tasks_of_older_recordings_are_not_followed() {
 /// How long tasks have the thread of an event loop, in microseconds a round. Each is 10 ms: the loop waits for 9 ms and is seen until
 /// `last_us` after that, then its task from `first_us` to 800 us, then the loop as it waits again. `sampled_us`: when a sample comes.
 fn of_tasks(last_us: u32, first_us: u32, sampled_us: Option<u32>) -> f64 {
+    of_tasks_beside(last_us, first_us, sampled_us, "")
+}
+
+/// The same, with more turns in each round between when the loop is seen as it begins and as it goes on.
+fn of_tasks_beside(last_us: u32, first_us: u32, sampled_us: Option<u32>, more: &str) -> f64 {
     let (last, first) = (9000 + last_us, 9000 + first_us);
     let sample = sampled_us.map_or(String::new(), |at| {
         format!("sample 1.1 {{10000n+{}}}us weight 1ms", 9000 + at)
@@ -304,11 +309,13 @@ fn of_tasks(last_us: u32, first_us: u32, sampled_us: Option<u32>) -> f64 {
         process 1 p
         thread 1.1 tid 1 loop
         task 1 1 coroutine stack \"handler\"
+        task 2 1 coroutine stack \"unseen\"
         1.1: cpu 0..0us
         for n in 0..49
         | wait ..{{10000n+9000}}us condition c | cpu ..{{10000n+10000}}us
         end
         for n in 0..49
+        {more}
         turn 1.1 {{10000n}}us..{{10000n+{last}}}us
         turn 1.1 {{10000n+{first}}}us..{{10000n+9800}}us task 1 left waiting at \"handler;sleep\"
         {sample}
@@ -335,6 +342,19 @@ fn samples_tell_who_had_the_time_before_the_first_call_of_a_task() {
     assert!(tasks > 850.0, "{tasks}");
     let loops = of_tasks(500, 600, Some(500));
     assert!(loops < 400.0, "{loops}");
+}
+
+/// A task of asyncio that went on unseen is told as a moment's work in the midst of the loop's: what the loop takes until a task goes on is
+/// learned from those that are seen at work.
+#[test]
+fn a_moments_work_tells_nothing_of_the_loop() {
+    let moment = "turn 1.1 {10000n}us..{10000n}us
+        turn 1.1 {10000n}us..{10000n}us task 2 left waiting at \"unseen;lock\"";
+    let (without, with) = (
+        of_tasks(0, 600, None),
+        of_tasks_beside(0, 600, None, moment),
+    );
+    assert!((without - with).abs() < 3.0, "{without} {with}");
 }
 
 /// Replays what was drawn with nothing changed: nobody waits for what can never come.

@@ -3,7 +3,7 @@
 use timesink_analysis::facts::Facts;
 use timesink_analysis::path::Path;
 use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::tasks::{BegunBy, GroupKind, TaskGroup, Tasks};
+use timesink_analysis::tasks::{BegunBy, GroupKind, Parking, TaskGroup, Tasks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::draft;
 use timesink_recording::words::Detail;
@@ -251,4 +251,35 @@ fn a_virtual_thread_is_not_guessed_at() {
         ["Server.one", "Server.other", "Server.parse"],
         "{tasks:?}"
     );
+}
+
+/// A task of asyncio that goes on without any call, and awaits something else then, is found so while the thread is in its loop, and told
+/// as a moment's work: each of its waits counts as what it was, not all of them as the first one.
+#[test]
+fn waits_of_asyncio_are_not_exchanged() {
+    let text = "
+        process 1 p
+        thread 1.1 main
+        frame call function call language python file /srv/p.py
+        frame read function StreamReader._wait_for_data language python file /usr/lib/python3/asyncio/streams.py
+        frame lock function Lock.acquire language python file /usr/lib/python3/asyncio/locks.py
+        object events epoll \"[eventpoll]\"
+        task 1 1 coroutine stack \"call\"
+        1.1: cpu 0..4ms | wait ..10ms poll events call epoll_wait | cpu ..12ms | wait ..50ms poll events call epoll_wait | cpu ..52ms
+        turn 1.1 0..1ms
+        turn 1.1 2ms..4ms task 1 left waiting at \"call;read\"
+        turn 1.1 4ms..12ms
+        turn 1.1 12ms..12ms task 1 left waiting at \"call;lock\"
+        turn 1.1 12ms..51ms
+        turn 1.1 51ms..52ms task 1 left waiting at \"call;read\"";
+    let (tasks, _) = tasks(text).expect("there is a task");
+    let [calls] = tasks.groups.as_slice() else {
+        panic!("{tasks:?}");
+    };
+    let parked = |parking| calls.parked.get(&parking).copied();
+    assert_eq!(parked(Parking::Network), Some(8_000_000));
+    // Until half way from the loop's last sight to the task's first one.
+    assert_eq!(parked(Parking::Lock), Some(39_000_000));
+    assert_eq!(calls.carried.wait_ns(), 0);
+    assert_eq!(tasks.runtime.waits[&Detail::Poll].ns, 44_000_000);
 }

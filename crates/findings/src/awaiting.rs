@@ -28,6 +28,8 @@ struct Left {
     kind: GroupKind,
     /// A function of the program's is in the stack: others are of the runtime, or of a library's own goroutines.
     is_own: bool,
+    /// It waits for another task, not for what the loop waits for.
+    for_task: bool,
 }
 
 impl Awaiting {
@@ -48,9 +50,11 @@ impl Awaiting {
             let from = left.partition_point(|left| left.at < after);
             let since = left.get(from..until).unwrap_or_default();
             let since = since.iter().rev();
-            let mut since = since.filter(|l| l.kind == GroupKind::Goroutine || l.at <= span.t0);
+            let since = since.filter(|l| l.kind == GroupKind::Goroutine || l.at <= span.t0);
             let last = since.clone().next();
-            if let Some(left) = since.find(|left| left.is_own).or(last) {
+            let mut own = since.filter(|left| left.is_own);
+            let first = own.clone().next();
+            if let Some(left) = own.find(|left| !left.for_task).or(first).or(last) {
                 *stacks.entry(left.stack).or_default() += 1;
                 tasks.insert(left.task);
             }
@@ -82,16 +86,17 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
             true => GroupKind::Coroutine,
             false => GroupKind::Goroutine,
         };
+        let parking = parkings.entry(stack);
+        let parking = *parking.or_insert_with(|| Parking::of(code, stack, kind));
         // Who sleeps awaits nobody.
-        let sleeps = kind == GroupKind::Goroutine && {
-            let parking = parkings.entry(stack);
-            *parking.or_insert_with(|| Parking::of(code, stack, kind)) == Parking::Timer
-        };
+        let sleeps = kind == GroupKind::Goroutine && parking == Parking::Timer;
         (!sleeps).then(|| Left {
             at: turn.t1,
             task,
             stack,
             kind,
+            for_task: kind == GroupKind::Coroutine
+                && matches!(parking, Parking::Lock | Parking::Semaphore),
             is_own: *is_own.entry(stack).or_insert_with(|| {
                 let mut functions = code.functions_of(stack).into_iter();
                 functions

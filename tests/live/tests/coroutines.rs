@@ -114,6 +114,39 @@ fn tasks_of_asyncio() {
     }
 }
 
+/// Tasks that wait for a lock after they waited for a timer, and make no call in between: each wait counts as what it was. Until 2026-11-27 all
+/// of it counted as what a task was last seen to wait for.
+#[test]
+fn waits_of_asyncio_are_not_exchanged() {
+    let python = python(PYTHON).expect("apt-get install python3");
+    let script = root().join("tests/live/programs/unseen_waits.py");
+    let command = [python.to_str().unwrap(), script.to_str().unwrap()];
+    attempts(|| {
+        let folder = Folder::new("unseen_waits");
+        let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+        let truth = json_lines(&recorded.ran.text()).remove(0);
+        let groups = recorded.json["tasks"]["groups"].as_array();
+        let mut groups = groups.into_iter().flatten();
+        let group = groups.find(|group| group["first"]["function"].as_str() == Some("locked"));
+        let parked = group.and_then(|group| group["parked"].as_array());
+        let parked: Vec<&Value> = parked.into_iter().flatten().collect();
+        let told = |what: &str| {
+            let of_it = parked.iter().filter(|one| text(one, "waits_for") == what);
+            of_it.map(|one| ns(one, "ns")).sum::<f64>()
+        };
+        let mut problems = Vec::new();
+        for what in ["lock", "timer"] {
+            let truth = truth[what].as_f64().unwrap() * 1e9;
+            // A task is looked at again a moment after it went on, and there are six of them.
+            let off = (told(what) - truth).abs();
+            if off > 0.15 * truth + 6.0 * (WITHIN_NS + taken_away_ns()) {
+                problems.push(format!("{what}: {} ns, not {truth}", told(what)));
+            }
+        }
+        none_of(&problems)
+    });
+}
+
 /// A loop that waits for a timer is at work for no task, also while calls are not timed: a call that began while they were, and whose end
 /// was not seen, lasts no longer than that.
 #[test]

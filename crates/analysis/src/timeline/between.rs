@@ -98,6 +98,10 @@ impl Loop {
             let (last, next) = (&pair[0], &pair[1]);
             let sights = [last.t1, next.t0].map(|at| self.is_sampled(at));
             let ns = next.t0.since(*from);
+            // A task that went on unseen is told as a moment's work in the midst of the loop's: that says nothing of what the loop takes.
+            if ns == 0 {
+                continue;
+            }
             match (last.task, next.task) {
                 (None, Some(task)) => until.add(first(task), ns, sights[0], sights[1]),
                 (Some(task), None) => after.add(first(task), ns, sights[1], sights[0]),

@@ -19,6 +19,9 @@
 #define TS_FRAME_READ 88
 #define TS_TASK_WORDS 24 /* so many words of a task are looked at */
 #define TS_TASK_FIRST 12 /* no task has its coroutine before that */
+#define TS_AWAITING_WORDS 32 /* so many words of a coroutine are kept, of which those are read that come before its variables */
+#define TS_AWAITING_READ 160
+#define TS_AWAITING_DEPTH 12 /* so many that await each other are looked at */
 #define TS_OWN_NUMBER (1ULL << 63) /* a number that Python did not give */
 
 struct ts_coroutine_work {
@@ -29,6 +32,8 @@ struct ts_coroutine_work {
 	u64 task;
 	u64 header[TS_FRAME_WORDS];
 	u64 words[TS_TASK_WORDS];
+	u64 awaiting[TS_AWAITING_WORDS];
+	u64 mark; /* of where all are that await each other, so far */
 	struct ts_task e;
 };
 struct {
@@ -230,9 +235,11 @@ static __always_inline void tell_left_coroutines(struct ts_coroutine_work *s, u3
 		coroutine = tell_left_coroutine(where, pid, coroutine, i);
 }
 
+#include "left_tasks.bpf.h"
+
 /*
  * Notes which task of a Python's event loop the current thread is at work for at `now` and has been since `since`; tells of it where
- * that is another than before. A thread that has never run one runs no loop.
+ * that is another than before. A thread that has never run one runs no loop. Whether it is known.
  */
 __attribute__((noinline)) int note_coroutine(struct ts_thread *st, u32 where, u64 since, u64 now)
 {
@@ -251,10 +258,12 @@ __attribute__((noinline)) int note_coroutine(struct ts_thread *st, u32 where, u6
 	if (s->frame && !s->name)
 		return 0;
 	if (number == st->task && (st->task_seen || !number)) {
-		if (st->task_seen)
-			st->task_seen = now;
-		return 0;
+		if (!st->task_seen)
+			return 0;
+		st->task_seen = now;
+		return 1;
 	}
+	watch_left(st, where, now);
 	e = &s->e;
 	begin_task(e, st, TS_OF_PYTHON, pid, number, since);
 	tell_left_coroutines(s, where, pid, st->task_seen && st->task ? st->task_at : 0);
@@ -266,8 +275,9 @@ __attribute__((noinline)) int note_coroutine(struct ts_thread *st, u32 where, u6
 	}
 	st->task = number;
 	st->task_at = s->coroutine - p->generator_frame;
+	st->task_object = s->task;
 	st->task_seen = now;
-	return 0;
+	return 1;
 }
 
 #endif

@@ -8,12 +8,16 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u32 where, u64 sin
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs;
+	u32 round;
 
 	if (!st)
 		return 0;
 	regs = registers_of(st, task);
-	if (!note_goroutine(st, where, regs->r14, since, now))
-		note_coroutine(st, where, since, now);
+	if (note_goroutine(st, where, regs->r14, since, now) || !note_coroutine(st, where, since, now))
+		return 0;
+	for (round = 0; round < TS_AGAIN; round++)
+		if (!look_at_next_left(st, where, now, round))
+			break;
 	return 0;
 }
 

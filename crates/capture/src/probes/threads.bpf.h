@@ -118,6 +118,7 @@ struct ts_thread {
 	u32 tag_latest; /* of the places looked at so far, when the one that has the tag changed */
 	u64 tag_found, tag_text; /* that tag, and where its text is */
 	u64 task_at; /* where its runtime keeps that task */
+	u64 task_object; /* of asyncio: the task itself; 0: it has none */
 	u64 task_labels; /* of Go: where that has its labels; 0: it has none */
 	struct ts_go go; /* of its program, once that is known */
 	u64 go_thread; /* what Go keeps of the thread itself; 0: not known yet */
