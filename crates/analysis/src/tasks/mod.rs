@@ -163,6 +163,10 @@ impl TaskGroup {
     /// From a turn of one of them to its next one. It could have gone on for so long of that; how it was when it was left tells only what
     /// it waited for first.
     fn add_between(&mut self, left: &TaskTurn, next: Nanos, queued_ns: u64, stacks: &Stacks) {
+        // It had ended, and was found so once more.
+        if left.left == Some(TaskState::Ended) {
+            return;
+        }
         let ns = next.since(left.t1);
         let queued_ns = queued_ns.min(ns);
         self.queued_ns += queued_ns;

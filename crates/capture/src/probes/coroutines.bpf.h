@@ -33,6 +33,10 @@ struct ts_coroutine_work {
 	u64 header[TS_FRAME_WORDS];
 	u64 words[TS_TASK_WORDS];
 	u64 awaiting[TS_AWAITING_WORDS];
+	u32 coroutine_word; /* which word of a task is its coroutine */
+	u32 steps; /* so many objects were looked at */
+	u64 object; /* the header of the next one, for the collector */
+	u64 task_type;
 	u64 mark; /* of where all are that await each other, so far */
 	struct ts_task e;
 };
@@ -58,8 +62,12 @@ __attribute__((noinline)) int is_task(u32 where, u64 task, u64 coroutine)
 
 	if (!s || task < TS_PAGE || (task & 7) || bpf_probe_read_user(s->words, sizeof(s->words), (void *)task))
 		return 0;
-	for (i = TS_TASK_FIRST; i < TS_TASK_WORDS - 1; i++)
-		name = s->words[i] == coroutine ? s->words[i + 1] : name;
+	for (i = TS_TASK_FIRST; i < TS_TASK_WORDS - 1; i++) {
+		if (s->words[i] != coroutine)
+			continue;
+		name = s->words[i + 1];
+		s->coroutine_word = i;
+	}
 	s->name = name;
 	s->task = task;
 	return name != 0;

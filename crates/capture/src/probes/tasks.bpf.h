@@ -18,6 +18,9 @@ __attribute__((noinline)) int note_task(struct ts_thread *st, u32 where, u64 sin
 	for (round = 0; round < TS_AGAIN; round++)
 		if (!look_at_next_left(st, where, now, round))
 			break;
+	for (round = 0; round < TS_FOUND; round++)
+		if (!find_left(st, where, now))
+			break;
 	return 0;
 }
 
