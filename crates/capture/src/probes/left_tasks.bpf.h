@@ -12,15 +12,16 @@
 
 #define TS_LOOPS 32 /* threads whose tasks are looked at, each in the one place that its number leads to */
 #define TS_LEFT_TASKS 1024 /* of each; two that meet are not both looked at */
-#define TS_AGAIN_NS 50000 /* one look costs a microsecond or two: so often on average */
+#define TS_AGAIN_NS 60000 /* one look costs a microsecond or two: so often on average */
 #define TS_AGAIN_KEPT 256 /* looks that were not taken are kept for later, this many */
 #define TS_AGAIN 48 /* at a time, as the thread leaves the processor */
 #define TS_AGAIN_IN_CALL 24 /* and as a call returns */
+#define TS_ROUND_IN_CALL 256 /* added to the number of a round then */
 #define TS_RECENT 16 /* tasks that were at work last are looked at first */
 #define TS_LOOP_IDLE_NS 1000000000
 #define TS_FOUND 16 /* so many tasks are found at a time */
 #define TS_STEPS 128 /* objects looked at in a row for a task */
-#define TS_STEP_NS 5000 /* one takes a tenth of a microsecond: so often on average */
+#define TS_STEP_NS 10000 /* one takes a tenth of a microsecond: so often on average */
 #define TS_STEPS_KEPT 4096
 #define TS_COLLECTED 16 /* an object lies behind two words of the collector's: the next object, and the one before */
 #define TS_STEPS_WITHOUT 2048 /* after so many without a new task there is none to be found */
@@ -46,6 +47,8 @@ struct ts_left_loop {
 	u64 searched; /* until when the time for that is spent */
 	u64 task_type;
 	u32 coroutine_word;
+	u32 slept; /* they were looked at as the thread left the processor */
+	u32 pad;
 	u32 without; /* so many objects in a row were no new tasks */
 	u16 list[TS_LEFT_TASKS]; /* which of the places are taken */
 };
@@ -249,13 +252,26 @@ __attribute__((noinline)) u32 choose_left(struct ts_thread *st, u64 now, u32 rou
 {
 	struct ts_left_loop *loop;
 	struct ts_left_task *left;
-	u32 at, next, last, place;
+	u32 at, next, last, place, most = TS_AGAIN;
+	bool in_call = round >= TS_ROUND_IN_CALL;
 
-	if (!st || st->task || round >= TS_AGAIN)
+	if (in_call) {
+		round -= TS_ROUND_IN_CALL;
+		most = TS_AGAIN_IN_CALL;
+	}
+	if (!st || st->task || round >= most)
 		return TS_NO_MORE;
 	loop = left_loop(st, now, &at);
 	if (!loop || !loop->count)
 		return TS_NO_MORE;
+	/* Nothing has changed from when a thread slept in a call until that returns. */
+	if (!round) {
+		bool slept = loop->slept;
+
+		loop->slept = !in_call;
+		if (in_call && slept)
+			return TS_NO_MORE;
+	}
 	if (loop->looked + TS_AGAIN_NS * TS_AGAIN_KEPT < now)
 		loop->looked = now - TS_AGAIN_NS * TS_AGAIN_KEPT;
 	if (loop->looked + TS_AGAIN_NS > now)
@@ -333,7 +349,7 @@ __attribute__((noinline)) int begin_search(struct ts_thread *st, u32 where, u64 
  */
 __attribute__((noinline)) int look_at_next_left(struct ts_thread *st, u32 where, u64 now, u32 round)
 {
-	u32 pid = bpf_get_current_pid_tgid() >> 32, key = choose_left(st, now, where == TS_IN_SWITCH || round < TS_AGAIN_IN_CALL ? round : TS_AGAIN);
+	u32 pid = bpf_get_current_pid_tgid() >> 32, key = choose_left(st, now, where == TS_IN_SWITCH ? round : round + TS_ROUND_IN_CALL);
 	struct ts_coroutine_work *s = bpf_map_lookup_elem(&coroutine_scratch, &where);
 	struct ts_left_task *left = bpf_map_lookup_elem(&left_tasks, &key);
 	u64 mark = 0;
