@@ -8,7 +8,8 @@ use crate::words::TaskState;
 table! {
     /// A stretch of time in which a thread was seen at work for one task and no other. It is looked at when it leaves a CPU,
     /// when a call returns and when it is sampled; what it did for others in between, unseen, is not known. Between the end of one
-    /// row and the start of the thread's next one it switched from one task to the other.
+    /// row and the start of the thread's next one it switched from one task to the other. A row without length, between two of the
+    /// runtime itself, is of a task of asyncio that was found then to have been at work since it was last looked at (since 2026-11-27).
     table task_turns, row TaskTurn, since 9 {
         /// The thread.
         thread: ThreadId,
