@@ -305,13 +305,15 @@ for _ in range(3):
         let chains = recorded.chains();
         let waits = recorded.rows::<Wait>();
         let mut problems = Vec::new();
-        for (detail, function) in [(Detail::Sleep, "nanosleep"), (Detail::Poll, "poll")] {
-            let waits = waits.iter().filter(|wait| wait.detail == detail);
+        for (call, function) in [
+            ("clock_nanosleep", "hrtimer_nanosleep"),
+            ("poll", "do_sys_poll"),
+        ] {
+            let waits = waits.iter().filter(|wait| wait.call == call);
             let stacks: Vec<_> = waits.filter_map(|wait| chains.get(&wait.stack?)).collect();
             let in_kernel = |chain: &&&Chain| {
-                let functions = chain.functions();
-                functions.iter().any(|name| name.contains(function))
-                    && functions.contains(&"schedule")
+                let mut functions = chain.functions().into_iter();
+                functions.any(|name| name.starts_with(function))
             };
             let there = stacks.iter().filter(in_kernel).count();
             if there < 100 || there < stacks.len() {

@@ -456,12 +456,6 @@ impl Session {
         }
     }
 
-    /// These ran before they were recorded.
-    fn ran_before(&self, pids: &[u32]) {
-        programs::note(pids, &self.reader, &self.sink);
-        self.sink.borrow_mut().stacks.ran_before(pids);
-    }
-
     /// Follow these processes from now on.
     fn seed(&mut self, pids: &[u32]) -> Result<(), Error> {
         let mut sink = self.sink.borrow_mut();
@@ -474,7 +468,7 @@ impl Session {
     fn seed_others(&mut self, pids: &[u32]) -> Result<(), Error> {
         if !pids.is_empty() {
             self.note_command_lines(pids);
-            self.ran_before(pids);
+            self.sink.borrow_mut().stacks.ran_before(pids);
             self.seed(pids)?;
             self.kernel.know_watched(pids)?;
         }
@@ -498,7 +492,8 @@ impl Session {
             }
             for pids in new.chunks(AT_ONCE) {
                 // What the command lines of all of a machine name would be more than anybody has used.
-                self.ran_before(pids);
+                programs::note(pids, &self.reader, &self.sink);
+                self.sink.borrow_mut().stacks.ran_before(pids);
                 self.seed(pids)?;
                 self.kernel.know_watched(pids)?;
                 self.drain();
@@ -516,8 +511,8 @@ impl Session {
             return;
         };
         self.note_command_lines(&pids);
-        self.ran_before(&pids);
         let mut sink = self.sink.borrow_mut();
+        sink.stacks.ran_before(&pids);
         pids.iter().for_each(|&pid| sink.stacks.seed(pid));
         drop(sink);
         let _ = self.kernel.seed_rest(&pids);

@@ -1,4 +1,5 @@
-//! What processes that ran before they were recorded are executions of: no event tells of that.
+//! What the processes of a machine that ran before it was recorded are executions of: no event tells of that. Not asked of the servers of one
+//! program: who is of the same executable as its client is told as one with it.
 
 use std::cell::RefCell;
 
