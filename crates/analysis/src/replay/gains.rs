@@ -331,7 +331,7 @@ mod tests {
         };
         let gain = |replay: &Replay<'_>| {
             let path = replay.recorded_path();
-            Gains::new(replay, recorded, &path).of(&[change.clone()], None)
+            Gains::new(replay, recorded, &path).of(std::slice::from_ref(&change), None)
         };
         let mut replay = Replay::new(&timeline, &[], 0, 2);
         let alone = gain(&replay);

@@ -263,9 +263,7 @@ impl Notes {
             Note::Symbol { address, name } => {
                 self.symbols.insert(address, name);
             }
-            Note::Outsider { tid, name } => {
-                self.outsiders.insert(tid, name);
-            }
+            Note::Outsider { tid, name } => drop(self.outsiders.insert(tid, name)),
             Note::Program {
                 pid,
                 executable,
