@@ -103,6 +103,9 @@ pub fn words() -> [u32; 512] {
 const NEWFD: u32 = e::TS_C_NEWFD;
 const SENDS: u32 = e::TS_C_SENDS;
 const ONE_PLACE: u32 = e::TS_C_ONE_PLACE;
+const EPOLL: u32 = e::TS_C_EPOLL | ONE_PLACE;
+const POLL: u32 = e::TS_C_POLL | ONE_PLACE;
+const SELECT: u32 = e::TS_C_SELECT | ONE_PLACE;
 const NAMES: u32 = e::TS_C_NAMES;
 const MS: u32 = e::TS_T_MS;
 const TIMESPEC: u32 = e::TS_T_TIMESPEC;
@@ -208,22 +211,13 @@ const WORDS: &[(&str, u32)] = &[
     ("epoll_create", NEWFD),
     ("epoll_create1", NEWFD),
     ("epoll_ctl", fd(1) | e::TS_C_WATCHES),
-    (
-        "epoll_wait",
-        fd(1) | time(4, MS) | e::TS_C_EPOLL | ONE_PLACE,
-    ),
-    (
-        "epoll_pwait",
-        fd(1) | time(4, MS) | e::TS_C_EPOLL | ONE_PLACE,
-    ),
-    (
-        "epoll_pwait2",
-        fd(1) | time(4, TIMESPEC) | e::TS_C_EPOLL | ONE_PLACE,
-    ),
-    ("poll", time(3, MS) | e::TS_C_POLL | ONE_PLACE),
-    ("ppoll", time(3, TIMESPEC) | e::TS_C_POLL | ONE_PLACE),
-    ("select", time(5, TIMEVAL) | e::TS_C_SELECT | ONE_PLACE),
-    ("pselect6", time(5, TIMESPEC) | e::TS_C_SELECT | ONE_PLACE),
+    ("epoll_wait", fd(1) | time(4, MS) | EPOLL),
+    ("epoll_pwait", fd(1) | time(4, MS) | EPOLL),
+    ("epoll_pwait2", fd(1) | time(4, TIMESPEC) | EPOLL),
+    ("poll", time(3, MS) | POLL),
+    ("ppoll", time(3, TIMESPEC) | POLL),
+    ("select", time(5, TIMEVAL) | SELECT),
+    ("pselect6", time(5, TIMESPEC) | SELECT),
     ("nanosleep", time(1, TIMESPEC) | ONE_PLACE),
     ("clock_nanosleep", time(3, CLOCK) | ONE_PLACE),
     ("rt_sigtimedwait", time(3, TIMESPEC) | ONE_PLACE),

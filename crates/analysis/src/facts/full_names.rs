@@ -41,7 +41,8 @@ fn told_to(name: &str, arguments: &[&str]) -> Option<String> {
     }
 }
 
-fn last_part(path: &str) -> &str {
+/// What a path is called without its folders.
+pub(super) fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

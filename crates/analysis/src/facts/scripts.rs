@@ -2,6 +2,8 @@
 
 use timesink_recording::tables::Process;
 
+use super::full_names::last_part;
+
 /// What runs programs that are given as a file, by how its own name begins.
 const INTERPRETERS: [&str; 9] = [
     "python", "pypy", "node", "ruby", "perl", "php", "bash", "dash", "java",
@@ -41,10 +43,6 @@ pub fn script_of(process: &Process) -> Option<&str> {
 
 fn is_there(name: &&str) -> bool {
     !name.is_empty()
-}
-
-fn last_part(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]

@@ -491,8 +491,8 @@ impl Session {
                 break;
             }
             for pids in new.chunks(AT_ONCE) {
-                // What the command lines of all of a machine name would be more than anybody has used.
                 programs::note(pids, &self.reader, &self.sink);
+                // The files that the command lines of all of a machine name would be more than anybody has used.
                 self.sink.borrow_mut().stacks.ran_before(pids);
                 self.seed(pids)?;
                 self.kernel.know_watched(pids)?;
