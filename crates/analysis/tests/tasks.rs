@@ -283,3 +283,89 @@ fn waits_of_asyncio_are_not_exchanged() {
     assert_eq!(calls.carried.wait_ns(), 0);
     assert_eq!(tasks.runtime.waits[&Detail::Poll].ns, 44_000_000);
 }
+
+/// A function and the file that it is from.
+type Place = (&'static str, &'static str);
+
+/// What a task is told to wait for that was left so, in a function of a library that called one of the runtime.
+fn parked_in(kind: &str, (outer, outer_file): Place, inner: Option<Place>) -> Parking {
+    let language = if kind.is_empty() {
+        ""
+    } else {
+        "language python"
+    };
+    let frame = |name: &str, function: &str, file: &str| {
+        format!("frame {name} function {function} {language} file {file}\n")
+    };
+    let mut text = String::from("process 1 p\nthread 1.1 main\n");
+    text += &frame("serve", "serve", "/srv/p");
+    text += &frame("outer", outer, outer_file);
+    let mut stack = "serve;outer".to_owned();
+    if let Some((function, file)) = inner {
+        text += &frame("inner", function, file);
+        stack += ";inner";
+    }
+    text += &format!(
+        "task 1 1 {kind}stack \"serve\"
+         1.1: cpu 0..30ms
+         turn 1.1 0..10ms task 1 left waiting at \"{stack}\"
+         turn 1.1 10ms..20ms
+         turn 1.1 20ms..30ms task 1"
+    );
+    let (tasks, _) = tasks(&text).expect("there is a task");
+    let parked: Vec<Parking> = tasks.groups[0].parked.keys().copied().collect();
+    assert_eq!(parked.len(), 1, "{outer}");
+    parked[0]
+}
+
+/// Who waits in a library's pool for somebody to give a connection back waits for that. Who makes one there waits for the network.
+#[test]
+fn pools_of_connections_of_go_are_told() {
+    let selects = ("runtime.selectgo", "/usr/lib/go/src/runtime/select.go");
+    let polls = ("runtime.netpollblock", "/usr/lib/go/src/runtime/netpoll.go");
+    let sql = (
+        "database/sql.(*DB).conn",
+        "/usr/lib/go/src/database/sql/sql.go",
+    );
+    let redis = (
+        "github.com/redis/go-redis/v9/internal/pool.(*ConnPool).waitTurn",
+        "/go/pkg/mod/github.com/redis/go-redis/v9@v9.7.0/internal/pool/pool.go",
+    );
+    let weighted = (
+        "golang.org/x/sync/semaphore.(*Weighted).Acquire",
+        "/go/pkg/mod/golang.org/x/sync@v0.10.0/semaphore/semaphore.go",
+    );
+    let parked = |outer, inner| parked_in("", outer, Some(inner));
+    assert_eq!(parked(sql, selects), Parking::Connection);
+    assert_eq!(parked(sql, polls), Parking::Network);
+    assert_eq!(parked(redis, selects), Parking::Connection);
+    assert_eq!(parked(weighted, selects), Parking::Semaphore);
+}
+
+/// The same of Python's libraries.
+#[test]
+fn pools_of_connections_of_python_are_told() {
+    let event = ("Event.wait", "/usr/lib/python3/asyncio/locks.py");
+    let queue = ("Queue.get", "/usr/lib/python3/asyncio/queues.py");
+    let connect = (
+        "BaseSelectorEventLoop.sock_connect",
+        "/usr/lib/python3/asyncio/selector_events.py",
+    );
+    let aiohttp = (
+        "BaseConnector._wait_for_available_connection",
+        "/srv/site-packages/aiohttp/connector.py",
+    );
+    let asyncpg = (
+        "Pool._acquire.<locals>._acquire_impl",
+        "/srv/site-packages/asyncpg/pool.py",
+    );
+    let httpcore = (
+        "AsyncPoolRequest.wait_for_connection",
+        "/srv/site-packages/httpcore/_async/connection_pool.py",
+    );
+    let parked = |outer, inner| parked_in("coroutine ", outer, inner);
+    assert_eq!(parked(aiohttp, None), Parking::Connection);
+    assert_eq!(parked(asyncpg, Some(queue)), Parking::Connection);
+    assert_eq!(parked(asyncpg, Some(connect)), Parking::Network);
+    assert_eq!(parked(httpcore, Some(event)), Parking::Connection);
+}

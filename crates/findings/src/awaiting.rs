@@ -16,8 +16,6 @@ pub struct Awaiting {
     pub tasks: BTreeSet<TaskId>,
     /// Where most of them were left.
     pub frames: Vec<Spot>,
-    /// What was seen to let one of them through at a time.
-    pub gate: Option<&'static str>,
 }
 
 /// How a task was left at the end of a turn.
@@ -63,7 +61,6 @@ impl Awaiting {
         let usual = stacks.into_iter().max_by_key(|(_, count)| *count);
         Awaiting {
             frames: usual.map_or(Vec::new(), |(stack, _)| inquiry.spots(stack)),
-            gate: gate(inquiry, &left, &tasks),
             tasks,
         }
     }
@@ -95,8 +92,7 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
             task,
             stack,
             kind,
-            for_task: kind == GroupKind::Coroutine
-                && matches!(parking, Parking::Lock | Parking::Semaphore),
+            for_task: kind == GroupKind::Coroutine && parking.is_contended(),
             is_own: *is_own.entry(stack).or_insert_with(|| {
                 let mut functions = code.functions_of(stack).into_iter();
                 functions
@@ -109,36 +105,27 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
     left
 }
 
-/// What these tasks were seen to wait for before they went on.
-fn gate(inquiry: &Inquiry<'_>, left: &[Left], tasks: &BTreeSet<TaskId>) -> Option<&'static str> {
-    let theirs = left.iter().filter(|left| tasks.contains(&left.task));
-    let mut gates =
-        theirs.filter_map(
-            |left| match Parking::of(&inquiry.stacks.code, left.stack, left.kind) {
-                Parking::Semaphore => Some("semaphore"),
-                Parking::Lock => Some("lock"),
-                _ => None,
-            },
-        );
-    gates.next()
+/// Whether a function of the program's is in the stack, but not only around the loop of events.
+pub fn has_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
+    let code = &inquiry.stacks.code;
+    let mut within = code.within_loop(frames).iter();
+    within.any(|spot| code.is_of_program(spot.function) && !code.is_standard(spot.function))
 }
 
 impl Suspect {
-    /// Where it has no place yet but in the language's own functions: where the tasks were left that awaited these waits, which are
-    /// looked for only then.
+    /// Where it has no place yet but in the language's own functions, or where the program began its loop: where the tasks were left
+    /// that awaited these waits, which are looked for only then.
     pub fn or_awaited_at(
         self,
         inquiry: &Inquiry<'_>,
         process: ProcessId,
         waits: impl FnOnce() -> BTreeSet<usize>,
     ) -> Suspect {
-        let code = &inquiry.stacks.code;
-        let is_own = |spot: &Spot| code.is_of_program(spot.function);
-        if inquiry.timeline.carried().is_empty() || self.frames.iter().any(is_own) {
+        if inquiry.timeline.carried().is_empty() || has_place(inquiry, &self.frames) {
             return self;
         }
         let frames = Awaiting::of(inquiry, process, &waits()).frames;
-        match frames.iter().any(is_own) {
+        match has_place(inquiry, &frames) {
             true => Suspect { frames, ..self },
             false => self,
         }

@@ -147,7 +147,7 @@ impl Findings {
             for mut suspect in suspects {
                 let on_path_ns = weight(&suspect);
                 let new_ns = explained.left(inquiry, &suspect.weight);
-                let told = (new_ns as f64) < on_path_ns as f64 * TOLD;
+                let told = (new_ns as f64) < on_path_ns as f64 * TOLD && !suspect.is_why_in_turn;
                 let told = told || findings.tells_of(&suspect, inquiry);
                 if on_path_ns < least || told {
                     continue;

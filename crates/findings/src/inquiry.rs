@@ -227,11 +227,15 @@ impl Inquiry<'_> {
         stack.map_or(Vec::new(), |stack| self.spots(stack))
     }
 
-    /// The same of a stack that is known already.
+    /// The same of a stack that is known already. Of a deep one the innermost, and of what is around them the program's own functions:
+    /// an interpreter may be between them.
     pub fn spots(&self, stack: StackIx) -> Vec<Spot> {
         const MOST: usize = 32;
-        let mut spots = self.stacks.code.spots_of(stack);
-        spots.truncate(MOST);
+        let code = &self.stacks.code;
+        let mut spots = code.spots_of(stack);
+        let outer = spots.split_off(spots.len().min(MOST)).into_iter();
+        let own = outer.filter(|spot| code.is_of_program(spot.function));
+        spots.extend(own.take(MOST));
         spots
     }
 }

@@ -9,6 +9,7 @@
 mod alike;
 pub mod around;
 mod awaiting;
+mod contended;
 mod crowd;
 mod disk_waits;
 pub mod engine;

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::facts::uses::Act;
 use timesink_analysis::ledger::Account;
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::{CallSite, FunctionIx, Region, Spot};
+use timesink_analysis::stacks::{CallSite, FunctionIx, Region};
 use timesink_recording::ids::{ObjectId, ProcessId};
 
+use crate::awaiting::has_place;
 use crate::inquiry::Inquiry;
 use crate::rule::Suspect;
 
@@ -223,8 +224,7 @@ impl Suspect {
         names: &[&str],
         objects: &BTreeSet<ObjectId>,
     ) -> Suspect {
-        let is_own = |spot: &Spot| inquiry.stacks.code.is_of_program(spot.function);
-        if self.frames.iter().any(is_own) {
+        if has_place(inquiry, &self.frames) {
             return self;
         }
         let threads = inquiry.threads_of(&BTreeSet::from([process]));

@@ -19,6 +19,7 @@ pub static RULES: &[&Rule] = &[
     &long_holder::RULE,
     &false_pool::RULE,
     &file_lock::RULE,
+    &task_contention::RULE,
     &one_after_another::RULE,
     &one_thread_bound::RULE,
     &imbalance::RULE,

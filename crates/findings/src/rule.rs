@@ -74,6 +74,8 @@ pub struct Suspect {
     pub along: Along,
     /// What to do, where it is more exact than what the rule says.
     pub advice: Option<String>,
+    /// It says why things take place one after another: it is told also where others have told what these things are.
+    pub is_why_in_turn: bool,
 }
 
 /// Time on the path that is not a suspect's own, but that its fix may take away, too: who computes less waits less for a CPU.
@@ -106,6 +108,7 @@ impl Suspect {
             weight,
             along: Along::default(),
             advice: None,
+            is_why_in_turn: false,
         }
     }
 

@@ -424,6 +424,18 @@ impl Code {
                 .any(|folder| file.contains(folder))
     }
 
+    /// Of a stack, innermost first, the part that a loop of events called: who called the loop asked for none of it.
+    pub fn within_loop<'s>(&self, spots: &'s [Spot]) -> &'s [Spot] {
+        /// Where asyncio runs its loop.
+        const LOOPS: [&str; 2] = ["/asyncio/base_events.py", "/asyncio/runners.py"];
+        let is_loop = |spot: &Spot| {
+            let file = &self.function(spot.function).file;
+            LOOPS.iter().any(|end| file.ends_with(end))
+        };
+        let outside = spots.iter().position(is_loop);
+        &spots[..outside.unwrap_or(spots.len())]
+    }
+
     /// Whether a function is of the program or of a library that others made: neither of the system nor of its language.
     pub fn is_of_program(&self, function: FunctionIx) -> bool {
         !self.is_system(function) && !self.is_of_language(function)

@@ -1,7 +1,7 @@
 //! What a task waited for in the runtime, by the runtime's functions in which it was left.
 
 use super::GroupKind;
-use crate::stacks::{Code, StackIx};
+use crate::stacks::{Code, Function, StackIx};
 
 /// What a parked task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,6 +16,8 @@ pub enum Parking {
     Lock,
     /// Somebody to release a semaphore.
     Semaphore,
+    /// A connection of a pool that others use.
+    Connection,
     /// A function that a thread of a pool runs.
     Pool,
     /// Others to be done, or to tell it to go on.
@@ -66,17 +68,77 @@ const ASYNCIO: [(&str, Parking); 16] = [
     ("to_thread", Parking::Pool),
 ];
 
+/// The functions of libraries that have a pool of connections, or a semaphore of their own: who waits in them for somebody to tell it to go
+/// on waits for those. Of Go a part of the name.
+const POOLS_OF_GO: [(&str, Parking); 4] = [
+    ("database/sql.(*DB).conn", Parking::Connection),
+    (".(*ConnPool).waitTurn", Parking::Connection),
+    ("/puddle/", Parking::Connection),
+    ("/semaphore.(*Weighted).Acquire", Parking::Semaphore),
+];
+
+/// The same of Python: the end of the file, and the end of the function's name.
+const POOLS_OF_PYTHON: [(&str, &str); 5] = [
+    (
+        "/aiohttp/connector.py",
+        "BaseConnector._wait_for_available_connection",
+    ),
+    ("/asyncpg/pool.py", "_acquire_impl"),
+    (
+        "/httpcore/_async/connection_pool.py",
+        "AsyncPoolRequest.wait_for_connection",
+    ),
+    ("/psycopg_pool/pool_async.py", "WaitingClient.wait"),
+    (
+        "/redis/asyncio/connection.py",
+        "BlockingConnectionPool.get_connection",
+    ),
+];
+
 /// Where the library keeps asyncio.
 const ASYNCIO_FOLDER: &str = "/asyncio/";
+
+fn pool_of_go(function: &Function) -> Option<Parking> {
+    let known = POOLS_OF_GO.iter();
+    let mut known = known.filter(|(part, _)| function.name.contains(part));
+    known.next().map(|(_, parking)| *parking)
+}
+
+fn pool_of_python(function: &Function) -> Option<Parking> {
+    let mut known = POOLS_OF_PYTHON.iter();
+    let is_one = |(file, name): &(&str, &str)| {
+        function.file.ends_with(file) && function.name.ends_with(name)
+    };
+    known.any(is_one).then_some(Parking::Connection)
+}
 
 impl Parking {
     /// What a task waited for that was left in this stack.
     pub fn of(code: &Code, stack: StackIx, kind: GroupKind) -> Parking {
-        match kind {
-            GroupKind::Goroutine => Parking::of_goroutine(code, stack),
-            GroupKind::Coroutine => Parking::of_coroutine(code, stack),
-            GroupKind::Future | GroupKind::Callback | GroupKind::VirtualThread => Parking::Runtime,
-        }
+        let (parking, in_library): (Parking, fn(&Function) -> Option<Parking>) = match kind {
+            GroupKind::Goroutine => (Parking::of_goroutine(code, stack), pool_of_go),
+            GroupKind::Coroutine => (Parking::of_coroutine(code, stack), pool_of_python),
+            GroupKind::Future | GroupKind::Callback | GroupKind::VirtualThread => {
+                return Parking::Runtime;
+            }
+        };
+        // Another task tells it to go on: a library that makes a connection itself waits for the network.
+        let by_another = matches!(
+            parking,
+            Parking::Receive | Parking::Select | Parking::Others
+        );
+        let functions = code.functions_of(stack).into_iter();
+        let mut found = functions.filter_map(|function| in_library(code.function(function)));
+        let found = by_another.then(|| found.next()).flatten();
+        found.unwrap_or(parking)
+    }
+
+    /// Whether it is something that some tasks have while others wait for it.
+    pub fn is_contended(self) -> bool {
+        matches!(
+            self,
+            Parking::Lock | Parking::Semaphore | Parking::Connection
+        )
     }
 
     fn of_goroutine(code: &Code, stack: StackIx) -> Parking {
@@ -116,6 +178,7 @@ impl Parking {
             Parking::Select => "select",
             Parking::Lock => "lock",
             Parking::Semaphore => "semaphore",
+            Parking::Connection => "connection pool",
             Parking::Pool => "thread pool",
             Parking::Others if is_go => "other goroutines",
             Parking::Others => "futures",

@@ -59,6 +59,7 @@ pub mod shell_between;
 pub mod sleep_polling;
 pub mod small_transfers;
 pub mod synchronous_writes;
+pub mod task_contention;
 pub mod thread_per_item;
 pub mod throttled;
 pub mod thundering_herd;

@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     name: "responses-one-by-one",
     looks_for: "tasks that await the responses of one peer one at a time, each for long",
     why: "While one response is awaited, the event loop has nothing else to do. With several requests in flight, the total wait would only be as long as the slowest response.",
-    advice: "send requests that do not need each other's responses together and await all of them (asyncio.gather, join!, an errgroup); where a lock, a semaphore or a pool lets one through at a time, give it more places",
+    advice: "send requests that do not need each other's responses together and await all of them (asyncio.gather, join!, an errgroup)",
     wrong_if: "each request depends on the previous response, or the peer only responds when it has something to deliver, as a queue does",
     limits: &[&limits::RESPONSES, &limits::LEAST, &limits::SHARE, &limits::SENT, &limits::AT_A_TIME, &limits::PER_REQUEST],
     blames: Blames::Program,
@@ -173,19 +173,9 @@ fn suspect(inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Suspect> {
             "; meanwhile no other request to this peer is in flight"
         ]);
     let tasks = awaiting.tasks.len() as u64;
-    let suspect = match awaiting.gate {
-        _ if tasks < 2 => suspect,
-        None => suspect.told(say![Piece::Count(tasks), " tasks do so, one at a time"]),
-        Some(gate) => {
-            let advice = format!("let more tasks through the {gate} at a time");
-            let told = say![
-                Piece::Count(tasks),
-                " tasks take turns: a ",
-                gate,
-                " lets one of them through at a time"
-            ];
-            suspect.told(told).advised(advice)
-        }
+    let suspect = match tasks {
+        0 | 1 => suspect,
+        tasks => suspect.told(say![Piece::Count(tasks), " tasks do so, one at a time"]),
     };
     Some(suspect.told(say![
         "whether a request depends on the previous response is not recorded"

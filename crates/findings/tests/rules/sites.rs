@@ -99,6 +99,45 @@ fn a_place_is_not_of_the_language() {
     assert_eq!(seen.lines[0].0, "go.etcd.io/bbolt.(*Tx).Commit");
 }
 
+/// Requests of an event loop were placed in the line that starts the loop: their stacks have the loop's functions and that line alone.
+#[test]
+fn a_place_is_not_where_a_loop_was_started() {
+    let asyncio = |name: &str, function: &str, file: &str| {
+        format!("frame {name} function {function} file /usr/lib/python3.13/asyncio/{file} line 9 language python\n")
+    };
+    let mut text = String::from(
+        "run wall 700ms
+         process 1 python3
+         thread 1.1 tid 1 python3
+         frame consume file /srv/queue.py line 11 language python
+         frame module function <module> file /srv/queue.py line 18 language python
+         task 1 1 coroutine stack \"consume\"
+         object loop epoll \"[eventpoll]\"
+         object s \"tcp socket\" remote 10.0.0.1:80\n",
+    );
+    text += &asyncio("runs", "Runner.run", "runners.py");
+    text += &asyncio("once", "BaseEventLoop._run_once", "base_events.py");
+    text += &asyncio("handle", "Handle._run", "events.py");
+    text += &asyncio("waits", "StreamReader._wait_for_data", "streams.py");
+    text += "1.1: cpu 0..10ms\n";
+    let wait = "| cpu +100us | wait +3ms poll loop by network call epoll_wait result 1 woken_object s sent_object s";
+    text += &format!("{wait} stack \"module;runs;once;handle\"\n").repeat(200);
+    text += "| cpu ..700ms\n";
+    for n in 0..200 {
+        let from = 10_000 + 3_100 * n;
+        let (left, until) = (from + 50, from + 3_100);
+        let at = "task 1 left waiting at \"consume;waits\"";
+        text += &format!("turn 1.1 {from}us..{left}us {at}\nturn 1.1 {left}us..{until}us\n");
+    }
+    text += "call 1.1 connect s count 1\ncall 1.1 sendto s count 200 bytes 2000\n";
+    text +=
+        "call 1.1 recvfrom s count 200 bytes 2000\ncall 1.1 epoll_wait loop count 200 ns 600ms\n";
+    let told = told_of_text(&text);
+    assert_eq!(told[0].0, "round-trips", "{told:?}");
+    let seen = seen_of(&recording(&text)).remove(0);
+    assert_eq!(seen.lines[0].0, "consume");
+}
+
 /// Two programs that a script starts in two places were both told in the place of the first: where it waits for children at all.
 #[test]
 fn what_is_started_is_seen_where_it_is_started() {

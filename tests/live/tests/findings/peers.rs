@@ -105,3 +105,13 @@ fn responses_one_by_one() {
     peer.beside(&[command[0], command[1], "serve"]);
     peer.pair_of("responses-one-by-one", &command);
 }
+
+/// Responses that tasks await while they keep a lock, and after they have let go of it.
+#[test]
+fn task_contention() {
+    let program = root().join("tests/live/programs/rules/task-contention.py");
+    let command = ["/usr/bin/python3", program.to_str().unwrap()];
+    let mut peer = Peer::at(1);
+    peer.beside(&[command[0], command[1], "serve"]);
+    peer.pair_of("task-contention", &command);
+}

@@ -5,6 +5,7 @@ use timesink_analysis::ledger::Account;
 use timesink_analysis::loops::Loop;
 use timesink_analysis::outlook::{OnPath, Outlook};
 use timesink_analysis::path::{Division, Within};
+use timesink_analysis::stacks::Spot;
 use timesink_analysis::waits::peers::Peer;
 use timesink_recording::words::{Detail, State};
 
@@ -123,11 +124,12 @@ fn place(report: &Report, on_path: &OnPath) -> Option<String> {
             && group.stack.is_some()
     });
     let code = &report.stacks.code;
-    let own = code.own_of(&code.spots_of(code.stack(alike?.stack?)?));
-    let innermost = own
-        .first()
-        .filter(|spot| code.is_of_program(spot.function) && !code.is_standard(spot.function))?;
-    Some(names::calls_at(code, &[*innermost]))
+    let stack = code.spots_of(code.stack(alike?.stack?)?);
+    let is_own =
+        |spot: &Spot| code.is_of_program(spot.function) && !code.is_standard(spot.function);
+    let innermost = code.own_of(&stack).into_iter().next().filter(is_own)?;
+    let is_place = code.within_loop(&stack).contains(&innermost);
+    is_place.then(|| names::calls_at(code, &[innermost]))
 }
 
 /// What its time on a processor divides into, from where it divides.

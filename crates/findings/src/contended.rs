@@ -1,0 +1,362 @@
+//! What tasks wait for while others have it: a lock, a semaphore or a pool of connections, which lets some of them through at a time.
+//!
+//! A runtime keeps such waits to itself: no thread waits for a lock of asyncio or for a `sync.Mutex` of Go. They are known by where
+//! tasks were left. Which lock it was is not: those that are taken by one function count as one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::tasks::{GroupKind, Parking};
+use timesink_analysis::timeline::Span;
+use timesink_recording::ids::{ProcessId, TaskId};
+use timesink_recording::words::State;
+use timesink_recording::Nanos;
+
+use crate::inquiry::Inquiry;
+
+/// Something that tasks of one process wait for, while others of them have it.
+pub struct Contended {
+    pub process: ProcessId,
+    pub gate: Parking,
+    pub kind: GroupKind,
+    pub tasks: BTreeSet<TaskId>,
+    pub waits: u64,
+    /// For how long they wait, all of them together.
+    pub waits_ns: u64,
+    /// For how long they are there while any of them waits, all of them together.
+    there_ns: u64,
+    /// When any of them waits.
+    during: Stretches,
+    /// Where they wait, by the stack with the most time.
+    pub waits_in: StackIx,
+    /// What those that do not wait do meanwhile, by the stack with the most time.
+    pub held_in: Option<StackIx>,
+}
+
+/// What a change of the contention is about, by spans.
+#[derive(Default)]
+pub struct Held {
+    /// Waits of those that do not wait for it themselves, and of threads without anything to do.
+    pub waits: BTreeSet<usize>,
+    /// The same tasks on a CPU.
+    pub cpu: BTreeSet<usize>,
+    /// How much of the CPUs the process takes meanwhile.
+    pub cpu_share: f64,
+}
+
+/// What tasks are seen to wait for, and the function of the program's that does.
+type Gate = (Parking, FunctionIx);
+
+/// A turn of a task on a thread.
+struct TaskTurn {
+    task: TaskId,
+    slot: usize,
+    t0: Nanos,
+    t1: Nanos,
+    left_in: Option<StackIx>,
+}
+
+impl Contended {
+    /// All there is, in the order of processes.
+    pub fn all(inquiry: &Inquiry<'_>) -> Vec<Contended> {
+        let threads = &inquiry.timeline.threads;
+        let slots = inquiry.timeline.carried().slots();
+        let mut of_process: BTreeMap<ProcessId, Vec<usize>> = BTreeMap::new();
+        for slot in slots {
+            let own = of_process.entry(threads[slot].process).or_default();
+            own.push(slot);
+        }
+        let each = of_process.into_iter();
+        each.flat_map(|(process, slots)| in_process(inquiry, process, &slots))
+            .collect()
+    }
+
+    /// How long any of them waits.
+    pub fn ns(&self) -> u64 {
+        self.during.ns()
+    }
+
+    /// How many of them wait at a time, on average.
+    pub fn waiting(&self) -> f64 {
+        self.waits_ns as f64 / self.ns().max(1) as f64
+    }
+
+    /// Of the tasks that are there, the share that does not wait: so long it takes if all of them may go on.
+    pub fn through(&self) -> f64 {
+        let through_ns = self.there_ns.saturating_sub(self.waits_ns);
+        (through_ns as f64 / self.there_ns.max(1) as f64).clamp(0.0, 1.0)
+    }
+
+    /// How many of them do not wait, on average.
+    pub fn let_through(&self) -> f64 {
+        self.there_ns.saturating_sub(self.waits_ns) as f64 / self.ns().max(1) as f64
+    }
+
+    /// What goes on meanwhile on threads of the process, but for what other tasks do.
+    pub fn held(&self, inquiry: &Inquiry<'_>) -> Held {
+        let timeline = inquiry.timeline;
+        let carried = timeline.carried();
+        let own = |slot: &usize| timeline.threads[*slot].process == self.process;
+        let mut held = Held::default();
+        let mut cpu_ns = 0u64;
+        for slot in carried.slots().into_iter().filter(own) {
+            for (at, span) in timeline.indexed(slot) {
+                let meanwhile_ns = self.during.within(span.t0, span.t1);
+                let is_mostly = |ns: u64| ns > 0 && 2 * ns >= span.t1.since(span.t0);
+                if span.state == State::Cpu {
+                    cpu_ns = cpu_ns.saturating_add(meanwhile_ns);
+                }
+                if !is_mostly(meanwhile_ns) {
+                    continue;
+                }
+                match span.state {
+                    State::Wait => {
+                        let begun = carried.before(slot, Nanos(span.t0.0.saturating_add(1)));
+                        let task = begun.and_then(|turn| turn.task);
+                        if task.is_none_or(|task| self.tasks.contains(&task)) {
+                            held.waits.insert(at);
+                        }
+                    }
+                    State::Cpu if is_mostly(self.carried_ns(inquiry, slot, span)) => {
+                        held.cpu.insert(at);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let there_ns = self.ns() as f64 * f64::from(inquiry.outlook.processors.max(1));
+        held.cpu_share = (cpu_ns as f64 / there_ns.max(1.0)).min(1.0);
+        held
+    }
+
+    /// How much of a span its thread is at work for these tasks.
+    fn carried_ns(&self, inquiry: &Inquiry<'_>, slot: usize, span: &Span) -> u64 {
+        let turns = inquiry.timeline.carried().turns(slot);
+        let first = turns.partition_point(|turn| turn.t1 <= span.t0);
+        let turns = turns[first..].iter().take_while(|turn| turn.t0 < span.t1);
+        let own = turns.filter(|turn| turn.task.is_some_and(|task| self.tasks.contains(&task)));
+        own.map(|turn| turn.t1.min(span.t1).since(turn.t0.max(span.t0)))
+            .sum()
+    }
+}
+
+/// What tasks that these threads of a process carry wait for in turn.
+fn in_process(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Vec<Contended> {
+    let carried = inquiry.timeline.carried();
+    let code = &inquiry.stacks.code;
+    // Most tasks are left where others were.
+    let mut known: BTreeMap<(StackIx, bool), Option<Gate>> = BTreeMap::new();
+    let mut waiting: BTreeMap<Gate, BTreeSet<TaskId>> = BTreeMap::new();
+    let all = || slots.iter().flat_map(|&slot| carried.turns(slot));
+    for turn in all() {
+        let stack = turn.left_at.and_then(|stack| code.stack(stack));
+        let (Some(task), Some(stack)) = (turn.task, stack) else {
+            continue;
+        };
+        let is_coroutine = carried.is_coroutine(task);
+        let gate = known.entry((stack, is_coroutine));
+        if let Some(gate) = *gate.or_insert_with(|| gate_of(inquiry, stack, is_coroutine)) {
+            waiting.entry(gate).or_default().insert(task);
+        }
+    }
+    waiting.retain(|_, tasks| tasks.len() > 1);
+    let gates = waiting.into_iter();
+    let each = gates.filter_map(|(gate, tasks)| {
+        let mut turns: Vec<TaskTurn> = Vec::new();
+        for &slot in slots {
+            let own = carried.turns(slot).iter();
+            turns.extend(own.filter_map(|turn| {
+                let task = turn.task.filter(|task| tasks.contains(task))?;
+                Some(TaskTurn {
+                    task,
+                    slot,
+                    t0: turn.t0,
+                    t1: turn.t1,
+                    left_in: turn.left_at.and_then(|stack| code.stack(stack)),
+                })
+            }));
+        }
+        turns.sort_by_key(|turn| (turn.task, turn.t0, turn.t1));
+        let is_waiting = |turn: &TaskTurn| {
+            let stack = turn.left_in.map(|s| (s, carried.is_coroutine(turn.task)));
+            let found = stack.and_then(|stack| known.get(&stack).copied().flatten());
+            found == Some(gate)
+        };
+        contended(inquiry, process, gate, tasks, &turns, is_waiting)
+    });
+    each.collect()
+}
+
+/// What a task that was left so waits for, if others have it.
+fn gate_of(inquiry: &Inquiry<'_>, stack: StackIx, is_coroutine: bool) -> Option<Gate> {
+    let code = &inquiry.stacks.code;
+    let kind = match is_coroutine {
+        true => GroupKind::Coroutine,
+        false => GroupKind::Goroutine,
+    };
+    let parking = Parking::of(code, stack, kind);
+    if !parking.is_contended() {
+        return None;
+    }
+    let functions = code.functions_of(stack);
+    let own = functions.iter().copied();
+    let mut own = own.filter(|function| code.is_of_program(*function));
+    let first = own.clone().next();
+    let mine = own.find(|function| !code.is_standard(*function));
+    let function = mine.or(first).or(functions.first().copied())?;
+    Some((parking, function))
+}
+
+fn contended(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    (gate, _): Gate,
+    tasks: BTreeSet<TaskId>,
+    turns: &[TaskTurn],
+    is_waiting: impl Fn(&TaskTurn) -> bool,
+) -> Option<Contended> {
+    let mut waits: Vec<(Nanos, Nanos)> = Vec::new();
+    let mut waits_in: BTreeMap<StackIx, u64> = BTreeMap::new();
+    let mut count = 0u64;
+    let of_task = || turns.chunk_by(|one, other| one.task == other.task);
+    for turns in of_task() {
+        let mut since: Option<Nanos> = None;
+        for pair in turns.windows(2) {
+            let (left, next) = (&pair[0], &pair[1]);
+            if !is_waiting(left) || next.t0 <= left.t1 {
+                continue;
+            }
+            // A task that was looked at meanwhile and waits on has not had a turn.
+            count += u64::from(since != Some(left.t0) || left.t0 < left.t1);
+            since = Some(next.t0);
+            waits.push((left.t1, next.t0));
+            if let Some(stack) = left.left_in {
+                *waits_in.entry(stack).or_default() += next.t0.since(left.t1);
+            }
+        }
+    }
+    let waits_ns = waits.iter().map(|(from, until)| until.since(*from)).sum();
+    let during = Stretches::of(waits);
+    let there = of_task().filter_map(|turns| Some((turns.first()?.t0, turns.last()?.t1)));
+    let there_ns = there.map(|(from, until)| during.within(from, until)).sum();
+    let (waits_in, _) = waits_in.into_iter().max_by_key(|(_, ns)| *ns)?;
+    let is_coroutine = turns.first().is_some_and(|turn| {
+        let carried = inquiry.timeline.carried();
+        carried.is_coroutine(turn.task)
+    });
+    Some(Contended {
+        process,
+        gate,
+        kind: match is_coroutine {
+            true => GroupKind::Coroutine,
+            false => GroupKind::Goroutine,
+        },
+        held_in: held_in(inquiry, turns, &during, is_waiting),
+        tasks,
+        waits: count,
+        waits_ns,
+        there_ns,
+        during,
+        waits_in,
+    })
+}
+
+/// What tasks do that do not wait for it, while others do: in their turns, and in what else they were left in.
+fn held_in(
+    inquiry: &Inquiry<'_>,
+    turns: &[TaskTurn],
+    during: &Stretches,
+    is_waiting: impl Fn(&TaskTurn) -> bool,
+) -> Option<StackIx> {
+    let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
+    for turn in turns {
+        let thread = inquiry.timeline.threads[turn.slot].thread;
+        let events = inquiry.stacks.events_of(thread);
+        let first = events.partition_point(|event| event.at < turn.t0);
+        let within = events[first..].iter();
+        for event in within.take_while(|event| event.at < turn.t1) {
+            if during.has(event.at) {
+                *stacks.entry(event.stack).or_default() += event.ns;
+            }
+        }
+    }
+    for pair in turns.windows(2) {
+        let (left, next) = (&pair[0], &pair[1]);
+        if left.task != next.task || is_waiting(left) {
+            continue;
+        }
+        if let Some(stack) = left.left_in {
+            let ns = during.within(left.t1, next.t0.max(left.t1));
+            *stacks.entry(stack).or_default() += ns;
+        }
+    }
+    let code = &inquiry.stacks.code;
+    let has_own = |stack: StackIx| {
+        let mut functions = code.functions_of(stack).into_iter();
+        functions.any(|function| code.is_of_program(function))
+    };
+    let own = stacks.into_iter().filter(|(stack, _)| has_own(*stack));
+    own.max_by_key(|(_, ns)| *ns).map(|(stack, _)| stack)
+}
+
+/// Stretches of time, none of which touches another.
+struct Stretches {
+    /// Each with how long all before it are.
+    all: Vec<(Nanos, Nanos, u64)>,
+}
+
+impl Stretches {
+    fn of(mut stretches: Vec<(Nanos, Nanos)>) -> Stretches {
+        stretches.sort_unstable();
+        let mut all: Vec<(Nanos, Nanos, u64)> = Vec::new();
+        for (from, until) in stretches {
+            match all.last_mut() {
+                Some((_, end, _)) if from <= *end => *end = (*end).max(until),
+                last => {
+                    let before = last.map_or(0, |(from, until, ns)| *ns + until.since(*from));
+                    all.push((from, until, before));
+                }
+            }
+        }
+        Stretches { all }
+    }
+
+    fn ns(&self) -> u64 {
+        self.before(Nanos(i64::MAX))
+    }
+
+    /// How much of them lies before a moment.
+    fn before(&self, moment: Nanos) -> u64 {
+        let begun = self.all.partition_point(|(from, ..)| *from < moment);
+        let last = begun.checked_sub(1).map(|last| self.all[last]);
+        last.map_or(0, |(from, until, ns)| ns + until.min(moment).since(from))
+    }
+
+    /// How much of them lies between two moments.
+    fn within(&self, from: Nanos, until: Nanos) -> u64 {
+        self.before(until).saturating_sub(self.before(from))
+    }
+
+    fn has(&self, moment: Nanos) -> bool {
+        let begun = self.all.partition_point(|(from, ..)| *from <= moment);
+        let last = begun.checked_sub(1).map(|last| self.all[last]);
+        last.is_some_and(|(_, until, _)| moment < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stretches that touch become one, and what lies between two moments is summed over all of them.
+    #[test]
+    fn stretches_are_summed() {
+        let of = |from, until| (Nanos(from), Nanos(until));
+        let stretches = Stretches::of(vec![of(50, 60), of(0, 10), of(5, 20), of(20, 30)]);
+        assert_eq!(stretches.ns(), 40);
+        assert_eq!(stretches.within(Nanos(10), Nanos(55)), 25);
+        assert_eq!(stretches.within(Nanos(30), Nanos(50)), 0);
+        assert!(stretches.has(Nanos(29)) && !stretches.has(Nanos(30)));
+        assert!(!stretches.has(Nanos(-1)) && !stretches.has(Nanos(60)));
+    }
+}
