@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod anatomy;
+pub mod at_work;
 pub mod facts;
 pub mod joined;
 pub mod ledger;

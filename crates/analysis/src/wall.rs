@@ -46,13 +46,17 @@ fn began_with<'r>(
 
 /// This thread; if it waited from before the recording until after it, the one of these that ran most and was there as long.
 fn at_work<'r>(first: &'r Thread, threads: impl Iterator<Item = &'r Thread>) -> Option<&'r Thread> {
-    let all_along = |thread: &Thread| thread.born_before && thread.alive_at_end;
     if !all_along(first) || first.cpu_ns > 0 || first.ready_ns > 0 {
         return Some(first);
     }
     let busy = threads.filter(|thread| all_along(thread) && thread.cpu_ns > 0);
     busy.min_by_key(|thread| (std::cmp::Reverse(thread.cpu_ns), thread.thread))
         .or(Some(first))
+}
+
+/// Whether it was there from before the recording until after it.
+pub fn all_along(thread: &Thread) -> bool {
+    thread.born_before && thread.alive_at_end
 }
 
 /// How long it took.

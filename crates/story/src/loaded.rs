@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use timesink_analysis::at_work::instead_of_main;
 use timesink_analysis::facts::programs::Programs;
 use timesink_analysis::facts::{Facts, Gathering};
 use timesink_analysis::joined::joined;
@@ -43,7 +44,7 @@ impl Loaded<'_> {
     fn read(recording: &Recording, waits: Waits) -> timesink_recording::Result<Loaded<'_>> {
         tell_locks_apart(recording)?;
         // Who waits for a report does not want to wait for one thing after the other.
-        let (facts, stacks, (mut timeline, waited)) = std::thread::scope(|scope| {
+        let (mut facts, stacks, (mut timeline, waited)) = std::thread::scope(|scope| {
             // Nothing is as large as the spans: they are read once for all.
             let spans = scope.spawn(|| KeptSpans::of(recording));
             let gathered = gathered(recording);
@@ -66,6 +67,9 @@ impl Loaded<'_> {
         })?;
         timeline.set_housekeeping(&stacks.housekeeping());
         timeline.read_carried(recording, &OfGoroutines::new(&stacks))?;
+        if let Some(at) = instead_of_main(&facts.ledger, &timeline) {
+            facts.ledger.main = Some(at);
+        }
         Ok(Loaded {
             recording,
             programs: Programs::of(&facts),

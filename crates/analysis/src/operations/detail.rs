@@ -8,7 +8,7 @@ use timesink_recording::words::{ObjectKind, State};
 
 use super::{Operation, Recorded, Set};
 use crate::facts::sockets::well_known;
-use crate::path::{Cause, InCode, Key, Path, Segment, Walker};
+use crate::path::{causes_of, Cause, InCode, Key, Path, Segment, Walker};
 use crate::stacks::{FunctionIx, Stacks};
 
 /// A set looked at closely.
@@ -17,6 +17,17 @@ pub struct Detail {
     pub slowest: One,
     pub median: One,
     pub unlike: Result<Unlike, NoDifference>,
+}
+
+/// The paths of all operations of a set together; of more than a few thousand, of evenly chosen ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Composition {
+    /// How many operations these are.
+    pub walked: usize,
+    /// Their time.
+    pub ns: u64,
+    /// Longest first; they add up to that.
+    pub causes: Vec<Cause>,
 }
 
 /// The path of one operation.
@@ -87,17 +98,26 @@ const ROWS: usize = 12;
 impl Recorded<'_> {
     /// Looks closely at a set.
     pub fn detail(&self, set: &Set, stacks: &Stacks) -> Detail {
-        let things = Things::of(&self.facts.objects);
-        let mut closely = Closely {
-            recorded: self,
-            stacks,
-            things,
-            walker: Walker::new(self.timeline),
-        };
+        let mut closely = Closely::of(self, stacks);
         Detail {
             slowest: closely.one(set.at(1.0)),
             median: closely.one(set.at(0.5)),
             unlike: closely.unlike(set),
+        }
+    }
+
+    /// What the operations of a set consist of.
+    pub fn composition(&self, set: &Set, stacks: &Stacks) -> Composition {
+        let mut closely = Closely::of(self, stacks);
+        let mut segments: Vec<Segment> = Vec::new();
+        let walked = some(&set.operations);
+        for one in &walked {
+            segments.extend(closely.path(*one).segments);
+        }
+        Composition {
+            walked: walked.len(),
+            ns: segments.iter().map(Segment::ns).sum(),
+            causes: causes_of(&segments, |segment| closely.key(segment, Told::InAll)),
         }
     }
 }
@@ -175,6 +195,17 @@ struct Closely<'a> {
     stacks: &'a Stacks,
     things: Things,
     walker: Walker<'a>,
+}
+
+impl<'a> Closely<'a> {
+    fn of(recorded: &'a Recorded<'a>, stacks: &'a Stacks) -> Closely<'a> {
+        Closely {
+            recorded,
+            stacks,
+            things: Things::of(&recorded.facts.objects),
+            walker: Walker::new(recorded.timeline),
+        }
+    }
 }
 
 impl Closely<'_> {

@@ -12,7 +12,7 @@ pub(crate) mod runs;
 mod servers;
 
 pub use asked::{End, Wanted};
-pub use detail::{Detail, Differs, NoDifference, One, Unlike};
+pub use detail::{Composition, Detail, Differs, NoDifference, One, Unlike};
 
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::Nanos;

@@ -68,17 +68,22 @@ impl Path {
 
     /// The same, with the cause of a segment told by `key`.
     pub fn causes_by(&self, key: impl Fn(&Segment) -> Key) -> Vec<Cause> {
-        let mut sums: FxHashMap<Key, (u64, u64)> = FxHashMap::default();
-        for segment in &self.segments {
-            let (count, ns) = sums.entry(key(segment)).or_default();
-            *count += 1;
-            *ns = ns.saturating_add(segment.ns());
-        }
-        let mut causes: Vec<Cause> = sums
-            .into_iter()
-            .map(|(key, (count, ns))| Cause { key, count, ns })
-            .collect();
-        causes.sort_unstable_by_key(|cause| (std::cmp::Reverse(cause.ns), cause.key));
-        causes
+        causes_of(&self.segments, key)
     }
+}
+
+/// The causes of some segments, longest first.
+pub fn causes_of(segments: &[Segment], key: impl Fn(&Segment) -> Key) -> Vec<Cause> {
+    let mut sums: FxHashMap<Key, (u64, u64)> = FxHashMap::default();
+    for segment in segments {
+        let (count, ns) = sums.entry(key(segment)).or_default();
+        *count += 1;
+        *ns = ns.saturating_add(segment.ns());
+    }
+    let mut causes: Vec<Cause> = sums
+        .into_iter()
+        .map(|(key, (count, ns))| Cause { key, count, ns })
+        .collect();
+    causes.sort_unstable_by_key(|cause| (std::cmp::Reverse(cause.ns), cause.key));
+    causes
 }

@@ -12,7 +12,7 @@ mod division;
 mod on_processors;
 mod walk;
 
-pub use causes::{Cause, Key};
+pub use causes::{causes_of, Cause, Key};
 pub use code::{own_function, InCode, Seen};
 pub use division::{walked, DividedPart, Division, Within};
 pub use on_processors::{OnProcessors, OnStack};

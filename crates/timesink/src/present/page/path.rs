@@ -49,11 +49,13 @@ fn row(
 
 /// The path as it was, by what the terminal calls it; longest first.
 pub(super) fn rows(report: &Report, outlook: &Outlook, states: &States) -> Vec<PathRow> {
-    let rows = terminal::path_rows(outlook).into_iter().map(|told| {
-        let causes: Vec<Cause> = told.causes.iter().map(|on_path| on_path.cause).collect();
-        let about = terminal::about_row(report, &told);
-        row(states, told.label, outlook.wall_ns, &causes, about)
-    });
+    let rows = terminal::path_rows(&outlook.causes)
+        .into_iter()
+        .map(|told| {
+            let causes: Vec<Cause> = told.causes.iter().map(|on_path| on_path.cause).collect();
+            let about = terminal::about_row(report, &told);
+            row(states, told.label, outlook.wall_ns, &causes, about)
+        });
     rows.collect()
 }
 

@@ -8,7 +8,7 @@ use timesink_analysis::machine::MachineTime;
 use timesink_analysis::stacks::{Direction, Filter};
 use timesink_comparison::Weights;
 use timesink_recording::notation::{compare_with_kept, draft, Draft};
-use timesink_recording::Recording;
+use timesink_recording::{Mode, Recording};
 
 use super::{
     answer, compared_calls, compared_operations, compared_threads, compared_tree, comparison,
@@ -145,6 +145,26 @@ fn connections_from_before_are_counted() {
     );
     let page = samples::present(&drawn, "r", |report| answer(report, &PLAIN));
     assert!(page.contains("on 2 connections"), "{page}");
+}
+
+/// Of a server that was attached to it is told what its requests consist of: the path of a thread is one wait after another for a client.
+/// Of one that was started its end is asked about.
+#[test]
+fn requests_of_a_server_that_was_attached_to() {
+    let mut drawn = samples::served();
+    let page =
+        |drawn: &Draft, style: &Style| samples::present(drawn, "r", |report| answer(report, style));
+    assert!(page(&drawn, &PLAIN).contains("WHERE THE TIME WENT  critical path"));
+    drawn.about.mode = Mode::Attach;
+    let told = page(&drawn, &PLAIN);
+    let has = |line: &str| assert!(told.contains(line), "{line}\n{told}");
+    has("WHERE THE TIME WENT  an average request\n");
+    has("  1.41 ms on average, p50 500 us, p99 9.60 ms · 60 requests handled by server(600) on 127.0.0.1:8080\n");
+    has("  sleeping (requested)    0.90 ms   64 %");
+    has("  on CPU                  0.51 ms   36 %");
+    for line in page(&drawn, &NARROW).lines() {
+        assert!(super::style::width(line) <= NARROW.width, "{line}");
+    }
 }
 
 /// One round of Go's scheduler is no loop of the program's: nobody wrote it.

@@ -6,6 +6,7 @@ mod bounds;
 mod checks;
 mod path;
 mod repeated;
+mod served;
 mod unexplained;
 mod unrecorded;
 mod why;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use timesink_analysis::outlook::{OnPath, Outlook};
 use timesink_recording::words::State;
 
+use super::served::Served;
 use crate::present::names;
 use crate::present::terminal::path::{account, label_of, object_of};
 use crate::present::terminal::style::{self, Ink, Style};
@@ -48,11 +49,44 @@ impl PathRow<'_> {
 }
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
+    let heading = style.paint(Ink::Title, "WHERE THE TIME WENT");
+    let under = |about: &str| format!("{heading}  {}", style.paint(Ink::Faint, about));
+    if let Some(served) = Served::of(report) {
+        let mut lines = vec![under("an average request")];
+        let about = style::fit(format!("  {}", served.told(report)), style);
+        lines.push(style.paint(Ink::Faint, &about));
+        let one = Whole {
+            ns: served.ns,
+            times: served.requests,
+        };
+        lines.extend(bars(report, &served.causes, one, style));
+        return lines;
+    }
     let Some(outlook) = report.outlook.filter(|outlook| outlook.wall_ns > 0) else {
         return Vec::new();
     };
-    let share = |ns: u64| ns as f64 / outlook.wall_ns as f64;
-    let rows = rows(outlook);
+    let mut lines = vec![under("critical path")];
+    let whole = Whole {
+        ns: outlook.wall_ns,
+        times: 1,
+    };
+    lines.extend(bars(report, &outlook.causes, whole, style));
+    lines.extend(by_tag(outlook).map(|text| style.paint(Ink::Faint, &text)));
+    lines
+}
+
+/// What the causes shown add up to. Of something that took place several times the average of one is shown.
+#[derive(Clone, Copy)]
+struct Whole {
+    ns: u64,
+    times: u64,
+}
+
+/// A line for each state, with bars.
+fn bars(report: &Report, causes: &[OnPath], whole: Whole, style: &Style) -> Vec<String> {
+    let share = |ns: u64| ns as f64 / whole.ns.max(1) as f64;
+    let of_one = |ns: u64| ns / whole.times.max(1);
+    let rows = rows(causes);
     let is_shown = |at: usize, row: &PathRow| at < ROWS && share(row.ns) >= LEAST;
     let shown: Vec<&PathRow> = rows
         .iter()
@@ -62,21 +96,14 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         .collect();
     let rest = rows.iter().skip(shown.len());
     let rest = rest.fold(0u64, |sum, row| sum.saturating_add(row.ns));
-    let heading = style.paint(Ink::Title, "WHERE THE TIME WENT");
-    let about = style.paint(Ink::Faint, "critical path");
-    let mut lines = vec![format!("{heading}  {about}")];
+    let mut lines = Vec::new();
     let bar = Bar::of(style);
     let label_width = label_width(shown.iter().map(|row| row.label.as_str()), style);
     for row in &shown {
         let parts = about_row(report, row);
         let ink = words::ink(account(row.state));
-        let figures = bar.figures(
-            &row.label,
-            label_width,
-            row.ns,
-            share(row.ns),
-            outlook.wall_ns,
-        );
+        let (ns, all_ns) = (of_one(row.ns), of_one(whole.ns));
+        let figures = bar.figures(&row.label, label_width, ns, share(row.ns), all_ns);
         let drawn = bar.drawn(share(row.ns), ink, style, parts.is_empty());
         let room = style
             .width
@@ -92,10 +119,9 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
         ));
     }
     if share(rest) >= LEAST / 2.0 {
-        let figures = bar.figures("other", label_width, rest, share(rest), outlook.wall_ns);
-        lines.push(figures);
+        let (ns, all_ns) = (of_one(rest), of_one(whole.ns));
+        lines.push(bar.figures("other", label_width, ns, share(rest), all_ns));
     }
-    lines.extend(by_tag(outlook).map(|text| style.paint(Ink::Faint, &text)));
     lines
 }
 
@@ -173,9 +199,9 @@ impl Bar {
 }
 
 /// The causes by what they are called, longest first.
-pub(in crate::present) fn rows(outlook: &Outlook) -> Vec<PathRow<'_>> {
+pub(in crate::present) fn rows(causes: &[OnPath]) -> Vec<PathRow<'_>> {
     let mut rows: BTreeMap<String, PathRow> = BTreeMap::new();
-    for on_path in &outlook.causes {
+    for on_path in causes {
         let label = label_of(on_path);
         let row = rows.entry(label.clone()).or_insert_with(|| PathRow {
             label,
