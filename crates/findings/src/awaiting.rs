@@ -105,6 +105,44 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
     left
 }
 
+/// Where most of the tasks had been left that went on when a timer ended these waits of an event loop. Nothing where no task of the
+/// program's did.
+pub fn slept_until(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Vec<Spot> {
+    /// So many waits tell.
+    const ENOUGH: usize = 200;
+    let carried = inquiry.timeline.carried();
+    let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
+    let every = waits.len().div_ceil(ENOUGH).max(1);
+    let mut stacks: BTreeMap<StackIx, usize> = BTreeMap::new();
+    for span in spans.step_by(every) {
+        let slot = inquiry.timeline.slot(span.thread);
+        let turns = slot.map_or(&[][..], |slot| carried.turns_of_loop(slot));
+        let ended = turns.partition_point(|turn| turn.t1 <= span.t1);
+        let (before, after) = turns.split_at(ended);
+        let next = after.iter().find_map(|turn| turn.task);
+        let left = before.iter().rev().find(|turn| turn.task == next);
+        let stack = left
+            .filter(|_| next.is_some())
+            .and_then(|turn| turn.left_at);
+        if let Some(stack) = stack.and_then(|stack| inquiry.stacks.code.stack(stack)) {
+            *stacks.entry(stack).or_default() += 1;
+        }
+    }
+    // Several may go on at a time: who slept tells of a timer.
+    let sleeps = |stack: StackIx| {
+        let parking = Parking::of(&inquiry.stacks.code, stack, GroupKind::Coroutine);
+        parking == Parking::Timer
+    };
+    let usual = stacks
+        .into_iter()
+        .max_by_key(|(stack, count)| (sleeps(*stack), *count));
+    let frames = usual.map_or(Vec::new(), |(stack, _)| inquiry.spots(stack));
+    match has_place(inquiry, &frames) {
+        true => frames,
+        false => Vec::new(),
+    }
+}
+
 /// Whether a function of the program's is in the stack, but not only around the loop of events.
 pub fn has_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
     let code = &inquiry.stacks.code;

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::ledger::Account;
+use timesink_analysis::path::{Key, Path};
 use timesink_analysis::stacks::{FunctionIx, StackIx};
 use timesink_analysis::tasks::{GroupKind, Parking};
 use timesink_analysis::timeline::Span;
@@ -29,19 +31,34 @@ pub struct Contended {
     during: Stretches,
     /// Where they wait, by the stack with the most time.
     pub waits_in: StackIx,
-    /// What those that do not wait do meanwhile, by the stack with the most time.
-    pub held_in: Option<StackIx>,
+    /// What those that do not wait do meanwhile.
+    pub holders: Option<Holders>,
+}
+
+/// What tasks do that have what others wait for: of a lock the one that got it last, of a semaphore or a pool all that do not wait.
+#[derive(Clone, Copy)]
+pub struct Holders {
+    /// The stack with the most time.
+    pub stack: StackIx,
+    /// They sleep there, as whoever limits a rate does.
+    pub sleep: bool,
+    /// Most of their time is on a CPU.
+    pub compute: bool,
 }
 
 /// What a change of the contention is about, by spans.
 #[derive(Default)]
 pub struct Held {
-    /// Waits of those that do not wait for it themselves, and of threads without anything to do.
+    /// Waits of those that do not wait for it themselves, of threads without anything to do, and of whom the path leads to in other
+    /// processes, such as the peer that is asked.
     pub waits: BTreeSet<usize>,
     /// The same tasks on a CPU.
     pub cpu: BTreeSet<usize>,
-    /// How much of the CPUs the process takes meanwhile.
+    /// How much of the CPUs the process takes or wants meanwhile.
     pub cpu_share: f64,
+    /// What the path waits for meanwhile, and how long.
+    pub causes: BTreeSet<Key>,
+    pub on_path_ns: u64,
 }
 
 /// What tasks are seen to wait for, and the function of the program's that does.
@@ -96,14 +113,16 @@ impl Contended {
     pub fn held(&self, inquiry: &Inquiry<'_>) -> Held {
         let timeline = inquiry.timeline;
         let carried = timeline.carried();
-        let own = |slot: &usize| timeline.threads[*slot].process == self.process;
+        let own = |slot: &usize| {
+            timeline.threads[*slot].process == self.process && !timeline.is_housekeeping(*slot)
+        };
         let mut held = Held::default();
         let mut cpu_ns = 0u64;
         for slot in carried.slots().into_iter().filter(own) {
             for (at, span) in timeline.indexed(slot) {
                 let meanwhile_ns = self.during.within(span.t0, span.t1);
                 let is_mostly = |ns: u64| ns > 0 && 2 * ns >= span.t1.since(span.t0);
-                if span.state == State::Cpu {
+                if matches!(span.state, State::Cpu | State::Ready) {
                     cpu_ns = cpu_ns.saturating_add(meanwhile_ns);
                 }
                 if !is_mostly(meanwhile_ns) {
@@ -126,7 +145,36 @@ impl Contended {
         }
         let there_ns = self.ns() as f64 * f64::from(inquiry.outlook.processors.max(1));
         held.cpu_share = (cpu_ns as f64 / there_ns.max(1.0)).min(1.0);
+        self.follow_path(inquiry, &mut held);
         held
+    }
+
+    /// What the path does meanwhile: a peer that is recorded works for those that go on, one at a time.
+    fn follow_path(&self, inquiry: &Inquiry<'_>, held: &mut Held) {
+        let timeline = inquiry.timeline;
+        let ledger = &inquiry.facts.ledger;
+        let main = ledger.main.and_then(|main| ledger.threads.get(main));
+        let Some(slot) = main.and_then(|main| timeline.slot(main.row.thread)) else {
+            return;
+        };
+        let path = Path::of_thread(timeline, slot);
+        let waits = path.segments.iter().filter(|s| s.state == State::Wait);
+        for segment in waits {
+            let meanwhile_ns = self.during.within(segment.t0, segment.t1);
+            if 2 * meanwhile_ns < segment.ns().max(1) {
+                continue;
+            }
+            let process = timeline.threads[segment.slot].process;
+            held.on_path_ns = held.on_path_ns.saturating_add(segment.ns());
+            held.causes
+                .insert(Key::of(segment, inquiry.programs.first(process)));
+            let spans = timeline.indexed_from(segment.slot, segment.t0);
+            let mut spans = spans.filter(|(_, span)| span.t1 > segment.t0);
+            let wait = spans.next().filter(|(_, span)| span.state == State::Wait);
+            if let Some((at, _)) = wait.filter(|_| process != self.process) {
+                held.waits.insert(at);
+            }
+        }
     }
 
     /// How much of a span its thread is at work for these tasks.
@@ -240,18 +288,11 @@ fn contended(
     let there = of_task().filter_map(|turns| Some((turns.first()?.t0, turns.last()?.t1)));
     let there_ns = there.map(|(from, until)| during.within(from, until)).sum();
     let (waits_in, _) = waits_in.into_iter().max_by_key(|(_, ns)| *ns)?;
-    let is_coroutine = turns.first().is_some_and(|turn| {
-        let carried = inquiry.timeline.carried();
-        carried.is_coroutine(turn.task)
-    });
     Some(Contended {
         process,
         gate,
-        kind: match is_coroutine {
-            true => GroupKind::Coroutine,
-            false => GroupKind::Goroutine,
-        },
-        held_in: held_in(inquiry, turns, &during, is_waiting),
+        kind: kind_of(inquiry, turns),
+        holders: holders(inquiry, gate, turns, &during, is_waiting),
         tasks,
         waits: count,
         waits_ns,
@@ -261,33 +302,84 @@ fn contended(
     })
 }
 
-/// What tasks do that do not wait for it, while others do: in their turns, and in what else they were left in.
-fn held_in(
+/// When each task may have what others wait for: of a lock, from when it got it until another one did; else whenever it does not wait.
+fn holding(
+    gate: Parking,
+    turns: &[TaskTurn],
+    during: &Stretches,
+    is_waiting: &impl Fn(&TaskTurn) -> bool,
+) -> BTreeMap<TaskId, Stretches> {
+    let mut holding: BTreeMap<TaskId, Vec<(Nanos, Nanos)>> = BTreeMap::new();
+    let pairs = || turns.windows(2).map(|pair| (&pair[0], &pair[1]));
+    if gate != Parking::Lock {
+        let own = turns.iter().map(|turn| (turn.task, (turn.t0, turn.t1)));
+        let others = pairs().filter(|(left, next)| left.task == next.task && !is_waiting(left));
+        let others = others.map(|(left, next)| (left.task, (left.t1, next.t0)));
+        for (task, stretch) in own.chain(others) {
+            holding.entry(task).or_default().push(stretch);
+        }
+    } else {
+        let got = pairs().filter(|(left, next)| {
+            left.task == next.task && is_waiting(left) && (next.t0 < next.t1 || !is_waiting(next))
+        });
+        let mut got: Vec<(Nanos, TaskId)> = got.map(|(_, next)| (next.t0, next.task)).collect();
+        got.sort_unstable();
+        for pair in got.windows(2) {
+            let [(from, task), (until, _)] = *pair else {
+                continue;
+            };
+            holding.entry(task).or_default().push((from, until));
+        }
+    }
+    let meanwhile = |all: Vec<(Nanos, Nanos)>| Stretches::of(during.parts_of(&all));
+    let holding = holding.into_iter();
+    holding.map(|(task, all)| (task, meanwhile(all))).collect()
+}
+
+/// What those do that have it, while others wait: in their turns, and in what else they were left in.
+fn holders(
     inquiry: &Inquiry<'_>,
+    gate: Parking,
     turns: &[TaskTurn],
     during: &Stretches,
     is_waiting: impl Fn(&TaskTurn) -> bool,
-) -> Option<StackIx> {
+) -> Option<Holders> {
+    let holding = holding(gate, turns, during, &is_waiting);
     let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
+    let (mut cpu_ns, mut all_ns) = (0u64, 0u64);
     for turn in turns {
+        let Some(holds) = holding.get(&turn.task) else {
+            continue;
+        };
         let thread = inquiry.timeline.threads[turn.slot].thread;
         let events = inquiry.stacks.events_of(thread);
         let first = events.partition_point(|event| event.at < turn.t0);
         let within = events[first..].iter();
         for event in within.take_while(|event| event.at < turn.t1) {
-            if during.has(event.at) {
+            if holds.has(event.at) {
                 *stacks.entry(event.stack).or_default() += event.ns;
+                all_ns = all_ns.saturating_add(event.ns);
+                if event.account == Account::Cpu {
+                    cpu_ns = cpu_ns.saturating_add(event.ns);
+                }
             }
         }
     }
+    let mut sleeping: BTreeSet<StackIx> = BTreeSet::new();
+    let kind = kind_of(inquiry, turns);
     for pair in turns.windows(2) {
         let (left, next) = (&pair[0], &pair[1]);
-        if left.task != next.task || is_waiting(left) {
-            continue;
-        }
-        if let Some(stack) = left.left_in {
-            let ns = during.within(left.t1, next.t0.max(left.t1));
+        let holds = holding.get(&left.task);
+        if let (Some(holds), Some(stack)) = (holds, left.left_in) {
+            if left.task != next.task || is_waiting(left) {
+                continue;
+            }
+            let ns = holds.within(left.t1, next.t0.max(left.t1));
             *stacks.entry(stack).or_default() += ns;
+            all_ns = all_ns.saturating_add(ns);
+            if Parking::of(&inquiry.stacks.code, stack, kind) == Parking::Timer {
+                sleeping.insert(stack);
+            }
         }
     }
     let code = &inquiry.stacks.code;
@@ -296,7 +388,22 @@ fn held_in(
         functions.any(|function| code.is_of_program(function))
     };
     let own = stacks.into_iter().filter(|(stack, _)| has_own(*stack));
-    own.max_by_key(|(_, ns)| *ns).map(|(stack, _)| stack)
+    let (stack, _) = own.max_by_key(|(_, ns)| *ns)?;
+    Some(Holders {
+        stack,
+        sleep: sleeping.contains(&stack),
+        compute: 2 * cpu_ns > all_ns,
+    })
+}
+
+/// What kind the tasks of these turns are.
+fn kind_of(inquiry: &Inquiry<'_>, turns: &[TaskTurn]) -> GroupKind {
+    let carried = inquiry.timeline.carried();
+    let is_coroutine = |turn: &TaskTurn| carried.is_coroutine(turn.task);
+    match turns.first().is_some_and(is_coroutine) {
+        true => GroupKind::Coroutine,
+        false => GroupKind::Goroutine,
+    }
 }
 
 /// Stretches of time, none of which touches another.
@@ -337,6 +444,18 @@ impl Stretches {
         self.before(until).saturating_sub(self.before(from))
     }
 
+    /// What of these stretches lies in them.
+    fn parts_of(&self, others: &[(Nanos, Nanos)]) -> Vec<(Nanos, Nanos)> {
+        let mut parts = Vec::new();
+        for &(from, until) in others {
+            let first = self.all.partition_point(|(_, end, _)| *end <= from);
+            let own = self.all[first..].iter();
+            let own = own.take_while(|(begin, ..)| *begin < until);
+            parts.extend(own.map(|(begin, end, _)| (from.max(*begin), until.min(*end))));
+        }
+        parts
+    }
+
     fn has(&self, moment: Nanos) -> bool {
         let begun = self.all.partition_point(|(from, ..)| *from <= moment);
         let last = begun.checked_sub(1).map(|last| self.all[last]);
@@ -358,5 +477,7 @@ mod tests {
         assert_eq!(stretches.within(Nanos(30), Nanos(50)), 0);
         assert!(stretches.has(Nanos(29)) && !stretches.has(Nanos(30)));
         assert!(!stretches.has(Nanos(-1)) && !stretches.has(Nanos(60)));
+        let parts = stretches.parts_of(&[of(10, 15), of(25, 55)]);
+        assert_eq!(parts, [of(10, 15), of(25, 30), of(50, 55)]);
     }
 }

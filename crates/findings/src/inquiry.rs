@@ -53,13 +53,15 @@ impl Inquiry<'_> {
         &self.waited.peers(self.facts, self.timeline).asking
     }
 
-    /// The waits of these processes one by one, each with its index.
+    /// The waits of these processes one by one, each with its index; but for those of a runtime's own threads that wake up by a timer.
     pub fn single_waits<'a>(
         &'a self,
         is_meant: impl Fn(ProcessId) -> bool + 'a,
     ) -> impl Iterator<Item = (usize, &'a Span)> + 'a {
         let threads = self.timeline.threads.iter().enumerate();
-        let theirs = threads.filter(move |(_, thread)| is_meant(thread.process));
+        let theirs = threads.filter(move |(slot, thread)| {
+            is_meant(thread.process) && !self.timeline.is_housekeeping(*slot)
+        });
         let spans = theirs.flat_map(|(slot, _)| self.timeline.indexed(slot));
         spans.filter(|(_, span)| span.state == State::Wait)
     }
@@ -82,7 +84,8 @@ impl Inquiry<'_> {
         }
     }
 
-    fn has_lost(&self, kind: LossKind) -> bool {
+    /// Whether rows of this kind were lost.
+    pub fn has_lost(&self, kind: LossKind) -> bool {
         self.facts.losses.iter().any(|loss| loss.kind == kind)
     }
 

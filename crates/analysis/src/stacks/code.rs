@@ -424,6 +424,14 @@ impl Code {
                 .any(|folder| file.contains(folder))
     }
 
+    /// Whether only Go's runtime is at work in a stack, for itself: its scheduler, its monitor.
+    pub fn is_go_alone(&self, spots: &[Spot]) -> bool {
+        let functions = spots.iter().map(|spot| self.function(spot.function));
+        let mut outside = functions.filter(|function| function.language == Language::Native);
+        let has_any = outside.clone().next().is_some();
+        has_any && outside.all(|function| function.name.starts_with("runtime."))
+    }
+
     /// Of a stack, innermost first, the part that a loop of events called: who called the loop asked for none of it.
     pub fn within_loop<'s>(&self, spots: &'s [Spot]) -> &'s [Spot] {
         /// Where asyncio runs its loop.

@@ -13,6 +13,7 @@ use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::{Detail, WakeSource};
 
 use super::fixed_delay;
+use crate::awaiting::slept_until;
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -224,7 +225,11 @@ fn suspect(
         suspect = suspect.told(say![
             "nothing but a timer of its own ended them: a delay, a pause before it tries again, or a timeout"
         ]);
-        suspect.frames = follows(inquiry, &picked);
+        let slept = slept_until(inquiry, picked.spans());
+        suspect.frames = match slept.is_empty() {
+            true => follows(inquiry, &picked),
+            false => slept,
+        };
     }
     Some(suspect)
 }

@@ -295,7 +295,7 @@ fn suspect(
             &RULE,
             "longest",
             blocked.longest_ns as f64,
-            &limits::LONG,
+            longest_limit(inquiry, blocked.longest_ns),
         )
         .held(
             inquiry,
@@ -316,6 +316,15 @@ fn suspect(
     suspect.frames = frames;
     suspect.examples = examples(row.thread, blocked.turns);
     suspect
+}
+
+/// The limit that the longest of them is over: if it is brief, that of calls.
+fn longest_limit(inquiry: &Inquiry<'_>, longest_ns: u64) -> &'static Limit {
+    let all = [&limits::LONG, &limits::CALLS];
+    let over = all
+        .into_iter()
+        .find(|limit| longest_ns as f64 >= RULE.limit(inquiry, limit));
+    over.unwrap_or(&limits::BRIEF_CALLS)
 }
 
 /// The stack with the most time in these turns.

@@ -157,6 +157,13 @@ impl<'a> Delay<'a> {
         polled: &BTreeSet<usize>,
     ) -> Option<Delay<'a>> {
         let length = length(inquiry, group)?;
+        if inquiry
+            .stacks
+            .code
+            .is_go_alone(&inquiry.frames(group.stack))
+        {
+            return None;
+        }
         let process = group.process;
         // One that was interrupted is no such sleep; one may take longer than was asked.
         let least = (length as f64 * WHOLE) as u64;

@@ -46,12 +46,12 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
             Piece::Time(crowd.ns),
             " for a CPU while ",
             Piece::Name(name),
-            " and others have it"
+            " and others use it"
         ],
         None => say![
             "waits ",
             Piece::Time(crowd.ns),
-            " for a CPU while others have it"
+            " for a CPU while others use it"
         ],
     };
     let suspect = Suspect::new(title, Fix::Processors, Weight::all(crowd.causes))

@@ -7,7 +7,6 @@ use timesink_analysis::stacks::futures::is_of_worker;
 use timesink_analysis::stacks::{CallSite, Spot};
 use timesink_analysis::timeline::exchanges::Exchange;
 use timesink_recording::ids::{ProcessId, ThreadId};
-use timesink_recording::words::Language;
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
@@ -92,7 +91,7 @@ fn suspect(inquiry: &Inquiry<'_>, exchange: &Exchange, all: &[Exchange]) -> Opti
     });
     let waits = inquiry.frames(group.and_then(|group| group.stack));
     let wakes = inquiry.frames(group.and_then(|group| group.waker_stack));
-    if is_of_go(inquiry, &waits) || is_of_tokio(inquiry, exchange) {
+    if inquiry.stacks.code.is_go_alone(&waits) || is_of_tokio(inquiry, exchange) {
         return None;
     }
     let hand_over = Change {
@@ -189,12 +188,4 @@ fn is_of_tokio(inquiry: &Inquiry<'_>, exchange: &Exchange) -> bool {
         let mut stacks = events.map(|event| event.stack);
         stacks.any(|stack| is_of_worker(&inquiry.stacks.code, stack))
     })
-}
-
-/// Whether only Go's scheduler is at work: it hands goroutines from thread to thread, which is no doing of the program.
-fn is_of_go(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
-    let code = &inquiry.stacks.code;
-    let names = frames.iter().map(|spot| code.function(spot.function));
-    let mut outside = names.filter(|function| function.language == Language::Native);
-    !frames.is_empty() && outside.all(|function| function.name.starts_with("runtime."))
 }

@@ -12,7 +12,7 @@ use timesink_analysis::timeline::Span;
 use timesink_analysis::waits::{quantile, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::tables::Object;
-use timesink_recording::words::{Detail, ObjectKind, WakeSource};
+use timesink_recording::words::{Detail, LossKind, ObjectKind, WakeSource};
 
 use super::{event_loop_blocked, hot_lock};
 use crate::engine::least_told_ns;
@@ -447,6 +447,11 @@ fn suspect(
         return None;
     }
     let single_waits = on.single_waits(inquiry, process);
+    // Whether a loop of events has several requests under way is known by all of its waits.
+    let of_loop = single_waits.iter().any(|at| inquiry.timeline.was_poll(*at));
+    if of_loop && inquiry.has_lost(LossKind::Waits) {
+        return None;
+    }
     if event_loop_blocked::are_blocking(inquiry, process, &single_waits)
         || hot_lock::are_under_one(inquiry, process, &single_waits)
     {

@@ -7,8 +7,7 @@ use timesink_analysis::tasks::{GroupKind, Parking};
 
 use crate::contended::{Contended, Held};
 use crate::inquiry::Inquiry;
-use crate::picked::Picked;
-use crate::rule::{Blames, Fix, Rule, Suspect};
+use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 
@@ -46,7 +45,7 @@ mod limits {
         name: "through",
         value: 12.0,
         unit: Unit::Count,
-        means: "maximum number of tasks that can go on while others wait, on average; who lets more through limits on purpose",
+        means: "maximum number of tasks that can go on while others wait, on average; a limit that lets more through is taken as intended",
     };
 }
 
@@ -67,19 +66,21 @@ fn suspect(inquiry: &Inquiry<'_>, contended: &Contended) -> Option<Suspect> {
     {
         return None;
     }
-    let held = contended.held(inquiry);
-    let spans = held.waits.iter().copied();
-    let picked = Picked::of(inquiry, contended.process, spans);
-    let mut suspect = picked.suspect(inquiry, title(contended), 0.0);
-    suspect.fix = fix(inquiry, contended, &held);
-    suspect.frames = inquiry.spots(contended.waits_in);
-    if !held.cpu.is_empty() {
-        suspect
-            .weight
-            .causes
-            .extend(inquiry.busy(contended.process));
+    // Who has the lock and sleeps limits how often something is done.
+    let holders = contended.holders;
+    if contended.gate == Parking::Lock && holders.is_some_and(|holders| holders.sleep) {
+        return None;
     }
-    suspect.weight.at_most_ns = contended.ns();
+    let held = contended.held(inquiry);
+    let mut causes = inquiry.causes(|key| held.causes.contains(key));
+    if !held.cpu.is_empty() {
+        causes.extend(inquiry.busy(contended.process));
+    }
+    let weight = Weight::within(causes, contended.ns());
+    let fix = fix(inquiry, contended, &held);
+    let mut suspect = Suspect::new(title(contended), fix, weight).of(contended.process);
+    suspect.frames = inquiry.spots(contended.waits_in);
+    suspect.examples = examples(inquiry, &held);
     suspect.is_why_in_turn = true;
     let suspect = suspect
         .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
@@ -92,19 +93,34 @@ fn suspect(inquiry: &Inquiry<'_>, contended: &Contended) -> Option<Suspect> {
             Piece::Time(contended.waits_ns / contended.waits.max(1)),
             " on average; about ",
             Piece::Count(whole(contended.waiting())),
-            " tasks wait at a time while ",
-            Piece::Count(whole(through)),
-            " can go on"
+            " tasks wait at a time"
         ])
-        .advised(advice(contended.gate).to_owned());
+        .advised(advice(contended).to_owned());
     let code = &inquiry.stacks.code;
-    let spots = contended.held_in.map(|stack| inquiry.spots(stack));
+    let spots = holders.map(|holders| inquiry.spots(holders.stack));
     let mut spots = spots.unwrap_or_default().into_iter();
-    let holder = spots.find(|spot| code.is_of_program(spot.function));
-    Some(match holder {
-        Some(spot) => suspect.told(say!["whoever can go on is mostly in ", spot.function]),
+    let own = spots.find(|spot| code.is_of_program(spot.function));
+    let whoever = match contended.gate {
+        Parking::Lock => "the task that holds the lock is mostly in ",
+        Parking::Semaphore => "tasks that hold the semaphore are mostly in ",
+        _ => "tasks that have a connection are mostly in ",
+    };
+    Some(match own {
+        Some(spot) => suspect.told(say![whoever, spot.function]),
         None => suspect,
     })
+}
+
+/// The first waits that go on meanwhile.
+fn examples(inquiry: &Inquiry<'_>, held: &Held) -> Vec<Example> {
+    const EXAMPLES: usize = 3;
+    let waits = held.waits.iter();
+    let waits = waits.filter_map(|&at| inquiry.timeline.span(at));
+    let examples = waits.map(|span| Example {
+        thread: span.thread,
+        at: span.t0,
+    });
+    examples.take(EXAMPLES).collect()
 }
 
 /// As a number of tasks; where there are some there is one.
@@ -129,9 +145,9 @@ fn title(contended: &Contended) -> Sentence {
             " through at a time".into(),
         ],
         Parking::Connection => [
-            " contend for a connection pool that lets about ".into(),
+            " wait for a pool of about ".into(),
             through,
-            " through at a time".into(),
+            " connections".into(),
         ],
         _ => [
             " contend for a lock: about ".into(),
@@ -142,13 +158,17 @@ fn title(contended: &Contended) -> Sentence {
     title
 }
 
-fn advice(gate: Parking) -> &'static str {
-    match gate {
+fn advice(contended: &Contended) -> &'static str {
+    let computes = contended.holders.is_some_and(|holders| holders.compute);
+    match contended.gate {
         Parking::Semaphore => {
-            "give the semaphore more places, as many as whoever is asked can serve at a time"
+            "give the semaphore more places, as many requests as the other side can serve at a time"
         }
         Parking::Connection => {
-            "allow the pool more connections, as many as the peer can serve at a time; or hold one only while it is used"
+            "allow the pool more connections, as many as the other side can serve at a time; or hold one only while it is used"
+        }
+        _ if computes => {
+            "compute before the lock is taken or after it is released; or split what it protects"
         }
         _ => {
             "hold the lock only where the shared data is used, not while waiting for a response, a disk or a timer; or split what it protects"
@@ -162,12 +182,18 @@ fn fix(inquiry: &Inquiry<'_>, contended: &Contended, held: &Held) -> Fix {
     let through = contended.through();
     let processors = f64::from(inquiry.outlook.processors.max(1));
     let least_cpu = held.cpu_share.max(1.0 / processors);
+    // Who has no CPU left does not go on any faster.
+    let full = match contended.kind {
+        GroupKind::Goroutine => held.cpu_share,
+        _ => 0.0,
+    };
     let by = |left: f64| {
         let scaled = |spans: &BTreeSet<usize>, factor: f64| Change {
             what: What::Spans(spans.clone()),
-            processes: Some(BTreeSet::from([contended.process])),
+            processes: None,
             how: How::Scale(factor),
         };
+        let left = left.max(full);
         let mut changes = vec![scaled(&held.waits, left)];
         if contended.kind == GroupKind::Goroutine && !held.cpu.is_empty() && least_cpu < 1.0 {
             changes.push(scaled(&held.cpu, left.max(least_cpu)));
