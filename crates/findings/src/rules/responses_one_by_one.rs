@@ -14,7 +14,7 @@ use super::event_loop_blocked;
 use crate::awaiting::Awaiting;
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Blames, Fix, Rule, Suspect};
+use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
 
@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
     wrong_if: "each request depends on the previous response, or the peer only responds when it has something to deliver, as a queue does",
     limits: &[&limits::RESPONSES, &limits::LEAST, &limits::SHARE, &limits::SENT, &limits::AT_A_TIME, &limits::PER_REQUEST],
     blames: Blames::Program,
-    needs: &[],
+    needs: &[Need::WholeCalls],
     ask,
 };
 
