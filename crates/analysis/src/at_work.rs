@@ -2,8 +2,6 @@
 
 use std::cmp::Reverse;
 
-use timesink_recording::tables::threads::Thread;
-
 use crate::ledger::Ledger;
 use crate::path::{Path, Segment};
 use crate::timeline::Timeline;
@@ -18,14 +16,13 @@ const HARDLY: f64 = 0.1;
 /// into the ledger's threads. `None` if the main thread does.
 pub fn instead_of_main(ledger: &Ledger, timeline: &Timeline) -> Option<usize> {
     let rows = ledger.threads.iter().map(|thread| &thread.row);
-    let main = ledger.threads.get(ledger.main?)?;
+    let main = &ledger.threads.get(ledger.main?)?.row;
     let others = rows.enumerate().filter(|(_, row)| all_along(row));
     let (at, most) = others.max_by_key(|(at, row)| (row.cpu_ns, Reverse(*at)))?;
-    let hardly_runs = |main: &Thread| main.cpu_ns as f64 <= most.cpu_ns as f64 * HARDLY;
-    if !all_along(&main.row) || !hardly_runs(&main.row) {
+    if !all_along(main) || main.cpu_ns as f64 > most.cpu_ns as f64 * HARDLY {
         return None;
     }
-    let slot = timeline.slot(main.row.thread)?;
+    let slot = timeline.slot(main.thread)?;
     let path = Path::of_thread(timeline, slot);
     let elsewhere = path.segments.iter().filter(|segment| segment.slot != slot);
     let elsewhere_ns: u64 = elsewhere.map(Segment::ns).sum();

@@ -66,6 +66,14 @@ impl Awaiting {
     }
 }
 
+/// Whether a task that a thread carries is a coroutine or a goroutine.
+pub fn kind_of(inquiry: &Inquiry<'_>, task: TaskId) -> GroupKind {
+    match inquiry.timeline.carried().is_coroutine(task) {
+        true => GroupKind::Coroutine,
+        false => GroupKind::Goroutine,
+    }
+}
+
 /// How the tasks of a process were left, in the order of time.
 fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
     let carried = inquiry.timeline.carried();
@@ -79,10 +87,7 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
     let mut parkings: BTreeMap<StackIx, Parking> = BTreeMap::new();
     let left = turns.filter_map(|turn| {
         let (task, stack) = (turn.task?, code.stack(turn.left_at?)?);
-        let kind = match carried.is_coroutine(task) {
-            true => GroupKind::Coroutine,
-            false => GroupKind::Goroutine,
-        };
+        let kind = kind_of(inquiry, task);
         let parking = parkings.entry(stack);
         let parking = *parking.or_insert_with(|| Parking::of(code, stack, kind));
         // Who sleeps awaits nobody.
@@ -95,8 +100,7 @@ fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
             for_task: kind == GroupKind::Coroutine && parking.is_contended(),
             is_own: *is_own.entry(stack).or_insert_with(|| {
                 let mut functions = code.functions_of(stack).into_iter();
-                functions
-                    .any(|function| code.is_of_program(function) && !code.is_standard(function))
+                functions.any(|function| code.is_user_code(function))
             }),
         })
     });
@@ -147,7 +151,7 @@ pub fn slept_until(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Vec<Spot> 
 pub fn has_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
     let code = &inquiry.stacks.code;
     let mut within = code.within_loop(frames).iter();
-    within.any(|spot| code.is_of_program(spot.function) && !code.is_standard(spot.function))
+    within.any(|spot| code.is_user_code(spot.function))
 }
 
 impl Suspect {

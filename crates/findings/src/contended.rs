@@ -14,6 +14,7 @@ use timesink_recording::ids::{ProcessId, TaskId};
 use timesink_recording::words::State;
 use timesink_recording::Nanos;
 
+use crate::awaiting::kind_of;
 use crate::inquiry::Inquiry;
 
 /// Something that tasks of one process wait for, while others of them have it.
@@ -56,9 +57,8 @@ pub struct Held {
     pub cpu: BTreeSet<usize>,
     /// How much of the CPUs the process takes or wants meanwhile.
     pub cpu_share: f64,
-    /// What the path waits for meanwhile, and how long.
+    /// What the path waits for meanwhile.
     pub causes: BTreeSet<Key>,
-    pub on_path_ns: u64,
 }
 
 /// What tasks are seen to wait for, and the function of the program's that does.
@@ -100,13 +100,16 @@ impl Contended {
 
     /// Of the tasks that are there, the share that does not wait: so long it takes if all of them may go on.
     pub fn through(&self) -> f64 {
-        let through_ns = self.there_ns.saturating_sub(self.waits_ns);
-        (through_ns as f64 / self.there_ns.max(1) as f64).clamp(0.0, 1.0)
+        self.through_ns() as f64 / self.there_ns.max(1) as f64
     }
 
     /// How many of them do not wait, on average.
     pub fn let_through(&self) -> f64 {
-        self.there_ns.saturating_sub(self.waits_ns) as f64 / self.ns().max(1) as f64
+        self.through_ns() as f64 / self.ns().max(1) as f64
+    }
+
+    fn through_ns(&self) -> u64 {
+        self.there_ns.saturating_sub(self.waits_ns)
     }
 
     /// What goes on meanwhile on threads of the process, but for what other tasks do.
@@ -165,7 +168,6 @@ impl Contended {
                 continue;
             }
             let process = timeline.threads[segment.slot].process;
-            held.on_path_ns = held.on_path_ns.saturating_add(segment.ns());
             held.causes
                 .insert(Key::of(segment, inquiry.programs.first(process)));
             let spans = timeline.indexed_from(segment.slot, segment.t0);
@@ -193,7 +195,7 @@ fn in_process(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Vec
     let carried = inquiry.timeline.carried();
     let code = &inquiry.stacks.code;
     // Most tasks are left where others were.
-    let mut known: BTreeMap<(StackIx, bool), Option<Gate>> = BTreeMap::new();
+    let mut known: BTreeMap<(StackIx, GroupKind), Option<Gate>> = BTreeMap::new();
     let mut waiting: BTreeMap<Gate, BTreeSet<TaskId>> = BTreeMap::new();
     let all = || slots.iter().flat_map(|&slot| carried.turns(slot));
     for turn in all() {
@@ -201,9 +203,9 @@ fn in_process(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Vec
         let (Some(task), Some(stack)) = (turn.task, stack) else {
             continue;
         };
-        let is_coroutine = carried.is_coroutine(task);
-        let gate = known.entry((stack, is_coroutine));
-        if let Some(gate) = *gate.or_insert_with(|| gate_of(inquiry, stack, is_coroutine)) {
+        let kind = kind_of(inquiry, task);
+        let gate = known.entry((stack, kind));
+        if let Some(gate) = *gate.or_insert_with(|| gate_of(inquiry, stack, kind)) {
             waiting.entry(gate).or_default().insert(task);
         }
     }
@@ -226,7 +228,9 @@ fn in_process(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Vec
         }
         turns.sort_by_key(|turn| (turn.task, turn.t0, turn.t1));
         let is_waiting = |turn: &TaskTurn| {
-            let stack = turn.left_in.map(|s| (s, carried.is_coroutine(turn.task)));
+            let stack = turn
+                .left_in
+                .map(|stack| (stack, kind_of(inquiry, turn.task)));
             let found = stack.and_then(|stack| known.get(&stack).copied().flatten());
             found == Some(gate)
         };
@@ -236,23 +240,17 @@ fn in_process(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Vec
 }
 
 /// What a task that was left so waits for, if others have it.
-fn gate_of(inquiry: &Inquiry<'_>, stack: StackIx, is_coroutine: bool) -> Option<Gate> {
+fn gate_of(inquiry: &Inquiry<'_>, stack: StackIx, kind: GroupKind) -> Option<Gate> {
     let code = &inquiry.stacks.code;
-    let kind = match is_coroutine {
-        true => GroupKind::Coroutine,
-        false => GroupKind::Goroutine,
-    };
     let parking = Parking::of(code, stack, kind);
     if !parking.is_contended() {
         return None;
     }
     let functions = code.functions_of(stack);
-    let own = functions.iter().copied();
-    let mut own = own.filter(|function| code.is_of_program(*function));
-    let first = own.clone().next();
-    let mine = own.find(|function| !code.is_standard(*function));
-    let function = mine.or(first).or(functions.first().copied())?;
-    Some((parking, function))
+    let first = |is: &dyn Fn(FunctionIx) -> bool| functions.iter().copied().find(|f| is(*f));
+    let own = first(&|function| code.is_user_code(function));
+    let own = own.or_else(|| first(&|function| code.is_of_program(function)));
+    Some((parking, own.or(functions.first().copied())?))
 }
 
 fn contended(
@@ -291,7 +289,7 @@ fn contended(
     Some(Contended {
         process,
         gate,
-        kind: kind_of(inquiry, turns),
+        kind: kind_of(inquiry, turns.first()?.task),
         holders: holders(inquiry, gate, turns, &during, is_waiting),
         tasks,
         waits: count,
@@ -366,7 +364,6 @@ fn holders(
         }
     }
     let mut sleeping: BTreeSet<StackIx> = BTreeSet::new();
-    let kind = kind_of(inquiry, turns);
     for pair in turns.windows(2) {
         let (left, next) = (&pair[0], &pair[1]);
         let holds = holding.get(&left.task);
@@ -377,6 +374,7 @@ fn holders(
             let ns = holds.within(left.t1, next.t0.max(left.t1));
             *stacks.entry(stack).or_default() += ns;
             all_ns = all_ns.saturating_add(ns);
+            let kind = kind_of(inquiry, left.task);
             if Parking::of(&inquiry.stacks.code, stack, kind) == Parking::Timer {
                 sleeping.insert(stack);
             }
@@ -394,16 +392,6 @@ fn holders(
         sleep: sleeping.contains(&stack),
         compute: 2 * cpu_ns > all_ns,
     })
-}
-
-/// What kind the tasks of these turns are.
-fn kind_of(inquiry: &Inquiry<'_>, turns: &[TaskTurn]) -> GroupKind {
-    let carried = inquiry.timeline.carried();
-    let is_coroutine = |turn: &TaskTurn| carried.is_coroutine(turn.task);
-    match turns.first().is_some_and(is_coroutine) {
-        true => GroupKind::Coroutine,
-        false => GroupKind::Goroutine,
-    }
 }
 
 /// Stretches of time, none of which touches another.

@@ -107,7 +107,7 @@ impl Page<'_> {
         if code.function(function).language == Language::Kernel {
             return FunctionKind::Kernel;
         }
-        let is_of_program = code.is_of_program(function) && !code.is_standard(function);
+        let is_of_program = code.is_user_code(function);
         match is_of_program && !is_begin && !is_interpreter {
             false => FunctionKind::Runtime,
             true if code.is_installed(function) => FunctionKind::Library,

@@ -449,6 +449,11 @@ impl Code {
         !self.is_system(function) && !self.is_of_language(function)
     }
 
+    /// The same of compiled functions and of scripts, whose language has its library in files.
+    pub fn is_user_code(&self, function: FunctionIx) -> bool {
+        self.is_of_program(function) && !self.is_standard(function)
+    }
+
     /// Whether a compiled function came with its language, which is linked into the program: Go's packages and runtime, the
     /// libraries of Rust and C++.
     pub fn is_of_language(&self, function: FunctionIx) -> bool {

@@ -14,9 +14,9 @@ use crate::sentence::{Piece, Sentence};
 pub static RULE: Rule = Rule {
     name: "task-contention",
     looks_for: "a lock, a semaphore or a connection pool that goroutines or asyncio tasks wait for while others hold it",
-    why: "However many tasks there are, only as many as it lets through make progress. What they do under it, such as waiting for a response, takes place one after another.",
+    why: "However many tasks there are, only as many as it lets through make progress. What they do while they hold it, such as waiting for a response, takes place one after another.",
     advice: "hold it only where the shared data is used, not while waiting for a response, a disk or a timer; or let more tasks through at a time",
-    wrong_if: "it limits on purpose how much is asked of somebody at a time, or what is done under it cannot be done side by side",
+    wrong_if: "it limits on purpose how much is asked of somebody at a time, or what is done while it is held cannot be done side by side",
     limits: &[&limits::WAITS, &limits::SHARE, &limits::THROUGH, &limits::FEW, &limits::WAITING],
     blames: Blames::Program,
     needs: &[],
@@ -177,7 +177,7 @@ fn advice(contended: &Contended) -> &'static str {
     let computes = contended.holders.is_some_and(|holders| holders.compute);
     match contended.gate {
         Parking::Semaphore => {
-            "give the semaphore more places, as many requests as the other side can serve at a time"
+            "raise the limit of the semaphore, to as many requests as the other side can serve at a time"
         }
         Parking::Connection => {
             "allow the pool more connections, as many as the other side can serve at a time; or hold one only while it is used"

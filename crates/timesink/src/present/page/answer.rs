@@ -97,7 +97,7 @@ fn frame(report: &Report, spot: Spot) -> PlacedFrame {
             names::harmless(&frame.file).into_owned()
         }),
         line: told.and_then(|frame| frame.line),
-        is_own: code.is_of_program(spot.function) && !code.is_standard(spot.function),
+        is_own: code.is_user_code(spot.function),
         source: Vec::new(),
         is_changed: false,
     }

@@ -5,7 +5,6 @@ use timesink_analysis::ledger::Account;
 use timesink_analysis::loops::Loop;
 use timesink_analysis::outlook::{OnPath, Outlook};
 use timesink_analysis::path::{Division, Within};
-use timesink_analysis::stacks::Spot;
 use timesink_analysis::waits::peers::Peer;
 use timesink_recording::words::{Detail, State};
 
@@ -125,10 +124,9 @@ fn place(report: &Report, on_path: &OnPath) -> Option<String> {
     });
     let code = &report.stacks.code;
     let stack = code.spots_of(code.stack(alike?.stack?)?);
-    let is_own =
-        |spot: &Spot| code.is_of_program(spot.function) && !code.is_standard(spot.function);
-    let innermost = code.own_of(&stack).into_iter().next().filter(is_own)?;
-    let is_place = code.within_loop(&stack).contains(&innermost);
+    let innermost = *code.own_of(&stack).first()?;
+    let is_place =
+        code.is_user_code(innermost.function) && code.within_loop(&stack).contains(&innermost);
     is_place.then(|| names::calls_at(code, &[innermost]))
 }
 
