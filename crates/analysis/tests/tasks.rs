@@ -2,6 +2,7 @@
 
 use timesink_analysis::facts::Facts;
 use timesink_analysis::path::Path;
+use timesink_analysis::stacks::goroutines::OfGoroutines;
 use timesink_analysis::stacks::{Filter, Stacks};
 use timesink_analysis::tasks::{BegunBy, GroupKind, Parking, TaskGroup, Tasks};
 use timesink_analysis::timeline::Timeline;
@@ -12,8 +13,10 @@ use timesink_recording::words::Detail;
 fn tasks(text: &str) -> Option<(Tasks, Vec<String>)> {
     let recording = draft(text).recording();
     let facts = Facts::of(&recording).expect("a drawn recording reads");
-    let timeline = Timeline::of(&recording).expect("its spans");
+    let mut timeline = Timeline::of(&recording).expect("its spans");
     let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
+    let told = OfGoroutines::new(&stacks);
+    timeline.read_carried(&recording, &told).expect("its tasks");
     let main = || Some(Path::of_thread(&timeline, 0));
     let tasks = Tasks::of(&recording, &timeline, &stacks, main).expect("its tasks")?;
     let name = |group: &TaskGroup| {
@@ -91,6 +94,49 @@ fn a_wrapper_is_not_told() {
         sample 1.1 5ms weight 10ms stack \"runtime.goexit;main.main.gowrap1;main.serve;crc32\"";
     let (_, names) = tasks(text).expect("there are tasks");
     assert_eq!(names, ["main.serve"]);
+}
+
+/// Goroutines 2 and 3 are never seen at work before they have the lock: 2 is looked at every 10 ms, and 3 waits to the end. What changed
+/// since it was looked at before changed half way, or when a thread was last at work for it.
+const LOOKED_AT: &str = "
+    process 1 p
+    thread 1.1 main
+    task 1 1 stack \"runtime.main\"
+    task 2 1 parent 1 stack \"main.main;main.serve\"
+    task 3 1 parent 1 stack \"main.main;main.serve\"
+    task 4 1 parent 1 stack \"runtime.gcenable;runtime.bgsweep\"
+    frame park function runtime.gopark file /usr/lib/go/src/runtime/proc.go line 462
+    frame lock function internal/sync.runtime_SemacquireMutex file /usr/lib/go/src/runtime/sema.go line 95
+    frame locks function sync.(*Mutex).Lock file /usr/lib/go/src/sync/mutex.go line 46
+    frame sleeps function time.Sleep file /usr/lib/go/src/runtime/time.go line 363
+    1.1: cpu 0..100ms
+    turn 1.1 1ms..40ms task 1
+    turn 1.1 44ms..46ms task 2
+    turn 1.1 60ms..100ms task 1
+    sight 2 10ms waiting at \"main.serve;locks;lock;park\"
+    sight 3 10ms waiting at \"main.serve;locks;lock;park\"
+    sight 4 10ms waiting at \"runtime.bgsweep;park\"
+    sight 2 30ms waiting before 20ms at \"main.serve;sleeps;park\"
+    sight 2 40ms running before 30ms
+    sight 2 50ms waiting before 40ms at \"main.serve;sleeps;park\"
+    sight 2 60ms ready before 50ms at \"main.serve;sleeps;park\"
+    sight 2 80ms ended before 70ms
+    sample 1.1 45ms weight 10ms stack \"main.serve;crc32\"";
+
+#[test]
+fn what_waits_is_known_by_looks() {
+    let (tasks, names) = tasks(LOOKED_AT).expect("there are tasks");
+    // The runtime's own that has done nothing is not told.
+    assert_eq!(names, ["main.serve", ""], "{tasks:?}");
+    let serve = &tasks.groups[0];
+    assert_eq!(serve.count, 2);
+    let ms = |parking| serve.parked[&parking] / 100_000;
+    // 2: to 25 ms; 3: from 10 ms to the end, at 100 ms.
+    assert_eq!(ms(Parking::Lock), 150 + 900);
+    // From 25 ms to 35 ms, and from when it was last seen at work, at 46 ms, to 55 ms.
+    assert_eq!(ms(Parking::Timer), 100 + 90, "{serve:?}");
+    // From 55 ms to 75 ms, where it has ended.
+    assert_eq!(serve.queued_ns / 100_000, 200);
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod error;
 #[allow(unsafe_code)]
 pub mod floors;
 mod go_layout;
+mod go_memory;
 mod go_table;
 pub mod host;
 #[allow(unsafe_code)]

@@ -64,7 +64,7 @@ pub struct Held {
 /// What tasks are seen to wait for, and the function of the program's that does.
 type Gate = (Parking, FunctionIx);
 
-/// A turn of a task on a thread.
+/// A turn of a task on a thread; one that was looked at has had a turn of no length.
 struct TaskTurn {
     task: TaskId,
     slot: usize,
@@ -197,10 +197,13 @@ fn in_process(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Vec
     // Most tasks are left where others were.
     let mut known: BTreeMap<(StackIx, GroupKind), Option<Gate>> = BTreeMap::new();
     let mut waiting: BTreeMap<Gate, BTreeSet<TaskId>> = BTreeMap::new();
-    let all = || slots.iter().flat_map(|&slot| carried.turns(slot));
-    for turn in all() {
-        let stack = turn.left_at.and_then(|stack| code.stack(stack));
-        let (Some(task), Some(stack)) = (turn.task, stack) else {
+    let sights = carried.sights(process);
+    let turns = slots.iter().flat_map(|&slot| carried.turns(slot));
+    let turns = turns.map(|turn| (turn.task, turn.left_at));
+    let looks = sights.iter().map(|sight| (Some(sight.task), sight.stack));
+    for (task, left_at) in turns.chain(looks) {
+        let stack = left_at.and_then(|stack| code.stack(stack));
+        let (Some(task), Some(stack)) = (task, stack) else {
             continue;
         };
         let kind = kind_of(inquiry, task);
@@ -226,6 +229,14 @@ fn in_process(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Vec
                 })
             }));
         }
+        let own = sights.iter().filter(|sight| tasks.contains(&sight.task));
+        turns.extend(own.map(|sight| TaskTurn {
+            task: sight.task,
+            slot: slots[0],
+            t0: sight.t,
+            t1: sight.t,
+            left_in: sight.stack.and_then(|stack| code.stack(stack)),
+        }));
         turns.sort_by_key(|turn| (turn.task, turn.t0, turn.t1));
         let is_waiting = |turn: &TaskTurn| {
             let stack = turn

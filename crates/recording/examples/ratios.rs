@@ -22,7 +22,7 @@ fn sizes<R: TableRow>(recording: &Recording) -> timesink_recording::Result<Sizes
 macro_rules! for_each {
     ($visit:ident) => {
         for_each!($visit: CallError CallHistogram CallSite CallWindow Call Delay Fact Frame Image Lookup Loss Module Object Occupant
-            Outsider Probe Process Request Sample Span Stack Tag TagTurn Task TaskTurn Thread Wait);
+            Outsider Probe Process Request Sample Span Stack Tag TagTurn Task TaskSight TaskTurn Thread Wait);
     };
     ($visit:ident: $($row:ident)+) => { $( $visit!($row); )+ };
 }

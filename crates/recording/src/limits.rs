@@ -17,7 +17,7 @@ pub(crate) const ROW_BYTES: usize = 32 << 20;
 /// Of each table, the most rows and the most bytes of rows in memory that were measured for a byte on disk (2026-11-22; of
 /// the tables with a few rows each, whose footers are longer than their rows, rounded up; tasks 2026-11-24: a million goroutines; tags are
 /// taken to pack as tasks and frames do).
-const MEASURED: [(&str, f64, f64); 27] = [
+const MEASURED: [(&str, f64, f64); 28] = [
     ("call_errors", 0.42, 35.4),
     ("call_histograms", 1.01, 64.0),
     ("call_sites", 0.18, 21.0),
@@ -41,6 +41,7 @@ const MEASURED: [(&str, f64, f64); 27] = [
     ("stacks", 0.14, 2.8),
     ("tag_turns", 0.17, 5.5),
     ("tags", 0.07, 10.0),
+    ("task_sights", 0.17, 5.5),
     ("task_turns", 0.17, 5.5),
     ("tasks", 0.30, 15.0),
     ("threads", 0.03, 7.8),

@@ -1,10 +1,10 @@
 //! Whose work threads do: goroutines, by their first functions, held against the stacks of the same moments.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use timesink_live::{attempts, build_go, go_tools, none_of, Chain, Folder, Recorded};
-use timesink_recording::tables::{Sample, Task, TaskTurn, Wait};
+use timesink_recording::tables::{Sample, Task, TaskSight, TaskTurn, Wait};
 use timesink_recording::words::{Detail, Language, TaskState};
 use timesink_recording::{Nanos, StackId, TaskId, ThreadId};
 
@@ -178,6 +178,47 @@ fn goroutines_have_their_work() {
             let built = build_go(&go, "tasks.go", &folder, options);
             attempts(|| {
                 let problems = problems(&built);
+                none_of(&problems).map_err(|e| format!("{} {options:?}: {e}", go.display()))
+            });
+        }
+    }
+}
+
+/// What is wrong with goroutines that only wait: no thread is ever at work for most of them.
+fn problems_of_waiting(built: &Path) -> Vec<String> {
+    let folder = Folder::new("waiting");
+    let command = [built.to_str().unwrap()];
+    let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+    let chains = recorded.chains();
+    let waiting = recorded.rows::<TaskSight>().into_iter();
+    let waiting = waiting.filter(|sight| sight.state == TaskState::Waiting);
+    let mut seen: BTreeMap<&str, HashSet<TaskId>> = BTreeMap::new();
+    for sight in waiting {
+        let chain = sight.stack.and_then(|stack| chains.get(&stack));
+        let functions = chain.map_or(Vec::new(), Chain::functions);
+        for name in ["main.locker", "main.receiver", "main.waiter"] {
+            if functions.first() == Some(&"runtime.gopark") && functions.contains(&name) {
+                seen.entry(name).or_default().insert(sight.task);
+            }
+        }
+    }
+    let counts: Vec<usize> = seen.values().map(HashSet::len).collect();
+    match counts.as_slice() {
+        [60, 60, 60] => Vec::new(),
+        _ => vec![format!(
+            "{counts:?} goroutines were found waiting, not 60 of each"
+        )],
+    }
+}
+
+#[test]
+fn goroutines_that_only_wait_are_found() {
+    for go in go_tools() {
+        for options in [&[][..], &["-ldflags=-s -w"], &["-buildmode=pie"]] {
+            let folder = Folder::new("waiting-build");
+            let built = build_go(&go, "waiting.go", &folder, options);
+            attempts(|| {
+                let problems = problems_of_waiting(&built);
                 none_of(&problems).map_err(|e| format!("{} {options:?}: {e}", go.display()))
             });
         }

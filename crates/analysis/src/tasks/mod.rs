@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
-use timesink_recording::tables::{Task, TaskTurn};
+use timesink_recording::tables::Task;
 use timesink_recording::words::{Detail, State, TaskKind, TaskState};
 use timesink_recording::{Nanos, Recording};
 
@@ -112,7 +112,7 @@ pub struct TaskGroup {
     pub stack: Option<StackId>,
     /// The first function that a programmer wrote: a goroutine that is given arguments begins in one that the compiler made.
     pub entry: Option<FunctionIx>,
-    /// How many were seen at work; 0 of callbacks and virtual threads, which are not counted.
+    /// How many were seen; 0 of callbacks and virtual threads, which are not counted.
     pub count: u64,
     pub carried: CarriedTime,
     /// From when each was first seen to when it was last seen, without what is above and below: it waited in the runtime.
@@ -160,15 +160,17 @@ impl TaskGroup {
         }
     }
 
-    /// From a turn of one of them to its next one. It could have gone on for so long of that; how it was when it was left tells only what
-    /// it waited for first.
-    fn add_between(&mut self, left: &TaskTurn, next: Nanos, queued_ns: u64, stacks: &Stacks) {
-        // It had ended, and was found so once more.
-        if left.left == Some(TaskState::Ended) {
-            return;
-        }
-        let ns = next.since(left.t1);
-        let queued_ns = queued_ns.min(ns);
+    /// From one time that one of them was seen to the next. How it was when it was left tells only what it waited for first.
+    fn add_between(&mut self, left: &Moment, next: &Moment, stacks: &Stacks) {
+        let ns = next.from.since(left.until);
+        let queued_ns = match left.left {
+            // It had ended, and was found so once more.
+            Some(TaskState::Ended) => return,
+            // What it did then threads tell, as far as it was seen.
+            Some(TaskState::Running) if left.by_look => return,
+            Some(TaskState::Ready) if left.by_look => ns,
+            _ => next.queued_ns.min(ns),
+        };
         self.queued_ns += queued_ns;
         let stack = left.left_at.filter(|stack| {
             left.left == Some(TaskState::Waiting) || left.left.is_some() && stacks.parks(*stack)
@@ -181,6 +183,14 @@ impl TaskGroup {
             *self.parked.entry(parking).or_default() += ns - queued_ns;
             self.parked_ns += ns - queued_ns;
         }
+    }
+
+    /// Goroutines of the runtime's own, such as those of its collector, that did nothing but wait for something to do.
+    fn is_idle_runtime(&self, code: &Code) -> bool {
+        let first = self.spots(code).first().map(|spot| spot.function);
+        let name = first.map_or("", |first| code.function(first).name.as_str());
+        let is_own = name.starts_with("runtime.") && name != "runtime.main";
+        self.kind == GroupKind::Goroutine && is_own && self.carried == CarriedTime::default()
     }
 
     /// Their first function, then where they were started; fewer where that is not known.
@@ -284,6 +294,18 @@ impl Grouping<'_> {
     }
 }
 
+/// When a task was seen: at work for a while, or as it was looked at.
+struct Moment {
+    from: Nanos,
+    until: Nanos,
+    left: Option<TaskState>,
+    left_at: Option<StackId>,
+    /// For how long it could have gone on before it did.
+    queued_ns: u64,
+    /// It was looked at, by which no thread was at work for it.
+    by_look: bool,
+}
+
 /// What a task is grouped by.
 struct Grouped {
     task: TaskId,
@@ -348,6 +370,9 @@ impl Tasks {
         if let Some(path) = path() {
             tasks.add_path(&grouping, &path, timeline, stacks);
         }
+        tasks
+            .groups
+            .retain(|group| !group.is_idle_runtime(&stacks.code));
         let weight = |group: &TaskGroup| group.carried.cpu_ns + group.carried.wait_ns();
         tasks
             .groups
@@ -439,19 +464,35 @@ impl Tasks {
 
     /// What lies between the turns of each task, by how it was left before.
     fn add_parked(&mut self, grouping: &Grouping<'_>, timeline: &Timeline, stacks: &Stacks) {
-        // Each with how long it could have gone on before it did.
-        let mut of_task: FxHashMap<TaskId, Vec<(TaskTurn, u64)>> = FxHashMap::default();
+        let mut of_task: FxHashMap<TaskId, Vec<Moment>> = FxHashMap::default();
         for thread in grouping.turns.threads() {
             let carried = timeline.slot(thread);
             let carried = carried.map_or(&[][..], |slot| timeline.carried().turns(slot));
             for (index, turn) in grouping.turns.stretches(thread).enumerate() {
                 let queued_ns = carried.get(index).map_or(0, CarriedTurn::queued_ns);
                 if let Some(task) = turn.task {
-                    of_task.entry(task).or_default().push((turn, queued_ns));
+                    of_task.entry(task).or_default().push(Moment {
+                        from: turn.t0,
+                        until: turn.t1,
+                        left: turn.left,
+                        left_at: turn.left_at,
+                        queued_ns,
+                        by_look: false,
+                    });
                 }
             }
         }
-        for (task, mut turns) in of_task {
+        for sight in timeline.carried().all_sights() {
+            of_task.entry(sight.task).or_default().push(Moment {
+                from: sight.t,
+                until: sight.t,
+                left: Some(sight.state),
+                left_at: sight.stack,
+                queued_ns: 0,
+                by_look: true,
+            });
+        }
+        for (task, mut moments) in of_task {
             let Some(&group) = grouping.group_of.get(&task) else {
                 continue;
             };
@@ -460,12 +501,9 @@ impl Tasks {
             if group.kind.is_of_stacks() {
                 continue;
             }
-            turns.sort_unstable_by_key(|(turn, _)| (turn.t0, turn.t1));
-            for pair in turns.windows(2) {
-                let [(left, _), (next, queued_ns)] = pair else {
-                    continue;
-                };
-                group.add_between(left, next.t0, *queued_ns, stacks);
+            moments.sort_unstable_by_key(|moment| (moment.from, moment.until));
+            for pair in moments.windows(2) {
+                group.add_between(&pair[0], &pair[1], stacks);
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ProcessId, StackId, TaskId, ThreadId};
-use timesink_recording::tables::{Task, TaskTurn};
+use timesink_recording::tables::{Task, TaskSight, TaskTurn};
 use timesink_recording::words::{Detail, State, TaskKind, TaskState};
 use timesink_recording::{Nanos, Recording};
 
@@ -87,6 +87,76 @@ pub struct Carried {
     turns: FxHashMap<usize, Vec<CarriedTurn>>,
     /// The tasks that event loops run, each with its first function.
     coroutines: Coroutines,
+    /// What was found when tasks of a process were looked at, in the order of tasks and time.
+    sights: FxHashMap<ProcessId, Vec<TaskSight>>,
+}
+
+/// When threads were last seen at work for each task, turn by turn.
+fn last_seen(rows: &Seen) -> FxHashMap<TaskId, Vec<Nanos>> {
+    let mut last: FxHashMap<TaskId, Vec<Nanos>> = FxHashMap::default();
+    for row in rows.values().flatten() {
+        if let Some(task) = row.task {
+            last.entry(task).or_default().push(row.t1);
+        }
+    }
+    for moments in last.values_mut() {
+        moments.sort_unstable();
+    }
+    last
+}
+
+fn sights(
+    recording: &Recording,
+    spans: &Spans,
+    processes: &FxHashMap<TaskId, ProcessId>,
+    last_seen: &FxHashMap<TaskId, Vec<Nanos>>,
+) -> timesink_recording::Result<FxHashMap<ProcessId, Vec<TaskSight>>> {
+    let mut of_process: FxHashMap<ProcessId, Vec<TaskSight>> = FxHashMap::default();
+    recording.scan(|all: &[TaskSight]| {
+        for row in all {
+            if let Some(process) = processes.get(&row.task) {
+                let worked = last_seen.get(&row.task).map_or(&[][..], Vec::as_slice);
+                let sights = of_process.entry(*process).or_default();
+                sights.extend(placed_sight(row, worked));
+            }
+        }
+    })?;
+    for (process, sights) in &mut of_process {
+        sights.sort_unstable_by_key(|sight| (sight.task, sight.t));
+        let threads = spans.threads.iter();
+        let end = threads.filter(|thread| thread.process == *process);
+        let end = end.map(|thread| thread.end).max().unwrap_or_default();
+        let last = sights.chunk_by(|one, other| one.task == other.task);
+        let last = last.filter_map(|all| all.last());
+        let waits = last.filter(|last| last.state == TaskState::Waiting && last.t < end);
+        let at_end: Vec<TaskSight> = waits
+            .map(|last| TaskSight {
+                t: end,
+                before: None,
+                ..last.clone()
+            })
+            .collect();
+        sights.extend(at_end);
+        sights.sort_unstable_by_key(|sight| (sight.task, sight.t));
+    }
+    Ok(of_process)
+}
+
+/// What was found, where it probably changed: when a thread was last seen at work for the task since it was looked at before, else half
+/// way. That a task runs or has ended threads tell better, where one was at work for it since.
+fn placed_sight(sight: &TaskSight, worked: &[Nanos]) -> Option<TaskSight> {
+    let before = sight.before.unwrap_or(sight.t);
+    let until = worked.partition_point(|at| *at <= sight.t);
+    let last = until.checked_sub(1).map(|last| worked[last]);
+    let last = last.filter(|at| *at > before);
+    if last.is_some() && matches!(sight.state, TaskState::Running | TaskState::Ended) {
+        return None;
+    }
+    let half_way = || Nanos(before.0 + (sight.t.0 - before.0) / 2);
+    Some(TaskSight {
+        t: last.unwrap_or_else(half_way),
+        ..sight.clone()
+    })
 }
 
 /// Who begins to sleep so shortly after a task could go on may have looked before.
@@ -123,18 +193,24 @@ impl Carried {
         })?;
         let mut carried = Carried::default();
         let mut futures: Vec<Task> = Vec::new();
+        let mut processes: FxHashMap<TaskId, ProcessId> = FxHashMap::default();
         recording.scan(|all: &[Task]| {
+            processes.extend(all.iter().map(|row| (row.task, row.process)));
             let some = all.iter().filter(|row| row.kind == TaskKind::Future);
             futures.extend(some.cloned());
             let coroutines = all.iter().filter(|row| row.kind == TaskKind::Coroutine);
             let coroutines = coroutines.map(|row| (row.task, row.stack));
             carried.coroutines.extend(coroutines);
         })?;
+        carried.sights = sights(recording, spans, &processes, &last_seen(&rows))?;
         // Older recordings do not tell how goroutines were left: where one went on after what is not known then. Of tokio's tasks that
         // is never told, and they come back from calls on the thread that they made them on.
         let is_told = |rows: &Vec<TaskTurn>| rows.iter().any(|row| row.left.is_some());
         if futures.is_empty() && !rows.values().any(is_told) {
-            return Ok(Carried::default());
+            return Ok(Carried {
+                sights: carried.sights,
+                ..Carried::default()
+            });
         }
         let mut left: FxHashMap<usize, Vec<LeftAs>> = FxHashMap::default();
         let schedulers = told.schedulers(&futures, rows.values().flatten());
@@ -152,6 +228,17 @@ impl Carried {
         }
         carried.link(spans, &left, told);
         Ok(carried)
+    }
+
+    /// What was found when the tasks of a process were looked at, in the order of tasks and time. One that waited to the end is found
+    /// once more then: had anything become of it, it would have been seen.
+    pub fn sights(&self, process: ProcessId) -> &[TaskSight] {
+        self.sights.get(&process).map_or(&[], Vec::as_slice)
+    }
+
+    /// The same of all processes.
+    pub fn all_sights(&self) -> impl Iterator<Item = &TaskSight> {
+        self.sights.values().flatten()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -85,6 +85,8 @@ pub struct Load {
     pub size: u64,
     pub address: u64,
     pub executable: bool,
+    /// So many zeros follow in memory.
+    pub zeros: u64,
 }
 
 /// A part of the file, and the address it has by the file's own account.
@@ -226,6 +228,7 @@ impl Elf {
                 size,
                 address,
                 executable: half(header, 4) & PF_X != 0,
+                zeros: word(header, 40).saturating_sub(size),
             }),
             PT_INTERP => self.is_program = true,
             PT_TLS => {
@@ -331,6 +334,16 @@ impl Elf {
             .or_else(|| code().find(in_pages))
             .or_else(|| self.loads.iter().find(exactly))?;
         Some(offset.wrapping_sub(load.offset).wrapping_add(load.address))
+    }
+
+    /// Address and length of what the program begins with zeros in, in whole words.
+    pub fn zeroed(&self) -> Option<(u64, u64)> {
+        let load = self.loads.iter().max_by_key(|load| load.zeros)?;
+        let start = load
+            .address
+            .checked_add(load.size)?
+            .checked_next_multiple_of(8)?;
+        (load.zeros >= 16).then(|| (start, (load.zeros - 8) / 8 * 8))
     }
 
     /// The offset in the file of code at this address.

@@ -368,7 +368,7 @@ impl FirstPass {
         };
         // The many are not decoded here.
         match u32::from(head.kind) {
-            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE | e::TS_TASK => {
+            e::TS_TURN | e::TS_WAIT | e::TS_RESULT | e::TS_QUEUE | e::TS_TASK | e::TS_SIGHT => {
                 return self.sorter.push(head.thread, head.t, bytes);
             }
             e::TS_SEEN => {

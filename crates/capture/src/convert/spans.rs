@@ -174,6 +174,9 @@ impl<'a> Context<'a> {
             Some(Event::Task(task)) => {
                 self.tasks.take(&task, self.lives, self.stacks, self.out)?;
             }
+            Some(Event::Sight(task)) => {
+                self.tasks.seen(&task, self.lives, self.stacks, self.out)?;
+            }
             _ => {}
         }
         self.current = Some(stream);

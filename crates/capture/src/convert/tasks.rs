@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use timesink_recording::tables::task_turns::TaskTurn;
-use timesink_recording::tables::tasks::Task;
+use timesink_recording::tables::{Task, TaskSight, TaskTurn};
 use timesink_recording::words::{TaskKind, TaskState};
 use timesink_recording::{Nanos, ProcessId, RecordingWriter, StackId, TaskId, ThreadId};
 
@@ -82,6 +81,28 @@ impl Tasks {
         }?)
     }
 
+    /// A task as it was found in memory, by a thread of its process.
+    pub fn seen(
+        &mut self,
+        event: &e::ts_task,
+        lives: &Lives,
+        stacks: &StackRows,
+        out: &mut RecordingWriter,
+    ) -> Result<(), Error> {
+        let thread = lives.thread(event.head.thread);
+        let process = thread.and_then(|thread| lives.process_of(thread));
+        if let (Some(process), Some(state)) = (process, state(event.left_state)) {
+            out.push(TaskSight {
+                task: self.known(process, event),
+                t: lives.at(event.head.t),
+                before: (event.seen_before != 0).then(|| lives.at(event.seen_before)),
+                state,
+                stack: stacks.of(event.left_node),
+            })?;
+        }
+        Ok(())
+    }
+
     /// When a thread first executed another program since it is at work for what it is.
     fn executed_since(&self, thread: ThreadId, told: u32, lives: &Lives) -> Option<Nanos> {
         let since = self.now.get(&thread)?.since;
@@ -92,6 +113,11 @@ impl Tasks {
     fn known(&mut self, process: ProcessId, event: &e::ts_task) -> TaskId {
         let key = (process, event.number);
         if let Some(&known) = self.by_number.get(&key) {
+            // Its end may be told before its beginning: one was found by a thread, the other by another.
+            let told = &mut self.tasks[known.index()];
+            if told.node == 0 {
+                (told.node, told.parent) = (event.node, event.parent);
+            }
             return known;
         }
         let task = TaskId(self.tasks.len() as u32);

@@ -37,11 +37,12 @@ enum ts_kind {
 	TS_TAG_TEXT = 23, /* a tag seen for the first time */
 	TS_FUNCTION = 24, /* a function of an interpreter seen for the first time */
 	TS_LEFT = 25, /* a place where a goroutine was left, seen for the first time */
-	TS_KINDS = 26,
+	TS_SIGHT = 26, /* made by user space: a goroutine that was looked at in the memory of its process, as a ts_task */
+	TS_KINDS = 27,
 	/* Counted like lost events, but not events. */
-	TS_NO_STORAGE = 26, /* a thread could not be tracked for want of memory */
-	TS_NOT_FOLLOWED = 27, /* a process was not followed: there were too many */
-	TS_COUNTERS = 28,
+	TS_NO_STORAGE = 27, /* a thread could not be tracked for want of memory */
+	TS_NOT_FOLLOWED = 28, /* a process was not followed: there were too many */
+	TS_COUNTERS = 29,
 };
 
 struct ts_head {

@@ -98,6 +98,7 @@ pub enum Event {
     Seen(Box<events::ts_seen>),
     Node(events::ts_node),
     Task(events::ts_task),
+    Sight(events::ts_task),
     Tag(events::ts_tag),
     TagText(Box<events::ts_tag_text>),
 }
@@ -126,6 +127,7 @@ pub fn decode(bytes: &[u8]) -> Option<Event> {
         events::TS_SEEN => Event::Seen(Box::new(restored(bytes)?)),
         events::TS_NODE => Event::Node(restored(bytes)?),
         events::TS_TASK => Event::Task(restored(bytes)?),
+        events::TS_SIGHT => Event::Sight(restored(bytes)?),
         events::TS_TAG => Event::Tag(restored(bytes)?),
         events::TS_TAG_TEXT => Event::TagText(Box::new(restored(bytes)?)),
         _ => return None,

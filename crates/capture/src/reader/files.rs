@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use timesink_recording::files::open_regular;
 
+use super::MOST_AT_ONCE;
 use crate::address_space::Mapped;
 
 /// What is known of a file or a folder.
@@ -195,4 +196,14 @@ pub fn folder(pid: u32, which: ProcessFolder) -> io::Result<OwnedFd> {
             Ok(found?)
         }
     }
+}
+/// So many bytes of a file from each of these offsets on, one after the other; what cannot be read is zero.
+pub fn parts(file: impl AsFd, offsets: &[u64], length: usize) -> io::Result<Vec<u8>> {
+    let all = offsets.len().checked_mul(length);
+    let all = all.filter(|all| *all <= MOST_AT_ONCE);
+    let mut bytes = vec![0; all.ok_or(io::ErrorKind::InvalidInput)?];
+    for (part, offset) in bytes.chunks_exact_mut(length.max(1)).zip(offsets) {
+        let _ = rustix::io::retry_on_intr(|| rustix::io::pread(&file, &mut *part, *offset));
+    }
+    Ok(bytes)
 }

@@ -87,6 +87,7 @@ fn answer(asked: Reply, identity: Option<&Identity>) -> io::Result<Answer> {
     };
     match ask {
         Ask::Part { offset, length } => Ok((part(with_fd()?, offset, length)?, None)),
+        Ask::Parts { offsets, length } => Ok((files::parts(with_fd()?, &offsets, length)?, None)),
         Ask::About => {
             let file = File::from(with_fd()?.try_clone()?);
             Ok((serde_json::to_vec(&FileFacts::of(&file)?)?, None))

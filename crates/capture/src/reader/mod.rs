@@ -338,6 +338,31 @@ impl Theirs {
         Ok(read)
     }
 
+    /// Reads so many bytes from each of these offsets on, one after the other; zeros where there are none.
+    pub fn read_parts(&self, offsets: &[u64], length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(offsets.len() * length);
+        if length > MOST_AT_ONCE {
+            for offset in offsets {
+                let mut part = vec![0; length];
+                self.read_at(&mut part, *offset)?;
+                bytes.extend(part);
+            }
+            return Ok(bytes);
+        }
+        for offsets in offsets.chunks((MOST_AT_ONCE / length.max(1)).max(1)) {
+            match &self.through {
+                Some((reader, culprit)) => {
+                    let offsets = offsets.to_vec();
+                    let ask = Ask::Parts { offsets, length };
+                    let reply = reader.ask(&ask, Some(self.file.as_fd()), *culprit)?;
+                    bytes.extend(reply.bytes);
+                }
+                None => bytes.extend(files::parts(&self.file, offsets, length)?),
+            }
+        }
+        Ok(bytes)
+    }
+
     /// Fills all of it, or fails.
     pub fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let mut read = 0;
@@ -401,6 +426,16 @@ mod tests {
         assert_eq!(memory.read_at(&mut there, address).ok(), Some(here.len()));
         assert_eq!(here, there);
         assert!(memory.read_at(&mut bytes, 0).is_err());
+        let parts = memory.read_parts(&[address, 0, address + 8], 4);
+        assert_eq!(parts.expect("parts"), [7, 7, 7, 7, 0, 0, 0, 0, 7, 7, 7, 7]);
+        let many = vec![address; 600];
+        let parts = memory
+            .read_parts(&many, 2048)
+            .expect("more than fits into one answer");
+        assert!(parts.len() == 600 * 2048 && parts.iter().all(|byte| *byte == 7));
+        assert!(memory
+            .read_parts(&[], 8)
+            .is_ok_and(|parts| parts.is_empty()));
         assert_eq!(reader.gave_up(), 0);
     }
 

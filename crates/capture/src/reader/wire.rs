@@ -26,6 +26,11 @@ pub enum Ask {
         offset: u64,
         length: usize,
     },
+    /// So many bytes from each of these offsets on, one after the other; zeros where there are none.
+    Parts {
+        offsets: Vec<u64>,
+        length: usize,
+    },
     /// What is to be known of this file.
     About,
     Text {

@@ -52,6 +52,11 @@ impl Carriers {
         self.any
     }
 
+    /// What the probes were told of a process.
+    pub fn layout(&mut self, pid: u32) -> Option<events::ts_go> {
+        self.programs.process(pid).copied()
+    }
+
     /// A process was found running.
     pub fn seeded(&mut self, pid: u32, space: &Space) {
         space.mappings().iter().for_each(|m| self.look_at(pid, m));

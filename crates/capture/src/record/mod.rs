@@ -5,6 +5,7 @@
 mod calibrate;
 mod carriers;
 mod everybody;
+mod goroutines;
 mod interpreters;
 mod java;
 mod known_places;
@@ -606,6 +607,7 @@ impl Session {
         let mut sink = self.sink.borrow_mut();
         let sink = &mut *sink;
         sink.stacks.settle(from, &mut sink.spool);
+        sink.stacks.look_at_goroutines(&mut sink.spool);
         if sink.stacks.have_tasks() {
             self.kernel.control().tell_tasks();
         }

@@ -15,6 +15,7 @@ use crate::patience::Patience;
 use crate::probes::{self, events, Event, InterpreterFrames, ToldScript};
 use crate::reader::Reader;
 use crate::record::carriers::Carriers;
+use crate::record::goroutines::{Looked, WaitingGoroutines};
 use crate::record::interpreters::Interpreters;
 use crate::record::java::{InFrame, Javas};
 use crate::record::known_places::KnownPlaces;
@@ -105,10 +106,20 @@ pub struct LiveStacks {
     modules: HashMap<(ModuleIndex, Option<MapIndex>), u32>,
     /// The nodes of places where goroutines were left, by their marks.
     left_places: HashMap<u64, u32>,
+    goroutines: WaitingGoroutines,
     /// The latest time that any stack was taken at.
     clock: u64,
     reader: Arc<Reader>,
     held: Option<HeldStack>,
+}
+
+/// The first function of a goroutine under where it was started: that is behind a call.
+fn began(unwinder: &mut Unwinder, space: &Space, entry: u64, started_at: u64) -> Vec<Frame> {
+    let places = [(entry, true), (started_at, false)];
+    let known = places.into_iter().filter(|(address, _)| *address != 0);
+    known
+        .map(|(address, exact)| unwinder.frame(space, address, exact))
+        .collect()
 }
 
 /// The process that is held until it executes the program: up to then it is timesink's own code that runs in it.
@@ -129,6 +140,7 @@ impl LiveStacks {
         LiveStacks {
             watch,
             spaces: Spaces::reading_through(Some(reader.clone())),
+            goroutines: WaitingGoroutines::new(reader.clone()),
             reader,
             runtimes,
             unwinder: Unwinder::new(),
@@ -297,7 +309,8 @@ impl LiveStacks {
         self.tell_given_up(not_read, patience, spool);
         let runtimes = &mut self.runtimes;
         let not_seen = runtimes.interpreters.not_seen().into_iter();
-        for why in not_seen.chain(runtimes.carriers.not_seen()) {
+        let not_seen = not_seen.chain(runtimes.carriers.not_seen());
+        for why in not_seen.chain(self.goroutines.not_seen()) {
             spool.note(&Note::GaveUp { why, count: 1 });
         }
         for (map, names) in named {
@@ -442,6 +455,10 @@ impl LiveStacks {
         if task.kind == events::TS_OF_PYTHON {
             self.place_coroutines(&mut task, spool);
         } else {
+            if task.kind == events::TS_OF_GO && task.number != 0 {
+                let layout = self.runtimes.carriers.layout(task.pid);
+                self.goroutines.seen_at_work(&task, layout);
+            }
             self.place_goroutines(&mut task, spool);
         }
         // Nothing gets into the spool that the probes did not set.
@@ -456,14 +473,10 @@ impl LiveStacks {
         let Some(space) = self.spaces.space(task.pid) else {
             return;
         };
-        // Where it begins is exact; where it was started is behind the call.
-        let places = [(task.entry, true), (task.started_at, false)];
-        let known = places.into_iter().filter(|(address, _)| *address != 0);
-        let mut frame = |(address, exact)| self.unwinder.frame(space, address, exact);
-        let began: Vec<Frame> = known.map(&mut frame).collect();
+        let began = began(&mut self.unwinder, space, task.entry, task.started_at);
         let [innermost, mark, ..] = task.left;
         let left: Vec<Frame> = (innermost != 0)
-            .then(|| frame((innermost, false)))
+            .then(|| self.unwinder.frame(space, innermost, false))
             .into_iter()
             .collect();
         task.node = self.told_node(&began, true, spool);
@@ -484,6 +497,45 @@ impl LiveStacks {
         let node = self.told_node(&frames, left.whole, spool);
         if self.left_places.len() < MOST_LEFT_PLACES {
             self.left_places.insert(left.mark, node);
+        }
+    }
+
+    /// Goroutines that no thread is at work for are looked at where it is time to.
+    pub fn look_at_goroutines(&mut self, spool: &mut Writer) {
+        for pid in self.goroutines.due() {
+            if let Some(looked) = self.goroutines.look(pid, self.spaces.space(pid)) {
+                self.tell_goroutines(&looked, spool);
+            }
+        }
+    }
+
+    fn tell_goroutines(&mut self, looked: &Looked, spool: &mut Writer) {
+        for sight in &looked.sights {
+            let Some(space) = self.spaces.space(looked.pid) else {
+                return;
+            };
+            let began = began(&mut self.unwinder, space, sight.entry, sight.started_at);
+            let places = sight.places.iter();
+            let left = places.map(|&place| self.unwinder.frame(space, place, false));
+            let left: Vec<Frame> = left.collect();
+            let task = events::ts_task {
+                head: events::ts_head {
+                    kind: events::TS_SIGHT as u8,
+                    thread: looked.thread,
+                    t: looked.at,
+                    ..Default::default()
+                },
+                seen_before: sight.before,
+                number: sight.number,
+                parent: sight.parent,
+                pid: looked.pid,
+                node: self.told_node(&began, true, spool),
+                left_state: sight.state,
+                left_node: self.told_node(&left, sight.whole, spool),
+                kind: events::TS_OF_GO,
+                ..Default::default()
+            };
+            spool.event(task.as_bytes());
         }
     }
 

@@ -170,6 +170,7 @@ draft_of! {
     stacks: Stack,
     tag_turns: TagTurn,
     tags: Tag,
+    task_sights: TaskSight,
     task_turns: TaskTurn,
     tasks: Task,
     threads: Thread,

@@ -80,6 +80,7 @@ impl Parser {
             Some("tag") => self.tag(words),
             Some("tagged") => self.tag_turn(words),
             Some("turn") => self.task_turn(words),
+            Some("sight") => self.task_sight(words),
             Some("lookup") => self.lookup(words),
             Some("histogram") => self.histogram(words),
             Some("image") => self.image(words),

@@ -4,7 +4,8 @@
 use super::parser::{Parser, Words};
 use crate::ids::{ProcessId, TagId, TaskId};
 use crate::tables::{
-    CallError, CallHistogram, CallSite, Image, Lookup, Loss, Request, Tag, TagTurn, Task, TaskTurn,
+    CallError, CallHistogram, CallSite, Image, Lookup, Loss, Request, Tag, TagTurn, Task,
+    TaskSight, TaskTurn,
 };
 use crate::units::Nanos;
 use crate::words::{
@@ -96,13 +97,7 @@ impl Parser {
         while let Some(key) = words.next() {
             match key.as_str() {
                 "task" => task = Some(TaskId(self.number(&mut words))),
-                "left" => {
-                    let word = self.word(&mut words);
-                    left = TaskState::from_str(&word);
-                    if left.is_none() {
-                        self.fail(format!("{word:?} is no state of a task"));
-                    }
-                }
+                "left" => left = Some(self.task_state(&mut words)),
                 "at" => left_at = Some(self.stack(&mut words)),
                 _ => self.fail(format!("{key:?} is not known of a turn")),
             }
@@ -115,6 +110,33 @@ impl Parser {
             left,
             left_at,
         });
+    }
+
+    fn task_state(&self, words: &mut Words) -> TaskState {
+        let word = self.word(words);
+        match TaskState::from_str(&word) {
+            Some(state) => state,
+            None => self.fail(format!("{word:?} is no state of a task")),
+        }
+    }
+
+    /// `sight TASK MOMENT STATE`, when it was looked at before, and where it stood.
+    pub(super) fn task_sight(&mut self, mut words: Words) {
+        let mut row = TaskSight {
+            task: TaskId(self.number(&mut words)),
+            t: Nanos(self.time(&mut words)),
+            before: None,
+            state: self.task_state(&mut words),
+            stack: None,
+        };
+        while let Some(key) = words.next() {
+            match key.as_str() {
+                "before" => row.before = Some(Nanos(self.time(&mut words))),
+                "at" => row.stack = Some(self.stack(&mut words)),
+                _ => self.fail(format!("{key:?} is not known of a sight")),
+            }
+        }
+        self.draft.task_sights.push(row);
     }
 
     pub(super) fn tag(&mut self, mut words: Words) {

@@ -55,6 +55,7 @@ tables! {
     stacks::Stack,
     tag_turns::TagTurn,
     tags::Tag,
+    task_sights::TaskSight,
     task_turns::TaskTurn,
     tasks::Task,
     threads::Thread,

@@ -5,8 +5,8 @@ use crate::table::table;
 use crate::words::TaskKind;
 
 table! {
-    /// A task: a unit of work that a runtime runs on its threads in turn, such as a goroutine. Only those that were seen at
-    /// work are here. What they worked for is in `task_turns`.
+    /// A task: a unit of work that a runtime runs on its threads in turn, such as a goroutine. Only those that were seen
+    /// are here: at work, which is in `task_turns`, or waiting, which is in `task_sights`.
     table tasks, row Task, since 9 {
         /// The task.
         task: TaskId,

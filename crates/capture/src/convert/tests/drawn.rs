@@ -16,6 +16,7 @@
 //! main: sample 4ms user "main;run" kernel "do_syscall_64;vfs_read"
 //! main: stack wait 1ms user "main;run"    # or waker, delay: of what began then
 //! main: task 7 2ms seen 1.5ms          # at work for goroutine 7 from then on; for the one before until 1.5ms, which is then `left` in Go's state of a number; 0: for none
+//! main: sight 7 2ms after 1ms state 4 # goroutine 7 was found so, by Go's number of a state, and was looked at before then
 //! main: exec 5ms
 //! main: exit 9ms
 //! main: end 3.1ms..10ms cpu 7.9ms     # its last run; the sums that the kernel's side kept; `alive`
@@ -301,6 +302,21 @@ impl Drawn {
                     seen_before,
                     number: task,
                     left_state,
+                    pid: thread.pid,
+                    ..Default::default()
+                });
+            }
+            "sight" => {
+                let task = number(words);
+                let head = head(e::TS_SIGHT, thread, moment(&word(words)));
+                let after = words.next_if(|word| word == "after");
+                let seen_before = after.map_or(0, |_| moment(&word(words)));
+                assert_eq!(word(words), "state");
+                self.push(&e::ts_task {
+                    head,
+                    seen_before,
+                    number: task,
+                    left_state: number(words),
                     pid: thread.pid,
                     ..Default::default()
                 });

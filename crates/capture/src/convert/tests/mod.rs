@@ -494,6 +494,27 @@ fn turns_with_tasks() {
     );
 }
 
+/// Goroutines that were looked at are tasks also if no thread was ever at work for them.
+#[test]
+fn goroutines_that_were_looked_at() {
+    becomes(
+        "until 10ms
+         thread main
+         main: task 1 1ms
+         main: sight 18 2ms state 4
+         main: sight 1 4ms after 2ms state 1
+         main: sight 18 4ms after 2ms state 6
+         main: sight 19 4ms after 2ms state 77
+         main: run 0..8ms wait ..9ms
+         main: end 9ms..10ms alive",
+        "main: cpu 0..8ms | wait ..9ms other | cpu ..10ms
+         turn main 1ms..10ms task 1
+         sight 18 2ms waiting
+         sight 1 4ms after 2ms ready
+         sight 18 4ms after 2ms ended",
+    );
+}
+
 /// A thread has a tag from when it is first seen to have it; the text is told once; one whose text was lost is no other's.
 #[test]
 fn turns_with_tags() {

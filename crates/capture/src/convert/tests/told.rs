@@ -2,8 +2,8 @@
 //! that begin where the one before ended are written `..TO`; any other begin shows, so that what does not tile is seen.
 
 use timesink_recording::tables::{
-    Delay, Frame, Loss, Object, Occupant, Sample, Span, Stack, Tag, TagTurn, Task, TaskTurn,
-    Thread, Wait,
+    Delay, Frame, Loss, Object, Occupant, Sample, Span, Stack, Tag, TagTurn, Task, TaskSight,
+    TaskTurn, Thread, Wait,
 };
 use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::{FrameId, Nanos, ObjectId, Recording, StackId, ThreadId};
@@ -23,6 +23,7 @@ pub struct Told {
     tag_turns: Vec<TagTurn>,
     tags: Vec<Tag>,
     turns: Vec<TaskTurn>,
+    sights: Vec<TaskSight>,
 }
 
 /// The shortest way to write a time.
@@ -62,6 +63,7 @@ impl Told {
             tag_turns: rows(recording),
             tags: rows(recording),
             turns: rows(recording),
+            sights: rows(recording),
         }
     }
 
@@ -73,8 +75,9 @@ impl Told {
         let losses = losses.map(|loss| format!("lost {} {}", loss.kind, loss.count));
         let turns = self.turns.iter().map(|turn| self.turn(turn));
         let tagged = self.tag_turns.iter().map(|turn| self.tag_turn(turn));
-        let all = threads.chain(samples).chain(turns).chain(tagged);
-        all.chain(losses).collect()
+        let sights = self.sights.iter().map(|sight| self.sight(sight));
+        let all = threads.chain(samples).chain(turns).chain(sights);
+        all.chain(tagged).chain(losses).collect()
     }
 
     /// With the runtime's own number of the task.
@@ -88,6 +91,19 @@ impl Told {
             None => stretch,
         };
         told + &left
+    }
+
+    fn sight(&self, sight: &TaskSight) -> String {
+        let number = self.tasks[sight.task.index()].number;
+        let before = sight
+            .before
+            .map(|before| format!(" after {}", time(before)));
+        let before = before.unwrap_or_default();
+        format!(
+            "sight {number} {}{before} {}",
+            time(sight.t),
+            sight.state.as_str()
+        )
     }
 
     fn tag_turn(&self, turn: &TagTurn) -> String {
