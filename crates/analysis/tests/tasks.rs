@@ -121,6 +121,10 @@ const LOOKED_AT: &str = "
     sight 2 50ms waiting before 40ms at \"main.serve;sleeps;park\"
     sight 2 60ms ready before 50ms at \"main.serve;sleeps;park\"
     sight 2 80ms ended before 70ms
+    task 5 1 parent 1 stack \"main.main;main.serve\"
+    turn 1.1 40ms..42ms task 5
+    sight 5 30ms waiting at \"main.serve;locks;lock;park\"
+    sight 5 50ms ended before 40ms
     sample 1.1 45ms weight 10ms stack \"main.serve;crc32\"";
 
 #[test]
@@ -129,10 +133,10 @@ fn what_waits_is_known_by_looks() {
     // The runtime's own that has done nothing is not told.
     assert_eq!(names, ["main.serve", ""], "{tasks:?}");
     let serve = &tasks.groups[0];
-    assert_eq!(serve.count, 2);
+    assert_eq!(serve.count, 3);
     let ms = |parking| serve.parked[&parking] / 100_000;
-    // 2: to 25 ms; 3: from 10 ms to the end, at 100 ms.
-    assert_eq!(ms(Parking::Lock), 150 + 900);
+    // 2: to 25 ms; 3: from 10 ms to the end, at 100 ms; 5: from 30 ms to its turn.
+    assert_eq!(ms(Parking::Lock), 150 + 900 + 100);
     // From 25 ms to 35 ms, and from when it was last seen at work, at 46 ms, to 55 ms.
     assert_eq!(ms(Parking::Timer), 100 + 90, "{serve:?}");
     // From 55 ms to 75 ms, where it has ended.

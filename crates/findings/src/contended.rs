@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::ledger::Account;
 use timesink_analysis::path::{Key, Path};
-use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::stacks::{Code, FunctionIx, StackIx};
 use timesink_analysis::tasks::{GroupKind, Parking};
 use timesink_analysis::timeline::Span;
 use timesink_recording::ids::{ProcessId, TaskId};
@@ -254,7 +254,7 @@ fn in_process(inquiry: &Inquiry<'_>, process: ProcessId, slots: &[usize]) -> Vec
 fn gate_of(inquiry: &Inquiry<'_>, stack: StackIx, kind: GroupKind) -> Option<Gate> {
     let code = &inquiry.stacks.code;
     let parking = Parking::of(code, stack, kind);
-    if !parking.is_contended() {
+    if !parking.may_be_contended(kind) {
         return None;
     }
     let functions = code.functions_of(stack);
@@ -267,7 +267,7 @@ fn gate_of(inquiry: &Inquiry<'_>, stack: StackIx, kind: GroupKind) -> Option<Gat
 fn contended(
     inquiry: &Inquiry<'_>,
     process: ProcessId,
-    (gate, _): Gate,
+    (gate, function): Gate,
     tasks: BTreeSet<TaskId>,
     turns: &[TaskTurn],
     is_waiting: impl Fn(&TaskTurn) -> bool,
@@ -297,11 +297,24 @@ fn contended(
     let there = of_task().filter_map(|turns| Some((turns.first()?.t0, turns.last()?.t1)));
     let there_ns = there.map(|(from, until)| during.within(from, until)).sum();
     let (waits_in, _) = waits_in.into_iter().max_by_key(|(_, ns)| *ns)?;
+    let holders = holders(inquiry, gate, turns, &during, &is_waiting);
+    let is_taken = || {
+        let code = &inquiry.stacks.code;
+        let holders = holders.is_some_and(|have| goes_on(code, function, waits_in, have.stack));
+        let around = of_task().filter_map(|turns| beside_waits(turns, &is_waiting));
+        let (before, after): (Vec<u64>, Vec<u64>) = around.unzip();
+        let goes_on = after.iter().sum::<u64>() >= before.iter().sum();
+        holders && count <= 2 * tasks.len() as u64 && goes_on
+    };
+    // What is sent to a channel is work for others, or a place that the sender takes.
+    if gate == Parking::Send && !is_taken() {
+        return None;
+    }
     Some(Contended {
         process,
         gate,
         kind: kind_of(inquiry, turns.first()?.task),
-        holders: holders(inquiry, gate, turns, &during, is_waiting),
+        holders,
         tasks,
         waits: count,
         waits_ns,
@@ -309,6 +322,24 @@ fn contended(
         during,
         waits_in,
     })
+}
+
+/// How long a task is there before it waits for the first time, and after the last.
+fn beside_waits(turns: &[TaskTurn], is_waiting: impl Fn(&TaskTurn) -> bool) -> Option<(u64, u64)> {
+    let first = turns.iter().find(|turn| is_waiting(turn))?;
+    let last = turns.iter().rposition(|turn| is_waiting(turn))?;
+    let after = turns.get(last + 1).zip(turns.last());
+    let after_ns = after.map_or(0, |(next, last)| last.t1.since(next.t0));
+    Some((first.t1.since(turns[0].t0), after_ns))
+}
+
+/// Whether who has a place of a channel's goes on in the function that it was sent in, or in the caller of that.
+fn goes_on(code: &Code, function: FunctionIx, waits_in: StackIx, holds_in: StackIx) -> bool {
+    let waiting = code.functions_of(waits_in);
+    let at = waiting.iter().position(|one| *one == function);
+    let around = at.map_or(&[][..], |at| &waiting[at..waiting.len().min(at + 2)]);
+    let holding = code.functions_of(holds_in);
+    around.iter().any(|one| holding.contains(one))
 }
 
 /// When each task may have what others wait for: of a lock, from when it got it until another one did; else whenever it does not wait.

@@ -141,6 +141,11 @@ impl Parking {
         )
     }
 
+    /// Whether it may be: in Go a channel serves as a semaphore, which is taken by sending to it.
+    pub fn may_be_contended(self, kind: GroupKind) -> bool {
+        self.is_contended() || self == Parking::Send && kind == GroupKind::Goroutine
+    }
+
     fn of_goroutine(code: &Code, stack: StackIx) -> Parking {
         let functions = code.functions_of(stack).into_iter();
         let mut known = functions.filter_map(|function| {

@@ -91,63 +91,76 @@ pub struct Carried {
     sights: FxHashMap<ProcessId, Vec<TaskSight>>,
 }
 
-/// When threads were last seen at work for each task, turn by turn.
-fn last_seen(rows: &Seen) -> FxHashMap<TaskId, Vec<Nanos>> {
-    let mut last: FxHashMap<TaskId, Vec<Nanos>> = FxHashMap::default();
+/// When threads were at work for a task, turn by turn.
+#[derive(Default)]
+struct Worked {
+    /// When they were last seen so.
+    last_seen: Vec<Nanos>,
+    /// It was told of the last turn that the task ended.
+    ended: bool,
+}
+
+fn worked(rows: &Seen) -> FxHashMap<TaskId, Worked> {
+    let mut worked: FxHashMap<TaskId, Worked> = FxHashMap::default();
     for row in rows.values().flatten() {
         if let Some(task) = row.task {
-            last.entry(task).or_default().push(row.t1);
+            let of_task = worked.entry(task).or_default();
+            of_task.last_seen.push(row.t1);
+            of_task.ended |= row.left == Some(TaskState::Ended);
         }
     }
-    for moments in last.values_mut() {
-        moments.sort_unstable();
+    for of_task in worked.values_mut() {
+        of_task.last_seen.sort_unstable();
     }
-    last
+    worked
 }
 
 fn sights(
     recording: &Recording,
     spans: &Spans,
     processes: &FxHashMap<TaskId, ProcessId>,
-    last_seen: &FxHashMap<TaskId, Vec<Nanos>>,
+    worked: &FxHashMap<TaskId, Worked>,
 ) -> timesink_recording::Result<FxHashMap<ProcessId, Vec<TaskSight>>> {
     let mut of_process: FxHashMap<ProcessId, Vec<TaskSight>> = FxHashMap::default();
     recording.scan(|all: &[TaskSight]| {
         for row in all {
             if let Some(process) = processes.get(&row.task) {
-                let worked = last_seen.get(&row.task).map_or(&[][..], Vec::as_slice);
-                let sights = of_process.entry(*process).or_default();
-                sights.extend(placed_sight(row, worked));
+                of_process.entry(*process).or_default().push(row.clone());
             }
         }
     })?;
+    let none = Worked::default();
     for (process, sights) in &mut of_process {
-        sights.sort_unstable_by_key(|sight| (sight.task, sight.t));
         let threads = spans.threads.iter();
         let end = threads.filter(|thread| thread.process == *process);
         let end = end.map(|thread| thread.end).max().unwrap_or_default();
-        let last = sights.chunk_by(|one, other| one.task == other.task);
-        let last = last.filter_map(|all| all.last());
-        let waits = last.filter(|last| last.state == TaskState::Waiting && last.t < end);
-        let at_end: Vec<TaskSight> = waits
-            .map(|last| TaskSight {
+        sights.sort_unstable_by_key(|sight| (sight.task, sight.t));
+        let of_tasks = sights.chunk_by(|one, other| one.task == other.task);
+        let placed = of_tasks.flat_map(|all| {
+            let worked = worked.get(&all[0].task).unwrap_or(&none);
+            let last = all
+                .last()
+                .filter(|last| last.state == TaskState::Waiting && last.t < end && !worked.ended);
+            let at_end = last.map(|last| TaskSight {
                 t: end,
                 before: None,
                 ..last.clone()
-            })
-            .collect();
-        sights.extend(at_end);
-        sights.sort_unstable_by_key(|sight| (sight.task, sight.t));
+            });
+            let placed = all.iter().filter_map(|sight| placed_sight(sight, worked));
+            placed.chain(at_end).collect::<Vec<TaskSight>>()
+        });
+        *sights = placed.collect();
     }
     Ok(of_process)
 }
 
 /// What was found, where it probably changed: when a thread was last seen at work for the task since it was looked at before, else half
 /// way. That a task runs or has ended threads tell better, where one was at work for it since.
-fn placed_sight(sight: &TaskSight, worked: &[Nanos]) -> Option<TaskSight> {
+fn placed_sight(sight: &TaskSight, worked: &Worked) -> Option<TaskSight> {
     let before = sight.before.unwrap_or(sight.t);
-    let until = worked.partition_point(|at| *at <= sight.t);
-    let last = until.checked_sub(1).map(|last| worked[last]);
+    let seen = &worked.last_seen;
+    let until = seen.partition_point(|at| *at <= sight.t);
+    let last = until.checked_sub(1).map(|last| seen[last]);
     let last = last.filter(|at| *at > before);
     if last.is_some() && matches!(sight.state, TaskState::Running | TaskState::Ended) {
         return None;
@@ -202,7 +215,7 @@ impl Carried {
             let coroutines = coroutines.map(|row| (row.task, row.stack));
             carried.coroutines.extend(coroutines);
         })?;
-        carried.sights = sights(recording, spans, &processes, &last_seen(&rows))?;
+        carried.sights = sights(recording, spans, &processes, &worked(&rows))?;
         // Older recordings do not tell how goroutines were left: where one went on after what is not known then. Of tokio's tasks that
         // is never told, and they come back from calls on the thread that they made them on.
         let is_told = |rows: &Vec<TaskTurn>| rows.iter().any(|row| row.left.is_some());

@@ -117,7 +117,7 @@ fn suspect(inquiry: &Inquiry<'_>, contended: &Contended) -> Option<Suspect> {
     let own = spots.find(|spot| code.is_of_program(spot.function));
     let whoever = match contended.gate {
         Parking::Lock => "the task that holds the lock is mostly in ",
-        Parking::Semaphore => "tasks that hold the semaphore are mostly in ",
+        Parking::Semaphore | Parking::Send => "tasks that hold the semaphore are mostly in ",
         _ => "tasks that have a connection are mostly in ",
     };
     Some(match own {
@@ -159,6 +159,11 @@ fn title(contended: &Contended) -> Sentence {
             through,
             " through at a time".into(),
         ],
+        Parking::Send => [
+            " contend for a channel used as a semaphore that lets about ".into(),
+            through,
+            " through at a time".into(),
+        ],
         Parking::Connection => [
             " wait for a pool of about ".into(),
             through,
@@ -178,6 +183,9 @@ fn advice(contended: &Contended) -> &'static str {
     match contended.gate {
         Parking::Semaphore => {
             "raise the limit of the semaphore, to as many requests as the other side can serve at a time"
+        }
+        Parking::Send => {
+            "make the channel's buffer larger, for as many requests as the other side can serve at a time"
         }
         Parking::Connection => {
             "allow the pool more connections, as many as the other side can serve at a time; or hold one only while it is used"
