@@ -81,10 +81,17 @@ def compared(truth, report):
         for name in filter(None, (group["function"], (group["first"] or {}).get("function"))):
             groups.setdefault(name, group)
             groups.setdefault(source_name(name), group)
-    for key, kind, parts in (("on_thread", "on the thread", ("cpu_ns", "ready_ns", "wait_ns", "queued_ns")), ("awaiting", "awaiting", ("parked_ns",))):
+    # A program's clock has the time in the runtime's own queue where it had to be waited: in a call, or in what was awaited.
+    def on_thread(group):
+        return group["cpu_ns"] + group["ready_ns"] + group["wait_ns"] + group["queued_after_calls_ns"]
+
+    def awaiting(group):
+        return group["parked_ns"] + group["queued_ns"] - group["queued_after_calls_ns"]
+
+    for key, kind, told_of in (("on_thread", "on the thread", on_thread), ("awaiting", "awaiting", awaiting)):
         for name, seconds in truth[key].items():
             group = groups.get(name)
-            told = sum(group[part] for part in parts) if group else 0
+            told = told_of(group) if group else 0
             yield f"{name} {kind}", group["count"] if group else 0, seconds * 1e3, told / 1e6
 
 

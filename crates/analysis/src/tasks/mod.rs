@@ -119,8 +119,10 @@ pub struct TaskGroup {
     pub parked_ns: u64,
     /// The same by what it waited for.
     pub parked: BTreeMap<Parking, u64>,
-    /// It came back from calls, and waited for one of the runtime's own processors.
+    /// They could have gone on, and waited for one of the runtime's own processors.
     pub queued_ns: u64,
+    /// Of that, after they came back from calls.
+    pub queued_after_calls_ns: u64,
     /// Of the main thread's critical path.
     pub on_path_ns: u64,
     /// What callbacks were begun by, with the time of their samples and waits.
@@ -169,7 +171,11 @@ impl TaskGroup {
             // What it did then threads tell, as far as it was seen.
             Some(TaskState::Running) if left.by_look => return,
             Some(TaskState::Ready) if left.by_look => ns,
-            _ => next.queued_ns.min(ns),
+            _ => {
+                let queued_ns = next.queued_ns.min(ns);
+                self.queued_after_calls_ns += if next.called { queued_ns } else { 0 };
+                queued_ns
+            }
         };
         self.queued_ns += queued_ns;
         let stack = left.left_at.filter(|stack| {
@@ -300,10 +306,27 @@ struct Moment {
     until: Nanos,
     left: Option<TaskState>,
     left_at: Option<StackId>,
-    /// For how long it could have gone on before it did.
+    /// For how long it could have gone on before it did, and whether it came back from a call then.
     queued_ns: u64,
+    called: bool,
     /// It was looked at, by which no thread was at work for it.
     by_look: bool,
+}
+
+/// Without looks at what is known to have been ready then: it came back from a call, or was interrupted.
+fn without_queued_looks(moments: Vec<Moment>) -> Vec<Moment> {
+    let mut is_queued = false;
+    let mut kept: Vec<Moment> = Vec::with_capacity(moments.len());
+    for moment in moments.into_iter().rev() {
+        if !moment.by_look {
+            is_queued = moment.queued_ns > 0;
+        } else if is_queued && moment.left == Some(TaskState::Ready) {
+            continue;
+        }
+        kept.push(moment);
+    }
+    kept.reverse();
+    kept
 }
 
 /// What a task is grouped by.
@@ -398,6 +421,7 @@ impl Tasks {
                     parked_ns: 0,
                     parked: BTreeMap::new(),
                     queued_ns: 0,
+                    queued_after_calls_ns: 0,
                     on_path_ns: 0,
                     begun: BTreeMap::new(),
                 });
@@ -469,7 +493,9 @@ impl Tasks {
             let carried = timeline.slot(thread);
             let carried = carried.map_or(&[][..], |slot| timeline.carried().turns(slot));
             for (index, turn) in grouping.turns.stretches(thread).enumerate() {
-                let queued_ns = carried.get(index).map_or(0, CarriedTurn::queued_ns);
+                let resumed = carried.get(index);
+                let queued_ns = resumed.map_or(0, CarriedTurn::queued_ns);
+                let called = resumed.is_some_and(|turn| turn.resumes.is_called());
                 if let Some(task) = turn.task {
                     of_task.entry(task).or_default().push(Moment {
                         from: turn.t0,
@@ -477,6 +503,7 @@ impl Tasks {
                         left: turn.left,
                         left_at: turn.left_at,
                         queued_ns,
+                        called,
                         by_look: false,
                     });
                 }
@@ -489,6 +516,7 @@ impl Tasks {
                 left: Some(sight.state),
                 left_at: sight.stack,
                 queued_ns: 0,
+                called: false,
                 by_look: true,
             });
         }
@@ -502,6 +530,7 @@ impl Tasks {
                 continue;
             }
             moments.sort_unstable_by_key(|moment| (moment.from, moment.until));
+            let moments = without_queued_looks(moments);
             for pair in moments.windows(2) {
                 group.add_between(&pair[0], &pair[1], stacks);
             }

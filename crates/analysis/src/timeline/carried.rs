@@ -55,6 +55,10 @@ pub enum Resumes {
 }
 
 impl Resumes {
+    pub fn is_called(self) -> bool {
+        matches!(self, Resumes::Called { .. })
+    }
+
     /// Where the task was left.
     pub fn left(self) -> Option<Place> {
         match self {

@@ -26,6 +26,7 @@ struct TaskGroupPage<'a> {
     parked_ns: u64,
     parked: Vec<ParkedPage>,
     queued_ns: u64,
+    queued_after_calls_ns: u64,
     path_ns: u64,
     begun: Vec<BegunPage>,
 }
@@ -101,6 +102,7 @@ fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
         parked_ns: group.parked_ns,
         parked: parked.collect(),
         queued_ns: group.queued_ns,
+        queued_after_calls_ns: group.queued_after_calls_ns,
         path_ns: group.on_path_ns,
         begun: begun.collect(),
     }
