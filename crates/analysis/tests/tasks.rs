@@ -4,7 +4,7 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::path::Path;
 use timesink_analysis::stacks::goroutines::OfGoroutines;
 use timesink_analysis::stacks::{Filter, Stacks};
-use timesink_analysis::tasks::{BegunBy, GroupKind, Parking, TaskGroup, Tasks};
+use timesink_analysis::tasks::{BegunBy, GroupKind, Parking, Stuck, TaskGroup, Tasks};
 use timesink_analysis::timeline::Timeline;
 use timesink_recording::notation::draft;
 use timesink_recording::words::Detail;
@@ -141,6 +141,50 @@ fn what_waits_is_known_by_looks() {
     assert_eq!(ms(Parking::Timer), 100 + 90, "{serve:?}");
     // From 55 ms to 75 ms, where it has ended.
     assert_eq!(serve.queued_ns / 100_000, 200);
+}
+
+/// Goroutines that were found waiting for a channel every 200 ms, in a recording of 2.4 s. Of each it is said when it went on, if it did.
+fn stuck(found: impl Fn(u32) -> u64, went_on: impl Fn(u32) -> Option<u64>) -> Vec<(u64, Parking)> {
+    let mut text = "
+        process 1 p
+        thread 1.1 main
+        frame park function runtime.gopark file /usr/lib/go/src/runtime/proc.go line 462
+        frame sends function runtime.chansend file /usr/lib/go/src/runtime/chan.go line 283
+        frame ask function main.ask file /srv/p/main.go line 9
+        1.1: cpu 0..2400ms
+        task 1 1 stack \"runtime.main\"
+        turn 1.1 0..2400ms task 1
+        sight 1 50ms running\n"
+        .to_owned();
+    for n in 2..22 {
+        text += &format!("task {n} 1 stack \"main.ask\"\n");
+        text += &format!("sight {n} {}ms waiting at \"ask;sends;park\"\n", found(n));
+        if let Some(at) = went_on(n) {
+            text += &format!("sight {n} {at}ms ended\n");
+        }
+    }
+    let recording = draft(&text).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let mut timeline = Timeline::of(&recording).expect("its spans");
+    let stacks = Stacks::of(&recording, &facts, &Filter::default()).expect("its stacks");
+    let told = OfGoroutines::new(&stacks);
+    timeline.read_carried(&recording, &told).expect("its tasks");
+    let all = Stuck::all(&timeline, &stacks).into_iter();
+    all.map(|stuck| (stuck.count, stuck.parking)).collect()
+}
+
+/// Goroutines that never go on are told if there are ever more of them: not those that were there from the beginning, as workers without
+/// work are, nor those that have not waited longer than others that went on.
+#[test]
+fn goroutines_that_never_go_on() {
+    let later = |n: u32| 100 + 80 * u64::from(n);
+    assert_eq!(stuck(later, |_| None), [(20, Parking::Send)]);
+    assert_eq!(stuck(|_| 50, |_| None), []);
+    assert_eq!(stuck(later, |n| Some(later(n) + 60)), []);
+    let one_of_two = |n: u32| (n % 2 == 0).then(|| later(n) + 2000);
+    assert_eq!(stuck(|n| 60 + u64::from(n), one_of_two), []);
+    let some_at_once = |n: u32| 100 + u64::from(n / 20);
+    assert_eq!(stuck(some_at_once, |_| None), []);
 }
 
 #[test]
@@ -388,6 +432,8 @@ fn pools_of_connections_of_go_are_told() {
     let parked = |outer, inner| parked_in("", outer, Some(inner));
     assert_eq!(parked(sql, selects), Parking::Connection);
     assert_eq!(parked(sql, polls), Parking::Network);
+    let opener = ("database/sql.(*DB).connectionOpener", sql.1);
+    assert_eq!(parked(opener, selects), Parking::Select);
     assert_eq!(parked(redis, selects), Parking::Connection);
     assert_eq!(parked(weighted, selects), Parking::Semaphore);
 }

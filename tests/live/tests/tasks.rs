@@ -225,6 +225,39 @@ fn goroutines_that_only_wait_are_found() {
     }
 }
 
+/// Goroutines that send to a channel that nobody reads any more are told, and none where there is room in the channel.
+#[test]
+fn goroutines_that_never_go_on_are_told() {
+    let folder = Folder::new("leaking");
+    let go = go_tools().remove(0);
+    let built = build_go(&go, "leaking.go", &folder, &[]);
+    let stuck = |how: &str| {
+        let command = [built.to_str().unwrap(), how];
+        let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+        recorded.json["tasks"]["stuck"].clone()
+    };
+    attempts(|| {
+        let (slow, fixed) = (stuck("slow"), stuck("fixed"));
+        let one = slow
+            .as_array()
+            .filter(|all| all.len() == 1)
+            .map(|all| &all[0]);
+        let is_it = one.is_some_and(|one| {
+            let functions = one["functions"].as_array().expect("functions");
+            let names = functions.iter().map(|f| f["function"].as_str());
+            // 84 requests time out; the last ones have not waited for long.
+            let count = one["count"].as_u64().expect("a count");
+            one["waits_for"] == "channel send"
+                && (30..=84).contains(&count)
+                && names.flatten().any(|name| name == "main.handle.func1")
+        });
+        match is_it && fixed.as_array().is_some_and(Vec::is_empty) {
+            true => Ok(()),
+            false => Err(format!("told {slow}, and {fixed} of the fixed form")),
+        }
+    });
+}
+
 /// Where C makes Go's threads, what its registers hold before Go's code runs was taken for goroutines: of numbers such as
 /// 140726717438448, without a name.
 #[test]

@@ -12,6 +12,7 @@
 mod callbacks;
 mod parking;
 mod seen;
+mod stuck;
 mod turns;
 mod virtual_threads;
 
@@ -34,6 +35,7 @@ pub use callbacks::BegunBy;
 use callbacks::Callback;
 pub use parking::Parking;
 use seen::SeenTasks;
+pub use stuck::Stuck;
 pub use turns::TaskTurns;
 
 /// Time of threads, as they were at work for something.

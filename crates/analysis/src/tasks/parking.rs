@@ -99,9 +99,15 @@ const POOLS_OF_PYTHON: [(&str, &str); 5] = [
 const ASYNCIO_FOLDER: &str = "/asyncio/";
 
 fn pool_of_go(function: &Function) -> Option<Parking> {
-    let known = POOLS_OF_GO.iter();
-    let mut known = known.filter(|(part, _)| function.name.contains(part));
-    known.next().map(|(_, parking)| *parking)
+    let is_one = |part: &str| {
+        let behind = function.name.split_once(part).map(|(_, behind)| behind);
+        // A name goes on: connectionOpener waits for work.
+        let goes_on = |behind: &str| behind.starts_with(|c: char| c.is_alphanumeric());
+        behind.is_some_and(|behind| part.ends_with('/') || !goes_on(behind))
+    };
+    let mut known = POOLS_OF_GO.iter();
+    let known = known.find(|(part, _)| is_one(part));
+    known.map(|(_, parking)| *parking)
 }
 
 fn pool_of_python(function: &Function) -> Option<Parking> {

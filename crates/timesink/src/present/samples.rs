@@ -610,7 +610,7 @@ pub(crate) fn flushes(count: u64, each_us: u64, search_us: u64) -> Draft {
     ))
 }
 
-/// A server whose goroutines flush a log and compress, each started at a place of its own.
+/// A server whose goroutines flush a log and compress, each started at a place of its own, and leave ever more that wait to be read.
 pub(crate) fn goroutines() -> Draft {
     draft(
         "run wall 1s exit 0 command ./server
@@ -629,11 +629,20 @@ pub(crate) fn goroutines() -> Draft {
          for n in 3..10
          task {n} 1 parent 1 stack \"main.serve;main.serve.gowrap1\"
          end
+         frame main.reply module /srv/server file server.go line 18
+         for n in 11..25
+         task {n} 1 parent 3 stack \"main.handle;main.reply\"
+         end
          object audit.log file audit.log
          1.1: cpu 0..300ms | wait ..700ms flush audit.log by block device call fsync | cpu ..1s
          1.2: wait 0..20ms condition idle | ready ..50ms | cpu ..900ms | wait ..950ms condition idle | cpu ..1s
          frame runtime.chanrecv module /srv/server file chan.go line 600
          frame runtime.gopark module /srv/server file proc.go line 400
+         frame runtime.chansend module /srv/server file chan.go line 283
+         sight 3 50ms running
+         for n in 11..25
+         sight {n} {25n-200}ms waiting at \"main.reply;runtime.chansend;runtime.gopark\"
+         end
          turn 1.1 10ms..290ms task 1 left waiting at \"main.main;runtime.chanrecv;runtime.gopark\"
          turn 1.1 299ms..710ms task 2
          turn 1.1 720ms..1s task 3

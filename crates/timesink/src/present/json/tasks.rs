@@ -1,8 +1,8 @@
 //! The part of the JSON report that is about tasks.
 
 use serde::Serialize;
-use timesink_analysis::stacks::Spot;
-use timesink_analysis::tasks::{CarriedTime, TaskGroup};
+use timesink_analysis::stacks::{Code, Spot};
+use timesink_analysis::tasks::{CarriedTime, GroupKind, Stuck, TaskGroup};
 
 use crate::present::Report;
 
@@ -11,6 +11,16 @@ pub(super) struct TasksPage<'a> {
     groups: Vec<TaskGroupPage<'a>>,
     runtime: CarriedPage,
     unseen: CarriedPage,
+    stuck: Vec<StuckPage<'a>>,
+}
+
+#[derive(Serialize)]
+struct StuckPage<'a> {
+    process: u32,
+    waits_for: &'static str,
+    count: u64,
+    per_second: f64,
+    functions: Vec<TaskPlacePage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -72,17 +82,39 @@ pub(super) fn tasks<'a>(report: &Report<'a>) -> Option<TasksPage<'a>> {
         groups: tasks.groups.iter().map(|one| group(report, one)).collect(),
         runtime: carried(&tasks.runtime),
         unseen: carried(&tasks.unseen),
+        stuck: stuck(report),
     })
+}
+
+fn stuck<'a>(report: &Report<'a>) -> Vec<StuckPage<'a>> {
+    let code = &report.stacks.code;
+    let all = Stuck::all(&report.loaded.timeline, report.stacks).into_iter();
+    let pages = all.map(|one| {
+        let spots = code.stack(one.stack).map(|stack| code.spots_of(stack));
+        let spots = spots.unwrap_or_default();
+        StuckPage {
+            process: one.process.0,
+            waits_for: one.parking.word(GroupKind::Goroutine),
+            count: one.count,
+            per_second: one.per_second,
+            functions: spots.iter().map(|spot| place(code, spot)).collect(),
+        }
+    });
+    pages.collect()
+}
+
+fn place<'a>(code: &'a Code, spot: &Spot) -> TaskPlacePage<'a> {
+    TaskPlacePage {
+        function: &code.function(spot.function).name,
+        file: code.frame(*spot).map_or("", |frame| &frame.file),
+        line: code.frame(*spot).and_then(|frame| frame.line),
+    }
 }
 
 fn group<'a>(report: &Report<'a>, group: &TaskGroup) -> TaskGroupPage<'a> {
     let code = &report.stacks.code;
     let spots = group.spots(code);
-    let place = |spot: &Spot| TaskPlacePage {
-        function: &code.function(spot.function).name,
-        file: code.frame(*spot).map_or("", |frame| &frame.file),
-        line: code.frame(*spot).and_then(|frame| frame.line),
-    };
+    let place = |spot: &Spot| place(code, spot);
     let parked = group.parked.iter().map(|(parking, &ns)| ParkedPage {
         waits_for: parking.word(group.kind),
         ns,

@@ -7,6 +7,7 @@ mod checks;
 mod path;
 mod repeated;
 mod served;
+mod stuck;
 mod unexplained;
 mod unrecorded;
 mod why;

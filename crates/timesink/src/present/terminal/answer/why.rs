@@ -2,7 +2,7 @@
 
 use timesink_findings::engine::{Finding, Findings};
 
-use super::{bounds, repeated, unexplained, unrecorded};
+use super::{bounds, repeated, stuck, unexplained, unrecorded};
 use crate::present::terminal::style::{self, wrap, Ink, Style};
 use crate::present::terminal::why::not_examined;
 use crate::present::terminal::{saves, units, Report};
@@ -63,6 +63,7 @@ pub(in crate::present) fn notes(
     lines.extend(repeated::lines(report, style));
     lines.extend(unexplained::lines(report, findings, style));
     lines.extend(unrecorded::lines(report, style));
+    lines.extend(stuck::lines(report, style));
     lines.extend(not_asked(findings, style));
     lines
 }
