@@ -181,7 +181,7 @@ fn goroutines_that_never_go_on() {
     assert_eq!(stuck(later, |_| None), [(20, Parking::Send)]);
     assert_eq!(stuck(|_| 50, |_| None), []);
     assert_eq!(stuck(later, |n| Some(later(n) + 60)), []);
-    let one_of_two = |n: u32| (n % 2 == 0).then(|| later(n) + 2000);
+    let one_of_two = |n: u32| n.is_multiple_of(2).then(|| later(n) + 2000);
     assert_eq!(stuck(|n| 60 + u64::from(n), one_of_two), []);
     let some_at_once = |n: u32| 100 + u64::from(n / 20);
     assert_eq!(stuck(some_at_once, |_| None), []);

@@ -153,7 +153,7 @@ impl Goroutine<'_> {
         let mut frame = word(self.0, layout.left_bp as usize);
         while places.len() < MOST_PLACES {
             let at = frame.wrapping_sub(sp);
-            if frame < sp || frame % 8 != 0 || at.saturating_add(16) > length {
+            if frame < sp || !frame.is_multiple_of(8) || at.saturating_add(16) > length {
                 return (places, false);
             }
             let caller = word(stack, at as usize);

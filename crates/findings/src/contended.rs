@@ -327,7 +327,7 @@ fn contended(
 /// How long a task is there before it waits for the first time, and after the last.
 fn beside_waits(turns: &[TaskTurn], is_waiting: impl Fn(&TaskTurn) -> bool) -> Option<(u64, u64)> {
     let first = turns.iter().find(|turn| is_waiting(turn))?;
-    let last = turns.iter().rposition(|turn| is_waiting(turn))?;
+    let last = turns.iter().rposition(is_waiting)?;
     let after = turns.get(last + 1).zip(turns.last());
     let after_ns = after.map_or(0, |(next, last)| last.t1.since(next.t0));
     Some((first.t1.since(turns[0].t0), after_ns))

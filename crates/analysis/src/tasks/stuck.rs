@@ -51,7 +51,7 @@ impl Stuck {
             in_process(*process, sights, stacks)
         };
         let mut all: Vec<Stuck> = processes.iter().flat_map(of_process).collect();
-        all.sort_by(|one, other| other.count.cmp(&one.count));
+        all.sort_by_key(|stuck| std::cmp::Reverse(stuck.count));
         all
     }
 }

@@ -171,11 +171,8 @@ impl<'a> Context<'a> {
                 self.run_until(&mut stream, at, end.head.cpu, not_its_own)?;
             }
             Some(Event::Seen(seen)) => self.seen(&mut stream, &seen)?,
-            Some(Event::Task(task)) => {
+            Some(Event::Task(task) | Event::Sight(task)) => {
                 self.tasks.take(&task, self.lives, self.stacks, self.out)?;
-            }
-            Some(Event::Sight(task)) => {
-                self.tasks.seen(&task, self.lives, self.stacks, self.out)?;
             }
             _ => {}
         }

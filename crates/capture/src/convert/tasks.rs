@@ -51,7 +51,7 @@ impl Tasks {
         of_thread.push(event.head.t);
     }
 
-    /// Changes of one thread come in the order of time, after all that is told of executions.
+    /// Changes of one thread come in the order of time, after all that is told of executions. What was found in memory is of no thread.
     pub fn take(
         &mut self,
         event: &e::ts_task,
@@ -63,6 +63,10 @@ impl Tasks {
         let Some((thread, process)) = thread.and_then(|t| Some((t, lives.process_of(t)?))) else {
             return Ok(());
         };
+        if u32::from(event.head.kind) == e::TS_SIGHT {
+            let sight = self.seen(event, process, lives, stacks);
+            return Ok(sight.map_or(Ok(()), |sight| out.push(sight))?);
+        }
         let now = AtWork {
             task: (event.number != 0).then(|| self.known(process, event)),
             since: lives.at(event.head.t),
@@ -81,26 +85,22 @@ impl Tasks {
         }?)
     }
 
-    /// A task as it was found in memory, by a thread of its process.
-    pub fn seen(
+    /// A task of a process as it was found in memory.
+    fn seen(
         &mut self,
         event: &e::ts_task,
+        process: ProcessId,
         lives: &Lives,
         stacks: &StackRows,
-        out: &mut RecordingWriter,
-    ) -> Result<(), Error> {
-        let thread = lives.thread(event.head.thread);
-        let process = thread.and_then(|thread| lives.process_of(thread));
-        if let (Some(process), Some(state)) = (process, state(event.left_state)) {
-            out.push(TaskSight {
-                task: self.known(process, event),
-                t: lives.at(event.head.t),
-                before: (event.seen_before != 0).then(|| lives.at(event.seen_before)),
-                state,
-                stack: stacks.of(event.left_node),
-            })?;
-        }
-        Ok(())
+    ) -> Option<TaskSight> {
+        let state = state(event.left_state)?;
+        Some(TaskSight {
+            task: self.known(process, event),
+            t: lives.at(event.head.t),
+            before: (event.seen_before != 0).then(|| lives.at(event.seen_before)),
+            state,
+            stack: stacks.of(event.left_node),
+        })
     }
 
     /// When a thread first executed another program since it is at work for what it is.

@@ -34,7 +34,7 @@ enum List {
     Wanted {
         tries: u32,
     },
-    At(Goroutines),
+    At(Box<Goroutines>),
     NotFound,
 }
 
@@ -68,7 +68,7 @@ impl GoProcess {
             List::Wanted { tries } => {
                 let tries = *tries + 1;
                 self.list = match lists.find(space, &self.layout, memory)? {
-                    Some(list) => List::At(Goroutines::new(self.layout, list)),
+                    Some(list) => List::At(Box::new(Goroutines::new(self.layout, list))),
                     None if tries < TRIES => List::Wanted { tries },
                     None => List::NotFound,
                 };

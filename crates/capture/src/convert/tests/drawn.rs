@@ -306,21 +306,7 @@ impl Drawn {
                     ..Default::default()
                 });
             }
-            "sight" => {
-                let task = number(words);
-                let head = head(e::TS_SIGHT, thread, moment(&word(words)));
-                let after = words.next_if(|word| word == "after");
-                let seen_before = after.map_or(0, |_| moment(&word(words)));
-                assert_eq!(word(words), "state");
-                self.push(&e::ts_task {
-                    head,
-                    seen_before,
-                    number: task,
-                    left_state: number(words),
-                    pid: thread.pid,
-                    ..Default::default()
-                });
-            }
+            "sight" => self.sight(thread, words),
             "text" => self.tag_text(thread, words),
             "tag" => self.tag(thread, words),
             "exec" => self.push(&e::ts_exec {
@@ -336,6 +322,22 @@ impl Drawn {
             "end" => self.end(thread, words),
             what => panic!("no such event: {what}"),
         }
+    }
+
+    fn sight(&mut self, thread: Thread, words: &mut Words) {
+        let task = number(words);
+        let head = head(e::TS_SIGHT, thread, moment(&word(words)));
+        let after = words.next_if(|word| word == "after");
+        let seen_before = after.map_or(0, |_| moment(&word(words)));
+        assert_eq!(word(words), "state");
+        self.push(&e::ts_task {
+            head,
+            seen_before,
+            number: task,
+            left_state: number(words),
+            pid: thread.pid,
+            ..Default::default()
+        });
     }
 
     fn tag_text(&mut self, thread: Thread, words: &mut Words) {
