@@ -28,6 +28,8 @@ const STACK_READ: usize = 4096;
 const LARGEST_STACK: u64 = 1 << 30;
 /// So many are looked at in one go; the next ones in the next.
 const MOST_AT_ONCE: u64 = 2048;
+/// Of so many slices it is looked whether they are the list. Measured 2026-11-27: 154 in the 0.2 MB of a small program.
+const MOST_SLICES: usize = 16384;
 /// Those that are behind so many others in the list are not looked at.
 pub const MOST: u64 = 1 << 16;
 /// Stacks are read so many at a time.
@@ -199,7 +201,7 @@ pub fn find_list(
         };
         list % 8 == 0 && list >= 4096 && count >= 1 && count <= room && room < 1 << 32
     });
-    let slices: Vec<(usize, &[u64])> = slices.collect();
+    let slices: Vec<(usize, &[u64])> = slices.take(MOST_SLICES).collect();
     let lists: Vec<u64> = slices.iter().map(|(_, slice)| slice[0]).collect();
     let first = self::words(&memory.read(&lists, 8)?);
     let bytes = memory.read(&first, GOROUTINE)?;
@@ -209,7 +211,7 @@ pub fn find_list(
         one.has_stack() && one.stack().1 > 0 && one.standing(layout).number == 1
     });
     let longest = found.max_by_key(|((_, slice), _)| slice[1]);
-    Some(longest.map(|((index, _), _)| start + 8 * *index as u64))
+    Some(longest.map(|((index, _), _)| start.wrapping_add(8 * *index as u64)))
 }
 
 impl Goroutines {
@@ -460,6 +462,24 @@ mod tests {
         }
         memory.set(LIST, &[ALL, 9, 3]);
         assert_eq!(all.look(100, &memory), None, "no slice");
+    }
+
+    /// Memory full of what looks like slices is not followed without end.
+    #[test]
+    fn not_all_that_looks_like_a_list_is_followed() {
+        struct Counted(RefCell<usize>);
+        impl Scattered for Counted {
+            fn read(&self, addresses: &[u64], length: usize) -> Option<Vec<u8>> {
+                *self.0.borrow_mut() += addresses.len();
+                let words =
+                    (0..length / 8).flat_map(|word| [8192_u64, 1, 1][word % 3].to_le_bytes());
+                Some(addresses.iter().flat_map(|_| words.clone()).collect())
+            }
+        }
+        let memory = Counted(RefCell::default());
+        let found = find_list((0x50_0000, 4 << 20), &layout(), &memory);
+        assert_eq!(found, Some(None));
+        assert!(*memory.0.borrow() <= 1 + 2 * MOST_SLICES);
     }
 
     /// Frame pointers that lead back, beside, or out of the stack end the walk.

@@ -500,12 +500,13 @@ impl LiveStacks {
         }
     }
 
-    /// Goroutines that no thread is at work for are looked at where it is time to.
+    /// Goroutines that no thread is at work for are looked at if it is time to.
     pub fn look_at_goroutines(&mut self, spool: &mut Writer) {
-        for pid in self.goroutines.due() {
-            if let Some(looked) = self.goroutines.look(pid, self.spaces.space(pid)) {
-                self.tell_goroutines(&looked, spool);
-            }
+        let Some(pid) = self.goroutines.due() else {
+            return;
+        };
+        if let Some(looked) = self.goroutines.look(pid, self.spaces.space(pid)) {
+            self.tell_goroutines(&looked, spool);
         }
     }
 
