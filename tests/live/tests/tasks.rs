@@ -232,6 +232,7 @@ fn goroutines_that_never_go_on_are_told() {
     let go = go_tools().remove(0);
     let built = build_go(&go, "leaking.go", &folder, &[]);
     let stuck = |how: &str| {
+        let folder = Folder::new("leaking-run");
         let command = [built.to_str().unwrap(), how];
         let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
         recorded.json["tasks"]["stuck"].clone()
