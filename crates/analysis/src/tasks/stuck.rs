@@ -8,7 +8,7 @@ use timesink_recording::words::TaskState;
 use timesink_recording::Nanos;
 
 use super::{GroupKind, Parking};
-use crate::stacks::Stacks;
+use crate::stacks::{Code, Spot, Stacks};
 use crate::timeline::Timeline;
 
 /// Fewer say nothing.
@@ -53,6 +53,12 @@ impl Stuck {
         let mut all: Vec<Stuck> = processes.iter().flat_map(of_process).collect();
         all.sort_by_key(|stuck| std::cmp::Reverse(stuck.count));
         all
+    }
+
+    /// Where they wait, innermost first.
+    pub fn spots(&self, code: &Code) -> Vec<Spot> {
+        let stack = code.stack(self.stack);
+        stack.map_or(Vec::new(), |stack| code.spots_of(stack))
     }
 }
 

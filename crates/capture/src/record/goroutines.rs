@@ -94,10 +94,10 @@ impl GoProcess {
         let most = go_memory::MOST;
         match &self.list {
             List::NotFound => {
-                Some("goroutines that wait: the program's list of them was not found".into())
+                Some("no waiting goroutines: the program's list of goroutines was not found".into())
             }
             List::At(all) if all.too_many => Some(format!(
-                "goroutines that wait: of one process no more than {most} are looked at"
+                "waiting goroutines: only the first {most} goroutines of a process are examined"
             )),
             _ => None,
         }
@@ -164,14 +164,18 @@ impl WaitingGoroutines {
     }
 
     /// A thread of a process was seen at work for a goroutine.
-    pub fn seen_at_work(&mut self, task: &events::ts_task, layout: Option<events::ts_go>) {
+    pub fn seen_at_work(
+        &mut self,
+        task: &events::ts_task,
+        layout: impl FnOnce() -> Option<events::ts_go>,
+    ) {
         let (pid, thread) = (task.pid, task.head.thread);
         if let Some(known) = self.processes.get_mut(&pid) {
             known.thread = thread;
             if let List::At(goroutines) = &mut known.list {
                 goroutines.worked(task.number);
             }
-        } else if let Some(layout) = layout.filter(|layout| layout.number > 0) {
+        } else if let Some(layout) = layout().filter(|layout| layout.number > 0) {
             self.processes.insert(pid, GoProcess::new(thread, layout));
         }
     }

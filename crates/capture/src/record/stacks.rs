@@ -456,7 +456,7 @@ impl LiveStacks {
             self.place_coroutines(&mut task, spool);
         } else {
             if task.kind == events::TS_OF_GO && task.number != 0 {
-                let layout = self.runtimes.carriers.layout(task.pid);
+                let layout = || self.runtimes.carriers.layout(task.pid);
                 self.goroutines.seen_at_work(&task, layout);
             }
             self.place_goroutines(&mut task, spool);

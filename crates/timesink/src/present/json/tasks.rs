@@ -90,8 +90,7 @@ fn stuck<'a>(report: &Report<'a>) -> Vec<StuckPage<'a>> {
     let code = &report.stacks.code;
     let all = Stuck::all(&report.loaded.timeline, report.stacks).into_iter();
     let pages = all.map(|one| {
-        let spots = code.stack(one.stack).map(|stack| code.spots_of(stack));
-        let spots = spots.unwrap_or_default();
+        let spots = one.spots(code);
         StuckPage {
             process: one.process.0,
             waits_for: one.parking.word(GroupKind::Goroutine),

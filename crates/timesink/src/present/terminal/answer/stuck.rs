@@ -15,11 +15,10 @@ pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     most.map_or(Vec::new(), |text| wrap(&text, "  ", Ink::Plain, style))
 }
 
-/// `240 goroutines of api(812) wait to the end (channel send), 48 more each second, in main.query() main.go:22; unless ...`.
+/// `240 goroutines of api(812) never go on (channel send), 48 more each second, in main.query() main.go:22: a leak, unless ...`.
 fn told(report: &Report, stuck: &Stuck) -> String {
     let code = &report.stacks.code;
-    let spots = code.stack(stuck.stack).map(|stack| code.spots_of(stack));
-    let mut own = code.own_of(&spots.unwrap_or_default());
+    let mut own = code.own_of(&stuck.spots(code));
     own.truncate(FRAMES);
     let place = names::calls_at(code, &own);
     let place = match place.as_str() {
