@@ -28,31 +28,31 @@ pub fn no_processor(inquiry: &Inquiry<'_>, holds: &[Hold]) -> bool {
 /// a row are missing did not run, as far as is known.
 pub struct Sampling<'a> {
     inquiry: &'a Inquiry<'a>,
-    /// Longer than this there is no time on a processor without a sample; `None`: there are no samples.
-    still_ns: Option<u64>,
+    /// Longer than this there is no time on a processor without a sample.
+    still_ns: u64,
 }
 
 impl<'a> Sampling<'a> {
     pub fn of(inquiry: &'a Inquiry<'a>) -> Sampling<'a> {
+        /// Of a recording without samples: 499 a second are taken if nobody asks for another rate.
+        const DEFAULT_NS: u64 = 1_000_000_000 / 499;
         let usual_ns = between_samples(inquiry).or_else(|| time_per_sample(inquiry));
         Sampling {
             inquiry,
-            still_ns: usual_ns.map(|usual_ns| usual_ns.saturating_mul(2)),
+            still_ns: usual_ns.unwrap_or(DEFAULT_NS).saturating_mul(2),
         }
     }
 
     /// For how long of a stretch its holder did something: it waited for something else, or ran and was seen to.
     pub fn own_ns(&self, hold: &Hold) -> u64 {
-        match self.still_ns {
-            Some(still_ns) if hold.own_ns > still_ns => {
-                hold.own_ns.saturating_sub(self.unseen_ns(hold, still_ns))
-            }
-            _ => hold.own_ns,
+        if hold.own_ns <= self.still_ns {
+            return hold.own_ns;
         }
+        hold.own_ns.saturating_sub(self.unseen_ns(hold))
     }
 
     /// Time on a processor within a stretch between two samples that are too far apart.
-    fn unseen_ns(&self, hold: &Hold, still_ns: u64) -> u64 {
+    fn unseen_ns(&self, hold: &Hold) -> u64 {
         let timeline = self.inquiry.timeline;
         let events = self
             .inquiry
@@ -72,7 +72,7 @@ impl<'a> Sampling<'a> {
             let mut last: Nanos = from;
             for at in samples.map(|sample| sample.at).chain([until]) {
                 let ns = at.since(last);
-                unseen_ns += if ns > still_ns { ns } else { 0 };
+                unseen_ns += if ns > self.still_ns { ns } else { 0 };
                 last = at;
             }
         }

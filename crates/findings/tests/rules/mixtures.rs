@@ -311,18 +311,13 @@ fn add_calls(first: &mut Draft, then: &Draft, numbers: &Numbers) {
     }
 }
 
-/// Takes rows away: of one kind, or of all, about one of so many. Of samples some stay: whoever records has a sampler, and without any
-/// sample it is not known whether a thread ran or the machine stood still (long-holder.silent-stood-still).
+/// Takes rows away: of one kind, or of all, about one of so many.
 pub fn thin(drawn: &mut Draft, dice: &mut Rng, of: u64) {
     let kind = dice.u64(..6);
     let (calls, waits) = (drawn.calls.len(), drawn.waits.len());
     let mut stays = |which: u64| (kind != 5 && kind != which) || dice.u64(..of) != 0;
     drawn.waits.retain(|_| stays(0));
-    let mut every_other = false;
-    drawn.samples.retain(|_| {
-        every_other = !every_other;
-        stays(1) || every_other
-    });
+    drawn.samples.retain(|_| stays(1));
     drawn.calls.retain(|_| stays(2));
     drawn.call_errors.retain(|_| stays(3));
     drawn.lookups.retain(|_| stays(3));
