@@ -224,8 +224,16 @@ $(DEMO)/prices.txt: Makefile
 
 .PHONY: test check unit web-unit page-test screenshots page-speed lint tidy pages licences deny fuzz fuzz-unguided interop readers live live-disturbed test-kernels test-kernels-all casebook book
 
-# The live tests come last, so that what is read last is their result.
-test: need-rust need-test need-root unit lint build interop page-test fuzz-unguided test-kernels casebook live ## Run all tests (as root: the privileged ones too)
+# The live tests come last, so that what is read last is their result, and what each part took.
+PARTS := unit lint build interop page-test fuzz-unguided test-kernels casebook live
+test: need-rust need-test need-root ## Run all tests (as root: the privileged ones too)
+	@took=""; \
+	trap 'echo "Took, in seconds:$$took"' EXIT; \
+	for part in $(PARTS); do \
+	  began=$$SECONDS; \
+	  $(MAKE) --no-print-directory $$part; \
+	  took+=" $$part $$((SECONDS - began))"; \
+	done
 
 check: need-rust need-check unit lint ## Run what needs no root: unit tests and lint
 
