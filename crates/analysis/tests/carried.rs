@@ -420,3 +420,60 @@ fn what_a_thread_does_after_its_last_task_is_replayed() {
         turn 1.2 0..10ms task 1 left waiting at \"main.main;runtime.chanrecv;runtime.gopark\"",
     );
 }
+
+/// The main goroutine sleeps. As its time is up, a second thread has just come back from a flush of another goroutine's, in which it had no
+/// processor of the runtime's, and goes on with it.
+const ASLEEP: &str = "
+    process 1 p
+    thread 1.1 tid 1 first
+    thread 1.2 tid 2 second parent 1.1
+    task 1 1 stack \"runtime.main\"
+    task 2 1 parent 1 stack \"main.main;main.background\"
+    1.1: cpu 0..10ms | wait ..30ms poll e by timer call epoll_pwait stack \"runtime.mcall;runtime.schedule;runtime.findRunnable;runtime.netpoll\"
+      | wait ..50ms condition c by 1.2
+    1.2: cpu 0..12ms | wait ..30ms flush log call fsync | cpu ..50ms
+    turn 1.1 0..10ms task 1 left waiting at \"main.main;time.Sleep;runtime.gopark\"
+    turn 1.1 10ms..50ms
+    turn 1.2 0..31ms task 2 left waiting at \"main.background;runtime.chanrecv;runtime.gopark\"
+    turn 1.2 31ms..50ms task 1";
+
+/// It slept, whatever the thread did meanwhile that then had time for it. A program whose background goroutine flushes was told to save what
+/// those flushes take, and saved nothing.
+#[test]
+fn who_sleeps_waits_for_nobody() {
+    let expected = [
+        (1, State::Cpu, Detail::Running, 10_000),
+        (2, State::Wait, Detail::Poll, 30_000),
+        (2, State::Cpu, Detail::Running, 31_000),
+        (2, State::Cpu, Detail::Running, 50_000),
+    ];
+    assert_eq!(path(ASLEEP), expected);
+    let saved_without = saved(ASLEEP, Detail::Flush);
+    assert!(saved_without.abs() < 0.1, "{saved_without}");
+    let asleep = saved(ASLEEP, Detail::Poll);
+    assert!((19.9..=20.0).contains(&asleep), "{asleep}");
+}
+
+/// Where the thread computed all the time, the goroutine's time may have been up long before: it waited for the processor.
+#[test]
+fn who_sleeps_beside_a_busy_processor_waits_for_that() {
+    let text = ASLEEP.replace(
+        "cpu 0..12ms | wait ..30ms flush log call fsync | cpu ..50ms",
+        "cpu 0..50ms",
+    );
+    let turn = drawn(&text).timeline.carried().turns(1)[1];
+    assert_eq!(turn.resumes, Resumes::Thread);
+}
+
+/// A goroutine that was seen to wait for something else meanwhile did more than to sleep.
+#[test]
+fn who_was_seen_to_do_more_did_not_only_sleep() {
+    let asleep = format!(
+        "{ASLEEP}\n    sight 1 20ms waiting before 15ms at \"main.main;time.Sleep;runtime.gopark\""
+    );
+    let turn = drawn(&asleep).timeline.carried().turns(1)[1];
+    assert!(matches!(turn.resumes, Resumes::Slept { .. }));
+    let more = format!("{ASLEEP}\n    sight 1 20ms waiting before 15ms at \"main.main;runtime.chanrecv;runtime.gopark\"");
+    let turn = drawn(&more).timeline.carried().turns(1)[1];
+    assert_eq!(turn.resumes, Resumes::Thread);
+}
