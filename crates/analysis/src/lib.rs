@@ -14,6 +14,7 @@ pub mod loops;
 pub mod machine;
 pub mod operations;
 pub mod outlook;
+pub mod outsiders;
 pub mod path;
 pub mod replay;
 mod slots;

@@ -366,7 +366,36 @@ fn a_ready_thread_stands_behind_somebody() {
         behind, expected,
         "a quota that holds a thread back is not a queue"
     );
-    assert_eq!(facts.outsider(812), "backup");
+    assert_eq!(facts.outsiders.name(812), "backup");
+}
+
+/// A server of four threads that is not recorded was told four times, by the numbers of its threads.
+#[test]
+fn threads_outside_count_for_their_process() {
+    let drawn = draft(
+        "process 1 a
+         thread 1.1 a
+         1.1: ready 0..10ms preempted occupant outsider 813 6ms occupant outsider 814 3ms occupant outsider 700 1ms
+            | cpu ..21ms
+         outsider 812 backup pid 812
+         outsider 813 worker pid 812
+         outsider 814 worker pid 812
+         outsider 700 gone pid 699",
+    );
+    let facts = facts(&drawn);
+    let behind = facts.ledger.threads[0].behind.iter();
+    let behind: Vec<_> = behind
+        .map(|behind| match behind.who {
+            Who::Outsider(pid) => (pid, facts.outsiders.name(pid), behind.ns),
+            _ => panic!("{behind:?}"),
+        })
+        .collect();
+    let expected = [
+        (812, "backup", 9_000_000),
+        // Of its process there is no name.
+        (700, "gone", 1_000_000),
+    ];
+    assert_eq!(behind, expected);
 }
 
 /// With eight occupants in one span there may have been more, so the rest is not called idle.

@@ -136,3 +136,60 @@ fn scripts_and_quotas_are_told_apart() {
     assert_eq!(facts.processes_called("indexer.py").len(), 2);
     assert_eq!(facts.processes_called("python3").len(), 3);
 }
+
+/// Units and containers: what their processes took together. Who has a group of its own is not told with the kernel's threads.
+#[test]
+fn control_groups_are_told_apart() {
+    let text = "
+        process 1 pid 2 kthreadd group /
+        process 2 pid 10 web executable /usr/bin/web group /system.slice/web.service
+        process 3 pid 11 web executable /usr/bin/web group /system.slice/web.service
+        process 4 pid 12 logger executable /usr/bin/logger group /system.slice/web.service
+        process 5 pid 20 backup executable /usr/bin/backup group /system.slice/backup.service
+        process 6 pid 30 sh executable /bin/sh
+        thread 1.1 tid 2 kthreadd
+        thread 2.1 tid 10 web
+        thread 3.1 tid 11 web
+        thread 4.1 tid 12 logger
+        thread 5.1 tid 20 backup nice 10
+        thread 6.1 tid 30 sh
+        1.1: cpu 0..1ms on 0 | wait ..100ms other
+        2.1: wait 0..100ms other
+        3.1: cpu 0..10ms on 0 | ready +60ms throttled on 0 | ready +10ms preempted on 0 | cpu ..100ms on 0
+        4.1: wait 0..70ms other | cpu ..75ms on 0 | wait ..100ms other
+        5.1: cpu 0..50ms on 1 | wait ..100ms other
+        6.1: cpu 0..40ms on 1 | wait ..100ms other";
+    let recording = draft(text).recording();
+    let facts = Facts::of(&recording).expect("a drawn recording reads");
+    let timeline = Timeline::of(&recording).expect("its spans");
+    let machine = MachineTime::of(&timeline, &facts, 100_000_000, 2);
+    let ms = |ns: u64| ns / 1_000_000;
+    let groups = machine.groups.iter().map(|group| {
+        let times = [group.cpu_ns, group.ready_ns, group.throttled_ns].map(ms);
+        (group.name(), group.processes.len(), times)
+    });
+    let expected = [
+        ("backup.service".to_owned(), 1, [50, 0, 0]),
+        ("web.service".to_owned(), 3, [35, 70, 60]),
+    ];
+    assert_eq!(groups.collect::<Vec<_>>(), expected);
+    let named = |&(at, ns): &(usize, u64)| (machine.programs[at].name.as_str(), ms(ns));
+    let web: Vec<_> = machine.groups[1].programs.iter().map(named).collect();
+    assert_eq!(web, [("web", 30), ("logger", 5)]);
+    let nice = machine.programs.iter().find(|one| one.name == "backup");
+    assert_eq!(
+        nice.map(|one| one.nice.iter().copied().collect()),
+        Some(vec![10])
+    );
+    // Of a unit the process that runs is asked about, not the one that only watches the others.
+    let pids = |text: &str| -> Vec<u32> {
+        let found = facts.processes_in_group(text).into_iter();
+        found
+            .filter_map(|id| facts.ledger.process(id))
+            .map(|one| one.row.pid)
+            .collect()
+    };
+    assert_eq!(pids("web.service"), [11, 12, 10]);
+    assert_eq!(pids("/system.slice/backup.service"), [20]);
+    assert!(pids("web").is_empty());
+}

@@ -108,7 +108,7 @@ impl Crowd {
                 continue;
             }
             let (name, thread) = match who {
-                Who::Outsider(tid) => (inquiry.facts.outsider(tid), None),
+                Who::Outsider(tid) => (inquiry.facts.outsiders.name(tid), None),
                 Who::Thread(thread) => (program_of(inquiry, thread)?, Some(thread)),
                 Who::Idle | Who::Unlisted => continue,
             };

@@ -50,7 +50,11 @@ fn several_row_groups_come_back() {
     for tid in 0..300_000 {
         let name = letters(if tid == 200_000 { 20 << 20 } else { 8 });
         writer
-            .push(Outsider { tid, name })
+            .push(Outsider {
+                tid,
+                name,
+                pid: None,
+            })
             .expect("a row is written");
     }
     assert_eq!(

@@ -4,6 +4,7 @@
 
 mod command;
 mod golang;
+mod group;
 mod peer;
 mod python_tags;
 mod pythons;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 pub use command::{output, Ran, Running};
 pub use golang::{build_go, go_tools};
+pub use group::Group;
 pub use peer::{pair_with_peer, Peer};
 pub use python_tags::build_python_tags;
 pub use pythons::{python, PYTHON, PYTHONS};

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use timesink_live::{attempts, none_of, output, timesink, Folder, Recorded, Running};
+use timesink_live::{attempts, none_of, output, timesink, Folder, Group, Recorded, Running};
 use timesink_recording::tables::{Process, Span, Thread};
 use timesink_recording::words::State;
 
@@ -126,4 +126,60 @@ fn of_all_programs() {
         // A process that is started as the recording ends now and then has its last run in the sums alone.
         none_of(&recorded.unsound())
     });
+}
+
+/// Who ran in a control group before, who is started in one meanwhile, and who is in none; the one that has the CPU answers for its group.
+#[test]
+fn control_groups_are_told_apart() {
+    let group = Group::with(100_000, 256 << 20);
+    let in_group = |script: &str| {
+        let mut under = Command::new(timesink());
+        under.arg("under").args(group.options());
+        under
+            .args(["--", "bash", "-c", script])
+            .stdout(Stdio::null());
+        under
+    };
+    let spins = "while :; do :; done";
+    let outside = start(&["bash", "-c", spins]);
+    let before = Ends(in_group(spins).spawn().expect("a program"));
+    let folder = Folder::new("machine-groups");
+    let path = folder.join("machine.timesink");
+    let mut command = Command::new(timesink());
+    command.args(["machine", "--for", "2s", "-o"]).arg(&path);
+    let running = Running::start(&mut command);
+    // While the recording is under way, whenever it began.
+    let later = std::thread::scope(|scope| {
+        let started = scope.spawn(|| {
+            let mut pids = Vec::new();
+            for _ in 0..15 {
+                let mut child = in_group("sleep 0.1").spawn().expect("a program");
+                pids.push(child.id());
+                child.wait().expect("its end");
+            }
+            pids
+        });
+        started.join().expect("programs")
+    });
+    let ran = running.end().exits(0);
+    let screen = ran.err.clone();
+    assert!(screen.contains("BY CONTROL GROUP"), "{screen}");
+    assert!(screen.contains(group.name()), "{screen}");
+    let recorded = Recorded::open(&path, ran);
+    let processes = recorded.rows::<Process>();
+    let is_in = |row: &&Process| {
+        row.group
+            .as_deref()
+            .is_some_and(|path| path.ends_with(group.name()))
+    };
+    let inside: Vec<u32> = processes.iter().filter(is_in).map(|row| row.pid).collect();
+    assert!(inside.contains(&before.0.id()), "{inside:?}");
+    assert!(!inside.contains(&outside.0.id()), "{inside:?}");
+    let seen = later.iter().filter(|pid| inside.contains(pid)).count();
+    assert!(seen >= 3, "{later:?}: {inside:?}");
+    let mut report = Command::new(timesink());
+    report.arg("report").arg(&path).args(["--of", group.name()]);
+    let answer = output(&mut report).exits(0);
+    let told = format!("bash({})", before.0.id());
+    assert!(answer.err.contains(&told), "{}", answer.err);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use timesink_live::{output, timesink, Folder, PLAIN_USER};
+use timesink_live::{output, timesink, Folder, Group, PLAIN_USER};
 
 /// timesink as root, or as the plain user who called sudo.
 fn command(folder: &Folder, by_sudo: bool) -> Command {
@@ -214,57 +214,11 @@ fn what_is_not_run_unasked() {
     assert!(refused.contains("may come from somebody else"), "{refused}");
 }
 
-/// A control group with these limits of processors and memory, in either version of the hierarchy; gone at the end.
-struct Group(Vec<std::path::PathBuf>);
-
-impl Group {
-    fn with(cpu: u64, memory: u64) -> Group {
-        let name = format!("timesink-live-{}", std::process::id());
-        let is_version_1 = Path::new("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").exists();
-        let folders = match is_version_1 {
-            true => vec!["cpu", "memory"],
-            false => vec![""],
-        };
-        let folders = folders.into_iter();
-        let root = Path::new("/sys/fs/cgroup");
-        let group = Group(folders.map(|of| root.join(of).join(&name)).collect());
-        for folder in &group.0 {
-            fs::create_dir(folder).expect("a control group");
-        }
-        let write = |at: usize, file: &str, value: String| {
-            let path = group.0[at.min(group.0.len() - 1)].join(file);
-            fs::write(&path, value).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        };
-        match is_version_1 {
-            true => {
-                write(0, "cpu.cfs_quota_us", cpu.to_string());
-                write(1, "memory.limit_in_bytes", memory.to_string());
-            }
-            false => {
-                write(0, "cpu.max", format!("{cpu} 100000"));
-                write(0, "memory.max", memory.to_string());
-            }
-        }
-        group
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for folder in &self.0 {
-            let _ = fs::remove_dir(folder);
-        }
-    }
-}
-
 /// Counts, in a control group or not.
 fn record_counting(folder: &Folder, group: Option<&Group>, name: &str) {
     let mut run = command(folder, false);
     if let Some(group) = group {
-        run.arg("under");
-        for folder in &group.0 {
-            run.arg("--group").arg(folder);
-        }
+        run.arg("under").args(group.options());
         run.arg("--").arg(timesink());
     }
     run.args(["run", "-q", "-o", &format!("{name}.timesink"), "--"]);

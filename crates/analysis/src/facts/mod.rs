@@ -3,6 +3,7 @@
 //! The rows come in batches from whoever has them (a file, a test); what is kept grows with
 //! threads, causes, objects and paths, not with spans.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use timesink_recording::ids::{ObjectId, ProcessId};
@@ -17,14 +18,17 @@ use crate::facts::files::{files, FileUse, Found, LookedUp, Missing};
 use crate::facts::starts::{starts, Start};
 use crate::facts::uses::Uses;
 use crate::ledger::{Ledger, Tally};
+use crate::outsiders::Outsiders;
 use crate::span::{KeptSpans, Span};
 use crate::wall::first_thread;
 use full_names::full_name;
+pub use group_names::group_name;
 pub use scripts::script_of;
 
 pub mod calls;
 pub mod files;
 mod full_names;
+mod group_names;
 pub mod programs;
 mod scripts;
 pub mod sockets;
@@ -37,8 +41,7 @@ pub struct Facts {
     pub ledger: Ledger,
     /// Sorted by number; see [`Facts::object`].
     pub objects: Vec<Object>,
-    /// Sorted by the kernel's thread id; see [`Facts::outsider`].
-    pub outsiders: Vec<Outsider>,
+    pub outsiders: Outsiders,
     /// Longest first.
     pub calls: Vec<CallSum>,
     /// Most opened first.
@@ -94,22 +97,24 @@ impl Facts {
         }
     }
 
+    /// The processes in the control groups that are meant by a path or a name, the one with the most time on CPUs first.
+    pub fn processes_in_group(&self, text: &str) -> Vec<ProcessId> {
+        let is_meant = |path: &str| path == text || group_name(path) == text;
+        let processes = self.ledger.processes.iter();
+        let meant = processes.filter(|process| process.row.group.as_deref().is_some_and(is_meant));
+        let mut meant: Vec<_> = meant
+            .map(|one| (Reverse(one.sums.cpu_ns), one.row.process))
+            .collect();
+        meant.sort_unstable();
+        meant.into_iter().map(|(_, process)| process).collect()
+    }
+
     /// The object with this number.
     pub fn object(&self, id: ObjectId) -> Option<&Object> {
         let at = self
             .objects
             .binary_search_by_key(&id, |object| object.object);
         self.objects.get(at.ok()?)
-    }
-
-    /// The name of a thread outside of the recording; empty where it was not had.
-    pub fn outsider(&self, tid: u32) -> &str {
-        let at = self
-            .outsiders
-            .binary_search_by_key(&tid, |outsider| outsider.tid);
-        at.ok()
-            .and_then(|at| self.outsiders.get(at))
-            .map_or("", |outsider| &outsider.name)
     }
 }
 
@@ -132,6 +137,7 @@ pub struct Gathering {
     calls: CallTally,
     looked_up: LookedUp,
     listed: Listed,
+    outsiders: Outsiders,
     /// Nobody's end is asked about.
     is_of_machine: bool,
 }
@@ -160,7 +166,6 @@ impl Gathering {
     /// The small tables; the large ones follow in batches.
     pub fn new(mut listed: Listed) -> Gathering {
         listed.objects.sort_by_key(|object| object.object);
-        listed.outsiders.sort_by_key(|outsider| outsider.tid);
         let threads = std::mem::take(&mut listed.threads);
         let calls = CallTally::new(&threads);
         let mut processes = std::mem::take(&mut listed.processes);
@@ -174,6 +179,7 @@ impl Gathering {
             tally,
             calls,
             looked_up: LookedUp::default(),
+            outsiders: Outsiders::new(std::mem::take(&mut listed.outsiders)),
             listed,
             is_of_machine: false,
         }
@@ -184,7 +190,7 @@ impl Gathering {
     }
 
     pub fn occupants(&mut self, rows: &[Occupant]) {
-        self.tally.occupants(rows);
+        self.tally.occupants(rows, &self.outsiders);
     }
 
     pub fn spans(&mut self, rows: &[tables::Span]) {
@@ -221,7 +227,6 @@ impl Gathering {
     pub fn finish(self) -> Facts {
         let Listed {
             objects,
-            outsiders,
             images,
             losses,
             probes,
@@ -244,7 +249,7 @@ impl Gathering {
             calls_timed_ns: windows.fold(0, u64::saturating_add),
             ledger,
             objects,
-            outsiders,
+            outsiders: self.outsiders,
             calls,
             losses,
             probes,

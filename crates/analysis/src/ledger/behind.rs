@@ -5,12 +5,15 @@ use timesink_recording::ids::ThreadId;
 use timesink_recording::tables::Occupant;
 use timesink_recording::units::Nanos;
 
+use crate::outsiders::Outsiders;
+
 /// Who had the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Who {
     /// A recorded thread.
     Thread(ThreadId),
-    /// A thread outside of the recording, by the kernel's thread id.
+    /// A process outside of the recording, by the kernel's id of its first thread; of a thread whose process is not known, by that
+    /// thread's own.
     Outsider(u32),
     /// Nobody: the processor was idle and on its way out of it.
     Idle,
@@ -50,14 +53,14 @@ impl Occupants {
         }
     }
 
-    /// One row of the thread at `slot`.
-    pub(super) fn row(&mut self, slot: usize, row: &Occupant) {
+    /// One row of the thread at `slot`. Threads outside of the recording count for their processes.
+    pub(super) fn row(&mut self, slot: usize, row: &Occupant, outsiders: &Outsiders) {
         let slot = slot as u32;
         let who = match (row.occupant, row.occupant_outsider) {
             (Some(thread), _) => Who::Thread(thread),
             // The kernel's idle threads all have number 0.
             (None, None | Some(0)) => Who::Idle,
-            (None, Some(tid)) => Who::Outsider(tid),
+            (None, Some(tid)) => Who::Outsider(outsiders.process(tid)),
         };
         let (count, ns) = self.sums.entry((slot, who)).or_insert((0, 0));
         *count += 1;

@@ -19,6 +19,7 @@ use super::{
     longest_first, Account, Books, Cause, Ends, FunctionId, Key, Kind, Ledger, ProcessLedger, Sums,
     ThreadLedger,
 };
+use crate::outsiders::Outsiders;
 use crate::slots::Slots;
 use crate::span::Span;
 use crate::wall;
@@ -117,10 +118,10 @@ impl Tally {
     }
 
     /// Adds up who was on the processor while a thread was ready.
-    pub fn occupants(&mut self, rows: &[Occupant]) {
+    pub fn occupants(&mut self, rows: &[Occupant], outsiders: &Outsiders) {
         for row in rows {
             if let Some(slot) = self.slots.get(row.thread.0) {
-                self.occupants.row(slot, row);
+                self.occupants.row(slot, row, outsiders);
             }
         }
     }

@@ -4,7 +4,7 @@
 //! the kernel are told by what they are for, which their names begin with (`kworker/3:1` is one of `kworker`).
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::Process;
@@ -14,12 +14,18 @@ use crate::facts::{script_of, Facts};
 use crate::ledger::{Account, Kind, Who};
 use crate::timeline::{is_of_kernel, Timeline};
 
+mod groups;
+
+pub use groups::GroupTime;
+
 /// Where the time of a machine's CPUs went.
 #[derive(Clone, Debug, Default)]
 pub struct MachineTime {
     pub wall_ns: u64,
     /// Most time on CPUs first.
     pub programs: Vec<ProgramTime>,
+    /// The same by control group, in which processes are known to be.
+    pub groups: Vec<GroupTime>,
     /// Those that somebody ran on or was runnable on, in their order.
     pub processors: Vec<ProcessorTime>,
     /// How many there are.
@@ -35,6 +41,8 @@ pub struct ProgramTime {
     /// The kernel's threads.
     pub is_kernel: bool,
     pub processes: Vec<ProcessId>,
+    /// The nice values of its threads that ran or were runnable, without the usual 0.
+    pub nice: BTreeSet<i64>,
     pub cpu_ns: u64,
     pub ready_ns: u64,
     /// Of that, while the CPU quota of their cgroup was used up.
@@ -84,13 +92,20 @@ impl MachineTime {
             .flat_map(|(at, program)| program.processes.iter().map(move |id| (*id, at)))
             .collect();
         add_behind(&mut programs, &at, facts);
-        add_throttled(&mut programs, &at, timeline);
+        add_nice(&mut programs, &at, facts);
+        let throttled = throttled(timeline);
+        for (process, ns) in &throttled {
+            if let Some(&own) = at.get(process) {
+                programs[own].throttled_ns = programs[own].throttled_ns.saturating_add(*ns);
+            }
+        }
         let used = used_processors(timeline, &at);
         MachineTime {
             wall_ns,
             processors_in_all: used.len().max(processors as usize),
             processors: used,
             waits: waits(&at, facts),
+            groups: groups::groups(&programs, &throttled, facts),
             programs,
         }
     }
@@ -126,20 +141,27 @@ fn programs(facts: &Facts) -> Vec<ProgramTime> {
     programs.into_values().collect()
 }
 
-fn add_throttled(
-    programs: &mut [ProgramTime],
-    at: &BTreeMap<ProcessId, usize>,
-    timeline: &Timeline,
-) {
+/// For how long each process was runnable while the CPU quota of its control group was used up.
+fn throttled(timeline: &Timeline) -> BTreeMap<ProcessId, u64> {
+    let mut sums: BTreeMap<ProcessId, u64> = BTreeMap::new();
     for (slot, thread) in timeline.threads.iter().enumerate() {
-        let Some(&own) = at.get(&thread.process) else {
-            continue;
-        };
         let spans = timeline.spans_of(slot).iter();
         let held = spans.filter(|s| s.state == State::Ready && s.detail == Detail::Throttled);
         let ns: u64 = held.map(|span| span.t1.since(span.t0)).sum();
-        let sum = &mut programs[own].throttled_ns;
+        let sum = sums.entry(thread.process).or_default();
         *sum = sum.saturating_add(ns);
+    }
+    sums
+}
+
+fn add_nice(programs: &mut [ProgramTime], at: &BTreeMap<ProcessId, usize>, facts: &Facts) {
+    for thread in &facts.ledger.threads {
+        let row = &thread.row;
+        let ran = row.cpu_ns > 0 || row.ready_ns > 0;
+        let nice = row.nice.filter(|nice| ran && *nice != 0);
+        if let (Some(nice), Some(&own)) = (nice, at.get(&row.process)) {
+            programs[own].nice.insert(nice);
+        }
     }
 }
 
@@ -158,7 +180,7 @@ fn add_behind(programs: &mut [ProgramTime], at: &BTreeMap<ProcessId, usize>, fac
                         .and_then(|process| at.get(&process))
                         .map(|&at| programs[at].name.clone())
                 }
-                Who::Outsider(tid) => Some(facts.outsider(tid).to_owned()),
+                Who::Outsider(tid) => Some(facts.outsiders.name(tid).to_owned()),
                 Who::Idle | Who::Unlisted => None,
             };
             if let Some(name) = name.filter(|name| !name.is_empty()) {
@@ -202,11 +224,6 @@ fn used_processors(timeline: &Timeline, at: &BTreeMap<ProcessId, usize>) -> Vec<
             }
         }
     }
-    let longest_first = |sums: BTreeMap<usize, u64>| {
-        let mut all: Vec<_> = sums.into_iter().filter(|(_, ns)| *ns > 0).collect();
-        all.sort_by_key(|&(program, ns)| (Reverse(ns), program));
-        all
-    };
     let each = sums.into_iter();
     each.map(|(processor, sums)| ProcessorTime {
         processor,
@@ -215,6 +232,13 @@ fn used_processors(timeline: &Timeline, at: &BTreeMap<ProcessId, usize>) -> Vec<
         taken_ns: sums.taken_ns,
     })
     .collect()
+}
+
+/// Times of programs, without those that have none.
+fn longest_first(sums: BTreeMap<usize, u64>) -> Vec<(usize, u64)> {
+    let mut all: Vec<_> = sums.into_iter().filter(|(_, ns)| *ns > 0).collect();
+    all.sort_by_key(|&(program, ns)| (Reverse(ns), program));
+    all
 }
 
 /// Whether somebody who waits so lacks something that the machine has to give, or that another thread holds. Whoever waits for

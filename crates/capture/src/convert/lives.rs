@@ -23,6 +23,8 @@ pub struct Lives {
     by_pid: HashMap<u32, ProcessId>,
     /// Executable and arguments of those that were there before.
     programs: HashMap<u32, (String, String)>,
+    /// The control groups of those, and of who has executed a program since.
+    pub groups: HashMap<u32, String>,
     pub threads: Vec<Thread>,
     pub processes: Vec<Process>,
     pub images: Vec<Image>,
@@ -194,6 +196,10 @@ impl Lives {
             start: at,
             end: Nanos(0),
             uid: s.uid,
+            group: match s.how {
+                e::TS_START_SEED => self.groups.get(&s.pid).cloned(),
+                _ => of_parent_row.and_then(|row| row.group.clone()),
+            },
         });
         process
     }
@@ -220,6 +226,9 @@ impl Lives {
             p.executable = executable.clone();
             p.arguments = arguments.clone();
             p.uid = x.uid;
+            if let Some(group) = self.groups.get(&p.pid) {
+                p.group = Some(group.clone());
+            }
         }
         self.images.push(Image {
             process,
@@ -408,6 +417,34 @@ mod tests {
         lives.start(&start(2, 10, 10));
         let told = |at: usize| lives.processes[at].arguments.as_str();
         assert_eq!((told(0), told(1)), ("python3\0web.py", ""));
+    }
+
+    /// A child is in its parent's control group, until it executes a program in another one.
+    #[test]
+    fn a_child_is_in_the_group_of_its_parent() {
+        let mut lives = Lives::new(0, EventCosts::default());
+        lives.groups = [(10, "/a".to_owned()), (12, "/b".to_owned())].into();
+        lives.start(&start(1, 10, 10));
+        for (number, pid) in [(2, 11), (3, 12)] {
+            let mut child = start(number, pid, pid);
+            (child.how, child.parent) = (e::TS_START_FORK, 1);
+            lives.start(&child);
+        }
+        let groups = |lives: &Lives| -> Vec<_> {
+            let rows = lives.processes.iter();
+            rows.map(|row| row.group.clone().unwrap_or_default())
+                .collect()
+        };
+        assert_eq!(groups(&lives), ["/a", "/a", "/a"]);
+        for (number, tid) in [(2, 11), (3, 12)] {
+            let mut exec = e::ts_exec {
+                tid,
+                ..Default::default()
+            };
+            exec.head.thread = number;
+            lives.exec(&exec);
+        }
+        assert_eq!(groups(&lives), ["/a", "/a", "/b"]);
     }
 
     /// On a machine whose processors are taken away for a moment a child may be born milliseconds before it is seen: that is

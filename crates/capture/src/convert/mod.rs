@@ -55,9 +55,11 @@ struct Notes {
     begin: Option<BeginNote>,
     end: Option<EndNote>,
     probes: Vec<Probe>,
-    outsiders: HashMap<u32, String>,
+    outsiders: HashMap<u32, (String, Option<u32>)>,
     /// What processes run that were there before, by their numbers: executable and arguments.
     programs: HashMap<u32, (String, String)>,
+    /// The control groups of processes, by their numbers.
+    groups: HashMap<u32, String>,
     symbols: HashMap<u64, String>,
     modules: HashMap<u32, ToldModule>,
     /// Names of code that runtimes made, by module and address.
@@ -218,6 +220,7 @@ fn first_pass(
 ) -> Result<FirstPass, Error> {
     let mut first = FirstPass::new(folder.another()?, begin, notes.early_until());
     first.lives.ran_before(notes.programs.clone());
+    first.lives.groups = notes.groups.clone();
     SpoolReader::open(folder)?.for_each(|entry| match entry {
         Entry::Event(bytes) => first.take(bytes, out),
         Entry::Note(_) => Ok(()),
@@ -263,7 +266,7 @@ impl Notes {
             Note::Symbol { address, name } => {
                 self.symbols.insert(address, name);
             }
-            Note::Outsider { tid, name } => drop(self.outsiders.insert(tid, name)),
+            Note::Outsider { tid, name, pid } => drop(self.outsiders.insert(tid, (name, pid))),
             Note::Program {
                 pid,
                 executable,
@@ -271,6 +274,7 @@ impl Notes {
             } => {
                 self.programs.insert(pid, (executable, arguments));
             }
+            Note::Group { pid, group } => drop(self.groups.insert(pid, group)),
             Note::Made { module, names } => {
                 self.made.entry(module).or_default().extend(names);
             }
@@ -464,10 +468,11 @@ fn write_notes(
     }
     let mut outsiders: Vec<_> = notes.outsiders.iter().collect();
     outsiders.sort_unstable();
-    for (&tid, name) in outsiders {
+    for (&tid, (name, pid)) in outsiders {
         out.push(Outsider {
             tid,
             name: name.clone(),
+            pid: *pid,
         })?;
     }
     for &(t0, t1) in windows {

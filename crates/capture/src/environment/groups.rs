@@ -48,6 +48,12 @@ impl Groups {
         }
     }
 
+    /// The name of the group of a process, by which others know it: a unit of systemd or a container. Of version 1 it is that of the first
+    /// hierarchy in which it is not in the root.
+    pub fn name(pid: u32) -> Option<String> {
+        named(&read(format!("/proc/{pid}/cgroup")))
+    }
+
     /// Limits: those of the group, else those of the nearest one around it that has any.
     pub(super) fn add(&self, facts: &mut Facts) {
         const LIMITS: [(FactKind, &str); 6] = [
@@ -121,9 +127,40 @@ pub fn write(file: &Path, value: &str) -> std::io::Result<()> {
     std::io::Write::write_all(&mut file, value.as_bytes())
 }
 
+fn named(groups: &str) -> Option<String> {
+    let in_hierarchy = |controllers: &str| {
+        let mut lines = groups.lines().filter_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            rest.split_once(':')
+        });
+        let (_, path) = lines.find(|(named, _)| named.split(',').any(|one| one == controllers))?;
+        Some(path)
+    };
+    let all = ["", "name=systemd", "cpu", "memory"].map(in_hierarchy);
+    let mut known = all.into_iter().flatten();
+    let root = known.clone().next();
+    let own = known.find(|path| *path != "/").or(root);
+    own.map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Who is in a group of one hierarchy alone is known by that one.
+    #[test]
+    fn a_group_has_a_name() {
+        let name = |groups: &str| named(groups);
+        assert_eq!(
+            name("0::/system.slice/a.service\n").as_deref(),
+            Some("/system.slice/a.service")
+        );
+        let one = "9:name=systemd:/\n4:memory:/jobs/7\n2:cpu,cpuacct:/jobs/a:b\n0::/\n";
+        assert_eq!(name(one).as_deref(), Some("/jobs/a:b"));
+        assert_eq!(name("1:name=systemd:/\n0::/\n").as_deref(), Some("/"));
+        // A process that is gone.
+        assert_eq!(name(""), None);
+    }
 
     /// One hierarchy, or one for each controller: the folders are those that the kernel names.
     #[test]

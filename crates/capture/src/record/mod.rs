@@ -484,6 +484,7 @@ impl Session {
         const AT_ONCE: usize = 512;
         /// Whoever starts processes faster than this is missed in part.
         const TIMES: usize = 4;
+        self.sink.borrow_mut().keeps_groups = true;
         let mut known = BTreeSet::new();
         for _ in 0..TIMES {
             let mut new = everybody::listed();

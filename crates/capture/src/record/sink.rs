@@ -2,6 +2,7 @@
 //! something.
 
 use crate::environment::files::UsedFiles;
+use crate::environment::Groups;
 use crate::probes::{self, events};
 use crate::record::names::Names;
 use crate::record::stacks::LiveStacks;
@@ -21,6 +22,8 @@ pub struct Sink {
     pub root_ended: bool,
     pub samples: u64,
     pub files: UsedFiles,
+    /// The control groups of processes are kept.
+    pub keeps_groups: bool,
     /// Arguments of programs are kept without what looks like a secret.
     redact: bool,
     /// The event that is about to be kept.
@@ -31,6 +34,7 @@ impl Sink {
     pub fn new(spool: Writer, stacks: LiveStacks, redact: bool) -> Sink {
         Sink {
             redact,
+            keeps_groups: false,
             kept: Vec::new(),
             spool,
             names: Names::default(),
@@ -118,6 +122,14 @@ impl Sink {
         });
     }
 
+    /// Which control group a process is in, where that is kept.
+    pub fn note_group(&mut self, pid: u32) {
+        let group = self.keeps_groups.then(|| Groups::name(pid)).flatten();
+        if let Some(group) = group {
+            self.spool.note(&Note::Group { pid, group });
+        }
+    }
+
     /// Stacks are unwound before they are kept.
     fn stack(&mut self, bytes: &[u8]) {
         if let Some(stack) = probes::stack(bytes) {
@@ -137,15 +149,14 @@ impl Sink {
                 self.names.mention(turn.occupant);
             }
             Some(probes::Event::Wait(wait)) => {
-                self.names
-                    .named(&mut self.spool, wait.turn.waker, &wait.waker_name);
+                self.names.named(wait.turn.waker, &wait.waker_name);
                 self.names.mention(wait.turn.occupant);
                 let count = (wait.frames as usize).min(wait.frame.len());
                 self.names.frames(&wait.frame[..count]);
             }
             Some(probes::Event::Queue(queue)) => {
                 for who in queue.who.iter().filter(|who| who.ns > 0) {
-                    self.names.named(&mut self.spool, who.tid, &who.name);
+                    self.names.named(who.tid, &who.name);
                 }
             }
             Some(probes::Event::Start(start)) => {
@@ -161,7 +172,11 @@ impl Sink {
             Some(probes::Event::End(end)) if Some(end.head.thread) == self.root_thread => {
                 self.root_ended = true;
             }
-            Some(probes::Event::Exec(exec)) => self.stacks.executed(&exec),
+            Some(probes::Event::Exec(exec)) => {
+                self.stacks.executed(&exec);
+                // Who starts a unit or a container moves itself, and then executes it. Another thread than the first is the first by now.
+                self.note_group(exec.tid);
+            }
             _ => {}
         }
         true

@@ -118,12 +118,18 @@ pub enum Note {
     Outsider {
         tid: u32,
         name: String,
+        pid: Option<u32>,
     },
     /// What a process runs that was there before it was recorded; its arguments, each but the last with a zero behind it.
     Program {
         pid: u32,
         executable: String,
         arguments: String,
+    },
+    /// The control group of a process that was there before it was recorded, or has executed a program since.
+    Group {
+        pid: u32,
+        group: String,
     },
     /// Calls were timed from t0 to t1 on the monotonic clock.
     Window {

@@ -141,6 +141,7 @@ fn taker(
     let tid = span
         .waker_outsider()
         .filter(|_| span.wake_source == Some(WakeSource::Thread))?;
-    let name = inquiry.facts.outsider(tid);
+    let outsiders = &inquiry.facts.outsiders;
+    let name = outsiders.name(outsiders.process(tid));
     (!name.is_empty()).then(|| name.to_owned())
 }

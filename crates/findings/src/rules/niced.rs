@@ -143,7 +143,7 @@ fn before(inquiry: &Inquiry<'_>, thread: &ThreadLedger, nice: i64) -> Option<Bef
     let most = others.max_by_key(|behind| (behind.ns, behind.who))?;
     let foremost = match most.who {
         Who::Thread(other) => Piece::from(other),
-        Who::Outsider(tid) => Piece::Name(inquiry.facts.outsider(tid).to_owned()),
+        Who::Outsider(tid) => Piece::Name(inquiry.facts.outsiders.name(tid).to_owned()),
         Who::Idle | Who::Unlisted => return None,
     };
     let spans = inquiry

@@ -89,7 +89,11 @@ impl Parser {
             Some("outsider") => {
                 let tid = self.number(&mut words);
                 let name = words.next().unwrap_or_default();
-                self.draft.outsiders.push(Outsider { tid, name });
+                let pid = words.next().map(|word| match word.as_str() {
+                    "pid" => self.number(&mut words),
+                    _ => self.fail(format!("not a part of an outsider: {word}")),
+                });
+                self.draft.outsiders.push(Outsider { tid, name, pid });
             }
             _ => self.fail(format!(
                 "neither a statement nor a declared thread: {line:?}"
@@ -174,6 +178,7 @@ impl Parser {
             start: Nanos::MAX,
             end: Nanos(i64::MIN),
             uid: 0,
+            group: None,
         };
         while let Some(key) = words.next() {
             match key.as_str() {
@@ -187,6 +192,7 @@ impl Parser {
                 "start" => process.start = Nanos(self.time(&mut words)),
                 "end" => process.end = Nanos(self.time(&mut words)),
                 "uid" => process.uid = self.number(&mut words),
+                "group" => process.group = Some(self.word(&mut words)),
                 _ if process.name.is_empty() => process.name = key,
                 _ => self.fail(format!("{key:?} is not known of a process")),
             }

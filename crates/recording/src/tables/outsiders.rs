@@ -9,5 +9,7 @@ table! {
         tid: u32,
         /// Its name (comm) when it was first seen; empty where not known.
         name: String,
+        /// The kernel's id of its process, which has a row of its own; null if it was gone before it was looked for. Since version 13 of the format.
+        pid: Option<u32>,
     }
 }

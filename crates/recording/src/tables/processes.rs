@@ -29,5 +29,8 @@ table! {
         end: Nanos,
         /// User id it last ran as.
         uid: u32,
+        /// Its control group when it came in or last executed a program, such as `/system.slice/nginx.service`; null if the recording is
+        /// not of a whole machine, or it is not known. Since version 13 of the format.
+        group: Option<String>,
     }
 }

@@ -174,10 +174,10 @@ any_rows! {
         object, kind, label, path, filesystem, device, inode, size, protocol, local, remote, process
     }
     Occupant { thread, t0, occupant, occupant_outsider, ns }
-    Outsider { tid, name }
+    Outsider { tid, name, pid }
     Probe { probe, attached, reason, without }
     Process {
-        process, pid, parent, parent_pid, name, executable, arguments, start, end, uid
+        process, pid, parent, parent_pid, name, executable, arguments, start, end, uid, group
     }
     Request { issued, completed, device, sector, bytes, kind, thread, tid }
     Sample { thread, t, processor, kernel, address, weight_ns, stack }

@@ -109,7 +109,7 @@ pub fn process_called(facts: &Facts, id: ProcessId, name: &str) -> String {
 pub fn who(facts: &Facts, who: Who) -> String {
     match who {
         Who::Thread(id) => thread(facts, id),
-        Who::Outsider(tid) => named(facts.outsider(tid), tid),
+        Who::Outsider(tid) => named(facts.outsiders.name(tid), tid),
         Who::Idle => "an idle processor waking up".to_owned(),
         Who::Unlisted => "others, too many to list".to_owned(),
     }

@@ -537,7 +537,7 @@ fn behind_page<'a>(facts: &'a Facts, behind: &Behind) -> BehindPage<'a> {
                 row.map(|row| row.name.as_str()),
             )
         }
-        Who::Outsider(tid) => ("outsider", None, Some(tid), Some(facts.outsider(tid))),
+        Who::Outsider(tid) => ("outsider", None, Some(tid), Some(facts.outsiders.name(tid))),
         Who::Idle => ("idle", None, None, None),
         Who::Unlisted => ("unlisted", None, None, None),
     };

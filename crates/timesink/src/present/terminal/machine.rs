@@ -1,6 +1,6 @@
 //! A whole machine on one screen: who keeps its CPUs busy, who waits for them, and what else is lacking.
 
-use timesink_analysis::machine::{MachineTime, ProcessorTime, ProgramTime, ProgramWait};
+use timesink_analysis::machine::{GroupTime, MachineTime, ProcessorTime, ProgramTime, ProgramWait};
 use timesink_recording::ids::ProcessId;
 
 use super::answer::checks;
@@ -12,6 +12,7 @@ use crate::present::{names, words};
 
 /// So many programs are told, of each kind of trouble.
 const BUSY: usize = 8;
+const GROUPS: usize = 6;
 const READY: usize = 4;
 const WAITS: usize = 6;
 /// So many CPUs have a line each.
@@ -39,6 +40,7 @@ pub fn machine(
     let parts = [
         head::lines(report, style),
         busy(report, machine, style),
+        groups(machine, style),
         processors(machine, style),
         ready(machine, style),
         waits(report, machine, style),
@@ -71,10 +73,7 @@ fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
             label: name(report, program),
             ns: program.cpu_ns,
             share: Some(program.cpu_ns as f64 / all.max(1) as f64),
-            more: match program.ready_ns {
-                0 => String::new(),
-                ns => format!("runnable {}", units::time(ns)),
-            },
+            more: ready_and_nice(program),
             ink: Some(Ink::Cpu),
             ..Row::default()
         })
@@ -91,6 +90,20 @@ fn busy(report: &Report, machine: &MachineTime, style: &Style) -> Vec<String> {
     lines
 }
 
+/// `runnable 1.3 s · nice 10`; the kernel sets the priorities of its own threads.
+fn ready_and_nice(program: &ProgramTime) -> String {
+    let runnable =
+        (program.ready_ns > 0).then(|| format!("runnable {}", units::time(program.ready_ns)));
+    let nice = program.nice.first().zip(program.nice.last());
+    let nice = nice
+        .filter(|_| !program.is_kernel)
+        .map(|(first, last)| match first == last {
+            true => format!("nice {first}"),
+            false => format!("nice {first} to {last}"),
+        });
+    Vec::from_iter(runnable.into_iter().chain(nice)).join(" · ")
+}
+
 /// `rustc (12 processes)`, `sshd(811)`, `kworker (kernel)`.
 fn name(report: &Report, program: &ProgramTime) -> String {
     let count = program.processes.len() as u64;
@@ -103,6 +116,68 @@ fn name(report: &Report, program: &ProgramTime) -> String {
             units::plural(count, "process", "processes")
         ),
     }
+}
+
+/// Nothing where all are in one.
+fn groups(machine: &MachineTime, style: &Style) -> Vec<String> {
+    let all = all_ns(machine).max(1) as f64;
+    let large = |group: &&GroupTime| {
+        let most = group.cpu_ns.max(group.ready_ns);
+        most as f64 >= all * SMALL
+    };
+    let told: Vec<&GroupTime> = machine.groups.iter().filter(large).collect();
+    if machine.groups.len() < 2 || told.is_empty() {
+        return Vec::new();
+    }
+    let rows: Vec<Row> = told
+        .iter()
+        .take(GROUPS)
+        .map(|group| Row {
+            label: names::harmless(&group.name()).into_owned(),
+            ns: group.cpu_ns,
+            share: Some(group.cpu_ns as f64 / all),
+            more: in_group(machine, group),
+            ink: Some(Ink::Cpu),
+            ..Row::default()
+        })
+        .collect();
+    let about = "units and containers: share of all CPU time, and which programs";
+    let mut lines = vec![title("BY CONTROL GROUP", about, style)];
+    lines.extend(align(&rows, rows.first().map_or(0, |row| row.ns), style));
+    let more = told.len().saturating_sub(rows.len());
+    if more > 0 {
+        lines.push(format!(
+            "  and {}",
+            units::plural(more as u64, "more group", "more groups")
+        ));
+    }
+    lines
+}
+
+/// `nginx 91 %, logger 9 % · runnable 2.1 s · held back by its CPU quota 1.9 s`.
+fn in_group(machine: &MachineTime, group: &GroupTime) -> String {
+    let share = |ns: u64| ns as f64 / group.cpu_ns.max(1) as f64;
+    let programs = group.programs.iter().take(IN_LINE);
+    let programs = programs.filter(|(_, ns)| share(*ns) >= SMALL_IN_LINE);
+    let programs: Vec<String> = programs
+        .map(|(at, ns)| {
+            let name = names::harmless(&machine.programs[*at].name);
+            format!("{name} {}", units::whole_percent(share(*ns)))
+        })
+        .collect();
+    let mut parts = Vec::from_iter((!programs.is_empty()).then(|| programs.join(", ")));
+    let times = [
+        (
+            "runnable",
+            group.ready_ns - group.throttled_ns.min(group.ready_ns),
+        ),
+        (words::THROTTLED, group.throttled_ns),
+    ];
+    let times = times
+        .into_iter()
+        .filter(|(_, ns)| *ns as f64 >= machine.wall_ns as f64 * SMALL);
+    parts.extend(times.map(|(what, ns)| format!("{what} {}", units::time(ns))));
+    parts.join(" · ")
 }
 
 fn processors(machine: &MachineTime, style: &Style) -> Vec<String> {

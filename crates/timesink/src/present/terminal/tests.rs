@@ -305,8 +305,19 @@ fn the_whole_machine() {
         })
     };
     check("machine_plain", &page(&samples::forks(), &PLAIN));
-    check("machine_narrow", &page(&samples::served(), &NARROW));
-    let hostile = page(&samples::hostile(), &PLAIN);
+    let mut grouped = samples::forks();
+    for row in &mut grouped.processes {
+        let unit = ["web", "backup", "build"][row.pid as usize % 3];
+        row.group = Some(format!("/system.slice/{unit}.service"));
+    }
+    grouped.threads.iter_mut().for_each(|row| row.nice = Some(5));
+    check("machine_narrow", &page(&grouped, &NARROW));
+    let mut hostile = samples::hostile();
+    for (row, number) in hostile.processes.iter_mut().zip(1..) {
+        row.group = Some(format!("/{number}{}", row.name));
+    }
+    let hostile = page(&hostile, &PLAIN);
+    assert!(hostile.contains("BY CONTROL GROUP"), "{hostile}");
     assert!(hostile.contains("gpj.exe"), "{hostile}");
     assert!(!hostile.chars().any(|c| c != '\n' && is_hostile(c)));
 }

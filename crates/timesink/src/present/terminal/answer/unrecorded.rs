@@ -53,8 +53,8 @@ fn told(report: &Report) -> Option<String> {
     let peer = peer(report, &times.keys().copied().collect());
     let percent = units::whole_percent(share);
     let (whom, with) = match peer {
-        Some((tid, name)) => (
-            format!("{}({tid}), {address}", names::harmless(name)),
+        Some((pid, name)) => (
+            format!("{}({pid}), {address}", names::harmless(name)),
             Some(shell::word(name)),
         ),
         None => (address, None),
@@ -106,14 +106,16 @@ fn peer<'a>(report: &'a Report, sockets: &BTreeSet<ObjectId>) -> Option<(u32, &'
         let ns = wait.t1.since(wait.t0);
         all = all.saturating_add(ns);
         if let Some(tid) = wait.waker_outsider() {
-            let (sum, _) = times.entry(report.facts.outsider(tid)).or_insert((0, tid));
+            let outsiders = &report.facts.outsiders;
+            let pid = outsiders.process(tid);
+            let (sum, _) = times.entry(outsiders.name(pid)).or_insert((0, pid));
             *sum = sum.saturating_add(ns);
         }
     }
-    let (name, (ns, tid)) = times.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
+    let (name, (ns, pid)) = times.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
     let is_kernels =
         name.is_empty() || name.starts_with("ksoftirqd/") || name.starts_with("swapper/");
-    (!is_kernels && ns as f64 >= all as f64 * MOSTLY).then_some((tid, name))
+    (!is_kernels && ns as f64 >= all as f64 * MOSTLY).then_some((pid, name))
 }
 
 #[cfg(test)]
