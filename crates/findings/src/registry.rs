@@ -20,6 +20,7 @@ pub static RULES: &[&Rule] = &[
     &false_pool::RULE,
     &file_lock::RULE,
     &task_contention::RULE,
+    &pool_contention::RULE,
     &one_after_another::RULE,
     &one_thread_bound::RULE,
     &imbalance::RULE,

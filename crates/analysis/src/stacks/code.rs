@@ -454,6 +454,12 @@ impl Code {
         self.is_of_program(function) && !self.is_standard(function)
     }
 
+    /// Whether a function is compiled code of a runtime of Java, Python or Ruby.
+    pub fn is_of_runtime(&self, function: FunctionIx) -> bool {
+        let file = self.file_of(self.function(function));
+        file.is_some_and(is_runtimes_file)
+    }
+
     /// Whether a compiled function came with its language, which is linked into the program: Go's packages and runtime, the
     /// libraries of Rust and C++.
     pub fn is_of_language(&self, function: FunctionIx) -> bool {
@@ -510,6 +516,12 @@ impl Code {
             .iter()
             .any(|start| file.starts_with(start))
     }
+}
+
+/// Whether the compiled code of a runtime of Java, Python or Ruby is in a file of that name.
+pub(super) fn is_runtimes_file(file: &str) -> bool {
+    const NAMES: [&str; 4] = ["libjvm.", "libpython", "python", "libruby"];
+    NAMES.iter().any(|name| file.starts_with(name))
 }
 
 fn is_of_go(name: &str) -> bool {

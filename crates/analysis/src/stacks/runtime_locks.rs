@@ -14,10 +14,8 @@ use timesink_recording::tables::{Module, Object, Thread, Wait};
 use timesink_recording::words::{Detail, Language, ObjectKind};
 use timesink_recording::{Nanos, Recording};
 
+use super::code::is_runtimes_file;
 use super::{Code, FunctionIx, StackIx};
-
-/// What the file of a runtime is called that has such locks, as the name begins.
-const RUNTIMES: [&str; 4] = ["libjvm.", "libpython", "python", "libruby"];
 
 /// Has the waits of a recording that were for a runtime's locks read as such.
 pub fn tell_locks_apart(recording: &Recording) -> timesink_recording::Result<()> {
@@ -28,7 +26,7 @@ fn runtime_locks(recording: &Recording) -> timesink_recording::Result<Retold> {
     let modules: Vec<Module> = recording.rows()?;
     let is_runtime = |module: &Module| {
         let file = module.path.rsplit('/').next().unwrap_or_default();
-        RUNTIMES.iter().any(|name| file.starts_with(name))
+        is_runtimes_file(file)
     };
     if !modules.iter().any(is_runtime) {
         return Ok(Retold::default());

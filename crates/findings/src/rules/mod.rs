@@ -46,6 +46,7 @@ pub mod open_per_record;
 pub mod oversubscribed;
 pub mod page_fault_storm;
 pub mod ping_pong;
+pub mod pool_contention;
 pub mod pinned;
 pub mod random_small_reads;
 pub mod repeated_start_up;

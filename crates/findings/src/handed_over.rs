@@ -1,0 +1,273 @@
+//! What threads of a process wait for while others of them have it, and hand over to each other: a connection of a pool, or a place of a
+//! semaphore.
+//!
+//! Such a wait is one for a condition, as all waits between threads are. It is known by who ends it: one of those that wait at the same
+//! place at other times, a single one each time, and who then soon waits itself, or is done. Who waits for work is woken by somebody else, or by
+//! one that goes on with its own; who meets others at a barrier is woken with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::ledger::Account;
+use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::timeline::{Span, Waker};
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, State};
+use timesink_recording::Nanos;
+
+use crate::inquiry::Inquiry;
+use crate::interpreter_lock;
+use crate::stretches::Stretches;
+
+/// Shorter waits do not count: the lock of Python is asked for after 5 ms, and most of what protects data is held for less.
+const LEAST_NS: u64 = 1_000_000;
+/// Two hand something to and fro without any shortage.
+const LEAST_THREADS: usize = 3;
+/// So much of the waiting ends by one of those that wait.
+const BY_THEM: f64 = 0.6;
+/// So many of those that end a wait have nothing more to do then, for as long as this part of what they took before.
+const HANDED: f64 = 0.6;
+const SOON: f64 = 0.25;
+/// At one moment hardly ever more than one is let through.
+const AT_ONCE: f64 = 1.5;
+/// Waits that the same thread ends within this are ended at one moment.
+const MOMENT_NS: u64 = 200_000;
+
+/// Something that threads of a process wait for, while others of them have it.
+pub struct HandedOver {
+    pub process: ProcessId,
+    /// As indexes into the timeline's threads.
+    pub threads: BTreeSet<usize>,
+    pub waits: u64,
+    pub waits_ns: u64,
+    /// When any of them waits.
+    during: Stretches,
+    /// Where they wait, by the stack with the most time.
+    pub waits_in: StackIx,
+    /// What those do meanwhile that do not wait.
+    pub held: Holding,
+}
+
+/// What threads do that have it, while others wait.
+#[derive(Default)]
+pub struct Holding {
+    /// For how long, all of them together.
+    pub ns: u64,
+    /// Their waits, by their spans.
+    pub waits: BTreeSet<usize>,
+    pub waits_ns: u64,
+    pub sleeps_ns: u64,
+    /// What these waits are for.
+    pub kinds: BTreeSet<(Detail, Option<ObjectId>)>,
+    /// The stack with the most time.
+    pub stack: Option<StackIx>,
+}
+
+/// A wait for another thread of the same process.
+struct ThreadWait {
+    slot: usize,
+    from: Nanos,
+    until: Nanos,
+    waker: usize,
+    woken: Nanos,
+    stack: StackIx,
+}
+
+impl HandedOver {
+    /// All there is, in the order of processes.
+    pub fn all(inquiry: &Inquiry<'_>) -> Vec<HandedOver> {
+        let mut places: BTreeMap<(ProcessId, FunctionIx), Vec<ThreadWait>> = BTreeMap::new();
+        let mut known: BTreeMap<StackIx, Option<FunctionIx>> = BTreeMap::new();
+        for slot in 0..inquiry.timeline.threads.len() {
+            // What tasks wait for is known by where they were left.
+            if inquiry.timeline.is_housekeeping(slot) || inquiry.timeline.carried().has(slot) {
+                continue;
+            }
+            let process = inquiry.timeline.threads[slot].process;
+            for wait in waits(inquiry, slot) {
+                let place = known.entry(wait.stack);
+                let place = *place.or_insert_with(|| place_of(inquiry, wait.stack));
+                if let Some(place) = place {
+                    places.entry((process, place)).or_default().push(wait);
+                }
+            }
+        }
+        let mut locks: BTreeMap<ProcessId, BTreeSet<ObjectId>> = BTreeMap::new();
+        let each = places.into_iter();
+        let found = each.filter_map(|((process, _), waits)| {
+            let own = locks.entry(process);
+            let locks = own.or_insert_with(|| interpreter_lock::of_process(inquiry, process));
+            handed_over(inquiry, process, &waits, locks)
+        });
+        found.collect()
+    }
+
+    /// How long any of them waits.
+    pub fn ns(&self) -> u64 {
+        self.during.ns()
+    }
+
+    /// How many of them wait at a time, on average.
+    pub fn waiting(&self) -> f64 {
+        self.waits_ns as f64 / self.ns().max(1) as f64
+    }
+
+    /// How many of them have it, on average.
+    pub fn let_through(&self) -> f64 {
+        self.held.ns as f64 / self.ns().max(1) as f64
+    }
+
+    /// Of those that want it, the share that has it.
+    pub fn through(&self) -> f64 {
+        self.held.ns as f64 / (self.held.ns + self.waits_ns).max(1) as f64
+    }
+}
+
+/// Whether a thread waits for what only another thread ends.
+fn is_for_threads(span: &Span) -> bool {
+    let between = matches!(span.detail, Detail::Condition | Detail::Lock | Detail::Join);
+    span.state == State::Wait && between
+}
+
+/// The waits of a thread for others of its process.
+fn waits(inquiry: &Inquiry<'_>, slot: usize) -> Vec<ThreadWait> {
+    let timeline = inquiry.timeline;
+    let thread = &timeline.threads[slot];
+    let spans = timeline.spans_of(slot).iter();
+    let long = spans.filter(|span| {
+        span.state == State::Wait
+            && span.detail == Detail::Condition
+            && span.t1.since(span.t0) >= LEAST_NS
+    });
+    let waits = long.filter_map(|span| {
+        let Waker::Thread { slot: waker, at } = timeline.waker(span) else {
+            return None;
+        };
+        let is_other = waker != slot && timeline.threads[waker].process == thread.process;
+        let stack = inquiry.stacks.stack_at(thread.thread, span.t0);
+        Some(ThreadWait {
+            slot,
+            from: span.t0,
+            until: span.t1,
+            waker,
+            woken: at,
+            stack: stack.filter(|_| is_other)?,
+        })
+    });
+    waits.collect()
+}
+
+/// The function of the program's in which it waits.
+fn place_of(inquiry: &Inquiry<'_>, stack: StackIx) -> Option<FunctionIx> {
+    let code = &inquiry.stacks.code;
+    let functions = code.functions_of(stack);
+    let mut own = functions.into_iter();
+    own.find(|&function| code.is_user_code(function) && !code.is_of_runtime(function))
+}
+
+fn handed_over(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    waits: &[ThreadWait],
+    interpreters: &BTreeSet<ObjectId>,
+) -> Option<HandedOver> {
+    let threads: BTreeSet<usize> = waits.iter().map(|wait| wait.slot).collect();
+    if threads.len() < LEAST_THREADS {
+        return None;
+    }
+    let ns = |wait: &ThreadWait| wait.until.since(wait.from);
+    let waits_ns: u64 = waits.iter().map(ns).sum();
+    let by_them = waits.iter().filter(|wait| threads.contains(&wait.waker));
+    let by_them: u64 = by_them.map(ns).sum();
+    if (by_them as f64) < waits_ns as f64 * BY_THEM || are_let_go_together(waits) {
+        return None;
+    }
+    let during = Stretches::of(waits.iter().map(|wait| (wait.from, wait.until)).collect());
+    let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
+    for wait in waits {
+        *stacks.entry(wait.stack).or_default() += ns(wait);
+    }
+    let (waits_in, _) = stacks.into_iter().max_by_key(|(_, ns)| *ns)?;
+    let held = Holding::of(inquiry, &threads, &during, interpreters);
+    if !is_handed_over(inquiry, waits, held.ns / waits.len() as u64) {
+        return None;
+    }
+    Some(HandedOver {
+        process,
+        threads,
+        waits: waits.len() as u64,
+        waits_ns,
+        during,
+        waits_in,
+        held,
+    })
+}
+
+/// Whether most of those that end a wait are through with what they had, of which one takes so long: soon they wait themselves, or are done.
+fn is_handed_over(inquiry: &Inquiry<'_>, waits: &[ThreadWait], each_ns: u64) -> bool {
+    let soon_ns = (each_ns as f64 * SOON) as u64;
+    let is_through = |wait: &&ThreadWait| {
+        let end = inquiry.timeline.threads[wait.waker].end;
+        let mut later = inquiry.timeline.indexed_from(wait.waker, wait.woken);
+        let next = later.find(|(_, span)| span.t0 >= wait.woken && is_for_threads(span));
+        let until = next.map_or(end, |(_, span)| span.t0);
+        until.since(wait.woken) <= soon_ns
+    };
+    let through = waits.iter().filter(is_through).count();
+    through as f64 >= waits.len() as f64 * HANDED
+}
+
+/// Whether mostly several of them go on at one moment.
+fn are_let_go_together(waits: &[ThreadWait]) -> bool {
+    let mut ends: Vec<(usize, Nanos)> = waits.iter().map(|wait| (wait.waker, wait.woken)).collect();
+    ends.sort_unstable();
+    let same = ends.windows(2).filter(|pair| {
+        pair[0].0 == pair[1].0 && pair[1].1.since(pair[0].1) <= MOMENT_NS
+    });
+    let moments = ends.len() - same.count();
+    ends.len() as f64 > moments as f64 * AT_ONCE
+}
+
+impl Holding {
+    fn of(
+        inquiry: &Inquiry<'_>,
+        threads: &BTreeSet<usize>,
+        during: &Stretches,
+        interpreters: &BTreeSet<ObjectId>,
+    ) -> Holding {
+        let mut held = Holding::default();
+        let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
+        for &slot in threads {
+            for (at, span) in inquiry.timeline.indexed(slot) {
+                let ns = during.within(span.t0, span.t1);
+                let is_interpreters = span.object().is_some_and(|o| interpreters.contains(&o));
+                if ns == 0 || is_for_threads(span) && !is_interpreters {
+                    continue;
+                }
+                held.ns = held.ns.saturating_add(ns);
+                if span.state != State::Wait || is_interpreters {
+                    continue;
+                }
+                held.waits_ns = held.waits_ns.saturating_add(ns);
+                if span.detail == Detail::Sleep {
+                    held.sleeps_ns = held.sleeps_ns.saturating_add(ns);
+                }
+                // Most of it has to be meanwhile.
+                if 2 * ns >= span.t1.since(span.t0) {
+                    held.waits.insert(at);
+                    held.kinds.insert((span.detail, span.object()));
+                }
+            }
+            let events = inquiry.stacks.events_of(inquiry.timeline.threads[slot].thread);
+            let waits = events.iter().filter(|event| event.account == Account::Wait);
+            for event in waits.filter(|event| during.has(event.at)) {
+                let wait = inquiry.timeline.wait_at(slot, event.at);
+                if wait.is_some_and(|at| held.waits.contains(&at)) {
+                    *stacks.entry(event.stack).or_default() += event.ns;
+                }
+            }
+        }
+        let most = stacks.into_iter().max_by_key(|(_, ns)| *ns);
+        held.stack = most.map(|(stack, _)| stack);
+        held
+    }
+}

@@ -1,0 +1,159 @@
+//! A pool of connections or a semaphore that threads wait for while others have what it gives.
+
+use std::collections::BTreeSet;
+
+use timesink_analysis::replay::{Change, How, What};
+use timesink_recording::ids::ProcessId;
+
+use crate::handed_over::HandedOver;
+use crate::inquiry::Inquiry;
+use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "pool-contention",
+    looks_for: "a connection pool or a semaphore that threads wait for while others have all it gives out",
+    why: "However many threads there are, only as many as it lets through make progress. What they do meanwhile, such as waiting for a response, takes place one after another.",
+    advice: "allow the pool more connections (or the semaphore more at a time), as many as the other side can serve at a time; or hold one only while it is used",
+    wrong_if: "it limits on purpose how much is asked of somebody at a time, or the other side cannot serve more at a time",
+    limits: &[&limits::WAITS, &limits::SHARE, &limits::THROUGH, &limits::FEW, &limits::WAITING, &limits::WAITED],
+    blames: Blames::Program,
+    needs: &[],
+    ask,
+};
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static WAITS: Limit = Limit {
+        name: "waits",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of waits of at least a millisecond",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.25,
+        unit: Unit::Share,
+        means: "minimum share of the time during which a thread waits for it",
+    };
+    /// As of tasks.
+    pub static THROUGH: Limit = Limit {
+        name: "through",
+        value: 12.0,
+        unit: Unit::Count,
+        means: "maximum number of threads that can go on while others wait, on average; a limit that lets more through is taken as intended",
+    };
+    pub static FEW: Limit = Limit {
+        name: "few",
+        value: 5.0,
+        unit: Unit::Count,
+        means: "the same, unless most of the threads wait",
+    };
+    pub static WAITING: Limit = Limit {
+        name: "waiting",
+        value: 0.7,
+        unit: Unit::Share,
+        means: "minimum share of the threads that wait where more than a few can go on",
+    };
+    pub static WAITED: Limit = Limit {
+        name: "waited",
+        value: 0.5,
+        unit: Unit::Share,
+        means: "minimum share of the time that those who go on spend in waits, such as for a response; who computes needs CPUs, not a larger pool",
+    };
+}
+
+/// Who sleeps for so much of it limits how often something is done.
+const SLEEPS: f64 = 0.5;
+
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let all = HandedOver::all(inquiry);
+    let suspects = all.iter().filter_map(|one| suspect(inquiry, one));
+    suspects.collect()
+}
+
+fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
+    let waits = one.waits as f64;
+    let share = one.ns() as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+    let through = one.let_through();
+    let (held, held_ns) = (&one.held, one.held.ns as f64);
+    if waits < RULE.limit(inquiry, &limits::WAITS)
+        || share < RULE.limit(inquiry, &limits::SHARE)
+        || through > RULE.limit(inquiry, &limits::THROUGH)
+        || through > RULE.limit(inquiry, &limits::FEW)
+            && 1.0 - one.through() < RULE.limit(inquiry, &limits::WAITING)
+        || (held.waits_ns as f64) < held_ns * RULE.limit(inquiry, &limits::WAITED)
+        || held.sleeps_ns as f64 > held_ns * SLEEPS
+    {
+        return None;
+    }
+    let processes = BTreeSet::from([one.process]);
+    let causes = inquiry.waits_on_path(|key| {
+        let kind = key.detail.map(|detail| (detail, key.object));
+        kind.is_some_and(|kind| held.kinds.contains(&kind))
+            && inquiry.same_program(key.process, one.process)
+    });
+    let title = say![
+        Piece::Count(one.threads.len() as u64),
+        " threads of ",
+        one.process,
+        " wait for a connection pool or semaphore that lets about ",
+        Piece::Count(through.round().max(1.0) as u64),
+        " through at a time"
+    ];
+    let mut suspect = Suspect::new(title, fix(one, &processes), Weight::within(causes, one.ns()))
+        .of(one.process)
+        .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
+        .held(inquiry, &RULE, "share", share, &limits::SHARE)
+        .held(inquiry, &RULE, "through", through, &limits::THROUGH)
+        .figure("waiting", one.waiting(), "")
+        .told(say![
+            Piece::Count(one.waits),
+            " waits, ",
+            Piece::Time(one.waits_ns / one.waits.max(1)),
+            " on average; about ",
+            Piece::Count(one.waiting().round().max(1.0) as u64),
+            " threads wait at a time"
+        ]);
+    suspect.frames = inquiry.spots(one.waits_in);
+    suspect.examples = examples(inquiry, &held.waits);
+    suspect.is_why_in_turn = true;
+    let code = &inquiry.stacks.code;
+    let spots = held.stack.map(|stack| inquiry.spots(stack));
+    let mut spots = spots.unwrap_or_default().into_iter();
+    Some(match spots.find(|spot| code.is_of_program(spot.function)) {
+        Some(spot) => suspect.told(say![
+            "threads that are let through mostly wait in ",
+            spot.function
+        ]),
+        None => suspect,
+    })
+}
+
+/// The first waits of those that have it.
+fn examples(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Vec<Example> {
+    const EXAMPLES: usize = 3;
+    let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
+    let examples = spans.map(|span| Example {
+        thread: span.thread,
+        at: span.t0,
+    });
+    examples.take(EXAMPLES).collect()
+}
+
+/// If all of them may go on, what those wait for that go on now takes place at the same time; at least for as many more as wait half of
+/// the time.
+fn fix(one: &HandedOver, processes: &BTreeSet<ProcessId>) -> Fix {
+    let through = one.through();
+    let by = |left: f64| {
+        vec![Change {
+            what: What::Spans(one.held.waits.clone()),
+            processes: Some(processes.clone()),
+            how: How::Scale(left),
+        }]
+    };
+    Fix::Likely(by((1.0 + through) / 2.0), by(through), by(through / 2.0))
+}
