@@ -220,9 +220,9 @@ fn is_handed_over(inquiry: &Inquiry<'_>, waits: &[ThreadWait], each_ns: u64) -> 
 fn are_let_go_together(waits: &[ThreadWait]) -> bool {
     let mut ends: Vec<(usize, Nanos)> = waits.iter().map(|wait| (wait.waker, wait.woken)).collect();
     ends.sort_unstable();
-    let same = ends.windows(2).filter(|pair| {
-        pair[0].0 == pair[1].0 && pair[1].1.since(pair[0].1) <= MOMENT_NS
-    });
+    let same = ends
+        .windows(2)
+        .filter(|pair| pair[0].0 == pair[1].0 && pair[1].1.since(pair[0].1) <= MOMENT_NS);
     let moments = ends.len() - same.count();
     ends.len() as f64 > moments as f64 * AT_ONCE
 }
@@ -257,7 +257,9 @@ impl Holding {
                     held.kinds.insert((span.detail, span.object()));
                 }
             }
-            let events = inquiry.stacks.events_of(inquiry.timeline.threads[slot].thread);
+            let events = inquiry
+                .stacks
+                .events_of(inquiry.timeline.threads[slot].thread);
             let waits = events.iter().filter(|event| event.account == Account::Wait);
             for event in waits.filter(|event| during.has(event.at)) {
                 let wait = inquiry.timeline.wait_at(slot, event.at);

@@ -104,20 +104,24 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
         Piece::Count(through.round().max(1.0) as u64),
         " through at a time"
     ];
-    let mut suspect = Suspect::new(title, fix(one, &processes), Weight::within(causes, one.ns()))
-        .of(one.process)
-        .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
-        .held(inquiry, &RULE, "share", share, &limits::SHARE)
-        .held(inquiry, &RULE, "through", through, &limits::THROUGH)
-        .figure("waiting", one.waiting(), "")
-        .told(say![
-            Piece::Count(one.waits),
-            " waits, ",
-            Piece::Time(one.waits_ns / one.waits.max(1)),
-            " on average; about ",
-            Piece::Count(one.waiting().round().max(1.0) as u64),
-            " threads wait at a time"
-        ]);
+    let mut suspect = Suspect::new(
+        title,
+        fix(one, &processes),
+        Weight::within(causes, one.ns()),
+    )
+    .of(one.process)
+    .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
+    .held(inquiry, &RULE, "share", share, &limits::SHARE)
+    .held(inquiry, &RULE, "through", through, &limits::THROUGH)
+    .figure("waiting", one.waiting(), "")
+    .told(say![
+        Piece::Count(one.waits),
+        " waits, ",
+        Piece::Time(one.waits_ns / one.waits.max(1)),
+        " on average; about ",
+        Piece::Count(one.waiting().round().max(1.0) as u64),
+        " threads wait at a time"
+    ]);
     suspect.frames = inquiry.spots(one.waits_in);
     suspect.examples = examples(inquiry, &held.waits);
     suspect.is_why_in_turn = true;

@@ -46,6 +46,12 @@ fn waits_one_after_another() {
     pair_with_peer("waits-one-after-another", 5);
 }
 
+/// Two connections for twelve threads, and a connection for each of twelve that wait for something to do.
+#[test]
+fn pool_contention() {
+    pair_with_peer("pool-contention", 20);
+}
+
 /// Answers that are large, and a peer that works as long.
 #[test]
 fn large_payload() {

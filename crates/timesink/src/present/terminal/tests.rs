@@ -310,7 +310,10 @@ fn the_whole_machine() {
         let unit = ["web", "backup", "build"][row.pid as usize % 3];
         row.group = Some(format!("/system.slice/{unit}.service"));
     }
-    grouped.threads.iter_mut().for_each(|row| row.nice = Some(5));
+    grouped
+        .threads
+        .iter_mut()
+        .for_each(|row| row.nice = Some(5));
     check("machine_narrow", &page(&grouped, &NARROW));
     let mut hostile = samples::hostile();
     for (row, number) in hostile.processes.iter_mut().zip(1..) {
