@@ -403,12 +403,18 @@ $(VENV)/ready: Makefile
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PYTHON_PACKAGES)
 	@touch $@
 
+# Those that measure no times run two at a time. The others measure what CPUs do, and one that runs beside them would be in it.
+SIDE_BY_SIDE := attacks bench elsewhere environment floors follow history install launch refusals rounds symbolize weather
+LIVE := $(basename $(notdir $(wildcard tests/live/tests/*.rs))) $(notdir $(patsubst %/main.rs,%,$(wildcard tests/live/tests/*/main.rs)))
+
 # What passed only when it was tried again is said as the suite ends, whether it failed or not.
 TRIES := target/live-tries
 live: need-root
 	@mkdir -p $(dir $(TRIES)) && : > $(TRIES)
-	status=0; TIMESINK_TRIES=$(CURDIR)/$(TRIES) \
-	  $(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live --tests -- --test-threads=1 || status=$$?; \
+	status=0; \
+	live() { TIMESINK_TRIES=$(CURDIR)/$(TRIES) $(CARGO) test $(LOCKED) --release --no-fail-fast -p timesink-live "$$@" || status=$$?; }; \
+	live $(addprefix --test=,$(SIDE_BY_SIDE)) -- --test-threads=2; \
+	live $(addprefix --test=,$(filter-out $(SIDE_BY_SIDE),$(LIVE))) -- --test-threads=1; \
 	echo "live tests that needed more than one try: $$(wc -l < $(TRIES))"; sed 's/^/  /' $(TRIES); exit $$status
 
 live-disturbed: need-rust need-test need-root build ## Run the live tests, each once, on processors that are taken away now and then
