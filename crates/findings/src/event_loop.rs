@@ -39,6 +39,8 @@ fn is_parked(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
 /// Who was asked and never answered. A timer that is due may be what the one who asked allowed for that.
 pub struct Owed {
     to: BTreeSet<ProcessId>,
+    /// The sockets that something was sent on, and nothing ever came.
+    silent: BTreeSet<ObjectId>,
     /// Something was asked, and it is not known by whom.
     to_somebody: bool,
 }
@@ -75,8 +77,14 @@ impl Owed {
         }
         Owed {
             to_somebody: !unknown.is_empty(),
+            silent: silent.keys().copied().collect(),
             to: silent.into_values().flatten().collect(),
         }
+    }
+
+    /// Whether something was asked on a socket, and nothing ever came.
+    pub fn is_silent(&self, socket: ObjectId) -> bool {
+        self.silent.contains(&socket)
     }
 
     /// Whether somebody owes this process an answer.

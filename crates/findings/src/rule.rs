@@ -469,6 +469,20 @@ pub struct Example {
     pub at: Nanos,
 }
 
+impl Example {
+    /// The beginnings of the first of these spans.
+    pub fn first_of(inquiry: &Inquiry<'_>, spans: &BTreeSet<usize>) -> Vec<Example> {
+        const EXAMPLES: usize = 3;
+        let spans = spans.iter().take(EXAMPLES);
+        let spans = spans.filter_map(|&at| inquiry.timeline.span(at));
+        let examples = spans.map(|span| Example {
+            thread: span.thread,
+            at: span.t0,
+        });
+        examples.collect()
+    }
+}
+
 impl Rule {
     /// Whether it finds something at fault.
     pub fn accuses(&self) -> bool {

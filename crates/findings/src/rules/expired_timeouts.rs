@@ -43,7 +43,7 @@ mod limits {
         name: "share of path",
         value: 0.1,
         unit: Unit::Share,
-        means: "or: minimum share of the critical path that they take, at a condition that nobody signals",
+        means: "or: minimum share of the critical path that they take, at a condition that nobody signals, or after a request that nobody answers",
     };
     pub static SHARE: Limit = Limit {
         name: "share",
@@ -73,7 +73,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         waits.filter(|group| !event_loop::waits(inquiry, group) || owed.is_to(group.process));
     let all = by_peer(inquiry, waits);
     let all = all.iter();
-    all.filter_map(|all| suspect(inquiry, all)).collect()
+    all.filter_map(|all| suspect(inquiry, &owed, all)).collect()
 }
 
 /// Waits that are alike: for one thing, or for connections to one peer, which a program makes again when one does not come.
@@ -126,7 +126,14 @@ fn by_peer<'a>(inquiry: &Inquiry<'_>, groups: impl Iterator<Item = &'a WaitGroup
     all
 }
 
-fn suspect(inquiry: &Inquiry<'_>, all: &Waits) -> Option<Suspect> {
+/// What was asked just before each of these waits, and nobody ever answered; nothing if that is not known of all.
+fn unanswered(inquiry: &Inquiry<'_>, owed: &Owed, waits: &BTreeSet<usize>) -> BTreeSet<ObjectId> {
+    let sent = waits.iter().map(|&at| inquiry.waited.known(at)?.sent);
+    let silent = sent.map(|socket| socket.filter(|&socket| owed.is_silent(socket)));
+    silent.collect::<Option<_>>().unwrap_or_default()
+}
+
+fn suspect(inquiry: &Inquiry<'_>, owed: &Owed, all: &Waits) -> Option<Suspect> {
     let group = &all.group;
     let over = group.over?;
     if (over.expired as f64) < over.asked as f64 * RULE.limit(inquiry, &limits::SHARE) {
@@ -141,15 +148,16 @@ fn suspect(inquiry: &Inquiry<'_>, all: &Waits) -> Option<Suspect> {
     let expired = picked.count() as f64;
     let on_path_ns = inquiry.on_path_ns(&causes).min(picked.ns());
     let share = on_path_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
-    // A poll may be a look at the clock, whatever came after it.
+    let unanswered = unanswered(inquiry, owed, picked.spans());
+    // A poll may be a look at the clock, whatever came after it; not where something was asked that nobody answers.
     let few = match group.detail {
         Detail::Condition | Detail::Event => share >= RULE.limit(inquiry, &limits::FEW),
-        _ => false,
+        _ => !unanswered.is_empty() && share >= RULE.limit(inquiry, &limits::FEW),
     };
     if expired < RULE.limit(inquiry, &limits::WAITS) && !few {
         return None;
     }
-    let title = title(inquiry, group, over, picked.count());
+    let title = title(inquiry, group, &unanswered, over, picked.count());
     let fix = Fix::without(
         What::Spans(picked.spans().clone()),
         BTreeSet::from([group.process]),
@@ -171,14 +179,21 @@ fn suspect(inquiry: &Inquiry<'_>, all: &Waits) -> Option<Suspect> {
     Some(suspect)
 }
 
-fn title(inquiry: &Inquiry<'_>, group: &WaitGroup, over: Over, expired: u64) -> Sentence {
+fn title(
+    inquiry: &Inquiry<'_>,
+    group: &WaitGroup,
+    unanswered: &BTreeSet<ObjectId>,
+    over: Over,
+    expired: u64,
+) -> Sentence {
     let mut title = say![
         group.process,
         " times out in ",
         Piece::Name(group.call.clone()),
     ];
-    let object = group.object.and_then(|object| inquiry.facts.object(object));
-    if let Some(peer) = object.and_then(|object| object.remote.clone()) {
+    let remote = |object| inquiry.facts.object(object)?.remote.clone();
+    let mut asked = unanswered.iter().filter_map(|&socket| remote(socket));
+    if let Some(peer) = group.object.and_then(remote).or_else(|| asked.next()) {
         title
             .0
             .extend([", waiting for ".into(), Piece::Name(peer), ",".into()]);

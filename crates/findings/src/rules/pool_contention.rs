@@ -123,7 +123,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
         " threads wait at a time"
     ]);
     suspect.frames = inquiry.spots(one.waits_in);
-    suspect.examples = examples(inquiry, &held.waits);
+    suspect.examples = Example::first_of(inquiry, &held.waits);
     suspect.is_why_in_turn = true;
     let code = &inquiry.stacks.code;
     let spots = held.stack.map(|stack| inquiry.spots(stack));
@@ -135,17 +135,6 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
         ]),
         None => suspect,
     })
-}
-
-/// The first waits of those that have it.
-fn examples(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Vec<Example> {
-    const EXAMPLES: usize = 3;
-    let spans = waits.iter().filter_map(|&at| inquiry.timeline.span(at));
-    let examples = spans.map(|span| Example {
-        thread: span.thread,
-        at: span.t0,
-    });
-    examples.take(EXAMPLES).collect()
 }
 
 /// If all of them may go on, what those wait for that go on now takes place at the same time; at least for as many more as wait half of

@@ -95,7 +95,7 @@ fn suspect(inquiry: &Inquiry<'_>, contended: &Contended) -> Option<Suspect> {
     let fix = fix(inquiry, contended, &held);
     let mut suspect = Suspect::new(title(contended), fix, weight).of(contended.process);
     suspect.frames = inquiry.spots(contended.waits_in);
-    suspect.examples = examples(inquiry, &held);
+    suspect.examples = Example::first_of(inquiry, &held.waits);
     suspect.is_why_in_turn = true;
     let suspect = suspect
         .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
@@ -124,18 +124,6 @@ fn suspect(inquiry: &Inquiry<'_>, contended: &Contended) -> Option<Suspect> {
         Some(spot) => suspect.told(say![whoever, spot.function]),
         None => suspect,
     })
-}
-
-/// The first waits that go on meanwhile.
-fn examples(inquiry: &Inquiry<'_>, held: &Held) -> Vec<Example> {
-    const EXAMPLES: usize = 3;
-    let waits = held.waits.iter();
-    let waits = waits.filter_map(|&at| inquiry.timeline.span(at));
-    let examples = waits.map(|span| Example {
-        thread: span.thread,
-        at: span.t0,
-    });
-    examples.take(EXAMPLES).collect()
 }
 
 /// As a number of tasks; where there are some there is one.
