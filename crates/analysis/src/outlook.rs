@@ -321,10 +321,9 @@ fn polls_ended_by_timers(
         let wait = timeline.wait_at(segment.slot, segment.t0);
         let wait = wait.and_then(|at| timeline.span(at));
         let key = key_of(segment, timeline, programs);
-        // A task that slept beside what the thread did is no wait of the thread's.
-        let by_timer = segment.left_at.is_some()
-            || wait.is_some_and(|wait| wait.wake_source == Some(WakeSource::Timer));
-        if by_timer && key.object.is_none_or(is_epoll) {
+        if wait.is_some_and(|wait| wait.wake_source == Some(WakeSource::Timer))
+            && key.object.is_none_or(is_epoll)
+        {
             let sum = sums.entry(key).or_default();
             *sum = sum.saturating_add(segment.ns());
         }

@@ -470,7 +470,6 @@ fn kept_by_fixes(
                 state: span.state,
                 detail: span.detail,
                 object: span.object(),
-                left_at: None,
                 unknown: None,
             };
             let key = Key::of(&segment, process);

@@ -54,23 +54,12 @@ impl InCode {
                 State::Wait => Account::Wait,
                 State::Ready | State::Lost => continue,
             };
-            let thread = timeline.threads[segment.slot].thread;
-            let key = key(segment);
-            if let Some(stack) = segment.left_at {
-                let seen = Seen {
-                    ns: 0,
-                    thread,
-                    at: segment.t0,
-                };
-                if let Some(stack) = stacks.code.stack(stack) {
-                    self.add_stack(key, stack, seen, segment.ns(), account, stacks);
-                }
-                continue;
-            }
-            let events = stacks.events_of(thread);
+            let thread = &timeline.threads[segment.slot];
+            let events = stacks.events_of(thread.thread);
             let from = reached.entry(segment.slot).or_default();
             *from += events[*from..].partition_point(|event| event.at < segment.t0);
             let until = events[*from..].partition_point(|event| event.at < segment.t1);
+            let key = key(segment);
             for event in events[*from..*from + until]
                 .iter()
                 .filter(|e| e.account == account)
@@ -81,31 +70,19 @@ impl InCode {
                     thread: event.thread,
                     at: event.at,
                 };
-                self.add_stack(key, event.stack, seen, ns, account, stacks);
+                let of_cause = self.stacks.entry(key).or_default();
+                of_cause.entry(event.stack).or_insert(seen).add(ns);
+                let functions = stacks.code.functions_of(event.stack);
+                if let Some(function) = own_function(&stacks.code, &functions) {
+                    let sum = self.own.entry(function).or_default();
+                    *sum = sum.saturating_add(ns);
+                    if account == Account::Cpu {
+                        let sum = self.own_cpu.entry(function).or_default();
+                        *sum = sum.saturating_add(ns);
+                    }
+                }
             }
             *from += until;
-        }
-    }
-
-    fn add_stack(
-        &mut self,
-        key: Key,
-        stack: StackIx,
-        seen: Seen,
-        ns: u64,
-        account: Account,
-        stacks: &Stacks,
-    ) {
-        let of_cause = self.stacks.entry(key).or_default();
-        of_cause.entry(stack).or_insert(seen).add(ns);
-        let functions = stacks.code.functions_of(stack);
-        if let Some(function) = own_function(&stacks.code, &functions) {
-            let sum = self.own.entry(function).or_default();
-            *sum = sum.saturating_add(ns);
-            if account == Account::Cpu {
-                let sum = self.own_cpu.entry(function).or_default();
-                *sum = sum.saturating_add(ns);
-            }
         }
     }
 

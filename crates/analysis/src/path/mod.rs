@@ -18,7 +18,7 @@ pub use division::{walked, DividedPart, Division, Within};
 pub use on_processors::{OnProcessors, OnStack};
 pub use walk::Walker;
 
-use timesink_recording::ids::{ObjectId, StackId};
+use timesink_recording::ids::ObjectId;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
@@ -35,8 +35,6 @@ pub struct Segment {
     pub detail: Detail,
     /// What was waited for.
     pub object: Option<ObjectId>,
-    /// Where a task slept that no thread was at work for meanwhile; of all else the stacks of the thread tell.
-    pub left_at: Option<StackId>,
     /// Why the path is not known here, if it is not.
     pub unknown: Option<Unknown>,
 }

@@ -1,6 +1,5 @@
 //! The walk from the end back to the beginning.
 
-use timesink_recording::ids::StackId;
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
@@ -249,7 +248,6 @@ impl<'a> Walk<'a> {
             state,
             detail,
             object,
-            left_at: None,
             unknown,
         });
         self.moment = t0;
@@ -265,39 +263,19 @@ impl<'a> Walk<'a> {
         let Some(left) = resumes.left() else {
             return;
         };
-        let could_go_on = match resumes {
-            Resumes::Slept { until, .. } => until,
-            _ => left.at,
-        };
-        while self.moment > could_go_on.max(self.from) {
+        while self.moment > left.at.max(self.from) {
             let Some(span) = self.before().filter(|span| span.t1 >= self.moment) else {
-                self.lay(could_go_on, State::Ready, Detail::Woken, None, None);
+                self.lay(left.at, State::Ready, Detail::Woken, None, None);
                 break;
             };
-            let (from, object) = (span.t0.max(could_go_on), None);
+            let (from, object) = (span.t0.max(left.at), None);
             match span.state {
                 State::Wait => self.lay(from, State::Ready, Detail::Woken, object, None),
                 state => self.lay(from, state, span.detail, object, None),
             }
         }
-        if let Resumes::Slept { wait, stack, .. } = resumes {
-            self.slept(left.at, wait, stack);
-        }
         if self.moment > self.from && left.slot != self.slot {
             self.go_to(left.slot);
-        }
-    }
-
-    /// A task slept in this stack, as a wait of the runtime's did.
-    fn slept(&mut self, from: Nanos, wait: usize, stack: StackId) {
-        let Some(span) = self.timeline.span(wait) else {
-            return;
-        };
-        if self.moment > from.max(self.from) {
-            self.lay(from, span.state, span.detail, span.object(), None);
-            if let Some(laid) = self.segments.last_mut() {
-                laid.left_at = Some(stack);
-            }
         }
     }
 }

@@ -447,16 +447,6 @@ impl Builder<'_> {
                 span: call as u32,
             }),
             Resumes::Preempted { left } => self.others(stretch, left.at.max(self.from), steps),
-            Resumes::Slept {
-                left, until, wait, ..
-            } => {
-                let until = until.max(self.from);
-                steps.push(ReplayStep::Pass {
-                    ns: until.since(left.at.max(self.from)),
-                    span: wait as u32,
-                });
-                self.others(stretch, until, steps);
-            }
         }
     }
 

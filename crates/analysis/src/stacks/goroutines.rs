@@ -26,27 +26,19 @@ const RUNTIME: &str = "runtime.";
 /// The functions in which a thread looks for a goroutine that can go on; the second one until Go 1.19.
 const LOOK: [&str; 2] = ["runtime.findRunnable", "runtime.findrunnable"];
 
-/// Those in which a goroutine sleeps for as long as it asked.
-const SLEEP: [&str; 2] = ["time.Sleep", "runtime.timeSleep"];
-
 /// The stacks of a recording, with what is asked of them often.
 pub struct OfGoroutines<'a> {
     stacks: &'a Stacks,
     look: BTreeSet<FunctionIx>,
-    sleep: BTreeSet<FunctionIx>,
 }
 
 impl<'a> OfGoroutines<'a> {
     pub fn new(stacks: &'a Stacks) -> OfGoroutines<'a> {
-        let called = |names: &[&str]| -> BTreeSet<FunctionIx> {
-            let functions = stacks.code.functions.iter().enumerate();
-            let of_them = functions.filter(|(_, f)| names.contains(&f.name.as_str()));
-            of_them.map(|(at, _)| FunctionIx(at as u32)).collect()
-        };
+        let functions = stacks.code.functions.iter().enumerate();
+        let look = functions.filter(|(_, f)| LOOK.contains(&f.name.as_str()));
         OfGoroutines {
             stacks,
-            look: called(&LOOK),
-            sleep: called(&SLEEP),
+            look: look.map(|(at, _)| FunctionIx(at as u32)).collect(),
         }
     }
 }
@@ -61,13 +53,6 @@ impl Told for OfGoroutines<'_> {
     fn preempted(&self, stack: StackId) -> bool {
         let innermost = self.stacks.innermost(stack);
         innermost.is_some_and(|name| YIELDS.contains(&name) || !name.starts_with(RUNTIME))
-    }
-
-    fn sleeps(&self, stack: StackId) -> bool {
-        let stack = self.stacks.code.stack(stack);
-        let stack = stack.filter(|_| !self.sleep.is_empty());
-        let functions = stack.map(|stack| self.stacks.code.functions_of(stack));
-        functions.is_some_and(|functions| functions.iter().any(|f| self.sleep.contains(f)))
     }
 
     fn looks(&self, thread: ThreadId, at: Nanos) -> bool {

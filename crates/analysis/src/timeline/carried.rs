@@ -1,6 +1,5 @@
 //! Which tasks threads carried, in the order of time, and which turns of a task go on where another thread left it: after a call
-//! that blocked, in which another task was given the processor of the runtime's, after the runtime itself took that away, or after it
-//! slept.
+//! that blocked, in which another task was given the processor of the runtime's, or after the runtime itself took that away.
 //!
 //! All other turns go on after what their thread did before: who was at work there gave it up to them, or somebody woke the thread for them.
 //! How long a task could go on before it did is not told of these: what was seen of a task between two turns is not all that it did.
@@ -28,12 +27,10 @@ pub struct CarriedTurn {
 }
 
 impl CarriedTurn {
-    /// For how long the task could have gone on before it did; not known of one that slept.
+    /// For how long the task could have gone on before it did.
     pub fn queued_ns(&self) -> u64 {
-        match self.resumes {
-            Resumes::Called { left, .. } | Resumes::Preempted { left } => self.t0.since(left.at),
-            Resumes::Thread | Resumes::Slept { .. } => 0,
-        }
+        let left = self.resumes.left();
+        left.map_or(0, |left| self.t0.since(left.at))
     }
 }
 
@@ -55,14 +52,6 @@ pub enum Resumes {
     Called { left: Place, call: usize },
     /// The task was left there in the midst of its work, and could have gone on: the runtime gave its processor to another one.
     Preempted { left: Place },
-    /// The task was left there asleep, until a moment at which the thread was not at work. `wait` is a wait of the runtime's for such a
-    /// timer, by its span.
-    Slept {
-        left: Place,
-        until: Nanos,
-        wait: usize,
-        stack: StackId,
-    },
 }
 
 impl Resumes {
@@ -74,9 +63,7 @@ impl Resumes {
     pub fn left(self) -> Option<Place> {
         match self {
             Resumes::Thread => None,
-            Resumes::Called { left, .. }
-            | Resumes::Preempted { left }
-            | Resumes::Slept { left, .. } => Some(left),
+            Resumes::Called { left, .. } | Resumes::Preempted { left } => Some(left),
         }
     }
 }
@@ -87,8 +74,6 @@ pub trait Told {
     fn comes_back(&self, stack: StackId) -> bool;
     /// Whether a task that was left in such a stack was in the midst of its work.
     fn preempted(&self, stack: StackId) -> bool;
-    /// Whether a task that was left in such a stack sleeps for as long as it asked.
-    fn sleeps(&self, stack: StackId) -> bool;
     /// Whether a thread that began to sleep then had looked for something that could go on, and found nothing.
     fn looks(&self, thread: ThreadId, at: Nanos) -> bool;
     /// Which of these tasks, of which all turns are given, run the threads of the runtime.
@@ -350,7 +335,6 @@ impl Carried {
                 let waited = (left.at < turn.t0 || left.slot != slot)
                     && !idle.between(process, left.at, turn.t0);
                 match as_left.how(told) {
-                    Left::Asleep(stack) => self.slept(spans, &idle, slot, &turn, left, stack),
                     _ if !waited => None,
                     Left::Called => {
                         let call = last_wait(spans, before.slot, was.t0, left.at)?;
@@ -370,60 +354,17 @@ impl Carried {
     }
 }
 
-impl Carried {
-    /// A turn of a task that was left asleep and was not seen otherwise since. Had its timer come while the thread waited, it had gone on then:
-    /// there would have been a processor of the runtime's for it.
-    fn slept(
-        &self,
-        spans: &Spans,
-        idle: &Idle,
-        slot: usize,
-        turn: &CarriedTurn,
-        left: Place,
-        stack: StackId,
-    ) -> Option<Resumes> {
-        let process = spans.threads[slot].process;
-        let task = turn.task?;
-        let sights = self.sights(process);
-        let begun = sights.partition_point(|sight| (sight.task, sight.t) <= (task, left.at));
-        let mut since = sights[begun..].iter();
-        let mut since = since
-            .by_ref()
-            .take_while(|sight| sight.task == task && sight.t < turn.t0);
-        if since.any(|sight| sight.state != TaskState::Waiting || sight.stack != Some(stack)) {
-            return None;
-        }
-        let waited = spans.span(last_wait(spans, slot, left.at, turn.t0)?)?;
-        let until = waited.t1.min(turn.t0);
-        let wait = idle.with_timer(process, left.at, until)?;
-        Some(Resumes::Slept {
-            left,
-            until,
-            wait,
-            stack,
-        })
-    }
-}
-
-/// How a task was left.
+/// How a task was left that could go on.
 enum Left {
-    /// In this stack.
-    Asleep(StackId),
     /// It had come back from a call.
     Called,
     Preempted,
-    /// In another way.
+    /// In another way, or it could not go on.
     Otherwise,
 }
 
 impl LeftAs {
     fn how(&self, told: &impl Told) -> Left {
-        if let (Some(TaskState::Waiting), Some(stack)) = (self.state, self.at) {
-            return match told.sleeps(stack) {
-                true => Left::Asleep(stack),
-                false => Left::Otherwise,
-            };
-        }
         let could = matches!(self.state, Some(TaskState::Ready | TaskState::Running));
         match self.at.filter(|_| could) {
             Some(stack) if told.comes_back(stack) => Left::Called,
@@ -433,20 +374,12 @@ impl LeftAs {
     }
 }
 
-/// When threads of a process began to sleep because there was nothing that could go on.
-#[derive(Default)]
-struct IdleMoments {
-    begun: Vec<Nanos>,
-    /// Those in which a thread waited for the next timer too: when they ended, and their spans.
-    with_timer: Vec<(Nanos, usize)>,
-}
-
-/// The same of all processes.
-struct Idle(FxHashMap<ProcessId, IdleMoments>);
+/// When threads of each process began to sleep because there was nothing that could go on.
+struct Idle(FxHashMap<ProcessId, Vec<Nanos>>);
 
 impl Idle {
     fn of(carried: &Carried, spans: &Spans, told: &impl Told) -> Idle {
-        let mut of_process: FxHashMap<ProcessId, IdleMoments> = FxHashMap::default();
+        let mut of_process: FxHashMap<ProcessId, Vec<Nanos>> = FxHashMap::default();
         for slot in carried.slots() {
             let thread = &spans.threads[slot];
             let moments = of_process.entry(thread.process).or_default();
@@ -456,35 +389,20 @@ impl Idle {
                 let waits = waits.map(|(span, _)| span);
                 let waits = waits.filter(|span| span.state == State::Wait && span.t0 >= turn.t0);
                 let idle = waits.filter(|span| told.looks(thread.thread, span.t0));
-                for span in idle {
-                    moments.begun.push(span.t0);
-                    let polls = span.detail == Detail::Poll;
-                    let at = polls.then(|| spans.wait_at(slot, span.t0)).flatten();
-                    moments.with_timer.extend(at.map(|at| (span.t1, at)));
-                }
+                moments.extend(idle.map(|span| span.t0));
             }
         }
         for moments in of_process.values_mut() {
-            moments.begun.sort_unstable();
-            moments.with_timer.sort_unstable();
+            moments.sort_unstable();
         }
         Idle(of_process)
-    }
-
-    /// The last wait for a timer that ended between two moments, by its span.
-    fn with_timer(&self, process: ProcessId, from: Nanos, until: Nanos) -> Option<usize> {
-        let waits = &self.0.get(&process)?.with_timer;
-        let ended = waits.partition_point(|(end, _)| *end <= until);
-        let (end, wait) = waits.get(ended.checked_sub(1)?)?;
-        (*end > from).then_some(*wait)
     }
 
     /// Whether one did in between: what could go on had a thread then.
     fn between(&self, process: ProcessId, from: Nanos, until: Nanos) -> bool {
         let from = Nanos(from.0.saturating_add(LOOKS_NS));
         let until = Nanos(until.0.saturating_sub(LOOKS_NS));
-        let moments = self.0.get(&process);
-        let moments = moments.map_or(&[][..], |of_process| of_process.begun.as_slice());
+        let moments = self.0.get(&process).map_or(&[][..], Vec::as_slice);
         let next = moments.partition_point(|at| *at <= from);
         moments.get(next).is_some_and(|at| *at < until)
     }
