@@ -263,9 +263,7 @@ impl Notes {
                     without,
                 });
             }
-            Note::Symbol { address, name } => {
-                self.symbols.insert(address, name);
-            }
+            Note::Symbol { address, name } => drop(self.symbols.insert(address, name)),
             Note::Outsider { tid, name, pid } => drop(self.outsiders.insert(tid, (name, pid))),
             Note::Program {
                 pid,
