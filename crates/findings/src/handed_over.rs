@@ -187,7 +187,17 @@ fn handed_over(
         *stacks.entry(wait.stack).or_default() += ns(wait);
     }
     let (waits_in, _) = stacks.into_iter().max_by_key(|(_, ns)| *ns)?;
-    let held = Holding::of(inquiry, &threads, &during, interpreters);
+    // One that is always quick enough never waits, and has it all the same.
+    let mut ended: BTreeMap<usize, u64> = BTreeMap::new();
+    for wait in waits {
+        *ended.entry(wait.waker).or_default() += 1;
+    }
+    let several = ended.into_iter().filter(|(_, waits)| *waits > 1);
+    let having: BTreeSet<usize> = several
+        .map(|(slot, _)| slot)
+        .chain(threads.iter().copied())
+        .collect();
+    let held = Holding::of(inquiry, &having, &during, interpreters);
     if !is_handed_over(inquiry, waits, held.ns / waits.len() as u64) {
         return None;
     }
@@ -203,14 +213,18 @@ fn handed_over(
 }
 
 /// Whether most of those that end a wait are through with what they had, of which one takes so long: soon they wait themselves, or are done.
+/// Or they take it again before the other one is there, which then soon waits again.
 fn is_handed_over(inquiry: &Inquiry<'_>, waits: &[ThreadWait], each_ns: u64) -> bool {
     let soon_ns = (each_ns as f64 * SOON) as u64;
-    let is_through = |wait: &&ThreadWait| {
-        let end = inquiry.timeline.threads[wait.waker].end;
-        let mut later = inquiry.timeline.indexed_from(wait.waker, wait.woken);
-        let next = later.find(|(_, span)| span.t0 >= wait.woken && is_for_threads(span));
+    let soon_waits = |slot: usize, from: Nanos| {
+        let end = inquiry.timeline.threads[slot].end;
+        let mut later = inquiry.timeline.indexed_from(slot, from);
+        let next = later.find(|(_, span)| span.t0 >= from && is_for_threads(span));
         let until = next.map_or(end, |(_, span)| span.t0);
-        until.since(wait.woken) <= soon_ns
+        until.since(from) <= soon_ns
+    };
+    let is_through = |wait: &&ThreadWait| {
+        soon_waits(wait.waker, wait.woken) || soon_waits(wait.slot, wait.until)
     };
     let through = waits.iter().filter(is_through).count();
     through as f64 >= waits.len() as f64 * HANDED
