@@ -27,18 +27,12 @@ impl Groups {
     /// As `/proc/PID/cgroup` tells it, of hierarchies below this folder.
     fn told(groups: &str, root: &Path) -> Groups {
         let own = |path: &str| path.trim_start_matches('/').to_owned();
-        let unified = groups.lines().find_map(|line| line.strip_prefix("0::"));
+        let unified = path_in(groups, "");
         let both = root.join("unified");
         let root_of_unified = if both.is_dir() { &both } else { root };
         let of_version_1 = |controller: &str| {
-            groups.lines().find_map(|line| {
-                let mut parts = line.splitn(3, ':').skip(1);
-                let (controllers, path) = (parts.next()?, parts.next()?);
-                let mut named = controllers.split(',');
-                named
-                    .any(|name| name == controller)
-                    .then(|| root.join(controller).join(own(path)))
-            })
+            let path = path_in(groups, controller)?;
+            Some(root.join(controller).join(own(path)))
         };
         Groups {
             unified: root_of_unified.join(own(unified.unwrap_or_default())),
@@ -127,16 +121,18 @@ pub fn write(file: &Path, value: &str) -> std::io::Result<()> {
     std::io::Write::write_all(&mut file, value.as_bytes())
 }
 
+/// The group in the hierarchy of a controller, as `/proc/PID/cgroup` tells it; that of version 2 has no controller's name.
+fn path_in<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
+    groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        let mut named = controllers.split(',');
+        named.any(|name| name == controller).then_some(path)
+    })
+}
+
 fn named(groups: &str) -> Option<String> {
-    let in_hierarchy = |controllers: &str| {
-        let mut lines = groups.lines().filter_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            rest.split_once(':')
-        });
-        let (_, path) = lines.find(|(named, _)| named.split(',').any(|one| one == controllers))?;
-        Some(path)
-    };
-    let all = ["", "name=systemd", "cpu", "memory"].map(in_hierarchy);
+    let all = ["", "name=systemd", "cpu", "memory"].map(|controller| path_in(groups, controller));
     let mut known = all.into_iter().flatten();
     let root = known.clone().next();
     let own = known.find(|path| *path != "/").or(root);

@@ -1,5 +1,5 @@
-//! What the processes of a machine that ran before it was recorded are executions of, and their control groups: no event tells of that. Not asked of the servers of one
-//! program: who is of the same executable as its client is told as one with it.
+//! What the processes of a machine that ran before it was recorded are executions of, and their control groups: no event tells of
+//! that. Not asked of the servers of one program: who is of the same executable as its client is told as one with it.
 
 use std::cell::RefCell;
 

@@ -13,10 +13,10 @@ use crate::sentence::Piece;
 
 pub static RULE: Rule = Rule {
     name: "pool-contention",
-    looks_for: "a connection pool or a semaphore that threads wait for while others have all it gives out",
+    looks_for: "a connection pool or a semaphore that threads wait for because all its connections or permits are in use",
     why: "However many threads there are, only as many as it lets through make progress. What they do meanwhile, such as waiting for a response, takes place one after another.",
     advice: "allow the pool more connections (or the semaphore more at a time), as many as the other side can serve at a time; or hold one only while it is used",
-    wrong_if: "it limits on purpose how much is asked of somebody at a time, or the other side cannot serve more at a time",
+    wrong_if: "the limit is intended, or the other side cannot serve more at a time",
     limits: &[&limits::WAITS, &limits::SHARE, &limits::THROUGH, &limits::FEW, &limits::WAITING, &limits::WAITED],
     blames: Blames::Program,
     needs: &[],
@@ -62,7 +62,7 @@ mod limits {
         name: "waited",
         value: 0.5,
         unit: Unit::Share,
-        means: "minimum share of the time that those who go on spend in waits, such as for a response; who computes needs CPUs, not a larger pool",
+        means: "minimum share of the time that those who go on spend in waits, such as for a response; threads that compute need CPUs, not a larger pool",
     };
 }
 
