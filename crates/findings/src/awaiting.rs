@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::stacks::{Spot, StackIx};
+use timesink_analysis::ledger::Account;
+use timesink_analysis::path::own_function;
+use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
 use timesink_analysis::tasks::{GroupKind, Parking};
-use timesink_recording::ids::{ProcessId, TaskId};
+use timesink_recording::ids::{ProcessId, TaskId, ThreadId};
 use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
+use crate::picked::Picked;
 use crate::rule::Suspect;
 
 /// The tasks that awaited some waits of one process.
@@ -151,7 +154,59 @@ pub fn slept_until(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Vec<Spot> 
 pub fn has_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
     let code = &inquiry.stacks.code;
     let mut within = code.within_loop(frames).iter();
-    within.any(|spot| code.is_user_code(spot.function))
+    within.any(|spot| code.is_user_code(spot.function) && !code.is_of_runtime(spot.function))
+}
+
+/// What a program mostly does after such waits in its loop: the function of its own that the first stack after most of
+/// them shows, of a call or a sample.
+pub fn followed(inquiry: &Inquiry<'_>, picked: &Picked) -> Vec<Spot> {
+    let is_own = own_functions(inquiry);
+    let mut found: BTreeMap<FunctionIx, (u64, StackIx)> = BTreeMap::new();
+    let mut threads: BTreeMap<ProcessId, Vec<ThreadId>> = BTreeMap::new();
+    for span in picked.waits(inquiry) {
+        let Some(process) = inquiry.process_of(span.thread) else {
+            continue;
+        };
+        let own = || inquiry.threads_of(&BTreeSet::from([process]));
+        let after = threads
+            .entry(process)
+            .or_insert_with(own)
+            .iter()
+            .filter_map(|&thread| {
+                let events = inquiry.stacks.events_of(thread);
+                let events = &events[events.partition_point(|event| event.at < span.t1)..];
+                let samples = events
+                    .iter()
+                    .filter(|event| event.account == Account::Cpu)
+                    .map(|event| (event.at, event.stack));
+                let sites = inquiry.stacks.sites_of(thread);
+                let sites = sites.iter().filter(|site| site.at > span.t1);
+                let calls = sites.map(|site| (site.at, site.stack));
+                let own = |(at, stack)| Some((at, is_own(stack)?, stack));
+                let (sampled, called) =
+                    (samples.filter_map(own).next(), calls.filter_map(own).next());
+                sampled.into_iter().chain(called).min_by_key(|(at, ..)| *at)
+            });
+        if let Some((_, function, stack)) = after.min_by_key(|(at, ..)| *at) {
+            found.entry(function).or_insert((0, stack)).0 += 1;
+        }
+    }
+    let most = found.into_values().max_by_key(|(count, _)| *count);
+    most.map_or(Vec::new(), |(_, stack)| inquiry.spots(stack))
+}
+
+/// What tells the program's own function of a stack, if it shows one: of its scripts, where it has any.
+fn own_functions<'a>(inquiry: &'a Inquiry<'_>) -> impl Fn(StackIx) -> Option<FunctionIx> + 'a {
+    let code = &inquiry.stacks.code;
+    let has_scripts = code.functions.iter().any(Function::is_script);
+    move |stack| {
+        let own = own_function(code, &code.functions_of(stack))?;
+        let is_own = match has_scripts {
+            true => code.function(own).is_script() && !code.is_standard(own),
+            false => code.is_of_program(own),
+        };
+        is_own.then_some(own)
+    }
 }
 
 impl Suspect {
@@ -167,6 +222,18 @@ impl Suspect {
             return self;
         }
         let frames = Awaiting::of(inquiry, process, &waits()).frames;
+        match has_place(inquiry, &frames) {
+            true => Suspect { frames, ..self },
+            false => self,
+        }
+    }
+
+    /// Where it has no place yet: what the program does after these waits.
+    pub fn or_followed_at(self, inquiry: &Inquiry<'_>, picked: &Picked) -> Suspect {
+        if has_place(inquiry, &self.frames) {
+            return self;
+        }
+        let frames = followed(inquiry, picked);
         match has_place(inquiry, &frames) {
             true => Suspect { frames, ..self },
             false => self,

@@ -14,6 +14,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
+use crate::event_loop;
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
 use crate::stretches::Stretches;
@@ -192,7 +193,14 @@ fn handed_over(
     for wait in waits {
         *ended.entry(wait.waker).or_default() += 1;
     }
-    let several = ended.into_iter().filter(|(_, waits)| *waits > 1);
+    // A loop of events that ends such waits gives work to them.
+    let several = ended.into_iter().filter(|&(slot, waits)| {
+        let spans = inquiry.timeline.spans_of(slot).iter();
+        let polls = spans.filter(|span| span.state == State::Wait && span.detail == Detail::Poll);
+        let objects: BTreeSet<_> = polls.map(|span| span.object()).collect();
+        let mut objects = objects.into_iter();
+        waits > 1 && !objects.any(|object| event_loop::is_one(inquiry, object))
+    });
     let having: BTreeSet<usize> = several
         .map(|(slot, _)| slot)
         .chain(threads.iter().copied())

@@ -40,6 +40,7 @@ pub static RULES: &[&Rule] = &[
     &linger_at_exit::RULE,
     &waits_one_after_another::RULE,
     &responses_one_by_one::RULE,
+    &paced::RULE,
     &asleep::RULE,
     &back_pressure::RULE,
     &hot_lock::RULE,

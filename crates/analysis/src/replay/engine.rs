@@ -160,6 +160,7 @@ impl Scaled {
         let span = match step {
             ReplayStep::Run { span, .. }
             | ReplayStep::Pass { span, .. }
+            | ReplayStep::Tick { span, .. }
             | ReplayStep::Await { span, .. }
             | ReplayStep::Meet { span, .. } => span,
             ReplayStep::Happen { .. } | ReplayStep::Look { .. } => NO_SPAN,
@@ -208,6 +209,8 @@ struct Engine<'a, F> {
     /// Threads that had not ended when nothing was left that would have ended a wait, by when they began to wait, the first
     /// of them last.
     stuck: Vec<Due>,
+    /// When each moment of a schedule came; never, if it has not yet.
+    ticks: Vec<f64>,
     times: Option<Times>,
 }
 
@@ -245,6 +248,7 @@ pub(super) fn run(
         done: vec![false; program.threads()],
         events: vec![NOBODY; program.events],
         stuck: Vec::new(),
+        ticks: vec![f64::INFINITY; program.ticks],
         times: with_times.then(|| vec![None; timeline.len()]),
     };
     let forced = engine.until_done(slot);
@@ -338,15 +342,19 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
 
     /// The thread is through with its present step.
     fn finish(&mut self, slot: usize) {
-        if self.times.is_some() {
+        if self.times.is_some() || !self.ticks.is_empty() {
             let scaled = self.step(slot, self.next[slot]);
-            if let Some(
-                ReplayStep::Run { span, .. }
-                | ReplayStep::Pass { span, .. }
-                | ReplayStep::Await { span, .. },
-            ) = scaled.map(|scaled| scaled.step)
-            {
-                self.note(span, self.began[slot]);
+            match scaled.map(|scaled| scaled.step) {
+                Some(ReplayStep::Tick { timer, span }) => {
+                    self.tick(timer);
+                    self.note(span, self.began[slot]);
+                }
+                Some(
+                    ReplayStep::Run { span, .. }
+                    | ReplayStep::Pass { span, .. }
+                    | ReplayStep::Await { span, .. },
+                ) => self.note(span, self.began[slot]),
+                _ => {}
             }
         }
         self.next[slot] += 1;
@@ -390,6 +398,15 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     }
                     self.note(span, self.now);
                 }
+                ReplayStep::Tick { timer, span } => {
+                    let ns = self.until_tick(timer) * factor;
+                    if ns > 0.0 {
+                        self.passing.set(slot, self.now + ns);
+                        return;
+                    }
+                    self.tick(timer);
+                    self.note(span, self.now);
+                }
                 ReplayStep::Await { event, span } => {
                     let waits = factor > 0.0;
                     if waits && self.events[event as usize] != HAPPENED {
@@ -416,6 +433,31 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
             self.next[slot] += 1;
         }
         self.done[slot] = true;
+    }
+
+    /// How long it is until a schedule's next moment. Where the one before has not come yet, things are in another order than they
+    /// were, and the timer has the length that it had.
+    fn until_tick(&self, timer: u32) -> f64 {
+        let Some(timer) = self.program.timers.get(timer as usize) else {
+            return 0.0;
+        };
+        let before = timer.tick.checked_sub(1);
+        let before = before.and_then(|tick| self.ticks.get(tick as usize).copied());
+        match (timer.after_ns, before) {
+            (Some(after_ns), Some(before)) if before.is_finite() => {
+                (before + after_ns as f64 - self.now).max(0.0)
+            }
+            _ => timer.ns as f64,
+        }
+    }
+
+    /// A schedule's moment has come; of several timers for it the first counts.
+    fn tick(&mut self, timer: u32) {
+        let timer = self.program.timers.get(timer as usize);
+        let tick = timer.and_then(|timer| self.ticks.get_mut(timer.tick as usize));
+        if let Some(tick) = tick {
+            *tick = tick.min(self.now);
+        }
     }
 
     /// Time passes, and then more of it, as long as nothing else comes.

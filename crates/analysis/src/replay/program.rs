@@ -20,6 +20,8 @@ pub(super) enum ReplayStep {
     Run { ns: u64, span: u32, processor: u16 },
     /// So much time passes: a device, a timer, a peer outside, or the way to a free processor.
     Pass { ns: u64, span: u32 },
+    /// Time passes until a schedule's next moment: a period after the one before.
+    Tick { timer: u32, span: u32 },
     /// It waits until that has happened.
     Await { event: u32, span: u32 },
     /// It comes to a meeting, and waits for one who came before it and waited there, in this span: unless that one does
@@ -41,9 +43,24 @@ pub(super) struct ThreadSteps {
     /// Where the steps of each thread begin; one more than there are threads.
     first: Vec<usize>,
     pub(super) events: usize,
+    /// The timers of steps that wait for a schedule's next moment.
+    pub(super) timers: Vec<Timer>,
+    /// How many such moments there are.
+    pub(super) ticks: usize,
     /// The highest number of a processor.
     pub(super) last_processor: u16,
     strands: Strands,
+}
+
+/// A wait for a schedule's next moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timer {
+    /// The number of the moment.
+    pub(super) tick: u32,
+    /// How long after the moment before that is; `None`: that is not known.
+    pub(super) after_ns: Option<u64>,
+    /// How long it waited.
+    pub(super) ns: u64,
 }
 
 // A hundred million spans have more of them.
@@ -81,6 +98,8 @@ impl ThreadSteps {
             steps: Vec::with_capacity(self.steps.len()),
             first: vec![0],
             events: self.events,
+            timers: self.timers.clone(),
+            ticks: self.ticks,
             last_processor: self.last_processor,
             strands: self.strands.clone(),
         };
@@ -170,6 +189,10 @@ struct Builder<'a> {
     starts: Vec<Option<u32>>,
     /// For each sleep of a loop that looks now and then, what it looks for.
     looks: FxHashMap<usize, (u32, Look)>,
+    /// For each last wait of a pause that ends on a schedule, its timer.
+    timer_of: FxHashMap<u32, u32>,
+    timers: Vec<Timer>,
+    ticks: u32,
     events: u32,
 }
 
@@ -191,10 +214,14 @@ pub(super) fn build(
         ends: Vec::new(),
         starts: vec![None; threads],
         looks: FxHashMap::default(),
+        timer_of: FxHashMap::default(),
+        timers: Vec::new(),
+        ticks: 0,
         events: 0,
     };
     builder.wakes();
     builder.polls();
+    builder.schedules();
     builder.starts();
     builder.reaped();
     builder.resumed();
@@ -207,6 +234,8 @@ pub(super) fn build(
         steps: Vec::with_capacity(timeline.len() + marks * 2 + builder.ends.len()),
         first: Vec::with_capacity(threads + 1),
         events: builder.events as usize,
+        timers: std::mem::take(&mut builder.timers),
+        ticks: builder.ticks as usize,
         last_processor: 0,
         strands: Strands::default(),
     };
@@ -298,6 +327,27 @@ impl Builder<'_> {
                 (*sleep, (event, look))
             });
             self.looks.extend(looks);
+        }
+    }
+
+    /// Pauses that end on a schedule. What is only left of one, or was cut off at the start, has its length.
+    fn schedules(&mut self) {
+        for pace in self.timeline.paces().all() {
+            for tick in &pace.ticks {
+                let last = tick.pauses.iter().filter_map(|pause| pause.last());
+                for &span in last {
+                    let Some(wait) = self.timeline.span(span).filter(|s| s.t0 >= self.from) else {
+                        continue;
+                    };
+                    self.timer_of.insert(span as u32, self.timers.len() as u32);
+                    self.timers.push(Timer {
+                        tick: self.ticks,
+                        after_ns: tick.after_ns,
+                        ns: wait.t1.since(wait.t0),
+                    });
+                }
+                self.ticks += 1;
+            }
         }
     }
 
@@ -612,12 +662,17 @@ impl Builder<'_> {
             steps.push(ReplayStep::Await { event, span: index });
             return;
         }
+        let whole_ns = span.t1.since(span.t0);
+        if let Some(&timer) = self.timer_of.get(&index).filter(|_| ns == whole_ns) {
+            steps.push(ReplayStep::Tick { timer, span: index });
+            return;
+        }
         let again = match span.state {
             State::Ready => self.contended.ns(slot, span.t0),
             _ => None,
         };
         // Of a part of it the same part.
-        let whole = span.t1.since(span.t0).max(1);
+        let whole = whole_ns.max(1);
         let again = again.unwrap_or(0).min(whole) as f64 * (ns as f64 / whole as f64);
         steps.push(ReplayStep::Pass {
             ns: ns.saturating_sub(again as u64),

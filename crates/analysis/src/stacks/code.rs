@@ -137,7 +137,7 @@ impl Code {
     }
 
     fn find_functions(&mut self) {
-        type Key<'a> = (&'a str, Option<usize>, &'a str, Option<u32>);
+        type Key<'a> = (&'a str, Language, Option<usize>, &'a str, Option<u32>);
         let modules = Slots::new(self.modules.iter().map(|module| module.module.0));
         let mut known: FxHashMap<Key, FunctionIx> = FxHashMap::default();
         for frame in &self.frames {
@@ -160,7 +160,13 @@ impl Code {
             let is_one = frame.language == Language::JavaScript && !frame.file.is_empty();
             let in_module = module.filter(|_| !is_one);
             let file = if is_one { frame.file.as_str() } else { file };
-            let key = (frame.function.as_str(), in_module, file, line);
+            let key = (
+                frame.function.as_str(),
+                frame.language,
+                in_module,
+                file,
+                line,
+            );
             let function = *known.entry(key).or_insert(next);
             if function == next {
                 self.functions.push(Function {
@@ -313,6 +319,10 @@ impl Code {
             !self.is_system(function) && !self.is_before_main(function)
         };
         let mut own: Vec<Spot> = spots.iter().copied().filter(is_own).collect();
+        let is_inside = |spot: &Spot| self.is_of_runtime(spot.function);
+        if !own.iter().all(is_inside) {
+            own.retain(|spot| !is_inside(spot));
+        }
         let is_script = |spot: &Spot| self.function(spot.function).is_script();
         let is_mine = |spot: &Spot| !self.is_installed(spot.function);
         let is_compiled = |spot: &Spot| !self.is_of_language(spot.function);
@@ -454,10 +464,13 @@ impl Code {
         self.is_of_program(function) && !self.is_standard(function)
     }
 
-    /// Whether a function is compiled code of a runtime of Java, Python or Ruby.
+    /// Whether a function is compiled code of a runtime of Java, Python, Ruby or JavaScript.
     pub fn is_of_runtime(&self, function: FunctionIx) -> bool {
-        let file = self.file_of(self.function(function));
-        file.is_some_and(is_runtimes_file)
+        let found = self.function(function);
+        let file = self.file_of(found);
+        let is_nodes = |file| matches!(file, "node" | "nodejs") || file.starts_with("libnode.so");
+        found.language == Language::Native
+            && file.is_some_and(|file| is_runtimes_file(file) || is_nodes(file))
     }
 
     /// Whether a compiled function came with its language, which is linked into the program: Go's packages and runtime, the

@@ -16,6 +16,7 @@ pub mod exchanges;
 pub mod hand_overs;
 pub mod herds;
 pub mod locks;
+pub mod paces;
 mod placed;
 mod polled;
 pub mod polls;
@@ -26,6 +27,7 @@ pub mod touched;
 pub use crate::span::{KeptSpans, SortedSpans, Span};
 use carried::{Carried, Told};
 use locks::Locks;
+use paces::Paces;
 pub use polled::Asking;
 use polls::Polls;
 pub use spans::{is_of_kernel, Spans, Waker, SKEW_NS};
@@ -37,6 +39,7 @@ pub struct Timeline {
     polls: OnceLock<Polls>,
     locks: OnceLock<Locks>,
     file_locks: OnceLock<Locks>,
+    paces: OnceLock<Paces>,
     carried: Carried,
 }
 
@@ -65,6 +68,12 @@ impl Timeline {
     pub fn file_locks(&self) -> &Locks {
         self.file_locks.get_or_init(|| Locks::of_files(&self.spans))
     }
+
+    /// The schedules that threads keep: rate limits, tickers.
+    pub fn paces(&self) -> &Paces {
+        self.paces
+            .get_or_init(|| Paces::of(&self.spans, &self.carried))
+    }
 }
 
 impl From<Spans> for Timeline {
@@ -74,6 +83,7 @@ impl From<Spans> for Timeline {
             polls: OnceLock::new(),
             locks: OnceLock::new(),
             file_locks: OnceLock::new(),
+            paces: OnceLock::new(),
             carried: Carried::default(),
         }
     }

@@ -6,14 +6,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::ledger::Account;
-use timesink_analysis::path::{own_function, Key};
-use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
-use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
+use timesink_analysis::path::Key;
+use timesink_analysis::stacks::Spot;
+use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, WakeSource};
 
 use super::fixed_delay;
-use crate::awaiting::slept_until;
+use crate::awaiting::{followed, slept_until};
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -26,7 +25,7 @@ pub static RULE: Rule = Rule {
     name: "asleep",
     looks_for: "sleeps of any length, in an event loop too, that together take much of the time",
     why: "A sleep waits for nothing in particular: what it was added for has usually happened long before it ends.",
-    advice: "wait for the event that the sleep is meant to cover, or shorten it; if it is a pause between retries, find out why the first try fails",
+    advice: "if the pause is not intended (a rate limit, a timer), wait for the event that it is meant to cover; between retries, find out why the first try fails",
     wrong_if: "the pace is intended, or there is nothing to do",
     limits: &[&limits::PART, &limits::IN_LOOP],
     blames: Blames::Nobody,
@@ -177,6 +176,7 @@ fn slept(
             && span.wake_source == Some(WakeSource::Timer)
             && (span.detail == Detail::Sleep || span.t1.since(span.t0) as f64 >= least)
             && !told.contains(at)
+            && inquiry.timeline.paces().pace(*at).is_none()
     });
     slept.map(|(at, _)| at).collect()
 }
@@ -225,13 +225,18 @@ fn suspect(
         suspect = suspect.told(say![
             "nothing but a timer of its own ended them: a delay, a pause before it tries again, or a timeout"
         ]);
-        let slept = slept_until(inquiry, picked.spans());
-        suspect.frames = match slept.is_empty() {
-            true => follows(inquiry, &picked),
-            false => slept,
-        };
+        suspect.frames = place(inquiry, &picked);
     }
     Some(suspect)
+}
+
+/// Where a program sleeps in its event loop: the task that does, or what follows.
+pub(super) fn place(inquiry: &Inquiry<'_>, picked: &Picked) -> Vec<Spot> {
+    let slept = slept_until(inquiry, picked.spans());
+    match slept.is_empty() {
+        true => followed(inquiry, picked),
+        false => slept,
+    }
 }
 
 /// Those that make up nearly all of the time: what is left of a timer when a wait has ended a little early does not count.
@@ -262,57 +267,5 @@ fn lengths(picked: &Picked) -> Vec<Piece> {
             Piece::Time(most),
             " each".into(),
         ],
-    }
-}
-
-/// What a program mostly does when it has slept in its loop: the function of its own that the first stack after most of these
-/// sleeps shows, of a call or a sample.
-fn follows(inquiry: &Inquiry<'_>, picked: &Picked) -> Vec<Spot> {
-    let is_own = own_functions(inquiry);
-    let mut found: BTreeMap<FunctionIx, (u64, StackIx)> = BTreeMap::new();
-    let mut threads: BTreeMap<ProcessId, Vec<ThreadId>> = BTreeMap::new();
-    for span in picked.waits(inquiry) {
-        let Some(process) = inquiry.process_of(span.thread) else {
-            continue;
-        };
-        let own = || inquiry.threads_of(&BTreeSet::from([process]));
-        let after = threads
-            .entry(process)
-            .or_insert_with(own)
-            .iter()
-            .filter_map(|&thread| {
-                let events = inquiry.stacks.events_of(thread);
-                let events = &events[events.partition_point(|event| event.at < span.t1)..];
-                let samples = events
-                    .iter()
-                    .filter(|event| event.account == Account::Cpu)
-                    .map(|event| (event.at, event.stack));
-                let sites = inquiry.stacks.sites_of(thread);
-                let sites = sites.iter().filter(|site| site.at > span.t1);
-                let calls = sites.map(|site| (site.at, site.stack));
-                let own = |(at, stack)| Some((at, is_own(stack)?, stack));
-                let (sampled, called) =
-                    (samples.filter_map(own).next(), calls.filter_map(own).next());
-                sampled.into_iter().chain(called).min_by_key(|(at, ..)| *at)
-            });
-        if let Some((_, function, stack)) = after.min_by_key(|(at, ..)| *at) {
-            found.entry(function).or_insert((0, stack)).0 += 1;
-        }
-    }
-    let most = found.into_values().max_by_key(|(count, _)| *count);
-    most.map_or(Vec::new(), |(_, stack)| inquiry.spots(stack))
-}
-
-/// What tells the program's own function of a stack, if it shows one: of its scripts, where it has any.
-fn own_functions<'a>(inquiry: &'a Inquiry<'_>) -> impl Fn(StackIx) -> Option<FunctionIx> + 'a {
-    let code = &inquiry.stacks.code;
-    let has_scripts = code.functions.iter().any(Function::is_script);
-    move |stack| {
-        let own = own_function(code, &code.functions_of(stack))?;
-        let is_own = match has_scripts {
-            true => code.function(own).is_script() && !code.is_standard(own),
-            false => code.is_of_program(own),
-        };
-        is_own.then_some(own)
     }
 }

@@ -6,7 +6,7 @@ use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::replay::What;
 use timesink_analysis::waits::{Over, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::words::{Detail, ObjectKind, State, WakeSource};
+use timesink_recording::words::{Detail, Language, ObjectKind, State, WakeSource};
 
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
@@ -136,7 +136,10 @@ fn unanswered(inquiry: &Inquiry<'_>, owed: &Owed, waits: &BTreeSet<usize>) -> BT
 fn suspect(inquiry: &Inquiry<'_>, owed: &Owed, all: &Waits) -> Option<Suspect> {
     let group = &all.group;
     let over = group.over?;
-    if (over.expired as f64) < over.asked as f64 * RULE.limit(inquiry, &limits::SHARE) {
+    if (over.expired as f64) < over.asked as f64 * RULE.limit(inquiry, &limits::SHARE)
+        || is_scheduler(inquiry, group)
+        || is_pause(inquiry, group)
+    {
         return None;
     }
     let causes = inquiry.waits_on_path(|key| {
@@ -273,6 +276,45 @@ fn those<'a>(
             && span.wake_source == Some(WakeSource::Timer)
             && as_asked.contains(&(span.t1.since(span.t0) as f64))
             && !is_tick(inquiry, at, over.asked_ns)
+            && inquiry.timeline.paces().pace(at).is_none()
     });
     of_it.map(|(at, _)| at)
+}
+
+/// Where a runtime waits for the next moment of a timer: that it comes is what is waited for.
+fn is_scheduler(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
+    const SCHEDULERS: [&str; 5] = [
+        "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.take",
+        "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.poll",
+        "java.util.concurrent.ThreadPoolExecutor.getTask",
+        "java.util.TimerThread.mainLoop",
+        "Timer.run",
+    ];
+    let code = &inquiry.stacks.code;
+    let functions = inquiry.frames(group.stack);
+    let mut functions = functions.iter().map(|spot| code.function(spot.function));
+    functions.any(|function| {
+        let is_one = SCHEDULERS.contains(&function.name.as_str());
+        is_one && (function.language == Language::Java || function.is_script())
+    })
+}
+
+/// Whether a program waits at a condition again and again at one place, and nobody ever signals it: such a wait is a pause that may be cut
+/// short, or a look now and then whether something has happened.
+fn is_pause(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
+    /// Who is told to end is woken for that.
+    const AT_THE_END: u64 = 1;
+    let place = |group: &WaitGroup| {
+        let own = inquiry.stacks.code.own_of(&inquiry.frames(group.stack));
+        own.first().map(|spot| spot.function)
+    };
+    let at = place(group);
+    let groups = inquiry.waits().iter();
+    let same = groups.filter(|other| {
+        other.process == group.process && other.detail == Detail::Condition && place(other) == at
+    });
+    let (waits, expired) = same.fold((0, 0), |(waits, expired), other| {
+        (waits + other.count(), expired + other.expired)
+    });
+    group.detail == Detail::Condition && expired >= 2 && waits - expired <= AT_THE_END
 }

@@ -80,10 +80,29 @@ pub(super) fn delays<'a>(inquiry: &'a Inquiry<'_>) -> Vec<Delay<'a>> {
         .collect()
 }
 
-/// The length that a group of sleeps has, if they have one.
+/// Whether a function around these sleeps is called a rate limit: then the pace is intended.
+fn limits_a_rate(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
+    const NAMES: [&str; 5] = ["ratelimit", "rate_limit", "limiter", "throttle", "pacer"];
+    let spots = inquiry.frames(group.stack);
+    let mut names = spots.iter().map(|spot| {
+        inquiry
+            .stacks
+            .code
+            .function(spot.function)
+            .name
+            .to_lowercase()
+    });
+    names.any(|name| NAMES.iter().any(|limit| name.contains(limit)))
+}
+
+/// The length that a group of sleeps has, if they have one. What is left until a moment has none, but the kernel itself works it out where a
+/// futex has one.
 fn length(inquiry: &Inquiry<'_>, group: &WaitGroup) -> Option<u64> {
     const MOST: f64 = 0.9;
     let count = group.count() as f64;
+    if group.worked_out && group.call != "futex" || limits_a_rate(inquiry, group) {
+        return None;
+    }
     if count < RULE.limit(inquiry, &limits::SLEEPS) {
         return None;
     }
@@ -115,6 +134,7 @@ fn sleeps(
         span.detail == Detail::Sleep
             && (lengths.0..=lengths.1).contains(&ns)
             && !polled.contains(at)
+            && inquiry.timeline.paces().pace(*at).is_none()
     });
     alike.map(|(at, _)| at).collect()
 }

@@ -95,15 +95,27 @@ const ASIDE: u64 = 1_000_000;
 
 /// The last long wait of a thread and, if it is a loop of events that a timer ended, those just before and after it that a timer ended,
 /// too: from the first to the last of them. Nothing of several sleeps in a row: they are what the program does.
-fn rest(spans: &[Span], least_ns: f64) -> Option<RangeInclusive<usize>> {
+fn rest(
+    spans: &[Span],
+    least_ns: f64,
+    sent: impl Fn(usize) -> bool,
+) -> Option<RangeInclusive<usize>> {
     let long = |span: &Span| span.state == State::Wait && span.t1.since(span.t0) as f64 >= least_ns;
     let at = spans.iter().rposition(long)?;
     if !is_timed(&spans[at]) {
         return Some(at..=at);
     }
-    let (before, after) = (spans[..at].iter().rev(), spans[at + 1..].iter());
+    // Before what comes after something was sent, something was left to do.
+    let since = (0..=at).rev().find(|&at| sent(at)).unwrap_or(0);
+    let until = (at + 1..spans.len()).find(|&at| sent(at));
+    let (before, after) = (
+        spans[since..at].iter().rev(),
+        spans[at + 1..until.unwrap_or(spans.len())].iter(),
+    );
     let all = at - timed(before)..=at + timed(after);
-    let is_sleep = |span: &&Span| span.state == State::Wait && span.detail == Detail::Sleep;
+    let is_sleep = |span: &&Span| {
+        span.state == State::Wait && matches!(span.detail, Detail::Sleep | Detail::Condition)
+    };
     let sleeps = spans[all.clone()].iter().filter(is_sleep).count();
     (sleeps < 2).then_some(all)
 }
@@ -138,7 +150,20 @@ fn is_served(inquiry: &Inquiry<'_>, slot: usize, span: &Span) -> bool {
 /// The waits that a thread ends with, if hardly anything comes after. Who is sent something after them, or served, was not done.
 fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<Vec<usize>> {
     let spans = inquiry.timeline.spans_of(slot);
-    let rest = rest(spans, RULE.limit(inquiry, &limits::LEAST))?;
+    let first = inquiry
+        .timeline
+        .indexed(slot)
+        .next()
+        .map_or(0, |(at, _)| at);
+    let sent = |at: usize| {
+        let known = inquiry.waited.known(first + at);
+        known.is_some_and(|known| known.sent.is_some())
+    };
+    let rest = rest(spans, RULE.limit(inquiry, &limits::LEAST), sent)?;
+    // Something was sent just before it, and may be answered.
+    if rest.clone().any(sent) {
+        return None;
+    }
     let waits = |span: &Span| span.state == State::Wait;
     let waited = spans[rest.clone()].iter().filter(|span| waits(span));
     let waited: u64 = waited.map(|span| span.t1.since(span.t0)).sum();

@@ -44,6 +44,7 @@ pub mod one_after_another;
 pub mod one_thread_bound;
 pub mod open_per_record;
 pub mod oversubscribed;
+pub mod paced;
 pub mod page_fault_storm;
 pub mod ping_pong;
 pub mod pinned;

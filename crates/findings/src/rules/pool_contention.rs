@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
     why: "However many threads there are, only as many as it lets through make progress. What they do meanwhile, such as waiting for a response, takes place one after another.",
     advice: "allow the pool more connections (or the semaphore more at a time), as many as the other side can serve at a time; or hold one only while it is used",
     wrong_if: "the limit is intended, or the other side cannot serve more at a time",
-    limits: &[&limits::WAITS, &limits::SHARE, &limits::THROUGH, &limits::FEW, &limits::WAITING, &limits::WAITED],
+    limits: &[&limits::LEAST, &limits::WAITS, &limits::SHARE, &limits::THROUGH, &limits::FEW, &limits::WAITING, &limits::WAITED],
     blames: Blames::Program,
     needs: &[],
     ask,
@@ -32,6 +32,13 @@ mod limits {
         value: 10.0,
         unit: Unit::Count,
         means: "minimum number of waits of at least a millisecond",
+    };
+    /// Measured: 1.0 and more with a connection or a permit; 0.0 of Node.js's own worker threads, which have nothing to do.
+    pub static LEAST: Limit = Limit {
+        name: "least",
+        value: 0.5,
+        unit: Unit::Count,
+        means: "minimum number of threads that have it while others wait, on average",
     };
     pub static SHARE: Limit = Limit {
         name: "share",
@@ -81,6 +88,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
     let through = one.let_through();
     let (held, held_ns) = (&one.held, one.held.ns as f64);
     if waits < RULE.limit(inquiry, &limits::WAITS)
+        || through < RULE.limit(inquiry, &limits::LEAST)
         || share < RULE.limit(inquiry, &limits::SHARE)
         || through > RULE.limit(inquiry, &limits::THROUGH)
         || through > RULE.limit(inquiry, &limits::FEW)

@@ -447,9 +447,11 @@ fn suspect(
         return None;
     }
     let single_waits = on.single_waits(inquiry, process);
-    // Whether a loop of events has several requests under way is known by all of its waits.
+    // Whether a loop of events has several requests under way is known by all of its waits, whether it passes on what it is asked by all
+    // of its calls.
     let of_loop = single_waits.iter().any(|at| inquiry.timeline.was_poll(*at));
-    if of_loop && inquiry.has_lost(LossKind::Waits) {
+    let has_lost = [LossKind::Waits, LossKind::Calls];
+    if of_loop && has_lost.into_iter().any(|kind| inquiry.has_lost(kind)) {
         return None;
     }
     if event_loop_blocked::are_blocking(inquiry, process, &single_waits)
@@ -477,7 +479,8 @@ fn suspect(
         .seen_in(inquiry, on.longest())
         .seen_around(inquiry, placed.as_ref().map(|placed| &placed.region))
         .or_seen_at(inquiry, process, &SENDS, &on.sockets)
-        .or_awaited_at(inquiry, process, || single_waits)
+        .or_awaited_at(inquiry, process, || single_waits.clone())
+        .or_followed_at(inquiry, &Picked::of(inquiry, process, single_waits))
         .held(inquiry, &RULE, "waits", waits as f64, &limits::WAITS)
         .held(
             inquiry,

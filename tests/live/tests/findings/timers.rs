@@ -14,6 +14,12 @@ fn fixed_delay() {
     pair("fixed-delay");
 }
 
+/// Rounds on a schedule, and rounds with a pause of one length between them.
+#[test]
+fn paced() {
+    pair("paced");
+}
+
 /// A loop that looks whether a thread is done, and a thread that is joined.
 #[test]
 fn sleep_polling() {
