@@ -77,6 +77,18 @@ pub fn kind_of(inquiry: &Inquiry<'_>, task: TaskId) -> GroupKind {
     }
 }
 
+/// Whether threads of a process carry goroutines.
+pub fn has_goroutines(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
+    let carried = inquiry.timeline.carried();
+    let threads = &inquiry.timeline.threads;
+    let slots = carried.slots().into_iter();
+    let own = slots.filter(|slot| threads[*slot].process == process);
+    let mut tasks = own
+        .flat_map(|slot| carried.turns(slot))
+        .filter_map(|turn| turn.task);
+    tasks.any(|task| kind_of(inquiry, task) == GroupKind::Goroutine)
+}
+
 /// How the tasks of a process were left, in the order of time.
 fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
     let carried = inquiry.timeline.carried();

@@ -17,6 +17,7 @@ pub static RULES: &[&Rule] = &[
     &thread_per_item::RULE,
     &lock_convoy::RULE,
     &long_holder::RULE,
+    &spinning_lock::RULE,
     &false_pool::RULE,
     &file_lock::RULE,
     &task_contention::RULE,

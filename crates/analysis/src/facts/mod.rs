@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::tables::{
-    self, Call, CallError, CallWindow, Image, Lookup, Loss, Object, Occupant, Outsider, Probe,
-    Process, Thread, Wait,
+    self, Call, CallError, CallWindow, Fact, Image, Lookup, Loss, Object, Occupant, Outsider,
+    Probe, Process, Thread, Wait,
 };
 use timesink_recording::{Mode, Recording};
 
@@ -23,12 +23,14 @@ use crate::span::{KeptSpans, Span};
 use crate::wall::first_thread;
 use full_names::full_name;
 pub use group_names::group_name;
+use idle::idle_share;
 pub use scripts::script_of;
 
 pub mod calls;
 pub mod files;
 mod full_names;
 mod group_names;
+mod idle;
 pub mod programs;
 mod scripts;
 pub mod sockets;
@@ -58,6 +60,8 @@ pub struct Facts {
     pub probes: Vec<Probe>,
     /// For how long system calls were timed in all.
     pub calls_timed_ns: u64,
+    /// The share of the time of all CPUs in which they had nothing to do, if that is known.
+    pub idle_share: Option<f64>,
 }
 
 impl Facts {
@@ -129,6 +133,7 @@ pub struct Listed {
     pub losses: Vec<Loss>,
     pub probes: Vec<Probe>,
     pub call_windows: Vec<CallWindow>,
+    pub environment: Vec<Fact>,
 }
 
 /// Facts under way. Feed `waits` and `occupants` before `spans`.
@@ -154,6 +159,7 @@ impl Gathering {
             losses: recording.rows()?,
             probes: recording.rows()?,
             call_windows: recording.rows()?,
+            environment: recording.rows()?,
         });
         gathering.is_of_machine = recording.about().mode == Mode::Machine;
         recording.scan(|rows| gathering.occupants(rows))?;
@@ -231,6 +237,7 @@ impl Gathering {
             losses,
             probes,
             call_windows,
+            environment,
             ..
         } = self.listed;
         let mut ledger = self.tally.finish();
@@ -253,6 +260,7 @@ impl Gathering {
             calls,
             losses,
             probes,
+            idle_share: idle_share(&environment),
         }
     }
 }

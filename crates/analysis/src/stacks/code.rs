@@ -391,7 +391,9 @@ impl Code {
         match found.language {
             Language::Java => OF_JAVA.iter().any(|start| found.name.starts_with(start)),
             Language::Native => {
-                self.is_of_hotspot(function) || SOURCES.iter().any(|folder| file.contains(folder))
+                self.is_of_hotspot(function)
+                    || SOURCES.iter().any(|folder| file.contains(folder))
+                    || self.module_of(function).is_some_and(is_system_library)
             }
             Language::Python => {
                 let of_version =
@@ -529,6 +531,14 @@ impl Code {
             .iter()
             .any(|start| file.starts_with(start))
     }
+}
+
+/// Whether a file of code is a library that the system, or who looks after it, installed.
+fn is_system_library(module: &Module) -> bool {
+    const FOLDERS: [&str; 4] = ["/usr/lib/", "/lib/", "/usr/lib64/", "/usr/local/lib/"];
+    let file = module.path.rsplit('/').next().unwrap_or_default();
+    let is_library = file.ends_with(".so") || file.contains(".so.");
+    is_library && FOLDERS.iter().any(|folder| module.path.starts_with(folder))
 }
 
 /// Whether the compiled code of a runtime of Java, Python or Ruby is in a file of that name.

@@ -112,9 +112,9 @@ fn most_often(asked: FxHashMap<u64, u64>) -> Option<(u64, u64)> {
 }
 
 /// Whether what is asked for about so often differs from time to time, by more than passes on the way into a call. Measured: by 1 to 20 us
-/// where a program sleeps for 50 and 200 ms from now, by 200 us where an event loop has a timer every 110 ms (2026-11-28).
+/// where a program sleeps for 50 and 200 ms from now, by 110 us where an event loop has a timer every 110 ms (2026-11-28).
 fn is_worked_out(asked: &FxHashMap<u64, u64>, about_ns: u64) -> bool {
-    const SPREAD: f64 = 0.001;
+    const SPREAD: f64 = 0.0005;
     const SPREAD_NS: u64 = 50_000;
     let least = (about_ns as f64 / ABOUT) as u64..=(about_ns as f64 * ABOUT) as u64;
     let mut about: Vec<u64> = asked

@@ -12,7 +12,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, WakeSource};
 
 use super::fixed_delay;
-use crate::awaiting::{followed, slept_until};
+use crate::awaiting::{followed, has_goroutines, slept_until};
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -212,10 +212,12 @@ fn suspect(
         ],
     };
     title.0.extend([Piece::Count(picked.count()), times.into()]);
-    title.0.push(Piece::Text(match in_loop {
-        true => " in its event loop, ",
-        false => ", ",
-    }));
+    title.0.push(Piece::Text(
+        match in_loop && !has_goroutines(inquiry, process) {
+            true => " in its event loop, ",
+            false => ", ",
+        },
+    ));
     title.0.extend(lengths(&picked));
     let mut suspect = picked
         .suspect(inquiry, title, 0.0)

@@ -8,6 +8,7 @@ use timesink_analysis::waits::{Over, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, Language, ObjectKind, State, WakeSource};
 
+use super::fixed_delay;
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::interpreter_lock;
@@ -165,6 +166,7 @@ fn suspect(inquiry: &Inquiry<'_>, owed: &Owed, all: &Waits) -> Option<Suspect> {
         What::Spans(picked.spans().clone()),
         BTreeSet::from([group.process]),
     );
+    let advised = sleeps_in_ruby(inquiry, group).then(|| fixed_delay::RULE.advice.to_owned());
     let suspect = Suspect::new(title, fix, Weight::within(causes, picked.ns()))
         .of(group.process)
         .about(group.object)
@@ -179,7 +181,20 @@ fn suspect(inquiry: &Inquiry<'_>, owed: &Owed, all: &Waits) -> Option<Suspect> {
             Piece::Count(group.count()),
             " waits in all"
         ]);
-    Some(suspect)
+    Some(match advised {
+        Some(advice) => suspect.advised(advice),
+        None => suspect,
+    })
+}
+
+/// Whether these are sleeps of Ruby's, which polls a descriptor of its own then.
+fn sleeps_in_ruby(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
+    let code = &inquiry.stacks.code;
+    let spots = inquiry.frames(group.stack);
+    let mut languages = spots
+        .iter()
+        .map(|spot| code.function(spot.function).language);
+    group.detail == Detail::Event && languages.any(|language| language == Language::Ruby)
 }
 
 fn title(
@@ -189,11 +204,15 @@ fn title(
     over: Over,
     expired: u64,
 ) -> Sentence {
-    let mut title = say![
-        group.process,
-        " times out in ",
-        Piece::Name(group.call.clone()),
-    ];
+    let mut title = match group.detail {
+        _ if sleeps_in_ruby(inquiry, group) => say![group.process, " sleeps"],
+        Detail::Condition => say![group.process, " times out in a wait for a condition"],
+        _ => say![
+            group.process,
+            " times out in ",
+            Piece::Name(group.call.clone())
+        ],
+    };
     let remote = |object| inquiry.facts.object(object)?.remote.clone();
     let mut asked = unanswered.iter().filter_map(|&socket| remote(socket));
     if let Some(peer) = group.object.and_then(remote).or_else(|| asked.next()) {
@@ -205,7 +224,10 @@ fn title(
         " ".into(),
         Piece::Count(expired),
         if expired == 1 { " time" } else { " times" }.into(),
-        ", after ".into(),
+        match sleeps_in_ruby(inquiry, group) {
+            true => ", ".into(),
+            false => ", after ".into(),
+        },
         Piece::Time(over.asked_ns),
     ]);
     if expired > 1 {
@@ -311,10 +333,14 @@ fn is_pause(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
     let at = place(group);
     let groups = inquiry.waits().iter();
     let same = groups.filter(|other| {
-        other.process == group.process && other.detail == Detail::Condition && place(other) == at
+        other.process == group.process
+            && other.detail == Detail::Condition
+            && other.asked > 0
+            && !interpreter_lock::is_one(inquiry, other)
+            && place(other) == at
     });
-    let (waits, expired) = same.fold((0, 0), |(waits, expired), other| {
-        (waits + other.count(), expired + other.expired)
+    let (asked, expired) = same.fold((0, 0), |(asked, expired), other| {
+        (asked + other.asked, expired + other.expired)
     });
-    group.detail == Detail::Condition && expired >= 2 && waits - expired <= AT_THE_END
+    group.detail == Detail::Condition && expired >= 2 && asked - expired <= AT_THE_END
 }

@@ -3,8 +3,9 @@
 //! What is lost is not so much the calls as what they bring with them: the kernel clears each page anew, one fault at a
 //! time, and takes it away again. That memory is given back between, and not once at the end, the samples must show.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::Spot;
 use timesink_recording::ids::ProcessId;
 
@@ -130,7 +131,7 @@ fn suspect(
     let title = say![process, does, Piece::Count(count), " times"];
     let fix = all.scaled_in(inquiry, process, kept);
     let suspect = all
-        .suspect(inquiry, title, Fix::Change(fix))
+        .suspect(inquiry, title, Fix::Change(fix.clone()))
         .of(process)
         .held(inquiry, rule, "calls", count as f64, least_calls)
         .held(inquiry, rule, "share of the path", share, &limits::SHARE)
@@ -151,8 +152,17 @@ fn suspect(
         ]);
     let code = &inquiry.stacks.code;
     let is_script = |spot: &Spot| code.function(spot.function).is_script();
-    Some(match suspect.frames.iter().any(is_script) {
-        true => suspect.advised(IN_SCRIPTS.to_owned()),
-        false => suspect,
+    let Some(script) = suspect.frames.iter().find(|spot| is_script(spot)) else {
+        return Some(suspect);
+    };
+    // What is made anew each time is filled, too, and given back: at most all that the script's function does there.
+    let filled = Change {
+        what: What::Functions(BTreeSet::from([script.function])),
+        how: How::Scale(0.0),
+        ..fix.clone()
+    };
+    Some(Suspect {
+        fix: Fix::Likely(vec![fix.clone()], vec![fix], vec![filled]),
+        ..suspect.advised(IN_SCRIPTS.to_owned())
     })
 }

@@ -60,6 +60,7 @@ pub mod round_trips;
 pub mod shell_between;
 pub mod sleep_polling;
 pub mod small_transfers;
+pub mod spinning_lock;
 pub mod synchronous_writes;
 pub mod task_contention;
 pub mod thread_per_item;

@@ -170,25 +170,29 @@ impl<'a> Opened<'a> {
 
     /// `bytes`: read and written for each open.
     fn title(&self, bytes: u64) -> Sentence {
-        let (object, count) = (self.one.object, self.one.done(Act::Open).count);
-        match self.with.first() {
-            Some(other) => say![
-                object,
-                " and ",
-                other.object,
-                " are opened and closed ",
-                Piece::Count(count.saturating_add(other.done(Act::Open).count)),
-                " times, once per ",
-                Piece::Bytes(bytes)
-            ],
-            None => say![
-                object,
-                " is opened and closed ",
-                Piece::Count(count),
-                " times, once per ",
-                Piece::Bytes(bytes)
-            ],
+        let opens = self.all().map(|one| one.done(Act::Open).count);
+        let mut title = say![self.one.object];
+        match self.with.as_slice() {
+            [] => title.0.push(" is".into()),
+            [other] => title
+                .0
+                .extend([" and ".into(), other.object.into(), " are".into()]),
+            more => {
+                let more = Piece::Count(more.len() as u64);
+                title
+                    .0
+                    .extend([" and ".into(), more, " more files are".into()]);
+            }
         }
+        let about = self.all().any(|one| one.estimated);
+        title.0.extend([
+            " opened and closed ".into(),
+            if about { "about " } else { "" }.into(),
+            Piece::Count(opens.fold(0, u64::saturating_add)),
+            " times, once per ".into(),
+            Piece::Bytes(bytes),
+        ]);
+        title
     }
 }
 
@@ -267,13 +271,13 @@ fn suspect(inquiry: &Inquiry<'_>, opened: &Opened<'_>) -> Option<Suspect> {
             ", read and write ",
             Piece::Time((writes.ns + reads.ns) / count)
         ]);
-    Some(match opened.with.first() {
-        Some(other) => suspect.told(say![
+    Some(match opened.with.as_slice() {
+        [other] => suspect.told(say![
             other.object,
             " is opened and closed along with it, ",
             Piece::Count(other.done(Act::Open).count),
             " times"
         ]),
-        None => suspect,
+        _ => suspect,
     })
 }

@@ -73,6 +73,9 @@ mod limits {
     };
 }
 
+/// With less of the machine idle, the other side may have no CPU left to serve more with. Measured: 0.06 where PostgreSQL computes for both
+/// connections of a pool on two CPUs, and a larger pool saves nothing; 0.91 and 0.92 where pools are too small (2026-11-28).
+const IDLE: f64 = 0.15;
 /// Who sleeps for so much of it limits how often something is done.
 const SLEEPS: f64 = 0.5;
 
@@ -114,7 +117,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
     ];
     let mut suspect = Suspect::new(
         title,
-        fix(one, &processes),
+        fix(inquiry, one, &processes),
         Weight::within(causes, one.ns()),
     )
     .of(one.process)
@@ -146,8 +149,8 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
 }
 
 /// If all of them may go on, what those wait for that go on now takes place at the same time; at least for as many more as wait half of
-/// the time.
-fn fix(one: &HandedOver, processes: &BTreeSet<ProcessId>) -> Fix {
+/// the time. Where the machine's CPUs are all at work already, that may be what is waited for: then perhaps nothing is saved.
+fn fix(inquiry: &Inquiry<'_>, one: &HandedOver, processes: &BTreeSet<ProcessId>) -> Fix {
     let through = one.through();
     let by = |left: f64| {
         vec![Change {
@@ -156,5 +159,9 @@ fn fix(one: &HandedOver, processes: &BTreeSet<ProcessId>) -> Fix {
             how: How::Scale(left),
         }]
     };
-    Fix::Likely(by((1.0 + through) / 2.0), by(through), by(through / 2.0))
+    let half = by((1.0 + through) / 2.0);
+    match inquiry.facts.idle_share {
+        Some(share) if share < IDLE => Fix::Likely(Vec::new(), half, by(through / 2.0)),
+        _ => Fix::Likely(half, by(through), by(through / 2.0)),
+    }
 }

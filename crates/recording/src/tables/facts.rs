@@ -17,3 +17,7 @@ table! {
         moment: Moment,
     }
 }
+
+/// Keys of [`FactKind::Load`]: for how long all CPUs together had nothing to do since the machine was started, and in all, in ticks.
+pub const IDLE_TICKS: &str = "CPUs idle, ticks";
+pub const ALL_TICKS: &str = "CPUs in all, ticks";

@@ -51,7 +51,7 @@ pub fn unknown(why: Unknown) -> &'static str {
 }
 
 /// A poll of an event loop in which nothing came until its own timeout.
-pub const TIMER_OF_LOOP: &str = "sleeping (event loop timer)";
+pub const TIMER_OF_LOOP: &str = "sleeping (timer)";
 
 /// Why a thread became runnable.
 pub fn ready(kind: Kind) -> &'static str {

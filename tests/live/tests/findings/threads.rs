@@ -8,6 +8,12 @@ fn hot_lock() {
     pair("hot-lock");
 }
 
+/// Threads that spin for one lock, and such that each have their own.
+#[test]
+fn spinning_lock() {
+    pair("spinning-lock");
+}
+
 /// Four threads of Python or Ruby that ask a peer under a lock, which is a condition to the kernel, and each as it likes.
 #[test]
 fn hot_lock_of_scripts() {

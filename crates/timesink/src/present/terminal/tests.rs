@@ -462,11 +462,9 @@ fn a_loop_that_waits_for_its_timer_sleeps() {
          call 1.1 sendto answers count 1 bytes 10",
     );
     let page = samples::present(&drawn, "r", |report| answer(report, &PLAIN));
-    assert!(page.contains("  sleeping (event loop timer)"), "{page}");
+    assert!(page.contains("  sleeping (timer)"), "{page}");
     assert!(
-        page.contains(
-            "the largest part is sleeping (event loop timer) (90 %), in <module> app.py:20"
-        ),
+        page.contains("the largest part is sleeping (timer) (90 %), in <module> app.py:20"),
         "{page}"
     );
     assert!(!page.contains("eventpoll"), "{page}");
