@@ -506,6 +506,33 @@ fn own_functions_of_scripts() {
     assert!(own.contains(&vec!["start".to_owned()]), "{own:?}");
 }
 
+/// Where JavaScript waits, its runtime's own code is no place, unless there is no other.
+#[test]
+fn own_functions_beside_a_runtime() {
+    let text = r#"
+        run wall 2ms
+        process 1 node
+        thread 1.1 tid 1 node
+        frame uv__io_poll module /usr/bin/node
+        frame uv_run module /usr/bin/node
+        frame loadUser language javascript file /srv/app.js line 3
+        1.1: cpu 0..1ms
+        sample 1.1 1ms weight 1ms stack "uv_run;loadUser;uv__io_poll"
+        sample 1.1 2ms weight 1ms stack "uv_run;uv__io_poll""#;
+    let stacks = stacks(text);
+    let own = |at: usize| {
+        let own = stacks
+            .code
+            .own_of(&stacks.code.spots_of(stacks.events[at].stack));
+        let names = own.iter().map(|spot| stacks.code.function(spot.function));
+        names
+            .map(|function| function.name.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(own(0), ["loadUser"]);
+    assert_eq!(own(1), ["uv__io_poll", "uv_run"]);
+}
+
 /// What calls `main` is nobody's to change, also where the C library is part of the program; but a program may have a
 /// function that is called like one of the library's.
 #[test]

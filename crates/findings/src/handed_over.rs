@@ -45,12 +45,12 @@ pub struct HandedOver {
     /// Where they wait, by the stack with the most time.
     pub waits_in: StackIx,
     /// What those do meanwhile that do not wait.
-    pub held: Holding,
+    pub held: LetThrough,
 }
 
-/// What threads do that have it, while others wait.
+/// What those threads do that are let through, while others wait.
 #[derive(Default)]
-pub struct Holding {
+pub struct LetThrough {
     /// For how long, all of them together.
     pub ns: u64,
     /// Their waits, by their spans.
@@ -205,7 +205,7 @@ fn handed_over(
         .map(|(slot, _)| slot)
         .chain(threads.iter().copied())
         .collect();
-    let held = Holding::of(inquiry, &having, &during, interpreters);
+    let held = LetThrough::of(inquiry, &having, &during, interpreters);
     if !is_handed_over(inquiry, waits, held.ns / waits.len() as u64) {
         return None;
     }
@@ -249,14 +249,14 @@ fn are_let_go_together(waits: &[ThreadWait]) -> bool {
     ends.len() as f64 > moments as f64 * AT_ONCE
 }
 
-impl Holding {
+impl LetThrough {
     fn of(
         inquiry: &Inquiry<'_>,
         threads: &BTreeSet<usize>,
         during: &Stretches,
         interpreters: &BTreeSet<ObjectId>,
-    ) -> Holding {
-        let mut held = Holding::default();
+    ) -> LetThrough {
+        let mut held = LetThrough::default();
         let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
         for &slot in threads {
             for (at, span) in inquiry.timeline.indexed(slot) {

@@ -12,7 +12,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, WakeSource};
 
 use super::fixed_delay;
-use crate::awaiting::{followed, has_goroutines, slept_until};
+use crate::awaiting::{followed, has_goroutines, has_place, slept_until};
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -229,7 +229,11 @@ fn suspect(
         ]);
         suspect.frames = place(inquiry, &picked);
     }
-    Some(suspect)
+    // A shell sleeps in a process of its own, which has no place to show.
+    Some(match has_place(inquiry, &suspect.frames) {
+        true => suspect,
+        false => suspect.seen_after_starts(inquiry, picked.processes().iter().copied()),
+    })
 }
 
 /// Where a program sleeps in its event loop: the task that does, or what follows.

@@ -10,6 +10,8 @@ use timesink_recording::words::Detail;
 use timesink_recording::Nanos;
 
 use super::asleep;
+use crate::awaiting::has_place;
+use crate::event_loop;
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
 use crate::rule::{Blames, Rule, Suspect};
@@ -110,6 +112,13 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Scheduled) -> Option<Suspect> {
         .waits(inquiry)
         .map(|span| (Some(span.detail), span.object()))
         .collect();
+    let in_loop = picked
+        .waits(inquiry)
+        .all(|span| span.detail != Detail::Sleep);
+    // A server that is not asked anything looks after its timers.
+    if in_loop && event_loop::serves_others(inquiry, one.process) {
+        return None;
+    }
     let causes = inquiry.waits_on_path(|key| {
         inquiry.same_program(key.process, one.process) && kinds.contains(&(key.detail, key.object))
     });
@@ -134,11 +143,11 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Scheduled) -> Option<Suspect> {
             "its pauses take what the work leaves of each period, together ",
             Piece::Time(picked.ns())
         ]);
-    let in_loop = picked
-        .waits(inquiry)
-        .all(|span| span.detail != Detail::Sleep);
-    if in_loop && suspect.frames.is_empty() {
-        suspect.frames = asleep::place(inquiry, &picked);
+    if in_loop {
+        let place = asleep::place(inquiry, &picked);
+        if has_place(inquiry, &place) {
+            suspect.frames = place;
+        }
     }
     Some(suspect)
 }

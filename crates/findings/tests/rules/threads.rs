@@ -1,7 +1,10 @@
 //! Rules of threads, where a case needs more than one recording.
 
 use timesink_findings::rule::Limits;
-use timesink_recording::notation::recording;
+use timesink_recording::notation::{draft, recording};
+use timesink_recording::tables::facts::{ALL_TICKS, IDLE_TICKS};
+use timesink_recording::tables::Fact;
+use timesink_recording::words::{FactKind, Moment};
 
 use crate::cases::case;
 use crate::drawn::{findings_of, seen_of, told_of};
@@ -100,4 +103,30 @@ fn the_program_with_most_of_the_cpu_is_named() {
     let told = format!("{:?}", suspect.told);
     let most = "Name(\"rustc\"), Text(\" had the CPU for \"), Percent(84.0)";
     assert!(told.contains(most), "{told}");
+}
+
+/// Where all CPUs of the machine are at work, what threads wait for may be that: a pool of two connections to a server that computes with
+/// both CPUs was told to save 0.9 to 2.5 of 2.9 s, and saves nothing.
+#[test]
+fn a_larger_pool_may_save_nothing_on_a_full_machine() {
+    let at_least = |idle_ticks: u64| {
+        let mut pool = draft(&case("pool-contention.fires"));
+        let moments = [(Moment::Begin, 0, 0), (Moment::End, idle_ticks, 200)];
+        for (moment, idle, all) in moments {
+            for (key, ticks) in [(IDLE_TICKS, idle), (ALL_TICKS, all)] {
+                pool.facts.push(Fact {
+                    kind: FactKind::Load,
+                    key: key.to_owned(),
+                    value: ticks.to_string(),
+                    moment,
+                });
+            }
+        }
+        let findings = findings_of(&pool.recording(), &Limits::default());
+        let told = findings.told.iter();
+        let mut told = told.filter(|finding| finding.rule.name == "pool-contention");
+        told.next().expect("it is told").gain.lo_ns
+    };
+    assert!(at_least(150) > 100_000_000);
+    assert_eq!(at_least(10), 0);
 }
