@@ -5,14 +5,13 @@
 //! kernel's timer, by more sends than messages of the other side, and by no option having been set on the sockets. Of a
 //! peer that is not recorded its options are not known: there the answers must have come in pieces.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use timesink_analysis::facts::sockets::{receives, sends};
 use timesink_analysis::waits::peers::{Peer, PeerWait};
 use timesink_analysis::waits::quantile;
 use timesink_recording::ids::ObjectId;
 use timesink_recording::words::ObjectKind;
-use timesink_recording::Nanos;
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -168,36 +167,6 @@ struct PutOff<'a> {
     quickest_ns: f64,
 }
 
-/// Whether the peer took as long to answer the first time on each connection. An acknowledgement is not put off at the beginning of one: then
-/// the peer itself takes that long. Told were 1.54 to 1.65 s so of a client whose server needed 40 ms for each answer.
-fn took_as_long_at_first(inquiry: &Inquiry<'_>, peer: &Peer, shortest_ns: f64) -> bool {
-    let threads = inquiry
-        .threads_of(&BTreeSet::from([peer.process]))
-        .into_iter();
-    let sites = threads.flat_map(|thread| inquiry.stacks.sites_of(thread));
-    let mut sent: BTreeMap<ObjectId, Vec<Nanos>> = BTreeMap::new();
-    for site in sites.filter(|site| sends(&site.call) && !site.has_failed()) {
-        if let Some(socket) = site.object.filter(|socket| peer.sockets.contains(socket)) {
-            sent.entry(socket).or_default().push(site.at);
-        }
-    }
-    let firsts = sent.into_iter().filter_map(|(socket, mut sent)| {
-        sent.sort_unstable();
-        // The first, second and fourth time: the second question is not sent before the third.
-        let (first, fourth) = (*sent.first()?, sent.get(2).copied().unwrap_or(Nanos::MAX));
-        let own = peer
-            .waits
-            .iter()
-            .filter(|wait| wait.socket == socket && wait.receives());
-        let began = |wait: &PeerWait| inquiry.timeline.span(wait.span).map(|span| span.t0);
-        let after = own.filter_map(|wait| Some((began(wait)?, wait.ns)));
-        let (began, ns) = after.filter(|(began, _)| *began >= first).min()?;
-        (began < fourth).then_some(ns)
-    });
-    let firsts: Vec<u64> = firsts.collect();
-    !firsts.is_empty() && firsts.iter().all(|ns| *ns as f64 >= shortest_ns)
-}
-
 impl<'a> PutOff<'a> {
     /// `took` says for how long a wait was one for the peer; `None`: it was not.
     fn of(
@@ -223,9 +192,7 @@ impl<'a> PutOff<'a> {
             && !peer.estimated
             && put_off.count() as f64 >= RULE.limit(inquiry, &limits::WAITS)
             && share >= RULE.limit(inquiry, &limits::SHARE);
-        if !is_told || peer.connections > 0 && took_as_long_at_first(inquiry, peer, shortest) {
-            return None;
-        }
+        is_told.then_some(())?;
         Some(PutOff {
             peer,
             waits: put_off,
