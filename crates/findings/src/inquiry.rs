@@ -7,7 +7,7 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{Account, Cause, Kind};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
-use timesink_analysis::stacks::{FunctionIx, Spot, StackIx, Stacks};
+use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx, Stacks};
 use timesink_analysis::timeline::{Span, Timeline};
 use timesink_analysis::waits::arrivals::Arrivals;
 use timesink_analysis::waits::peers::Peer;
@@ -228,6 +228,13 @@ impl Inquiry<'_> {
     pub fn frames(&self, stack: Option<StackId>) -> Vec<Spot> {
         let stack = stack.and_then(|stack| self.stacks.code.stack(stack));
         stack.map_or(Vec::new(), |stack| self.spots(stack))
+    }
+
+    /// The same functions, without where it is in them.
+    pub fn functions(&self, stack: Option<StackId>) -> impl Iterator<Item = &Function> {
+        let code = &self.stacks.code;
+        let spots = self.frames(stack).into_iter();
+        spots.map(|spot| code.function(spot.function))
     }
 
     /// The same of a stack that is known already. Of a deep one the innermost, and of what is around them the program's own functions:

@@ -50,11 +50,6 @@ pub fn is_one(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
     if group.detail != Detail::Condition || !times_out {
         return false;
     }
-    let functions = inquiry.frames(group.stack);
-    let functions = functions
-        .iter()
-        .map(|spot| inquiry.stacks.code.function(spot.function));
-    let mut functions =
-        functions.filter(|f| f.language == Language::Python || f.name == "take_gil");
-    functions.next().is_some()
+    let mut functions = inquiry.functions(group.stack);
+    functions.any(|function| function.language == Language::Python || function.name == "take_gil")
 }

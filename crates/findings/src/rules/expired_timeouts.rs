@@ -189,12 +189,8 @@ fn suspect(inquiry: &Inquiry<'_>, owed: &Owed, all: &Waits) -> Option<Suspect> {
 
 /// Whether these are sleeps of Ruby's, which polls a descriptor of its own then.
 fn sleeps_in_ruby(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
-    let code = &inquiry.stacks.code;
-    let spots = inquiry.frames(group.stack);
-    let mut languages = spots
-        .iter()
-        .map(|spot| code.function(spot.function).language);
-    group.detail == Detail::Event && languages.any(|language| language == Language::Ruby)
+    let mut functions = inquiry.functions(group.stack);
+    group.detail == Detail::Event && functions.any(|function| function.language == Language::Ruby)
 }
 
 fn title(
@@ -312,9 +308,7 @@ fn is_scheduler(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
         "java.util.TimerThread.mainLoop",
         "Timer.run",
     ];
-    let code = &inquiry.stacks.code;
-    let functions = inquiry.frames(group.stack);
-    let mut functions = functions.iter().map(|spot| code.function(spot.function));
+    let mut functions = inquiry.functions(group.stack);
     functions.any(|function| {
         let is_one = SCHEDULERS.contains(&function.name.as_str());
         is_one && (function.language == Language::Java || function.is_script())

@@ -83,16 +83,11 @@ pub(super) fn delays<'a>(inquiry: &'a Inquiry<'_>) -> Vec<Delay<'a>> {
 /// Whether a function around these sleeps is called a rate limit: then the pace is intended.
 fn limits_a_rate(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
     const NAMES: [&str; 5] = ["ratelimit", "rate_limit", "limiter", "throttle", "pacer"];
-    let spots = inquiry.frames(group.stack);
-    let mut names = spots.iter().map(|spot| {
-        inquiry
-            .stacks
-            .code
-            .function(spot.function)
-            .name
-            .to_lowercase()
-    });
-    names.any(|name| NAMES.iter().any(|limit| name.contains(limit)))
+    let mut functions = inquiry.functions(group.stack);
+    functions.any(|function| {
+        let name = function.name.to_lowercase();
+        NAMES.iter().any(|limit| name.contains(limit))
+    })
 }
 
 /// The length that a group of sleeps has, if they have one. What is left until a moment has none, but the kernel itself works it out where a

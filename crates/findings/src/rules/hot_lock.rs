@@ -85,12 +85,8 @@ pub fn are_under_one(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet
 
 /// Whether it is a lock of Python or Ruby, which have one of their own besides.
 fn is_interpreted(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
-    let code = &inquiry.stacks.code;
-    let frames = inquiry.frames(group.stack);
-    let mut languages = frames
-        .iter()
-        .map(|spot| code.function(spot.function).language);
-    languages.any(|language| matches!(language, Language::Python | Language::Ruby))
+    let mut functions = inquiry.functions(group.stack);
+    functions.any(|function| matches!(function.language, Language::Python | Language::Ruby))
 }
 
 /// The waits for the interpreter's own lock by those who want this one, if hardly any time goes there. Who gets the one wants the other
