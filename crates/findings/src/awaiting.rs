@@ -230,22 +230,23 @@ impl Suspect {
         process: ProcessId,
         waits: impl FnOnce() -> BTreeSet<usize>,
     ) -> Suspect {
-        if inquiry.timeline.carried().is_empty() || has_place(inquiry, &self.frames) {
+        if inquiry.timeline.carried().is_empty() {
             return self;
         }
-        let frames = Awaiting::of(inquiry, process, &waits()).frames;
-        match has_place(inquiry, &frames) {
-            true => Suspect { frames, ..self },
-            false => self,
-        }
+        self.or_at(inquiry, || Awaiting::of(inquiry, process, &waits()).frames)
     }
 
     /// Where it has no place yet: what the program does after these waits.
     pub fn or_followed_at(self, inquiry: &Inquiry<'_>, picked: &Picked) -> Suspect {
+        self.or_at(inquiry, || followed(inquiry, picked))
+    }
+
+    /// At these functions, which are looked for only where it has no place yet.
+    fn or_at(self, inquiry: &Inquiry<'_>, frames: impl FnOnce() -> Vec<Spot>) -> Suspect {
         if has_place(inquiry, &self.frames) {
             return self;
         }
-        let frames = followed(inquiry, picked);
+        let frames = frames();
         match has_place(inquiry, &frames) {
             true => Suspect { frames, ..self },
             false => self,

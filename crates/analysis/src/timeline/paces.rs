@@ -26,7 +26,7 @@ pub struct Pace {
 }
 
 /// The end of a pause, or of several that threads of one runtime made for it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tick {
     pub at: Nanos,
     /// How long after the one before, if that is one period, or a few.
@@ -185,13 +185,15 @@ fn pace(process: ProcessId, mut ticks: Vec<Tick>) -> Option<Pace> {
     }
     periods.sort_unstable();
     let candidates = [periods.len() / 2, periods.len() / 4].map(|at| periods[at]);
-    let period_ns = candidates.into_iter().find(|&period| {
-        let kept = kept(&ticks, period);
+    let keeps = |kept: &[Kept]| {
         kept.len() >= PERIODS
             && kept.len() as f64 >= periods.len() as f64 * MOST
-            && (is_steadier(&kept) || is_on_schedule(&ticks, &kept))
-    })?;
-    let kept = kept(&ticks, period_ns);
+            && (is_steadier(kept) || is_on_schedule(&ticks, kept))
+    };
+    let mut found = candidates
+        .map(|period| (period, kept(&ticks, period)))
+        .into_iter();
+    let (period_ns, kept) = found.find(|(_, kept)| keeps(kept))?;
     for one in kept {
         ticks[one.tick].after_ns = Some(one.after_ns);
     }

@@ -72,7 +72,7 @@ fn roughly(asked_ns: u64) -> u64 {
 
 /// Of the times that were over, the one that was so most often.
 fn over(over: FxHashMap<u64, u64>, asked: &FxHashMap<u64, u64>) -> Option<Over> {
-    let (asked_ns, expired) = most_often(over)?;
+    let (asked_ns, expired) = most_often(&over)?;
     let about = |ns: &&u64| {
         let (less, more) = (*(*ns).min(&asked_ns), *(*ns).max(&asked_ns));
         more as f64 <= less as f64 * ABOUT
@@ -90,8 +90,8 @@ const ABOUT: f64 = 1.01;
 
 /// The value that most of these are about, which came so many times, and how many those are. Who sleeps until a moment asks for
 /// what is left until then, a little less each time.
-fn most_often(asked: FxHashMap<u64, u64>) -> Option<(u64, u64)> {
-    let mut asked: Vec<(u64, u64)> = asked.into_iter().collect();
+fn most_often(asked: &FxHashMap<u64, u64>) -> Option<(u64, u64)> {
+    let mut asked: Vec<(u64, u64)> = asked.iter().map(|(ns, count)| (*ns, *count)).collect();
     asked.sort_unstable();
     // How many there are of those before each.
     let mut before = vec![0u64];
@@ -233,18 +233,16 @@ impl Sum {
                 .max_by_key(|(stack, ns)| (**ns, std::cmp::Reverse(**stack)));
             most.map(|(stack, _)| *stack)
         };
-        let asked = self.asked.values().sum();
-        let worked_out = |&(ns, _): &(u64, u64)| is_worked_out(&self.asked, ns);
-        let worked_out = most_often(self.asked.clone()).is_some_and(|most| worked_out(&most));
+        let asked_ns = most_often(&self.asked);
         WaitGroup {
             process,
             detail,
             object,
             call: names.get(call as usize).cloned().unwrap_or_default(),
             ns: self.ns,
-            asked,
-            worked_out,
-            asked_ns: most_often(self.asked),
+            asked: self.asked.values().sum(),
+            worked_out: asked_ns.is_some_and(|(ns, _)| is_worked_out(&self.asked, ns)),
+            asked_ns,
             over,
             stack: most(&self.stacks),
             waker_stack: most(&self.waker_stacks),

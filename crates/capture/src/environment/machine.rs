@@ -7,6 +7,7 @@ use timesink_recording::tables::facts::{ALL_TICKS, IDLE_TICKS};
 use timesink_recording::words::FactKind::*;
 
 use super::{field, read, Facts};
+use crate::floors::ticks;
 
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
@@ -110,16 +111,13 @@ pub fn add_moving(facts: &mut Facts) {
         &format!("{PROCESSORS}/cpu0/thermal_throttle"),
         &["core_throttle_count", "package_throttle_count"],
     );
-    // user, nice, system, idle, iowait, irq, softirq, steal
     let stat = read("/proc/stat");
-    let steal = field(&stat, "cpu").and_then(|sums| sums.split_whitespace().nth(7));
-    facts.add(Hypervisor, "steal, ticks", steal.unwrap_or_default());
-    let ticks = field(&stat, "cpu").unwrap_or_default();
-    let ticks = ticks.split_whitespace().take(8);
-    let ticks: Vec<u64> = ticks.filter_map(|sum| sum.parse().ok()).collect();
-    if let [_, _, _, idle, waiting, ..] = ticks[..] {
-        facts.add(Load, IDLE_TICKS, (idle + waiting).to_string());
-        facts.add(Load, ALL_TICKS, ticks.iter().sum::<u64>().to_string());
+    let ticks = ticks(&stat);
+    if ticks.all > 0 {
+        let idle = ticks.all - ticks.busy - ticks.stolen;
+        facts.add(Hypervisor, "steal, ticks", ticks.stolen.to_string());
+        facts.add(Load, IDLE_TICKS, idle.to_string());
+        facts.add(Load, ALL_TICKS, ticks.all.to_string());
     }
     let running = field(&stat, "procs_running").unwrap_or_default();
     facts.add(Load, "runnable", running);

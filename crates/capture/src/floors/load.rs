@@ -7,11 +7,11 @@ use timesink_recording::floors::Load;
 
 /// What the kernel had counted at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct ProcessorTimes {
-    /// Ticks of all processors: in all, busy, and taken by the host.
-    all: u64,
-    busy: u64,
-    stolen: u64,
+pub(crate) struct ProcessorTimes {
+    /// Ticks of all processors: in all, busy, and taken by the host. In the rest they were idle.
+    pub(crate) all: u64,
+    pub(crate) busy: u64,
+    pub(crate) stolen: u64,
     /// Ticks of ours, children included.
     own: u64,
     /// Microseconds in which somebody had no processor.
@@ -62,7 +62,7 @@ fn own_ticks() -> u64 {
 }
 
 /// The first line of `/proc/stat`.
-fn ticks(stat: &str) -> ProcessorTimes {
+pub(crate) fn ticks(stat: &str) -> ProcessorTimes {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "));
     let words = line.unwrap_or_default().split_whitespace();
     let ticks: Vec<u64> = words.map(|word| word.parse().unwrap_or(0)).collect();

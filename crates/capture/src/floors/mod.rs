@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::host::HostFacts;
 
 pub use kept::{keep, kept};
+pub(crate) use load::ticks;
 pub use load::LoadWatch;
 
 /// For so long rounds are begun,

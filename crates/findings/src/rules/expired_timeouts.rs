@@ -202,7 +202,7 @@ fn title(
 ) -> Sentence {
     let mut title = match group.detail {
         _ if sleeps_in_ruby(inquiry, group) => say![group.process, " sleeps"],
-        Detail::Condition => say![group.process, " times out in a wait for a condition"],
+        Detail::Condition => say![group.process, " times out waiting on a condition variable"],
         _ => say![
             group.process,
             " times out in ",

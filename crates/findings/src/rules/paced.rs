@@ -129,7 +129,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Scheduled) -> Option<Suspect> {
     }
     let title = say![
         one.process,
-        " keeps a schedule: a round every ",
+        " runs on a schedule: a round every ",
         Piece::Time(one.period_ns),
         ", ",
         Piece::Count(one.rounds()),
@@ -140,7 +140,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Scheduled) -> Option<Suspect> {
         .held(inquiry, &RULE, "share of the path", share, &limits::PART)
         .figure("period", one.period_ns as f64, "ns")
         .told(say![
-            "its pauses take what the work leaves of each period, together ",
+            "its pauses fill the rest of each period: in all ",
             Piece::Time(picked.ns())
         ]);
     if in_loop {
