@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use timesink_analysis::ledger::Account;
-use timesink_analysis::stacks::{FunctionIx, StackIx};
+use timesink_analysis::stacks::{Event, FunctionIx, StackIx};
 use timesink_recording::ids::ThreadId;
 
 use crate::inquiry::Inquiry;
 
 /// The shares of a thread's time on a processor.
+#[derive(Clone)]
 pub struct Work {
     /// By the innermost function of the program itself.
     inner: BTreeMap<FunctionIx, f64>,
@@ -47,10 +48,14 @@ impl<'a> Works<'a> {
 
     /// `None` if there is no sample of it.
     pub fn of_thread(&mut self, thread: ThreadId) -> Option<Work> {
+        self.of_events(self.inquiry.stacks.events_of(thread).iter())
+    }
+
+    /// The same of what samples show.
+    pub fn of_events<'e>(&mut self, events: impl Iterator<Item = &'e Event>) -> Option<Work> {
         let mut inner: BTreeMap<FunctionIx, f64> = BTreeMap::new();
         let mut outer: BTreeMap<FunctionIx, f64> = BTreeMap::new();
         let mut all = 0.0;
-        let events = self.inquiry.stacks.events_of(thread).iter();
         for event in events.filter(|event| event.account == Account::Cpu) {
             if let Some((first, last)) = self.ends(event.stack) {
                 *inner.entry(first).or_default() += event.ns as f64;

@@ -8,7 +8,7 @@ use timesink_analysis::stacks::futures;
 use timesink_analysis::waits::peers::Peer;
 use timesink_analysis::waits::{Came, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId};
-use timesink_recording::words::{Detail, ObjectKind};
+use timesink_recording::words::{Detail, LossKind, ObjectKind};
 
 use crate::inquiry::Inquiry;
 
@@ -74,6 +74,11 @@ impl Owed {
         for wait in waits.filter(|wait| wait.receives() && wait.came == Came::Something) {
             unknown.remove(&wait.socket);
             silent.remove(&wait.socket);
+        }
+        // Else what came may have been lost, as it is told that something was.
+        if inquiry.has_lost(LossKind::Calls) {
+            unknown.clear();
+            silent.clear();
         }
         Owed {
             to_somebody: !unknown.is_empty(),

@@ -7,7 +7,7 @@ use timesink_analysis::facts::Facts;
 use timesink_analysis::ledger::{Account, Cause, Kind};
 use timesink_analysis::outlook::Outlook;
 use timesink_analysis::path::Key;
-use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx, Stacks};
+use timesink_analysis::stacks::{Event, Function, FunctionIx, Spot, StackIx, Stacks};
 use timesink_analysis::timeline::{Span, Timeline};
 use timesink_analysis::waits::arrivals::Arrivals;
 use timesink_analysis::waits::peers::Peer;
@@ -207,8 +207,12 @@ impl Inquiry<'_> {
 
     /// Where a thread mostly is while it is on a processor: the functions of its heaviest stack.
     pub fn mostly_in(&self, thread: ThreadId) -> Vec<Spot> {
+        self.most_of(self.stacks.events_of(thread).iter())
+    }
+
+    /// The same of some events.
+    pub fn most_of<'e>(&self, events: impl Iterator<Item = &'e Event>) -> Vec<Spot> {
         let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
-        let events = self.stacks.events_of(thread).iter();
         for event in events.filter(|event| event.account == Account::Cpu) {
             *stacks.entry(event.stack).or_default() += event.ns;
         }

@@ -23,12 +23,13 @@ use crate::calls;
 use crate::error::Error;
 use crate::memory_file;
 use crate::probes::calls as calls_probe;
-use crate::probes::{events, sampler, ProbeInfo, OBJECT};
+use crate::probes::{events, interrupts, sampler, ProbeInfo, OBJECT};
 
 /// The kernel's types that the probes need, where libbpf can read them.
 struct KernelTypes {
     file: File,
     numbers: events::ts_type_numbers,
+    softirqs_have_stack: bool,
 }
 
 impl KernelTypes {
@@ -36,10 +37,15 @@ impl KernelTypes {
         let NeededTypes {
             description,
             numbers,
+            softirqs_have_stack,
         } = needed_types::pick(&Description::of_kernel()?)?;
         let mut file = memory_file::create(c"timesink-types", 0)?;
         file.write_all(&description)?;
-        Ok(KernelTypes { file, numbers })
+        Ok(KernelTypes {
+            file,
+            numbers,
+            softirqs_have_stack,
+        })
     }
 
     fn path(&self) -> String {
@@ -78,8 +84,9 @@ fn open_with(
         }
     }
     for mut program in open.progs_mut() {
-        let wanted = programs.contains(program.name().to_string_lossy().as_ref());
-        program.set_autoload(wanted);
+        let name = program.name().to_string_lossy().into_owned();
+        let is_spared = types.softirqs_have_stack && name == interrupts::SOFTIRQ_DONE;
+        program.set_autoload(programs.contains(name.as_str()) && !is_spared);
         settings.inject.prepare(&mut program)?;
     }
     Ok(open)
@@ -175,6 +182,8 @@ fn fill_config(settings: &ProbeSettings, types: &KernelTypes, value: &mut [u8]) 
         switch_has_state: u32::from(settings.switch_has_state),
         output_device: outputs.map(|o| o.map_or(0, |o| o.device)),
         unstable_clock: u32::from(!settings.scheduler_clock_stable),
+        softirqs_have_stack: u32::from(types.softirqs_have_stack),
+        pad: 0,
         output_key: outputs.map(|o| o.map_or(0, |o| o.key)),
         types: types.numbers,
         call_words: calls::words(),

@@ -20,7 +20,7 @@ use zerocopy::IntoBytes;
 use crate::budget::CountedEvents;
 use crate::error::Error;
 use crate::perf_event;
-use crate::probes::{self, events, follow, terminals, ProbeInfo, PROBES};
+use crate::probes::{self, events, follow, interrupts, terminals, ProbeInfo, PROBES};
 
 pub use control::Control;
 pub use inject::Inject;
@@ -190,10 +190,13 @@ impl Kernel {
         }
         let mut links = Vec::new();
         for (name, tracepoint) in probe.programs {
-            let program = self
-                .objects
-                .program_mut(name)
-                .ok_or_else(|| format!("no program {name}"))?;
+            let Some(program) = self.objects.program_mut(name) else {
+                // That one is loaded only where it is needed.
+                if *name == interrupts::SOFTIRQ_DONE {
+                    continue;
+                }
+                return Err(format!("no program {name}"));
+            };
             if *name == "on_sample" {
                 if self.samplers.is_empty() {
                     return Err("the kernel opened no processor-clock events".into());
@@ -398,9 +401,15 @@ impl Kernel {
     pub fn counted(&self) -> Vec<CountedEvents> {
         let gathered = self.by_processor("gathered", 0);
         let switches = gathered.iter().map(|value| probes::switches(value));
-        let calls = self.counters("timed", 0);
-        let pair = |(calls, switches)| CountedEvents { calls, switches };
-        calls.into_iter().zip(switches).map(pair).collect()
+        let calls = self.counters("timed", events::TS_CALLS_RECORDED);
+        let unrecorded = self.counters("timed", events::TS_CALLS_UNRECORDED);
+        let all = calls.into_iter().zip(unrecorded).zip(switches);
+        all.map(|((calls, unrecorded_calls), switches)| CountedEvents {
+            calls,
+            unrecorded_calls,
+            switches,
+        })
+        .collect()
     }
 
     /// The turns that processors have gathered and not handed over. Only after all is detached.

@@ -15,7 +15,12 @@ pub struct NeededTypes {
     /// A description with nothing else in it, in the kernel's own format.
     pub description: Vec<u8>,
     pub numbers: events::ts_type_numbers,
+    /// Whether softirqs run on a stack of the processor's. A real-time kernel runs them as threads.
+    pub softirqs_have_stack: bool,
 }
+
+/// What a thread has on real-time kernels alone.
+const REAL_TIME: &[u8] = b"softirq_disable_cnt";
 
 const INT: u32 = 1;
 const POINTER: u32 = 2;
@@ -46,6 +51,7 @@ pub fn pick(description: &[u8]) -> io::Result<NeededTypes> {
     let named: HashSet<&[u8]> = NAMED.iter().map(|name| name.as_bytes()).collect();
     let mut numbers = events::ts_type_numbers::default();
     let mut picked = Picked::default();
+    let mut real_time = false;
     for number in 1..types.starts.len() as u32 {
         let one = types.get(number).ok_or_else(|| damaged("is cut off"))?;
         if !matches!(one.kind, STRUCT | UNION | ENUM | ENUM64) {
@@ -57,6 +63,7 @@ pub fn pick(description: &[u8]) -> io::Result<NeededTypes> {
         }
         if one.kind == STRUCT {
             note_number(&mut numbers, name, number);
+            real_time |= name == b"task_struct" && types.has_member(&one, REAL_TIME);
         }
         picked
             .copy(&types, number)
@@ -65,6 +72,7 @@ pub fn pick(description: &[u8]) -> io::Result<NeededTypes> {
     Ok(NeededTypes {
         description: picked.description(),
         numbers,
+        softirqs_have_stack: cfg!(target_arch = "x86_64") && !real_time,
     })
 }
 
@@ -154,6 +162,11 @@ impl<'a> Types<'a> {
             size_or_type: word(self.types, at + 8)?,
             rest: self.types.get(rest..rest + length_of_rest(info)?)?,
         })
+    }
+
+    fn has_member(&self, one: &Type, name: &[u8]) -> bool {
+        let mut members = one.rest.chunks_exact(12);
+        members.any(|member| word(member, 0).is_some_and(|at| self.text(at) == name))
     }
 
     fn text(&self, at: u32) -> &'a [u8] {

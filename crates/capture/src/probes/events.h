@@ -702,6 +702,13 @@ struct ts_symbol {
 };
 _Static_assert(sizeof(struct ts_symbol) == 128, "symbol");
 
+/* Calls that were counted while calls were timed, by whose they are. */
+enum ts_calls_counter {
+	TS_CALLS_RECORDED,
+	TS_CALLS_UNRECORDED,
+	TS_CALLS_COUNTERS,
+};
+
 /* Numbers of the kernel's types that pointers are declared to point at. */
 struct ts_type_numbers {
 	__u32 task_struct;
@@ -719,11 +726,13 @@ struct ts_config {
 	__u32 switch_has_state; /* sched_switch has the previous state as its 4th argument */
 	__u32 output_device[2]; /* where our own output and errors go, if that is a pipe or a socket */
 	__u32 unstable_clock; /* the scheduler's clock does not tick as ours does: ours alone counts */
+	__u32 softirqs_have_stack; /* they run on a stack of the processor's, or in the thread that is for them */
+	__u32 pad;
 	__u64 output_key[2];
 	struct ts_type_numbers types;
 	__u32 call_words[512]; /* TS_C_... by call number */
 };
-_Static_assert(sizeof(struct ts_config) == 64 + 2048, "config");
+_Static_assert(sizeof(struct ts_config) == 72 + 2048, "config");
 
 #define TS_MOST_DESCRIPTOR 0xffff /* a word of epoll's beyond this is no descriptor */
 

@@ -333,15 +333,14 @@ static __always_inline u64 resident_bytes(struct mm_struct *mm)
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, TS_CALLS_COUNTERS);
 	__type(key, u32);
 	__type(value, u64);
 } timed SEC(".maps");
 
-static __always_inline void count_timed(u64 many)
+static __always_inline void count_timed(u32 whose, u64 many)
 {
-	u32 zero = 0;
-	u64 *calls = bpf_map_lookup_elem(&timed, &zero);
+	u64 *calls = bpf_map_lookup_elem(&timed, &whose);
 
 	if (calls)
 		*calls += many;
@@ -354,7 +353,7 @@ static __always_inline void flush_calls(struct ts_thread *st, u64 now)
 
 	if (!st->batched)
 		return;
-	count_timed(st->batched);
+	count_timed(TS_CALLS_RECORDED, st->batched);
 	event = has_room(TS_CALLS) ? bpf_ringbuf_reserve(&ring, sizeof(*event), 0) : NULL;
 	if (!event) {
 		count_lost(TS_CALLS, st->batched);

@@ -1,6 +1,6 @@
 //! Rules about threads that wait for each other.
 
-use timesink_live::{pair, pair_of, root, Peer};
+use timesink_live::{build_go, go_tools, pair, pair_of, root, Folder, Peer};
 
 /// A lock that is held while its holder waits for a device, and one that is let go of before.
 #[test]
@@ -73,6 +73,29 @@ fn one_thread_bound() {
 #[test]
 fn imbalance() {
     pair("imbalance");
+}
+
+/// The same shared by two processes of Python.
+#[test]
+fn imbalance_of_processes() {
+    let script = root().join("tests/live/programs/rules/imbalance.py");
+    let script = script.to_str().expect("its path");
+    let python = "/usr/bin/python3";
+    pair_of(
+        "imbalance",
+        &[],
+        &[python, script, "fires"],
+        &[python, script, "silent"],
+    );
+}
+
+/// The same shared by two goroutines.
+#[test]
+fn imbalance_of_goroutines() {
+    let folder = Folder::new("imbalance");
+    let built = build_go(&go_tools()[0], "rules/imbalance.go", &folder, &[]);
+    let built = built.to_str().expect("its path");
+    pair_of("imbalance", &[], &[built, "fires"], &[built, "silent"]);
 }
 
 /// Threads that are joined before the next is started, and threads that are joined in the end.

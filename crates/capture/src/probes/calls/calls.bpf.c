@@ -125,8 +125,10 @@ int on_enter(u64 *ctx)
 	struct ts_control *c;
 	u32 word;
 
-	if (!st)
+	if (!st) {
+		count_timed(TS_CALLS_UNRECORDED, 1);
 		return 0;
+	}
 	c = get_control();
 	if (!c)
 		return 0;
@@ -272,7 +274,7 @@ static __noinline int finish_call(struct ts_thread *st, struct task_struct *task
 	if (st->long_wait && has_slept(result, ns))
 		st->sites_due = TS_SITE_AFTER;
 	if (st->site_t)
-		count_timed(TS_SITE_COST);
+		count_timed(TS_CALLS_RECORDED, TS_SITE_COST);
 	return 1;
 }
 

@@ -153,19 +153,19 @@ static __always_inline u64 run_since_added(struct task_struct *current, u64 now)
 }
 
 /* A thread that is woken, and that there is no memory for yet. */
-static __noinline int keep_met(struct task_struct *woken, struct task_struct *current, u32 followed, u64 now,
-			       struct ts_control *c)
+static __noinline int keep_met(struct task_struct *woken, struct task_struct *current, u32 followed, u32 wake,
+			       u64 now)
 {
-	struct ts_met m = { .t = now, .waker = current->pid, .followed = followed };
+	struct ts_met m = { .t = now, .waker = current->pid, .followed = followed, .wake = wake };
+	struct ts_control *c = get_control();
 	u32 tid = woken->pid;
 
 	/* Or somebody else just saw to it. */
 	if (thread_of(woken))
 		return 0;
-	m.wake = wake_context();
 	m.waker_sends = m.wake == TS_WAKE_NET && is_sending(current);
 	read_name(m.waker_name, current);
-	if (!bpf_map_update_elem(&met, &tid, &m, BPF_NOEXIST))
+	if (!bpf_map_update_elem(&met, &tid, &m, BPF_NOEXIST) && c)
 		__sync_fetch_and_add(&c->met, 1);
 	return 0;
 }
@@ -226,7 +226,7 @@ int on_contact(u64 *ctx)
 	if (!known || known->dead)
 		return 0;
 	stranger = to ? current : woken;
-	context = wake_context();
+	context = wake_context(ctx);
 	if ((plain(stranger)->flags & PF_KTHREAD) || !plain(stranger)->mm)
 		return 0;
 	if (context != TS_WAKE_TASK && context != TS_WAKE_NET)
@@ -249,7 +249,7 @@ int on_contact(u64 *ctx)
 	if (!st) {
 		/* One that runs is found by user space. */
 		if (!to)
-			keep_met(stranger, current, followed ? *followed : 1, now, c);
+			keep_met(stranger, current, followed ? *followed : 1, context, now);
 		return 0;
 	}
 	set_bases(st, stranger);
@@ -259,7 +259,7 @@ int on_contact(u64 *ctx)
 		st->exec_at_out = st->cpu_base;
 	} else {
 		note_call(st, stranger, registers_of(st, stranger));
-		note_waker(st, current);
+		note_waker(st, current, context);
 	}
 	tell_start(st, stranger, TS_START_SEED, 0, 0, 0, now);
 	set_state(st, stranger);

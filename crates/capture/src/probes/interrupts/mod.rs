@@ -2,11 +2,15 @@
 
 use super::ProbeInfo;
 
+/// Only where the stack does not tell: a server at full load is in and out of softirqs 90,000 times a second on each
+/// processor, and a program at each of them costs 60 ns.
+pub const SOFTIRQ_DONE: &str = "on_softirq_done";
+
 pub static INFO: ProbeInfo = ProbeInfo {
     name: "interrupts",
     programs: &[
         ("on_softirq", "softirq_entry"),
-        ("on_softirq_done", "softirq_exit"),
+        (SOFTIRQ_DONE, "softirq_exit"),
         ("on_handler", "irq_handler_entry"),
         ("on_handler_done", "irq_handler_exit"),
         ("on_timer", "hrtimer_expire_entry"),

@@ -85,6 +85,7 @@ struct ts_interrupt {
 	u32 handler; /* inside a device's handler */
 	u32 timer; /* inside a timer's function */
 	u32 block; /* this interrupt completed a block request */
+	u64 stack; /* where we are on it */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -93,25 +94,67 @@ struct {
 	__type(value, struct ts_interrupt);
 } interrupt SEC(".maps");
 
-/*
- * In an interrupt the current thread is whoever was interrupted, not the waker. The kernel's own
- * count of interrupt nesting is out of reach without all its symbols, so the interrupts probe's
- * notes decide.
- */
-static __always_inline u8 wake_context(void)
+static __always_inline void read_name(char *name, struct task_struct *task)
 {
-	u32 zero = 0;
+	if (bpf_ksym_exists(bpf_rdonly_cast)) {
+		struct list_head *words = AS(list_head, task->comm);
+
+		((u64 *)name)[0] = (u64)words->next;
+		((u64 *)name)[1] = (u64)words->prev;
+	} else {
+		bpf_probe_read_kernel(name, 16, task->comm);
+	}
+}
+
+/*
+ * Whether this runs on the thread's own stack, and not on the one that a processor has for interrupts: what a tracepoint hands
+ * over lies on the stack. It goes through a map because the verifier lets nobody reckon with a pointer that it knows.
+ */
+static __always_inline bool is_on_stack_of(struct task_struct *task, struct ts_interrupt *in, void *ctx)
+{
+	*(void *volatile *)&in->stack = ctx;
+	return *(volatile u64 *)&in->stack - (u64)plain(task)->stack < TS_STACK_BYTES;
+}
+
+#define TS_KSOFTIRQ 0x71726974666f736bULL /* "ksoftirq", as ksoftirqd/0 begins */
+
+/* The thread that does softirqs when they are too many, on its own stack. */
+static __always_inline bool is_softirq_thread(struct task_struct *task)
+{
+	u64 name[2];
+
+	if (!(plain(task)->flags & PF_KTHREAD))
+		return false;
+	read_name((char *)name, task);
+	return name[0] == TS_KSOFTIRQ;
+}
+
+/* The softirq that this processor is in: its vector + 1; 0: none. Where stacks tell, the note of the last one stays when it is over. */
+static __always_inline u32 softirq_here(struct ts_interrupt *in, void *ctx)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	if (config.softirqs_have_stack && is_on_stack_of(current, in, ctx) && !is_softirq_thread(current))
+		return 0;
+	return in->softirq;
+}
+
+/* In an interrupt the current thread is whoever was interrupted, not the waker. */
+static __always_inline u8 wake_context(void *ctx)
+{
+	u32 zero = 0, softirq;
 	struct ts_interrupt *in = bpf_map_lookup_elem(&interrupt, &zero);
 
 	if (!in || !(((u64 *)in)[0] | ((u64 *)in)[1]))
 		return TS_WAKE_TASK;
 	if (in->timer)
 		return TS_WAKE_TIMER;
-	if (in->block)
+	softirq = softirq_here(in, ctx);
+	if (in->block && (in->handler || softirq))
 		return TS_WAKE_BLOCK;
 	if (in->handler)
 		return TS_WAKE_IRQ;
-	switch (in->softirq) {
+	switch (softirq) {
 	case 0:
 		return TS_WAKE_TASK;
 	case 1 + 1: /* TIMER_SOFTIRQ */
@@ -124,18 +167,6 @@ static __always_inline u8 wake_context(void)
 		return TS_WAKE_BLOCK;
 	}
 	return TS_WAKE_IRQ;
-}
-
-static __always_inline void read_name(char *name, struct task_struct *task)
-{
-	if (bpf_ksym_exists(bpf_rdonly_cast)) {
-		struct list_head *words = AS(list_head, task->comm);
-
-		((u64 *)name)[0] = (u64)words->next;
-		((u64 *)name)[1] = (u64)words->prev;
-	} else {
-		bpf_probe_read_kernel(name, 16, task->comm);
-	}
 }
 
 /*
@@ -224,9 +255,9 @@ static __always_inline bool is_sending(struct task_struct *current)
 }
 
 /* Who wakes a thread, and in what context. */
-static __always_inline void note_waker(struct ts_thread *st, struct task_struct *current)
+static __always_inline void note_waker(struct ts_thread *st, struct task_struct *current, u8 wake)
 {
-	st->wake = wake_context();
+	st->wake = wake;
 	st->waker_sends = 0;
 	/* Counted with the one who is woken: the sum over all is what the cost is reckoned from. */
 	st->wakes++;
@@ -252,7 +283,7 @@ int on_waking(u64 *ctx)
 	if (!st)
 		return 0;
 	current = bpf_get_current_task_btf();
-	note_waker(st, current);
+	note_waker(st, current, wake_context(ctx));
 	if (st->stack_taken && st->state == TS_BLOCKED)
 		take_waker_stack(st, current);
 	return 0;
