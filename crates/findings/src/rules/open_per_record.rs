@@ -1,7 +1,7 @@
 //! One file that is opened and closed again for each small piece that is written to it or read from it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::uses::{Act, Use};
 use timesink_analysis::replay::{Change, How, What};
@@ -88,6 +88,9 @@ struct Opened<'a> {
 /// Files that are opened so often for one of this go with it.
 const AS_OFTEN: std::ops::RangeInclusive<f64> = 0.2..=5.0;
 
+/// A call that is made so often for one open, or more often, may be part of it.
+const ALIKE: f64 = 0.8;
+
 impl<'a> Opened<'a> {
     fn of(inquiry: &'a Inquiry<'_>, one: &'a Use) -> Opened<'a> {
         let count = one.done(Act::Open).count as f64;
@@ -118,7 +121,7 @@ impl<'a> Opened<'a> {
 
     /// Without all opens and closes but one of each, and how much of the path that is: at least the calls go, most probably
     /// the functions that do nothing else, and at most all that is done from the open to the close.
-    fn fix(&self, inquiry: &Inquiry<'_>) -> (Fix, u64) {
+    fn fix(&self, inquiry: &Inquiry<'_>, region: Option<&Region>) -> (Fix, u64) {
         let processes = BTreeSet::from([self.one.process]);
         let once = 1.0 / self.one.done(Act::Open).count.max(1) as f64;
         let share = self
@@ -138,19 +141,88 @@ impl<'a> Opened<'a> {
             .flat_map(|one| OPENING.map(|act| placed(one, &[act])))
             .flatten();
         let likely = apart.map(|placed| placed.wholly_scaled(&processes, once));
+        let (around, around_ns) = self.around(inquiry);
         let (Some(likely), Some(most)) = (united(likely.collect()), placed(self.one, &OPENING))
         else {
-            return (least, self.ns());
+            let least = least.changes();
+            let likely: Vec<Change> = least.iter().cloned().chain(around).collect();
+            let within = region.map(|region| self.within(inquiry, region));
+            // Where it does little else.
+            let calls_ns = self.ns() + around_ns;
+            let within = within.filter(|(_, ns)| (calls_ns..=2 * calls_ns).contains(ns));
+            let ns = within.as_ref().map_or(calls_ns, |(_, ns)| *ns);
+            let most = within.map_or(likely.clone(), |(change, _)| vec![change]);
+            return (Fix::Likely(least, likely, most), ns);
         };
         let most = most.wholly_scaled(&processes, once);
+        let most = std::iter::once(most).chain(around).collect();
         let ns = match &likely.what {
             What::Functions(functions) => InCode::through(inquiry, functions.clone())
                 .in_program(inquiry, self.one.process)
                 .ns(),
             _ => 0,
         };
-        let fix = Fix::Likely(least.changes(), vec![likely], vec![most]);
-        (fix, ns.max(self.ns()))
+        let fix = Fix::Likely(least.changes(), vec![likely], most);
+        (fix, ns.max(self.ns() + around_ns))
+    }
+
+    /// All that is done in the function in which it is opened and closed, and how long that is.
+    fn within(&self, inquiry: &Inquiry<'_>, region: &Region) -> (Change, u64) {
+        let function = BTreeSet::from([region.function]);
+        let process = self.one.process;
+        let ns = InCode::through(inquiry, function.clone())
+            .in_program(inquiry, process)
+            .ns();
+        let change = Change {
+            what: What::Functions(function),
+            processes: Some(BTreeSet::from([process])),
+            how: How::Scale(0.0),
+        };
+        (change, ns)
+    }
+
+    /// The calls that a library makes as it opens a file, and the writes, which are gathered in one that stays open.
+    fn around(&self, inquiry: &Inquiry<'_>) -> (Vec<Change>, u64) {
+        const AS_IT_OPENS: [&str; 7] = [
+            "lseek",
+            "ioctl",
+            "fstat",
+            "newfstatat",
+            "statx",
+            "fcntl",
+            "fadvise64",
+        ];
+        let process = self.one.process;
+        let opens: u64 = self.all().map(|one| one.done(Act::Open).count).sum();
+        let own = inquiry.facts.calls.iter();
+        let own = own.filter(|call| call.process == Some(process));
+        let mut counts: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
+        for call in own {
+            if let Some(name) = AS_IT_OPENS.iter().find(|name| **name == call.call.as_str()) {
+                let (count, ns) = counts.entry(name).or_default();
+                *count += call.count;
+                *ns += call.ns;
+            }
+        }
+        counts.retain(|_, (count, _)| *count as f64 >= opens as f64 * ALIKE);
+        let ns: u64 = counts.values().map(|(_, ns)| ns).sum();
+        let uses = &inquiry.facts.uses;
+        let share = |acts: &[Act]| -> f64 {
+            let each = self.all().map(|one| uses.share_of_time(one, acts));
+            each.sum::<f64>().min(1.0)
+        };
+        let without = |calls: BTreeSet<&'static str>, share: f64| Change {
+            what: What::Calls(calls),
+            processes: Some(BTreeSet::from([process])),
+            how: How::Scale(1.0 - share),
+        };
+        let writes = Act::Write.calls().iter().copied().collect();
+        let writes_ns: u64 = self.all().map(|one| one.ns(&[Act::Write])).sum();
+        let changes = vec![
+            without(counts.into_keys().collect(), share(&OPENING)),
+            without(writes, share(&[Act::Write])),
+        ];
+        (changes, ns + writes_ns)
     }
 
     /// The function in which it is opened and closed.
@@ -243,7 +315,7 @@ fn suspect(inquiry: &Inquiry<'_>, opened: &Opened<'_>) -> Option<Suspect> {
         return None;
     }
     let region = opened.region(inquiry);
-    let (fix, ns) = opened.fix(inquiry);
+    let (fix, ns) = opened.fix(inquiry, region.as_ref());
     let weight = Weight::within(inquiry.busy(one.process), ns);
     let suspect = Suspect::new(opened.title(bytes), fix, weight)
         .of(one.process)

@@ -13,7 +13,7 @@ use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
-use table::{From, Slow, MEASURED, TABLE};
+use table::{From, Slow, LEFT_OUT, MEASURED, TABLE};
 
 pub static RULE: Rule = Rule {
     name: "known-slow-function",
@@ -59,6 +59,7 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
     );
     let title = say![slow.what, " takes ", Piece::Time(ns)];
     let faster = match slow.least < slow.most {
+        true if slow.most == LEFT_OUT => format!("at least {} times", slow.least),
         true => format!("{} to {} times", slow.least, slow.most),
         false => format!("{} times", slow.least),
     };

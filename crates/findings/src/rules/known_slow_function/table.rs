@@ -33,6 +33,10 @@ pub enum From {
 /// When all of it was measured.
 pub const MEASURED: &str = "2026-11-21";
 
+/// As fast as can be: who is in need of something faster can often do without it (a copy that is only read: measured 1.74 s of 1.77 in a
+/// cache of a configuration; pickle was 4.7 times as fast at most).
+pub const LEFT_OUT: f64 = f64::INFINITY;
+
 /// Callers stand before what they call.
 pub static TABLE: &[Slow] = &[
     Slow {
@@ -133,9 +137,9 @@ pub static TABLE: &[Slow] = &[
         from: From::Python("/copy.py"),
         functions: &["deepcopy"],
         instead:
-            "pickle.loads(pickle.dumps(it)); copying only what is needed by hand is faster still",
+            "pickle.loads(pickle.dumps(it)); or copy only what is changed, by hand",
         least: 2.7,
-        most: 4.7,
+        most: LEFT_OUT,
     },
     Slow {
         what: "parsing dates with strptime",
