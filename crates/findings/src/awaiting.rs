@@ -162,6 +162,37 @@ pub fn slept_until(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Vec<Spot> 
     }
 }
 
+/// Where goroutines of a process mostly sleep: how they were left, and found when they were looked at. A timer may also end a wait for
+/// channels, of which it is one.
+pub fn slept_in_go(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
+    let carried = inquiry.timeline.carried();
+    let code = &inquiry.stacks.code;
+    let threads = &inquiry.timeline.threads;
+    let slots = carried.slots().into_iter();
+    let own = slots.filter(|slot| threads[*slot].process == process);
+    let turns = own.flat_map(|slot| carried.turns(slot));
+    let left = turns.filter_map(|turn| turn.left_at.filter(|_| turn.task.is_some()));
+    let seen = carried.sights(process).iter();
+    let seen = seen.filter_map(|sight| sight.stack);
+    let mut stacks: BTreeMap<StackIx, usize> = BTreeMap::new();
+    for stack in left.chain(seen).filter_map(|stack| code.stack(stack)) {
+        *stacks.entry(stack).or_default() += 1;
+    }
+    let own = stacks.into_iter().filter_map(|(stack, count)| {
+        let rank = match Parking::of(code, stack, GroupKind::Goroutine) {
+            Parking::Timer => 2,
+            Parking::Select => 1,
+            Parking::Receive => 0,
+            _ => return None,
+        };
+        let mut functions = code.functions_of(stack).into_iter();
+        let is_own = functions.any(|function| code.is_user_code(function));
+        is_own.then_some((rank, count, stack))
+    });
+    let usual = own.max_by_key(|(rank, count, _)| (*rank, *count));
+    usual.map_or(Vec::new(), |(.., stack)| inquiry.spots(stack))
+}
+
 /// Whether a function of the program's is in the stack, but not only around the loop of events.
 pub fn has_place(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
     let code = &inquiry.stacks.code;

@@ -12,7 +12,7 @@ use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, WakeSource};
 
 use super::fixed_delay;
-use crate::awaiting::{followed, has_goroutines, has_place, slept_until};
+use crate::awaiting::{followed, has_goroutines, has_place, slept_in_go, slept_until};
 use crate::event_loop::{self, Owed};
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -189,6 +189,7 @@ fn suspect(
     slept: BTreeSet<usize>,
 ) -> Option<Suspect> {
     let causes = on_path(inquiry, program, owed);
+    let all = Picked::of_program(inquiry, slept.iter().copied())?;
     let picked = Picked::of_program(inquiry, longest(inquiry, slept))?;
     let process = picked.process();
     let on_path_ns = inquiry.on_path_ns(&causes).min(picked.ns());
@@ -219,10 +220,10 @@ fn suspect(
         },
     ));
     title.0.extend(lengths(&picked));
-    let mut suspect = picked
+    let mut suspect = all
         .suspect(inquiry, title, 0.0)
         .held(inquiry, &RULE, "share of the path", share, &limits::PART)
-        .told(say!["together ", Piece::Time(picked.ns())]);
+        .told(say!["together ", Piece::Time(all.ns())]);
     if in_loop {
         suspect = suspect.told(say![
             "nothing but a timer of its own ended them: a delay, a pause before it tries again, or a timeout"
@@ -238,7 +239,10 @@ fn suspect(
 
 /// Where a program sleeps in its event loop: the task that does, or what follows.
 pub(super) fn place(inquiry: &Inquiry<'_>, picked: &Picked) -> Vec<Spot> {
-    let slept = slept_until(inquiry, picked.spans());
+    let slept = match has_goroutines(inquiry, picked.process()) {
+        true => slept_in_go(inquiry, picked.process()),
+        false => slept_until(inquiry, picked.spans()),
+    };
     match slept.is_empty() {
         true => followed(inquiry, picked),
         false => slept,

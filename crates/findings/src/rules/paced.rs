@@ -10,7 +10,7 @@ use timesink_recording::words::Detail;
 use timesink_recording::Nanos;
 
 use super::asleep;
-use crate::awaiting::has_place;
+use crate::awaiting::{has_goroutines, has_place};
 use crate::event_loop;
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -143,7 +143,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &Scheduled) -> Option<Suspect> {
             "its pauses fill the rest of each period: in all ",
             Piece::Time(picked.ns())
         ]);
-    if in_loop {
+    if in_loop || has_goroutines(inquiry, one.process) {
         let place = asleep::place(inquiry, &picked);
         if has_place(inquiry, &place) {
             suspect.frames = place;

@@ -4,11 +4,23 @@ use super::style::{wrap, Ink, Style};
 use super::{units, Report};
 use crate::present::{file_name, names, trust};
 
+/// How many CPUs were at work for it on average: whoever sees `1.0 of 8` knows what more threads may be worth.
+fn cpus(report: &Report) -> String {
+    let about = &report.about;
+    if about.wall_ns == 0 {
+        return String::new();
+    }
+    let used = report.facts.ledger.whole.cpu_ns as f64 / about.wall_ns as f64;
+    let all = u64::from(about.processors);
+    format!(" · {used:.1} of {}", units::plural(all, "CPU", "CPUs"))
+}
+
 pub(in crate::present) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let ledger = &report.facts.ledger;
     let wall = units::time(report.about.wall_ns);
     let rest = format!(
-        " wall · {}, {} · {} ({})",
+        " wall{} · {}, {} · {} ({})",
+        cpus(report),
         units::plural(ledger.processes.len() as u64, "process", "processes"),
         units::plural(ledger.threads.len() as u64, "thread", "threads"),
         names::harmless(report.recording.path),
