@@ -207,13 +207,14 @@ impl Inquiry<'_> {
 
     /// Where a thread mostly is while it is on a processor: the functions of its heaviest stack.
     pub fn mostly_in(&self, thread: ThreadId) -> Vec<Spot> {
-        self.most_of(self.stacks.events_of(thread).iter())
+        let events = self.stacks.events_of(thread).iter();
+        self.most_of(events.filter(|event| event.account == Account::Cpu))
     }
 
-    /// The same of some events.
+    /// Where most of these events are.
     pub fn most_of<'e>(&self, events: impl Iterator<Item = &'e Event>) -> Vec<Spot> {
         let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
-        for event in events.filter(|event| event.account == Account::Cpu) {
+        for event in events {
             *stacks.entry(event.stack).or_default() += event.ns;
         }
         let heaviest = stacks.into_iter().max_by_key(|(_, ns)| *ns);

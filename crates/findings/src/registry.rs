@@ -35,6 +35,7 @@ pub static RULES: &[&Rule] = &[
     &large_payload::RULE,
     &many_small_sends::RULE,
     &round_trips::RULE,
+    &one_request_at_a_time::RULE,
     &ping_pong::RULE,
     &retry_back_off::RULE,
     &fixed_delay::RULE,

@@ -409,6 +409,16 @@ impl Fix {
         }
     }
 
+    /// The same, which may also take nothing away.
+    pub fn or_nothing(self) -> Fix {
+        match self {
+            Fix::Likely(_, likely, most) | Fix::AtLeast(likely, most) => {
+                Fix::Likely(Vec::new(), likely, most)
+            }
+            fix => Fix::Likely(Vec::new(), fix.changes(), fix.most()),
+        }
+    }
+
     /// What it changes of what was recorded; nothing, where only the processors are others. Of two ways in which it may
     /// turn out, the first.
     pub fn changes(&self) -> Vec<Change> {

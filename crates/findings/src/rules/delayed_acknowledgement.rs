@@ -5,7 +5,8 @@
 //! kernel's timer, by more sends than messages of the other side, and by no option having been set on the sockets. Of a
 //! peer that is not recorded its options are not known: there the answers must have come in pieces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use timesink_analysis::facts::sockets::{receives, sends};
 use timesink_analysis::waits::peers::{Peer, PeerWait};
@@ -137,13 +138,36 @@ impl<'a> OtherEnds<'a> {
         }
     }
 
-    /// What is done on the other ends of these sockets, if any is in the recording.
-    fn side(&self, inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Side> {
-        let ends = peer.sockets.iter().filter_map(|&socket| {
+    /// The other ends of these sockets that are in the recording.
+    fn ends<'e>(
+        &'e self,
+        inquiry: &'e Inquiry<'_>,
+        peer: &'e Peer,
+    ) -> impl Iterator<Item = ObjectId> + 'e {
+        let sockets = peer.sockets.iter();
+        sockets.filter_map(|&socket| {
             let socket = inquiry.facts.object(socket)?;
             let addresses = (socket.remote.as_deref()?, socket.local.as_deref()?);
-            let end = self.by_addresses.get(&addresses)?;
-            self.sides.get(end).filter(|side| side.receives > 0)
+            self.by_addresses.get(&addresses).copied()
+        })
+    }
+
+    /// Waits there that are as long: whoever gets the rest of a message last waits for it.
+    fn waits(&self, inquiry: &Inquiry<'_>, peer: &Peer, long: RangeInclusive<f64>) -> Vec<usize> {
+        let ends: BTreeSet<ObjectId> = self.ends(inquiry, peer).collect();
+        let waits = inquiry.single_waits(|_| true);
+        let waits = waits.filter(|(_, span)| {
+            span.object().is_some_and(|object| ends.contains(&object))
+                && long.contains(&(span.t1.since(span.t0) as f64))
+        });
+        waits.map(|(at, _)| at).collect()
+    }
+
+    /// What is done on the other ends of these sockets, if any is in the recording.
+    fn side(&self, inquiry: &Inquiry<'_>, peer: &Peer) -> Option<Side> {
+        let ends = self.ends(inquiry, peer).filter_map(|end| {
+            let side = self.sides.get(&end);
+            side.filter(|side| side.receives > 0)
         });
         ends.copied().reduce(|sum, side| Side {
             sends: sum.sends.saturating_add(side.sends),
@@ -172,6 +196,7 @@ impl<'a> PutOff<'a> {
     fn of(
         inquiry: &Inquiry<'_>,
         peer: &'a Peer,
+        ends: &OtherEnds<'_>,
         took: impl Fn(&PeerWait) -> Option<u64>,
     ) -> Option<PutOff<'a>> {
         let (shortest, longest) = (
@@ -184,6 +209,8 @@ impl<'a> PutOff<'a> {
         };
         let alike = || waits().filter(|(_, ns)| (shortest..=longest).contains(&(*ns as f64)));
         let put_off = Picked::of(inquiry, peer.process, alike().map(|(span, _)| span));
+        let at_other_ends = ends.waits(inquiry, peer, shortest..=longest);
+        let put_off = put_off.and_of_others(inquiry, at_other_ends);
         let mut lengths: Vec<u64> = alike().map(|(_, ns)| ns).collect();
         lengths.sort_unstable();
         let long = waits().filter(|(_, ns)| *ns as f64 > shortest / 2.0);
@@ -260,10 +287,10 @@ impl<'a> PutOff<'a> {
 /// From the side of who asks: its requests come in pieces, or the answers do.
 fn asker(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<Suspect> {
     let alone = |wait: &PeerWait| wait.awaits_answer().then_some(wait.ns);
-    let Some(put_off) = PutOff::of(inquiry, peer, alone) else {
+    let Some(put_off) = PutOff::of(inquiry, peer, ends, alone) else {
         // Whose connections are used at the same time waits for whichever has something next: each is looked at by itself.
         let among_many = |wait: &PeerWait| wait.since_ns.filter(|_| wait.receives());
-        let put_off = PutOff::of(inquiry, peer, among_many)?;
+        let put_off = PutOff::of(inquiry, peer, ends, among_many)?;
         return answered_in_pieces(inquiry, &put_off, ends);
     };
     let sends = peer.sends as f64 / put_off.all.max(1) as f64;
@@ -345,7 +372,9 @@ fn answered_in_pieces(
 
 /// From the side of who answers: the next request comes when the last piece of the answer was let go.
 fn answerer(inquiry: &Inquiry<'_>, peer: &Peer, ends: &OtherEnds<'_>) -> Option<Suspect> {
-    let put_off = PutOff::of(inquiry, peer, |wait| wait.receives().then_some(wait.ns))?;
+    let put_off = PutOff::of(inquiry, peer, ends, |wait| {
+        wait.receives().then_some(wait.ns)
+    })?;
     let each = peer.sends as f64 / peer.receives.max(1) as f64;
     let bytes = peer.sent_bytes / peer.sends.max(1);
     // Who asks tells it, if that is in the recording.

@@ -105,7 +105,7 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
     suspects
 }
 
-/// Whether most of these waits of a process are in calls that block a loop, which is told here.
+/// Whether most of the time of these waits of a process is in calls that block a loop, which is told here.
 pub fn are_blocking(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet<usize>) -> bool {
     let threads = &inquiry.timeline.threads;
     let slots = inquiry.timeline.carried().slots().into_iter();
@@ -123,8 +123,12 @@ pub fn are_blocking(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet<
         let begun = turns.partition_point(|(t0, _)| *t0 <= span.t0);
         begun > 0 && span.t0 < turns[begun - 1].1
     };
-    let spans = waits.iter().filter_map(|at| inquiry.timeline.span(*at));
-    2 * spans.filter(|span| is_in_one(span)).count() > waits.len()
+    let ns = |is_meant: &dyn Fn(&Span) -> bool| -> u64 {
+        let spans = waits.iter().filter_map(|at| inquiry.timeline.span(*at));
+        let meant = spans.filter(|span| is_meant(span));
+        meant.map(|span| span.t1.since(span.t0)).sum()
+    };
+    2 * ns(&is_in_one) > ns(&|_| true)
 }
 
 /// Whether no other thread of the process carries tasks: they cannot go on elsewhere.
@@ -274,19 +278,12 @@ fn suspect(
     if inner.is_some() {
         title.0.extend([" in ".into(), function.into()]);
     }
-    let name = code.function(function).name.clone();
-    let removed = |how| Change {
-        what: What::Function(name.clone()),
-        processes: None,
-        how,
-    };
-    let fix = Fix::Likely(
-        Vec::new(),
-        vec![removed(How::Scale(0.5))],
-        vec![removed(How::Scale(0.0))],
-    );
-    let causes = inquiry
-        .causes(|key| key.process == row.process && matches!(key.state, State::Cpu | State::Wait));
+    let children = children(inquiry, row.process, &blocked.turns);
+    let fix = without(&code.function(function).name, &children);
+    let causes = inquiry.causes(|key| {
+        let is_own = key.process == row.process || children.contains(&key.process);
+        is_own && matches!(key.state, State::Cpu | State::Wait)
+    });
     let count = blocked.turns.len() as u64;
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, blocked.ns))
         .of(row.process)
@@ -339,6 +336,45 @@ fn heaviest(inquiry: &Inquiry<'_>, thread: ThreadId, turns: &[(Nanos, Nanos)]) -
     }
     let heaviest = stacks.into_iter().max_by_key(|(_, ns)| *ns);
     heaviest.map(|(stack, _)| stack)
+}
+
+/// Nobody knows how much of it others can do meanwhile: at most all, of what the function does and of what its children do.
+fn without(function: &str, children: &BTreeSet<ProcessId>) -> Fix {
+    let removed = |how| {
+        let in_children = (!children.is_empty()).then(|| Change {
+            what: What::All,
+            processes: Some(children.clone()),
+            how,
+        });
+        let own = Change {
+            what: What::Function(function.to_owned()),
+            processes: None,
+            how,
+        };
+        std::iter::once(own).chain(in_children).collect()
+    };
+    Fix::Likely(
+        Vec::new(),
+        removed(How::Scale(0.5)),
+        removed(How::Scale(0.0)),
+    )
+}
+
+/// The processes that were started in these turns, and those that they started: what a turn waits for is on the path in them.
+fn children(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    turns: &[(Nanos, Nanos)],
+) -> BTreeSet<ProcessId> {
+    let is_within = |at: Nanos| {
+        let begun = turns.partition_point(|(t0, _)| *t0 <= at);
+        begun > 0 && at < turns[begun - 1].1
+    };
+    let all = inquiry.with_descendants(BTreeSet::from([process]));
+    let threads = inquiry.timeline.threads.iter();
+    let started = threads.filter(|thread| thread.process != process && is_within(thread.start));
+    let started: BTreeSet<ProcessId> = started.map(|thread| thread.process).collect();
+    started.intersection(&all).copied().collect()
 }
 
 /// The longest of them.

@@ -41,6 +41,7 @@ pub mod name_per_request;
 pub mod niced;
 pub mod no_processor;
 pub mod one_after_another;
+pub mod one_request_at_a_time;
 pub mod one_thread_bound;
 pub mod open_per_record;
 pub mod oversubscribed;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::CallSite;
+use timesink_analysis::stacks::{CallSite, Spot};
 use timesink_analysis::timeline::Span;
 use timesink_analysis::waits::{quantile, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
@@ -30,8 +30,8 @@ pub static RULE: Rule = Rule {
     looks_for: "many requests to one peer, one at a time, each waited for",
     why: "Each request costs a round trip and the peer's fixed cost per request, however little is requested.",
     advice: "batch the requests: one query for many keys, a join, a pipeline; or keep several in flight at a time",
-    wrong_if: "each request depends on the response to the one before",
-    limits: &[&limits::WAITS, &limits::IN_TURN, &limits::BYTES, &limits::SENT, &limits::PER_REQUEST, &limits::MOVED],
+    wrong_if: "each request depends on the response to the one before, or the peer only responds when it has something to deliver, as a queue does",
+    limits: &[&limits::WAITS, &limits::IN_TURN, &limits::BYTES, &limits::SENT, &limits::PER_REQUEST, &limits::MOVED, &limits::SLOW],
     blames: Blames::Program,
     needs: &[Need::Calls],
     ask,
@@ -78,6 +78,14 @@ mod limits {
         value: 2048.0,
         unit: Unit::Bytes,
         means: "maximum bytes sent and received per request; who moves more asks for many things at once, and is told only if the round trips by themselves are worth it",
+    };
+    /// Measured 2026-11-28: 230 to 304 ms where a consumer takes work from a queue, or polls long; 20 to 63 ms of the services in whose clients
+    /// one request after the other was the fault.
+    pub static SLOW: Limit = Limit {
+        name: "slow",
+        value: 100e6,
+        unit: Unit::Nanoseconds,
+        means: "median time of a response from which on the peer may wait for something to deliver: what fewer requests save is told as a maximum",
     };
 }
 
@@ -206,6 +214,14 @@ impl<'a> Conversation<'a> {
         };
         way_ns.saturating_mul(requests) < least_told_ns(inquiry.outlook.wall_ns)
             && !self.groups.is_empty()
+    }
+
+    /// Who takes so long to answer may wait for something to deliver.
+    fn or_nothing(&self, inquiry: &Inquiry<'_>, fix: Fix) -> Fix {
+        match self.took().0 as f64 >= RULE.limit(inquiry, &limits::SLOW) {
+            true => fix.or_nothing(),
+            false => fix,
+        }
     }
 
     /// The median and the 90th percentile of how long an answer was waited for.
@@ -371,6 +387,33 @@ fn at_once(
     Fix::Likely(vec![waits], all.clone(), all)
 }
 
+/// Whether these waits block a loop of events, or are under a lock that others want.
+fn is_told_elsewhere(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet<usize>) -> bool {
+    event_loop_blocked::are_blocking(inquiry, process, waits)
+        || hot_lock::are_under_one(inquiry, process, waits)
+}
+
+/// Whether these wait for work from a queue, by what a client of Redis calls that.
+fn take_work(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
+    const TAKING: [&str; 10] = [
+        "blpop",
+        "brpop",
+        "blmove",
+        "brpoplpush",
+        "bzpopmin",
+        "bzpopmax",
+        "blmpop",
+        "bzmpop",
+        "xread",
+        "xreadgroup",
+    ];
+    frames.iter().any(|spot| {
+        let name = &inquiry.stacks.code.function(spot.function).name;
+        let own = name.rsplit(['.', ':', '#']).next().unwrap_or_default();
+        TAKING.contains(&own.to_ascii_lowercase().as_str())
+    })
+}
+
 /// What to do where several are in flight at a time as it is.
 const BY_THREADS: &str = "batch the requests: one query for many keys, a join, a pipeline";
 
@@ -454,9 +497,7 @@ fn suspect(
     if of_loop && has_lost.into_iter().any(|kind| inquiry.has_lost(kind)) {
         return None;
     }
-    if event_loop_blocked::are_blocking(inquiry, process, &single_waits)
-        || hot_lock::are_under_one(inquiry, process, &single_waits)
-    {
+    if is_told_elsewhere(inquiry, process, &single_waits) {
         return None;
     }
     let own = BTreeSet::from([process]);
@@ -468,9 +509,9 @@ fn suspect(
     let threads = threads_at_once(inquiry, process, &single_waits);
     let title = title(inquiry, object, on, in_pairs, threads);
     let names = [SENDS.as_slice(), &RECEIVES].concat();
-    let all_ns = all.ns.get(&process).copied().unwrap_or(0);
-    let share = called as f64 / all_ns.max(1) as f64;
+    let share = called as f64 / all.ns.get(&process).copied().unwrap_or(0).max(1) as f64;
     let fix = at_once(answers, &own, count, &names, share.min(1.0));
+    let fix = on.or_nothing(inquiry, fix);
     let suspect = Suspect::new(title, fix, weight)
         .with_what_is_around(own, &[&names])
         .with_all_between()
@@ -496,6 +537,9 @@ fn suspect(
             " each; responses of ",
             Piece::Bytes(bytes)
         ]);
+    if take_work(inquiry, &suspect.frames) {
+        return None;
+    }
     let suspect = match threads {
         Some(_) => suspect.advised(BY_THREADS.to_owned()),
         None => suspect,

@@ -10,14 +10,14 @@ import (
 
 func part(seed byte) byte {
 	sum := sha256.Sum256([]byte{seed})
-	for range 20_000 {
+	for n := 0; n < 20_000; n++ {
 		sum = sha256.Sum256(sum[:])
 	}
 	return sum[0]
 }
 
 func work(parts int, sum *byte, done *sync.WaitGroup) {
-	for n := range parts {
+	for n := 0; n < parts; n++ {
 		*sum += part(byte(n))
 	}
 	done.Done()

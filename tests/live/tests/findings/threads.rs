@@ -121,3 +121,11 @@ fn thread_per_item() {
 fn thundering_herd() {
     pair("thundering-herd");
 }
+
+/// A server that handles one request at a time, and one with a thread for each.
+#[test]
+fn one_request_at_a_time() {
+    let script = root().join("tests/live/programs/rules/one-request-at-a-time.py");
+    let script = script.to_str().expect("its path");
+    Peer::at(10).pair_of("one-request-at-a-time", &["/usr/bin/python3", script]);
+}

@@ -1,0 +1,232 @@
+//! A server whose only thread waits for others while it handles a request, and has no time to wait for the next one.
+//!
+//! Whether clients queue meanwhile is not recorded: a single client that asks again at once leaves as little time. So it is told as what
+//! it may cost at most.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timesink_analysis::facts::sockets::{receives, Role, Sockets};
+use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::timeline::Span;
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, State};
+
+use super::event_loop_blocked;
+use crate::inquiry::Inquiry;
+use crate::picked::Picked;
+use crate::rule::{Blames, Fix, Rule, Suspect};
+use crate::say;
+use crate::sentence::Piece;
+
+pub static RULE: Rule = Rule {
+    name: "one-request-at-a-time",
+    looks_for: "a server with one thread that waits for others while it handles a request, and hardly ever for the next request",
+    why: "While the thread waits for a response, a child or a disk, no other request is handled: clients that ask at the same time wait for each other.",
+    advice: "handle several requests at a time: more threads or worker processes (threaded=True, --workers), or calls that do not block",
+    wrong_if: "there is one client, which asks for one thing at a time",
+    limits: &[&limits::REQUESTS, &limits::SHARE, &limits::IDLE],
+    blames: Blames::Nobody,
+    needs: &[],
+    ask,
+};
+
+/// What the rule goes by.
+mod limits {
+    use crate::rule::{Limit, Unit};
+
+    pub static REQUESTS: Limit = Limit {
+        name: "requests",
+        value: 10.0,
+        unit: Unit::Count,
+        means: "minimum number of receives on connections of clients",
+    };
+    pub static SHARE: Limit = Limit {
+        name: "share",
+        value: 0.3,
+        unit: Unit::Share,
+        means: "minimum share of the critical path in which it waits while it handles a request",
+    };
+    /// Measured 2026-11-28: 0.3 % of a server of Flask that six clients asked; 40 % and more of servers with paced clients.
+    pub static IDLE: Limit = Limit {
+        name: "idle",
+        value: 0.1,
+        unit: Unit::Share,
+        means: "maximum time in which it waits for clients, of the time in which it waits at all",
+    };
+}
+
+/// Who does less than this part of what the busiest thread does is no worker.
+const PART: f64 = 0.1;
+
+fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
+    let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
+    let requests = requests(inquiry, &sockets);
+    let each = requests.iter();
+    each.filter(|(process, _)| !has_others(inquiry, &requests, **process))
+        .filter_map(|(process, requests)| suspect(inquiry, &sockets, *process, *requests))
+        .collect()
+}
+
+/// How often each process received something on connections that clients made.
+fn requests(inquiry: &Inquiry<'_>, sockets: &Sockets) -> BTreeMap<ProcessId, u64> {
+    let mut requests: BTreeMap<ProcessId, u64> = BTreeMap::new();
+    for call in inquiry
+        .facts
+        .calls
+        .iter()
+        .filter(|call| receives(&call.call))
+    {
+        let (Some(process), Some(object)) = (call.process, call.object) else {
+            continue;
+        };
+        if sockets.role(object) == Some(Role::Served) {
+            *requests.entry(process).or_default() += call.count.saturating_sub(call.errors);
+        }
+    }
+    requests
+}
+
+/// Whether there are other processes of the same program that serve, too.
+fn has_others(
+    inquiry: &Inquiry<'_>,
+    requests: &BTreeMap<ProcessId, u64>,
+    process: ProcessId,
+) -> bool {
+    let mut others = requests.keys().filter(|other| **other != process);
+    others.any(|other| inquiry.same_program(*other, process))
+}
+
+/// The only thread of a process that works, or waits for others.
+fn only_worker(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<usize> {
+    let threads = inquiry.timeline.threads.iter().enumerate();
+    let own = threads.filter(|(_, thread)| thread.process == process);
+    let slots: Vec<usize> = own.map(|(slot, _)| slot).collect();
+    let work = |slot: usize| -> u64 {
+        let spans = inquiry.timeline.spans_of(slot).iter();
+        let works = spans.filter(|span| span.state == State::Cpu || is_for_others(span.detail));
+        works.map(|span| span.t1.since(span.t0)).sum()
+    };
+    let works: Vec<(usize, u64)> = slots.into_iter().map(|slot| (slot, work(slot))).collect();
+    let (busiest, most) = works.iter().copied().max_by_key(|(_, ns)| *ns)?;
+    let mut others = works.iter().filter(|(slot, _)| *slot != busiest);
+    others
+        .all(|(_, ns)| (*ns as f64) < most as f64 * PART)
+        .then_some(busiest)
+}
+
+/// Whether a wait of this kind is for somebody else's work.
+fn is_for_others(detail: Detail) -> bool {
+    matches!(
+        detail,
+        Detail::NetworkReceive
+            | Detail::UnixReceive
+            | Detail::Child
+            | Detail::PipeRead
+            | Detail::DiskRead
+            | Detail::Flush
+            | Detail::Sleep
+    )
+}
+
+/// The waits of a server's thread.
+#[derive(Default)]
+struct Waits {
+    /// While it handles a request.
+    within: BTreeSet<usize>,
+    within_ns: u64,
+    /// For clients, or for it is not known what.
+    idle_ns: u64,
+}
+
+fn waits(inquiry: &Inquiry<'_>, sockets: &Sockets, slot: usize) -> Waits {
+    let is_clients =
+        |object: ObjectId| matches!(sockets.role(object), Some(Role::Served | Role::Listening));
+    let is_within = |at: usize, span: &Span| match span.detail {
+        // A poll for something of its own, in the midst of a request.
+        Detail::Poll => {
+            let known = inquiry.waited.known(at);
+            let woken = known.and_then(|known| known.woken);
+            woken.is_some_and(|object| !is_clients(object))
+        }
+        detail => is_for_others(detail) && !span.object().is_some_and(is_clients),
+    };
+    let mut waits = Waits::default();
+    let spans = inquiry.timeline.indexed(slot);
+    for (at, span) in spans.filter(|(_, span)| span.state == State::Wait) {
+        let ns = span.t1.since(span.t0);
+        match is_within(at, span) {
+            true => {
+                waits.within.insert(at);
+                waits.within_ns += ns;
+            }
+            false => waits.idle_ns += ns,
+        }
+    }
+    waits
+}
+
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    sockets: &Sockets,
+    process: ProcessId,
+    requests: u64,
+) -> Option<Suspect> {
+    let slot = only_worker(inquiry, process)?;
+    let waits = waits(inquiry, sockets, slot);
+    if event_loop_blocked::are_blocking(inquiry, process, &waits.within) {
+        return None;
+    }
+    let causes = inquiry.waits_on_path(|key| key.process == process);
+    let on_path_ns = inquiry.on_path_ns(&causes).min(waits.within_ns);
+    let share = on_path_ns as f64 / inquiry.outlook.wall_ns.max(1) as f64;
+    let idle = waits.idle_ns as f64 / (waits.idle_ns + waits.within_ns).max(1) as f64;
+    if (requests as f64) < RULE.limit(inquiry, &limits::REQUESTS)
+        || share < RULE.limit(inquiry, &limits::SHARE)
+        || idle > RULE.limit(inquiry, &limits::IDLE)
+    {
+        return None;
+    }
+    let what = What::Spans(waits.within.clone());
+    let picked = Picked::of(inquiry, process, waits.within.iter().copied());
+    let title = say![
+        process,
+        " handles one request at a time, and waits for ",
+        Piece::Time(waits.within_ns),
+        " meanwhile"
+    ];
+    let scaled = |factor| {
+        vec![Change {
+            what: what.clone(),
+            processes: None,
+            how: How::Scale(factor),
+        }]
+    };
+    let mut suspect = picked.suspect(inquiry, title, 0.5);
+    suspect.fix = Fix::Likely(Vec::new(), scaled(0.5), scaled(0.0));
+    let events = inquiry
+        .stacks
+        .events_of(inquiry.timeline.threads[slot].thread)
+        .iter();
+    let within = events.filter(|event| {
+        let wait = inquiry.timeline.wait_at(slot, event.at);
+        wait.is_some_and(|at| waits.within.contains(&at))
+    });
+    suspect.frames = inquiry.most_of(within);
+    Some(
+        suspect
+            .held(
+                inquiry,
+                &RULE,
+                "requests",
+                requests as f64,
+                &limits::REQUESTS,
+            )
+            .held(inquiry, &RULE, "share", share, &limits::SHARE)
+            .held(inquiry, &RULE, "idle", idle, &limits::IDLE)
+            .told(say![
+                "it has one thread that works, which waits for clients for ",
+                Piece::Time(waits.idle_ns),
+                " in all: clients that ask at the same time wait for each other"
+            ]),
+    )
+}
