@@ -6,6 +6,7 @@ use timesink_analysis::ledger::Account;
 use timesink_analysis::path::own_function;
 use timesink_analysis::stacks::{Function, FunctionIx, Spot, StackIx};
 use timesink_analysis::tasks::{GroupKind, Parking};
+use timesink_analysis::timeline::carried::CarriedTurn;
 use timesink_recording::ids::{ProcessId, TaskId, ThreadId};
 use timesink_recording::Nanos;
 
@@ -77,26 +78,28 @@ pub fn kind_of(inquiry: &Inquiry<'_>, task: TaskId) -> GroupKind {
     }
 }
 
-/// Whether threads of a process carry goroutines.
-pub fn has_goroutines(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
+/// What all threads of a process were at work for.
+fn turns_of<'a>(
+    inquiry: &'a Inquiry<'_>,
+    process: ProcessId,
+) -> impl Iterator<Item = &'a CarriedTurn> {
     let carried = inquiry.timeline.carried();
     let threads = &inquiry.timeline.threads;
     let slots = carried.slots().into_iter();
-    let own = slots.filter(|slot| threads[*slot].process == process);
-    let mut tasks = own
-        .flat_map(|slot| carried.turns(slot))
-        .filter_map(|turn| turn.task);
+    let own = slots.filter(move |slot| threads[*slot].process == process);
+    own.flat_map(|slot| carried.turns(slot))
+}
+
+/// Whether threads of a process carry goroutines.
+pub fn has_goroutines(inquiry: &Inquiry<'_>, process: ProcessId) -> bool {
+    let mut tasks = turns_of(inquiry, process).filter_map(|turn| turn.task);
     tasks.any(|task| kind_of(inquiry, task) == GroupKind::Goroutine)
 }
 
 /// How the tasks of a process were left, in the order of time.
 fn all_left(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Left> {
-    let carried = inquiry.timeline.carried();
     let code = &inquiry.stacks.code;
-    let threads = &inquiry.timeline.threads;
-    let slots = carried.slots().into_iter();
-    let own = slots.filter(|slot| threads[*slot].process == process);
-    let turns = own.flat_map(|slot| carried.turns(slot));
+    let turns = turns_of(inquiry, process);
     // Most tasks are left where others were.
     let mut is_own: BTreeMap<StackIx, bool> = BTreeMap::new();
     let mut parkings: BTreeMap<StackIx, Parking> = BTreeMap::new();
@@ -165,14 +168,10 @@ pub fn slept_until(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Vec<Spot> 
 /// Where goroutines of a process mostly sleep: how they were left, and found when they were looked at. A timer may also end a wait for
 /// channels, of which it is one.
 pub fn slept_in_go(inquiry: &Inquiry<'_>, process: ProcessId) -> Vec<Spot> {
-    let carried = inquiry.timeline.carried();
     let code = &inquiry.stacks.code;
-    let threads = &inquiry.timeline.threads;
-    let slots = carried.slots().into_iter();
-    let own = slots.filter(|slot| threads[*slot].process == process);
-    let turns = own.flat_map(|slot| carried.turns(slot));
+    let turns = turns_of(inquiry, process);
     let left = turns.filter_map(|turn| turn.left_at.filter(|_| turn.task.is_some()));
-    let seen = carried.sights(process).iter();
+    let seen = inquiry.timeline.carried().sights(process).iter();
     let seen = seen.filter_map(|sight| sight.stack);
     let mut stacks: BTreeMap<StackIx, usize> = BTreeMap::new();
     for stack in left.chain(seen).filter_map(|stack| code.stack(stack)) {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_recording::ids::{ProcessId, ThreadId};
+use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::words::Detail;
 use timesink_recording::Nanos;
 
@@ -141,10 +141,16 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
             found.extend(ladder.iter().map(|(_, span)| span));
         }
     }
-    let ladders = ladders.into_iter().filter(|(_, pauses)| !pauses.is_empty());
-    ladders
-        .filter_map(|(process, pauses)| suspect(inquiry, process, pauses))
-        .collect()
+    ladders.retain(|_, pauses| !pauses.is_empty());
+    let each = ladders.iter();
+    each.filter_map(|(process, pauses)| {
+        let others = ladders.iter();
+        let others = others
+            .filter(|(other, _)| *other != process && inquiry.same_program(**other, *process));
+        let others = others.flat_map(|(_, pauses)| pauses).copied();
+        suspect(inquiry, *process, pauses.clone(), others)
+    })
+    .collect()
 }
 
 /// The stretches in which each pause is longer than the one before. The last may be repeated: there is a longest.
@@ -169,19 +175,36 @@ fn climbing<'a>(inquiry: &Inquiry<'_>, pauses: &'a [Pause]) -> Vec<&'a [Pause]> 
         .collect()
 }
 
-/// The failure of which there are about as many as pauses: of which call, how, and how often.
-fn failure(
-    inquiry: &Inquiry<'_>,
-    process: ProcessId,
-    pauses: u64,
-) -> Option<(String, String, u64)> {
-    let mut failures: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+/// What fails again and again.
+struct Failure {
+    call: String,
+    error: String,
+    /// What it is mostly called on.
+    on: Option<ObjectId>,
+    count: u64,
+}
+
+/// How a call failed, and on what: the most often.
+#[derive(Default)]
+struct Failed {
+    count: u64,
+    on: BTreeMap<ObjectId, u64>,
+}
+
+/// The failure of which there are about as many as pauses.
+fn failure(inquiry: &Inquiry<'_>, process: ProcessId, pauses: u64) -> Option<Failure> {
+    let mut failures: BTreeMap<(&str, &str), Failed> = BTreeMap::new();
     let calls = inquiry.facts.calls.iter();
     for call in calls.filter(|call| call.process == Some(process)) {
         // Errors by name are of the calls that were timed.
         let scale = call.count as f64 / call.seen.max(1) as f64;
         for (error, count) in &call.errnos {
-            *failures.entry((&call.call, error)).or_default() += (*count as f64 * scale) as u64;
+            let count = (*count as f64 * scale) as u64;
+            let failed = failures.entry((&call.call, error)).or_default();
+            failed.count += count;
+            if let Some(object) = call.object {
+                *failed.on.entry(object).or_default() += count;
+            }
         }
     }
     let (least, most) = (
@@ -189,30 +212,54 @@ fn failure(
         RULE.limit(inquiry, &limits::OTHERS),
     );
     let pauses = pauses as f64;
-    let fitting = failures.into_iter().filter(|((call, error), count)| {
-        let each = *count as f64 / pauses;
+    let fitting = failures.into_iter().filter(|((call, error), failed)| {
+        let each = failed.count as f64 / pauses;
         (least..=most).contains(&each) && may_pass(call, error)
     });
     let nearest = fitting.min_by(|(_, a), (_, b)| {
-        let far = |count: &u64| (*count as f64 / pauses).ln().abs();
+        let far = |failed: &Failed| (failed.count as f64 / pauses).ln().abs();
         far(a).total_cmp(&far(b))
     });
-    nearest.map(|((call, error), count)| (call.to_owned(), error.to_owned(), count))
+    nearest.map(|((call, error), failed)| Failure {
+        call: call.to_owned(),
+        error: error.to_owned(),
+        on: failed
+            .on
+            .into_iter()
+            .max_by_key(|(_, count)| *count)
+            .map(|(on, _)| on),
+        count: failed.count,
+    })
 }
 
-fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Option<Suspect> {
-    let picked = Picked::of(inquiry, process, pauses);
-    let (call, error, failures) = failure(inquiry, process, picked.count())?;
-    let title = say![
+/// A lock on a file that others hold, which `fcntl` and `flock` tell so.
+const LOCKED: &str = "hold the lock on the file for a shorter time (in a database: do not wait for anything else within a transaction), or \
+                      wait for it in place of asking again";
+
+/// `others`: the same pauses of other processes of the program, through which the path would lead instead.
+fn suspect(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    pauses: Vec<usize>,
+    others: impl Iterator<Item = usize>,
+) -> Option<Suspect> {
+    let picked = Picked::of(inquiry, process, pauses).and_of_others(inquiry, others);
+    let failure = failure(inquiry, process, picked.count())?;
+    let mut title = say![
         process,
         " retries ",
         Piece::Count(picked.count()),
         " times after ",
-        Piece::Name(call),
-        " failed with ",
-        Piece::Name(error),
-        ", each time after a longer pause"
+        Piece::Name(failure.call.clone())
     ];
+    if let Some(on) = failure.on {
+        title.0.extend([" of ".into(), on.into()]);
+    }
+    title.0.extend([
+        " failed with ".into(),
+        Piece::Name(failure.error.clone()),
+        ", each time after a longer pause".into(),
+    ]);
     let suspect = picked
         .suspect(inquiry, title, 0.0)
         .held(
@@ -226,7 +273,7 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Opt
             inquiry,
             &RULE,
             "failures for each pause",
-            failures as f64 / picked.count() as f64,
+            failure.count as f64 / picked.count() as f64,
             &limits::FAILURES,
         )
         .told(say![
@@ -235,8 +282,12 @@ fn suspect(inquiry: &Inquiry<'_>, process: ProcessId, pauses: Vec<usize>) -> Opt
             ", the longest ",
             Piece::Time(picked.quantile(1.0)),
             "; ",
-            Piece::Count(failures),
+            Piece::Count(failure.count),
             " errors"
         ]);
-    Some(suspect)
+    let is_lock = matches!(failure.call.as_str(), "fcntl" | "flock");
+    Some(match is_lock {
+        true => suspect.about(failure.on).advised(LOCKED.to_owned()),
+        false => suspect,
+    })
 }
