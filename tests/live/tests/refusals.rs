@@ -16,10 +16,9 @@ const ESSENTIAL: [&str; 7] = [
     "seed",
     "finish",
 ];
-/// Each other program, with the probe that it belongs to.
-const OTHERS: [(&str, &str); 18] = [
+/// Each other program that is loaded here, with the probe that it belongs to.
+const OTHERS: [(&str, &str); 17] = [
     ("on_softirq", "interrupts"),
-    ("on_softirq_done", "interrupts"),
     ("on_handler", "interrupts"),
     ("on_handler_done", "interrupts"),
     ("on_timer", "interrupts"),

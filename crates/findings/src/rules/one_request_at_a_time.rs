@@ -46,7 +46,7 @@ mod limits {
         unit: Unit::Share,
         means: "minimum share of the critical path in which it waits while it handles a request",
     };
-    /// Measured 2026-11-28: 0.3 % of a server of Flask that six clients asked; 40 % and more of servers with paced clients.
+    /// Measured 2026-11-28: 0.3 % of a server of Flask that six clients asked; of one of WEBrick with a paced client nearly all (95 % of its path).
     pub static IDLE: Limit = Limit {
         name: "idle",
         value: 0.1,

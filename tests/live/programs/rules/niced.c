@@ -6,6 +6,6 @@ int main(int argc, char **argv)
 {
 	if (fires(argc, argv))
 		must(setpriority(PRIO_PROCESS, 0, 7) == 0);
-	compute_us(250000);
+	compute_us(600000);
 	return 0;
 }
