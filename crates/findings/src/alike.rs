@@ -10,7 +10,6 @@ use timesink_recording::ids::ThreadId;
 use crate::inquiry::Inquiry;
 
 /// The shares of a thread's time on a processor.
-#[derive(Clone)]
 pub struct Work {
     /// By the innermost function of the program itself.
     inner: BTreeMap<FunctionIx, f64>,

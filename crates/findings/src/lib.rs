@@ -33,6 +33,7 @@ pub mod registry;
 pub mod rule;
 mod rules;
 pub mod sentence;
+mod served;
 mod shells;
 pub mod signature;
 mod sleep_rows;

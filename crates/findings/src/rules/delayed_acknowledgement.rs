@@ -209,8 +209,6 @@ impl<'a> PutOff<'a> {
         };
         let alike = || waits().filter(|(_, ns)| (shortest..=longest).contains(&(*ns as f64)));
         let put_off = Picked::of(inquiry, peer.process, alike().map(|(span, _)| span));
-        let at_other_ends = ends.waits(inquiry, peer, shortest..=longest);
-        let put_off = put_off.and_of_others(inquiry, at_other_ends);
         let mut lengths: Vec<u64> = alike().map(|(_, ns)| ns).collect();
         lengths.sort_unstable();
         let long = waits().filter(|(_, ns)| *ns as f64 > shortest / 2.0);
@@ -220,9 +218,10 @@ impl<'a> PutOff<'a> {
             && put_off.count() as f64 >= RULE.limit(inquiry, &limits::WAITS)
             && share >= RULE.limit(inquiry, &limits::SHARE);
         is_told.then_some(())?;
+        let at_other_ends = ends.waits(inquiry, peer, shortest..=longest);
         Some(PutOff {
             peer,
-            waits: put_off,
+            waits: put_off.and_of_others(inquiry, at_other_ends),
             lengths,
             share,
             all: waits().count() as u64,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::replay::{Change, How, What};
-use timesink_analysis::stacks::{futures, FunctionIx, StackIx};
+use timesink_analysis::stacks::{futures, FunctionIx};
 use timesink_analysis::timeline::carried::CarriedTurn;
 use timesink_analysis::timeline::Span;
 use timesink_recording::ids::{ProcessId, TaskId, ThreadId};
@@ -119,9 +119,8 @@ pub fn are_blocking(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet<
         })
         .collect();
     let is_in_one = |span: &Span| {
-        let turns = turns.get(&span.thread).map_or(&[][..], Vec::as_slice);
-        let begun = turns.partition_point(|(t0, _)| *t0 <= span.t0);
-        begun > 0 && span.t0 < turns[begun - 1].1
+        let turns = turns.get(&span.thread);
+        turns.is_some_and(|turns| is_within(turns, span.t0))
     };
     let ns = |is_meant: &dyn Fn(&Span) -> bool| -> u64 {
         let spans = waits.iter().filter_map(|at| inquiry.timeline.span(*at));
@@ -261,8 +260,8 @@ fn suspect(
     let share = blocked.share(inquiry);
     let row = &inquiry.timeline.threads[slot];
     blocked.turns.sort_unstable();
-    let stack = heaviest(inquiry, row.thread, &blocked.turns);
-    let frames = stack.map_or(Vec::new(), |stack| inquiry.spots(stack));
+    let events = inquiry.stacks.events_of(row.thread).iter();
+    let frames = inquiry.most_of(events.filter(|event| is_within(&blocked.turns, event.at)));
     let code = &inquiry.stacks.code;
     let inner = frames.iter().map(|spot| spot.function);
     let inner = inner.take_while(|inner| *inner != function);
@@ -324,18 +323,10 @@ fn longest_limit(inquiry: &Inquiry<'_>, longest_ns: u64) -> &'static Limit {
     over.unwrap_or(&limits::BRIEF_CALLS)
 }
 
-/// The stack with the most time in these turns.
-fn heaviest(inquiry: &Inquiry<'_>, thread: ThreadId, turns: &[(Nanos, Nanos)]) -> Option<StackIx> {
-    let mut stacks: BTreeMap<StackIx, u64> = BTreeMap::new();
-    for event in inquiry.stacks.events_of(thread) {
-        let begun = turns.partition_point(|(t0, _)| *t0 <= event.at);
-        let turn = begun.checked_sub(1).and_then(|at| turns.get(at));
-        if turn.is_some_and(|(_, t1)| event.at < *t1) {
-            *stacks.entry(event.stack).or_default() += event.ns;
-        }
-    }
-    let heaviest = stacks.into_iter().max_by_key(|(_, ns)| *ns);
-    heaviest.map(|(stack, _)| stack)
+/// Whether a moment lies in one of these turns, which are in order.
+fn is_within(turns: &[(Nanos, Nanos)], at: Nanos) -> bool {
+    let begun = turns.partition_point(|(t0, _)| *t0 <= at);
+    begun > 0 && at < turns[begun - 1].1
 }
 
 /// Nobody knows how much of it others can do meanwhile: at most all, of what the function does and of what its children do.
@@ -366,13 +357,10 @@ fn children(
     process: ProcessId,
     turns: &[(Nanos, Nanos)],
 ) -> BTreeSet<ProcessId> {
-    let is_within = |at: Nanos| {
-        let begun = turns.partition_point(|(t0, _)| *t0 <= at);
-        begun > 0 && at < turns[begun - 1].1
-    };
     let all = inquiry.with_descendants(BTreeSet::from([process]));
     let threads = inquiry.timeline.threads.iter();
-    let started = threads.filter(|thread| thread.process != process && is_within(thread.start));
+    let started =
+        threads.filter(|thread| thread.process != process && is_within(turns, thread.start));
     let started: BTreeSet<ProcessId> = started.map(|thread| thread.process).collect();
     started.intersection(&all).copied().collect()
 }

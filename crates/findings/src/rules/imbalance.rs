@@ -20,7 +20,7 @@ use crate::sentence::{Piece, Sentence};
 pub static RULE: Rule = Rule {
     name: "imbalance",
     looks_for: "threads, processes or goroutines that share the same work, one of which does much more of it than the others",
-    why: "The work is done when the last of them is done. Those that finished earlier only wait.",
+    why: "The work is done only when the last of them has finished. The others sit idle until then.",
     advice: "divide the work into small parts, and let each of them fetch the next part when it has finished one",
     wrong_if: "the work of the last one cannot be divided",
     limits: &[&limits::RATIO, &limits::ALONE, &limits::TOGETHER],
@@ -71,7 +71,6 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 /// One of those who share a work.
-#[derive(Clone)]
 struct Worker<Id> {
     who: Id,
     from: Nanos,
@@ -159,7 +158,7 @@ impl<Id: Copy + Ord> Shared<Id> {
                 Piece::Time(self.mean_ns)
             ])
             .told(say![
-                "it works on alone for ",
+                "it keeps working alone for ",
                 Piece::Time(self.alone_ns()),
                 " after the others have finished"
             ]);
@@ -192,7 +191,7 @@ fn of_pool(inquiry: &Inquiry<'_>, pool: &Pool, works: &mut Works<'_>) -> Option<
     let process = timeline.threads[timeline.slot(shared.last)?].process;
     let count = Piece::Count(shared.all.len() as u64);
     let title = if pool.is_processes {
-        let rest = " processes, and is waited for";
+        let rest = " processes; the others finish early";
         say![process, " does most of the work of ", count, rest]
     } else {
         let rest = " threads, which wait for it";
@@ -305,7 +304,7 @@ fn of_goroutines(
         how: How::Scale(1.0 / f64::from(sides)),
     };
     let count = Piece::Count(shared.all.len() as u64);
-    let rest = " does most of their work, and is waited for";
+    let rest = " does most of the work; the others finish early";
     let title = say!["one of ", count, " goroutines of ", process, rest];
     let mut suspect = shared.told(inquiry, process, title, fix)?;
     let events = &seen[&shared.last].events;

@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::facts::sockets::{receives, Role, Sockets};
-use timesink_analysis::replay::{Change, How, What};
+use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::timeline::Span;
 use timesink_recording::ids::{ObjectId, ProcessId};
 use timesink_recording::words::{Detail, State};
@@ -14,16 +13,17 @@ use timesink_recording::words::{Detail, State};
 use super::event_loop_blocked;
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
-use crate::rule::{Blames, Fix, Rule, Suspect};
+use crate::rule::{Blames, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
+use crate::served::requests;
 
 pub static RULE: Rule = Rule {
     name: "one-request-at-a-time",
-    looks_for: "a server with one thread that waits for others while it handles a request, and hardly ever for the next request",
-    why: "While the thread waits for a response, a child or a disk, no other request is handled: clients that ask at the same time wait for each other.",
+    looks_for: "a single-threaded server that blocks while it handles a request, and is hardly ever idle",
+    why: "While its thread is blocked on a response, a child or a disk, it handles no other request: concurrent clients wait for each other.",
     advice: "handle several requests at a time: more threads or worker processes (threaded=True, --workers), or calls that do not block",
-    wrong_if: "there is one client, which asks for one thing at a time",
+    wrong_if: "there is only one client, which sends one request at a time",
     limits: &[&limits::REQUESTS, &limits::SHARE, &limits::IDLE],
     blames: Blames::Nobody,
     needs: &[],
@@ -67,25 +67,6 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
         .collect()
 }
 
-/// How often each process received something on connections that clients made.
-fn requests(inquiry: &Inquiry<'_>, sockets: &Sockets) -> BTreeMap<ProcessId, u64> {
-    let mut requests: BTreeMap<ProcessId, u64> = BTreeMap::new();
-    for call in inquiry
-        .facts
-        .calls
-        .iter()
-        .filter(|call| receives(&call.call))
-    {
-        let (Some(process), Some(object)) = (call.process, call.object) else {
-            continue;
-        };
-        if sockets.role(object) == Some(Role::Served) {
-            *requests.entry(process).or_default() += call.count.saturating_sub(call.errors);
-        }
-    }
-    requests
-}
-
 /// Whether there are other processes of the same program that serve, too.
 fn has_others(
     inquiry: &Inquiry<'_>,
@@ -100,13 +81,12 @@ fn has_others(
 fn only_worker(inquiry: &Inquiry<'_>, process: ProcessId) -> Option<usize> {
     let threads = inquiry.timeline.threads.iter().enumerate();
     let own = threads.filter(|(_, thread)| thread.process == process);
-    let slots: Vec<usize> = own.map(|(slot, _)| slot).collect();
     let work = |slot: usize| -> u64 {
         let spans = inquiry.timeline.spans_of(slot).iter();
         let works = spans.filter(|span| span.state == State::Cpu || is_for_others(span.detail));
         works.map(|span| span.t1.since(span.t0)).sum()
     };
-    let works: Vec<(usize, u64)> = slots.into_iter().map(|slot| (slot, work(slot))).collect();
+    let works: Vec<(usize, u64)> = own.map(|(slot, _)| (slot, work(slot))).collect();
     let (busiest, most) = works.iter().copied().max_by_key(|(_, ns)| *ns)?;
     let mut others = works.iter().filter(|(slot, _)| *slot != busiest);
     others
@@ -186,23 +166,14 @@ fn suspect(
     {
         return None;
     }
-    let what = What::Spans(waits.within.clone());
     let picked = Picked::of(inquiry, process, waits.within.iter().copied());
     let title = say![
         process,
-        " handles one request at a time, and waits for ",
-        Piece::Time(waits.within_ns),
-        " meanwhile"
+        " handles one request at a time, and is blocked in them for ",
+        Piece::Time(waits.within_ns)
     ];
-    let scaled = |factor| {
-        vec![Change {
-            what: what.clone(),
-            processes: None,
-            how: How::Scale(factor),
-        }]
-    };
     let mut suspect = picked.suspect(inquiry, title, 0.5);
-    suspect.fix = Fix::Likely(Vec::new(), scaled(0.5), scaled(0.0));
+    suspect.fix = suspect.fix.or_at_most(0.0).or_nothing();
     let events = inquiry
         .stacks
         .events_of(inquiry.timeline.threads[slot].thread)
@@ -224,9 +195,9 @@ fn suspect(
             .held(inquiry, &RULE, "share", share, &limits::SHARE)
             .held(inquiry, &RULE, "idle", idle, &limits::IDLE)
             .told(say![
-                "it has one thread that works, which waits for clients for ",
+                "its only working thread waits for clients for ",
                 Piece::Time(waits.idle_ns),
-                " in all: clients that ask at the same time wait for each other"
+                " in all: concurrent clients wait for each other"
             ]),
     )
 }

@@ -119,15 +119,19 @@ impl<'a> Opened<'a> {
         each.fold(0, u64::saturating_add)
     }
 
+    /// Of the time of all such calls of the process, the part that is on these files.
+    fn share_of_time(&self, inquiry: &Inquiry<'_>, acts: &[Act]) -> f64 {
+        let uses = &inquiry.facts.uses;
+        let each = self.all().map(|one| uses.share_of_time(one, acts));
+        each.sum::<f64>().min(1.0)
+    }
+
     /// Without all opens and closes but one of each, and how much of the path that is: at least the calls go, most probably
     /// the functions that do nothing else, and at most all that is done from the open to the close.
     fn fix(&self, inquiry: &Inquiry<'_>, region: Option<&Region>) -> (Fix, u64) {
         let processes = BTreeSet::from([self.one.process]);
         let once = 1.0 / self.one.done(Act::Open).count.max(1) as f64;
-        let share = self
-            .all()
-            .map(|one| inquiry.facts.uses.share_of_time(one, &OPENING));
-        let kept = 1.0 - share.sum::<f64>().min(1.0) * (1.0 - once);
+        let kept = 1.0 - self.share_of_time(inquiry, &OPENING) * (1.0 - once);
         let names = OPENING.iter().flat_map(|act| act.calls()).copied();
         let least = Fix::scaled(What::Calls(names.collect()), processes.clone(), kept);
         let all: BTreeSet<ObjectId> = self.all().map(|one| one.object).collect();
@@ -206,11 +210,6 @@ impl<'a> Opened<'a> {
         }
         counts.retain(|_, (count, _)| *count as f64 >= opens as f64 * ALIKE);
         let ns: u64 = counts.values().map(|(_, ns)| ns).sum();
-        let uses = &inquiry.facts.uses;
-        let share = |acts: &[Act]| -> f64 {
-            let each = self.all().map(|one| uses.share_of_time(one, acts));
-            each.sum::<f64>().min(1.0)
-        };
         let without = |calls: BTreeSet<&'static str>, share: f64| Change {
             what: What::Calls(calls),
             processes: Some(BTreeSet::from([process])),
@@ -219,8 +218,11 @@ impl<'a> Opened<'a> {
         let writes = Act::Write.calls().iter().copied().collect();
         let writes_ns: u64 = self.all().map(|one| one.ns(&[Act::Write])).sum();
         let changes = vec![
-            without(counts.into_keys().collect(), share(&OPENING)),
-            without(writes, share(&[Act::Write])),
+            without(
+                counts.into_keys().collect(),
+                self.share_of_time(inquiry, &OPENING),
+            ),
+            without(writes, self.share_of_time(inquiry, &[Act::Write])),
         ];
         (changes, ns + writes_ns)
     }

@@ -176,9 +176,9 @@ fn climbing<'a>(inquiry: &Inquiry<'_>, pauses: &'a [Pause]) -> Vec<&'a [Pause]> 
 }
 
 /// What fails again and again.
-struct Failure {
-    call: String,
-    error: String,
+struct Failure<'a> {
+    call: &'a str,
+    error: &'a str,
     /// What it is mostly called on.
     on: Option<ObjectId>,
     count: u64,
@@ -192,7 +192,7 @@ struct Failed {
 }
 
 /// The failure of which there are about as many as pauses.
-fn failure(inquiry: &Inquiry<'_>, process: ProcessId, pauses: u64) -> Option<Failure> {
+fn failure<'a>(inquiry: &'a Inquiry<'_>, process: ProcessId, pauses: u64) -> Option<Failure<'a>> {
     let mut failures: BTreeMap<(&str, &str), Failed> = BTreeMap::new();
     let calls = inquiry.facts.calls.iter();
     for call in calls.filter(|call| call.process == Some(process)) {
@@ -221,8 +221,8 @@ fn failure(inquiry: &Inquiry<'_>, process: ProcessId, pauses: u64) -> Option<Fai
         far(a).total_cmp(&far(b))
     });
     nearest.map(|((call, error), failed)| Failure {
-        call: call.to_owned(),
-        error: error.to_owned(),
+        call,
+        error,
         on: failed
             .on
             .into_iter()
@@ -250,14 +250,14 @@ fn suspect(
         " retries ",
         Piece::Count(picked.count()),
         " times after ",
-        Piece::Name(failure.call.clone())
+        Piece::Name(failure.call.to_owned())
     ];
     if let Some(on) = failure.on {
         title.0.extend([" of ".into(), on.into()]);
     }
     title.0.extend([
         " failed with ".into(),
-        Piece::Name(failure.error.clone()),
+        Piece::Name(failure.error.to_owned()),
         ", each time after a longer pause".into(),
     ]);
     let suspect = picked
@@ -285,7 +285,7 @@ fn suspect(
             Piece::Count(failure.count),
             " errors"
         ]);
-    let is_lock = matches!(failure.call.as_str(), "fcntl" | "flock");
+    let is_lock = matches!(failure.call, "fcntl" | "flock");
     Some(match is_lock {
         true => suspect.about(failure.on).advised(LOCKED.to_owned()),
         false => suspect,

@@ -24,6 +24,7 @@ use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
+use crate::served::requests;
 
 pub static RULE: Rule = Rule {
     name: "round-trips",
@@ -274,7 +275,7 @@ impl<'a> Conversations<'a> {
         let mut all = Conversations {
             on: BTreeMap::new(),
             ns: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            asked: requests(inquiry, sockets),
             at_once: BTreeSet::new(),
             in_pairs: BTreeSet::new(),
         };
@@ -291,10 +292,6 @@ impl<'a> Conversations<'a> {
             let Some(object) = call.object else {
                 continue;
             };
-            if receives && sockets.role(object) == Some(Role::Served) {
-                let asked = all.asked.entry(process).or_default();
-                *asked = asked.saturating_add(call.count.saturating_sub(call.errors));
-            }
             let on = all.on.entry((process, object)).or_default();
             on.sockets.insert(object);
             match sends {

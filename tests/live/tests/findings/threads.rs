@@ -2,6 +2,15 @@
 
 use timesink_live::{build_go, go_tools, pair, pair_of, root, Folder, Peer};
 
+/// The two forms of a rule's program in Python.
+#[track_caller]
+fn pair_of_python(rule: &str) {
+    let script = root().join(format!("tests/live/programs/rules/{rule}.py"));
+    let script = script.to_str().expect("its path");
+    let python = |form| ["/usr/bin/python3", script, form];
+    pair_of(rule, &[], &python("fires"), &python("silent"));
+}
+
 /// A lock that is held while its holder waits for a device, and one that is let go of before.
 #[test]
 fn hot_lock() {
@@ -52,15 +61,7 @@ fn false_pool() {
 /// Four threads that compute in Python, and four that let go of Python's lock.
 #[test]
 fn false_pool_of_python() {
-    let script = root().join("tests/live/programs/rules/false-pool.py");
-    let script = script.to_str().expect("its path");
-    let python = "/usr/bin/python3";
-    pair_of(
-        "false-pool",
-        &[],
-        &[python, script, "fires"],
-        &[python, script, "silent"],
-    );
+    pair_of_python("false-pool");
 }
 
 /// One thread that prepares what others wait for, and one that they cannot keep up with.
@@ -78,15 +79,7 @@ fn imbalance() {
 /// The same shared by two processes of Python.
 #[test]
 fn imbalance_of_processes() {
-    let script = root().join("tests/live/programs/rules/imbalance.py");
-    let script = script.to_str().expect("its path");
-    let python = "/usr/bin/python3";
-    pair_of(
-        "imbalance",
-        &[],
-        &[python, script, "fires"],
-        &[python, script, "silent"],
-    );
+    pair_of_python("imbalance");
 }
 
 /// The same shared by two goroutines.
