@@ -390,8 +390,8 @@ fn is_told_elsewhere(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet
         || hot_lock::are_under_one(inquiry, process, waits)
 }
 
-/// Whether these wait for work from a queue, by what a client of Redis calls that.
-fn take_work(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
+/// Whether a stack waits for work from a queue, by what a client of Redis calls that.
+fn takes_work(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
     const TAKING: [&str; 10] = [
         "blpop",
         "brpop",
@@ -534,7 +534,9 @@ fn suspect(
             " each; responses of ",
             Piece::Bytes(bytes)
         ]);
-    if take_work(inquiry, &suspect.frames) {
+    // Whoever takes work and tells what became of it may be shown where it does the one or the other.
+    let longest = on.longest().map(|group| inquiry.frames(group.stack));
+    if takes_work(inquiry, &suspect.frames) || takes_work(inquiry, &longest.unwrap_or_default()) {
         return None;
     }
     let suspect = match threads {
