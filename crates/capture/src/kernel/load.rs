@@ -29,7 +29,7 @@ use crate::probes::{events, interrupts, sampler, ProbeInfo, OBJECT};
 struct KernelTypes {
     file: File,
     numbers: events::ts_type_numbers,
-    softirqs_have_stack: bool,
+    count_from_queue: Option<i64>,
 }
 
 impl KernelTypes {
@@ -37,14 +37,14 @@ impl KernelTypes {
         let NeededTypes {
             description,
             numbers,
-            softirqs_have_stack,
+            count_from_queue,
         } = needed_types::pick(&Description::of_kernel()?)?;
         let mut file = memory_file::create(c"timesink-types", 0)?;
         file.write_all(&description)?;
         Ok(KernelTypes {
             file,
             numbers,
-            softirqs_have_stack,
+            count_from_queue,
         })
     }
 
@@ -85,7 +85,7 @@ fn open_with(
     }
     for mut program in open.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
-        let is_spared = types.softirqs_have_stack && name == interrupts::SOFTIRQ_DONE;
+        let is_spared = types.count_from_queue.is_some() && name == interrupts::SOFTIRQ_DONE;
         program.set_autoload(programs.contains(name.as_str()) && !is_spared);
         settings.inject.prepare(&mut program)?;
     }
@@ -182,8 +182,7 @@ fn fill_config(settings: &ProbeSettings, types: &KernelTypes, value: &mut [u8]) 
         switch_has_state: u32::from(settings.switch_has_state),
         output_device: outputs.map(|o| o.map_or(0, |o| o.device)),
         unstable_clock: u32::from(!settings.scheduler_clock_stable),
-        softirqs_have_stack: u32::from(types.softirqs_have_stack),
-        pad: 0,
+        count_from_queue: types.count_from_queue.unwrap_or_default(),
         output_key: outputs.map(|o| o.map_or(0, |o| o.key)),
         types: types.numbers,
         call_words: calls::words(),

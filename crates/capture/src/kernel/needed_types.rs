@@ -15,8 +15,9 @@ pub struct NeededTypes {
     /// A description with nothing else in it, in the kernel's own format.
     pub description: Vec<u8>,
     pub numbers: events::ts_type_numbers,
-    /// Whether softirqs run on a stack of the processor's. A real-time kernel runs them as threads.
-    pub softirqs_have_stack: bool,
+    /// Where a processor counts what keeps it from switching, softirqs among it, from its queue of threads. Not on a
+    /// real-time kernel, where softirqs do not.
+    pub count_from_queue: Option<i64>,
 }
 
 /// What a thread has on real-time kernels alone.
@@ -52,18 +53,20 @@ pub fn pick(description: &[u8]) -> io::Result<NeededTypes> {
     let mut numbers = events::ts_type_numbers::default();
     let mut picked = Picked::default();
     let mut real_time = false;
+    let mut own = PerProcessor::default();
     for number in 1..types.starts.len() as u32 {
         let one = types.get(number).ok_or_else(|| damaged("is cut off"))?;
+        let name = types.text(one.name);
+        own.note(&types, name, number, &one);
         if !matches!(one.kind, STRUCT | UNION | ENUM | ENUM64) {
             continue;
         }
-        let name = types.text(one.name);
         if !named.contains(without_version(name)) {
             continue;
         }
         if one.kind == STRUCT {
             note_number(&mut numbers, name, number);
-            real_time |= name == b"task_struct" && types.has_member(&one, REAL_TIME);
+            real_time |= name == b"task_struct" && types.member(&one, REAL_TIME).is_some();
         }
         picked
             .copy(&types, number)
@@ -72,7 +75,9 @@ pub fn pick(description: &[u8]) -> io::Result<NeededTypes> {
     Ok(NeededTypes {
         description: picked.description(),
         numbers,
-        softirqs_have_stack: cfg!(target_arch = "x86_64") && !real_time,
+        count_from_queue: own
+            .count_from_queue()
+            .filter(|_| cfg!(target_arch = "x86_64") && !real_time),
     })
 }
 
@@ -106,6 +111,47 @@ fn note_number(numbers: &mut events::ts_type_numbers, name: &[u8], number: u32) 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     let word = bytes.get(at..at.checked_add(4)?)?;
     Some(u32::from_le_bytes(word.try_into().ok()?))
+}
+
+/// What each processor has one of, as far as it leads to its count of what keeps it from switching.
+#[derive(Default)]
+struct PerProcessor {
+    /// The numbers of the variables: the queues of threads, the count by itself, and with what is hot, as from 6.2 to 6.15.
+    queues: u32,
+    count: u32,
+    hot: u32,
+    /// Where the count is in what is hot.
+    within_hot: Option<u32>,
+    /// Where each variable lies: its number, its place and its size.
+    places: Vec<u8>,
+}
+
+impl PerProcessor {
+    fn note(&mut self, types: &Types, name: &[u8], number: u32, one: &Type) {
+        match (one.kind, name) {
+            (VARIABLE, b"runqueues") => self.queues = number,
+            (VARIABLE, b"__preempt_count") => self.count = number,
+            (VARIABLE, b"pcpu_hot") => self.hot = number,
+            (SECTION, b".data..percpu") => self.places = one.rest.to_vec(),
+            (STRUCT, b"pcpu_hot") => {
+                let count = types.member(one, b"preempt_count");
+                self.within_hot = count.map(|bits| bits / 8);
+            }
+            _ => {}
+        }
+    }
+
+    fn place(&self, variable: u32) -> Option<u32> {
+        let mut places = self.places.chunks_exact(12);
+        let place = places.find(|place| variable > 0 && word(place, 0) == Some(variable))?;
+        word(place, 4)
+    }
+
+    fn count_from_queue(&self) -> Option<i64> {
+        let in_hot = || Some(self.place(self.hot)? + self.within_hot?);
+        let count = self.place(self.count).or_else(in_hot)?;
+        Some(i64::from(count) - i64::from(self.place(self.queues)?))
+    }
 }
 
 /// A description, and where each type begins in it.
@@ -164,9 +210,19 @@ impl<'a> Types<'a> {
         })
     }
 
-    fn has_member(&self, one: &Type, name: &[u8]) -> bool {
-        let mut members = one.rest.chunks_exact(12);
-        members.any(|member| word(member, 0).is_some_and(|at| self.text(at) == name))
+    /// Where a member is, in bits; it may lie in one that has no name.
+    fn member(&self, one: &Type, name: &[u8]) -> Option<u32> {
+        one.rest.chunks_exact(12).find_map(|member| {
+            let (text, at) = (word(member, 0)?, word(member, 8)?);
+            if text != 0 {
+                return (self.text(text) == name).then_some(at);
+            }
+            let inner = self.get(word(member, 4)?)?;
+            let has_members = matches!(inner.kind, STRUCT | UNION);
+            has_members
+                .then(|| self.member(&inner, name))?
+                .map(|within| at + within)
+        })
     }
 
     fn text(&self, at: u32) -> &'a [u8] {
@@ -345,6 +401,47 @@ mod tests {
         assert_eq!(needed.file, number("file"));
         assert_eq!(needed.rq, number("rq"));
         assert_eq!(needed.request, number("request"));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_processor_has_its_count_near_its_queue() {
+        let needed = pick(&kernel()).expect("it can be followed");
+        let distance = needed.count_from_queue.expect("the kernel says where");
+        assert!(
+            distance != 0 && distance % 4 == 0 && distance.abs() < 1 << 20,
+            "{distance}"
+        );
+    }
+
+    /// From 6.2 to 6.15 the count lies in a structure without a name, in a union without a name.
+    #[test]
+    fn a_member_is_found_in_one_without_a_name() {
+        let names = b"\0pcpu_hot\0preempt_count\0";
+        let (hot, count) = (1, 10);
+        let with_members = |name: u32, kind: u32, member: [u32; 3]| {
+            [vec![name, kind << 24 | 1, 64], member.to_vec()].concat()
+        };
+        let words = [
+            vec![0, INT << 24, 4, 32],
+            with_members(0, STRUCT, [count, 1, 64]),
+            with_members(0, UNION, [0, 2, 0]),
+            with_members(hot, STRUCT, [0, 3, 0]),
+        ];
+        let words = words.concat();
+        let bytes: Vec<u8> = words
+            .iter()
+            .flat_map(|word: &u32| word.to_le_bytes())
+            .collect();
+        let types = Types {
+            types: &bytes,
+            strings: names,
+            starts: vec![0, 0, 16, 40, 64],
+        };
+        let one = types.get(4).expect("it is there");
+        assert_eq!(types.text(one.name), b"pcpu_hot");
+        assert_eq!(types.member(&one, b"preempt_count"), Some(64));
+        assert_eq!(types.member(&one, b"cpu_number"), None);
     }
 
     #[test]

@@ -726,8 +726,7 @@ struct ts_config {
 	__u32 switch_has_state; /* sched_switch has the previous state as its 4th argument */
 	__u32 output_device[2]; /* where our own output and errors go, if that is a pipe or a socket */
 	__u32 unstable_clock; /* the scheduler's clock does not tick as ours does: ours alone counts */
-	__u32 softirqs_have_stack; /* they run on a stack of the processor's, or in the thread that is for them */
-	__u32 pad;
+	__s64 count_from_queue; /* where a processor counts that it serves softirqs, from its queue of threads; 0: not known */
 	__u64 output_key[2];
 	struct ts_type_numbers types;
 	__u32 call_words[512]; /* TS_C_... by call number */

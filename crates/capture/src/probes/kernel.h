@@ -228,7 +228,6 @@ struct task_struct {
 	int wake_cpu; /* where it runs, or did last */
 	unsigned int __state;
 	unsigned int flags;
-	void *stack;
 	unsigned int on_cpu; /* one byte since 7.2: only what has no sign is loaded in its true size */
 	int static_prio;
 	int exit_code;
@@ -331,7 +330,6 @@ struct epoll_event_user {
 #define TASK_DEAD 0x80
 /* The static priority of a task with nice value 0. */
 #define TASK_NICE_0 120
-#define TS_STACK_BYTES (16 << 10) /* of a thread in the kernel */
 #define PF_KTHREAD 0x00200000
 #define PF_WQ_WORKER 0x00000020
 #define TS_COMPAT 2

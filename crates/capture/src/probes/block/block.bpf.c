@@ -67,7 +67,7 @@ int on_complete(u64 *ctx)
 	struct ts_request *e;
 
 	/* Completed by an interrupt, not by a thread that polled for it. */
-	if (in && (in->handler || softirq_here(in, ctx)))
+	if (in && (in->handler || softirq_here(in)))
 		in->block = 1;
 	is = bpf_map_lookup_elem(&issued, &request);
 	if (!is || !is->t || !c || c->stopped)

@@ -226,7 +226,7 @@ int on_contact(u64 *ctx)
 	if (!known || known->dead)
 		return 0;
 	stranger = to ? current : woken;
-	context = wake_context(ctx);
+	context = wake_context();
 	if ((plain(stranger)->flags & PF_KTHREAD) || !plain(stranger)->mm)
 		return 0;
 	if (context != TS_WAKE_TASK && context != TS_WAKE_NET)

@@ -2,7 +2,7 @@
 
 use super::ProbeInfo;
 
-/// Only where the stack does not tell: a server at full load is in and out of softirqs 90,000 times a second on each
+/// Only where the kernel's own count does not tell: a server at full load is in and out of softirqs 90,000 times a second on each
 /// processor, and a program at each of them costs 60 ns.
 pub const SOFTIRQ_DONE: &str = "on_softirq_done";
 

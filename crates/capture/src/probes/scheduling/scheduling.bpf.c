@@ -85,7 +85,7 @@ struct ts_interrupt {
 	u32 handler; /* inside a device's handler */
 	u32 timer; /* inside a timer's function */
 	u32 block; /* this interrupt completed a block request */
-	u64 stack; /* where we are on it */
+	u64 rq; /* the processor's queue of threads */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -106,41 +106,39 @@ static __always_inline void read_name(char *name, struct task_struct *task)
 	}
 }
 
+#define TS_IN_SOFTIRQ 0x100 /* of the count of what keeps a processor from switching: it serves softirqs */
+
 /*
- * Whether this runs on the thread's own stack, and not on the one that a processor has for interrupts: what a tracepoint hands
- * over lies on the stack. It goes through a map because the verifier lets nobody reckon with a pointer that it knows.
+ * Whether this processor serves softirqs, by its own count. It lies at a known distance from the processor's queue of threads,
+ * which is found by way of the thread that runs. The stack does not tell: an interrupt of user space is served on the thread's.
  */
-static __always_inline bool is_on_stack_of(struct task_struct *task, struct ts_interrupt *in, void *ctx)
+static __always_inline bool serves_softirqs(struct ts_interrupt *in)
 {
-	*(void *volatile *)&in->stack = ctx;
-	return *(volatile u64 *)&in->stack - (u64)plain(task)->stack < TS_STACK_BYTES;
+	struct task_struct *current;
+	struct cfs_rq *queue;
+	u32 count = 0;
+
+	if (!in->rq) {
+		current = bpf_get_current_task_btf();
+		queue = plain(current)->se.cfs_rq;
+		if (!queue)
+			return false;
+		in->rq = (u64)queue->rq;
+	}
+	bpf_probe_read_kernel(&count, sizeof(count), (void *)(*(volatile u64 *)&in->rq + config.count_from_queue));
+	return count & TS_IN_SOFTIRQ;
 }
 
-#define TS_KSOFTIRQ 0x71726974666f736bULL /* "ksoftirq", as ksoftirqd/0 begins */
-
-/* The thread that does softirqs when they are too many, on its own stack. */
-static __always_inline bool is_softirq_thread(struct task_struct *task)
+/* The softirq that this processor is in: its vector + 1; 0: none. Where the count tells, the note of the last one stays when it is over. */
+static __always_inline u32 softirq_here(struct ts_interrupt *in)
 {
-	u64 name[2];
-
-	if (!(plain(task)->flags & PF_KTHREAD))
-		return false;
-	read_name((char *)name, task);
-	return name[0] == TS_KSOFTIRQ;
-}
-
-/* The softirq that this processor is in: its vector + 1; 0: none. Where stacks tell, the note of the last one stays when it is over. */
-static __always_inline u32 softirq_here(struct ts_interrupt *in, void *ctx)
-{
-	struct task_struct *current = bpf_get_current_task_btf();
-
-	if (config.softirqs_have_stack && is_on_stack_of(current, in, ctx) && !is_softirq_thread(current))
+	if (in->softirq && config.count_from_queue && !serves_softirqs(in))
 		return 0;
 	return in->softirq;
 }
 
 /* In an interrupt the current thread is whoever was interrupted, not the waker. */
-static __always_inline u8 wake_context(void *ctx)
+static __always_inline u8 wake_context(void)
 {
 	u32 zero = 0, softirq;
 	struct ts_interrupt *in = bpf_map_lookup_elem(&interrupt, &zero);
@@ -149,7 +147,7 @@ static __always_inline u8 wake_context(void *ctx)
 		return TS_WAKE_TASK;
 	if (in->timer)
 		return TS_WAKE_TIMER;
-	softirq = softirq_here(in, ctx);
+	softirq = softirq_here(in);
 	if (in->block && (in->handler || softirq))
 		return TS_WAKE_BLOCK;
 	if (in->handler)
@@ -283,7 +281,7 @@ int on_waking(u64 *ctx)
 	if (!st)
 		return 0;
 	current = bpf_get_current_task_btf();
-	note_waker(st, current, wake_context(ctx));
+	note_waker(st, current, wake_context());
 	if (st->stack_taken && st->state == TS_BLOCKED)
 		take_waker_stack(st, current);
 	return 0;

@@ -42,7 +42,7 @@ int on_work(u64 *ctx)
 		return 0;
 	current = bpf_get_current_task_btf();
 	st = thread_of(current);
-	if (!st || st->dead || wake_context(ctx) != TS_WAKE_TASK) {
+	if (!st || st->dead || wake_context() != TS_WAKE_TASK) {
 		/* Somebody else writes to it now. */
 		bpf_map_delete_elem(&works, &address);
 		return 0;
