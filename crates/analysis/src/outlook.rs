@@ -12,7 +12,7 @@ use timesink_recording::Recording;
 use crate::facts::programs::Programs;
 use crate::facts::Facts;
 use crate::joined::joined;
-use crate::path::{Cause, InCode, Key, OnProcessors, Path, Segment};
+use crate::path::{Cause, InCode, Key, OnProcessors, Path, Responses, Segment};
 use crate::replay::{
     processors, CallsOfWaits, Change, Gain, Gains, How, Processors, Recorded, Replay, What,
 };
@@ -43,6 +43,8 @@ pub struct Outlook {
     pub in_threads: FxHashMap<ThreadId, u64>,
     /// What it was at work for, where programs say so.
     pub tags: Option<TagsOnPath>,
+    /// What it did while somebody waited for a response.
+    pub responses: Responses,
 }
 
 /// A cause on the path.
@@ -186,6 +188,7 @@ impl Outlook {
             on_processors,
             by_timer,
             tags,
+            responses,
         } = walked;
         let replay = replay?;
         let recorded = Recorded {
@@ -194,11 +197,7 @@ impl Outlook {
             stacks,
             calls,
         };
-        let cost_pct = recording.about().cost.pct_of_wall;
-        let mut gains = Gains::new(&replay, recorded, &path).recorded_at(cost_pct);
-        if patience.doubts(replay.steps()) {
-            gains = gains.doubted(processors(recording));
-        }
+        let gains = gains_of((recording, patience), &replay, recorded, &path);
         let few = patience.causes(replay.steps());
         let large = |ns: u64| ns as f64 >= path.wall_ns() as f64 * SMALL;
         let of_cause = |(rank, cause): (usize, Cause)| OnPath {
@@ -230,6 +229,7 @@ impl Outlook {
             processors: processors(recording),
             in_threads: in_threads(&path, timeline),
             tags,
+            responses,
             causes,
             kinds,
             functions,
@@ -237,6 +237,21 @@ impl Outlook {
         };
         let more = more(&outlook, &gains);
         Ok(Some((outlook, more)))
+    }
+}
+
+/// What changes to a recording would buy, with their doubts if there is the time for them.
+fn gains_of<'a>(
+    (recording, patience): (&Recording, Patience),
+    replay: &'a Replay<'a>,
+    recorded: Recorded<'a>,
+    path: &Path,
+) -> Gains<'a> {
+    let cost_pct = recording.about().cost.pct_of_wall;
+    let gains = Gains::new(replay, recorded, path).recorded_at(cost_pct);
+    match patience.doubts(replay.steps()) {
+        true => gains.doubted(processors(recording)),
+        false => gains,
     }
 }
 
@@ -248,6 +263,7 @@ struct Walked {
     on_processors: OnProcessors,
     by_timer: FxHashMap<Key, u64>,
     tags: Option<TagsOnPath>,
+    responses: Responses,
 }
 
 impl Walked {
@@ -266,6 +282,7 @@ impl Walked {
         let key = |segment: &Segment| key_of(segment, timeline, programs);
         let tags =
             tagged.map(|tagged| TagsOnPath::of(tagged, &path, (timeline, stacks), (&causes, key)));
+        let responses = Responses::of(&path, &causes, key);
         find_locks_early(timeline);
         Walked {
             path,
@@ -274,6 +291,7 @@ impl Walked {
             on_processors,
             by_timer,
             tags,
+            responses,
         }
     }
 }

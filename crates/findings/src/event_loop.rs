@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timesink_analysis::facts::sockets::{receives, Role, Sockets};
+use timesink_analysis::facts::calls::CallSum;
+use timesink_analysis::facts::sockets::{receives, sends, Role, Sockets};
 use timesink_analysis::stacks::futures;
 use timesink_analysis::waits::peers::Peer;
 use timesink_analysis::waits::{Came, WaitGroup};
@@ -39,7 +40,7 @@ fn is_parked(inquiry: &Inquiry<'_>, group: &WaitGroup) -> bool {
 /// Who was asked and never answered. A timer that is due may be what the one who asked allowed for that.
 pub struct Owed {
     to: BTreeSet<ProcessId>,
-    /// The sockets that something was sent on, and nothing ever came.
+    /// The sockets on which a process asks, if it asks anything, and nothing ever came.
     silent: BTreeSet<ObjectId>,
     /// Something was asked, and it is not known by whom.
     to_somebody: bool,
@@ -65,7 +66,7 @@ impl Owed {
             unknown.remove(&object);
             if receives(&row.call) && row.bytes > 0 {
                 silent.remove(&object);
-            } else if let Some(by) = silent.get_mut(&object) {
+            } else if let Some(by) = silent.get_mut(&object).filter(|_| asks(inquiry, row)) {
                 by.extend(row.process);
             }
         }
@@ -96,6 +97,13 @@ impl Owed {
     pub fn is_to(&self, process: ProcessId) -> bool {
         self.to_somebody || self.to.contains(&process)
     }
+}
+
+/// Whether a call may bring the peer to answer. To connect a socket for datagrams sends nothing: `getaddrinfo` does it to learn its
+/// own address.
+fn asks(inquiry: &Inquiry<'_>, call: &CallSum) -> bool {
+    let object = call.object.and_then(|object| inquiry.facts.object(object));
+    sends(&call.call) || object.is_none_or(|object| object.kind != ObjectKind::UdpSocket)
 }
 
 /// Whether the recording is of a server whose clients are not on its path: who has answered them all waits for the next one, and its

@@ -131,6 +131,15 @@ impl Inquiry<'_> {
         self.causes(|key| key.state == State::Wait && is(key))
     }
 
+    /// What the path did while somebody waited for a response in this way: it led through who sent that.
+    pub fn during_waits(&self, is: impl Fn(&Key) -> bool) -> BTreeMap<usize, u64> {
+        let mut during = self.outlook.responses.during(is);
+        for (&cause, ns) in &mut during {
+            *ns = (*ns).min(self.on_path_ns(&[cause]));
+        }
+        during
+    }
+
     /// All that is on the path of these processes and those that run the same programs.
     pub fn all_of(&self, processes: &BTreeSet<ProcessId>) -> Vec<usize> {
         let firsts = processes

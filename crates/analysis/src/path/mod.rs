@@ -10,12 +10,14 @@ mod causes;
 mod code;
 mod division;
 mod on_processors;
+mod responses;
 mod walk;
 
 pub use causes::{causes_of, Cause, Key};
 pub use code::{own_function, InCode, Seen};
 pub use division::{walked, DividedPart, Division, Within};
 pub use on_processors::{OnProcessors, OnStack};
+pub use responses::Responses;
 pub use walk::Walker;
 
 use timesink_recording::ids::ObjectId;
@@ -83,6 +85,18 @@ pub struct Path {
     pub until: Nanos,
     /// In the order of time, without holes.
     pub segments: Vec<Segment>,
+    /// The waits for responses from which it went on to who sent them, the last first.
+    pub(crate) responses: Vec<ResponseWait>,
+}
+
+/// A wait for a response that a recorded thread sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ResponseWait {
+    pub(crate) slot: usize,
+    pub(crate) t0: Nanos,
+    pub(crate) t1: Nanos,
+    pub(crate) detail: Detail,
+    pub(crate) object: ObjectId,
 }
 
 impl Path {

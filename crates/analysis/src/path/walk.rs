@@ -3,7 +3,7 @@
 use timesink_recording::words::{Detail, State};
 use timesink_recording::Nanos;
 
-use super::{Path, Segment, Unknown};
+use super::{Path, ResponseWait, Segment, Unknown};
 use crate::timeline::carried::{CarriedTurn, Resumes};
 use crate::timeline::{Span, Timeline, Waker, SKEW_NS};
 
@@ -66,6 +66,11 @@ impl<'a> Walker<'a> {
         while walk.moment > walk.from {
             walk.step();
         }
+        let responses = walk
+            .waits
+            .iter()
+            .filter_map(|(slot, span)| response(*slot, span));
+        let responses = responses.collect();
         let mut segments = walk.segments;
         segments.reverse();
         for slot in self.reached.drain(..) {
@@ -76,6 +81,7 @@ impl<'a> Walker<'a> {
             from,
             until: until.max(from),
             segments,
+            responses,
         }
     }
 }
@@ -278,6 +284,18 @@ impl<'a> Walk<'a> {
             self.go_to(left.slot);
         }
     }
+}
+
+/// A wait, if it is one for a response.
+fn response(slot: usize, span: &Span) -> Option<ResponseWait> {
+    let receives = matches!(span.detail, Detail::NetworkReceive | Detail::UnixReceive);
+    Some(ResponseWait {
+        slot,
+        t0: span.t0,
+        t1: span.t1,
+        detail: span.detail,
+        object: span.object().filter(|_| receives)?,
+    })
 }
 
 /// Whether only another thread can end such a wait.

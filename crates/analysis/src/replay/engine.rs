@@ -6,6 +6,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::idle::IdleLoops;
 use super::program::{ReplayStep, ThreadSteps, NO_SPAN};
 use super::Processors;
 use crate::timeline::Timeline;
@@ -160,8 +161,10 @@ impl Scaled {
         let span = match step {
             ReplayStep::Run { span, .. }
             | ReplayStep::Pass { span, .. }
+            | ReplayStep::Idle { span, .. }
             | ReplayStep::Tick { span, .. }
             | ReplayStep::Await { span, .. }
+            | ReplayStep::Hear { span, .. }
             | ReplayStep::Meet { span, .. } => span,
             ReplayStep::Happen { .. } | ReplayStep::Look { .. } => NO_SPAN,
         };
@@ -211,6 +214,8 @@ struct Engine<'a, F> {
     stuck: Vec<Due>,
     /// When each moment of a schedule came; never, if it has not yet.
     ticks: Vec<f64>,
+    /// Of loops of events.
+    idle: IdleLoops,
     times: Option<Times>,
 }
 
@@ -249,6 +254,7 @@ pub(super) fn run(
         events: vec![NOBODY; program.events],
         stuck: Vec::new(),
         ticks: vec![f64::INFINITY; program.ticks],
+        idle: IdleLoops::default(),
         times: with_times.then(|| vec![None; timeline.len()]),
     };
     let forced = engine.until_done(slot);
@@ -352,7 +358,9 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                 Some(
                     ReplayStep::Run { span, .. }
                     | ReplayStep::Pass { span, .. }
-                    | ReplayStep::Await { span, .. },
+                    | ReplayStep::Idle { span, .. }
+                    | ReplayStep::Await { span, .. }
+                    | ReplayStep::Hear { span, .. },
                 ) => self.note(span, self.began[slot]),
                 _ => {}
             }
@@ -398,6 +406,15 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     }
                     self.note(span, self.now);
                 }
+                ReplayStep::Idle { ns, span } => {
+                    let ns = self.idle.left(slot, ns as f64 * factor);
+                    if ns > 0.0 {
+                        self.idle.until(slot, self.now, self.now + ns);
+                        self.passing.set(slot, self.now + ns);
+                        return;
+                    }
+                    self.note(span, self.now);
+                }
                 ReplayStep::Tick { timer, span } => {
                     let ns = self.until_tick(timer) * factor;
                     if ns > 0.0 {
@@ -407,18 +424,18 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
                     self.tick(timer);
                     self.note(span, self.now);
                 }
-                ReplayStep::Await { event, span } => {
-                    let waits = factor > 0.0;
-                    if waits && self.events[event as usize] != HAPPENED {
-                        self.events[event as usize] = slot as u32;
+                ReplayStep::Await { event, span } | ReplayStep::Hear { event, span } => {
+                    let waits = self.waits(slot, event, factor);
+                    if matches!(step, ReplayStep::Hear { .. }) {
+                        self.idle.comes_to(slot, event, waits);
+                    }
+                    if waits {
                         return;
                     }
                     self.note(span, self.now);
                 }
                 ReplayStep::Meet { event, .. } => {
-                    let waits = factor > 0.0;
-                    if waits && self.events[event as usize] != HAPPENED {
-                        self.events[event as usize] = slot as u32;
+                    if self.waits(slot, event, factor) {
                         return;
                     }
                 }
@@ -433,6 +450,16 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
             self.next[slot] += 1;
         }
         self.done[slot] = true;
+    }
+
+    /// Whether a thread has to wait for an event. If so it does from now on.
+    fn waits(&mut self, slot: usize, event: u32, factor: f64) -> bool {
+        let event = &mut self.events[event as usize];
+        let waits = factor > 0.0 && *event != HAPPENED;
+        if waits {
+            *event = slot as u32;
+        }
+        waits
     }
 
     /// How long it is until a schedule's next moment. Where the one before has not come yet, things are in another order than they
@@ -478,6 +505,9 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
 
     fn happen(&mut self, event: usize) {
         let waiting = std::mem::replace(&mut self.events[event], HAPPENED);
+        if waiting == NOBODY && self.program.is_heard(event) {
+            self.idle.happened.insert(event as u32, self.now);
+        }
         // One that was made to go on does not wait any more.
         if waiting < HAPPENED && self.awaits(waiting as usize, event) {
             self.finish(waiting as usize);
@@ -503,8 +533,11 @@ impl<F: Fn(usize) -> f64> Engine<'_, F> {
         let scaled = self.step(slot, self.next[slot]);
         matches!(
             scaled.map(|scaled| scaled.step),
-            Some(ReplayStep::Await { event: awaited, .. } | ReplayStep::Meet { event: awaited, .. })
-                if awaited as usize == event
+            Some(
+                ReplayStep::Await { event: awaited, .. }
+                | ReplayStep::Hear { event: awaited, .. }
+                | ReplayStep::Meet { event: awaited, .. }
+            ) if awaited as usize == event
         )
     }
 

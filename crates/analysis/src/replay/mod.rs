@@ -12,6 +12,7 @@ mod contention;
 mod engine;
 mod entries;
 mod gains;
+mod idle;
 mod interruptions;
 mod preempted;
 mod program;

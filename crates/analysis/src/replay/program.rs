@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use timesink_recording::ids::{ObjectId, ThreadId};
-use timesink_recording::words::{Detail, State};
+use timesink_recording::words::{Detail, State, WakeSource};
 use timesink_recording::Nanos;
 
 use super::contention::Contended;
@@ -20,10 +20,14 @@ pub(super) enum ReplayStep {
     Run { ns: u64, span: u32, processor: u16 },
     /// So much time passes: a device, a timer, a peer outside, or the way to a free processor.
     Pass { ns: u64, span: u32 },
+    /// So much time passes until a timer of a loop of events is due, which goes on for as long as the loop waits for anything.
+    Idle { ns: u64, span: u32 },
     /// Time passes until a schedule's next moment: a period after the one before.
     Tick { timer: u32, span: u32 },
     /// It waits until that has happened.
     Await { event: u32, span: u32 },
+    /// The same of a loop of events. What comes while it waits for a timer it would have heard at once.
+    Hear { event: u32, span: u32 },
     /// It comes to a meeting, and waits for one who came before it and waited there, in this span: unless that one does
     /// not wait there any more.
     Meet { event: u32, span: u32 },
@@ -49,6 +53,8 @@ pub(super) struct ThreadSteps {
     pub(super) ticks: usize,
     /// The highest number of a processor.
     pub(super) last_processor: u16,
+    /// The events that loops hear of, if any loop waits for timers: a bit of each.
+    heard: Vec<u64>,
     strands: Strands,
 }
 
@@ -87,6 +93,25 @@ impl ThreadSteps {
         self.first.len() - 1
     }
 
+    /// Whether a loop of events that waits for timers, too, hears of an event.
+    pub(super) fn is_heard(&self, event: usize) -> bool {
+        let bits = self.heard.get(event / 64);
+        bits.is_some_and(|bits| bits >> (event % 64) & 1 == 1)
+    }
+
+    fn note_heard(&mut self) {
+        let is_idle = |step: &ReplayStep| matches!(step, ReplayStep::Idle { .. });
+        if !self.steps.iter().any(is_idle) {
+            return;
+        }
+        self.heard = vec![0; self.events.div_ceil(64)];
+        for step in &self.steps {
+            if let ReplayStep::Hear { event, .. } = *step {
+                self.heard[event as usize / 64] |= 1 << (event % 64);
+            }
+        }
+    }
+
     /// The strand that a thread is in just before a moment.
     pub(super) fn strand(&self, slot: usize, moment: Nanos) -> usize {
         self.strands.before(slot, moment)
@@ -101,6 +126,7 @@ impl ThreadSteps {
             timers: self.timers.clone(),
             ticks: self.ticks,
             last_processor: self.last_processor,
+            heard: self.heard.clone(),
             strands: self.strands.clone(),
         };
         for slot in 0..self.threads() {
@@ -113,7 +139,7 @@ impl ThreadSteps {
 
 /// The steps of one thread with these waits, and what is waited for in their wake, where the last of them is.
 fn put_off(steps: &[ReplayStep], waits: &BTreeSet<usize>, to: &mut Vec<ReplayStep>) {
-    let is_meant = |step: &ReplayStep| matches!(step, ReplayStep::Await { span, .. } if waits.contains(&(*span as usize)));
+    let is_meant = |step: &ReplayStep| matches!(step, ReplayStep::Await { span, .. } | ReplayStep::Hear { span, .. } if waits.contains(&(*span as usize)));
     // A look knows other steps by their places.
     let has_looks = steps
         .iter()
@@ -123,7 +149,9 @@ fn put_off(steps: &[ReplayStep], waits: &BTreeSet<usize>, to: &mut Vec<ReplaySte
     let mut wait: Option<u32> = None;
     for (at, step) in steps.iter().enumerate() {
         wait = match *step {
-            ReplayStep::Await { span, .. } if is_meant(step) => Some(span),
+            ReplayStep::Await { span, .. } | ReplayStep::Hear { span, .. } if is_meant(step) => {
+                Some(span)
+            }
             ReplayStep::Await { span: NO_SPAN, .. } => wait,
             ReplayStep::Pass { span, .. } => wait.filter(|&wait| wait == span),
             _ => None,
@@ -237,6 +265,7 @@ pub(super) fn build(
         timers: std::mem::take(&mut builder.timers),
         ticks: builder.ticks as usize,
         last_processor: 0,
+        heard: Vec::new(),
         strands: Strands::default(),
     };
     for strand in 0..builder.strands.count() {
@@ -250,6 +279,7 @@ pub(super) fn build(
         _ => None,
     });
     program.last_processor = ran.max().unwrap_or(0);
+    program.note_heard();
     program
 }
 
@@ -649,7 +679,10 @@ impl Builder<'_> {
     /// The steps of a span in which it did not run.
     fn passing(&self, slot: usize, index: u32, span: &Span, ns: u64, steps: &mut Vec<ReplayStep>) {
         if let Some(&End { event, late_ns, .. }) = self.end(index) {
-            steps.push(ReplayStep::Await { event, span: index });
+            steps.push(match span.detail {
+                Detail::Poll => ReplayStep::Hear { event, span: index },
+                _ => ReplayStep::Await { event, span: index },
+            });
             if late_ns > 0 {
                 steps.push(ReplayStep::Pass {
                     ns: late_ns,
@@ -667,6 +700,9 @@ impl Builder<'_> {
             steps.push(ReplayStep::Tick { timer, span: index });
             return;
         }
+        if is_loops_timer(span) {
+            return steps.push(ReplayStep::Idle { ns, span: index });
+        }
         let again = match span.state {
             State::Ready => self.contended.ns(slot, span.t0),
             _ => None,
@@ -679,6 +715,12 @@ impl Builder<'_> {
             span: index,
         });
     }
+}
+
+/// Whether a loop of events had nothing to do until a timer of its own was due.
+fn is_loops_timer(span: &Span) -> bool {
+    let by_timer = span.wake_source == Some(WakeSource::Timer) && span.waker().is_none();
+    span.state == State::Wait && span.detail == Detail::Poll && by_timer
 }
 
 impl Mark {

@@ -279,10 +279,20 @@ fn suspect(
     }
     let children = children(inquiry, row.process, &blocked.turns);
     let fix = without(&code.function(function).name, &children);
-    let causes = inquiry.causes(|key| {
-        let is_own = key.process == row.process || children.contains(&key.process);
+    let mut causes = inquiry.causes(|key| {
+        let is_own =
+            inquiry.same_program(key.process, row.process) || children.contains(&key.process);
         is_own && matches!(key.state, State::Cpu | State::Wait)
     });
+    // It waits for a response there, and the path leads through who sends that.
+    let during = inquiry.during_waits(|key| inquiry.same_program(key.process, row.process));
+    let leads_through_others = !during.is_empty();
+    causes.extend(
+        during
+            .into_keys()
+            .filter(|cause| !causes.contains(cause))
+            .collect::<Vec<_>>(),
+    );
     let count = blocked.turns.len() as u64;
     let mut suspect = Suspect::new(title, fix, Weight::within(causes, blocked.ns))
         .of(row.process)
@@ -311,6 +321,7 @@ fn suspect(
         ]);
     suspect.frames = frames;
     suspect.examples = examples(row.thread, blocked.turns);
+    suspect.is_why_in_turn = leads_through_others;
     suspect
 }
 
@@ -344,11 +355,7 @@ fn without(function: &str, children: &BTreeSet<ProcessId>) -> Fix {
         };
         std::iter::once(own).chain(in_children).collect()
     };
-    Fix::Likely(
-        Vec::new(),
-        removed(How::Scale(0.5)),
-        removed(How::Scale(0.0)),
-    )
+    Fix::Likely(Vec::new(), removed(How::Batch(2)), removed(How::Never))
 }
 
 /// The processes that were started in these turns, and those that they started: what a turn waits for is on the path in them.

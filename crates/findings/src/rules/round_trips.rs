@@ -6,13 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::sockets::{Role, Sockets};
+use timesink_analysis::path::Key;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{CallSite, Spot};
-use timesink_analysis::timeline::Span;
+use timesink_analysis::timeline::{Span, Waker};
 use timesink_analysis::waits::{quantile, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::tables::Object;
 use timesink_recording::words::{Detail, LossKind, ObjectKind, WakeSource};
+use timesink_recording::Nanos;
 
 use super::{event_loop_blocked, hot_lock};
 use crate::engine::least_told_ns;
@@ -219,10 +221,14 @@ impl<'a> Conversation<'a> {
 
     /// Who takes so long to answer may wait for something to deliver.
     fn or_nothing(&self, inquiry: &Inquiry<'_>, fix: Fix) -> Fix {
-        match self.took().0 as f64 >= RULE.limit(inquiry, &limits::SLOW) {
+        match self.is_slow(inquiry) {
             true => fix.or_nothing(),
             false => fix,
         }
+    }
+
+    fn is_slow(&self, inquiry: &Inquiry<'_>) -> bool {
+        self.took().0 as f64 >= RULE.limit(inquiry, &limits::SLOW)
     }
 
     /// The median and the 90th percentile of how long an answer was waited for.
@@ -384,6 +390,45 @@ fn at_once(
     Fix::Likely(vec![waits], all.clone(), all)
 }
 
+/// What the peers did while they were waited for, where they are recorded.
+fn work_of_peers(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Option<What> {
+    let timeline = inquiry.timeline;
+    let mut waits: Vec<&Span> = waits.iter().filter_map(|&at| timeline.span(at)).collect();
+    waits.sort_unstable_by_key(|wait| (wait.t0, wait.t1));
+    let mut stretches: Vec<(Nanos, Nanos)> = Vec::new();
+    let mut peers: BTreeSet<ThreadId> = BTreeSet::new();
+    for wait in waits {
+        let Waker::Thread { slot, .. } = timeline.waker(wait) else {
+            continue;
+        };
+        peers.insert(timeline.threads[slot].thread);
+        match stretches.last_mut() {
+            Some((_, until)) if *until >= wait.t0 => *until = wait.t1.max(*until),
+            _ => stretches.push((wait.t0, wait.t1)),
+        }
+    }
+    let during = peers.into_iter().map(|peer| (peer, stretches.clone()));
+    let during: BTreeMap<ThreadId, Vec<(Nanos, Nanos)>> = during.collect();
+    (!during.is_empty()).then_some(What::During(during))
+}
+
+/// With fewer requests the peer does less, too. How much of it is for each request, and how much for what is asked in it, nobody knows.
+fn with_peers(fix: Fix, work: What, count: u64) -> Fix {
+    let less = |factor| Change {
+        what: work.clone(),
+        processes: None,
+        how: How::Scale(factor),
+    };
+    match fix {
+        Fix::Likely(least, mut likely, mut most) => {
+            likely.push(less(0.5));
+            most.push(less(1.0 / count.max(1) as f64));
+            Fix::Likely(least, likely, most)
+        }
+        fix => fix,
+    }
+}
+
 /// Whether these waits block a loop of events, or are under a lock that others want.
 fn is_told_elsewhere(inquiry: &Inquiry<'_>, process: ProcessId, waits: &BTreeSet<usize>) -> bool {
     event_loop_blocked::are_blocking(inquiry, process, waits)
@@ -463,6 +508,29 @@ fn title(
     title
 }
 
+/// Whether a process makes its requests one after the other, many of them for each that it serves.
+fn goes_in_turn(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    object: ObjectId,
+    on: &Conversation<'_>,
+    all: &Conversations<'_>,
+) -> bool {
+    let (sent, received) = (on.sent, on.received);
+    // Who takes an answer for each question, thousands of times, asks one after the other whether it waits or not.
+    let (fewer, more) = (
+        sent.came.min(received.came) as f64,
+        sent.came.max(received.came) as f64,
+    );
+    let in_turn = fewer >= RULE.limit(inquiry, &limits::IN_TURN) && fewer >= more * ALIKE;
+    let asked = all.asked.get(&process).copied().unwrap_or(0) as f64;
+    let waits = on.waits() as f64;
+    (in_turn || waits >= RULE.limit(inquiry, &limits::WAITS))
+        && sent.count as f64 >= asked * RULE.limit(inquiry, &limits::PER_REQUEST)
+        && !all.at_once.contains(&(process, object))
+        && !on.is_batched(inquiry, object)
+}
+
 fn suspect(
     inquiry: &Inquiry<'_>,
     process: ProcessId,
@@ -470,22 +538,11 @@ fn suspect(
     on: &Conversation<'_>,
     all: &Conversations<'_>,
 ) -> Option<Suspect> {
-    let (sent, received, waits) = (on.sent, on.received, on.waits());
-    let (count, bytes) = (on.requests(), on.bytes_each());
-    // Who takes an answer for each question, thousands of times, asks one after the other whether it waits or not.
-    let (fewer, more) = (
-        sent.came.min(received.came) as f64,
-        sent.came.max(received.came) as f64,
-    );
-    let in_turn = fewer >= RULE.limit(inquiry, &limits::IN_TURN) && fewer >= more * ALIKE;
-    let asked = all.asked.get(&process).copied().unwrap_or(0);
-    if (waits as f64) < RULE.limit(inquiry, &limits::WAITS) && !in_turn
-        || (sent.count as f64) < asked as f64 * RULE.limit(inquiry, &limits::PER_REQUEST)
-        || all.at_once.contains(&(process, object))
-        || on.is_batched(inquiry, object)
-    {
+    if !goes_in_turn(inquiry, process, object, on, all) {
         return None;
     }
+    let (sent, waits) = (on.sent, on.waits());
+    let (count, bytes) = (on.requests(), on.bytes_each());
     let single_waits = on.single_waits(inquiry, process);
     // Whether a loop of events has several requests under way is known by all of its waits, whether it passes on what it is asked by all
     // of its calls.
@@ -508,6 +565,10 @@ fn suspect(
     let names = [SENDS.as_slice(), &RECEIVES].concat();
     let share = called as f64 / all.ns.get(&process).copied().unwrap_or(0).max(1) as f64;
     let fix = at_once(answers, &own, count, &names, share.min(1.0));
+    let fix = match work_of_peers(inquiry, &single_waits) {
+        Some(work) => with_peers(fix, work, count),
+        None => fix,
+    };
     let fix = on.or_nothing(inquiry, fix);
     let suspect = Suspect::new(title, fix, weight)
         .with_what_is_around(own, &[&names])
@@ -605,15 +666,22 @@ fn weight(
     on: &Conversation<'_>,
     placed: Option<&Placed>,
 ) -> (Weight, u64) {
-    let mut causes = inquiry.waits_on_path(|key| {
+    let is_own = |key: &Key| {
         key.object.is_some_and(|o| on.sockets.contains(&o))
             && key.detail.is_some_and(is_answer)
             && inquiry.same_program(key.process, process)
-    });
+    };
+    let mut causes = inquiry.waits_on_path(is_own);
     let waited: u64 = causes
         .iter()
         .map(|&cause| inquiry.on_path_ns(&[cause]))
         .sum();
+    // Where the peer is recorded, too, the path leads through it. What takes long there is told of the peer.
+    let during = match on.is_slow(inquiry) {
+        true => BTreeMap::new(),
+        false => inquiry.during_waits(is_own),
+    };
+    let waited = during.values().copied().fold(waited, u64::saturating_add);
     // With rows lost, a wait on the path may be for a timer: only the known ones are for answers.
     let known = on.groups.values().map(|group| group.ns);
     let known = known.fold(0, u64::saturating_add);
@@ -622,6 +690,9 @@ fn weight(
         false => waited.min(known),
     };
     causes.extend(inquiry.busy(process));
+    causes.extend(during.into_keys());
+    causes.sort_unstable();
+    causes.dedup();
     let called = on.sent.ns.saturating_add(on.received.ns);
     let around = placed.map_or(0, |placed| {
         let function = BTreeSet::from([placed.region.function]);
