@@ -19,6 +19,15 @@ fn requests(pauses: [u32; 3]) -> String {
     )
 }
 
+/// The schedules that are told, by their periods.
+fn periods_ms(text: &str) -> Vec<u64> {
+    let recording = recording(text);
+    let timeline = Timeline::of(&recording).expect("a drawn recording reads");
+    let paces = timeline.paces().all().iter();
+    let periods = paces.map(|pace| (pace.period_ns as f64 / 1e6).round() as u64);
+    periods.collect()
+}
+
 /// A program with a rate limit does not end sooner where answers are quicker: its pauses take what is left of each period. One in Go was
 /// told to save 0.68 of 1.99 s so, and saves nothing.
 #[test]
@@ -43,14 +52,6 @@ fn a_paced_program_is_no_quicker_by_quicker_answers() {
 /// about as long; a sleep of a fixed length after each answer does not.
 #[test]
 fn a_schedule_is_told_from_a_fixed_sleep() {
-    let paces = |text: &str| {
-        let recording = recording(text);
-        let timeline = Timeline::of(&recording).expect("a drawn recording reads");
-        let paces = timeline.paces().all().iter();
-        paces
-            .map(|pace| pace.period_ns / 1_000_000)
-            .collect::<Vec<_>>()
-    };
     let start = "process 1 p\nthread 1.1 tid 1 t\nobject peer \"tcp socket\" remote 10.0.0.1:80\n1.1: cpu 0..1ms\n";
     let (mut schedule, mut fixed) = (start.to_owned(), start.to_owned());
     let (mut at, mut dice) = (1_000u64, 7u64);
@@ -71,7 +72,34 @@ fn a_schedule_is_told_from_a_fixed_sleep() {
             16_000 + die(1_000)
         );
     }
-    let told = paces(&schedule);
+    let told = periods_ms(&schedule);
     assert!(matches!(told[..], [24..=25]), "{told:?}");
-    assert_eq!(paces(&fixed), [0u64; 0]);
+    assert_eq!(periods_ms(&fixed), [0u64; 0]);
+}
+
+/// A loop of events is woken between two timers, so that the rest of one differs from the next. Eight goroutines that slept for 20 ms in turn,
+/// each with a lock, were told to run on a schedule.
+#[test]
+fn a_fixed_sleep_in_a_loop_of_events_is_no_schedule() {
+    let start = "process 1 p\nthread 1.1 tid 1 t\nobject loop epoll\n1.1: cpu 0..1ms\n";
+    let (mut schedule, mut fixed) = (start.to_owned(), start.to_owned());
+    let (mut at, mut dice) = (1_000u64, 7u64);
+    for round in 1..=80u64 {
+        let mut die = |below: u64| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (dice >> 33) % below
+        };
+        let pause = |event: u64, rest: u64| {
+            format!(
+                "| wait +{event}us poll loop by network | cpu +100us | wait +{rest}us poll loop by timer\n"
+            )
+        };
+        let (event, late) = (300 + die(1_500), die(600));
+        let due = 25_000 * round + late;
+        schedule += &pause(event, due - at - event - 100);
+        at = due;
+        fixed += &pause(event, 20_100 + late - event);
+    }
+    assert_eq!(periods_ms(&schedule), [25]);
+    assert_eq!(periods_ms(&fixed), [0u64; 0]);
 }

@@ -42,8 +42,10 @@ pub struct Contended {
 pub struct Holders {
     /// The stack with the most time.
     pub stack: StackIx,
-    /// They sleep there, as whoever limits a rate does.
+    /// They sleep there.
     pub sleep: bool,
+    /// In the function in which others wait: whoever limits a rate does.
+    pub limit_rate: bool,
     /// Most of their time is on a CPU.
     pub compute: bool,
 }
@@ -259,10 +261,15 @@ fn gate_of(inquiry: &Inquiry<'_>, stack: StackIx, kind: GroupKind) -> Option<Gat
         return None;
     }
     let functions = code.functions_of(stack);
+    let own = own_function(code, &functions);
+    Some((parking, own.or(functions.first().copied())?))
+}
+
+/// The innermost function of the program's.
+fn own_function(code: &Code, functions: &[FunctionIx]) -> Option<FunctionIx> {
     let first = |is: &dyn Fn(FunctionIx) -> bool| functions.iter().copied().find(|f| is(*f));
     let own = first(&|function| code.is_user_code(function));
-    let own = own.or_else(|| first(&|function| code.is_of_program(function)));
-    Some((parking, own.or(functions.first().copied())?))
+    own.or_else(|| first(&|function| code.is_of_program(function)))
 }
 
 fn contended(
@@ -298,7 +305,7 @@ fn contended(
     let there = of_task().filter_map(|turns| Some((turns.first()?.t0, turns.last()?.t1)));
     let there_ns = there.map(|(from, until)| during.within(from, until)).sum();
     let (waits_in, _) = waits_in.into_iter().max_by_key(|(_, ns)| *ns)?;
-    let holders = holders(inquiry, gate, turns, &during, &is_waiting);
+    let holders = holders(inquiry, (gate, function), turns, &during, &is_waiting);
     let is_taken = || {
         let code = &inquiry.stacks.code;
         let holders = holders.is_some_and(|have| goes_on(code, function, waits_in, have.stack));
@@ -380,7 +387,7 @@ fn holding(
 /// What those do that have it, while others wait: in their turns, and in what else they were left in.
 fn holders(
     inquiry: &Inquiry<'_>,
-    gate: Parking,
+    (gate, function): Gate,
     turns: &[TaskTurn],
     during: &Stretches,
     is_waiting: impl Fn(&TaskTurn) -> bool,
@@ -430,9 +437,11 @@ fn holders(
     };
     let own = stacks.into_iter().filter(|(stack, _)| has_own(*stack));
     let (stack, _) = own.max_by_key(|(_, ns)| *ns)?;
+    let sleep = sleeping.contains(&stack);
     Some(Holders {
         stack,
-        sleep: sleeping.contains(&stack),
+        sleep,
+        limit_rate: sleep && own_function(code, &code.functions_of(stack)) == Some(function),
         compute: 2 * cpu_ns > all_ns,
     })
 }

@@ -81,9 +81,10 @@ fn suspect(inquiry: &Inquiry<'_>, contended: &Contended) -> Option<Suspect> {
     {
         return None;
     }
-    // Who has the lock and sleeps limits how often something is done.
+    // Who takes the lock and sleeps limits how often something is done.
     let holders = contended.holders;
-    if contended.gate == Parking::Lock && holders.is_some_and(|holders| holders.sleep) {
+    let of_lock = holders.filter(|_| contended.gate == Parking::Lock);
+    if of_lock.is_some_and(|holders| holders.limit_rate) {
         return None;
     }
     let held = contended.held(inquiry);
@@ -92,7 +93,11 @@ fn suspect(inquiry: &Inquiry<'_>, contended: &Contended) -> Option<Suspect> {
         causes.extend(inquiry.busy(contended.process));
     }
     let weight = Weight::within(causes, contended.ns());
-    let fix = fix(inquiry, contended, &held);
+    // So may one that sleeps in a function of its own.
+    let fix = match of_lock.is_some_and(|holders| holders.sleep) {
+        true => fix(inquiry, contended, &held).or_nothing(),
+        false => fix(inquiry, contended, &held),
+    };
     let mut suspect = Suspect::new(title(contended), fix, weight).of(contended.process);
     suspect.frames = inquiry.spots(contended.waits_in);
     suspect.examples = Example::first_of(inquiry, &held.waits);
