@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many times as fast is what replaces a slow function of a library?
 
-Prints the factors that crates/findings/src/rules/known_slow/table.rs goes by: for each function and what can stand
+Prints the factors that crates/findings/src/rules/known_slow_function/table.rs goes by: for each function and what can stand
 in its place, the ratio of their times on the same input, the least and the most over the inputs and replacements that are
 named. It needs, from PyPI: isal zlib-ng zstandard orjson blake3 xxhash pyyaml; and for the last rows g++, sort
 and the file of a locale, made by `localedef -i en_US -f UTF-8 FOLDER/en_US.UTF-8` and named by LOCPATH=FOLDER.
@@ -173,7 +173,216 @@ def sorting():
     tell("sort: LC_ALL=C", factors)
 
 
+def pandas_rows():
+    import pandas
+    frame = pandas.DataFrame(ROWS)[["id", "name"]]
+    slow = lambda: sum(row["id"] for _, row in frame.iterrows())
+    return slow, [lambda: sum(row.id for row in frame.itertuples()), lambda: sum(i for i, _ in zip(frame["id"], frame["name"]))]
+
+
+def pandas_apply():
+    import pandas
+    frame = pandas.DataFrame({"a": range(4000), "b": range(4000)})
+    return lambda: frame.apply(lambda row: row["a"] + row["b"], axis=1), [lambda: [a + b for a, b in zip(frame["a"], frame["b"])], lambda: frame["a"] + frame["b"]]
+
+
+def dateutil_parse():
+    import dateutil.parser
+    texts = [f"2026-11-{day:02}T10:11:{second:02}" for day in range(1, 29) for second in range(60)]
+    return lambda: [dateutil.parser.parse(t) for t in texts], [lambda: [datetime.datetime.fromisoformat(t) for t in texts], lambda: [dateutil.parser.isoparse(t) for t in texts]]
+
+
+def similarity():
+    import difflib, rapidfuzz.fuzz
+    pairs = [(" ".join(WORDS[n : n + k]), " ".join(WORDS[n + 1 : n + k + 1])) for k in (2, 8) for n in range(40)]
+    return lambda: [difflib.SequenceMatcher(None, a, b).ratio() for a, b in pairs], [lambda: [rapidfuzz.fuzz.ratio(a, b) for a, b in pairs]]
+
+
+PAGE = "<html><body>" + "".join(f'<div class="row"><a href="/items/{r["id"]}">{r["name"]}</a><p>{r["at"]["x"]}</p></div>' for r in ROWS[:1000]) + "</body></html>"
+
+
+def soup():
+    import bs4, lxml.html
+    return lambda: bs4.BeautifulSoup(PAGE, "html.parser").find_all("a"), [lambda: bs4.BeautifulSoup(PAGE, "lxml").find_all("a"), lambda: list(lxml.html.document_fromstring(PAGE).iter("a"))]
+
+
+def html5():
+    import html5lib, lxml.html
+    return lambda: html5lib.parse(PAGE), [lambda: lxml.html.document_fromstring(PAGE)]
+
+
+def schema():
+    import fastjsonschema, jsonschema
+    of = {"type": "array", "items": {"type": "object", "required": ["id", "name"], "properties": {"id": {"type": "integer"}, "name": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}}}
+    rows, check = ROWS[:300], fastjsonschema.compile(of)
+    return lambda: jsonschema.validate(rows, of), [lambda: check(rows)]
+
+
+def dict_reader():
+    import csv
+    text = "id,name,x\n" + "".join(f'{r["id"]},{r["name"]},{r["at"]["x"]}\n' for r in ROWS)
+    return lambda: sum(int(r["id"]) for r in csv.DictReader(io.StringIO(text))), [lambda: sum(int(r[0]) for r in list(csv.reader(io.StringIO(text)))[1:])]
+
+
+def workbook():
+    import openpyxl, python_calamine
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in ROWS[:2000]:
+        sheet.append([row["id"], row["name"], row["at"]["x"]])
+    file = io.BytesIO()
+    book.save(file)
+    fast = lambda: python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(file.getvalue())).get_sheet_by_index(0).to_python()
+    return lambda: [[c.value for c in r] for r in openpyxl.load_workbook(io.BytesIO(file.getvalue())).active], [fast]
+
+
+def means():
+    numbers = [r["at"]["x"] for r in ROWS]
+    return lambda: statistics.mean(numbers), [lambda: statistics.fmean(numbers)]
+
+
+def deviations():
+    import numpy
+    numbers = [r["at"]["x"] for r in ROWS]
+    return lambda: statistics.stdev(numbers), [lambda: numpy.std(numbers, ddof=1)]
+
+
+def pixels():
+    import numpy, PIL.Image
+    image = PIL.Image.new("RGB", (200, 200))
+    each = [(x, y) for x in range(200) for y in range(200)]
+
+    def loaded():
+        pixels = image.load()
+        return sum(pixels[at][0] for at in each)
+
+    return lambda: sum(image.getpixel(at)[0] for at in each), [loaded, lambda: numpy.asarray(image)[:, :, 0].sum()]
+
+
+def as_dict():
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Row:
+        id: int
+        name: str
+        tags: list
+
+    rows = [Row(r["id"], r["name"], r["tags"]) for r in ROWS]
+    return lambda: [dataclasses.asdict(r) for r in rows], [lambda: [{"id": r.id, "name": r.name, "tags": list(r.tags)} for r in rows]]
+
+
+def who_calls():
+    import inspect
+
+    def deep(n, form):
+        return deep(n - 1, form) if n else form()
+
+    return lambda: [deep(n, lambda: inspect.stack()[1].function) for n in (1, 10, 30)], [lambda: [deep(n, lambda: sys._getframe(1).f_code.co_name) for n in (1, 10, 30)]]
+
+
+def np_append():
+    import numpy
+
+    def slow(many=3000):
+        values = numpy.array([])
+        for n in range(many):
+            values = numpy.append(values, n)
+        return values
+
+    return slow, [lambda: numpy.array([float(n) for n in range(3000)])]
+
+
+def xz():
+    import lzma
+    text = TEXT[: 1 << 21]
+    return lambda: lzma.compress(text), [lambda l=l: zstandard.ZstdCompressor(level=l).compress(text) for l in (12, 17)]
+
+
+def unxz():
+    import lzma
+    packed, other = lzma.compress(TEXT), zstandard.ZstdCompressor(level=17).compress(TEXT)
+    return lambda: lzma.decompress(packed), [lambda: zstandard.ZstdDecompressor().decompress(other)]
+
+
+def bzip2():
+    text = TEXT[: 1 << 21]
+    return lambda: bz2.compress(text), [lambda l=l: zstandard.ZstdCompressor(level=l).compress(text) for l in (9, 12)]
+
+
+# What is made again and again, where once would do: how long one takes.
+
+
+def jinja_template():
+    import jinja2
+    text = "{% for row in rows %}<li>{{ row.name }} {% if row.on %}on{% endif %}</li>{% endfor %}" * 3
+    return lambda: jinja2.Environment().from_string(text), None
+
+
+def boto_client():
+    import boto3
+    session = boto3.session.Session(aws_access_key_id="a", aws_secret_access_key="b", region_name="us-east-1")
+    return lambda: session.client("s3"), None
+
+
+def http_client():
+    import httpx
+    return lambda: httpx.Client().close(), None
+
+
+def tls_context():
+    import ssl
+    return lambda: ssl.create_default_context(), None
+
+
+def signatures():
+    import inspect
+    return lambda: inspect.signature(subprocess.run), None
+
+
+def type_hints():
+    import typing
+
+    class Row:
+        id: int
+        name: "str"
+        tags: "list[str]"
+        at: "dict[str, float | None]"
+
+    return lambda: typing.get_type_hints(Row), None
+
+
+FORMS = {
+    form.__name__: form
+    for form in (
+        pandas_rows, pandas_apply, dateutil_parse, similarity, soup, html5, schema, dict_reader, workbook, means, deviations, pixels, as_dict,
+        who_calls, np_append, xz, unxz, bzip2, jinja_template, boto_client, http_client, tls_context, signatures, type_hints,
+    )
+}
+
+
+def packages():
+    for name, make in FORMS.items():
+        slow, others = make()
+        if others is None:
+            slow()
+            print(f"{name:<28} one takes {statistics.median(seconds(slow) for _ in range(4 * ROUNDS)) * 1e3:.3f} ms", flush=True)
+        else:
+            tell(name, [factor(slow, other) for other in others])
+
+
+def run(name):
+    """The slow form of one of FORMS, for two seconds: something to record."""
+    slow, _ = FORMS[name]()
+    until = time.perf_counter() + 2
+    while time.perf_counter() < until:
+        slow()
+
+
 if __name__ == "__main__":
-    parts = {"compression": compression, "checksums": checksums, "python": python_forms, "native": native, "sorting": sorting}
-    for part in sys.argv[1:] or parts:
-        parts[part]()
+    parts = {"compression": compression, "checksums": checksums, "python": python_forms, "native": native, "sorting": sorting, "packages": packages}
+    if sys.argv[1:2] == ["run"]:
+        run(sys.argv[2])
+    else:
+        for part in sys.argv[1:] or parts:
+            parts[part]()

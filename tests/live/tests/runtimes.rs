@@ -387,6 +387,81 @@ fn a_java_that_is_killed() {
     }
 }
 
+/// What is wrong with the lines of `Lines.java`: of sleeps for two times in one method, and, if it was compiled, of a method that became part of
+/// another.
+fn problems_of_lines(recorded: &Recorded, is_compiled: bool) -> Vec<String> {
+    let source = std::fs::read_to_string(script("Lines.java")).expect("the source");
+    let line = |mark: &str| {
+        let at = source.lines().position(|line| line.ends_with(mark));
+        at.map(|at| at as u32 + 1)
+    };
+    let mut problems = Vec::new();
+    let chains = recorded.chains();
+    let waits = recorded.rows::<Wait>();
+    for (mark, least_ns) in [("three", 2_000_000), ("twelve", 11_000_000)] {
+        let line = line(mark);
+        let is_here = |frame: &&Frame| frame.function == "Lines.sleeps" && frame.line == line;
+        let own = waits.iter().filter(|wait| {
+            let chain = wait.stack.and_then(|stack| chains.get(&stack));
+            // Others are waits for the machine itself.
+            wait.expired == Some(true)
+                && chain.is_some_and(|c| c.frames.iter().any(|f| is_here(&f)))
+        });
+        let own: Vec<_> = own.map(|wait| wait.t1 - wait.t0).collect();
+        let short = own.iter().filter(|ns| **ns < least_ns).count();
+        if !(31..=42).contains(&own.len()) || short > 0 {
+            problems.push(format!("{mark}: {short} of {} waits are short", own.len()));
+        }
+    }
+    let samples = recorded.rows::<Sample>().into_iter();
+    let samples = samples.filter_map(|sample| chains.get(&sample.stack?));
+    let inside: Vec<_> = samples
+        .filter(|chain| calls(chain, Language::Java, &["Lines.hot", "Lines.main"]))
+        .collect();
+    let is_at = |frame: &Frame, function: &str, mark: &str, inlined: bool| {
+        frame.function == function && frame.line == line(mark) && frame.inlined == inlined
+    };
+    let inlined = inside.iter().filter(|chain| {
+        chain.frames.windows(2).any(|pair| {
+            is_at(&pair[0], "Lines.small", "in small", true)
+                && is_at(&pair[1], "Lines.hot", "in hot", false)
+        })
+    });
+    let inlined = inlined.count();
+    if is_compiled && inlined * 2 < inside.len() {
+        problems.push(format!("{inlined} of {} are in small", inside.len()));
+    }
+    problems
+}
+
+/// Methods of Java have lines, compiled or interpreted, and those that became part of others are shown in them.
+#[test]
+fn lines_of_java() {
+    let classes = classes("Lines.java");
+    let compiled = "-Xcomp -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Lines::* \
+                    -XX:CompileCommand=inline,Lines::small";
+    for (java, flags) in javas()
+        .iter()
+        .flat_map(|java| [(java, compiled), (java, "-Xint")])
+    {
+        attempts(|| {
+            let folder = Folder::new("lines");
+            let java = java.display().to_string();
+            let path = classes.path().display().to_string();
+            let mut command: Vec<&str> = vec![&java];
+            command.extend(flags.split_whitespace());
+            command.extend(["-cp", &path, "Lines"]);
+            let recorded = Recorded::run(&folder.join("r.timesink"), &["-q"], &command, 0);
+            let problems = problems_of_lines(&recorded, flags == compiled).into_iter();
+            none_of(
+                &problems
+                    .map(|problem| format!("{java} {flags}: {problem}"))
+                    .collect::<Vec<_>>(),
+            )
+        });
+    }
+}
+
 /// Interpreted methods that call the same from the same depth differ in their names alone: none of them is taken
 /// for another, although their registers are the same. A sleep may be longer than asked for, and as much shorter as it
 /// took from asking to being off the processor.
@@ -490,7 +565,8 @@ fn the_environment() {
             .filter(|l| bare.lines().all(|known| known != *l));
         new.map(str::to_owned).collect()
     };
-    let java = "JAVA_TOOL_OPTIONS=-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer";
+    let java = "JAVA_TOOL_OPTIONS=-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer \
+        -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints";
     assert_eq!(changed(&run(&[])), [java]);
 }
 

@@ -75,6 +75,8 @@ enum FrameKey {
         offset: u64,
         exact: bool,
         code: u32,
+        line: u32,
+        inlined: bool,
     },
     Line {
         code: u32,
@@ -257,14 +259,16 @@ impl StackRows {
         let named = symbols::Named {
             function: code.function.as_str().into(),
             file: code.file.as_str().into(),
-            line: code.line,
-            ..nameless()
+            line: code.line.or((node.line != 0).then_some(node.line)),
+            inlined: node.inlined != 0,
         };
         let place = FrameKey::Made {
             module: node.module,
             offset: node.offset,
             exact: node.exact != 0,
             code: node.code,
+            line: node.line,
+            inlined: node.inlined != 0,
         };
         let module = self.module_ids.get(&node.module).copied();
         let frame = self.frame(place, module, &named, code.language);

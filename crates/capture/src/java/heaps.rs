@@ -1,6 +1,7 @@
-//! From an address in compiled code to the method that was compiled. The code lies in heaps that are divided into
+//! From an address in compiled code to the method that was compiled, and those that became part of it. The code lies in heaps that are divided into
 //! segments; a map of them leads back, in steps, to where a piece of code begins.
 
+use super::inlined::AtWork;
 use super::layout::{text, Compiled};
 use super::{Layout, Memory};
 
@@ -91,6 +92,26 @@ impl Piece {
         }
     }
 
+    /// The methods at work at an address of it, or that a call returns to: innermost first, the one that was compiled last. None if that is not
+    /// told.
+    pub fn at_work(
+        &self,
+        memory: &impl Memory,
+        layout: &Layout,
+        at: u64,
+        returns: bool,
+    ) -> Vec<AtWork> {
+        let at_work = layout.compiled.as_ref().and_then(|compiled| {
+            let scopes = compiled.scopes.as_ref()?;
+            let head = self.block.checked_add(compiled.block_size)?;
+            scopes.at_work(memory, head, at, returns)
+        });
+        let is_this = |outermost: &AtWork| outermost.method == self.head.method;
+        at_work
+            .filter(|at_work| at_work.last().is_some_and(is_this))
+            .unwrap_or_default()
+    }
+
     /// Whether it is still there; `None` if there is nothing any more.
     pub fn is_there(&self, memory: &impl Memory, layout: &Layout) -> Option<bool> {
         let compiled = layout.compiled.as_ref()?;
@@ -105,6 +126,8 @@ struct Head {
     used: bool,
     name: u64,
     method: u64,
+    /// Each compilation has its own.
+    number: u32,
 }
 
 impl Head {
@@ -114,7 +137,15 @@ impl Head {
     fn read(memory: &impl Memory, compiled: &Compiled, block: u64) -> Option<Head> {
         let blob = compiled.block_size;
         let (name, method) = (blob + compiled.name, blob + compiled.method);
-        let ends = [compiled.block_length, compiled.block_used, name, method].map(|at| at + 8);
+        let number = blob + compiled.number.unwrap_or(compiled.name);
+        let ends = [
+            compiled.block_length,
+            compiled.block_used,
+            name,
+            method,
+            number,
+        ]
+        .map(|at| at + 8);
         let mut bytes = [0; Head::SIZE];
         let bytes = bytes.get_mut(..*ends.iter().max()? as usize)?;
         if memory.read(block, bytes) != bytes.len() {
@@ -132,6 +163,7 @@ impl Head {
             used: *bytes.get(compiled.block_used as usize)? != 0,
             name: word(name)?,
             method: word(method)?,
+            number: word(number)? as u32,
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::inlined::{Encoding, Scopes};
 use super::{Description, Memory};
 
 /// Tables are a thousand entries long.
@@ -36,6 +37,29 @@ pub struct Layout {
     code_length: u64,
     /// `None` where the virtual machine does not say it.
     pub(super) compiled: Option<Compiled>,
+    pub(super) lines: Option<Lines>,
+}
+
+/// Where methods have the lines of their sources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lines {
+    pub flags: u64,
+    pub code_size: u64,
+    /// Behind it stands the code.
+    pub size: u64,
+    pub encoding: Encoding,
+}
+
+impl Lines {
+    fn of(memory: &impl Memory, fields: &Fields, sizes: &HashMap<String, u64>) -> Option<Lines> {
+        let of = |field| offset(fields, "ConstMethod", field);
+        Some(Lines {
+            flags: of("_flags").or_else(|| of("_flags._flags"))?,
+            code_size: of("_code_size")?,
+            size: sizes.get("ConstMethod").copied()?,
+            encoding: Encoding::of(memory, fields)?,
+        })
+    }
 }
 
 /// A table of the virtual machine's.
@@ -95,16 +119,37 @@ pub(super) fn text(memory: &impl Memory, address: u64) -> String {
 }
 
 /// What the tables say of a field: its offset, and its address, if there is only one of it.
-type Fields = HashMap<(String, String), (u64, u64)>;
+pub(super) type Fields = HashMap<(String, String), (u64, u64)>;
 
-fn offset(fields: &Fields, kind: &str, field: &str) -> Option<u64> {
+pub(super) fn offset(fields: &Fields, kind: &str, field: &str) -> Option<u64> {
     let (offset, _) = fields.get(&(kind.into(), field.into()))?;
     (*offset < LARGEST).then_some(*offset)
 }
 
-fn address(fields: &Fields, kind: &str, field: &str) -> Option<u64> {
+pub(super) fn address(fields: &Fields, kind: &str, field: &str) -> Option<u64> {
     let (_, address) = fields.get(&(kind.into(), field.into()))?;
     Some(*address)
+}
+
+/// Whether one of the virtual machine's options is on; `None` if there is none of this name.
+pub(super) fn is_on(
+    memory: &impl Memory,
+    fields: &Fields,
+    sizes: &HashMap<String, u64>,
+    option: &str,
+) -> Option<bool> {
+    let of = |field| offset(fields, "JVMFlag", field);
+    let (name, value) = (of("_name")?, of("_addr")?);
+    let start = memory.word(address(fields, "JVMFlag", "flags")?)?;
+    let count = memory.word(address(fields, "JVMFlag", "numFlags")?)?;
+    let size = sizes.get("JVMFlag").copied()?;
+    let mut options = (0..count.min(MOST_ENTRIES)).map(|i| start.wrapping_add(i * size));
+    let found = options.find(|entry| {
+        let name = memory.word(entry.wrapping_add(name));
+        name.is_some_and(|name| name != 0 && text(memory, name) == option)
+    })?;
+    let [on] = memory.array(memory.word(found.wrapping_add(value))?)?;
+    Some(on != 0)
 }
 
 impl Layout {
@@ -134,7 +179,8 @@ impl Layout {
             code: address(&fields, "AbstractInterpreter", "_code")?,
             code_start: of("StubQueue", "_stub_buffer")?,
             code_length: of("StubQueue", "_buffer_limit")?,
-            compiled: Compiled::of(&fields, &sizes),
+            compiled: Compiled::of(memory, &fields, &sizes),
+            lines: Lines::of(memory, &fields, &sizes),
         })
     }
 
@@ -165,10 +211,12 @@ pub(super) struct Compiled {
     pub block_size: u64,
     pub name: u64,
     pub method: u64,
+    pub number: Option<u64>,
+    pub scopes: Option<Scopes>,
 }
 
 impl Compiled {
-    fn of(fields: &Fields, sizes: &HashMap<String, u64>) -> Option<Compiled> {
+    fn of(memory: &impl Memory, fields: &Fields, sizes: &HashMap<String, u64>) -> Option<Compiled> {
         let of = |kind, field| offset(fields, kind, field);
         Some(Compiled {
             heaps: address(fields, "CodeCache", "_heaps")?,
@@ -184,12 +232,14 @@ impl Compiled {
             block_size: sizes.get("HeapBlock").copied()?,
             name: of("CodeBlob", "_name")?,
             method: of("CompiledMethod", "_method").or_else(|| of("nmethod", "_method"))?,
+            number: of("nmethod", "_compile_id"),
+            scopes: Scopes::of(memory, fields, sizes),
         })
     }
 }
 
 /// The types whose fields are needed.
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 22] = [
     "Method",
     "ConstMethod",
     "ConstantPool",
@@ -209,6 +259,9 @@ const KINDS: [&str; 19] = [
     "CodeBlob",
     "CompiledMethod",
     "nmethod",
+    "PcDesc",
+    "Abstract_VM_Version",
+    "JVMFlag",
 ];
 
 fn read_fields(tables: &Tables<impl Memory>) -> Option<Fields> {
@@ -232,7 +285,14 @@ fn read_sizes(tables: &Tables<impl Memory>) -> Option<HashMap<String, u64>> {
     const ENTRY: &str = "gHotSpotVMTypeEntry";
     let size = tables.variable(&format!("{ENTRY}SizeOffset"))?;
     let table = VmTable::of(tables, "gHotSpotVMTypes", ENTRY)?;
-    let wanted = |name: &str| matches!(name, "ConstantPool" | "HeapBlock");
+    const WANTED: [&str; 5] = [
+        "ConstantPool",
+        "HeapBlock",
+        "ConstMethod",
+        "PcDesc",
+        "JVMFlag",
+    ];
+    let wanted = |name: &str| WANTED.contains(&name);
     let sizes = table.entries(tables.memory, &wanted).map(|(kind, entry)| {
         let size = tables.memory.word(entry.wrapping_add(size))?;
         (size < LARGEST).then_some((kind, size))

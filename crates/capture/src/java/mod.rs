@@ -1,11 +1,14 @@
 //! HotSpot, the Java virtual machine: what the methods are called that it interprets and compiles. A virtual
 //! machine tells its own tools where it keeps what (`gHotSpotVMStructs`), so no version has to be known here.
 //!
-//! `layout` reads that; `heaps` goes from compiled code to its method, and `methods` from a method to its name. Does no input or output itself: how the memory of
-//! a process is read is the caller's business, and nothing in it is trusted.
+//! `layout` reads that; `heaps` goes from compiled code to its method, `inlined` to all that are at work there; `methods` goes from a method to
+//! its name, `lines` to a line of its source. Does no input or output itself: how the memory of a process is read is the caller's business, and
+//! nothing in it is trusted.
 
 mod heaps;
+mod inlined;
 mod layout;
+mod lines;
 mod methods;
 #[cfg(test)]
 mod tests;
@@ -17,10 +20,13 @@ use crate::symbols;
 
 pub use heaps::{Heaps, Origin, Piece};
 pub use layout::Layout;
+pub use lines::{line, position};
 pub use methods::{Method, Stamp};
 
 /// Where a frame of the interpreter keeps its method, in words from its frame pointer; the same since Java 9.
 pub const METHOD_IN_FRAME: u64 = 3;
+/// And, in a frame that has called something, the address of the bytecode that does.
+pub const BYTECODE_IN_FRAME: u64 = 8;
 
 /// The memory of a process.
 pub trait Memory {

@@ -56,8 +56,13 @@ const CODE: u64 = 0x6100;
 const HEAPS: u64 = 0x7000;
 const SEGMENTS: u64 = 0x7800;
 const HEAP: u64 = 0x40_0000;
+const VERSION: u64 = 0xa000;
+const OPTIONS: u64 = 0xa100;
+/// Whether compiled code describes every place.
+const EXACT: u64 = 0xa200;
+const DATA: u64 = 0xa300;
 
-const FIELDS: [(&str, &str); 26] = [
+const FIELDS: [(&str, &str); 41] = [
     ("Method", "_constMethod"),
     ("ConstMethod", "_constants"),
     ("ConstMethod", "_name_index"),
@@ -84,6 +89,21 @@ const FIELDS: [(&str, &str); 26] = [
     ("HeapBlock::Header", "_used"),
     ("CodeBlob", "_name"),
     ("nmethod", "_method"),
+    ("nmethod", "_compile_id"),
+    ("ConstMethod", "_flags"),
+    ("ConstMethod", "_code_size"),
+    ("CodeBlob", "_code_begin"),
+    ("nmethod", "_scopes_pcs_offset"),
+    ("nmethod", "_dependencies_offset"),
+    ("CompiledMethod", "_scopes_data_begin"),
+    ("nmethod", "_metadata_offset"),
+    ("PcDesc", "_pc_offset"),
+    ("PcDesc", "_scope_decode_offset"),
+    ("Abstract_VM_Version", "_vm_major_version"),
+    ("JVMFlag", "_name"),
+    ("JVMFlag", "_addr"),
+    ("JVMFlag", "flags"),
+    ("JVMFlag", "numFlags"),
 ];
 
 /// Offsets that are like no real machine's.
@@ -105,11 +125,33 @@ fn offset(kind: &str, field: &str) -> u64 {
         ("VirtualSpace", "_high_boundary") => 8,
         ("HeapBlock::Header", "_used") => 4,
         ("nmethod", "_method") => 16,
+        ("nmethod", "_compile_id") => 8,
+        ("ConstMethod", "_flags") => 28,
+        ("ConstMethod", "_code_size") => 30,
+        ("CodeBlob", "_code_begin") => 0x100,
+        ("nmethod", "_scopes_pcs_offset") => 0x108,
+        ("nmethod", "_dependencies_offset") => 0x10c,
+        ("CompiledMethod", "_scopes_data_begin") => 0x110,
+        ("nmethod", "_metadata_offset") => 0x118,
+        ("PcDesc", "_scope_decode_offset") => 4,
+        ("JVMFlag", "_addr") => 8,
         _ => 0,
     }
 }
 
+/// Where that is of which there is only one.
+fn address(kind: &str, field: &str) -> u64 {
+    match (kind, field) {
+        ("CodeCache", _) => HEAPS,
+        ("Abstract_VM_Version", _) => VERSION,
+        ("JVMFlag", "flags") => OPTIONS,
+        ("JVMFlag", "numFlags") => OPTIONS + 8,
+        _ => CODE,
+    }
+}
+
 const POOL_SIZE: u64 = 48;
+const CONSTANT_SIZE: u64 = 32;
 
 fn draw_class(memory: &Drawn) {
     // Constants: nothing, two names, the source.
@@ -117,7 +159,10 @@ fn draw_class(memory: &Drawn) {
         POOL,
         &[3 << 16, CLASS, 0, 0, 0, 0, 0, 0x8100, 0x8200, 0x8300],
     );
-    memory.words(CONSTANT, &[0, 0, POOL, 1]);
+    // It has lines, and ten bytes of code, behind which they stand.
+    memory.words(CONSTANT, &[0, 0, POOL, 1 | 1 << 32 | 10 << 48]);
+    let lines = [7, 5 << 3 | 2, 0xff, 2, 200, 0, 0];
+    memory.put(CONSTANT + CONSTANT_SIZE + 10, &lines);
     memory.words(CONSTANT + 0x100, &[0, 0, POOL, 2]);
     memory.words(METHOD, &[0, CONSTANT]);
     memory.words(OTHER, &[0, CONSTANT + 0x100]);
@@ -127,6 +172,22 @@ fn draw_class(memory: &Drawn) {
     memory.symbol(0x8100, "get");
     memory.symbol(0x8200, "<init>");
     memory.symbol(0x8300, "Y.java");
+}
+
+/// What the compiled method says of itself: a call that returns to its ninth byte is of another one, inlined there.
+fn draw_scopes(memory: &Drawn) {
+    let (places, methods) = (0x200, 0x300);
+    let head = HEAP + 0x18;
+    memory.words(
+        head + 0x100,
+        &[HEAP + 0x20, (places + 64) << 32 | places, DATA, methods],
+    );
+    let place = |offset: i32, data: u64| [data << 32 | u64::from(offset as u32), 0];
+    let each = [place(-1, 0), place(8, 4), place(16, 1), place(i32::MAX, 0)];
+    memory.words(head + places, &each.concat());
+    // Whose caller, which method, how far: in the one that was compiled, and in the one that became part of it.
+    memory.put(DATA, &[0, 0, 1, 6, 1, 2, 4]);
+    memory.words(head + methods, &[METHOD, OTHER]);
 }
 
 fn machine() -> (Drawn, Description) {
@@ -166,8 +227,8 @@ fn machine() -> (Drawn, Description) {
     };
     let mut entries = vec![text("Thread"), text("_name"), 9, 9, 9];
     for (kind, field) in FIELDS {
-        let address = if kind == "CodeCache" { HEAPS } else { CODE };
-        let entry = [text(kind), text(field), offset(kind, field), address, 7];
+        let (offset, address) = (offset(kind, field), address(kind, field));
+        let entry = [text(kind), text(field), offset, address, 7];
         entries.extend(entry);
     }
     entries.extend([0; 5]);
@@ -179,6 +240,12 @@ fn machine() -> (Drawn, Description) {
         POOL_SIZE,
         text("HeapBlock"),
         8,
+        text("ConstMethod"),
+        CONSTANT_SIZE,
+        text("PcDesc"),
+        16,
+        text("JVMFlag"),
+        16,
         0,
         0,
     ];
@@ -192,6 +259,12 @@ fn machine() -> (Drawn, Description) {
     let (method, stub) = (text("nmethod"), text("StubRoutines (1)"));
     memory.words(HEAP + 0x10, &[1 << 32 | 3, method, 0, METHOD]);
     memory.words(HEAP + 0x40, &[1 << 32 | 2, stub, 0, METHOD]);
+    let option = text("DebugNonSafepoints");
+    memory.words(OPTIONS, &[OPTIONS + 0x10, 2]);
+    memory.words(OPTIONS + 0x10, &[text("Other"), 9, option, EXACT]);
+    memory.words(EXACT, &[0]);
+    memory.words(VERSION, &[17]);
+    draw_scopes(&memory);
     memory.words(CODE, &[QUEUE]);
     memory.words(QUEUE, &[0x9_0000, 0x1000]);
     draw_class(&memory);
@@ -304,6 +377,73 @@ fn compiled_code() {
     assert_eq!(method(0x18), Some(OTHER));
     memory.parts.borrow_mut().clear();
     assert_eq!(before.is_there(&memory, &layout), None);
+}
+
+/// The methods at work in compiled code at an address, and their lines.
+fn at_work(memory: &Drawn, layout: &Layout, at: u64, returns: bool) -> Vec<(u64, Option<u32>)> {
+    let heaps = Heaps::read(memory, layout).expect("the heaps");
+    let piece = heaps.piece(memory, layout, at).expect("a piece");
+    let at_work = piece.at_work(memory, layout, at, returns).into_iter();
+    let line = |method, position| line(memory, layout, method, position);
+    at_work
+        .map(|one| {
+            let at = one.position;
+            (one.method, at.and_then(|at| line(one.method, at)))
+        })
+        .collect()
+}
+
+/// Where a call returns to, all methods are known that are at work there; elsewhere only if the machine describes every place.
+#[test]
+fn inlined_methods() {
+    let (memory, description) = machine();
+    let layout = layout_of(&memory, &description);
+    let of = |offset: u64, returns| at_work(&memory, &layout, HEAP + 0x20 + offset, returns);
+    // The other method has no lines.
+    let both = [(OTHER, None), (METHOD, Some(9))];
+    assert_eq!(of(8, true), both);
+    assert_eq!(of(16, true), [(METHOD, Some(9))]);
+    assert_eq!(of(9, true), []);
+    assert_eq!(of(17, true), []);
+    assert_eq!(of(9, false), []);
+    memory.words(EXACT, &[1]);
+    let layout = layout_of(&memory, &description);
+    let of = |offset: u64| at_work(&memory, &layout, HEAP + 0x20 + offset, false);
+    assert_eq!(of(3), both);
+    assert_eq!(of(9), [(METHOD, Some(9))]);
+    assert_eq!(of(17), []);
+}
+
+/// The last line that begins before a position, in steps of one byte and of more.
+#[test]
+fn lines_of_methods() {
+    let (memory, description) = machine();
+    let layout = layout_of(&memory, &description);
+    let of = |position| line(&memory, &layout, METHOD, position);
+    let lines = [0, 4, 5, 6, 9, 10].map(of);
+    let wanted = [Some(7), Some(7), Some(9), Some(109), Some(109), None];
+    assert_eq!(lines, wanted);
+    assert_eq!(line(&memory, &layout, OTHER, 0), None);
+}
+
+/// Descriptions that lead in circles, to no method, or to another than the one that was compiled, tell nothing.
+#[test]
+fn hostile_scopes() {
+    let (memory, description) = machine();
+    let layout = layout_of(&memory, &description);
+    let of = || at_work(&memory, &layout, HEAP + 0x28, true);
+    memory.put(DATA, &[0, 4, 1, 6, 1, 2, 4]);
+    assert_eq!(of(), []);
+    memory.put(DATA, &[0, 0, 0, 6, 1, 2, 4]);
+    assert_eq!(of(), []);
+    memory.put(DATA, &[0, 0, 2, 6, 1, 2, 4]);
+    assert_eq!(of(), []);
+    memory.put(DATA, &[0, 0, 1, 6, 255, 255, 255, 255, 255, 255]);
+    assert_eq!(of(), []);
+    draw_scopes(&memory);
+    assert_eq!(of().len(), 2);
+    memory.words(HEAP + 0x118, &[HEAP + 0x20, 0x200, DATA, 0x300]);
+    assert_eq!(of(), []);
 }
 
 /// A map of segments that leads in circles, or out of itself, leads nowhere.

@@ -9,10 +9,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 /// Java 8 passes over the variable when it is longer.
 const LONGEST_FOR_JAVA_8: usize = 1000;
 
-/// The variable, with its `=`, and what is appended to it. The first flag is for virtual machines that do not know the other, and
-/// would not start. Neither makes them write anything.
+/// The variable, with its `=`, and what is appended to it. The first flag is for virtual machines that do not know the others, and
+/// would not start. The last ones have compiled code describe every place, so that inlined methods are known wherever it is at work. None makes
+/// them write anything.
 const VARIABLE: &[u8] = b"JAVA_TOOL_OPTIONS=";
-const FLAGS: &[u8] = b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer";
+const FLAGS: &[u8] = b"-XX:+IgnoreUnrecognizedVMOptions -XX:+PreserveFramePointer \
+-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints";
 
 /// An environment, with the flags.
 pub(super) fn with_flags(mut entries: Vec<OsString>) -> Vec<OsString> {
@@ -62,7 +64,7 @@ mod tests {
     /// A variable that an old Java would drop for its length is left alone.
     #[test]
     fn long_options_are_left_alone() {
-        let long = format!("JAVA_TOOL_OPTIONS=-Dx={}", "y".repeat(940));
+        let long = format!("JAVA_TOOL_OPTIONS=-Dx={}", "y".repeat(890));
         assert_eq!(flagged(&[&long])[0], long);
     }
 

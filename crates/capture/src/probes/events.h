@@ -394,8 +394,9 @@ struct ts_java {
 	__u64 method;
 	__u64 made; /* where the code is that Node.js makes; none, if that has no length */
 	__u64 made_length;
+	__u64 position; /* where its frames have how far the method is; 0: that does not tell one stack from another */
 };
-_Static_assert(sizeof(struct ts_java) == 48, "java");
+_Static_assert(sizeof(struct ts_java) == 56, "java");
 
 /* How CPython tells which frames its interpreter was entered with, in ts_python.kind. */
 enum ts_python_kind {
@@ -673,9 +674,10 @@ struct ts_node {
 	__u32 module; /* from 1; 0: none is known */
 	__u8 complete; /* the outermost frame is where the thread began */
 	__u8 exact; /* the offset is of the instruction itself, not of the one to return to */
-	__u8 pad[2];
+	__u8 inlined; /* it became part of the code of its caller */
+	__u8 pad;
 	__u32 code; /* of a function of a script, of Java or of Node.js: what the spool's notes tell of it; the offset is a line. 0: native */
-	__u32 pad2;
+	__u32 line; /* of code that a runtime made; 0: it is not known */
 };
 _Static_assert(sizeof(struct ts_node) == 48, "node");
 

@@ -2,7 +2,7 @@
 /*
  * The frames of Java's interpreter, and of that of Node.js. What they are called is for user space to find out; but
  * whichever methods it runs, its code and the registers are the same, so that one stack could be taken for another.
- * Therefore such a stack also has a mark of the methods in it, as far as they are near its top.
+ * Therefore such a stack also has a mark of the methods in it and how far they are, as far as they are near its top.
  */
 #ifndef TIMESINK_JAVA_H
 #define TIMESINK_JAVA_H
@@ -48,8 +48,11 @@ static long next_java(u64 index, struct ts_java_search *d)
 	}
 	frame = ((u64 *)s->copy)[index];
 	d->mark = mixed(d->mark, word);
-	if (frame - at < TS_JAVA_FRAME)
+	if (frame - at < TS_JAVA_FRAME) {
 		d->mark = mixed(d->mark, user_word(frame - d->j->method));
+		if (d->j->position)
+			d->mark = mixed(d->mark, user_word(frame - d->j->position));
+	}
 	return 0;
 }
 

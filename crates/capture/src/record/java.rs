@@ -11,7 +11,8 @@ use timesink_recording::words::Language;
 
 use crate::address_space::{Change, Image, Mapping, Space, Spaces};
 use crate::java::{
-    self, Description, Heaps, Layout, Method, Origin, Piece, Stamp, METHOD_IN_FRAME,
+    self, Description, Heaps, Layout, Method, Origin, Piece, Stamp, BYTECODE_IN_FRAME,
+    METHOD_IN_FRAME,
 };
 use crate::probes::events;
 use crate::reader::Reader;
@@ -47,8 +48,10 @@ struct Ready {
     interpreter: Range<u64>,
     heaps: Option<Heaps>,
     methods: HashMap<u64, KnownMethod>,
-    /// The methods of compiled code, by address.
-    compiled: HashMap<u64, Compiled>,
+    /// The methods of compiled code, by address, and whether a call returns there.
+    compiled: HashMap<(u64, bool), Compiled>,
+    /// The lines of interpreted methods, by the method and its bytecode.
+    lines: HashMap<(u64, u64), Option<u32>>,
 }
 
 /// The code at an address, what it was made of, and when that was looked at.
@@ -56,6 +59,8 @@ struct Ready {
 struct Compiled {
     piece: Option<Piece>,
     origin: Option<Origin>,
+    /// The methods at work there with their lines, innermost first; none if it is not known.
+    at_work: Rc<[(u64, Option<u32>)]>,
     round: u64,
 }
 
@@ -149,6 +154,7 @@ impl Javas {
                 method: 8 * METHOD_IN_FRAME,
                 made: 0,
                 made_length: 0,
+                position: 8 * BYTECODE_IN_FRAME,
             };
             // One that the map has no room for keeps its nameless frames.
             if map.is_some_and(|map| recognised::tell(map, *pid, &told).is_ok()) {
@@ -158,19 +164,20 @@ impl Javas {
                     interpreter,
                     methods: HashMap::new(),
                     compiled: HashMap::new(),
+                    lines: HashMap::new(),
                 });
             }
         }
     }
 
-    /// The method in each of these frames.
+    /// The methods in each of these frames.
     pub fn methods(
         &mut self,
         pid: u32,
         stack: &Stack,
         frames: &[Frame],
         spool: &mut Writer,
-    ) -> Vec<Option<InFrame>> {
+    ) -> Vec<Vec<InFrame>> {
         let Some(process) = self.machines.process(pid) else {
             return Vec::new();
         };
@@ -184,16 +191,28 @@ impl Javas {
             round: self.round,
             new: &mut self.new,
         };
-        let mut method = |frame: &Frame| machine.in_frame(stack, frame, spool);
-        frames.iter().map(&mut method).collect()
+        let mut methods = |frame: &Frame| machine.in_frame(stack, frame, spool);
+        frames.iter().map(&mut methods).collect()
     }
 }
 
-/// A method of a frame.
+/// A method of a frame. Compiled code can have several: those that became part of it stand before the one that was compiled.
 #[derive(Debug, Clone, Copy)]
 pub struct InFrame {
     pub code: u32,
+    /// If it is known.
+    pub line: Option<u32>,
     pub interpreted: bool,
+}
+
+impl InFrame {
+    fn compiled(code: u32, line: Option<u32>) -> InFrame {
+        InFrame {
+            code,
+            line,
+            interpreted: false,
+        }
+    }
 }
 
 enum FoundMethod {
@@ -202,9 +221,9 @@ enum FoundMethod {
     New(u64, Option<Method>),
 }
 
-/// The method that a frame of the interpreter has.
-fn in_frame(stack: &Stack, frame: &Frame) -> Option<u64> {
-    let place = frame.frame_pointer.checked_sub(8 * METHOD_IN_FRAME)?;
+/// What a frame of the interpreter has in a place: its method, or the bytecode that it executes.
+fn in_frame(stack: &Stack, frame: &Frame, place: u64) -> Option<u64> {
+    let place = frame.frame_pointer.checked_sub(8 * place)?;
     stack.read(place).ok()
 }
 
@@ -218,27 +237,59 @@ struct JavaMachine<'a> {
 }
 
 impl JavaMachine<'_> {
-    fn in_frame(&mut self, stack: &Stack, frame: &Frame, spool: &mut Writer) -> Option<InFrame> {
+    fn in_frame(&mut self, stack: &Stack, frame: &Frame, spool: &mut Writer) -> Vec<InFrame> {
         let address = frame.address.wrapping_sub(u64::from(!frame.exact));
-        let interpreted = self.ready.interpreter.contains(&address);
-        if interpreted {
-            let code = in_frame(stack, frame).map_or(0, |method| self.code_of(method, spool));
+        if self.ready.interpreter.contains(&address) {
+            let method = in_frame(stack, frame, METHOD_IN_FRAME);
+            let code = method.map_or(0, |method| self.code_of(method, spool));
             if code != 0 {
-                return Some(InFrame { code, interpreted });
+                // What executes a bytecode that calls nothing has its address in a register.
+                let bytecode = in_frame(stack, frame, BYTECODE_IN_FRAME).filter(|_| !frame.exact);
+                let line = method.zip(bytecode);
+                let line = line.and_then(|(method, at)| self.ready.line(self.memory, method, at));
+                return vec![InFrame {
+                    code,
+                    line,
+                    interpreted: true,
+                }];
             }
         }
+        let returns = !frame.exact;
         let ready = &mut *self.ready;
-        let code = match ready.compiled_at(self.memory, address, self.round, self.new)? {
-            Origin::Method(method) => self.code_of(method, spool),
-            Origin::Own(name) if name.is_empty() => 0,
-            Origin::Own(function) => {
+        let Some(compiled) = ready.compiled_at(self.memory, address, returns, self.round, self.new)
+        else {
+            return Vec::new();
+        };
+        let one = |code: u32| (code != 0).then(|| InFrame::compiled(code, None));
+        match compiled.origin {
+            Some(Origin::Method(method)) => {
+                let at_work = self.all_of(&compiled.at_work, spool);
+                at_work.unwrap_or_else(|| one(self.code_of(method, spool)).into_iter().collect())
+            }
+            Some(Origin::Own(function)) if !function.is_empty() => {
                 let file = String::new();
                 let own = Method { function, file };
-                number(self.codes, own, Language::Native, spool)
+                let code = number(self.codes, own, Language::Native, spool);
+                one(code).into_iter().collect()
             }
-        };
-        let interpreted = false;
-        (code != 0).then_some(InFrame { code, interpreted })
+            _ => Vec::new(),
+        }
+    }
+
+    /// All of these methods; `None` if there are none, or one of them is no method.
+    fn all_of(
+        &mut self,
+        at_work: &[(u64, Option<u32>)],
+        spool: &mut Writer,
+    ) -> Option<Vec<InFrame>> {
+        let mut all = Vec::with_capacity(at_work.len());
+        for &(method, line) in at_work {
+            match self.code_of(method, spool) {
+                0 => return None,
+                code => all.push(InFrame::compiled(code, line)),
+            }
+        }
+        (!all.is_empty()).then_some(all)
     }
 
     /// The number of a method; 0: there is none.
@@ -262,42 +313,69 @@ impl JavaMachine<'_> {
 }
 
 impl Ready {
-    /// What the code at an address was made of.
+    /// What the code at an address was made of, which a call may return behind.
     fn compiled_at(
         &mut self,
         memory: &Opened,
         at: u64,
+        returns: bool,
         round: u64,
         new: &mut u32,
-    ) -> Option<Origin> {
+    ) -> Option<Compiled> {
         let heaps = self.heaps.as_ref()?;
-        let known = self.compiled.get(&at);
+        let known = self.compiled.get(&(at, returns));
         if let Some(known) = known.filter(|known| round - known.round < LASTING) {
-            return known.origin.clone();
+            return Some(known.clone());
         }
         if *new >= MOST_NEW || !heaps.have(at) {
-            return known?.origin.clone();
+            return known.cloned();
         }
         *new += 1;
-        let there = |piece: Piece| piece.is_there(memory, &self.layout);
-        let (piece, origin) = match known.and_then(|known| Some((known, there(known.piece?)))) {
+        let layout = &self.layout;
+        let there = |piece: Piece| piece.is_there(memory, layout);
+        let compiled = match known.and_then(|known| Some((known, there(known.piece?)))) {
             // It is still there; or nothing is there any more, because the process is gone.
-            Some((known, Some(true) | None)) => (known.piece, known.origin.clone()),
+            Some((known, Some(true) | None)) => Compiled {
+                round,
+                ..known.clone()
+            },
             _ => {
-                let piece = heaps.piece(memory, &self.layout, at);
-                (piece, piece.map(|piece| piece.origin(memory)))
+                let piece = heaps.piece(memory, layout, at);
+                let origin = piece.map(|piece| piece.origin(memory));
+                let at_work = match (piece, &origin) {
+                    (Some(piece), Some(Origin::Method(_))) => {
+                        piece.at_work(memory, layout, at + u64::from(returns), returns)
+                    }
+                    _ => Vec::new(),
+                };
+                let placed = at_work.into_iter().map(|at_work| {
+                    let line = |position| java::line(memory, layout, at_work.method, position);
+                    (at_work.method, at_work.position.and_then(line))
+                });
+                Compiled {
+                    piece,
+                    origin,
+                    at_work: placed.collect(),
+                    round,
+                }
             }
         };
         if self.compiled.len() >= MOST_METHODS {
             self.compiled.clear();
         }
-        let code = Compiled {
-            piece,
-            origin: origin.clone(),
-            round,
-        };
-        self.compiled.insert(at, code);
-        origin
+        self.compiled.insert((at, returns), compiled.clone());
+        Some(compiled)
+    }
+
+    /// The line of a method at one of its bytecodes.
+    fn line(&mut self, memory: &Opened, method: u64, bytecode: u64) -> Option<u32> {
+        if self.lines.len() >= MOST_METHODS {
+            self.lines.clear();
+        }
+        *self.lines.entry((method, bytecode)).or_insert_with(|| {
+            let position = java::position(memory, &self.layout, method, bytecode)?;
+            java::line(memory, &self.layout, method, position)
+        })
     }
 
     /// What is known of a method, after a look at whether it is still the same.
@@ -325,6 +403,8 @@ impl Ready {
             }
             (_, Some(found)) => {
                 let method = Method::read(memory, &self.layout, at, found);
+                // Another method was at this place.
+                self.lines.clear();
                 (stamp, FoundMethod::New(at, method))
             }
             (None, None) => (None, FoundMethod::Known(0)),

@@ -163,6 +163,7 @@ impl Nodes {
             method: file.layout.frame.bytecode,
             made: 0,
             made_length: 0,
+            position: 0,
         };
         if !(mapping.start..mapping.end).contains(&here) {
             return;
@@ -207,7 +208,7 @@ impl Nodes {
         stack: &Stack,
         (frames, images): (&[Frame], &[Arc<Image>]),
         spool: &mut Writer,
-    ) -> Vec<Option<InFrame>> {
+    ) -> Vec<Vec<InFrame>> {
         if !self.machines.has(pid) {
             return Vec::new();
         }
@@ -229,11 +230,12 @@ impl Nodes {
             // As the interpreter begins it has its caller's frame still.
             let next = frames.get(index + 1);
             let begins = next.is_some_and(|next| next.frame_pointer == frame.frame_pointer);
-            looked.push(match interpreters[index] {
+            let function = match interpreters[index] {
                 Some(true) if begins => None,
                 Some(interpreted) => self.function(pid, stack, (frame, interpreted), spool),
                 None => None,
-            });
+            };
+            looked.push(function.into_iter().collect());
         }
         looked
     }
@@ -275,7 +277,11 @@ impl Nodes {
             false => usual.map(|usual| usual.code),
         };
         let code = code.filter(|code| *code != 0)?;
-        Some(InFrame { code, interpreted })
+        Some(InFrame {
+            code,
+            line: None,
+            interpreted,
+        })
     }
 }
 

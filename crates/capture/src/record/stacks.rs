@@ -39,6 +39,26 @@ struct NodePlace {
     exact: bool,
     /// Of a script, of Java or of JavaScript: its function.
     code: u32,
+    /// Of made code, if it is known.
+    line: u32,
+    /// It became part of the code of its caller.
+    inlined: bool,
+}
+
+impl NodePlace {
+    /// A line of a function, wherever its code is.
+    fn line(parent: u32, complete: bool, code: u32, line: u32) -> NodePlace {
+        NodePlace {
+            parent,
+            module: 0,
+            offset: u64::from(line),
+            complete,
+            exact: true,
+            code,
+            line: 0,
+            inlined: false,
+        }
+    }
 }
 
 /// A call is the instruction before the one that is returned to.
@@ -605,58 +625,55 @@ impl LiveStacks {
     /// The node of these frames, some of which are methods of Java or functions of JavaScript, with those of a script where they belong.
     fn nodes_of(
         &mut self,
-        (frames, methods, map): (&[Frame], &[Option<InFrame>], Option<MapIndex>),
+        (frames, methods, map): (&[Frame], &[Vec<InFrame>], Option<MapIndex>),
         (steps, places): Merged,
         complete: bool,
         spool: &mut Writer,
     ) -> u32 {
         let mut parent = 0;
         for step in steps.iter().rev() {
-            let method = |index: usize| methods.get(index).copied().flatten();
-            let place = match *step {
-                MergedFrame::Native(index) if method(index).is_some_and(|m| m.interpreted) => {
-                    NodePlace {
-                        parent,
-                        module: 0,
-                        // Its line is not known.
-                        offset: 0,
-                        complete,
-                        exact: true,
-                        code: method(index).map_or(0, |method| method.code),
-                    }
+            let index = match *step {
+                // What it is called was lost.
+                MergedFrame::Script(index) if places[index].0 == 0 => continue,
+                MergedFrame::Script(index) => {
+                    let (code, line) = places[index];
+                    parent = self.node(NodePlace::line(parent, complete, code, line), spool);
+                    continue;
                 }
-                MergedFrame::Native(index) => {
-                    let frame = &frames[index];
-                    let module = frame.module;
-                    NodePlace {
-                        parent,
-                        module: module.map_or(0, |index| self.module(index, map, spool)),
-                        offset: frame.address,
-                        complete,
-                        exact: frame.exact,
-                        code: method(index).map_or(0, |method| method.code),
-                    }
-                }
-                MergedFrame::Script(index) => match places[index] {
-                    // What it is called was lost.
-                    (0, _) => continue,
-                    (code, line) => NodePlace {
-                        parent,
-                        module: 0,
-                        offset: u64::from(line),
-                        complete,
-                        exact: true,
-                        code,
-                    },
-                },
+                MergedFrame::Native(index) => index,
             };
+            let within = methods.get(index).map_or(&[][..], Vec::as_slice);
+            if let Some(method) = within.first().filter(|method| method.interpreted) {
+                let line = method.line.unwrap_or(0);
+                parent = self.node(NodePlace::line(parent, complete, method.code, line), spool);
+                continue;
+            }
+            let frame = &frames[index];
+            let module = frame.module;
             let known = self.nodes.len();
-            parent = self.node(place, spool);
-            if let (MergedFrame::Native(index), Some(map), true) =
-                (step, map, self.nodes.len() > known)
-            {
-                if self.is_made(&frames[*index]) {
-                    self.maps.seen(map, looked_up(&frames[*index]));
+            let mut place = NodePlace {
+                parent,
+                module: module.map_or(0, |index| self.module(index, map, spool)),
+                offset: frame.address,
+                complete,
+                exact: frame.exact,
+                code: 0,
+                line: 0,
+                inlined: false,
+            };
+            if within.is_empty() {
+                place.parent = self.node(place, spool);
+            }
+            for method in within.iter().rev() {
+                place.code = method.code;
+                place.line = method.line.unwrap_or(0);
+                place.parent = self.node(place, spool);
+                place.inlined = true;
+            }
+            parent = place.parent;
+            if let (Some(map), true) = (map, self.nodes.len() > known) {
+                if self.is_made(frame) {
+                    self.maps.seen(map, looked_up(frame));
                 }
             }
         }
@@ -695,9 +712,10 @@ impl LiveStacks {
             module: place.module,
             complete: u8::from(place.complete),
             exact: u8::from(place.exact),
-            pad: [0; 2],
+            inlined: u8::from(place.inlined),
+            pad: 0,
             code: place.code,
-            pad2: 0,
+            line: place.line,
         };
         spool.event(event.as_bytes());
         node

@@ -1,23 +1,23 @@
-//! A pool of connections or a semaphore that threads wait for while others have what it gives.
+//! A pool of connections, of threads that do jobs, or a semaphore that threads wait for while others have what it gives.
 
 use std::collections::BTreeSet;
 
 use timesink_analysis::replay::{Change, How, What};
 use timesink_recording::ids::ProcessId;
 
-use crate::handed_over::HandedOver;
+use crate::handed_over::{HandedOver, Shared};
 use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Example, Fix, Rule, Suspect, Weight};
 use crate::say;
-use crate::sentence::Piece;
+use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "pool-contention",
-    looks_for: "a connection pool or a semaphore that threads wait for because all its connections or permits are in use",
+    looks_for: "a pool of connections or of worker threads, or a semaphore, that threads wait for because all it has is in use",
     why: "However many threads there are, only as many as it lets through make progress. What they do meanwhile, such as waiting for a response, takes place one after another.",
-    advice: "allow the pool more connections (or the semaphore more at a time), as many as the other side can serve at a time; or hold one only while it is used",
+    advice: "allow the pool more connections or threads (or the semaphore more at a time), as many as the other side can serve at a time; or hold one only while it is used",
     wrong_if: "the limit is intended, or the other side cannot serve more at a time",
-    limits: &[&limits::LEAST, &limits::WAITS, &limits::SHARE, &limits::THROUGH, &limits::FEW, &limits::WAITING, &limits::WAITED],
+    limits: &[&limits::LEAST, &limits::WAITS, &limits::SHARE, &limits::THROUGH, &limits::FEW, &limits::WAITING, &limits::WAITED, &limits::QUEUE],
     blames: Blames::Program,
     needs: &[],
     ask,
@@ -65,6 +65,12 @@ mod limits {
         unit: Unit::Share,
         means: "minimum share of the threads that wait where more than a few can go on",
     };
+    pub static QUEUE: Limit = Limit {
+        name: "queue",
+        value: 1.0,
+        unit: Unit::Count,
+        means: "minimum number of threads whose jobs wait for a worker thread, on average",
+    };
     pub static WAITED: Limit = Limit {
         name: "waited",
         value: 0.5,
@@ -90,6 +96,7 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
     let share = one.ns() as f64 / inquiry.outlook.wall_ns.max(1) as f64;
     let through = one.let_through();
     let (held, held_ns) = (&one.held, one.held.ns as f64);
+    let sleep = held.sleeps_ns as f64 > held_ns * SLEEPS;
     if waits < RULE.limit(inquiry, &limits::WAITS)
         || through < RULE.limit(inquiry, &limits::LEAST)
         || share < RULE.limit(inquiry, &limits::SHARE)
@@ -97,7 +104,8 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
         || through > RULE.limit(inquiry, &limits::FEW)
             && 1.0 - one.through() < RULE.limit(inquiry, &limits::WAITING)
         || (held.waits_ns as f64) < held_ns * RULE.limit(inquiry, &limits::WAITED)
-        || held.sleeps_ns as f64 > held_ns * SLEEPS
+        || one.what == Shared::Workers && one.waiting() < RULE.limit(inquiry, &limits::QUEUE)
+        || sleep && one.what == Shared::Places
     {
         return None;
     }
@@ -107,45 +115,65 @@ fn suspect(inquiry: &Inquiry<'_>, one: &HandedOver) -> Option<Suspect> {
         kind.is_some_and(|kind| held.kinds.contains(&kind))
             && inquiry.same_program(key.process, one.process)
     });
-    let title = say![
-        Piece::Count(one.threads.len() as u64),
-        " threads of ",
-        one.process,
-        " wait for a connection pool or semaphore that lets about ",
-        Piece::Count(through.round().max(1.0) as u64),
-        " through at a time"
-    ];
-    let mut suspect = Suspect::new(
-        title,
-        fix(inquiry, one, &processes),
-        Weight::within(causes, one.ns()),
-    )
-    .of(one.process)
-    .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
-    .held(inquiry, &RULE, "share", share, &limits::SHARE)
-    .held(inquiry, &RULE, "through", through, &limits::THROUGH)
-    .figure("waiting", one.waiting(), "")
-    .told(say![
-        Piece::Count(one.waits),
-        " waits, ",
-        Piece::Time(one.waits_ns / one.waits.max(1)),
-        " on average; about ",
-        Piece::Count(one.waiting().round().max(1.0) as u64),
-        " threads wait at a time"
-    ]);
+    // Jobs that sleep may be there to limit how often something is done.
+    let fix = match sleep {
+        true => fix(inquiry, one, &processes).or_nothing(),
+        false => fix(inquiry, one, &processes),
+    };
+    let mut suspect = Suspect::new(title(one), fix, Weight::within(causes, one.ns()))
+        .of(one.process)
+        .held(inquiry, &RULE, "waits", waits, &limits::WAITS)
+        .held(inquiry, &RULE, "share", share, &limits::SHARE)
+        .held(inquiry, &RULE, "through", through, &limits::THROUGH)
+        .figure("waiting", one.waiting(), "")
+        .told(say![
+            Piece::Count(one.waits),
+            " waits, ",
+            Piece::Time(one.waits_ns / one.waits.max(1)),
+            " on average; about ",
+            Piece::Count(one.waiting().round().max(1.0) as u64),
+            " threads wait at a time"
+        ]);
     suspect.frames = inquiry.spots(one.waits_in);
     suspect.examples = Example::first_of(inquiry, &held.waits);
     suspect.is_why_in_turn = true;
     let code = &inquiry.stacks.code;
     let spots = held.stack.map(|stack| inquiry.spots(stack));
     let mut spots = spots.unwrap_or_default().into_iter();
+    let whoever = match one.what {
+        Shared::Places => "threads that are let through mostly wait in ",
+        Shared::Workers => "the worker threads mostly wait in ",
+    };
     Some(match spots.find(|spot| code.is_of_program(spot.function)) {
-        Some(spot) => suspect.told(say![
-            "threads that are let through mostly wait in ",
-            spot.function
-        ]),
+        Some(spot) => suspect.told(say![whoever, spot.function]),
         None => suspect,
     })
+}
+
+fn title(one: &HandedOver) -> Sentence {
+    let through = one.let_through().round().max(1.0) as u64;
+    let mut title = say![
+        Piece::Count(one.threads.len() as u64),
+        " threads of ",
+        one.process,
+        " wait for a "
+    ];
+    title.0.extend(match one.what {
+        Shared::Places => [
+            "connection pool or semaphore that lets about ".into(),
+            Piece::Count(through),
+            " through at a time".into(),
+        ],
+        Shared::Workers => [
+            "pool of ".into(),
+            Piece::Count(through),
+            match through {
+                1 => " worker thread, which is always in use".into(),
+                _ => " worker threads, which are always in use".into(),
+            },
+        ],
+    });
+    title
 }
 
 /// If all of them may go on, what those wait for that go on now takes place at the same time; at least for as many more as wait half of

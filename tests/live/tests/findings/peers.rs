@@ -52,6 +52,14 @@ fn pool_contention() {
     pair_with_peer("pool-contention", 20);
 }
 
+/// Two worker threads for the jobs of eight threads, and eight.
+#[test]
+fn pool_contention_of_workers() {
+    let script = root().join("tests/live/programs/rules/pool-contention.py");
+    let script = script.to_str().expect("its path");
+    Peer::at(20).pair_of("pool-contention", &["/usr/bin/python3", script]);
+}
+
 /// Answers that are large, and a peer that works as long.
 #[test]
 fn large_payload() {

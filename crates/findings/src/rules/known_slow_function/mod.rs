@@ -1,6 +1,6 @@
 //! A function of a library for which something faster is known.
 //!
-//! Which ones, and how much faster, is measured and stands in `table.rs`. What it would buy is what the replay says with
+//! Which ones, and how much faster, is measured and stands in `table`. What it would buy is what the replay says with
 //! the function made faster by the least and by the most of that; the work itself stays.
 
 mod table;
@@ -13,14 +13,14 @@ use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
-use table::{From, Slow, LEFT_OUT, MEASURED, TABLE};
+use table::{From, Gain, Slow, LEFT_OUT, TABLES};
 
 pub static RULE: Rule = Rule {
     name: "known-slow-function",
     looks_for: "a library function for which a faster replacement is known",
     why: "The same result is available for less: with CPU instructions made for it, in compiled code, or with a better algorithm.",
     advice: "use the faster replacement",
-    wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used",
+    wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used; what could be kept is made of something else each time",
     limits: &[&limits::SHARE, &limits::MS],
     blames: Blames::Program,
     needs: &[Need::Stacks],
@@ -45,54 +45,82 @@ mod limits {
     };
 }
 
+/// What is made so many times or more could be kept: once or twice it has to be made.
+const TIMES_MADE: f64 = 10.0;
+
 fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
-    let slow = TABLE.iter();
-    slow.filter_map(|slow| suspect(inquiry, slow)).collect()
+    let each = TABLES
+        .iter()
+        .flat_map(|table| table.slow.iter().map(|slow| (table.on, slow)));
+    each.filter_map(|(on, slow)| suspect(inquiry, slow, on))
+        .collect()
 }
 
-fn suspect(inquiry: &Inquiry<'_>, slow: &Slow) -> Option<Suspect> {
+fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspect> {
     let found = InCode::of(inquiry, |function| is_from(inquiry, function, slow));
     let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
-    let fix = Fix::Between(
-        vec![found.scaled(1.0 / slow.least)],
-        vec![found.scaled(1.0 / slow.most)],
-    );
-    let title = say![slow.what, " takes ", Piece::Time(ns)];
-    let faster = match slow.least < slow.most {
-        true if slow.most == LEFT_OUT => format!("at least {} times", slow.least),
-        true => format!("{} to {} times", slow.least, slow.most),
-        false => format!("{} times", slow.least),
+    let fix = match slow.gain {
+        Gain::Times(least, most) => Fix::Between(
+            vec![found.scaled(1.0 / least)],
+            vec![found.scaled(1.0 / most)],
+        ),
+        Gain::Once(ms) if (ns as f64) < ms * 1e6 * TIMES_MADE => return None,
+        // Each may be made of something else.
+        Gain::Once(_) => Fix::Change(found.scaled(0.0)).or_nothing(),
     };
+    let title = say![slow.what, " takes ", Piece::Time(ns)];
     let suspect = found
         .suspect_held(inquiry, &RULE, &limits::SHARE, &limits::MS, title, fix)
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in it and in what it calls"
         ])
-        .advised(format!("use {}", slow.instead))
-        .told(say!["faster: ", slow.instead])
-        .told(say![
+        .advised(format!("use {}", slow.instead));
+    Some(match slow.gain {
+        Gain::Times(least, most) => suspect.told(say!["faster: ", slow.instead]).told(say![
             "that was ",
-            Piece::Name(faster),
+            Piece::Name(times(least, most)),
             " as fast (measured ",
-            MEASURED,
+            on,
             ")"
-        ]);
-    Some(suspect)
+        ]),
+        Gain::Once(ms) => suspect.advised(slow.instead.to_owned()).told(say![
+            "one takes ",
+            Piece::Time((ms * 1e6) as u64),
+            " (measured ",
+            on,
+            ")"
+        ]),
+    })
+}
+
+fn times(least: f64, most: f64) -> String {
+    match least < most {
+        true if most == LEFT_OUT => format!("at least {least} times"),
+        true => format!("{least} to {most} times"),
+        false => format!("{least} times"),
+    }
 }
 
 /// Whether a function is the very one that is meant.
 fn is_from(inquiry: &Inquiry<'_>, function: &Function, slow: &Slow) -> bool {
-    let named = || slow.functions.is_empty() || slow.functions.contains(&function.name.as_str());
+    let has = |name: &str| slow.functions.contains(&name);
+    let is_named = slow.functions.is_empty() || has(&function.name);
     match slow.from {
         From::Template(start) => function.name.starts_with(start),
-        From::Python(end) => {
-            function.language == Language::Python && function.file.ends_with(end) && named()
+        From::Compiled => function.language == Language::Native && is_named,
+        From::Java => function.language == Language::Java && is_named,
+        From::Source(end) => {
+            // `JSONEncoder.encode` of Python 3.11 and newer is `encode` of those before.
+            let last = function.name.rsplit('.').next().unwrap_or_default();
+            matches!(function.language, Language::Python | Language::JavaScript)
+                && function.file.ends_with(end)
+                && (is_named || has(last))
         }
         From::Library(start) => {
             let file = inquiry.stacks.code.file_of(function);
             // zlib-ng takes zlib's place under its name.
-            named() && file.is_some_and(|file| file.starts_with(start) && !file.contains("-ng"))
+            is_named && file.is_some_and(|file| file.starts_with(start) && !file.contains("-ng"))
         }
     }
 }
