@@ -7,8 +7,8 @@ use timesink_live::{
     attempts, json_lines, none_of, ns, number, output, program, text, Folder, Recorded,
 };
 use timesink_recording::tables::images::Image;
-use timesink_recording::tables::Wait;
-use timesink_recording::words::{Detail, ImageEvent};
+use timesink_recording::tables::{Span, Thread, Wait};
+use timesink_recording::words::{Detail, ImageEvent, State};
 
 fn record(name: &str, command: &[&str], code: i32) -> (Folder, Recorded) {
     let folder = Folder::new(name);
@@ -348,4 +348,31 @@ fn the_last_wait_of_a_thread_is_not_its_tear_down() {
     assert!(wrong.is_empty(), "{} such as {:?}", wrong.len(), wrong[0]);
     // Each waits for its client to close the connection, which takes two milliseconds.
     assert!(right.len() >= THREADS, "only {} waits", right.len());
+}
+
+/// A thread that is in its first run as the recording ends has run until then; it was told to have waited for a processor. Now and then
+/// something else takes the processor before.
+#[test]
+fn a_first_run_outlasts_the_recording() {
+    const SPINS: &str = "import os, signal, time\n\
+        if not os.fork():\n    signal.alarm(2)\n    while True: pass\n\
+        time.sleep(0.001)\nos._exit(0)";
+    let mut seen = 0;
+    for _ in 0..10 {
+        let (_folder, recorded) = record("first-run", &["/usr/bin/python3", "-c", SPINS], 0);
+        let spans = recorded.rows::<Span>();
+        let last = |thread: &Thread| {
+            let own = spans.iter().filter(|span| span.thread == thread.thread);
+            own.max_by_key(|span| span.t1).map(|span| span.state)
+        };
+        let threads = recorded.rows::<Thread>();
+        let first_runs = threads.iter().filter(|thread| {
+            thread.alive_at_end && thread.switches_voluntary + thread.switches_involuntary == 0
+        });
+        for thread in first_runs {
+            assert_eq!(last(thread), Some(State::Cpu), "{thread:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "no thread was in its first run");
 }

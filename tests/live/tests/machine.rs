@@ -74,6 +74,19 @@ fn who_still_waits_for_a_cpu_at_the_end() {
     );
 }
 
+/// What is wrong with a recording of the machine. Where one of its own programs has tasks that cannot be known, that is said, and is no fault.
+fn unsound(recorded: &Recorded) -> Vec<String> {
+    let lost = recorded.json["lost"].as_object().expect("what is lost");
+    let is_of_tasks = |(_, lost): (_, &serde_json::Value)| {
+        let note = lost["note"].as_str().unwrap_or_default();
+        note.starts_with("no tasks of ")
+    };
+    let only_tasks = lost.iter().all(is_of_tasks);
+    let mut unsound = recorded.unsound();
+    unsound.retain(|problem| !only_tasks || !problem.starts_with("lost: "));
+    unsound
+}
+
 /// Two programs on one CPU, of which one starts others meanwhile: all are there with the kernel's threads, timesink is not, and the
 /// books balance.
 #[test]
@@ -123,8 +136,7 @@ fn of_all_programs() {
         );
         let refused = of("no-such-program").exits(1).err;
         assert!(refused.contains("no process"), "{refused}");
-        // A process that is started as the recording ends now and then has its last run in the sums alone.
-        none_of(&recorded.unsound())
+        none_of(&unsound(&recorded))
     });
 }
 

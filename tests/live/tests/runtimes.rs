@@ -400,12 +400,11 @@ fn problems_of_lines(recorded: &Recorded, is_compiled: bool) -> Vec<String> {
     let waits = recorded.rows::<Wait>();
     for (mark, least_ns) in [("three", 2_000_000), ("twelve", 11_000_000)] {
         let line = line(mark);
-        let is_here = |frame: &&Frame| frame.function == "Lines.sleeps" && frame.line == line;
+        let is_here = |frame: &Frame| frame.function == "Lines.sleeps" && frame.line == line;
         let own = waits.iter().filter(|wait| {
             let chain = wait.stack.and_then(|stack| chains.get(&stack));
             // Others are waits for the machine itself.
-            wait.expired == Some(true)
-                && chain.is_some_and(|c| c.frames.iter().any(|f| is_here(&f)))
+            wait.expired == Some(true) && chain.is_some_and(|c| c.frames.iter().any(|f| is_here(f)))
         });
         let own: Vec<_> = own.map(|wait| wait.t1 - wait.t0).collect();
         let short = own.iter().filter(|ns| **ns < least_ns).count();

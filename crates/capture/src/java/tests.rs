@@ -190,6 +190,24 @@ fn draw_scopes(memory: &Drawn) {
     memory.words(head + methods, &[METHOD, OTHER]);
 }
 
+fn draw_options(memory: &Drawn, other: u64, option: u64) {
+    memory.words(OPTIONS, &[OPTIONS + 0x10, 2]);
+    memory.words(OPTIONS + 0x10, &[other, 9, option, EXACT]);
+    memory.words(EXACT, &[0]);
+    memory.words(VERSION, &[17]);
+}
+
+fn draw_heap(memory: &Drawn, method: u64, stub: u64) {
+    // One heap of segments of 16 bytes: nothing, a block of three segments, one of the machine's own, nothing.
+    memory.words(HEAPS, &[HEAPS + 0x10]);
+    memory.words(HEAPS + 0x10, &[1, HEAPS + 0x20]);
+    memory.words(HEAPS + 0x20, &[HEAPS + 0x30]);
+    memory.words(HEAPS + 0x30, &[HEAP, HEAP + 0x1000, SEGMENTS, 0, 4]);
+    memory.put(SEGMENTS, &[0xff, 0, 1, 1, 0, 1, 0xff, 0xff]);
+    memory.words(HEAP + 0x10, &[1 << 32 | 3, method, 0, METHOD]);
+    memory.words(HEAP + 0x40, &[1 << 32 | 2, stub, 0, METHOD]);
+}
+
 fn machine() -> (Drawn, Description) {
     let memory = Drawn::default();
     let mut places = Vec::new();
@@ -250,20 +268,9 @@ fn machine() -> (Drawn, Description) {
         0,
     ];
     memory.words(types, &sizes);
-    // One heap of segments of 16 bytes: nothing, a block of three segments, one of the machine's own, nothing.
-    memory.words(HEAPS, &[HEAPS + 0x10]);
-    memory.words(HEAPS + 0x10, &[1, HEAPS + 0x20]);
-    memory.words(HEAPS + 0x20, &[HEAPS + 0x30]);
-    memory.words(HEAPS + 0x30, &[HEAP, HEAP + 0x1000, SEGMENTS, 0, 4]);
-    memory.put(SEGMENTS, &[0xff, 0, 1, 1, 0, 1, 0xff, 0xff]);
     let (method, stub) = (text("nmethod"), text("StubRoutines (1)"));
-    memory.words(HEAP + 0x10, &[1 << 32 | 3, method, 0, METHOD]);
-    memory.words(HEAP + 0x40, &[1 << 32 | 2, stub, 0, METHOD]);
-    let option = text("DebugNonSafepoints");
-    memory.words(OPTIONS, &[OPTIONS + 0x10, 2]);
-    memory.words(OPTIONS + 0x10, &[text("Other"), 9, option, EXACT]);
-    memory.words(EXACT, &[0]);
-    memory.words(VERSION, &[17]);
+    draw_heap(&memory, method, stub);
+    draw_options(&memory, text("Other"), text("DebugNonSafepoints"));
     draw_scopes(&memory);
     memory.words(CODE, &[QUEUE]);
     memory.words(QUEUE, &[0x9_0000, 0x1000]);

@@ -243,9 +243,11 @@ int finish(struct bpf_iter__task *ctx)
 	if (!st || st->dead || !st->state)
 		return 0;
 	now = bpf_ktime_get_ns();
-	st->how |= TS_OPEN_END;
-	/* Its last turn may have begun at once; this one does not begin. */
+	/* Its last turn may have begun at once; this one does not begin. How it came to run has been told. */
 	st->dispatched = 0;
+	if (st->state == TS_CPU)
+		st->how = 0;
+	st->how |= TS_OPEN_END;
 	if (st->state == TS_CPU) {
 		st->cpu_ns += now - st->t_run - st->run_tracer_ns;
 		st->tracer_ns += st->run_tracer_ns;
