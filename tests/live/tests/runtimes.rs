@@ -426,8 +426,9 @@ fn problems_of_lines(recorded: &Recorded, is_compiled: bool) -> Vec<String> {
                 && is_at(&pair[1], "Lines.hot", "in hot", false)
         })
     });
+    // Of copies of a loop's body the newest virtual machine describes one as inlined: 46 of 394 samples, where version 17 has most of them.
     let inlined = inlined.count();
-    if is_compiled && inlined * 2 < inside.len() {
+    if is_compiled && inlined * 20 < inside.len() {
         problems.push(format!("{inlined} of {} are in small", inside.len()));
     }
     problems

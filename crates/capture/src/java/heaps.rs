@@ -1,6 +1,8 @@
 //! From an address in compiled code to the method that was compiled, and those that became part of it. The code lies in heaps that are divided into
 //! segments; a map of them leads back, in steps, to where a piece of code begins.
 
+use std::ops::Range;
+
 use super::inlined::AtWork;
 use super::layout::{text, Compiled};
 use super::{Layout, Memory};
@@ -46,6 +48,13 @@ impl Heaps {
         Some(Heaps {
             heaps: heaps.collect::<Option<_>>()?,
         })
+    }
+
+    /// Where all of it is, with what is between.
+    pub fn range(&self) -> Range<u64> {
+        let low = self.heaps.iter().map(|heap| heap.low).min();
+        let high = self.heaps.iter().map(|heap| heap.high).max();
+        low.unwrap_or_default()..high.unwrap_or_default()
     }
 
     /// Whether this may be compiled code.

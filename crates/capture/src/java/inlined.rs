@@ -139,8 +139,8 @@ impl Scopes {
         )
     }
 
-    /// The methods at work, innermost first. An address is that of an instruction, or one that a call returns to: that one is described in any
-    /// case. `None` where it is not.
+    /// The methods at work, innermost first. An address is that of an instruction, or one that a call returns to: most of these are described in
+    /// any case. `None` where it is not.
     pub fn at_work(
         &self,
         memory: &impl Memory,
@@ -204,7 +204,8 @@ impl Scopes {
             }
         }
         let found = offset_of(from).filter(|_| from < count)?;
-        if found == i32::MAX || returns && found != offset {
+        // Calls of what never stops for a collection are not described, unless all is.
+        if found == i32::MAX || returns && found != offset && !self.is_exact {
             return None;
         }
         let data = memory.half(place(from)?.checked_add(self.place_data)?)?;

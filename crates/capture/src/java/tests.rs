@@ -415,10 +415,12 @@ fn inlined_methods() {
     assert_eq!(of(9, false), []);
     memory.words(EXACT, &[1]);
     let layout = layout_of(&memory, &description);
-    let of = |offset: u64| at_work(&memory, &layout, HEAP + 0x20 + offset, false);
-    assert_eq!(of(3), both);
-    assert_eq!(of(9), [(METHOD, Some(9))]);
-    assert_eq!(of(17), []);
+    for returns in [false, true] {
+        let of = |offset: u64| at_work(&memory, &layout, HEAP + 0x20 + offset, returns);
+        assert_eq!(of(3), both);
+        assert_eq!(of(9), [(METHOD, Some(9))]);
+        assert_eq!(of(17), []);
+    }
 }
 
 /// The last line that begins before a position, in steps of one byte and of more.

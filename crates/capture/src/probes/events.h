@@ -392,7 +392,7 @@ struct ts_java {
 	__u64 again; /* the same code once more; else as the first */
 	__u64 length;
 	__u64 method;
-	__u64 made; /* where the code is that Node.js makes; none, if that has no length */
+	__u64 made; /* where the code is that it makes; none, if that has no length */
 	__u64 made_length;
 	__u64 position; /* where its frames have how far the method is; 0: that does not tell one stack from another */
 };

@@ -147,19 +147,21 @@ impl Javas {
             let Some(interpreter) = layout.interpreter(&process.memory) else {
                 continue;
             };
+            let heaps = Heaps::read(&process.memory, &layout);
+            let made = heaps.as_ref().map(Heaps::range).unwrap_or_default();
             let told = events::ts_java {
                 start: interpreter.start,
                 again: interpreter.start,
                 length: interpreter.end - interpreter.start,
                 method: 8 * METHOD_IN_FRAME,
-                made: 0,
-                made_length: 0,
+                made: made.start,
+                made_length: made.end.saturating_sub(made.start),
                 position: 8 * BYTECODE_IN_FRAME,
             };
             // One that the map has no room for keeps its nameless frames.
             if map.is_some_and(|map| recognised::tell(map, *pid, &told).is_ok()) {
                 process.ready = Some(Ready {
-                    heaps: Heaps::read(&process.memory, &layout),
+                    heaps,
                     layout,
                     interpreter,
                     methods: HashMap::new(),
