@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How many times as fast is what replaces a slow function of a library?
 
-Prints the factors that crates/findings/src/rules/known_slow_function/table.rs goes by: for each function and what can stand
+Prints the factors that crates/findings/src/rules/known_slow_function/table goes by: for each function and what can stand
 in its place, the ratio of their times on the same input, the least and the most over the inputs and replacements that are
-named. It needs, from PyPI: isal zlib-ng zstandard orjson blake3 xxhash pyyaml; and for the last rows g++, sort
+named; for Go, Java and npm see bench/faster. It needs, from PyPI, what CONTRIBUTING.md lists; and for some rows g++, sort
 and the file of a locale, made by `localedef -i en_US -f UTF-8 FOLDER/en_US.UTF-8` and named by LOCPATH=FOLDER.
 
 What is compared is the function alone, on inputs that are in the caches or in memory: neither starts nor files count. Every

@@ -24,6 +24,11 @@ impl Stretches {
         Stretches { all }
     }
 
+    pub fn each(&self) -> Vec<(Nanos, Nanos)> {
+        let each = self.all.iter().map(|(from, until, _)| (*from, *until));
+        each.collect()
+    }
+
     pub fn ns(&self) -> u64 {
         self.before(Nanos(i64::MAX))
     }

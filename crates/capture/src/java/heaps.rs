@@ -1,4 +1,4 @@
-//! From an address in compiled code to the method that was compiled, and those that became part of it. The code lies in heaps that are divided into
+//! From an address in compiled code to the method that was compiled, and those that became part of it. The code lies in heaps, divided into
 //! segments; a map of them leads back, in steps, to where a piece of code begins.
 
 use std::ops::Range;

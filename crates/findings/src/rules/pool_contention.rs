@@ -13,7 +13,7 @@ use crate::sentence::{Piece, Sentence};
 
 pub static RULE: Rule = Rule {
     name: "pool-contention",
-    looks_for: "a pool of connections or of worker threads, or a semaphore, that threads wait for because all it has is in use",
+    looks_for: "a pool of connections or of worker threads, or a semaphore, that threads wait for because everything in it is in use",
     why: "However many threads there are, only as many as it lets through make progress. What they do meanwhile, such as waiting for a response, takes place one after another.",
     advice: "allow the pool more connections or threads (or the semaphore more at a time), as many as the other side can serve at a time; or hold one only while it is used",
     wrong_if: "the limit is intended, or the other side cannot serve more at a time",
@@ -168,8 +168,8 @@ fn title(one: &HandedOver) -> Sentence {
             "pool of ".into(),
             Piece::Count(through),
             match through {
-                1 => " worker thread, which is always in use".into(),
-                _ => " worker threads, which are always in use".into(),
+                1 => " worker thread, which is always busy".into(),
+                _ => " worker threads, which are always busy".into(),
             },
         ],
     });

@@ -27,6 +27,7 @@ use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
 use crate::served::requests;
+use crate::stretches::Stretches;
 
 pub static RULE: Rule = Rule {
     name: "round-trips",
@@ -393,20 +394,15 @@ fn at_once(
 /// What the peers did while they were waited for, where they are recorded.
 fn work_of_peers(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Option<What> {
     let timeline = inquiry.timeline;
-    let mut waits: Vec<&Span> = waits.iter().filter_map(|&at| timeline.span(at)).collect();
-    waits.sort_unstable_by_key(|wait| (wait.t0, wait.t1));
     let mut stretches: Vec<(Nanos, Nanos)> = Vec::new();
     let mut peers: BTreeSet<ThreadId> = BTreeSet::new();
-    for wait in waits {
-        let Waker::Thread { slot, .. } = timeline.waker(wait) else {
-            continue;
-        };
-        peers.insert(timeline.threads[slot].thread);
-        match stretches.last_mut() {
-            Some((_, until)) if *until >= wait.t0 => *until = wait.t1.max(*until),
-            _ => stretches.push((wait.t0, wait.t1)),
+    for wait in waits.iter().filter_map(|&at| timeline.span(at)) {
+        if let Waker::Thread { slot, .. } = timeline.waker(wait) {
+            peers.insert(timeline.threads[slot].thread);
+            stretches.push((wait.t0, wait.t1));
         }
     }
+    let stretches = Stretches::of(stretches).each();
     let during = peers.into_iter().map(|peer| (peer, stretches.clone()));
     let during: BTreeMap<ThreadId, Vec<(Nanos, Nanos)>> = during.collect();
     (!during.is_empty()).then_some(What::During(during))

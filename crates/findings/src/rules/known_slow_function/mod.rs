@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
     looks_for: "a library function for which a faster replacement is known",
     why: "The same result is available for less: with CPU instructions made for it, in compiled code, or with a better algorithm.",
     advice: "use the faster replacement",
-    wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used; what could be kept is made of something else each time",
+    wrong_if: "the exact format or checksum is required by others and the replacement cannot write it, or no other library may be used; or what could be kept differs each time",
     limits: &[&limits::SHARE, &limits::MS],
     blames: Blames::Program,
     needs: &[Need::Stacks],
@@ -74,16 +74,18 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspe
         .told(say![
             Piece::Percent(share * 100.0),
             " of the critical path is in it and in what it calls"
-        ])
-        .advised(format!("use {}", slow.instead));
+        ]);
     Some(match slow.gain {
-        Gain::Times(least, most) => suspect.told(say!["faster: ", slow.instead]).told(say![
-            "that was ",
-            Piece::Name(times(least, most)),
-            " as fast (measured ",
-            on,
-            ")"
-        ]),
+        Gain::Times(least, most) => suspect
+            .advised(format!("use {}", slow.instead))
+            .told(say!["faster: ", slow.instead])
+            .told(say![
+                "that was ",
+                Piece::Name(times(least, most)),
+                " as fast (measured ",
+                on,
+                ")"
+            ]),
         Gain::Once(ms) => suspect.advised(slow.instead.to_owned()).told(say![
             "one takes ",
             Piece::Time((ms * 1e6) as u64),

@@ -17,7 +17,7 @@ pub static TABLE: Measured = Measured {
         what: "filling in the stack traces of exceptions",
         from: From::Java,
         functions: &["java.lang.Throwable.fillInStackTrace"],
-        instead: "a return value where it is no exception; or an exception without a stack trace (writableStackTrace = false)",
+        instead: "a return value where the failure is expected; or an exception without a stack trace (writableStackTrace = false)",
         gain: Times(3.2, LEFT_OUT),
     },
     Slow {
@@ -28,17 +28,17 @@ pub static TABLE: Measured = Measured {
         gain: Times(13.3, 13.3),
     },
     Slow {
-        what: "looking through a list (contains, indexOf)",
+        what: "searching a list (contains, indexOf)",
         from: From::Java,
         functions: &["java.util.ArrayList.contains", "java.util.ArrayList.indexOf", "java.util.ArrayList.indexOfRange", "java.util.LinkedList.contains", "java.util.LinkedList.indexOf"],
-        instead: "a HashSet or a HashMap: a list is compared from its start each time (measured with 100 and 1,000 entries)",
+        instead: "a HashSet or a HashMap: a list is searched from its start each time (measured with 100 and 1,000 entries)",
         gain: Times(4.6, LEFT_OUT),
     },
     Slow {
         what: "LinkedList.get",
         from: From::Java,
         functions: &["java.util.LinkedList.get", "java.util.LinkedList.node"],
-        instead: "ArrayList, or an iterator: a linked list is followed from one of its ends each time (measured with 100 and 1,000 entries)",
+        instead: "ArrayList, or an iterator: a linked list is walked from one end each time (measured with 100 and 1,000 entries)",
         gain: Times(2.5, LEFT_OUT),
     },
     Slow {
@@ -49,10 +49,10 @@ pub static TABLE: Measured = Measured {
         gain: Once(0.0011),
     },
     Slow {
-        what: "making date formats",
+        what: "creating date formats",
         from: From::Java,
         functions: &["java.text.SimpleDateFormat.<init>", "java.time.format.DateTimeFormatter.ofPattern"],
-        instead: "make one DateTimeFormatter and keep it",
+        instead: "create one DateTimeFormatter and keep it",
         gain: Once(0.0034),
     },
     ],
