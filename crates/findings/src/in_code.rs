@@ -63,6 +63,17 @@ impl InCode {
         self
     }
 
+    /// Without programs that are so.
+    pub fn without_programs(mut self, inquiry: &Inquiry<'_>, is: impl Fn(&str) -> bool) -> InCode {
+        let causes = &inquiry.outlook.causes;
+        self.stacks.retain(|stack| {
+            let cause = causes.get(stack.cause);
+            let program = cause.and_then(|on_path| inquiry.program(on_path.cause.key.process));
+            !program.is_some_and(&is)
+        });
+        self
+    }
+
     /// Only of this program.
     pub fn in_program(mut self, inquiry: &Inquiry<'_>, process: ProcessId) -> InCode {
         let causes = &inquiry.outlook.causes;
@@ -79,6 +90,19 @@ impl InCode {
             inquiry,
             self.functions.union(&other.functions).copied().collect(),
         )
+    }
+
+    /// The calls of the program's own code into packages that lead to them; where the program calls them itself, or no function
+    /// of its own is on the way, they themselves.
+    pub fn calls_into_packages(&self, inquiry: &Inquiry<'_>) -> InCode {
+        let code = &inquiry.stacks.code;
+        let is_own = |function| !code.is_installed(function) && code.is_of_program(function);
+        let call = |on: &OnStack| {
+            let way = self.way(inquiry, on.stack);
+            let own = way.iter().skip(1).position(|spot| is_own(spot.function));
+            way.get(own.unwrap_or(0)).map(|spot| spot.function)
+        };
+        InCode::through(inquiry, self.stacks.iter().filter_map(call).collect())
     }
 
     /// How long the path was in them on a processor.

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use timesink_analysis::timeline::Span;
+use timesink_recording::ids::ProcessId;
 use timesink_recording::words::{Detail, State, WakeSource};
 
 use crate::inquiry::Inquiry;
@@ -147,6 +148,22 @@ fn is_served(inquiry: &Inquiry<'_>, slot: usize, span: &Span) -> bool {
         && by.is_some_and(|by| by != slot && threads[by].process == threads[slot].process)
 }
 
+/// Whether the process waited as long for a timer before: then it is what the program does all along, as each batch of a writer
+/// that flushes once a second is.
+fn waited_alike(inquiry: &Inquiry<'_>, process: ProcessId, last: &Span) -> bool {
+    const ALIKE: RangeInclusive<f64> = 0.9..=1.1;
+    let ns = |span: &Span| span.t1.since(span.t0) as f64;
+    let threads = inquiry.timeline.threads.iter().enumerate();
+    let own = threads.filter(|(_, thread)| thread.process == process);
+    let mut spans = own.flat_map(|(slot, _)| inquiry.timeline.spans_of(slot));
+    spans.any(|span| {
+        span.t1 <= last.t0
+            && span.state == State::Wait
+            && is_timed(span)
+            && ALIKE.contains(&(ns(span) / ns(last)))
+    })
+}
+
 /// The waits that a thread ends with, if hardly anything comes after. Who is sent something after them, or served, was not done.
 fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<Vec<usize>> {
     let spans = inquiry.timeline.spans_of(slot);
@@ -204,6 +221,7 @@ fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
         || picked
             .waits(inquiry)
             .any(|wait| others_work(inquiry, slot, wait))
+        || waited_alike(inquiry, thread.process, wait)
     {
         return None;
     }

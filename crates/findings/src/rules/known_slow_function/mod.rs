@@ -13,7 +13,7 @@ use crate::inquiry::Inquiry;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect};
 use crate::say;
 use crate::sentence::Piece;
-use table::{From, Gain, Slow, LEFT_OUT, TABLES};
+use table::{is_tool, From, Gain, Slow, LEFT_OUT, TABLES};
 
 pub static RULE: Rule = Rule {
     name: "known-slow-function",
@@ -57,7 +57,10 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspect> {
-    let found = InCode::of(inquiry, |function| is_from(inquiry, function, slow));
+    let mut found = InCode::of(inquiry, |function| is_from(inquiry, function, slow));
+    if let From::Library(library) = slow.from {
+        found = found.without_programs(inquiry, |program| is_tool(program, library));
+    }
     let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
     let fix = match slow.gain {
         Gain::Times(least, most) => Fix::Between(
@@ -65,8 +68,12 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspe
             vec![found.scaled(1.0 / most)],
         ),
         Gain::Once(ms) if (ns as f64) < ms * 1e6 * TIMES_MADE => return None,
-        // Each may be made of something else.
-        Gain::Once(_) => Fix::Change(found.scaled(0.0)).or_nothing(),
+        // Each may be made of something else; and who keeps it may also do without what belongs to making it, as reading a file.
+        Gain::Once(_) => Fix::Likely(
+            Vec::new(),
+            vec![found.scaled(0.0)],
+            vec![found.calls_into_packages(inquiry).scaled(0.0)],
+        ),
     };
     let title = say![slow.what, " takes ", Piece::Time(ns)];
     let suspect = found

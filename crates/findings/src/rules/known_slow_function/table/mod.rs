@@ -58,6 +58,15 @@ pub struct Measured {
 /// cache of a configuration; pickle was 4.7 times as fast at most).
 pub const LEFT_OUT: f64 = f64::INFINITY;
 
+/// Whether a program is there for what this library does, and for nothing else.
+pub fn is_tool(program: &str, library: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let tools = native::TOOLS.iter().filter(|(own, _)| *own == library);
+    tools
+        .flat_map(|(_, names)| *names)
+        .any(|tool| *tool == name)
+}
+
 pub static TABLES: &[&Measured] = &[
     &native::TABLE,
     &python::TABLE,

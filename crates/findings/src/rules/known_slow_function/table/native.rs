@@ -3,6 +3,23 @@
 use super::Gain::Times;
 use super::{From, Measured, Slow};
 
+/// Programs that do nothing but what the library is for: who runs one has asked for it.
+pub static TOOLS: &[(&str, &[&str])] = &[
+    (
+        "liblzma.so",
+        &["xz", "unxz", "xzcat", "lzma", "unlzma", "lzcat"],
+    ),
+    ("libbz2.so", &["bzip2", "bunzip2", "bzcat"]),
+    (
+        "libz.so",
+        &["pigz", "unpigz", "zip", "unzip", "gzip", "gunzip", "zcat"],
+    ),
+    (
+        "libcrypto.so",
+        &["openssl", "md5sum", "sha512sum", "sha384sum"],
+    ),
+];
+
 pub static TABLE: Measured = Measured {
     on: "2026-11-29",
     slow: &[
