@@ -90,6 +90,22 @@ fn an_item_has_its_calls_and_its_functions() {
     assert_eq!(one.components[1].ns, 40_000_000);
 }
 
+/// A program that does 700,000 things was told to do 38: as often as its runtime asked for memory. A buffer that is full is no item either,
+/// unless most of the time goes into it.
+#[test]
+fn memory_and_full_buffers_are_no_items() {
+    let memory = LOADS
+        .replace(" openat ", " mmap ")
+        .replace(" close ", " munmap ");
+    let memory = memory.replace(" read ", " futex ");
+    assert_eq!(found(&memory).len(), 0);
+    let reads = LOADS
+        .replace(" openat ", " lseek ")
+        .replace(" close ", " pread64 ");
+    assert_eq!(found(&reads).len(), 0);
+    assert_eq!(found(&reads.replace("ns 20ms", "ns 150ms")).len(), 1);
+}
+
 /// What is done in no function of its own is told of the thread, from when it is done first.
 #[test]
 fn items_of_an_outermost_function() {

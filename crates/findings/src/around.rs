@@ -26,6 +26,8 @@ pub struct Around {
     pub whole: bool,
     /// Whether all goes that is done between the first and the last item, where most of that is known to be for them.
     pub between: bool,
+    /// Whether half of what is around most probably goes: what a client does for each request on a CPU, say.
+    pub half_likely: bool,
     /// Where it is done, if stacks of calls and of the kernel do not tell.
     pub region: Option<Region>,
 }
@@ -43,12 +45,20 @@ impl Fix {
     /// The same, which may also take away what is around.
     pub fn with(self, around: &Around, inquiry: &Inquiry<'_>, gains: &Gains<'_>) -> Fix {
         let mut most = self.most();
-        most.push(around.change(inquiry));
+        let all = around.change(inquiry);
+        let half = around.half_likely.then(|| Change {
+            how: How::Scale(0.5),
+            ..all.clone()
+        });
+        most.push(all);
         if around.between {
             most.extend(around.all_between(inquiry, gains, &most));
         }
         match self {
-            Fix::Likely(least, likely, _) => Fix::Likely(least, likely, most),
+            Fix::Likely(least, mut likely, _) => {
+                likely.extend(half);
+                Fix::Likely(least, likely, most)
+            }
             fix => Fix::AtLeast(fix.changes(), most),
         }
     }

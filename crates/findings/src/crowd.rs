@@ -7,6 +7,7 @@ use timesink_recording::ids::{ProcessId, ThreadId};
 use timesink_recording::words::{Detail, State};
 
 use crate::inquiry::Inquiry;
+use crate::neighbour;
 use crate::rule::{Along, Limit, Rule, Unit};
 use crate::say;
 use crate::sentence::{Piece, Sentence};
@@ -19,7 +20,15 @@ pub struct Crowd {
     pub ns: u64,
     /// Behind whom all threads of these programs stood, and for how long.
     behind: BTreeMap<Who, u64>,
+    needed: Needed,
+}
+
+/// Whom the end that is asked about waits for, beside those whose threads were done before.
+struct Needed {
+    /// Much of the path lies in these.
     on_path: BTreeSet<ProcessId>,
+    /// Servers of these names are asked, and were not recorded: what they do is done for who asks them.
+    asked: BTreeSet<String>,
 }
 
 /// How much of it there must be for a rule to look: the two limits of every rule about it.
@@ -52,7 +61,13 @@ impl Crowd {
             ns: inquiry.on_path_ns(&causes),
             causes,
             behind: BTreeMap::new(),
-            on_path: processes_on_path(inquiry),
+            needed: Needed {
+                on_path: processes_on_path(inquiry),
+                asked: neighbour::asked(inquiry)
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            },
         };
         let programs = crowd.programs(inquiry);
         for thread in &inquiry.facts.ledger.threads {
@@ -93,8 +108,7 @@ impl Crowd {
     fn behind_known(&self, inquiry: &Inquiry<'_>) -> (u64, u64) {
         let known = |needed: bool| {
             let behind = self.behind.iter();
-            let of_it =
-                behind.filter(|(&who, _)| is_needed(inquiry, &self.on_path, who) == Some(needed));
+            let of_it = behind.filter(|(&who, _)| self.needed.is(inquiry, who) == Some(needed));
             of_it.map(|(_, ns)| ns).sum::<u64>()
         };
         (known(false), known(true))
@@ -104,7 +118,7 @@ impl Crowd {
     fn foremost_program<'i>(&self, inquiry: &'i Inquiry<'_>) -> Option<Foremost<'i>> {
         let mut programs: BTreeMap<(&str, bool), Foremost<'i>> = BTreeMap::new();
         for (&who, &ns) in &self.behind {
-            if is_needed(inquiry, &self.on_path, who) != Some(false) {
+            if self.needed.is(inquiry, who) != Some(false) {
                 continue;
             }
             let (name, thread) = match who {
@@ -183,21 +197,26 @@ fn processes_on_path(inquiry: &Inquiry<'_>) -> BTreeSet<ProcessId> {
     sums.into_keys().collect()
 }
 
-/// Whether somebody does what has to be done anyway until the end that is asked about: a thread of the same process, one
-/// that was done before that, or one of a program that computes on the path. `None` if that is not known.
-fn is_needed(inquiry: &Inquiry<'_>, on_path: &BTreeSet<ProcessId>, who: Who) -> Option<bool> {
-    let thread = match who {
-        Who::Thread(thread) => thread,
-        Who::Outsider(_) => return Some(false),
-        Who::Idle | Who::Unlisted => return None,
-    };
-    let main = &inquiry
-        .facts
-        .ledger
-        .threads
-        .get(inquiry.facts.ledger.main?)?
-        .row;
-    let row = &inquiry.timeline.threads[inquiry.timeline.slot(thread)?];
-    let in_time = !row.alive_at_end && !row.born_before && row.end <= main.end;
-    Some(row.process == main.process || in_time || on_path.contains(&row.process))
+impl Needed {
+    /// Whether somebody does what has to be done anyway until the end that is asked about: a thread of the same process, one
+    /// that was done before that, one of a program that computes on the path, or a server that is asked. `None` if that is not known.
+    fn is(&self, inquiry: &Inquiry<'_>, who: Who) -> Option<bool> {
+        let thread = match who {
+            Who::Thread(thread) => thread,
+            Who::Outsider(tid) => {
+                let name = inquiry.facts.outsiders.name(tid);
+                return Some(self.asked.contains(name));
+            }
+            Who::Idle | Who::Unlisted => return None,
+        };
+        let main = &inquiry
+            .facts
+            .ledger
+            .threads
+            .get(inquiry.facts.ledger.main?)?
+            .row;
+        let row = &inquiry.timeline.threads[inquiry.timeline.slot(thread)?];
+        let in_time = !row.alive_at_end && !row.born_before && row.end <= main.end;
+        Some(row.process == main.process || in_time || self.on_path.contains(&row.process))
+    }
 }

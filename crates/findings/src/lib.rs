@@ -26,6 +26,7 @@ pub mod limit;
 mod memory;
 pub mod mutes;
 mod need;
+pub mod neighbour;
 mod on_cpu;
 mod picked;
 mod placed;

@@ -184,6 +184,7 @@ impl Suspect {
             objects: None,
             whole: false,
             between: false,
+            half_likely: false,
             region: None,
         });
         self
@@ -207,6 +208,14 @@ impl Suspect {
     pub fn with_all_between(mut self) -> Suspect {
         if let Some(around) = &mut self.around {
             around.between = true;
+        }
+        self
+    }
+
+    /// Half of what is around most probably goes, too.
+    pub fn with_half_likely(mut self) -> Suspect {
+        if let Some(around) = &mut self.around {
+            around.half_likely = true;
         }
         self
     }

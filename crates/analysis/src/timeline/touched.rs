@@ -59,7 +59,8 @@ impl Touched {
 }
 
 /// The spans that these factors change, longest sum first. Of a span that is scaled in part only that part counts.
-/// Processes that `first` takes for one are told as one.
+/// Processes that `first` takes for one are told as one. That a runtime's own threads wait less often for their timers in a shorter
+/// run is nothing that anybody asked about.
 pub fn touched(
     timeline: &Timeline,
     factors: &[f32],
@@ -69,7 +70,11 @@ pub fn touched(
     let mut sums: FxHashMap<Key, Touched> = FxHashMap::default();
     for (slot, thread) in timeline.threads.iter().enumerate() {
         let process = first(thread.process);
+        let is_housekeeping = timeline.is_housekeeping(slot);
         for (index, span) in timeline.indexed(slot) {
+            if is_housekeeping && span.state == State::Wait {
+                continue;
+            }
             let factor = f64::from(factors.get(index).copied().unwrap_or(1.0));
             let stretch = Stretch {
                 thread: thread.thread,
@@ -112,8 +117,32 @@ pub fn touched(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use timesink_recording::notation::recording;
+
+    /// Of a JVM the waits of its own threads for their next timer stood first of what a fix removes.
+    #[test]
+    fn timers_of_a_runtime_are_not_told() {
+        let drawn = recording(
+            "process 1 java
+             thread 1.1 tid 1 java
+             thread 1.2 tid 2 watcher
+             1.1: cpu 0..20us | wait +10us network receive f
+             1.2: cpu 0..1us | wait +29us condition lock",
+        );
+        let mut timeline = Timeline::of(&drawn).expect("it reads");
+        let factors = [1.0, 0.0, 1.0, 0.5];
+        let states = |timeline: &Timeline| -> Vec<u64> {
+            let touched = touched(timeline, &factors, |process| process);
+            touched.iter().map(|one| one.ns).collect()
+        };
+        assert_eq!(states(&timeline), [14_500, 10_000]);
+        let watcher = BTreeSet::from([timeline.threads[1].thread]);
+        timeline.set_housekeeping(&watcher);
+        assert_eq!(states(&timeline), [10_000]);
+    }
 
     /// What is not changed is not told, what is changed in part counts in part, and the longest stand as examples.
     #[test]

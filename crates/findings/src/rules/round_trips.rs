@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timesink_analysis::facts::calls::CallSum;
 use timesink_analysis::facts::sockets::{Role, Sockets};
+use timesink_analysis::ledger::Who;
 use timesink_analysis::path::Key;
 use timesink_analysis::replay::{Change, How, What};
 use timesink_analysis::stacks::{CallSite, Spot};
@@ -13,7 +14,7 @@ use timesink_analysis::timeline::{Span, Waker};
 use timesink_analysis::waits::{quantile, WaitGroup};
 use timesink_recording::ids::{ObjectId, ProcessId, ThreadId};
 use timesink_recording::tables::Object;
-use timesink_recording::words::{Detail, LossKind, ObjectKind, WakeSource};
+use timesink_recording::words::{Detail, LossKind, ObjectKind, State, WakeSource};
 use timesink_recording::Nanos;
 
 use super::{event_loop_blocked, hot_lock};
@@ -21,6 +22,7 @@ use crate::engine::least_told_ns;
 use crate::floor;
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
+use crate::neighbour;
 use crate::picked::Picked;
 use crate::placed::Placed;
 use crate::rule::{Blames, Fix, Need, Rule, Suspect, Weight};
@@ -117,6 +119,7 @@ struct Calls {
     came: u64,
     bytes: u64,
     ns: u64,
+    estimated: bool,
 }
 
 impl Calls {
@@ -126,6 +129,7 @@ impl Calls {
             came: call.count.saturating_sub(call.errors),
             bytes: call.bytes,
             ns: call.ns,
+            estimated: call.estimated,
         }
     }
 
@@ -134,6 +138,7 @@ impl Calls {
         self.came = self.came.saturating_add(other.came);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.ns = self.ns.saturating_add(other.ns);
+        self.estimated |= other.estimated;
     }
 }
 
@@ -391,6 +396,54 @@ fn at_once(
     Fix::Likely(vec![waits], all.clone(), all)
 }
 
+/// The part of the time in which a process is runnable that its peer has the CPU, on the same machine and not recorded: it works for
+/// the response there, and often has it done before anybody waits for it.
+fn behind_peer(
+    inquiry: &Inquiry<'_>,
+    process: ProcessId,
+    object: ObjectId,
+    on: &Conversation<'_>,
+) -> f64 {
+    if !inquiry
+        .facts
+        .object(object)
+        .is_some_and(neighbour::is_local)
+    {
+        return 0.0;
+    }
+    let outsiders = &inquiry.facts.outsiders;
+    let Some((_, peer)) = neighbour::who(inquiry.timeline, outsiders, &on.sockets) else {
+        return 0.0;
+    };
+    let (mut behind_ns, mut ready_ns) = (0, 0);
+    let threads = inquiry.facts.ledger.threads.iter();
+    for thread in threads.filter(|thread| thread.row.process == process) {
+        ready_ns += thread.row.ready_ns;
+        let behind = thread.behind.iter();
+        let is_peer = |who| matches!(who, Who::Outsider(tid) if outsiders.name(tid) == peer);
+        let behind = behind.filter(|behind| is_peer(behind.who));
+        behind_ns += behind.map(|behind| behind.ns).sum::<u64>();
+    }
+    behind_ns as f64 / ready_ns.max(1) as f64
+}
+
+/// With so many requests at once a process is runnable behind its peer for less, too.
+fn with_less_behind(fix: Fix, own: &BTreeSet<ProcessId>, share: f64, count: u64) -> Fix {
+    let change = Change {
+        what: What::Ready,
+        processes: Some(own.clone()),
+        how: How::Scale(1.0 - share * (1.0 - 1.0 / count.max(1) as f64)),
+    };
+    match fix {
+        Fix::Likely(least, mut likely, mut most) if share > 0.0 => {
+            likely.push(change.clone());
+            most.push(change);
+            Fix::Likely(least, likely, most)
+        }
+        fix => fix,
+    }
+}
+
 /// What the peers did while they were waited for, where they are recorded.
 fn work_of_peers(inquiry: &Inquiry<'_>, waits: &BTreeSet<usize>) -> Option<What> {
     let timeline = inquiry.timeline;
@@ -453,7 +506,7 @@ fn takes_work(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
 }
 
 /// What to do where several are in flight at a time as it is.
-const BY_THREADS: &str = "batch the requests: one query for many keys, a join, a pipeline";
+const BY_THREADS: &str = "batch the requests: one query for many keys, a join, a pipeline; or have more of them in flight at a time (more threads)";
 
 /// How many threads make these requests, if they do so at the same time.
 fn threads_at_once(
@@ -476,7 +529,9 @@ fn title(
     in_pairs: bool,
     threads: Option<u64>,
 ) -> Sentence {
+    let is_estimated = on.sent.estimated || on.received.estimated;
     let mut title = say![
+        if is_estimated { "about " } else { "" },
         Piece::Count(on.requests()),
         " requests to ",
         object,
@@ -552,7 +607,8 @@ fn suspect(
     }
     let own = BTreeSet::from([process]);
     let placed = placed(inquiry, &own, &on.sockets);
-    let (mut weight, called) = weight(inquiry, process, on, placed.as_ref());
+    let behind = behind_peer(inquiry, process, object, on);
+    let (mut weight, called) = weight(inquiry, process, on, placed.as_ref(), behind);
     let (answers, unanswered_ns) = answers(inquiry, process, on);
     weight.at_most_ns = weight.at_most_ns.saturating_sub(unanswered_ns);
     let in_pairs = all.in_pairs.contains(&(process, object));
@@ -565,10 +621,12 @@ fn suspect(
         Some(work) => with_peers(fix, work, count),
         None => fix,
     };
+    let fix = with_less_behind(fix, &own, behind, count);
     let fix = on.or_nothing(inquiry, fix);
     let suspect = Suspect::new(title, fix, weight)
         .with_what_is_around(own, &[&names])
         .with_all_between()
+        .with_half_likely()
         .of(process)
         .about(Some(object))
         .seen_in(inquiry, on.longest())
@@ -661,6 +719,7 @@ fn weight(
     process: ProcessId,
     on: &Conversation<'_>,
     placed: Option<&Placed>,
+    behind_peer: f64,
 ) -> (Weight, u64) {
     let is_own = |key: &Key| {
         key.object.is_some_and(|o| on.sockets.contains(&o))
@@ -685,6 +744,13 @@ fn weight(
         true => waited,
         false => waited.min(known),
     };
+    let ready = match behind_peer > 0.0 {
+        true => inquiry
+            .causes(|key| key.state == State::Ready && inquiry.same_program(key.process, process)),
+        false => Vec::new(),
+    };
+    let ready_ns = (inquiry.on_path_ns(&ready) as f64 * behind_peer) as u64;
+    causes.extend(ready);
     causes.extend(inquiry.busy(process));
     causes.extend(during.into_keys());
     causes.sort_unstable();
@@ -695,6 +761,8 @@ fn weight(
         let code = InCode::through(inquiry, function).in_program(inquiry, process);
         code.ns()
     });
-    let weight = waited.saturating_add(called.max(around));
+    let weight = waited
+        .saturating_add(called.max(around))
+        .saturating_add(ready_ns);
     (Weight::within(causes, weight), called)
 }

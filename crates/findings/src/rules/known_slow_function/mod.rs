@@ -67,6 +67,10 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspe
             vec![found.scaled(1.0 / least)],
             vec![found.scaled(1.0 / most)],
         ),
+        Gain::Nothing => Fix::AtLeast(
+            vec![found.scaled(0.0)],
+            vec![found.calls_into_packages(inquiry).scaled(0.0)],
+        ),
         Gain::Once(ms) if (ns as f64) < ms * 1e6 * TIMES_MADE => return None,
         // Each may be made of something else; and who keeps it may also do without what belongs to making it, as reading a file.
         Gain::Once(_) => Fix::Likely(
@@ -93,6 +97,7 @@ fn suspect(inquiry: &Inquiry<'_>, slow: &Slow, on: &'static str) -> Option<Suspe
                 on,
                 ")"
             ]),
+        Gain::Nothing => suspect.advised(slow.instead.to_owned()),
         Gain::Once(ms) => suspect.advised(slow.instead.to_owned()).told(say![
             "one takes ",
             Piece::Time((ms * 1e6) as u64),

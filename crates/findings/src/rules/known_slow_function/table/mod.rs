@@ -28,6 +28,8 @@ pub struct Slow {
 pub enum Gain {
     /// It is so many times as fast: at least and at most.
     Times(f64, f64),
+    /// It can be left out.
+    Nothing,
     /// What is made could be kept, and making one takes so many milliseconds.
     Once(f64),
 }

@@ -1,6 +1,6 @@
 //! Libraries of compiled code.
 
-use super::Gain::Times;
+use super::Gain::{Once, Times};
 use super::{From, Measured, Slow};
 
 /// Programs that do nothing but what the library is for: who runs one has asked for it.
@@ -23,6 +23,14 @@ pub static TOOLS: &[(&str, &[&str])] = &[
 pub static TABLE: Measured = Measured {
     on: "2026-11-29",
     slow: &[
+    // Measured with native-tls and its 140 root certificates.
+    Slow {
+        what: "making clients of reqwest",
+        from: From::Compiled,
+        functions: &["reqwest::async_impl::client::ClientBuilder::build"],
+        instead: "make one Client and use it for all requests: it keeps its connections, too",
+        gain: Once(57.0),
+    },
     Slow {
         what: "compressing with zlib (deflate)",
         from: From::Library("libz.so"),

@@ -80,7 +80,7 @@ fn does(report: &Report, one: &Anatomy, component: &Component) -> String {
             if *times >= SEVERAL {
                 calls = match called.len() {
                     1 => format!("{} x {calls}", number(*times)),
-                    _ => format!("{} x ({calls})", number(*times)),
+                    many => format!("{} calls ({calls})", number(*times * many as f64)),
                 };
             }
             match (object, *objects) {

@@ -1,7 +1,10 @@
 //! What takes much of the path and no rule explains, by function: nothing large goes without a word.
 
+use std::collections::BTreeSet;
+
 use timesink_analysis::outlook::OnPath;
 use timesink_analysis::path::own_function;
+use timesink_analysis::stacks::FunctionIx;
 use timesink_findings::engine::{Cleared, Findings};
 use timesink_recording::words::State;
 
@@ -12,6 +15,8 @@ use crate::present::terminal::{path, units, Report};
 
 /// A part of the path that is worth a word.
 const MUCH: f64 = 0.1;
+/// Less than that of a part is not what it is in.
+const MOSTLY: f64 = 0.5;
 /// Parts that are named.
 const MOST: usize = 3;
 
@@ -39,6 +44,23 @@ pub(super) fn lines(report: &Report, findings: &Findings, style: &Style) -> Vec<
     wrap(&text, "  ", Ink::Faint, style)
 }
 
+/// Whether what is not explained is for the most part in the function that its heaviest stack is of. Of what is waited for
+/// all stacks are alike.
+fn is_mostly_in(report: &Report, cleared: &Cleared, function: FunctionIx) -> bool {
+    let Some(outlook) = report.outlook else {
+        return false;
+    };
+    let is_on_cpu = outlook
+        .causes
+        .get(cleared.cause)
+        .is_some_and(|on_path| on_path.cause.key.state == State::Cpu);
+    let through = BTreeSet::from([function]);
+    let within = outlook.on_processors.within(&through, report.stacks);
+    let within = within.iter().filter(|on| on.cause == cleared.cause);
+    let ns = within.map(|on| on.ns).fold(0, u64::saturating_add);
+    !is_on_cpu || ns as f64 >= outlook.causes[cleared.cause].cause.ns as f64 * MOSTLY
+}
+
 /// `on CPU in checksum (379 ms, 15 %)`.
 fn part(report: &Report, cleared: &Cleared, share: f64) -> Option<String> {
     let outlook = report.outlook?;
@@ -50,7 +72,8 @@ fn part(report: &Report, cleared: &Cleared, share: f64) -> Option<String> {
         text += &format!(" {}", names::object_in(report, object));
     }
     let code = &report.stacks.code;
-    if let Some(own) = own_function(code, &on_path.frames) {
+    let own = own_function(code, &on_path.frames);
+    if let Some(own) = own.filter(|own| is_mostly_in(report, cleared, *own)) {
         text += &format!(" in {}", names::function(code, own));
     }
     let main = report.main()?.row.process;

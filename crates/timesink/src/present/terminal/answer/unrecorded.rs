@@ -1,9 +1,9 @@
 //! Who on this machine the path waits for and is not recorded: what happens there, a recording of both would tell.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use timesink_analysis::facts::sockets::{Role, Sockets};
-use timesink_findings::floor;
+use timesink_findings::neighbour;
 use timesink_recording::about::Mode;
 use timesink_recording::ids::ObjectId;
 use timesink_recording::tables::Object;
@@ -15,8 +15,6 @@ use crate::present::{names, shell};
 
 /// A part of the path that is worth a word.
 const MUCH: f64 = 0.1;
-/// Who ends so much of these waits is the peer; others only happened to deliver what it sent.
-const MOSTLY: f64 = 0.6;
 
 pub(super) fn lines(report: &Report, style: &Style) -> Vec<String> {
     let text = told(report);
@@ -40,7 +38,7 @@ fn told(report: &Report) -> Option<String> {
     let asks = |object| !matches!(sockets.role(object), Some(Role::Served | Role::Listening));
     times.retain(|&object, _| {
         let socket = report.facts.object(object);
-        let is_it = |socket| is_local(socket) && !is_recorded(report, socket);
+        let is_it = |socket| neighbour::is_local(socket) && !is_recorded(report, socket);
         asks(object) && socket.is_some_and(is_it)
     });
     let ns = times.values().copied().fold(0, u64::saturating_add);
@@ -50,7 +48,8 @@ fn told(report: &Report) -> Option<String> {
     }
     let (longest, _) = times.iter().max_by_key(|(_, ns)| **ns)?;
     let address = names::object_in(report, *longest);
-    let peer = peer(report, &times.keys().copied().collect());
+    let sockets = times.keys().copied().collect();
+    let peer = neighbour::who(&report.loaded.timeline, &report.facts.outsiders, &sockets);
     let percent = units::whole_percent(share);
     let (whom, with) = match peer {
         Some((pid, name)) => (
@@ -69,11 +68,6 @@ fn told(report: &Report) -> Option<String> {
     ))
 }
 
-/// Whether the other end of a socket is on the same machine.
-fn is_local(socket: &Object) -> bool {
-    socket.kind == ObjectKind::UnixSocket || socket.local.is_some() && floor::is_here(socket)
-}
-
 /// Whether the other end belongs to a recorded process.
 fn is_recorded(report: &Report, socket: &Object) -> bool {
     let mut others = report.facts.objects.iter();
@@ -89,33 +83,6 @@ fn is_recorded(report: &Report, socket: &Object) -> bool {
                 && other.remote == socket.local
         }
     })
-}
-
-/// The process that ended most of the waits for these sockets, if its name was noted.
-fn peer<'a>(report: &'a Report, sockets: &BTreeSet<ObjectId>) -> Option<(u32, &'a str)> {
-    let timeline = &report.loaded.timeline;
-    let slots = 0..timeline.threads.len();
-    let spans = slots.flat_map(|slot| timeline.spans_of(slot));
-    let waits = spans.filter(|span| {
-        let object = span.object().filter(|_| span.state == State::Wait);
-        object.is_some_and(|object| sockets.contains(&object))
-    });
-    let mut times: BTreeMap<&str, (u64, u32)> = BTreeMap::new();
-    let mut all = 0u64;
-    for wait in waits {
-        let ns = wait.t1.since(wait.t0);
-        all = all.saturating_add(ns);
-        if let Some(tid) = wait.waker_outsider() {
-            let outsiders = &report.facts.outsiders;
-            let pid = outsiders.process(tid);
-            let (sum, _) = times.entry(outsiders.name(pid)).or_insert((0, pid));
-            *sum = sum.saturating_add(ns);
-        }
-    }
-    let (name, (ns, pid)) = times.into_iter().max_by_key(|(_, (ns, _))| *ns)?;
-    let is_kernels =
-        name.is_empty() || name.starts_with("ksoftirqd/") || name.starts_with("swapper/");
-    (!is_kernels && ns as f64 >= all as f64 * MOSTLY).then_some((pid, name))
 }
 
 #[cfg(test)]
