@@ -7,13 +7,14 @@ use timesink_recording::ids::ThreadId;
 
 use super::{FunctionIx, Stacks};
 
-/// Go's monitor, which takes processors from goroutines that block; the JVM's threads for safepoints and for periodic
-/// tasks.
-const RUN: [&str; 4] = [
+/// Go's monitor, which takes processors from goroutines that block; the JVM's threads for safepoints, for periodic
+/// tasks, and for collections beside the program.
+const RUN: [&str; 5] = [
     "runtime.sysmon",
     "VMThread::run()",
     "WatcherThread::run()",
     "WatcherThread::sleep() const",
+    "ConcurrentGCThread::run()",
 ];
 
 impl Stacks {
