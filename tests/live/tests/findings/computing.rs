@@ -39,6 +39,35 @@ fn garbage_collection() {
     );
 }
 
+/// A cache in Java in a heap that it nearly fills, and in one with room, with two of HotSpot's collectors: one that the program waits for, and
+/// one that also works beside it.
+#[test]
+fn garbage_collection_of_java() {
+    let folder = Folder::new("collector-of-java");
+    let classes = folder.path().to_str().expect("its path").to_owned();
+    let source = root().join("tests/live/programs/rules/GarbageCollection.java");
+    let mut compiler = Command::new("javac");
+    output(compiler.args(["-d", &classes]).arg(source)).exits(0);
+    for collector in ["-XX:+UseSerialGC", "-XX:+UseG1GC"] {
+        let with = |heap| {
+            [
+                "java",
+                collector,
+                heap,
+                "-cp",
+                &classes,
+                "GarbageCollection",
+            ]
+        };
+        pair_of(
+            "garbage-collection",
+            &[],
+            &with("-Xmx60m"),
+            &with("-Xmx600m"),
+        );
+    }
+}
+
 /// Modules in Python that nobody keeps compiled, and the same that were compiled before.
 #[test]
 fn compiled_at_each_start() {
