@@ -23,8 +23,8 @@ const AIM: f64 = 0.6;
 /// within 2 % by then, and who calls so often for longer is a server at full load. There a timed call costs three to four times what it
 /// costs in a loop of one call, by which its price is measured: nginx lost 22 % with all its calls timed, 134,000 a second on each of two
 /// processors at 350 ns.
-const AIM_WHEN_KNOWN: f64 = 0.15;
-const KNOWN_CALLS: u64 = 100_000;
+const AIM_WHEN_KNOWN: f64 = 0.3;
+const KNOWN_CALLS: u64 = 200_000;
 /// And the part that they may take whatever the switches cost.
 const LEAST: f64 = 0.05;
 /// What a call of a thread that is not recorded costs while calls are timed, of one that is: the way into two programs, which was
