@@ -150,14 +150,16 @@ fn is_served(inquiry: &Inquiry<'_>, slot: usize, span: &Span) -> bool {
 
 /// Whether the process waited as long for a timer before: then it is what the program does all along, as each batch of a writer
 /// that flushes once a second is.
-fn waited_alike(inquiry: &Inquiry<'_>, process: ProcessId, last: &Span) -> bool {
+fn waited_alike(inquiry: &Inquiry<'_>, process: ProcessId, picked: &Picked, last: &Span) -> bool {
     const ALIKE: RangeInclusive<f64> = 0.9..=1.1;
+    let from = picked.waits(inquiry).map(|wait| wait.t0).min();
+    let from = from.unwrap_or(last.t0);
     let ns = |span: &Span| span.t1.since(span.t0) as f64;
     let threads = inquiry.timeline.threads.iter().enumerate();
     let own = threads.filter(|(_, thread)| thread.process == process);
     let mut spans = own.flat_map(|(slot, _)| inquiry.timeline.spans_of(slot));
     spans.any(|span| {
-        span.t1 <= last.t0
+        span.t1 <= from
             && span.state == State::Wait
             && is_timed(span)
             && ALIKE.contains(&(ns(span) / ns(last)))
@@ -221,7 +223,7 @@ fn suspect(inquiry: &Inquiry<'_>, slot: usize, deep: usize) -> Option<Suspect> {
         || picked
             .waits(inquiry)
             .any(|wait| others_work(inquiry, slot, wait))
-        || waited_alike(inquiry, thread.process, wait)
+        || waited_alike(inquiry, thread.process, &picked, wait)
     {
         return None;
     }
