@@ -2,9 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use timesink_analysis::facts::sockets::{Role, Sockets};
 use timesink_analysis::timeline::Span;
-use timesink_recording::ids::ProcessId;
-use timesink_recording::words::{Detail, State, WakeSource};
+use timesink_recording::ids::{ObjectId, ProcessId};
+use timesink_recording::words::{Detail, LossKind, State, WakeSource};
 
 use crate::inquiry::Inquiry;
 use crate::picked::Picked;
@@ -174,13 +175,20 @@ fn last(inquiry: &Inquiry<'_>, slot: usize) -> Option<Vec<usize>> {
         .indexed(slot)
         .next()
         .map_or(0, |(at, _)| at);
+    // A response is not answered.
+    let sockets = Sockets::of(&inquiry.facts.objects, &inquiry.waited.calls);
+    let asks = |object: ObjectId| sockets.role(object) != Some(Role::Served);
     let sent = |at: usize| {
         let known = inquiry.waited.known(first + at);
-        known.is_some_and(|known| known.sent.is_some())
+        known.is_some_and(|known| known.sent.is_some_and(asks))
     };
     let rest = rest(spans, RULE.limit(inquiry, &limits::LEAST), sent)?;
-    // Something was sent just before it, and may be answered.
-    if rest.clone().any(sent) {
+    // Something was sent just before it, and may be answered. Where waits were lost that is not known of a loop of events.
+    let is_lost = inquiry.has_lost(LossKind::Waits)
+        && spans[rest.clone()]
+            .iter()
+            .any(|span| span.detail == Detail::Poll);
+    if is_lost || rest.clone().any(sent) {
         return None;
     }
     let waits = |span: &Span| span.state == State::Wait;
