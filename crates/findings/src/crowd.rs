@@ -63,10 +63,7 @@ impl Crowd {
             behind: BTreeMap::new(),
             needed: Needed {
                 on_path: processes_on_path(inquiry),
-                asked: neighbour::asked(inquiry)
-                    .into_iter()
-                    .map(str::to_owned)
-                    .collect(),
+                asked: BTreeSet::new(),
             },
         };
         let programs = crowd.programs(inquiry);
@@ -76,6 +73,10 @@ impl Crowd {
                     *crowd.behind.entry(behind.who).or_default() += behind.ns;
                 }
             }
+        }
+        let mut behind = crowd.behind.keys();
+        if behind.any(|who| matches!(who, Who::Outsider(_))) {
+            crowd.needed.asked = neighbour::asked(inquiry);
         }
         crowd
     }

@@ -22,6 +22,12 @@ pub struct InCode {
     pub stacks: Vec<OnStack>,
 }
 
+/// Whose stack of the path it is.
+fn process_of(inquiry: &Inquiry<'_>, stack: &OnStack) -> Option<ProcessId> {
+    let on_path = inquiry.outlook.causes.get(stack.cause)?;
+    Some(on_path.cause.key.process)
+}
+
 impl InCode {
     /// The functions that are so.
     pub fn of(inquiry: &Inquiry<'_>, is: impl Fn(&Function) -> bool) -> InCode {
@@ -65,10 +71,9 @@ impl InCode {
 
     /// Without programs that are so.
     pub fn without_programs(mut self, inquiry: &Inquiry<'_>, is: impl Fn(&str) -> bool) -> InCode {
-        let causes = &inquiry.outlook.causes;
         self.stacks.retain(|stack| {
-            let cause = causes.get(stack.cause);
-            let program = cause.and_then(|on_path| inquiry.program(on_path.cause.key.process));
+            let process = process_of(inquiry, stack);
+            let program = process.and_then(|process| inquiry.program(process));
             !program.is_some_and(&is)
         });
         self
@@ -76,10 +81,8 @@ impl InCode {
 
     /// Only of this program.
     pub fn in_program(mut self, inquiry: &Inquiry<'_>, process: ProcessId) -> InCode {
-        let causes = &inquiry.outlook.causes;
         self.stacks.retain(|stack| {
-            let cause = causes.get(stack.cause);
-            cause.is_some_and(|on_path| inquiry.same_program(on_path.cause.key.process, process))
+            process_of(inquiry, stack).is_some_and(|own| inquiry.same_program(own, process))
         });
         self
     }
@@ -96,10 +99,12 @@ impl InCode {
     /// of its own is on the way, they themselves.
     pub fn calls_into_packages(&self, inquiry: &Inquiry<'_>) -> InCode {
         let code = &inquiry.stacks.code;
-        let is_own = |function| !code.is_installed(function) && code.is_of_program(function);
         let call = |on: &OnStack| {
             let way = self.way(inquiry, on.stack);
-            let own = way.iter().skip(1).position(|spot| is_own(spot.function));
+            let own = way
+                .iter()
+                .skip(1)
+                .position(|spot| code.is_programs_own(spot.function));
             way.get(own.unwrap_or(0)).map(|spot| spot.function)
         };
         InCode::through(inquiry, self.stacks.iter().filter_map(call).collect())
@@ -134,8 +139,8 @@ impl InCode {
     pub fn process(&self, inquiry: &Inquiry<'_>) -> Option<ProcessId> {
         let mut sums: BTreeMap<ProcessId, u64> = BTreeMap::new();
         for stack in &self.stacks {
-            if let Some(on_path) = inquiry.outlook.causes.get(stack.cause) {
-                *sums.entry(on_path.cause.key.process).or_default() += stack.ns;
+            if let Some(process) = process_of(inquiry, stack) {
+                *sums.entry(process).or_default() += stack.ns;
             }
         }
         let most = sums.into_iter().max_by_key(|&(process, ns)| (ns, process));

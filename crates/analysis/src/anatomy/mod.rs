@@ -51,9 +51,7 @@ impl Anatomy {
 
     /// Whether it is counted by what is done for each item, and not by what happens meanwhile.
     fn is_counted(&self) -> bool {
-        let all = self.components.iter();
-        let all = all.filter(|component| component.does != Does::Ready);
-        let all = all.fold(0u64, |sum, part| sum.saturating_add(part.ns)) as f64;
+        let all = self.all_working_ns() as f64;
         self.components.iter().any(|component| {
             let Does::Calls { names, .. } = &component.does else {
                 return false;
@@ -65,12 +63,16 @@ impl Anatomy {
         })
     }
 
-    /// Without the time for which others had the processors.
+    /// Without the time for which others had the processors, of each thread.
     fn working_ns(&self) -> u64 {
+        self.all_working_ns() / self.at_once.many.max(1)
+    }
+
+    /// The same in all threads together.
+    fn all_working_ns(&self) -> u64 {
         let works = self.components.iter();
         let works = works.filter(|component| component.does != Does::Ready);
-        let all = works.fold(0u64, |sum, component| sum.saturating_add(component.ns));
-        all / self.at_once.many.max(1)
+        works.fold(0u64, |sum, component| sum.saturating_add(component.ns))
     }
 }
 

@@ -93,10 +93,11 @@ impl Division {
         let is_runtimes = |one: &&Outline| !one.in_script && of_scripts.contains(&one.program);
         let (apart, all): (Vec<&Outline>, Vec<&Outline>) = outlines.iter().partition(is_runtimes);
         // A stack that ends too soon may be of a function of a script as well.
-        let whole = apart
-            .iter()
-            .filter(|one| stacks.code.is_complete(one.stack));
-        let runtime_ns = whole.fold(0, |sum: u64, one| sum.saturating_add(one.ns));
+        let whole = apart.into_iter();
+        let whole: Vec<&Outline> = whole
+            .filter(|one| stacks.code.is_complete(one.stack))
+            .collect();
+        let runtime_ns = sum(&whole);
         let code = &stacks.code;
         let (chain, within) = descend(code, all, 0);
         let ns = sum(&within);

@@ -469,6 +469,11 @@ impl Code {
         self.is_of_program(function) && !self.is_standard(function)
     }
 
+    /// Whether a function is of the program itself: not of a library either.
+    pub fn is_programs_own(&self, function: FunctionIx) -> bool {
+        !self.is_installed(function) && self.is_of_program(function)
+    }
+
     /// Whether a function is compiled code of a runtime of Java, Python, Ruby or JavaScript.
     pub fn is_of_runtime(&self, function: FunctionIx) -> bool {
         let found = self.function(function);

@@ -139,9 +139,10 @@ impl Divided {
     /// `busy on CPU in handler(): pbkdf2Sync() 48 %, parse() in config() 31 %`.
     fn title(&self, inquiry: &Inquiry<'_>) -> Sentence {
         let code = &inquiry.stacks.code;
-        let is_own = |function| !code.is_installed(function) && code.is_of_program(function);
         let innermost = self.division.innermost(|_| true);
-        let caller = self.division.innermost(is_own);
+        let caller = self
+            .division
+            .innermost(|function| code.is_programs_own(function));
         let mut title = match (innermost, self.division.chain.first()) {
             (Some(function), _) => say!["busy on CPU in ", function],
             (None, Some(Within::Program(process))) => say!["busy on CPU: ", *process],

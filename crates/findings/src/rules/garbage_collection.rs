@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use timesink_analysis::ledger::Account;
-use timesink_analysis::stacks::{Function, FunctionIx};
+use timesink_analysis::stacks::FunctionIx;
 
 use crate::in_code::InCode;
 use crate::inquiry::Inquiry;
@@ -126,7 +126,7 @@ static COLLECTORS: [Collector; 3] = [
             "G1FullCollector::collect",
             "G1FullGCMarkTask::work",
         ],
-        room: "-Xmx four times what it is now",
+        room: "four times the current -Xmx",
     },
 ];
 
@@ -138,11 +138,11 @@ fn ask(inquiry: &Inquiry<'_>) -> Vec<Suspect> {
 }
 
 fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
-    let found = InCode::of(inquiry, |function| is_part(inquiry, function, collector));
+    let found = named(inquiry, collector, collector.functions);
     // What is collected at the very end has no threshold, and goes with all the rest that ends then.
     let found = found.without_stacks_through(inquiry, &AT_EXIT);
     let (ns, share) = found.enough(inquiry, &RULE, &limits::SHARE, &limits::MS)?;
-    if !is_short(inquiry, collector) {
+    if !is_short(inquiry, collector, &found) {
         return None;
     }
     let fix = Fix::Between(vec![found.scaled(LEFT.0)], vec![found.scaled(LEFT.1)]);
@@ -164,39 +164,28 @@ fn suspect(inquiry: &Inquiry<'_>, collector: &Collector) -> Option<Suspect> {
 }
 
 /// Whether more room would help: what is collected of new objects alone comes as often with any heap.
-fn is_short(inquiry: &Inquiry<'_>, collector: &Collector) -> bool {
-    let all = on_cpu_ns(inquiry, collector, collector.functions);
-    let short = on_cpu_ns(inquiry, collector, collector.short);
-    collector.short.is_empty() || short as f64 >= all as f64 * SHORT
+fn is_short(inquiry: &Inquiry<'_>, collector: &Collector, found: &InCode) -> bool {
+    let short = || named(inquiry, collector, collector.short);
+    let on_cpu = |code: &InCode| on_cpu_ns(inquiry, &code.functions) as f64;
+    collector.short.is_empty() || on_cpu(&short()) >= on_cpu(found) * SHORT
 }
 
 /// How long threads are on a CPU in these functions, on the path or beside it.
-fn on_cpu_ns(inquiry: &Inquiry<'_>, collector: &Collector, names: &[&str]) -> u64 {
-    let code = &inquiry.stacks.code;
-    let functions = code.functions.iter().enumerate();
-    let meant = functions.filter(|(_, function)| is_named(inquiry, function, collector, names));
-    let meant: BTreeSet<FunctionIx> = meant.map(|(at, _)| FunctionIx(at as u32)).collect();
+fn on_cpu_ns(inquiry: &Inquiry<'_>, meant: &BTreeSet<FunctionIx>) -> u64 {
     let events = inquiry.stacks.events.iter();
     let on_cpu = events.filter(|event| event.account == Account::Cpu);
     let within = on_cpu.filter(|event| {
-        let functions = code.functions_of(event.stack);
+        let functions = inquiry.stacks.code.functions_of(event.stack);
         functions.iter().any(|function| meant.contains(function))
     });
     within.fold(0, |sum: u64, event| sum.saturating_add(event.ns))
 }
 
-fn is_part(inquiry: &Inquiry<'_>, function: &Function, collector: &Collector) -> bool {
-    is_named(inquiry, function, collector, collector.functions)
-}
-
-fn is_named(
-    inquiry: &Inquiry<'_>,
-    function: &Function,
-    collector: &Collector,
-    names: &[&str],
-) -> bool {
-    let module = || inquiry.stacks.code.file_of(function).unwrap_or("");
-    // Of C++ the parameters are part of the name.
-    let name = function.name.split('(').next().unwrap_or_default();
-    names.contains(&name) && module().contains(collector.module)
+/// The runtime's functions of these names. Of C++ the parameters are part of the name.
+fn named(inquiry: &Inquiry<'_>, collector: &Collector, names: &[&str]) -> InCode {
+    InCode::of(inquiry, |function| {
+        let module = || inquiry.stacks.code.file_of(function).unwrap_or("");
+        let name = function.name.split('(').next().unwrap_or_default();
+        names.contains(&name) && module().contains(collector.module)
+    })
 }

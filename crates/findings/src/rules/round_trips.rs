@@ -434,11 +434,19 @@ fn with_less_behind(fix: Fix, own: &BTreeSet<ProcessId>, share: f64, count: u64)
         processes: Some(own.clone()),
         how: How::Scale(1.0 - share * (1.0 - 1.0 / count.max(1) as f64)),
     };
+    match share > 0.0 {
+        true => and_likely(fix, change.clone(), change),
+        false => fix,
+    }
+}
+
+/// The same, which takes this away, too: most probably the first, and at most the second.
+fn and_likely(fix: Fix, likely: Change, most: Change) -> Fix {
     match fix {
-        Fix::Likely(least, mut likely, mut most) if share > 0.0 => {
-            likely.push(change.clone());
-            most.push(change);
-            Fix::Likely(least, likely, most)
+        Fix::Likely(least, mut all_likely, mut all_most) => {
+            all_likely.push(likely);
+            all_most.push(most);
+            Fix::Likely(least, all_likely, all_most)
         }
         fix => fix,
     }
@@ -468,14 +476,7 @@ fn with_peers(fix: Fix, work: What, count: u64) -> Fix {
         processes: None,
         how: How::Scale(factor),
     };
-    match fix {
-        Fix::Likely(least, mut likely, mut most) => {
-            likely.push(less(0.5));
-            most.push(less(1.0 / count.max(1) as f64));
-            Fix::Likely(least, likely, most)
-        }
-        fix => fix,
-    }
+    and_likely(fix, less(0.5), less(1.0 / count.max(1) as f64))
 }
 
 /// Whether these waits block a loop of events, or are under a lock that others want.
@@ -506,7 +507,7 @@ fn takes_work(inquiry: &Inquiry<'_>, frames: &[Spot]) -> bool {
 }
 
 /// What to do where several are in flight at a time as it is.
-const BY_THREADS: &str = "batch the requests: one query for many keys, a join, a pipeline; or have more of them in flight at a time (more threads)";
+const BY_THREADS: &str = "batch the requests: one query for many keys, a join, a pipeline; or keep more of them in flight at a time (more threads)";
 
 /// How many threads make these requests, if they do so at the same time.
 fn threads_at_once(

@@ -7,13 +7,13 @@ pub static TABLE: Measured = Measured {
     on: "2026-11-29",
     slow: &[
         Slow {
-            what: "making validators of go-playground/validator",
+            what: "creating validators (go-playground/validator)",
             from: From::Compiled,
             functions: &[
                 "github.com/go-playground/validator/v10.New",
                 "github.com/go-playground/validator/v10.(*Validate).extractStructCache",
             ],
-            instead: "make one validator and keep it: it is safe for many goroutines, and keeps what it learns of each type",
+            instead: "create one validator and share it: it is safe for concurrent use, and caches what it knows about each struct",
             gain: Once(0.017),
         },
         Slow {

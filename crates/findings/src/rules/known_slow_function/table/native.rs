@@ -25,10 +25,10 @@ pub static TABLE: Measured = Measured {
     slow: &[
     // Measured with native-tls and its 140 root certificates.
     Slow {
-        what: "making clients of reqwest",
+        what: "creating reqwest clients",
         from: From::Compiled,
         functions: &["reqwest::async_impl::client::ClientBuilder::build"],
-        instead: "make one Client and use it for all requests: it keeps its connections, too",
+        instead: "create one Client and share it: it also keeps connections open",
         gain: Once(57.0),
     },
     Slow {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use timesink_analysis::outlook::OnPath;
+use timesink_analysis::outlook::{OnPath, Outlook};
 use timesink_analysis::path::own_function;
 use timesink_analysis::stacks::FunctionIx;
 use timesink_findings::engine::{Cleared, Findings};
@@ -46,19 +46,21 @@ pub(super) fn lines(report: &Report, findings: &Findings, style: &Style) -> Vec<
 
 /// Whether what is not explained is for the most part in the function that its heaviest stack is of. Of what is waited for
 /// all stacks are alike.
-fn is_mostly_in(report: &Report, cleared: &Cleared, function: FunctionIx) -> bool {
-    let Some(outlook) = report.outlook else {
-        return false;
-    };
-    let is_on_cpu = outlook
-        .causes
-        .get(cleared.cause)
-        .is_some_and(|on_path| on_path.cause.key.state == State::Cpu);
+fn is_mostly_in(
+    report: &Report,
+    outlook: &Outlook,
+    cleared: &Cleared,
+    function: FunctionIx,
+) -> bool {
+    let cause = &outlook.causes[cleared.cause].cause;
+    if cause.key.state != State::Cpu {
+        return true;
+    }
     let through = BTreeSet::from([function]);
     let within = outlook.on_processors.within(&through, report.stacks);
     let within = within.iter().filter(|on| on.cause == cleared.cause);
     let ns = within.map(|on| on.ns).fold(0, u64::saturating_add);
-    !is_on_cpu || ns as f64 >= outlook.causes[cleared.cause].cause.ns as f64 * MOSTLY
+    ns as f64 >= cause.ns as f64 * MOSTLY
 }
 
 /// `on CPU in checksum (379 ms, 15 %)`.
@@ -73,7 +75,7 @@ fn part(report: &Report, cleared: &Cleared, share: f64) -> Option<String> {
     }
     let code = &report.stacks.code;
     let own = own_function(code, &on_path.frames);
-    if let Some(own) = own.filter(|own| is_mostly_in(report, cleared, *own)) {
+    if let Some(own) = own.filter(|own| is_mostly_in(report, outlook, cleared, *own)) {
         text += &format!(" in {}", names::function(code, own));
     }
     let main = report.main()?.row.process;
